@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use apiserver::{Backing, Group, Resource};
 use dialect_contract::{Dialect, config};
-use meta::kind::{ALL_VERBS, KindInfo, Operation, Write};
+use meta::kind::{ALL_VERBS, KindInfo, Via, Write};
 use meta::{Cell, Column, FieldError, Kind, Object, Schema, Scope};
 use serde_json::{Map, Value, json};
 use storage::{Source, Store};
@@ -204,7 +204,7 @@ impl Kind for SchedulerConfiguration {
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
         // The status of an invalid one that is stored says so.
-        if matches!(write.operation, Operation::Subresource(_)) {
+        if matches!(write.via, Via::Subresource(_)) {
             return Vec::new();
         }
         let name = new["metadata"]["name"].as_str().unwrap_or_default();

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use dialect_contract::{Dialect, config};
 use engine::{Commit, Committer, Engine};
-use meta::kind::{Operation, Write};
+use meta::kind::{Via, Write};
 use meta::{FieldError, Key, Kind, Object, Timestamp, Verb, Write as Planned, field};
 use serde_json::{Value, json};
 use storage::informer::{self, Handler};
@@ -123,7 +123,7 @@ impl Keeper {
 /// What is wrong with a stored configuration.
 fn errors(kind: &SchedulerConfiguration, value: &Value, now: Timestamp) -> Vec<FieldError> {
     let write = Write {
-        operation: Operation::Update,
+        via: Via::Update,
         old: None,
         now,
     };

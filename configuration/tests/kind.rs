@@ -1,7 +1,7 @@
 //! SchedulerConfiguration as a kind: one per dialect, judged by its dialect.
 
 use configuration::SchedulerConfiguration;
-use meta::kind::{Operation, Write};
+use meta::kind::{Via, Write};
 use meta::{Kind, Object, Revision, Timestamp};
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ fn refused(name: &str, spec: &Value) -> Vec<String> {
     });
     let mut errors = kind.schema("v1alpha1").validate(&value);
     let write = Write {
-        operation: Operation::Create,
+        via: Via::Create,
         old: None,
         now: Timestamp::UNIX_EPOCH,
     };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use dialect_contract::{Dialect, Verb, Write, config};
-use meta::kind::{self, Operation};
+use meta::kind::{self, Via};
 use meta::object::Malformed;
 use meta::{Change, FieldError, GroupResource, Key, Kind, Object, Revision, Timestamp, name, time};
 use serde_json::{Value, json};
@@ -108,7 +108,7 @@ impl Catalog {
         // As an update of itself: rules for new objects would reset what the state says (taint times, status).
         let old = value.clone();
         let write = kind::Write {
-            operation: Operation::Update,
+            via: Via::Update,
             old: Some(&old),
             now,
         };

@@ -63,10 +63,10 @@ impl Plugin for Configurations {
 
 fn judge(kind: &SchedulerConfiguration, request: &Request<'_>, object: &Value) -> Result<(), Denied> {
     let write = Write {
-        operation: if request.operation == Operation::Create {
-            kind::Operation::Create
+        via: if request.operation == Operation::Create {
+            kind::Via::Create
         } else {
-            kind::Operation::Update
+            kind::Via::Update
         },
         old: request.old,
         // No rule of this kind looks at the time.

@@ -122,9 +122,9 @@ impl KindInfo {
     }
 }
 
-/// What kind of write `prepare` and `validate` see.
+/// What a write came through, to `prepare` and `validate`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operation {
+pub enum Via {
     /// A create.
     Create,
     /// An update of the resource itself (PUT or any PATCH).
@@ -136,8 +136,8 @@ pub enum Operation {
 /// A write on its way in: the object as it was, who writes and when.
 #[derive(Clone, Copy, Debug)]
 pub struct Write<'a> {
-    /// Which operation.
-    pub operation: Operation,
+    /// What it came through.
+    pub via: Via,
     /// The stored object, on updates.
     pub old: Option<&'a Value>,
     /// The instant of the request.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use dialect_contract::{Dialect, config};
-use meta::kind::{ALL_VERBS, KindInfo, Operation, Write};
+use meta::kind::{ALL_VERBS, KindInfo, Via, Write};
 use meta::schema::types::Condition;
 use meta::{Column, FieldError, Kind, Schema, Scope};
 use schemars::JsonSchema;
@@ -86,7 +86,7 @@ impl Kind for Publication {
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
         // The status of an invalid one that is stored says so.
-        if matches!(write.operation, Operation::Subresource(_)) {
+        if matches!(write.via, Via::Subresource(_)) {
             return Vec::new();
         }
         let mut errors = spec::read(new, &self.systems).err().unwrap_or_default();

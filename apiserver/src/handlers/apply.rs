@@ -6,12 +6,12 @@ mod last_applied;
 use axum::body::Body;
 use berth_apply::{Applied, Managers, Only, Refused, Reset, Types, Writer};
 use http::{Response, StatusCode};
-use meta::kind::Operation;
+use meta::kind::Via;
 use meta::{CommitError, FieldError, Object, Schema, Status, Why};
 use serde_json::{Value, json};
 
 use super::Cx;
-use super::update::{operation, write};
+use super::update::{via, write};
 use crate::call::Reply;
 use crate::decode::{self, Expected};
 use crate::negotiation::Answer;
@@ -109,17 +109,17 @@ impl Apply<'_> {
         matches!(self.subresource, "" | "status")
     }
 
-    fn ownership(&self, operation: Operation) -> Ownership<'_> {
+    fn ownership(&self, via: Via) -> Ownership<'_> {
         let cx = self.cx;
         let index = cx.state.registry.index();
-        Ownership::new(index, cx.served, operation, &cx.manager, cx.request.now)
+        Ownership::new(index, cx.served, via, &cx.manager, cx.request.now)
     }
 
     /// The configuration applied to the object as it is.
     fn to(&self, current: &Object) -> Result<Wish, Status> {
         let (cx, config) = (self.cx, self.config);
         let live = render::unmanaged(cx.served, current);
-        let ownership = self.ownership(operation(self.subresource));
+        let ownership = self.ownership(via(self.subresource));
         let force = !self.meets_keeper(&ownership, (current, &live))? && self.options.force;
         let applied = match ownership.applied(Some((current, &live)), config.value(), force) {
             Err(Refused::Conflicts(conflicts)) => {
@@ -183,7 +183,7 @@ impl Apply<'_> {
             );
             return Err(Status::bad_request(text).into());
         }
-        let ownership = self.ownership(Operation::Create);
+        let ownership = self.ownership(Via::Create);
         let body = || {
             let applied = ownership.applied(None, config.value(), self.options.force);
             let mut wish = self.finish(applied.map_err(|problem| refused(&problem))?)?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use http::{Response, StatusCode};
-use meta::kind::Operation;
+use meta::kind::Via;
 use meta::{Object, Status, budget};
 use storage::Name;
 
@@ -196,7 +196,7 @@ pub(super) async fn create(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
         index: cx.state.registry.index(),
         chain: cx.state.registry.chain(),
         actor: cx.actor(options.dry_run),
-        operation: Operation::Create,
+        via: Via::Create,
         namespace: cx.namespace,
         name: &name,
     };

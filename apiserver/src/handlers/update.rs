@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use http::{Response, StatusCode};
-use meta::kind::Operation;
+use meta::kind::Via;
 use meta::{CommitError, Object, Status, Why};
 
 use super::Cx;
@@ -115,15 +115,15 @@ pub(super) async fn write(
     }
     let registry = &cx.state.registry;
     registry
-        .update(cx.target(), actor, operation(subresource), unconditional, edit)
+        .update(cx.target(), actor, via(subresource), unconditional, edit)
         .await
 }
 
-/// The operation that rules and admission see.
-pub(super) fn operation(subresource: &'static str) -> Operation {
+/// What an update of `subresource`, or of the object itself, came through.
+pub(super) fn via(subresource: &'static str) -> Via {
     if subresource.is_empty() {
-        Operation::Update
+        Via::Update
     } else {
-        Operation::Subresource(subresource)
+        Via::Subresource(subresource)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use meta::kind::Operation;
+use meta::kind::Via;
 use meta::{CommitError, Key, Object, Revision, Status, Verb, Write};
 use serde_json::Value;
 
@@ -82,12 +82,12 @@ impl Registry {
             namespace: &key.namespace,
             name: &key.name,
         };
-        let operation = match (base, subresource) {
-            (None, _) => Operation::Create,
-            (Some(_), "") => Operation::Update,
-            (Some(_), name) => Operation::Subresource(name),
+        let via = match (base, subresource) {
+            (None, _) => Via::Create,
+            (Some(_), "") => Via::Update,
+            (Some(_), name) => Via::Subresource(name),
         };
-        let ownership = Ownership::new(self.index(), served, operation, actor.manager, actor.now);
+        let ownership = Ownership::new(self.index(), served, via, actor.manager, actor.now);
         let applied = |stored: Option<(&Object, &Value)>| {
             let applied = ownership.applied(stored, config, true);
             let applied = applied.map_err(|problem| Status::internal(problem.to_string()))?;
@@ -107,6 +107,6 @@ impl Registry {
             let live = render::unmanaged(served, current);
             applied(Some((current, &live))).map_err(CommitError::from)
         };
-        self.update(target, actor, operation, true, edit).await
+        self.update(target, actor, via, true, edit).await
     }
 }

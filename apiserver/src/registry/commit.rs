@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use admission::UserInfo;
-use meta::kind::Operation;
+use meta::kind::Via;
 use meta::{CommitError, Guard, Key, Object, Revision, Status, Verb, Write};
 use storage::{At, Expect, Step, Store, StoreError};
 
@@ -225,13 +225,13 @@ impl Registry {
         let mut value = write.object.clone();
         system::drop_nulls(&mut value);
         system::metadata(&mut value).insert("name".to_owned(), name.into());
-        let operation = Operation::Create;
+        let via = Via::Create;
         let writing = Writing {
             served,
             index: self.index(),
             chain: self.chain(),
             actor,
-            operation,
+            via,
             namespace,
             name,
         };
@@ -257,14 +257,14 @@ impl Registry {
         write: &Write,
     ) -> Result<(), CommitError> {
         let (current, expect) = plan.current(target, write).await?;
-        let operation = match write.subresource {
-            "" => Operation::Update,
-            name => Operation::Subresource(name),
+        let via = match write.subresource {
+            "" => Via::Update,
+            name => Via::Subresource(name),
         };
         let mut value = write.object.clone();
         system::drop_nulls(&mut value);
         let (next, guards) = self
-            .next_state(target, actor, operation, value.into(), &current)
+            .next_state(target, actor, via, value.into(), &current)
             .await?;
         let (verb, object) = match next {
             Next::Stays(draft) => (Verb::Update, Some(draft)),

@@ -1,7 +1,7 @@
 //! Objects some of whose fields somebody keeps ([`meta::Kind::keeper`]): in what others write they stay as they are.
 
-use berth_apply::{Conflict, Identity, Operation as Applying};
-use meta::kind::Operation;
+use berth_apply::{Conflict, Identity, Operation};
+use meta::kind::Via;
 use meta::{Keeper, Object, Status};
 use serde_json::Value;
 
@@ -32,13 +32,13 @@ impl Writing<'_> {
         let Some(keeper) = self.served.kind().keeper() else {
             return value;
         };
-        let subresource = match self.operation {
-            Operation::Create | Operation::Update => "",
-            Operation::Subresource(name) => name,
+        let subresource = match self.via {
+            Via::Create | Via::Update => "",
+            Via::Subresource(name) => name,
         };
         let identity = Identity {
             manager: keeper.manager.to_owned(),
-            operation: Applying::Apply,
+            operation: Operation::Apply,
             api_version: String::new(),
             subresource: subresource.to_owned(),
         };
@@ -74,6 +74,6 @@ pub(crate) fn own_name(keeper: Keeper, manager: &str) -> Result<(), String> {
 /// Whether `conflicts` are about what the keeper applied: no force overcomes those.
 pub(crate) fn concerns(keeper: Keeper, conflicts: &[Conflict]) -> bool {
     conflicts.iter().any(|conflict| {
-        conflict.owner.operation == Applying::Apply && conflict.owner.manager == keeper.manager
+        conflict.owner.operation == Operation::Apply && conflict.owner.manager == keeper.manager
     })
 }

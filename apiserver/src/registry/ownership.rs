@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use berth_apply::{Applied, Managers, Refused, Reset, Types, Versions, Writer};
-use meta::kind::Operation;
+use meta::kind::Via;
 use meta::{Object, Revision, Timestamp};
 use serde_json::{Value, json};
 
@@ -84,23 +84,23 @@ fn is_alike(one: &Served, other: &Served) -> bool {
 /// A write that changes who owns what.
 pub(crate) struct Ownership<'a> {
     versions: Stored<'a>,
-    operation: Operation,
+    via: Via,
     manager: &'a str,
     now: Timestamp,
 }
 
 impl<'a> Ownership<'a> {
-    /// Of a write through `operation`, by `manager`.
+    /// Of a write that came via `via`, by `manager`.
     pub(crate) fn new(
         index: &'a Index,
         served: &'a Served,
-        operation: Operation,
+        via: Via,
         manager: &'a str,
         now: Timestamp,
     ) -> Self {
         Self {
             versions: Stored { index, served },
-            operation,
+            via,
             manager,
             now,
         }
@@ -109,10 +109,10 @@ impl<'a> Ownership<'a> {
     fn writer(&self) -> Writer<'_> {
         let served = self.versions.served;
         let merging = served.merging();
-        let (subresource, reset) = match self.operation {
-            Operation::Create | Operation::Update => ("", &merging.itself),
-            Operation::Subresource("status") => ("status", &merging.status),
-            Operation::Subresource(name) => (name, &Reset::Nothing),
+        let (subresource, reset) = match self.via {
+            Via::Create | Via::Update => ("", &merging.itself),
+            Via::Subresource("status") => ("status", &merging.status),
+            Via::Subresource(name) => (name, &Reset::Nothing),
         };
         Writer {
             manager: self.manager,
@@ -138,9 +138,9 @@ impl<'a> Ownership<'a> {
         sent: Option<&Value>,
     ) -> Managers {
         let kept = of_stored(stored);
-        let before = match self.operation {
-            Operation::Subresource(_) => kept,
-            Operation::Create | Operation::Update => Managers::of_request(sent, kept),
+        let before = match self.via {
+            Via::Subresource(_) => kept,
+            Via::Create | Via::Update => Managers::of_request(sent, kept),
         };
         before.update(&self.versions, live, value, &self.writer())
     }

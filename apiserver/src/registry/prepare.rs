@@ -2,9 +2,9 @@
 //! passes defaults, the kind's own preparation, validation of everything at once.
 
 use admission::client::{Form, Subject};
-use admission::{Chain, Operation as Admitted, Request};
+use admission::{Chain, Operation, Request};
 use berth_apply::Managers;
-use meta::kind::{Operation, Write};
+use meta::kind::{Via, Write};
 use meta::object::Malformed;
 use meta::{Draft, FieldError, Object, Status};
 use serde_json::Value;
@@ -57,7 +57,7 @@ pub(crate) struct Writing<'a> {
     pub(crate) index: &'a Index,
     pub(crate) chain: &'a Chain,
     pub(crate) actor: Actor<'a>,
-    pub(crate) operation: Operation,
+    pub(crate) via: Via,
     pub(crate) namespace: &'a str,
     /// The name in the request; empty when it is still to be generated.
     pub(crate) name: &'a str,
@@ -109,7 +109,7 @@ impl Writing<'_> {
             }
         };
         self.to_stored(&mut value);
-        if !matches!(self.operation, Operation::Subresource(_)) {
+        if !matches!(self.via, Via::Subresource(_)) {
             self.refuse(system::touched(&value, &old), &value)?;
         }
         let value = self.confine(value, &old);
@@ -118,7 +118,7 @@ impl Writing<'_> {
 
     fn ownership(&self) -> Ownership<'_> {
         let Actor { manager, now, .. } = self.actor;
-        Ownership::new(self.index, self.served, self.operation, manager, now)
+        Ownership::new(self.index, self.served, self.via, manager, now)
     }
 
     /// The defaults of the served version count as written by whoever sent the body.
@@ -129,7 +129,7 @@ impl Writing<'_> {
     /// Takes the managed fields out of a body.
     fn managed_fields(&self, value: &mut Value) -> Result<Option<Value>, Status> {
         let sent = ownership::take(value);
-        if let (Some(list), Operation::Create | Operation::Update) = (&sent, self.operation) {
+        if let (Some(list), Via::Create | Via::Update) = (&sent, self.via) {
             // A list that cannot be read is as good as none.
             let errors = Managers::decode_value(list).map(|managers| managers.validate());
             self.refuse(errors.unwrap_or_default(), value)?;
@@ -145,7 +145,7 @@ impl Writing<'_> {
 
     /// Takes from the stored object what this write may not touch: system fields, and the status or all but it.
     fn confine(&self, mut value: Value, old: &Value) -> Value {
-        if self.operation == Operation::Subresource("status") {
+        if self.via == Via::Subresource("status") {
             value = system::only_status(value, old);
         } else if self.served.info().status {
             system::keep_status(&mut value, old);
@@ -184,7 +184,7 @@ impl Writing<'_> {
 
     fn write<'b>(&self, old: Option<&'b Value>) -> Write<'b> {
         Write {
-            operation: self.operation,
+            via: self.via,
             old,
             now: self.actor.now,
         }
@@ -235,7 +235,7 @@ impl Writing<'_> {
     /// Those of `errors` that this write can do something about. What is wrong outside of the status was so before its write,
     /// and must not keep anybody from saying so (kube-apiserver's validation ratcheting).
     fn can_be_mended(&self, mut errors: Vec<FieldError>) -> Vec<FieldError> {
-        if matches!(self.operation, Operation::Subresource("status")) {
+        if matches!(self.via, Via::Subresource("status")) {
             errors.retain(|error| {
                 ["metadata", "status"]
                     .iter()
@@ -259,10 +259,10 @@ impl Writing<'_> {
     }
 
     fn request<'b>(&'b self, old: Option<&'b Value>) -> Request<'b> {
-        let (operation, subresource) = match self.operation {
-            Operation::Create => (Admitted::Create, ""),
-            Operation::Update => (Admitted::Update, ""),
-            Operation::Subresource(name) => (Admitted::Update, name),
+        let (operation, subresource) = match self.via {
+            Via::Create => (Operation::Create, ""),
+            Via::Update => (Operation::Update, ""),
+            Via::Subresource(name) => (Operation::Update, name),
         };
         Request {
             operation,
@@ -343,7 +343,7 @@ pub(crate) async fn admit_delete(
 ) -> Result<Vec<Guard>, Status> {
     let before = old.parse();
     let request = Request {
-        operation: Admitted::Delete,
+        operation: Operation::Delete,
         resource: served.name,
         kind: served.info().kind,
         subresource: "",

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use meta::kind::Operation;
+use meta::kind::Via;
 use meta::{CommitError, Draft, FieldError, Key, Object, Revision, Status, Why};
 use serde_json::Value;
 use storage::{Applied, At, Expect, Guard, Step, Store, StoreError, Verb};
@@ -69,7 +69,7 @@ impl Registry {
             index: self.index(),
             chain: self.chain(),
             actor,
-            operation: Operation::Create,
+            via: Via::Create,
             namespace,
             name: &requested,
         };
@@ -125,7 +125,7 @@ impl Registry {
         &self,
         target: Target<'_>,
         actor: Actor<'_>,
-        operation: Operation,
+        via: Via,
         unconditional: bool,
         mut edit: impl FnMut(&Object) -> Result<Wish, E>,
     ) -> Result<Arc<Object>, CommitError> {
@@ -135,13 +135,13 @@ impl Registry {
                 let current = retries.current(target).await?;
                 let wish = edit(&current).map_err(Into::into)?;
                 check_base(target.served, &wish.value, &current, unconditional)?;
-                let (next, guards) = self.next_state(target, actor, operation, wish, &current).await?;
+                let (next, guards) = self.next_state(target, actor, via, wish, &current).await?;
                 if actor.dry_run {
                     let (Next::Stays(draft) | Next::Goes(draft)) = next;
                     return Ok(Arc::new(draft.at(current.revision())));
                 }
                 let expect = Expect::At(current.revision());
-                Ok(store_next(target, operation, next, expect, guards).await?)
+                Ok(store_next(target, via, next, expect, guards).await?)
             };
             match tried.await {
                 Ok(object) => return Ok(object),
@@ -157,7 +157,7 @@ impl Registry {
         &self,
         target: Target<'_>,
         actor: Actor<'_>,
-        operation: Operation,
+        via: Via,
         wish: Wish,
         current: &Object,
     ) -> Result<(Next, Vec<Guard>), Status> {
@@ -171,7 +171,7 @@ impl Registry {
             index: self.index(),
             chain: self.chain(),
             actor,
-            operation,
+            via,
             namespace,
             name,
         };
@@ -226,7 +226,7 @@ pub(crate) fn check_base(
 
 async fn store_next(
     target: Target<'_>,
-    operation: Operation,
+    via: Via,
     next: Next,
     expect: Expect,
     guards: Vec<Guard>,
@@ -241,9 +241,9 @@ async fn store_next(
         Next::Stays(draft) => (Verb::Update, Some(draft), None),
         Next::Goes(draft) => (Verb::Delete, None, Some(draft)),
     };
-    let subresource = match operation {
-        Operation::Subresource(name) => name,
-        Operation::Create | Operation::Update => "",
+    let subresource = match via {
+        Via::Subresource(name) => name,
+        Via::Create | Via::Update => "",
     };
     let step = Step {
         verb,

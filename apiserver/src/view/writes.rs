@@ -4,9 +4,9 @@
 
 use std::sync::Arc;
 
-use admission::{Operation as Admitted, Request};
+use admission::{Operation, Request};
 use async_trait::async_trait;
-use meta::kind::Operation;
+use meta::kind::Via;
 use meta::{CommitError, Key, Object, Status, Why};
 use serde_json::Value;
 
@@ -63,14 +63,14 @@ impl View for ViewSource {
             namespace: &key.namespace,
             name: &key.name,
         };
-        let operation = match self.rules.through(subresource) {
-            "" => Operation::Update,
-            name => Operation::Subresource(name),
+        let via = match self.rules.through(subresource) {
+            "" => Via::Update,
+            name => Via::Subresource(name),
         };
         let next = |current: &Object| self.next(&mut edit, current).map(Wish::from);
         let written = self
             .registry
-            .update(target, actor, operation, unconditional, next)
+            .update(target, actor, via, unconditional, next)
             .await?;
         Ok(self.rules.show(&written))
     }
@@ -122,7 +122,7 @@ impl ViewSource {
             .write(key, &stored, &written, edit.subresource)
             .map_err(|denied| {
                 let request = Request {
-                    operation: Admitted::Update,
+                    operation: Operation::Update,
                     resource: served.name,
                     kind: served.info().kind,
                     subresource: edit.subresource,

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use dialect_contract::{Edit, config};
-use meta::kind::{self, Operation};
+use meta::kind::{self, Via};
 use meta::{Key, Object, Timestamp, field};
 use serde_json::Value;
 
@@ -74,11 +74,7 @@ pub(super) fn store(
     }
     schema.default(&mut value);
     let write = kind::Write {
-        operation: if old.is_some() {
-            Operation::Update
-        } else {
-            Operation::Create
-        },
+        via: if old.is_some() { Via::Update } else { Via::Create },
         old: old.as_ref(),
         now,
     };

@@ -134,19 +134,15 @@ fn twice(new: &Value) -> Vec<FieldError> {
 #[cfg(test)]
 mod tests {
     use meta::Timestamp;
-    use meta::kind::Operation;
+    use meta::kind::Via;
     use serde_json::json;
 
     use super::*;
 
     fn errors(old: Option<&Value>, new: &Value) -> Vec<String> {
-        let operation = if old.is_some() {
-            Operation::Update
-        } else {
-            Operation::Create
-        };
+        let via = if old.is_some() { Via::Update } else { Via::Create };
         let write = Write {
-            operation,
+            via,
             old,
             now: Timestamp::UNIX_EPOCH,
         };
@@ -174,7 +170,7 @@ mod tests {
     fn what_manifests_often_have_is_stored_as_meant() {
         let mut new = json!({"data": {"a": null}, "binaryData": {"b": "AAEC\nAwQF\n"}});
         let write = Write {
-            operation: Operation::Create,
+            via: Via::Create,
             old: None,
             now: Timestamp::UNIX_EPOCH,
         };

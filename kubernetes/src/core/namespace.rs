@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use apiserver::{Call, Reply, SubresourceHandler};
 use async_trait::async_trait;
-use meta::kind::{Operation, SelectableField, Write};
+use meta::kind::{SelectableField, Via, Write};
 use meta::{
     Cell, Column, Draft, FieldError, GroupResource, Key, Kind, KindInfo, NameError, Object, Schema, Scope,
     Status, Timestamp, name,
@@ -133,7 +133,7 @@ impl Kind for Namespace {
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
         let mut errors = finalizer_errors(new);
-        if write.operation == Operation::Subresource("status") {
+        if write.via == Via::Subresource("status") {
             let phase = value::text(new, &["status", "phase"]);
             let deleting = !value::text(new, &["metadata", "deletionTimestamp"]).is_empty();
             let (wanted, detail) = match deleting {

@@ -156,7 +156,7 @@ fn check_limit(limit: &Value, path: &str) -> Option<FieldError> {
 #[cfg(test)]
 mod tests {
     use meta::Timestamp;
-    use meta::kind::Operation;
+    use meta::kind::Via;
     use serde_json::json;
 
     use super::*;
@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn limits_are_whole_numbers_of_named_resources() {
         let write = Write {
-            operation: Operation::Create,
+            via: Via::Create,
             old: None,
             now: Timestamp::UNIX_EPOCH,
         };

@@ -199,19 +199,15 @@ fn of_type(new: &Value) -> Vec<FieldError> {
 #[cfg(test)]
 mod tests {
     use meta::Timestamp;
-    use meta::kind::Operation;
+    use meta::kind::Via;
     use serde_json::json;
 
     use super::*;
 
     fn write(old: Option<&Value>) -> Write<'_> {
-        let operation = if old.is_some() {
-            Operation::Update
-        } else {
-            Operation::Create
-        };
+        let via = if old.is_some() { Via::Update } else { Via::Create };
         Write {
-            operation,
+            via,
             old,
             now: Timestamp::UNIX_EPOCH,
         }

@@ -320,7 +320,7 @@ impl World {
         let mut errors = schema.validate(&body);
         if errors.is_empty() {
             let write = meta::kind::Write {
-                operation: meta::kind::Operation::Create,
+                via: meta::kind::Via::Create,
                 old: None,
                 now: self.now(),
             };

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use admission::{Denied, Operation as Admitted, Plugin, Ready, Request};
+use admission::{Denied, Operation, Plugin, Ready, Request};
 use async_trait::async_trait;
 use meta::{Object, Revision};
 use storage::Limits;
@@ -41,7 +41,7 @@ impl Plugin for Shared {
         "Racer"
     }
     fn handles(&self, request: &Request<'_>) -> bool {
-        request.operation != Admitted::Update || request.subresource.is_empty()
+        request.operation != Operation::Update || request.subresource.is_empty()
     }
     fn ready<'a>(&'a self, _: &Request<'_>) -> Option<Ready<'a>> {
         Some(Box::pin(async {

@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use admission::{Chain, Denied, Operation as Admitted, Plugin, Request};
+use admission::{Chain, Denied, Operation, Plugin, Request};
 use async_trait::async_trait;
-use meta::kind::{ALL_VERBS, Operation, SelectableField, Write};
+use meta::kind::{ALL_VERBS, SelectableField, Via, Write};
 use meta::{
     Cell, Column, FieldError, GroupResource, Kind, KindInfo, Object, Revision, Schema, Scope, Status,
 };
@@ -116,7 +116,7 @@ impl Kind for Toy {
     }
 
     fn prepare(&self, write: &Write<'_>, new: &mut Value) {
-        if write.operation == Operation::Create && self.info.status {
+        if write.via == Via::Create && self.info.status {
             new["status"] = json!({"phase": "Pending"});
         }
     }
@@ -134,7 +134,7 @@ impl Kind for Toy {
                 "must be visible",
             ));
         }
-        if let Operation::Subresource("paint") = write.operation
+        if let Via::Subresource("paint") = write.via
             && write
                 .old
                 .is_some_and(|old| old["spec"]["size"] != new["spec"]["size"])
@@ -255,7 +255,7 @@ impl Plugin for Police {
         object: &mut Value,
         warnings: &mut Vec<String>,
     ) -> Result<(), Denied> {
-        if request.operation == Admitted::Create {
+        if request.operation == Operation::Create {
             object["metadata"]["annotations"]["creator"] = request.user.name.as_str().into();
         }
         if object["spec"]["color"] == "pink" {
@@ -273,7 +273,7 @@ impl Plugin for Police {
         if object.is_some_and(|object| object["metadata"]["name"] == "forbidden") {
             return Err(Denied::Forbidden("that name is taboo".to_owned()));
         }
-        if request.operation == Admitted::Delete && request.name == "guarded" {
+        if request.operation == Operation::Delete && request.name == "guarded" {
             return Err(Denied::Forbidden("it is guarded".to_owned()));
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use meta::kind::{ALL_VERBS, Operation, Write};
+use meta::kind::{ALL_VERBS, Via, Write};
 use meta::schema::types::Condition;
 use meta::{Column, FieldError, Kind, KindInfo, NameError, Schema, Scope};
 use schemars::JsonSchema;
@@ -151,7 +151,7 @@ impl Kind for BindingKind {
     }
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
-        if matches!(write.operation, Operation::Subresource(_)) {
+        if matches!(write.via, Via::Subresource(_)) {
             return Vec::new();
         }
         let target = new

@@ -6,7 +6,7 @@ mod rules;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use meta::kind::{ALL_VERBS, Operation, Write};
+use meta::kind::{ALL_VERBS, Via, Write};
 use meta::schema::types::{Condition, QuantityText, Time};
 use meta::{Column, FieldError, Kind, KindInfo, NameError, Schema, Scope};
 use schemars::JsonSchema;
@@ -195,11 +195,9 @@ impl Kind for MemberClusterKind {
     }
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
-        match write.operation {
-            Operation::Subresource(_) => Vec::new(),
-            Operation::Create | Operation::Update => {
-                rules::spec_errors(new.get("spec").unwrap_or(&Value::Null))
-            }
+        match write.via {
+            Via::Subresource(_) => Vec::new(),
+            Via::Create | Via::Update => rules::spec_errors(new.get("spec").unwrap_or(&Value::Null)),
         }
     }
 

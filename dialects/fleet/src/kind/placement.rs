@@ -5,7 +5,7 @@ mod rules;
 
 use std::sync::LazyLock;
 
-use meta::kind::{ALL_VERBS, Operation, Write};
+use meta::kind::{ALL_VERBS, Via, Write};
 use meta::schema::types::Condition;
 use meta::selector::LabelSelector;
 use meta::{Column, FieldError, Kind, KindInfo, NameError, Schema, Scope};
@@ -149,9 +149,9 @@ impl Kind for PlacementKind {
     }
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
-        match write.operation {
-            Operation::Subresource(_) => Vec::new(),
-            Operation::Create | Operation::Update => rules::errors(write.old, new),
+        match write.via {
+            Via::Subresource(_) => Vec::new(),
+            Via::Create | Via::Update => rules::errors(write.old, new),
         }
     }
 

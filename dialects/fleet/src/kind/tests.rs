@@ -1,6 +1,6 @@
 //! The kinds: schemas, defaults, rules on updates, columns.
 
-use meta::kind::{Cell, Operation, Write};
+use meta::kind::{Cell, Via, Write};
 use meta::{Kind, Object, Revision};
 use serde_json::{Value, json};
 
@@ -14,11 +14,7 @@ fn errors(kind: &dyn Kind, old: Option<&Value>, mut new: Value) -> Vec<String> {
     let schema = kind.schema("v1beta1");
     schema.default(&mut new);
     let write = Write {
-        operation: if old.is_some() {
-            Operation::Update
-        } else {
-            Operation::Create
-        },
+        via: if old.is_some() { Via::Update } else { Via::Create },
         old,
         now: NOW.parse().unwrap(),
     };

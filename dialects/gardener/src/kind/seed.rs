@@ -6,7 +6,7 @@ pub mod spec;
 
 use std::sync::OnceLock;
 
-use meta::kind::{ALL_VERBS, Operation, Write};
+use meta::kind::{ALL_VERBS, Via, Write};
 use meta::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope};
 use serde_json::Value;
 
@@ -45,7 +45,7 @@ impl Kind for SeedKind {
 
     fn prepare(&self, write: &Write<'_>, new: &mut Value) {
         let Some(root) = new.as_object_mut() else { return };
-        if write.operation != Operation::Subresource("status") {
+        if write.via != Via::Subresource("status") {
             default_visibility(root);
         }
         default_labels(root);

@@ -9,7 +9,7 @@ pub mod spec;
 
 use std::sync::OnceLock;
 
-use meta::kind::{ALL_VERBS, Operation, SelectableField, Write};
+use meta::kind::{ALL_VERBS, SelectableField, Via, Write};
 use meta::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope};
 use serde_json::Value;
 
@@ -67,15 +67,15 @@ impl Kind for ShootKind {
 
     fn prepare(&self, write: &Write<'_>, new: &mut Value) {
         let Some(root) = new.as_object_mut() else { return };
-        match write.operation {
-            Operation::Create | Operation::Update => defaults::fill_in(root),
-            Operation::Subresource(BINDING) => {
+        match write.via {
+            Via::Create | Via::Update => defaults::fill_in(root),
+            Via::Subresource(BINDING) => {
                 defaults::fill_in(root);
                 if let Some(old) = write.old {
                     binding::keep_status(old, root);
                 }
             }
-            Operation::Subresource(_) => {}
+            Via::Subresource(_) => {}
         }
         defaults::label_seeds(root);
     }
@@ -89,7 +89,7 @@ impl Kind for ShootKind {
         let mut errors = rules::check(&shoot, &namespace);
         // A binding fills in the seed's ranges, which the scheduler has looked at.
         let ranges = |value: &Value| value.pointer("/spec/networking").cloned();
-        let given = matches!(write.operation, Operation::Create | Operation::Update)
+        let given = matches!(write.via, Via::Create | Via::Update)
             && write.old.is_none_or(|old| ranges(old) != ranges(new));
         if let Some(networking) = shoot.spec.networking.as_ref().filter(|_| given) {
             errors.extend(rules::disjoint(networking));
@@ -105,7 +105,7 @@ impl Kind for ShootKind {
                 old_value,
                 new_value: new,
             };
-            errors.extend(immutable::check(write.operation, &changed));
+            errors.extend(immutable::check(write.via, &changed));
         }
         errors
     }

@@ -1,6 +1,6 @@
 //! The rules of the kinds: defaults, validation, columns.
 
-use meta::kind::{Operation, Write};
+use meta::kind::{Via, Write};
 use meta::{Cell, Object, Revision};
 use serde_json::json;
 
@@ -15,7 +15,7 @@ fn errors(kind: &dyn Kind, value: &Value) -> Vec<String> {
     let schema = kind.schema(VERSION);
     schema.default(&mut value);
     let write = Write {
-        operation: Operation::Create,
+        via: Via::Create,
         old: None,
         now: now(),
     };

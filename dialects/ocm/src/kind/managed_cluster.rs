@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use meta::kind::{ALL_VERBS, Operation, Write};
+use meta::kind::{ALL_VERBS, Via, Write};
 use meta::{Column, FieldError, Kind, KindInfo, Schema, Scope, Timestamp};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -210,7 +210,7 @@ impl Kind for ManagedClusterKind {
     }
 
     fn prepare(&self, write: &Write<'_>, new: &mut Value) {
-        if matches!(write.operation, Operation::Subresource(_)) {
+        if matches!(write.via, Via::Subresource(_)) {
             return;
         }
         put_into_default_set(new);
@@ -218,10 +218,10 @@ impl Kind for ManagedClusterKind {
     }
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
-        let mut errors = match write.operation {
-            Operation::Subresource(_) => return Vec::new(),
-            Operation::Update => taint_errors(write, new),
-            Operation::Create => Vec::new(),
+        let mut errors = match write.via {
+            Via::Subresource(_) => return Vec::new(),
+            Via::Update => taint_errors(write, new),
+            Via::Create => Vec::new(),
         };
         errors.extend(url_errors(new));
         errors
@@ -229,7 +229,7 @@ impl Kind for ManagedClusterKind {
 
     /// The namespace of the cluster on the hub carries its name.
     fn own_rules(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
-        if write.operation != Operation::Create {
+        if write.via != Via::Create {
             return Vec::new();
         }
         let name = new.pointer("/metadata/name").and_then(Value::as_str);
@@ -280,8 +280,8 @@ fn stamp_taints(write: &Write<'_>, new: &mut Value) {
     };
     for taint in taints.iter_mut().filter_map(Value::as_object_mut) {
         let given = taint.get("timeAdded").is_some_and(|time| !time.is_null());
-        let stamp = match write.operation {
-            Operation::Create => Value::String(now.clone()),
+        let stamp = match write.via {
+            Via::Create => Value::String(now.clone()),
             _ if given => continue,
             _ => unchanged_time(write.old, taint).unwrap_or_else(|| Value::String(now.clone())),
         };

@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use meta::kind::{ALL_VERBS, Operation, Write};
+use meta::kind::{ALL_VERBS, Via, Write};
 use meta::{FieldError, Kind, KindInfo, Schema, Scope};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -72,7 +72,7 @@ impl Kind for ManagedClusterSetBindingKind {
     }
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
-        if matches!(write.operation, Operation::Subresource(_)) {
+        if matches!(write.via, Via::Subresource(_)) {
             return Vec::new();
         }
         let text = |path: &str| new.pointer(path).and_then(Value::as_str).unwrap_or_default();

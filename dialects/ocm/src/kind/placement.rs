@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use meta::kind::{ALL_VERBS, Operation, Write};
+use meta::kind::{ALL_VERBS, Via, Write};
 use meta::{Column, FieldError, Kind, KindInfo, NameError, Schema, Scope, Timestamp};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -106,7 +106,7 @@ impl Kind for PlacementKind {
     }
 
     fn own_rules(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
-        if matches!(write.operation, Operation::Subresource(_)) {
+        if matches!(write.via, Via::Subresource(_)) {
             return Vec::new();
         }
         // What does not even parse has been refused by the schema.

@@ -1,6 +1,6 @@
 //! Schemas, defaults, rules and columns of the kinds.
 
-use meta::kind::{Operation, Write};
+use meta::kind::{Via, Write};
 use meta::{Cell, Kind, Object, Revision};
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ fn kind(name: &str) -> std::sync::Arc<dyn Kind> {
 }
 
 /// What a write through the API server's steps ends in: the object, or every error.
-fn write(operation: Operation, old: Option<&Value>, value: &Value) -> Result<Value, Vec<String>> {
+fn write(via: Via, old: Option<&Value>, value: &Value) -> Result<Value, Vec<String>> {
     let kind = kind(value["kind"].as_str().unwrap());
     let version = value["apiVersion"]
         .as_str()
@@ -28,11 +28,7 @@ fn write(operation: Operation, old: Option<&Value>, value: &Value) -> Result<Val
     let mut value = value.clone();
     let unknown = schema.unknown_fields(&value);
     schema.default(&mut value);
-    let write = Write {
-        operation,
-        old,
-        now: now(),
-    };
+    let write = Write { via, old, now: now() };
     kind.prepare(&write, &mut value);
     let mut errors: Vec<String> = unknown
         .iter()
@@ -45,7 +41,7 @@ fn write(operation: Operation, old: Option<&Value>, value: &Value) -> Result<Val
 }
 
 fn create(value: &Value) -> Result<Value, Vec<String>> {
-    write(Operation::Create, None, value)
+    write(Via::Create, None, value)
 }
 
 fn refused(value: &Value) -> Vec<String> {
@@ -327,7 +323,7 @@ fn taints_get_their_time_from_the_server() {
         meta::time::rfc3339(now())
     );
     let old = tainted(json!([{"key": "k", "effect": "NoSelect", "timeAdded": earlier}]));
-    let update = |taints: Value| write(Operation::Update, Some(&old), &tainted(taints));
+    let update = |taints: Value| write(Via::Update, Some(&old), &tainted(taints));
     let kept =
         update(json!([{"key": "k", "effect": "NoSelect"}, {"key": "n", "effect": "NoSelect"}])).unwrap();
     assert_eq!(kept["spec"]["taints"][0]["timeAdded"], earlier);

@@ -1,6 +1,6 @@
 //! The rules of the kinds: defaults, validation, what may not change.
 
-use meta::kind::{Operation, Write};
+use meta::kind::{Via, Write};
 use meta::{Kind, Object, Revision, Timestamp};
 use serde_json::{Value, json};
 
@@ -15,9 +15,9 @@ fn schema_errors(kind: &dyn Kind, mut value: Value) -> Vec<String> {
     schema.validate(&value).iter().map(ToString::to_string).collect()
 }
 
-fn change(kind: &dyn Kind, operation: Operation, old: &Value, new: &Value) -> Vec<String> {
+fn change(kind: &dyn Kind, via: Via, old: &Value, new: &Value) -> Vec<String> {
     let write = Write {
-        operation,
+        via,
         old: Some(old),
         now: Timestamp::UNIX_EPOCH,
     };
@@ -139,10 +139,10 @@ fn the_profile_of_a_cluster_is_immutable_and_its_tenancy_is_not() {
     let old = cluster();
     let mut new = cluster();
     new["spec"]["tenancy"] = json!("Exclusive");
-    assert!(change(&ClusterKind, Operation::Update, &old, &new).is_empty());
+    assert!(change(&ClusterKind, Via::Update, &old, &new).is_empty());
     new["spec"]["profile"] = json!("gcp-small");
     assert_eq!(
-        change(&ClusterKind, Operation::Update, &old, &new),
+        change(&ClusterKind, Via::Update, &old, &new),
         ["spec.profile: Invalid value: \"gcp-small\": profile is immutable"]
     );
 }
@@ -151,14 +151,14 @@ fn the_profile_of_a_cluster_is_immutable_and_its_tenancy_is_not() {
 fn the_spec_of_a_request_is_immutable() {
     let mut new = request();
     new["spec"]["waitForClusterDeletion"] = json!(false);
-    let errors = change(&ClusterRequestKind, Operation::Update, &request(), &new);
+    let errors = change(&ClusterRequestKind, Via::Update, &request(), &new);
     assert_eq!(errors.len(), 1);
     assert!(errors[0].starts_with("spec: Invalid value: ") && errors[0].ends_with(": spec is immutable"));
 }
 
 #[test]
 fn a_granted_cluster_neither_changes_nor_goes() {
-    let status = Operation::Subresource("status");
+    let status = Via::Subresource("status");
     let mut moved = request();
     moved["status"]["cluster"]["name"] = json!("d");
     let errors = change(&ClusterRequestKind, status, &request(), &moved);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use dialect_contract::{Decision, Dialect, Due, Inventory, Verb, Write, config};
 use engine::{Catalog, Snapshot, World};
-use meta::kind::{self, Operation};
+use meta::kind::{self, Via};
 use meta::{Change, FieldError, GroupResource, Key, Kind, Object, Revision, Timestamp, field, time};
 use serde_json::{Map, Value, json};
 
@@ -287,7 +287,7 @@ impl Server {
             remove_status(&mut value);
         }
         if let Some(kind) = served {
-            self.admit(&*kind, Operation::Create, None, &mut value)?;
+            self.admit(&*kind, Via::Create, None, &mut value)?;
         }
         self.fold(&write.key, Some(&value))
     }
@@ -310,11 +310,11 @@ impl Server {
         }
         let mut held = false;
         if let Some(kind) = served {
-            let operation = match write.subresource {
-                "" => Operation::Update,
-                name => Operation::Subresource(name),
+            let via = match write.subresource {
+                "" => Via::Update,
+                name => Via::Subresource(name),
             };
-            self.admit(&*kind, operation, Some(old), &mut value)?;
+            self.admit(&*kind, via, Some(old), &mut value)?;
             if kind.info().status && substance(&value) != substance(old) {
                 raise_generation(&mut value);
             }
@@ -328,13 +328,7 @@ impl Server {
     }
 
     /// Defaults, preparation and every rule of the kind.
-    fn admit(
-        &self,
-        kind: &dyn Kind,
-        operation: Operation,
-        old: Option<&Value>,
-        value: &mut Value,
-    ) -> Result<(), String> {
+    fn admit(&self, kind: &dyn Kind, via: Via, old: Option<&Value>, value: &mut Value) -> Result<(), String> {
         let info = kind.info();
         let api_version = value["apiVersion"].as_str().unwrap_or_default();
         let version = api_version
@@ -351,7 +345,7 @@ impl Server {
         value["apiVersion"] = info.api_version(info.storage_version).into();
         let schema = kind.schema(info.storage_version);
         let write = kind::Write {
-            operation,
+            via,
             old,
             now: self.now,
         };

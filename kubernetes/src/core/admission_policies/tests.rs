@@ -1,6 +1,6 @@
 //! What policies and bindings may say.
 
-use meta::kind::{Operation, Write};
+use meta::kind::{Via, Write};
 use meta::{Kind, Timestamp};
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use super::*;
 /// Everything wrong with `object`, after the defaults.
 fn errors(kind: &dyn Kind, old: Option<&Value>, mut object: Value) -> Vec<String> {
     let write = Write {
-        operation: old.map_or(Operation::Create, |_| Operation::Update),
+        via: old.map_or(Via::Create, |_| Via::Update),
         old,
         now: Timestamp::UNIX_EPOCH,
     };

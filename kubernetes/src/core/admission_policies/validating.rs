@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use meta::kind::{Operation, Write};
+use meta::kind::{Via, Write};
 use meta::selector::validate_label_key;
 use meta::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema};
 use policies::PolicyType;
@@ -53,7 +53,7 @@ impl Kind for ValidatingAdmissionPolicy {
     }
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
-        if write.operation == Operation::Subresource("status") {
+        if write.via == Via::Subresource("status") {
             return Vec::new();
         }
         let spec = &new["spec"];

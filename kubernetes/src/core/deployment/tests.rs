@@ -1,6 +1,6 @@
 //! What is filled in, what is refused, and what is shown.
 
-use meta::kind::Operation;
+use meta::kind::Via;
 use meta::{Revision, Timestamp};
 use serde_json::json;
 
@@ -8,11 +8,7 @@ use super::*;
 
 fn write(old: Option<&Value>) -> Write<'_> {
     Write {
-        operation: if old.is_some() {
-            Operation::Update
-        } else {
-            Operation::Create
-        },
+        via: if old.is_some() { Via::Update } else { Via::Create },
         old,
         now: Timestamp::UNIX_EPOCH,
     }

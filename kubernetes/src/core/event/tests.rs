@@ -1,6 +1,6 @@
 //! Events: both APIs over one record.
 
-use meta::kind::Operation;
+use meta::kind::Via;
 use meta::{Revision, Timestamp};
 use serde_json::json;
 
@@ -24,13 +24,9 @@ fn stored() -> Object {
 }
 
 fn errors(kind: &dyn Kind, old: Option<&Value>, new: &Value) -> Vec<String> {
-    let operation = if old.is_some() {
-        Operation::Update
-    } else {
-        Operation::Create
-    };
+    let via = if old.is_some() { Via::Update } else { Via::Create };
     let write = Write {
-        operation,
+        via,
         old,
         now: Timestamp::UNIX_EPOCH,
     };
@@ -198,7 +194,7 @@ fn times_have_microseconds_and_are_kept_in_utc() {
             }
             let mut zoned = with(path, "2026-11-21T14:00:00.000001+02:00");
             let write = Write {
-                operation: Operation::Create,
+                via: Via::Create,
                 old: None,
                 now: Timestamp::UNIX_EPOCH,
             };

@@ -26,7 +26,7 @@ fn stored(value: &Value) -> (Arc<dyn Store>, Arc<Object>) {
 #[test]
 fn a_new_one_is_active_with_its_finalizer_and_label() {
     let write = Write {
-        operation: Operation::Create,
+        via: Via::Create,
         old: None,
         now: now(),
     };
@@ -44,7 +44,7 @@ fn a_new_one_is_active_with_its_finalizer_and_label() {
 fn an_update_cannot_touch_the_finalizers_of_the_spec() {
     let old = super::new("x", now());
     let write = Write {
-        operation: Operation::Update,
+        via: Via::Update,
         old: Some(&old),
         now: now(),
     };
@@ -67,7 +67,7 @@ fn deleting_marks_it_and_waits_for_the_finalizers() {
 fn the_phase_fits_the_deletion() {
     let old = super::new("x", now());
     let write = Write {
-        operation: Operation::Subresource("status"),
+        via: Via::Subresource("status"),
         old: Some(&old),
         now: now(),
     };

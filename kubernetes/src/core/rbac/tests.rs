@@ -1,19 +1,15 @@
 //! RBAC kinds: rules and columns.
 
-use meta::kind::{Operation, Write};
+use meta::kind::{Via, Write};
 use meta::{Cell, Kind, Object, Revision, Timestamp};
 use serde_json::{Value, json};
 
 use super::*;
 
 fn errors(kind: &dyn Kind, old: Option<&Value>, new: &Value) -> Vec<String> {
-    let operation = if old.is_some() {
-        Operation::Update
-    } else {
-        Operation::Create
-    };
+    let via = if old.is_some() { Via::Update } else { Via::Create };
     let write = Write {
-        operation,
+        via,
         old,
         now: Timestamp::UNIX_EPOCH,
     };
@@ -74,7 +70,7 @@ fn binding() -> Value {
 #[test]
 fn groups_of_roles_and_subjects_are_filled_in() {
     let write = Write {
-        operation: Operation::Create,
+        via: Via::Create,
         old: None,
         now: Timestamp::UNIX_EPOCH,
     };

@@ -1,13 +1,13 @@
 //! What is filled in, what is refused, and what is shown.
 
-use meta::kind::Operation;
+use meta::kind::Via;
 use meta::{Revision, Timestamp};
 use serde_json::json;
 
 use super::*;
 
 const CREATE: Write<'static> = Write {
-    operation: Operation::Create,
+    via: Via::Create,
     old: None,
     now: Timestamp::UNIX_EPOCH,
 };

@@ -1,15 +1,15 @@
 //! Defaults, rules and columns of seeds.
 
-use meta::kind::{Operation, Write};
+use meta::kind::{Via, Write};
 use meta::{Cell, Kind, Object, Revision, Timestamp};
 use serde_json::{Value, json};
 
 use super::SeedKind;
 use crate::testing::{seed, with};
 
-fn write<'a>(operation: Operation, old: Option<&'a Value>) -> Write<'a> {
+fn write<'a>(via: Via, old: Option<&'a Value>) -> Write<'a> {
     Write {
-        operation,
+        via,
         old,
         now: Timestamp::UNIX_EPOCH,
     }
@@ -18,19 +18,15 @@ fn write<'a>(operation: Operation, old: Option<&'a Value>) -> Write<'a> {
 fn prepared(mut value: Value) -> Value {
     let kind = SeedKind::default();
     kind.schema("v1beta1").default(&mut value);
-    kind.prepare(&write(Operation::Create, None), &mut value);
+    kind.prepare(&write(Via::Create, None), &mut value);
     value
 }
 
 fn errors(new: &Value, old: Option<&Value>) -> Vec<String> {
     let kind = SeedKind::default();
-    let operation = if old.is_some() {
-        Operation::Update
-    } else {
-        Operation::Create
-    };
+    let via = if old.is_some() { Via::Update } else { Via::Create };
     let mut errors = kind.schema("v1beta1").validate(new);
-    errors.extend(kind.validate(&write(operation, old), new));
+    errors.extend(kind.validate(&write(via, old), new));
     errors.iter().map(ToString::to_string).collect()
 }
 

@@ -2,7 +2,7 @@
 //! and "Binding").
 
 use meta::FieldError;
-use meta::kind::Operation;
+use meta::kind::Via;
 use serde_json::Value;
 
 use super::BINDING;
@@ -26,8 +26,8 @@ impl Changed<'_> {
 }
 
 /// Every rule about the change from old to new.
-pub(super) fn check(operation: Operation, changed: &Changed<'_>) -> Vec<FieldError> {
-    if matches!(operation, Operation::Subresource(name) if name != BINDING) {
+pub(super) fn check(via: Via, changed: &Changed<'_>) -> Vec<FieldError> {
+    if matches!(via, Via::Subresource(name) if name != BINDING) {
         return Vec::new();
     }
     let (old, new) = (&changed.old.spec, &changed.new.spec);
@@ -35,7 +35,7 @@ pub(super) fn check(operation: Operation, changed: &Changed<'_>) -> Vec<FieldErr
     if changed.spec() {
         errors.extend(frozen(changed));
     }
-    if operation == Operation::Subresource(BINDING) {
+    if via == Via::Subresource(BINDING) {
         errors.extend(binding::check_seed_name(changed.old_value, changed.new_value));
     } else if old.seed_name != new.seed_name {
         errors.push(FieldError::forbidden("spec.seedName", binding::ONLY_BY_BINDING));

@@ -1,20 +1,20 @@
 //! Defaults, rules, immutability and columns of shoots.
 
-use meta::kind::{Operation, Write};
+use meta::kind::{Via, Write};
 use meta::{Cell, Kind, Object, Revision, Timestamp};
 use serde_json::{Value, json};
 
 use super::ShootKind;
 use crate::testing::{shoot, with};
 
-const BINDING: Operation = Operation::Subresource("binding");
+const BINDING: Via = Via::Subresource("binding");
 
-fn prepared(operation: Operation, old: Option<&Value>, mut new: Value) -> Value {
+fn prepared(via: Via, old: Option<&Value>, mut new: Value) -> Value {
     let kind = ShootKind::default();
     kind.schema("v1beta1").default(&mut new);
     kind.prepare(
         &Write {
-            operation,
+            via,
             old,
             now: Timestamp::UNIX_EPOCH,
         },
@@ -23,12 +23,12 @@ fn prepared(operation: Operation, old: Option<&Value>, mut new: Value) -> Value 
     new
 }
 
-fn errors(operation: Operation, old: Option<&Value>, new: &Value) -> Vec<String> {
+fn errors(via: Via, old: Option<&Value>, new: &Value) -> Vec<String> {
     let kind = ShootKind::default();
     let mut errors = kind.schema("v1beta1").validate(new);
     errors.extend(kind.validate(
         &Write {
-            operation,
+            via,
             old,
             now: Timestamp::UNIX_EPOCH,
         },
@@ -38,7 +38,7 @@ fn errors(operation: Operation, old: Option<&Value>, new: &Value) -> Vec<String>
 }
 
 fn created(new: &Value) -> Vec<String> {
-    errors(Operation::Create, None, new)
+    errors(Via::Create, None, new)
 }
 
 fn foo() -> Value {
@@ -51,7 +51,7 @@ fn bound() -> Value {
 
 #[test]
 fn shoots_get_a_purpose_and_a_scheduler() {
-    let plain = prepared(Operation::Create, None, foo());
+    let plain = prepared(Via::Create, None, foo());
     assert_eq!(
         (&plain["spec"]["purpose"], &plain["spec"]["schedulerName"]),
         (&json!("evaluation"), &json!("default-scheduler"))
@@ -59,7 +59,7 @@ fn shoots_get_a_purpose_and_a_scheduler() {
     assert!(plain["spec"].get("tolerations").is_none());
     assert!(created(&plain).is_empty());
     let garden = prepared(
-        Operation::Create,
+        Via::Create,
         None,
         with(foo(), "/metadata/namespace", json!("garden")),
     );
@@ -73,16 +73,16 @@ fn shoots_get_a_purpose_and_a_scheduler() {
         json!([{"key": "seed.gardener.cloud/protected", "value": "b"}]),
     );
     assert_eq!(
-        prepared(Operation::Create, None, valued)["spec"]["tolerations"],
+        prepared(Via::Create, None, valued)["spec"]["tolerations"],
         json!([
             {"key": "seed.gardener.cloud/protected", "value": "b"},
             {"key": "seed.gardener.cloud/protected"},
         ])
     );
-    let again = prepared(Operation::Update, Some(&garden), garden.clone());
+    let again = prepared(Via::Update, Some(&garden), garden.clone());
     assert_eq!(again, garden);
     let reference = prepared(
-        Operation::Create,
+        Via::Create,
         None,
         with(foo(), "/spec/cloudProfile", json!({"name": "aws"})),
     );
@@ -99,16 +99,16 @@ fn shoots_are_labelled_with_their_seeds() {
     );
     let expected =
         json!({"mine": "x", "name.seed.gardener.cloud/a": "true", "name.seed.gardener.cloud/b": "true"});
-    for operation in [Operation::Update, BINDING, Operation::Subresource("status")] {
+    for via in [Via::Update, BINDING, Via::Subresource("status")] {
         let old = moving.clone();
         assert_eq!(
-            prepared(operation, Some(&old), moving.clone())["metadata"]["labels"],
+            prepared(via, Some(&old), moving.clone())["metadata"]["labels"],
             expected,
-            "{operation:?}"
+            "{via:?}"
         );
     }
     assert!(
-        prepared(Operation::Create, None, foo())["metadata"]
+        prepared(Via::Create, None, foo())["metadata"]
             .get("labels")
             .is_none()
     );
@@ -276,7 +276,7 @@ fn every_rule_of_a_shoot_is_told() {
 #[test]
 fn what_is_immutable_is_told() {
     let old = prepared(
-        Operation::Create,
+        Via::Create,
         None,
         with(foo(), "/spec/dns", json!({"domain": "a.b"})),
     );
@@ -319,7 +319,7 @@ fn what_is_immutable_is_told() {
         ),
     ];
     for (pointer, value, words) in cases {
-        let told = errors(Operation::Update, Some(&old), &with(old.clone(), pointer, value));
+        let told = errors(Via::Update, Some(&old), &with(old.clone(), pointer, value));
         assert!(
             told.len() == 1 && told[0].starts_with(words),
             "{pointer}: {told:?}"
@@ -330,23 +330,23 @@ fn what_is_immutable_is_told() {
         "/spec/purpose",
         json!("testing"),
     );
-    assert!(errors(Operation::Update, Some(&old), &fine).is_empty());
+    assert!(errors(Via::Update, Some(&old), &fine).is_empty());
     let same = with(
         old.clone(),
         "/spec/cloudProfile",
         json!({"kind": "CloudProfile", "name": "aws"}),
     );
     assert!(
-        errors(Operation::Update, Some(&old), &same).is_empty(),
+        errors(Via::Update, Some(&old), &same).is_empty(),
         "the same profile in the newer form"
     );
 }
 
 #[test]
 fn seeds_names_move_through_the_binding_only() {
-    let told = |operation, old: &Value, new: &Value| errors(operation, Some(old), new);
+    let told = |via, old: &Value, new: &Value| errors(via, Some(old), new);
     assert!(told(BINDING, &foo(), &bound()).is_empty());
-    assert!(told(Operation::Update, &bound(), &foo())[0].starts_with("spec.seedName: Forbidden"));
+    assert!(told(Via::Update, &bound(), &foo())[0].starts_with("spec.seedName: Forbidden"));
     assert!(told(BINDING, &bound(), &foo())[0].starts_with("spec.seedName: Required value"));
     assert!(told(BINDING, &bound(), &bound())[0].contains("bound to this seed already"));
     let moved = with(bound(), "/spec/seedName", json!("b"));
@@ -369,7 +369,7 @@ fn the_spec_stands_still_while_deleting_and_while_moving() {
     );
     let told = |old: &Value| {
         errors(
-            Operation::Update,
+            Via::Update,
             Some(old),
             &with(old.clone(), "/spec/purpose", json!("testing")),
         )
@@ -379,7 +379,7 @@ fn the_spec_stands_still_while_deleting_and_while_moving() {
     assert!(errors(BINDING, Some(&leaving), &bound_leaving)[0].starts_with("spec: Forbidden"));
     assert!(
         errors(
-            Operation::Update,
+            Via::Update,
             Some(&leaving),
             &with(leaving.clone(), "/metadata/labels", json!({}))
         )
@@ -396,7 +396,7 @@ fn the_spec_stands_still_while_deleting_and_while_moving() {
     assert!(told(&operation("Migrate", "Processing"))[0].contains("moves to another seed"));
     assert!(told(&operation("Restore", "Processing"))[0].contains("moves to another seed"));
     assert!(told(&operation("Restore", "Succeeded")).is_empty());
-    assert!(errors(Operation::Subresource("status"), Some(&leaving), &leaving).is_empty());
+    assert!(errors(Via::Subresource("status"), Some(&leaving), &leaving).is_empty());
 }
 
 #[test]
