@@ -6,7 +6,7 @@ use apiserver::{Backing, Group};
 use kubernetes::core::admission_policies::{MUTATING, MUTATING_BINDINGS, VALIDATING, VALIDATING_BINDINGS};
 use meta::{GroupResource, Kind, Object};
 use parking_lot::Mutex;
-use policies::{Catalog, ParamKind, Params, Stored};
+use policies::{Catalog, ParamError, ParamKind, Params, Stored};
 use serde_json::Value;
 use storage::{Collection, Source};
 
@@ -85,11 +85,11 @@ impl Catalog for StoredPolicies {
         }
     }
 
-    fn find(&self, kind: &ParamKind) -> Result<(), String> {
+    fn find(&self, kind: &ParamKind) -> Result<(), ParamError> {
         self.kind(kind).map(|_| ()).ok_or_else(|| kind.unknown())
     }
 
-    fn params(&self, named: &ParamKind, namespace: &str, name: Option<&str>) -> Result<Params, String> {
+    fn params(&self, named: &ParamKind, namespace: &str, name: Option<&str>) -> Result<Params, ParamError> {
         let (kind, version) = self.kind(named).ok_or_else(|| named.unknown())?;
         let namespaced = kind.info().namespaced();
         let namespace = if namespaced { namespace } else { "" };
@@ -234,7 +234,7 @@ mod tests {
         assert_eq!(names("nowhere", None), [""; 0]);
         let pods = ParamKind::of(&json!({"apiVersion": "v1", "kind": "Pod"})).unwrap();
         assert_eq!(
-            policies.find(&pods).unwrap_err(),
+            policies.find(&pods).unwrap_err().to_string(),
             "failed to find resource referenced by paramKind: '/v1, Kind=Pod'"
         );
         let beta =

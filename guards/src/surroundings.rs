@@ -9,7 +9,7 @@ use apiserver::authz::expressions::Reviewer;
 use apiserver::metrics::PolicyMetrics;
 use cel::Review;
 use meta::GroupResource;
-use policies::{Catalog, Check, Decider, Deciding, ParamKind, Params, Stored};
+use policies::{Catalog, Check, Decider, Deciding, ParamError, ParamKind, Params, Stored};
 use serde_json::Value;
 use storage::Source;
 
@@ -53,11 +53,11 @@ impl Catalog for Surroundings {
         self.catalog.stored()
     }
 
-    fn find(&self, kind: &ParamKind) -> Result<(), String> {
+    fn find(&self, kind: &ParamKind) -> Result<(), ParamError> {
         self.catalog.find(kind)
     }
 
-    fn params(&self, kind: &ParamKind, namespace: &str, name: Option<&str>) -> Result<Params, String> {
+    fn params(&self, kind: &ParamKind, namespace: &str, name: Option<&str>) -> Result<Params, ParamError> {
         self.catalog.params(kind, namespace, name)
     }
 }

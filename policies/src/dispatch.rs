@@ -146,7 +146,7 @@ impl<'w, 's> Pass<'w, 's> {
         if let Some(kind) = &bound.policy.param_kind
             && let Err(problem) = self.surroundings.find(kind)
         {
-            return vec![Err(wrong(None, problem))];
+            return vec![Err(wrong(None, problem.to_string()))];
         }
         let mut all = Vec::new();
         for binding in &bound.bindings {

@@ -53,7 +53,7 @@ pub use binding::Binding;
 pub use cel::is_identifier;
 pub use constraints::Constraints;
 pub use enforcer::Enforcer;
-pub use param_kind::ParamKind;
+pub use param_kind::{ParamError, ParamKind};
 pub use params::ParamRef;
 pub use policy::Policy;
 pub use policy::Problem;

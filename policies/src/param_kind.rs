@@ -11,6 +11,17 @@ pub struct ParamKind {
     pub kind: String,
 }
 
+/// Why objects of a `paramKind` cannot be known, in kube-apiserver's words.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ParamError {
+    /// Nobody serves such a kind.
+    #[error("failed to find resource referenced by paramKind: '{0}'")]
+    Unknown(String),
+    /// They are not listed yet.
+    #[error("paramKind kind `{0}` not yet synced to use for admission")]
+    NotSynced(String),
+}
+
 impl ParamKind {
     /// Reads it; `None` where there is none.
     #[must_use]
@@ -30,14 +41,11 @@ impl ParamKind {
             .unwrap_or(("", &self.api_version))
     }
 
-    /// What is said where nothing is known of it.
+    /// The error where nothing is known of it.
     #[must_use]
-    pub fn unknown(&self) -> String {
+    pub fn unknown(&self) -> ParamError {
         let (group, version) = self.group_version();
-        format!(
-            "failed to find resource referenced by paramKind: '{group}/{version}, Kind={}'",
-            self.kind
-        )
+        ParamError::Unknown(format!("{group}/{version}, Kind={}", self.kind))
     }
 
     /// As kube-apiserver writes it in messages.

@@ -58,7 +58,9 @@ impl ParamRef {
             &by.namespace
         };
         let name = Some(by.name.as_str()).filter(|name| !name.is_empty());
-        let found = surroundings.params(kind, own, name)?;
+        let found = surroundings
+            .params(kind, own, name)
+            .map_err(|error| error.to_string())?;
         if found.namespaced && own.is_empty() {
             return Err(
                 "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources"

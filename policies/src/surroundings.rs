@@ -10,7 +10,7 @@ use cel::{Decision, Review};
 use serde_json::Value;
 
 use crate::PolicyType;
-use crate::param_kind::ParamKind;
+use crate::param_kind::{ParamError, ParamKind};
 use crate::stored::Stored;
 
 /// An access review under way.
@@ -39,14 +39,14 @@ pub trait Catalog: Send + Sync + 'static {
     /// Whether `kind` is one whose objects can be found at all.
     ///
     /// # Errors
-    /// That it is not, in kube-apiserver's words.
-    fn find(&self, kind: &ParamKind) -> Result<(), String>;
+    /// [`ParamError::Unknown`] when it is not.
+    fn find(&self, kind: &ParamKind) -> Result<(), ParamError>;
 
     /// Objects of `kind`: of `namespace` where they are in namespaces, and of the name `name` if one is asked for.
     ///
     /// # Errors
-    /// Why they cannot be known, in kube-apiserver's words where it has some.
-    fn params(&self, kind: &ParamKind, namespace: &str, name: Option<&str>) -> Result<Params, String>;
+    /// Why they cannot be known.
+    fn params(&self, kind: &ParamKind, namespace: &str, name: Option<&str>) -> Result<Params, ParamError>;
 }
 
 /// What evaluating needs to know.

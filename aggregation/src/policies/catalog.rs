@@ -14,7 +14,7 @@ use kube::api::ListParams;
 use kube::core::{ApiResource, DynamicObject};
 use kube::{Api, Client};
 use parking_lot::RwLock;
-use policies::{Catalog, ParamKind, Params, Stored};
+use policies::{Catalog, ParamError, ParamKind, Params, Stored};
 use serde_json::Value;
 use tokio::sync::{Mutex, watch};
 use tokio::task::JoinHandle;
@@ -170,7 +170,7 @@ impl Catalog for HubPolicies {
         Arc::clone(&self.stored.read())
     }
 
-    fn find(&self, kind: &ParamKind) -> std::result::Result<(), String> {
+    fn find(&self, kind: &ParamKind) -> std::result::Result<(), ParamError> {
         if self.local.find(kind).is_ok() {
             return Ok(());
         }
@@ -183,7 +183,7 @@ impl Catalog for HubPolicies {
         kind: &ParamKind,
         namespace: &str,
         name: Option<&str>,
-    ) -> std::result::Result<Params, String> {
+    ) -> std::result::Result<Params, ParamError> {
         if self.local.find(kind).is_ok() {
             return self.local.params(kind, namespace, name);
         }

@@ -11,7 +11,7 @@ use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Client};
 use parking_lot::RwLock;
-use policies::{ParamKind, Params};
+use policies::{ParamError, ParamKind, Params};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -75,7 +75,7 @@ impl Watched {
     }
 
     /// Whether the hub has such a kind; it counts as one that it has until the hub said no.
-    pub(super) fn find(&self) -> Result<(), String> {
+    pub(super) fn find(&self) -> Result<(), ParamError> {
         match *self.known.read() {
             Known::Unserved => Err(self.kind.unknown()),
             Known::Nothing | Known::Objects { .. } => Ok(()),
@@ -83,13 +83,10 @@ impl Watched {
     }
 
     /// Those in `namespace`, where they are in namespaces, by `name` if there is one.
-    pub(super) fn params(&self, namespace: &str, name: Option<&str>) -> Result<Params, String> {
+    pub(super) fn params(&self, namespace: &str, name: Option<&str>) -> Result<Params, ParamError> {
         let known = self.known.read();
         let Known::Objects { namespaced, objects } = &*known else {
-            return Err(format!(
-                "paramKind kind `{}` not yet synced to use for admission",
-                self.kind.shown()
-            ));
+            return Err(ParamError::NotSynced(self.kind.shown()));
         };
         let namespace = if *namespaced { namespace } else { "" };
         let found = match name {

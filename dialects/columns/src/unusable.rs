@@ -1,5 +1,6 @@
 //! The objects that could not be read, and why.
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use dialect_contract::Unusable;
@@ -11,14 +12,14 @@ pub struct UnusableObjects(imbl::OrdMap<Key, Arc<str>>);
 
 impl UnusableObjects {
     /// Notes whether the object at `key` could be read, and hands on what was.
-    pub fn note<T>(&mut self, key: &Key, read: Result<T, String>) -> Option<T> {
+    pub fn note<T>(&mut self, key: &Key, read: Result<T, impl Display>) -> Option<T> {
         match read {
             Ok(value) => {
                 self.0.remove(key);
                 Some(value)
             }
             Err(problem) => {
-                self.0.insert(key.clone(), problem.into());
+                self.0.insert(key.clone(), problem.to_string().into());
                 None
             }
         }
@@ -75,10 +76,10 @@ mod tests {
             )
         };
         let mut objects = UnusableObjects::default();
-        assert_eq!(objects.note::<()>(&key("a"), Err("no spec".to_owned())), None);
-        assert_eq!(objects.note::<()>(&key("b"), Err("no name".to_owned())), None);
+        assert_eq!(objects.note(&key("a"), Err::<(), _>("no spec")), None);
+        assert_eq!(objects.note(&key("b"), Err::<(), _>("no name")), None);
         let older = objects.clone();
-        assert_eq!(objects.note(&key("a"), Ok(1)), Some(1));
+        assert_eq!(objects.note(&key("a"), Ok::<_, String>(1)), Some(1));
         objects.forget(&key("b"));
         assert!(objects.list().is_empty() && !objects.contains(&key("b")));
         let problems: Vec<String> = older.list().into_iter().map(|entry| entry.problem).collect();

@@ -112,7 +112,11 @@ impl Config {
         };
         if let Some(text) = given.location_cluster {
             if let Err(problem) = check_location_cluster(&text) {
-                form.refuse(FieldError::invalid("locationCluster", text.as_str(), problem));
+                form.refuse(FieldError::invalid(
+                    "locationCluster",
+                    text.as_str(),
+                    problem.to_string(),
+                ));
             }
             config.location_cluster = text.into();
         }
@@ -199,21 +203,24 @@ impl Config {
     }
 }
 
+/// That a text names no resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "must be a plural name, with its group behind a dot, such as configmaps or deployments.apps; there is no wildcard"
+)]
+pub struct NoResource;
+
 /// The resource that `text` names: `configmaps`, `deployments.apps`.
 ///
 /// # Errors
-/// Why it names none.
-pub fn synced_resource(text: &str) -> Result<GroupResource, String> {
+/// When it names none.
+pub fn synced_resource(text: &str) -> Result<GroupResource, NoResource> {
     let (plural, group) = text.split_once('.').unwrap_or((text, ""));
     let grouped = group.is_empty() && !text.ends_with('.') || name::dns_subdomain(group).is_ok();
     if name::dns_label(plural).is_ok() && grouped {
         return Ok(GroupResource::intern(group, plural));
     }
-    Err(
-        "must be a plural name, with its group behind a dot, such as configmaps or deployments.apps; there is no \
-         wildcard"
-            .to_owned(),
-    )
+    Err(NoResource)
 }
 
 /// The resources in the list `field`. What names none is refused and left out.
@@ -225,7 +232,7 @@ fn resources(form: &mut Reading<Form>, field: &str, list: &[String]) -> Vec<Grou
             Err(problem) => form.refuse(FieldError::invalid(
                 format!("{field}[{index}]"),
                 text.as_str(),
-                problem,
+                problem.to_string(),
             )),
         }
     }

@@ -6,9 +6,52 @@
 use std::fmt;
 use std::sync::Arc;
 
-use meta::name;
+use meta::name::{self, NameError};
 
 use crate::names::LONGEST_IDENTIFIER;
+
+/// Why a text is no location string.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LocationStringError {
+    /// It has another number of segments.
+    #[error(
+        "has {0} segments, a location string has 3: <location cluster>+<location>+<workload cluster identifier>"
+    )]
+    Segments(usize),
+    /// The first segment.
+    #[error("location cluster \"{0}\" {1}")]
+    LocationCluster(String, LocationClusterError),
+    /// The second segment.
+    #[error("location \"{0}\": {1}")]
+    Location(String, NameError),
+    /// The third segment.
+    #[error("workload cluster identifier \"{0}\" {1}")]
+    Identifier(String, IdentifierError),
+}
+
+/// That a text is no path of a location cluster. Shown as the end of a sentence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("must be \"root\" or a path below it of lower case names behind colons, such as \"root:compute\"")]
+pub struct LocationClusterError;
+
+/// Why a text cannot identify a workload cluster. Shown as the end of a sentence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum IdentifierError {
+    /// There is nothing.
+    #[error("must not be empty")]
+    Empty,
+    /// Label keys and finalizers have no room for more.
+    #[error(
+        "must be no more than {LONGEST_IDENTIFIER} characters, since it is part of label keys and finalizers"
+    )]
+    TooLong,
+    /// It has other characters, or others at its ends.
+    #[error(
+        "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric \
+         character"
+    )]
+    Characters,
+}
 
 /// A parsed location string.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -36,19 +79,17 @@ impl LocationString {
     ///
     /// # Errors
     /// Which segment is wrong, and what would be right.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, LocationStringError> {
         let segments: Vec<&str> = text.split('+').collect();
         let [location_cluster, location, identifier] = segments[..] else {
-            return Err(format!(
-                "has {} segments, a location string has 3: <location cluster>+<location>+<workload cluster identifier>",
-                segments.len()
-            ));
+            return Err(LocationStringError::Segments(segments.len()));
         };
         check_location_cluster(location_cluster)
-            .map_err(|problem| format!("location cluster \"{location_cluster}\" {problem}"))?;
-        name::dns_subdomain(location).map_err(|problem| format!("location \"{location}\": {problem}"))?;
+            .map_err(|error| LocationStringError::LocationCluster(location_cluster.to_owned(), error))?;
+        name::dns_subdomain(location)
+            .map_err(|error| LocationStringError::Location(location.to_owned(), error))?;
         check_identifier(identifier)
-            .map_err(|problem| format!("workload cluster identifier \"{identifier}\" {problem}"))?;
+            .map_err(|error| LocationStringError::Identifier(identifier.to_owned(), error))?;
         Ok(Self {
             location_cluster: location_cluster.into(),
             location: location.into(),
@@ -70,17 +111,15 @@ impl fmt::Display for LocationString {
 /// Judges the path of a location cluster: `root`, or names below it behind colons.
 ///
 /// # Errors
-/// What is wrong, as the end of a sentence.
-pub fn check_location_cluster(path: &str) -> Result<(), String> {
+/// When it is none.
+pub fn check_location_cluster(path: &str) -> Result<(), LocationClusterError> {
     let mut parts = path.split(':');
     let rooted = parts.next() == Some("root");
     if rooted && parts.all(is_path_part) {
-        return Ok(());
+        Ok(())
+    } else {
+        Err(LocationClusterError)
     }
-    Err(
-        "must be \"root\" or a path below it of lower case names behind colons, such as \"root:compute\""
-            .to_owned(),
-    )
 }
 
 fn is_path_part(part: &str) -> bool {
@@ -97,15 +136,13 @@ fn is_path_part(part: &str) -> bool {
 /// Judges the identifier of a workload cluster, which is part of label keys and finalizers.
 ///
 /// # Errors
-/// What is wrong, as the end of a sentence.
-pub fn check_identifier(identifier: &str) -> Result<(), String> {
+/// What is wrong.
+pub fn check_identifier(identifier: &str) -> Result<(), IdentifierError> {
     if identifier.is_empty() {
-        return Err("must not be empty".to_owned());
+        return Err(IdentifierError::Empty);
     }
     if identifier.len() > LONGEST_IDENTIFIER {
-        return Err(format!(
-            "must be no more than {LONGEST_IDENTIFIER} characters, since it is part of label keys and finalizers"
-        ));
+        return Err(IdentifierError::TooLong);
     }
     let bytes = identifier.as_bytes();
     let ends = [bytes.first(), bytes.last()];
@@ -116,9 +153,7 @@ pub fn check_identifier(identifier: &str) -> Result<(), String> {
     if shaped {
         Ok(())
     } else {
-        Err("must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric \
-             character"
-            .to_owned())
+        Err(IdentifierError::Characters)
     }
 }
 
@@ -155,7 +190,7 @@ mod tests {
             (&long, "must be no more than 56 characters"),
         ];
         for (text, part) in cases {
-            let problem = LocationString::parse(text).unwrap_err();
+            let problem = LocationString::parse(text).unwrap_err().to_string();
             assert!(problem.contains(part), "{text}: {problem}");
         }
         assert!(LocationString::parse(&format!("root:a-1:b+a.b+{}", "x".repeat(56))).is_ok());

@@ -168,7 +168,7 @@ impl Placement {
 }
 
 fn entry(key: &str, word: &str) -> Result<(LocationString, State), String> {
-    let place = LocationString::parse(key)?;
+    let place = LocationString::parse(key).map_err(|error| error.to_string())?;
     let state = State::named(word).ok_or_else(|| {
         let states = State::ALL.map(State::as_str).join(", ");
         format!("has the unknown state \"{word}\"; states are {states}")

@@ -12,6 +12,7 @@ use crate::detail::{Detail, Plan, Step};
 use crate::filters::TENANCY;
 use crate::fleet::{Fleet, Granted, Operation, Place, Record};
 use crate::names::{GRANTED, PENDING};
+use crate::naming::NamingError;
 use crate::release::Release;
 use crate::request::Request;
 
@@ -148,7 +149,7 @@ impl<'a> Case<'a> {
         }
         let place = match self.new_place(mapping) {
             Ok(place) => place,
-            Err(message) => return Ok(self.failed(Outcome::Invalid, "ConfigInvalid", message, run)),
+            Err(error) => return Ok(self.failed(Outcome::Invalid, "ConfigInvalid", error.to_string(), run)),
         };
         if self.fleet.cluster(&place).is_none() {
             return Ok(self.granted(place, Step::Create, None, run));
@@ -178,7 +179,7 @@ impl<'a> Case<'a> {
     }
 
     /// Where a new Cluster would be.
-    fn new_place(&self, mapping: &Mapping) -> Result<Place, String> {
+    fn new_place(&self, mapping: &Mapping) -> Result<Place, NamingError> {
         let meta = self.request.object.meta();
         let home = mapping.home(&meta.namespace);
         if !self.request.wants.random {

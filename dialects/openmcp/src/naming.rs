@@ -1,7 +1,7 @@
 //! Names of new Clusters and of the finalizers of requests (docs/systems/openmcp.md, "New Clusters" and "Names and
 //! labels").
 
-use meta::name;
+use meta::name::{self, NameError};
 use scheduling::Random;
 use shake::Shake128;
 use shake::digest::{ExtendableOutput, Update, XofReader};
@@ -23,6 +23,31 @@ pub enum Naming {
     Prefix(String),
 }
 
+/// Why a rule gives no name, and what to change.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NamingError {
+    /// There is no room for a suffix.
+    #[error(
+        "the name prefix \"{prefix}\" has {} characters, and with a suffix only {} fit: set a shorter \
+         template.metadata.generateName",
+        .prefix.len(), LONGEST - HASH
+    )]
+    TooLong {
+        /// What is before the suffix.
+        prefix: String,
+    },
+    /// It is no name of an object.
+    #[error(
+        "\"{name}\" cannot be the name of a cluster: {error}; set template.metadata.name or generateName"
+    )]
+    Invalid {
+        /// What came of it.
+        name: String,
+        /// What is wrong with that.
+        error: NameError,
+    },
+}
+
 impl Naming {
     /// The rule for `purpose`: `single` when any number of requests may share one Cluster. Empty names count as none.
     #[must_use]
@@ -39,15 +64,12 @@ impl Naming {
     ///
     /// # Errors
     /// Why there is none, and what to change.
-    pub fn name(&self, namespace: &str, request: &str) -> Result<String, String> {
+    pub fn name(&self, namespace: &str, request: &str) -> Result<String, NamingError> {
         match self {
             Self::Fixed(name) => checked(name.clone()),
-            Self::Prefix(prefix) if prefix.len() + HASH > LONGEST => Err(format!(
-                "the name prefix \"{prefix}\" has {} characters, and with a suffix only {} fit: set a shorter \
-                 template.metadata.generateName",
-                prefix.len(),
-                LONGEST - HASH
-            )),
+            Self::Prefix(prefix) if prefix.len() + HASH > LONGEST => Err(NamingError::TooLong {
+                prefix: prefix.clone(),
+            }),
             Self::Prefix(prefix) => checked(format!("{prefix}{}", hash(&format!("{namespace}/{request}")))),
         }
     }
@@ -56,7 +78,7 @@ impl Naming {
     ///
     /// # Errors
     /// As [`Naming::name`].
-    pub fn random(&self, random: &mut Random) -> Result<String, String> {
+    pub fn random(&self, random: &mut Random) -> Result<String, NamingError> {
         let Self::Prefix(prefix) = self else {
             return self.name("", "");
         };
@@ -73,12 +95,10 @@ impl Naming {
     }
 }
 
-fn checked(text: String) -> Result<String, String> {
-    match name::dns_subdomain(&text) {
-        Ok(()) => Ok(text),
-        Err(problem) => Err(format!(
-            "\"{text}\" cannot be the name of a cluster: {problem}; set template.metadata.name or generateName"
-        )),
+fn checked(name: String) -> Result<String, NamingError> {
+    match name::dns_subdomain(&name) {
+        Ok(()) => Ok(name),
+        Err(error) => Err(NamingError::Invalid { name, error }),
     }
 }
 
@@ -147,7 +167,7 @@ mod tests {
     fn prefixes_have_room_for_the_hash() {
         let of = |length| Naming::Prefix("p".repeat(length)).name("foo", "exclusive");
         assert_eq!(of(55).unwrap().len(), 63);
-        assert!(of(56).unwrap_err().contains("only 55 fit"));
+        assert!(of(56).unwrap_err().to_string().contains("only 55 fit"));
     }
 
     #[test]
@@ -167,7 +187,8 @@ mod tests {
     fn what_cannot_be_a_name_says_what_to_set() {
         let problem = Naming::Fixed("My Platform".to_owned())
             .name("a", "b")
-            .unwrap_err();
+            .unwrap_err()
+            .to_string();
         assert!(
             problem.contains("\"My Platform\"") && problem.contains("generateName"),
             "{problem}"

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use dialect_contract::Dialect;
 pub(crate) use dialect_kcp::config::synced_resource;
-use dialect_kcp::location_string::check_location_cluster;
+use dialect_kcp::location_string::{LocationClusterError, check_location_cluster};
 use dialect_kcp::{Role, Settings as Kcp};
 use meta::GroupResource;
 use meta::selector::Selector;
@@ -60,7 +60,7 @@ impl Settings {
 /// The path of a location cluster, such as `root:compute`.
 ///
 /// # Errors
-/// Why `text` is none.
-pub(crate) fn location_cluster(text: &str) -> Result<String, String> {
+/// When `text` is none.
+pub(crate) fn location_cluster(text: &str) -> Result<String, LocationClusterError> {
     check_location_cluster(text).map(|()| text.to_owned())
 }

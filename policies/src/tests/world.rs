@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde_json::{Value, json};
 
 use crate::surroundings::{Catalog, Check, Decider, Deciding, Params, Surroundings};
-use crate::{Enforcer, ParamKind, Stored};
+use crate::{Enforcer, ParamError, ParamKind, Stored};
 
 static INFO: KindInfo = KindInfo {
     group: "g.example",
@@ -99,16 +99,16 @@ impl Catalog for Toys {
         Arc::clone(&self.stored)
     }
 
-    fn find(&self, kind: &ParamKind) -> Result<(), String> {
+    fn find(&self, kind: &ParamKind) -> Result<(), ParamError> {
         self.params
             .get(&kind.kind)
             .map(|_| ())
             .ok_or_else(|| kind.unknown())
     }
 
-    fn params(&self, kind: &ParamKind, namespace: &str, name: Option<&str>) -> Result<Params, String> {
+    fn params(&self, kind: &ParamKind, namespace: &str, name: Option<&str>) -> Result<Params, ParamError> {
         let known = self.params.get(&kind.kind);
-        let known = known.ok_or_else(|| format!("paramKind kind `{}` not known", kind.shown()))?;
+        let known = known.ok_or_else(|| kind.unknown())?;
         let wanted = |object: &&Arc<Value>| {
             let metadata = &object["metadata"];
             (!known.namespaced || metadata["namespace"] == namespace)
