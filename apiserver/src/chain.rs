@@ -258,7 +258,7 @@ impl Chain {
                     audit_id = trail.id,
                     uri = trail.uri,
                     panic = body::panic_text(&*panic),
-                    "panic"
+                    "a request's handler panicked and was answered with 500; report it as a bug, with this line"
                 );
                 respond::status(&Status::internal(format!(
                     "the handler of this request panicked; the log has more under audit ID {}",

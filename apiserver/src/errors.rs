@@ -43,11 +43,21 @@ pub(crate) fn of_store(error: StoreError, served: &Served) -> Status {
         StoreError::TooNew { asked, current } if served.own_sequence() => not_issued_here(asked, current),
         StoreError::TooNew { asked, current } => too_new(asked, current),
         StoreError::Corrupt { file, key, problem } => {
-            tracing::error!(file, key, problem, "a stored record is damaged");
+            tracing::error!(
+                file,
+                key,
+                problem,
+                "a stored record is damaged and cannot be served; stop the server, and see what `berth repair` lists"
+            );
             Status::internal("a stored record is damaged; the server's log names it")
         }
         StoreError::Unreadable { place, key, problem } => {
-            tracing::error!(place, key, problem, "a stored value cannot be read");
+            tracing::error!(
+                place,
+                key,
+                problem,
+                "a stored value cannot be read or served; write the key again, or delete it"
+            );
             Status::internal("a stored record is damaged; the server's log names it")
         }
         StoreError::TooLarge { key, bytes } => {

@@ -188,7 +188,7 @@ fn run(check: &Check, probe: Probe, metrics: &Metrics) -> Result<(), String> {
                     check = check.name,
                     probe = probe.name(),
                     problem,
-                    "health check failed"
+                    "health check failed: the probe answers 500 until it passes"
                 );
             }
             None => tracing::info!(check = check.name, "health check passes again"),

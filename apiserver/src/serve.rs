@@ -335,7 +335,7 @@ async fn accept(listener: Option<&TcpListener>) -> io::Result<(TcpStream, Socket
 /// A connection's task does not panic: requests that do are caught within it.
 fn report(ended: Result<(), JoinError>) {
     if let Err(problem) = ended {
-        tracing::error!(%problem, "connection task panicked");
+        tracing::error!(%problem, "the task of a connection panicked, and its requests got no answer; report it as a bug, with this line");
     }
 }
 

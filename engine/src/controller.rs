@@ -126,7 +126,7 @@ impl Controllers {
         self.stop.cancel();
         for runner in self.runners {
             if let Err(error) = runner.await {
-                tracing::error!(%error, "controller panicked");
+                tracing::error!(%error, "a controller panicked, and what it had left to do is done after the next start; report it as a bug, with this line");
             }
         }
         // Leadership outlives the runners: it is released when the last of them has ended.

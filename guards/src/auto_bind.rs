@@ -54,7 +54,7 @@ impl AutoBind {
         let settled = match binding.await {
             Ok(settled) => settled,
             Err(panic) => {
-                tracing::error!(%key, %panic, "binding a new object panicked");
+                tracing::error!(%key, %panic, "binding a new object panicked; it stays unbound until it is changed or bound by hand; report it as a bug, with this line");
                 created
                     .warnings
                     .add("not bound: the server's log says why".to_owned());

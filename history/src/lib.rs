@@ -129,7 +129,7 @@ impl Running {
     pub async fn stop(self) {
         self.stop.cancel();
         if let Err(error) = self.task.await {
-            tracing::error!(%error, "decision history recorder panicked");
+            tracing::error!(%error, "the recorder of the decision history panicked; changes since then are not recorded; report it as a bug, with this line");
         }
     }
 }

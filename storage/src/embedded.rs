@@ -131,7 +131,9 @@ impl Drop for EmbeddedStore {
         if let Some(committer) = self.committer.take()
             && committer.join().is_err()
         {
-            tracing::error!("the committer of the embedded store panicked");
+            tracing::error!(
+                "the committer of the embedded store panicked; writes that were not acknowledged are not stored; report it as a bug, with this line"
+            );
         }
     }
 }

@@ -265,7 +265,7 @@ fn make(snapshot: &Snapshot, shown: &Shown, subject: Subject, place: Option<Key>
             due_at,
         },
         Some((Err(error), _)) => {
-            tracing::error!(?subject, %error, "cannot build a Decision or Target; it is not served");
+            tracing::error!(?subject, %error, "cannot build a Decision or Target, which is not served until its object changes; report it as a bug, with this line");
             Made {
                 subject,
                 key,

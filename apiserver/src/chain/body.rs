@@ -251,7 +251,10 @@ impl http_body::Body for Followed {
             }
             Ok(polled) => ready!(polled),
             Err(panic) => {
-                tracing::error!(panic = panic_text(&*panic), "a response body panicked");
+                tracing::error!(
+                    panic = panic_text(&*panic),
+                    "a response body panicked, and its client got half of it; report it as a bug, with this line"
+                );
                 self.end();
                 Some(Err(axum::Error::new("internal error")))
             }

@@ -59,7 +59,7 @@ impl Leadership {
     pub async fn stop(self) {
         drop(self.looks);
         if let Err(error) = self.task.await {
-            tracing::error!(%error, "leader election panicked");
+            tracing::error!(%error, "leader election panicked; the lock expires by itself; report it as a bug, with this line");
         }
     }
 }

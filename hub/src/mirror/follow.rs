@@ -332,7 +332,7 @@ impl Reflector {
         let draft = match draft {
             Ok(draft) => draft,
             Err(problem) => {
-                tracing::error!(%key, problem, "cannot copy an object of the hub; it is ignored");
+                tracing::error!(%key, problem, "cannot copy an object of the hub: decisions are made without it until it is changed");
                 return None;
             }
         };

@@ -424,7 +424,7 @@ fn completed(stored: &Value, role: &Bootstrap) -> Option<Value> {
             tracing::warn!(
                 role = role.name,
                 problem,
-                "cannot add missing rules to a default role"
+                "cannot add missing rules to a default role; whoever needs them is refused until they are added by hand"
             );
             return None;
         }

@@ -115,7 +115,7 @@ impl Feed {
         {
             let mended = |seen: &Seen| seen.key == key && seen.revision > revision;
             if !changes.iter().any(mended) {
-                tracing::error!(%key, %problem, "invalid value in etcd; serving the last valid object");
+                tracing::error!(%key, %problem, "invalid value in etcd, of some other writer; the last valid object is served until the key is written again or deleted");
                 watched.unreadable.insert(key, problem);
             }
         }

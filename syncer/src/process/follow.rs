@@ -121,7 +121,7 @@ impl Reflector {
                 Some(Arc::new(value))
             }
             Err(problem) => {
-                tracing::error!(resource = self.kind.name(), %problem, "cannot parse an object; it is ignored");
+                tracing::error!(resource = self.kind.name(), %problem, "cannot parse an object, which is not synced until it is changed");
                 None
             }
         }

@@ -125,7 +125,7 @@ impl ViewRules for SyncerRules {
                 name,
                 identifier = self.identifier,
                 problem,
-                "cannot show an object to the syncer"
+                "an annotation of this object cannot be translated for the syncer and is left out; correct it"
             );
         }
         let seen = Object::new(&seen, object.revision());
