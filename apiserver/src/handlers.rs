@@ -153,15 +153,8 @@ impl Api for ApiState {
     }
 
     fn effort(&self, info: &RequestInfo) -> usize {
-        let resource = self.served(info).map(|served| &served.resource);
-        let Some((resource, effort)) =
-            resource.and_then(|resource| Some((resource, resource.effort.as_ref()?)))
-        else {
-            return 0;
-        };
-        let computed = matches!(resource.backing, Backing::Computed(_)) || !info.subresource.is_empty();
-        let reads = matches!(info.verb, "get" | "list" | "watch");
-        if computed || !reads { effort() } else { 0 }
+        let effort = || self.served(info)?.resource.effort.as_ref();
+        effort().map_or(0, |effort| effort(info))
     }
 
     async fn tidy(&self) {

@@ -11,6 +11,7 @@ use crate::actor::Actor;
 use crate::call::{Call, ListQuery, Reply};
 use crate::context::Inner;
 use crate::listing::Listing;
+use crate::request_info::RequestInfo;
 
 /// One resource of one group, in all its versions.
 #[derive(Clone)]
@@ -21,13 +22,14 @@ pub struct Resource {
     pub backing: Backing,
     /// Subresources beside `status`, which every kind with `status: true` has by itself when it is stored.
     pub subresources: Vec<Subresource>,
-    /// What its answers take beside the bytes that were sent; nothing where it is `None`.
+    /// What its answers take, and those of its subresources, beside the bytes that were sent; nothing where it is `None`.
     pub effort: Option<Effort>,
 }
 
-/// How much work an answer is that is computed, or a write that plugins look around for, in bytes that could be parsed
-/// meanwhile. Asked at each such request; large ones leave the runtime's threads free for everybody else.
-pub type Effort = Arc<dyn Fn() -> usize + Send + Sync>;
+/// How much work the answer to a request is beside the bytes that were sent, in bytes that could be parsed meanwhile: much
+/// for what is computed, or for a write that plugins look around for. Large ones leave the runtime's threads free for
+/// everybody else.
+pub type Effort = Arc<dyn Fn(&RequestInfo) -> usize + Send + Sync>;
 
 impl Resource {
     /// Objects of `kind` that come from `backing`.
@@ -61,7 +63,7 @@ impl Resource {
         self
     }
 
-    /// The same, where what is computed and what is written takes `effort`.
+    /// The same, where requests take `effort`.
     #[must_use]
     pub fn taking(mut self, effort: Effort) -> Self {
         self.effort = Some(effort);

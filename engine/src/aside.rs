@@ -1,9 +1,15 @@
 //! Work that takes a while leaves the runtime's threads to others.
 
+use std::time::Duration;
+
 use tokio::runtime::{Handle, RuntimeFlavor};
 
-/// With more targets than this to judge, deciding is worth a thread of its own.
-const MANY: u32 = 1_000;
+/// With more targets than this to judge, which takes the better part of a millisecond, deciding is worth a thread of its own.
+/// Handing over takes the runtime's threads a tenth of that.
+const MANY: u32 = 5_000;
+
+/// Work that takes longer does better on a thread of its own.
+pub(crate) const LONG: Duration = Duration::from_micros(750);
 
 /// Does `work`, which is as much as judging so many `targets`. Where that is much, what else would run on this thread of the
 /// runtime (probes, other requests) runs on another one meanwhile.

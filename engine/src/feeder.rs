@@ -1,15 +1,15 @@
 //! The feeder: lists and watches what the dialects read, and folds it into their inventories.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use dialect_contract::Inventory;
 use meta::{Change, GroupResource, Key, Revision};
 use storage::{At, Collection, Event, Scope, StoreError, Watch};
 
-use crate::aside::aside;
+use crate::aside::{self, aside};
 use crate::dirty::Dirty;
 use crate::engine::{Engine, Slot, Witness};
 
@@ -37,6 +37,7 @@ impl Engine {
 
     async fn follow(&self) -> Result<Infallible, StoreError> {
         let (mut watch, listed) = self.load().await?;
+        let mut took = Took::default();
         loop {
             // The watch is polled first, so that after a nudge its revision is past every change there is.
             let events = tokio::select! {
@@ -44,9 +45,7 @@ impl Engine {
                 events = watch.next(BATCH) => events?,
                 () = self.nudge.notified() => Vec::new(),
             };
-            aside(self.most_targets(), || {
-                self.take_in(&events, watch.revision(), &listed);
-            });
+            took.next(&events, || self.take_in(&events, watch.revision(), &listed));
         }
     }
 
@@ -68,10 +67,8 @@ impl Engine {
         let watch = self
             .source
             .watch(Scope::Many(resources.into_iter().collect()), after)?;
-        let size = lists.values().map(|list| list.items.len()).max();
-        let size = size.and_then(|size| size.try_into().ok()).unwrap_or(u32::MAX);
         for slot in &self.slots {
-            let inventory = aside(size, || slot.build(&lists));
+            let inventory = aside(u32::MAX, || slot.build(&lists));
             let mut state = slot.state.lock();
             state.inventory = inventory;
             state.revision = after;
@@ -101,6 +98,38 @@ impl Engine {
         let moved = self.folded.borrow().is_none_or(|have| have < through);
         if moved || !dirty.is_empty() {
             self.publish(through, &dirty);
+        }
+    }
+}
+
+/// How long changes of each resource took lately. Most take microseconds, but one of a set may go through all its clusters.
+#[derive(Default)]
+struct Took(HashMap<GroupResource, Duration>);
+
+impl Took {
+    /// Folds `events` by `fold`, aside where that is expected to take long.
+    fn next(&mut self, events: &[Arc<Event>], fold: impl FnOnce()) {
+        let resources: BTreeSet<GroupResource> =
+            events.iter().map(|event| event.change.key.resource).collect();
+        let begun = Instant::now();
+        match self.is_quick(&resources) {
+            true => fold(),
+            false => aside(u32::MAX, fold),
+        }
+        self.note(resources, begun.elapsed());
+    }
+
+    /// Whether changes of all of `resources` are known to be quick.
+    fn is_quick(&self, resources: &BTreeSet<GroupResource>) -> bool {
+        let known = |resource| self.0.get(resource).is_some_and(|took| *took < aside::LONG);
+        resources.iter().all(known)
+    }
+
+    /// What took long once is expected to again, for the next dozens of changes.
+    fn note(&mut self, resources: BTreeSet<GroupResource>, took: Duration) {
+        for resource in resources {
+            let lately = self.0.entry(resource).or_default();
+            *lately = took.max(*lately - *lately / 16);
         }
     }
 }
@@ -148,4 +177,27 @@ pub(crate) fn writable(inventory: &mut Arc<dyn Inventory>) -> &mut dyn Inventory
         *inventory = inventory.fork();
     }
     Arc::get_mut(inventory).expect("a fork is not shared yet")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_of_a_resource_are_quick_when_they_were_lately() {
+        let [sets, toys] = ["sets", "toys"].map(|plural| GroupResource::new("toys.example", plural));
+        let of = |resources: &[GroupResource]| resources.iter().copied().collect::<BTreeSet<_>>();
+        let mut took = Took::default();
+        assert!(took.is_quick(&of(&[])), "there is nothing to fold");
+        assert!(!took.is_quick(&of(&[toys])), "nobody knows yet");
+        let quick = aside::LONG / 50;
+        took.note(of(&[toys, sets]), quick);
+        assert!(took.is_quick(&of(&[toys, sets])));
+        took.note(of(&[sets]), aside::LONG * 8);
+        assert!(!took.is_quick(&of(&[toys, sets])) && took.is_quick(&of(&[toys])));
+        for _ in 0..60 {
+            took.note(of(&[sets]), quick);
+        }
+        assert!(took.is_quick(&of(&[toys, sets])), "it is quick again");
+    }
 }

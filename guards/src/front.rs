@@ -10,7 +10,6 @@ use admission::webhook::{self, Body as Read, Review, Subject};
 use admission::{Chain, Phase};
 use apiserver::authn::{CaPool, Connection};
 use apiserver::heavy::{self, Heavy};
-use apiserver::resource::Effort;
 use apiserver::{ByteLimiter, Share, memory, respond};
 use axum::Router;
 use axum::body::Body;
@@ -21,6 +20,7 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderMap, Response, StatusCode};
 use meta::{Clock, GroupResource, Status};
 use serde_json::Value;
+use virtual_api::Work;
 
 use super::Rules;
 use super::sources::{self, Sources};
@@ -53,7 +53,7 @@ pub struct Front {
     /// Where reviews are read and judged that take long.
     heavy: Heavy,
     /// What judging takes beside the review's bytes.
-    effort: Effort,
+    effort: Work,
 }
 
 impl Front {
@@ -91,7 +91,7 @@ impl Front {
 
     /// The same, where judging takes `effort` beside reading.
     #[must_use]
-    pub fn taking(self, effort: Effort) -> Self {
+    pub fn taking(self, effort: Work) -> Self {
         Self { effort, ..self }
     }
 

@@ -22,7 +22,7 @@ const VIRTUAL: &str = "/apis/scheduling.berth.dev/v1alpha1/namespaces/bench";
 /// How often a read is repeated; processor time is told in hundredths of a second.
 const READS: u32 = 40;
 /// How many Placements are created one after the other.
-const CREATES: u32 = 100;
+const CREATES: u32 = 400;
 /// The most Placements.
 const PLACEMENTS: usize = 5000;
 

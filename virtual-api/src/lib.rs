@@ -51,6 +51,7 @@ use std::sync::Arc;
 use apiserver::registry::Registry;
 use apiserver::resource::Effort;
 use apiserver::{Backing, Group, Resource, Subresource};
+use dialect_contract::{DemandKind, Dialect};
 use engine::{Catalog, Committer, Engine};
 use meta::{GroupResource, Kind};
 use tokio::task::JoinHandle;
@@ -63,8 +64,11 @@ use self::records::{Past, Records};
 use self::resolve::About;
 use self::reviews::Reviews;
 
-/// What judging a target takes, in bytes that could be parsed meanwhile.
+/// What judging a target and telling of it takes, in bytes that could be parsed meanwhile.
 const EACH_TARGET: usize = 100;
+
+/// How much is to be judged at present, in bytes that could be parsed meanwhile.
+pub type Work = Arc<dyn Fn() -> usize + Send + Sync>;
 
 pub use self::commit::RegistryCommitter;
 pub use self::kinds::API_VERSION;
@@ -162,15 +166,15 @@ impl VirtualApi {
                 kind,
             }) as Arc<_>)
         };
-        let effort = self.effort();
-        let deciding = |kind, backing| resource(kind, backing).taking(Arc::clone(&effort));
+        let explaining = self.explaining();
+        let deciding = |kind, backing| resource(kind, backing).taking(Arc::clone(&explaining));
         // A review brings worlds and decisions of its own, in few bytes.
-        let apart: Effort = Arc::new(|| usize::MAX);
+        let apart: Effort = Arc::new(|_| usize::MAX);
         let review = |kind, name| resource(kind, reviews(name)).taking(Arc::clone(&apart));
         let mut resources = vec![
-            deciding(kinds::binding::namespaced(), bindings()),
+            resource(kinds::binding::namespaced(), bindings()),
             deciding(kinds::candidate::namespaced(), candidates(true)),
-            deciding(kinds::binding::cluster(), bindings()),
+            resource(kinds::binding::cluster(), bindings()),
             deciding(kinds::candidate::cluster(), candidates(false)),
             self.decisions(kinds::decision::cluster()),
             self.decisions(kinds::decision::namespaced()),
@@ -204,34 +208,71 @@ impl VirtualApi {
         subresources.extend(self.records.clone().map(history));
         resource(kind, self.projected())
             .with_all(subresources)
-            .taking(self.effort())
+            .taking(self.explaining_at(&["scheduling", "advice"]))
     }
 
     /// A resource of a dialect's own with what is added to what can be placed: the subresources `binding` and
-    /// `scheduling`, and the effort of deciding at each write.
+    /// `scheduling`, and the effort of deciding where the request itself decides.
     #[must_use]
     pub fn extended(&self, resource: Resource) -> Resource {
         let subresources = self.subresources(resource.kind.info().resource());
         if subresources.is_empty() {
             return resource;
         }
-        resource.with_all(subresources).taking(self.effort())
+        let names_its_place = self.demands().any(|(_, demand)| {
+            demand.resource == resource.kind.info().resource() && demand.own_place.is_some()
+        });
+        resource
+            .with_all(subresources)
+            .taking(self.deciding(names_its_place))
     }
 
-    /// What deciding takes.
+    /// What deciding takes and showing it, in bytes that could be parsed meanwhile.
     #[must_use]
-    pub fn effort(&self) -> Effort {
+    pub fn effort(&self) -> Work {
         let engine = Arc::clone(&self.binder.engine);
         Arc::new(move || EACH_TARGET * engine.most_targets() as usize)
     }
 
+    /// The effort of what is decided at each request.
+    #[must_use]
+    pub fn explaining(&self) -> Effort {
+        let effort = self.effort();
+        Arc::new(move |_| effort())
+    }
+
+    fn explaining_at(&self, subresources: &'static [&'static str]) -> Effort {
+        let effort = self.effort();
+        Arc::new(move |info| match subresources.contains(&&*info.subresource) {
+            true => effort(),
+            false => 0,
+        })
+    }
+
+    /// The effort of requests about what can be placed. Binding is the engine's, which has bounds of its own; a write decides
+    /// by itself where it is tried only, or where the object may name its place.
+    fn deciding(&self, names_its_place: bool) -> Effort {
+        let effort = self.effort();
+        Arc::new(move |info| {
+            let writes = matches!(info.verb, "create" | "update" | "patch");
+            let tries = info.query.all("dryRun").next().is_some();
+            let decides = match &*info.subresource {
+                "" => writes && (tries || names_its_place),
+                "binding" => names_its_place,
+                "scheduling" => true,
+                _ => false,
+            };
+            if decides { effort() } else { 0 }
+        })
+    }
+
+    fn demands(&self) -> impl Iterator<Item = (&Arc<dyn Dialect>, &'static DemandKind)> {
+        let dialects = self.binder.engine.dialects();
+        dialects.flat_map(|dialect| dialect.demands().iter().map(move |demand| (dialect, demand)))
+    }
+
     fn subresources(&self, resource: GroupResource) -> Vec<Subresource> {
-        let demands = self
-            .binder
-            .engine
-            .dialects()
-            .flat_map(|dialect| dialect.demands().iter().map(move |demand| (dialect, demand)));
-        demands
+        self.demands()
             .filter(|(_, demand)| demand.resource == resource)
             .flat_map(|(dialect, demand)| {
                 owned::subresources(&self.binder, &self.registry, &self.catalog, &**dialect, demand)

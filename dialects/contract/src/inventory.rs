@@ -129,8 +129,8 @@ pub trait Inventory: Targets + Words + Any + Send + Sync {
     /// Where a demand is bound now, read from the objects alone (nothing is decided).
     fn demand(&self, demand: &Key, now: Timestamp) -> Option<DemandView>;
 
-    /// How much work deciding `demand` is, as a number of targets that are judged by comparing fields: more where
-    /// expressions run.
+    /// How much work deciding `demand` is, as a number of targets that are judged by comparing fields, at some 150 ns each:
+    /// fewer where columns are compared, more where expressions run.
     fn effort(&self, _demand: &Key) -> u32 {
         self.count()
     }

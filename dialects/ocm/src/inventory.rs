@@ -15,6 +15,9 @@ use std::sync::Arc;
 
 use crate::fleet::{Fleet, fold};
 
+/// How many clusters are judged in the time that comparing the fields of one takes (docs/benchmarks/scheduling.md).
+const AT_ONCE: u32 = 5;
+
 impl Inventory for Fleet {
     fn fork(&self) -> Arc<dyn Inventory> {
         Arc::new(self.clone())
@@ -32,13 +35,14 @@ impl Inventory for Fleet {
         self.unusable.problem(key)
     }
 
-    /// Expressions may take as long on one cluster as comparing fields does on thousands.
+    /// Clusters are judged in columns, several in the time that one takes by its fields; expressions may take as long on one
+    /// as that does on thousands.
     fn effort(&self, demand: &Key) -> u32 {
         let record = self.placements.get(demand);
         if record.is_some_and(|record| record.policy.uses_cel()) {
             u32::MAX
         } else {
-            self.count()
+            self.count() / AT_ONCE
         }
     }
 
