@@ -255,7 +255,7 @@ impl VirtualApi {
         let effort = self.effort();
         Arc::new(move |info| {
             let writes = matches!(info.verb, "create" | "update" | "patch");
-            let tries = info.query.all("dryRun").next().is_some();
+            let tries = info.query.first("dryRun").is_some();
             let decides = match &*info.subresource {
                 "" => writes && (tries || names_its_place),
                 "binding" => names_its_place,
