@@ -185,6 +185,6 @@ impl Policies {
     fn labels(&self, name: &str) -> Option<Labels> {
         let copies = self.store.cached(NAMESPACES);
         let copy = copies.get("", name)?;
-        Some(copy.meta().labels.clone())
+        Some(copy.meta().labels().clone())
     }
 }

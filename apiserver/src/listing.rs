@@ -59,7 +59,7 @@ impl Listing for Vec<Arc<Object>> {
 
     fn name(&self, index: usize) -> Name {
         let meta = self[index].meta();
-        Name::new(&meta.namespace, &meta.name)
+        Name::new(meta.namespace(), meta.name())
     }
 
     fn object(&self, index: usize) -> Result<Arc<Object>, Status> {

@@ -341,7 +341,7 @@ impl DeleteOptions {
         resource: GroupResource,
         object: &Object,
     ) -> Result<(), CommitError> {
-        let name = &object.meta().name;
+        let name = object.meta().name();
         let differs = |what: &str, asked: &str, have: &str| {
             let text = format!(
                 "Precondition failed: {what} in precondition: {asked}, {what} in object meta: {have}"
@@ -350,7 +350,7 @@ impl DeleteOptions {
             Err(CommitError::new(Why::Changed, conflict))
         };
         match (&self.uid, &self.revision) {
-            (Some(uid), _) if *uid != object.meta().uid => differs("UID", uid, &object.meta().uid),
+            (Some(uid), _) if *uid != object.meta().uid() => differs("UID", uid, object.meta().uid()),
             (_, Some(revision)) if *revision != object.revision().to_string() => {
                 if revision.parse::<u64>().is_ok() {
                     differs("ResourceVersion", revision, &object.revision().to_string())

@@ -115,7 +115,7 @@ impl Selection {
     }
 
     fn selects_labels(&self, object: &Object) -> bool {
-        object.print().covers(self.needed) && self.labels.matches(&object.meta().labels)
+        object.print().covers(self.needed) && self.labels.matches(object.meta().labels())
     }
 
     /// Without the `texts` of the kind's own fields those are left out.
@@ -123,8 +123,8 @@ impl Selection {
         let meta = object.meta();
         self.fields.iter().all(|(field, equal, wanted)| {
             let same = match field {
-                Field::Name => meta.name == *wanted,
-                Field::Namespace => meta.namespace == *wanted,
+                Field::Name => meta.name() == *wanted,
+                Field::Namespace => meta.namespace() == *wanted,
                 Field::Other(place) => match texts {
                     Some(texts) => *texts[*place] == **wanted,
                     None => return true,

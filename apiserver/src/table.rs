@@ -35,6 +35,10 @@ impl Include {
     }
 }
 
+/// What stands before a row's cells, and between them and its object.
+const CELLS: &[u8] = br#"{"cells":["#;
+const OBJECT: &[u8] = br#"],"object":"#;
+
 /// How the rows of one request are made.
 #[derive(Clone, Copy)]
 pub(crate) struct TableForm {
@@ -59,7 +63,9 @@ impl TableForm {
     /// One row.
     pub(crate) fn row(&self, served: &Served, object: &Object, out: &mut Vec<u8>) {
         if served.name == served.stored {
-            self.cells(object.cells(served.kind()), out);
+            out.extend_from_slice(CELLS);
+            object.cells(served.kind()).write(self.now, out);
+            out.extend_from_slice(OBJECT);
         } else {
             // The object's own cells are those of the kind it is stored as.
             self.cells(&object.row(served.kind()), out);
@@ -74,25 +80,14 @@ impl TableForm {
 
     /// A row's cells, up to where its object stands.
     pub(crate) fn cells(&self, cells: &[Cell], out: &mut Vec<u8>) {
-        out.extend_from_slice(br#"{"cells":["#);
+        out.extend_from_slice(CELLS);
         for (index, cell) in cells.iter().enumerate() {
             if index > 0 {
                 out.push(b',');
             }
-            self.cell(cell, out);
+            cell.write(self.now, out);
         }
-        out.extend_from_slice(br#"],"object":"#);
-    }
-
-    fn cell(&self, cell: &Cell, out: &mut Vec<u8>) {
-        let written = match cell {
-            Cell::Value(value) => serde_json::to_writer(out, value),
-            Cell::Age(Some(from)) => {
-                serde_json::to_writer(out, &meta::table::human_duration(*from, self.now))
-            }
-            Cell::Age(None) => serde_json::to_writer(out, "<unknown>"),
-        };
-        written.expect("writing a JSON value to memory cannot fail");
+        out.extend_from_slice(OBJECT);
     }
 
     /// A whole table of `objects`.

@@ -241,10 +241,10 @@ impl Kind for SchedulerConfiguration {
         let valid = conditions.and_then(|list| list.iter().find(|condition| condition["type"] == "Valid"));
         let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or("<none>").into();
         vec![
-            object.meta().name.as_str().into(),
+            object.meta().name().into(),
             auto_bind(value).into(),
             text(valid.and_then(|condition| condition.get("status"))),
-            Cell::Age(object.meta().creation_timestamp),
+            Cell::Age(object.meta().creation_timestamp()),
         ]
     }
 }

@@ -178,7 +178,7 @@ pub struct Said<'a> {
 /// `object` with the conditions as they are `said`; `None` when it has them already.
 pub fn with_conditions(object: &Object, said: &[Said<'_>], now: Timestamp) -> Option<Value> {
     let mut value = Value::clone(object.value());
-    let generation = object.meta().generation;
+    let generation = object.meta().generation();
     let known = value["status"]["conditions"]
         .as_array()
         .cloned()

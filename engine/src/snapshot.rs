@@ -78,10 +78,10 @@ impl Snapshot {
 #[must_use]
 pub fn seed(meta: &Meta) -> u64 {
     let bytes = meta
-        .uid
+        .uid()
         .bytes()
         .chain([0xff])
-        .chain(meta.generation.to_le_bytes());
+        .chain(meta.generation().to_le_bytes());
     let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     });

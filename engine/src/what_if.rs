@@ -139,7 +139,7 @@ impl Catalog {
         })?;
         let meta = object.meta();
         Ok((
-            Key::new(kind.stored_in(), &meta.namespace, &meta.name),
+            Key::new(kind.stored_in(), meta.namespace(), meta.name()),
             Arc::new(object),
         ))
     }
@@ -380,9 +380,9 @@ impl World {
         let Some(stored) = self.get(key) else {
             return Ok(());
         };
-        if stored.meta().finalizers.is_empty() {
+        if stored.meta().finalizers().is_empty() {
             self.change(key, None);
-        } else if stored.meta().deletion_timestamp.is_none() {
+        } else if stored.meta().deletion_timestamp().is_none() {
             let mut marked = stored.parse();
             marked["metadata"]["deletionTimestamp"] = time::rfc3339(now).into();
             self.store(key, &marked)?;
@@ -394,7 +394,7 @@ impl World {
     fn store(&mut self, key: &Key, value: &Value) -> Result<(), Malformed> {
         let object = Object::new(value, self.snapshot.revision)?;
         let meta = object.meta();
-        let ended = meta.deletion_timestamp.is_some() && meta.finalizers.is_empty();
+        let ended = meta.deletion_timestamp().is_some() && meta.finalizers().is_empty();
         self.change(key, (!ended).then(|| Arc::new(object)));
         Ok(())
     }

@@ -84,7 +84,7 @@ impl AutoBind {
             return Arc::clone(&created.object);
         }
         match self.registry.get(key).await {
-            Ok(object) if object.meta().uid == created.object.meta().uid => object,
+            Ok(object) if object.meta().uid() == created.object.meta().uid() => object,
             // Gone already, or another one by now: what was made is still the answer.
             Ok(_) | Err(_) => Arc::clone(&created.object),
         }
@@ -141,7 +141,7 @@ impl AfterCreate for AutoBind {
             return created.object;
         }
         let meta = created.object.meta();
-        let key = Key::new(created.resource, &meta.namespace, &meta.name);
+        let key = Key::new(created.resource, meta.namespace(), meta.name());
         if created.dry_run {
             self.forecast(dialect, &created, &key).await
         } else {

@@ -32,6 +32,7 @@
 
 mod book;
 pub mod causes;
+pub mod reasons;
 pub mod record;
 mod record_index;
 mod recorder;

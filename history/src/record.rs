@@ -10,8 +10,9 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::causes::ObjectCause;
+use super::reasons::Reasons;
 use super::said::{Cluster, Part, Said};
-use super::standing::{About, Reasons, SHOWN, SourceRef, Standing};
+use super::standing::{About, SHOWN, SourceRef, Standing};
 
 /// The label with the decision's name, where that is a label's value.
 pub const DECISION_LABEL: &str = "decision";
@@ -182,12 +183,12 @@ fn clusters(joined: &[&str], left: &[&str], said: Option<&Said>) -> Vec<Cluster>
 }
 
 fn reasons(before: Option<&Reasons>, after: Option<&Reasons>) -> Vec<ReasonChange> {
-    let keys: BTreeSet<&(String, String)> = before.into_iter().chain(after).flat_map(Reasons::keys).collect();
-    let count = |side: Option<&Reasons>, key| side.map(|counts| counts.get(key).copied().unwrap_or(0));
+    let keys: BTreeSet<(&str, &str)> = before.into_iter().chain(after).flat_map(Reasons::keys).collect();
+    let count = |side: Option<&Reasons>, key| side.map(|counts| counts.get(key).unwrap_or(0));
     keys.into_iter()
         .map(|key| ReasonChange {
-            plugin: key.0.clone(),
-            reason: key.1.clone(),
+            plugin: key.0.to_owned(),
+            reason: key.1.to_owned(),
             from: count(before, key),
             to: count(after, key),
         })
@@ -223,7 +224,7 @@ fn actor(change: &Change<'_>) -> Actor {
 pub(crate) fn counts_after(spec: &Spec) -> Option<Reasons> {
     let counts = spec.reasons.iter();
     let counts = counts
-        .filter_map(|change| Some(((change.plugin.clone(), change.reason.clone()), change.to?)))
+        .filter_map(|change| Some(((&change.plugin, &change.reason), change.to?)))
         .filter(|(_, count)| *count > 0);
     spec.counted.then(|| counts.collect())
 }

@@ -49,16 +49,16 @@ impl RecordIndex {
         let meta = object.meta();
         let Some(place) = place(object) else { return };
         let known = self.records.get(&place);
-        if known.is_some_and(|records| find(records, &meta.name).is_ok()) {
+        if known.is_some_and(|records| find(records, meta.name()).is_ok()) {
             return;
         }
         match object.view::<Shown>() {
             Ok(Shown { spec }) => {
-                let made = meta.creation_timestamp.unwrap_or_default();
-                self.put(place, &meta.name, &spec, object.bytes().len(), made);
+                let made = meta.creation_timestamp().unwrap_or_default();
+                self.put(place, meta.name(), &spec, object.bytes().len(), made);
             }
             Err(error) => {
-                tracing::warn!(name = meta.name, namespace = meta.namespace, %error, "this DecisionRecord cannot be read and is not counted or removed by age; delete it");
+                tracing::warn!(name = meta.name(), namespace = meta.namespace(), %error, "this DecisionRecord cannot be read and is not counted or removed by age; delete it");
             }
         }
     }
@@ -107,7 +107,7 @@ impl RecordIndex {
     /// Takes in that the record `object` is gone.
     pub(crate) fn drop(&mut self, object: &Object) {
         if let Some(place) = place(object) {
-            self.remove(&place, &object.meta().name);
+            self.remove(&place, object.meta().name());
         }
     }
 
@@ -210,8 +210,8 @@ fn names(records: &[(Arc<str>, Kept)]) -> impl Iterator<Item = &Arc<str>> {
 /// Where the decision is that `object` is a record of, whose name is that of the decision, and a number.
 fn place(object: &Object) -> Option<Name> {
     let meta = object.meta();
-    let (decision, _) = meta.name.rsplit_once('.')?;
-    Some(Name::new(&meta.namespace, decision))
+    let (decision, _) = meta.name().rsplit_once('.')?;
+    Some(Name::new(meta.namespace(), decision))
 }
 
 #[cfg(test)]
@@ -260,8 +260,7 @@ mod tests {
         let last = index.last(&Name::new("ns", "a")).unwrap();
         let to = last.to.as_ref().unwrap();
         assert_eq!(to.phase, "3");
-        let counted: Vec<_> = to.reasons.as_ref().unwrap().iter().collect();
-        assert_eq!(counted, [(&("P".to_owned(), "R".to_owned()), &2)]);
+        assert_eq!(to.reasons, Some([(("P", "R"), 2)].into_iter().collect()));
         assert!(index.last(&Name::new("ns", "c")).is_none());
     }
 

@@ -237,11 +237,11 @@ impl Recorder {
         let (about, standing) = match standing::read(object) {
             Ok(read) => read,
             Err(error) => {
-                tracing::warn!(name = meta.name, namespace = meta.namespace, %error, "cannot parse a Decision; its change is not recorded");
+                tracing::warn!(name = meta.name(), namespace = meta.namespace(), %error, "cannot parse a Decision; its change is not recorded");
                 return;
             }
         };
-        let place = Name::new(&meta.namespace, &meta.name);
+        let place = Name::new(meta.namespace(), meta.name());
         if self.book.standing(&place).is_some() {
             self.book.note(&place, Some((about, standing)), now);
             return;
@@ -253,7 +253,7 @@ impl Recorder {
                 self.missed(&place, about, last, Some(standing), now);
             }
             None if meta
-                .creation_timestamp
+                .creation_timestamp()
                 .is_some_and(|made| self.was_there_before(made)) =>
             {
                 self.book.know(place, about, standing);

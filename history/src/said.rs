@@ -7,7 +7,7 @@ use meta::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::causes::ObjectCause;
-use super::standing::Reasons;
+use super::reasons::Reasons;
 
 /// What happened to a cluster in a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -107,12 +107,12 @@ fn said(
         actor: snapshot.dialect.actor(),
         cause,
         message: inventory.message(decision),
+        reasons: report::reason_counts(inventory, decision)
+            .into_iter()
+            .map(|count| ((count.plugin, count.reason), count.targets))
+            .collect(),
         ..Said::default()
     };
-    for count in report::reason_counts(inventory, decision) {
-        let reason = (count.plugin.to_owned(), count.reason.to_owned());
-        said.reasons.insert(reason, count.targets);
-    }
     let mut told = [0, 0];
     for change in &decision.changes {
         let name = Arc::clone(&change.cluster_name);

@@ -1,16 +1,14 @@
 //! Where a decision stands: as much of it as is worth remembering, read from the Decision as it is shown.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use meta::Object;
 use serde::{Deserialize, Serialize};
 
+use super::reasons::Reasons;
+
 /// How many clusters a record names on each side. The counts are of all.
 pub const SHOWN: usize = 50;
-
-/// How many targets each reason refuses, by plugin and reason.
-pub type Reasons = BTreeMap<(String, String), i64>;
 
 /// One cluster an object is bound to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -271,6 +269,6 @@ mod tests {
         assert_eq!(&*about.dialect, "ocm");
         assert_eq!(standing.names().collect::<Vec<_>>(), ["a", "b"]);
         assert_eq!(standing.clusters[1].score, Some(7));
-        assert_eq!(standing.reasons.unwrap()[&("P".to_owned(), "R".to_owned())], 3);
+        assert_eq!(standing.reasons.unwrap().get(("P", "R")), Some(3));
     }
 }

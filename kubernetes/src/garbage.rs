@@ -122,22 +122,21 @@ impl Collecting {
     /// Folds one change, and queues whatever may have something to do because of it.
     fn learn(&mut self, change: &Change) {
         let (old, new) = (change.old.as_deref(), change.new.as_deref());
-        let owners_of = |object: Option<&Object>| {
-            object.map_or_else(Vec::new, |object| object.meta().owner_references.clone())
-        };
         self.graph.fold(change);
         match new {
             None => {
                 if let Some(old) = old {
-                    self.queue.extend(self.graph.dependents(&old.meta().uid).cloned());
+                    self.queue
+                        .extend(self.graph.dependents(old.meta().uid()).cloned());
                 }
             }
             Some(object) if is_of_interest(object) => self.queue.push(change.key.clone()),
             Some(_) => {}
         }
-        let (before, after) = (owners_of(old), owners_of(new));
+        let [before, after] =
+            [old, new].map(|object| object.map_or(&[][..], |object| object.meta().owner_references()));
         if before != after || new.is_none() {
-            for owner in before.iter().chain(&after) {
+            for owner in before.iter().chain(after) {
                 let owner = self.collector.kinds.resolve(owner, &change.key.namespace);
                 self.queue.extend(owner);
             }
@@ -172,7 +171,7 @@ impl Collector {
             return Ok(Vec::new());
         };
         let meta = object.meta();
-        if meta.deletion_timestamp.is_some() {
+        if meta.deletion_timestamp().is_some() {
             if has_finalizer(&object, ORPHAN) {
                 self.orphan(graph, key, &object).await?;
             } else if has_finalizer(&object, FOREGROUND) {
@@ -180,7 +179,7 @@ impl Collector {
             }
             return Ok(Vec::new());
         }
-        if meta.owner_references.is_empty() {
+        if meta.owner_references().is_empty() {
             return Ok(Vec::new());
         }
         let owners = self.owners(key, &object);
@@ -189,7 +188,7 @@ impl Collector {
         }
         if owners.solid {
             self.removal
-                .edit(key, &meta.uid, |value| release(value, &owners.leaving))
+                .edit(key, meta.uid(), |value| release(value, &owners.leaving))
                 .await?;
             return Ok(Vec::new());
         }
@@ -204,7 +203,7 @@ impl Collector {
         object: &Object,
         waited_for: bool,
     ) -> Result<Vec<Key>, NotRemoved> {
-        let uid = &object.meta().uid;
+        let uid = object.meta().uid();
         let dependents: Vec<Key> = graph.dependents(uid).cloned().collect();
         let propagation = if has_finalizer(object, ORPHAN) {
             Propagation::Orphan
@@ -223,7 +222,7 @@ impl Collector {
 
     /// Sends the dependents away first; lets the owner go when none blocks any more.
     async fn foreground(&self, graph: &Graph, key: &Key, object: &Object) -> Result<Vec<Key>, StoreError> {
-        let uid = &object.meta().uid;
+        let uid = object.meta().uid();
         let blocking: Vec<Key> = graph
             .dependents(uid)
             .filter(|key| self.find(key).is_some_and(|dependent| blocks(&dependent, uid)))
@@ -243,14 +242,14 @@ impl Collector {
 
     /// Releases the dependents, then the owner.
     async fn orphan(&self, graph: &Graph, key: &Key, object: &Object) -> Result<(), StoreError> {
-        let uid = &object.meta().uid;
+        let uid = object.meta().uid();
         for dependent in graph.dependents(uid) {
             let Some(current) = self.find(dependent) else {
                 continue;
             };
-            let gone = [uid.clone()];
+            let gone = [uid.to_owned()];
             self.removal
-                .edit(dependent, &current.meta().uid, |value| release(value, &gone))
+                .edit(dependent, current.meta().uid(), |value| release(value, &gone))
                 .await?;
         }
         self.removal
@@ -261,7 +260,7 @@ impl Collector {
 
     fn owners(&self, key: &Key, object: &Object) -> Owners {
         let mut owners = Owners::default();
-        for reference in &object.meta().owner_references {
+        for reference in object.meta().owner_references() {
             // An owner of a kind that is not served cannot be known to be gone.
             let Some(owner) = self.kinds.resolve(reference, &key.namespace) else {
                 owners.solid = true;
@@ -269,7 +268,7 @@ impl Collector {
             };
             match self
                 .find(&owner)
-                .filter(|owner| owner.meta().uid == reference.uid)
+                .filter(|owner| owner.meta().uid() == reference.uid)
             {
                 None => owners.leaving.push(reference.uid.clone()),
                 Some(owner) if is_waiting(&owner) => {
@@ -295,7 +294,7 @@ impl Collector {
 
     fn is_deleting(&self, key: &Key) -> bool {
         self.find(key)
-            .is_none_or(|object| object.meta().deletion_timestamp.is_some())
+            .is_none_or(|object| object.meta().deletion_timestamp().is_some())
     }
 }
 
@@ -366,33 +365,38 @@ impl Queue {
     }
 
     fn take(&mut self) -> Vec<Key> {
-        self.known.clear();
-        self.order.drain(..).collect()
+        // What a start or a burst put in is much: its room is given back.
+        self.known = HashSet::new();
+        std::mem::take(&mut self.order).into()
     }
 }
 
 fn has_finalizer(object: &Object, name: &str) -> bool {
-    object.meta().finalizers.iter().any(|finalizer| finalizer == name)
+    object
+        .meta()
+        .finalizers()
+        .iter()
+        .any(|finalizer| finalizer == name)
 }
 
 /// Whether the object is being deleted and waits for its dependents.
 fn is_waiting(object: &Object) -> bool {
-    object.meta().deletion_timestamp.is_some() && has_finalizer(object, FOREGROUND)
+    object.meta().deletion_timestamp().is_some() && has_finalizer(object, FOREGROUND)
 }
 
 /// Whether there may be something to do about the object itself.
 fn is_of_interest(object: &Object) -> bool {
     let meta = object.meta();
-    match meta.deletion_timestamp {
+    match meta.deletion_timestamp() {
         Some(_) => has_finalizer(object, FOREGROUND) || has_finalizer(object, ORPHAN),
-        None => !meta.owner_references.is_empty(),
+        None => !meta.owner_references().is_empty(),
     }
 }
 
 fn blocks(object: &Object, owner: &str) -> bool {
     let blocks =
         |reference: &OwnerReference| reference.uid == owner && reference.block_owner_deletion == Some(true);
-    object.meta().owner_references.iter().any(blocks)
+    object.meta().owner_references().iter().any(blocks)
 }
 
 /// Takes the references to `owners` away.

@@ -120,7 +120,7 @@ impl Plugin for ResourceQuotas {
             None => Ok(()),
             Some((Limit { quota, name, most }, used)) => Err(Denied::Forbidden(format!(
                 "exceeded quota: {}, requested: {name}=1, used: {name}={used}, limited: {name}={}",
-                quota.meta().name,
+                quota.meta().name(),
                 most.units()
             ))),
         }
@@ -132,7 +132,7 @@ impl Plugin for ResourceQuotas {
             // Somebody took the room since it was judged: this cannot be stored, and is judged again.
             let meta = limit.quota.meta();
             return vec![Guard::Unchanged {
-                key: Key::new(RESOURCE, &meta.namespace, &meta.name),
+                key: Key::new(RESOURCE, meta.namespace(), meta.name()),
                 revision: Revision::default(),
             }];
         }

@@ -85,7 +85,7 @@ impl Handler for Checker {
     async fn work(&mut self) -> bool {
         let mut done = true;
         for (name, policy) in self.source.cached(VALIDATING).iter(None, None) {
-            if policy.meta().generation
+            if policy.meta().generation()
                 <= policy.value()["status"]["observedGeneration"]
                     .as_i64()
                     .unwrap_or_default()
@@ -130,8 +130,8 @@ impl Checker {
         }
         let config = json!({
             "apiVersion": value["apiVersion"], "kind": value["kind"],
-            "metadata": {"name": policy.meta().name},
-            "status": {"observedGeneration": policy.meta().generation, "typeChecking": checked},
+            "metadata": {"name": policy.meta().name()},
+            "status": {"observedGeneration": policy.meta().generation(), "typeChecking": checked},
         });
         let author = Author {
             user: &self.user,
@@ -139,7 +139,7 @@ impl Checker {
             cause: Some("the expressions of a new or changed policy were checked"),
         };
         let wanted = Wanted {
-            key: &Key::new(VALIDATING, "", &policy.meta().name),
+            key: &Key::new(VALIDATING, "", policy.meta().name()),
             subresource: "status",
             config: &config,
             base: Some(policy.revision()),

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::age::human_duration;
+
 use crate::time::Timestamp;
 
 /// One cell. Cells are cached with the object, so what depends on the time of reading stays symbolic.
@@ -28,5 +30,110 @@ impl From<String> for Cell {
 impl From<i64> for Cell {
     fn from(number: i64) -> Self {
         Self::Value(number.into())
+    }
+}
+
+impl Cell {
+    /// Writes the JSON of what it shows at `now`.
+    pub fn write(&self, now: Timestamp, out: &mut Vec<u8>) {
+        match self {
+            Self::Value(value) => write(value, out),
+            Self::Age(from) => write_age(*from, now, out),
+        }
+    }
+}
+
+fn write<T: serde::Serialize + ?Sized>(value: &T, out: &mut Vec<u8>) {
+    serde_json::to_writer(out, value).expect("writing a JSON value to memory cannot fail");
+}
+
+fn write_age(from: Option<Timestamp>, now: Timestamp, out: &mut Vec<u8>) {
+    match from {
+        Some(from) => write(&human_duration(from, now), out),
+        None => write("<unknown>", out),
+    }
+}
+
+/// Marks the place of an age among the JSON of cells, in which this byte does not come: microseconds follow.
+const AGE: u8 = 0;
+const MICROS: usize = size_of::<i64>();
+
+/// The cells of one row as they are kept with an object: the JSON of each and commas between, so that a row is mostly
+/// copied, in little room.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cells(Box<[u8]>);
+
+impl Cells {
+    /// Of a row.
+    #[must_use]
+    pub fn of(row: &[Cell]) -> Self {
+        let mut kept = Vec::with_capacity(128);
+        for (index, cell) in row.iter().enumerate() {
+            if index > 0 {
+                kept.push(b',');
+            }
+            match cell {
+                Cell::Value(value) => write(value, &mut kept),
+                Cell::Age(from) => {
+                    kept.push(AGE);
+                    // The smallest number is no time.
+                    let micros = from.map_or(i64::MIN, Timestamp::as_microsecond);
+                    kept.extend_from_slice(&micros.to_le_bytes());
+                }
+            }
+        }
+        Self(kept.into())
+    }
+
+    /// Writes what they show at `now`: JSON with commas between.
+    pub fn write(&self, now: Timestamp, out: &mut Vec<u8>) {
+        let mut rest = &*self.0;
+        while let Some(at) = rest.iter().position(|&byte| byte == AGE) {
+            out.extend_from_slice(&rest[..at]);
+            let (micros, after) = rest[at + 1..]
+                .split_first_chunk::<MICROS>()
+                .expect("microseconds follow each mark");
+            write_age(
+                Timestamp::from_microsecond(i64::from_le_bytes(*micros)).ok(),
+                now,
+                out,
+            );
+            rest = after;
+        }
+        out.extend_from_slice(rest);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn kept_cells_show_what_the_row_does() {
+        let at = |second| Timestamp::from_second(second).unwrap();
+        for row in [
+            vec![],
+            vec![Cell::Age(None)],
+            vec![
+                "a\u{0}\"".into(),
+                Cell::Age(Some(at(0))),
+                Cell::Value(json!([1, null])),
+                Cell::Age(Some(at(-1))),
+                7.into(),
+            ],
+        ] {
+            let (mut kept, mut straight) = (Vec::new(), Vec::new());
+            Cells::of(&row).write(at(100), &mut kept);
+            for (index, cell) in row.iter().enumerate() {
+                straight.extend_from_slice(if index > 0 { b"," } else { b"" });
+                cell.write(at(100), &mut straight);
+            }
+            assert_eq!(kept, straight);
+        }
+        let mut out = Vec::new();
+        Cells::of(&["a\u{0}".into(), Cell::Age(Some(at(55)))]).write(at(100), &mut out);
+        assert_eq!(String::from_utf8(out).unwrap(), r#""a\u0000","45s""#);
     }
 }

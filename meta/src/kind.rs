@@ -5,7 +5,7 @@ use std::ptr;
 
 use serde_json::Value;
 
-pub use crate::cell::Cell;
+pub use crate::cell::{Cell, Cells};
 use crate::field::FieldError;
 use crate::json_path;
 use crate::name::{self, GroupResource, NameError};
@@ -210,10 +210,10 @@ impl Column {
     #[must_use]
     pub fn cell(&self, object: &Object) -> Cell {
         if *self == Self::NAME {
-            return object.meta().name.as_str().into();
+            return object.meta().name().into();
         }
         if *self == Self::AGE {
-            return Cell::Age(object.meta().creation_timestamp);
+            return Cell::Age(object.meta().creation_timestamp());
         }
         let found = json_path::first(self.path, object.value());
         match (self.r#type, found) {
@@ -362,19 +362,17 @@ impl Object {
     /// The table cells of this object, which is of `kind`: made at the first call and kept. What is parsed for them is not:
     /// it takes many times the room, and of most objects nothing else is asked.
     #[must_use]
-    pub fn cells(&self, kind: &dyn Kind) -> &[Cell] {
-        self.cells.get_or_init(|| self.row(kind).into())
+    pub fn cells(&self, kind: &dyn Kind) -> &Cells {
+        self.cells.get_or_init(|| Cells::of(&self.row(kind)))
     }
 
     /// The texts of `fields`, in their order: read at the first call and kept. As for cells, what is parsed for them is not.
     /// Whoever asks for other fields than the first to ask has them read at each call.
     #[must_use]
     pub fn texts(&self, fields: &'static [SelectableField]) -> Cow<'_, [Box<str>]> {
-        let kept = self.selectable.get_or_init(|| {
-            Box::new(Selectable {
-                fields,
-                texts: self.read_texts(fields),
-            })
+        let kept = self.parsed().selectable.get_or_init(|| Selectable {
+            fields,
+            texts: self.read_texts(fields),
         });
         match ptr::eq(kept.fields, fields) {
             true => Cow::Borrowed(&kept.texts),
@@ -384,7 +382,7 @@ impl Object {
 
     fn read_texts(&self, fields: &[SelectableField]) -> Box<[Box<str>]> {
         let read = |value: &Value| fields.iter().map(|field| field.read(value).into()).collect();
-        match self.value.get() {
+        match self.parsed_value() {
             Some(value) => read(value),
             None => read(&self.parse_unmanaged()),
         }
@@ -393,7 +391,7 @@ impl Object {
     /// The same of another kind than it is stored as, made at each call.
     #[must_use]
     pub fn row(&self, kind: &dyn Kind) -> Vec<Cell> {
-        match self.value.get() {
+        match self.parsed_value() {
             Some(_) => kind.row(self),
             None => kind.row(&self.unparsed()),
         }
@@ -404,7 +402,7 @@ impl Object {
 #[must_use]
 pub fn name_and_age(object: &Object) -> Vec<Cell> {
     vec![
-        object.meta().name.as_str().into(),
-        Cell::Age(object.meta().creation_timestamp),
+        object.meta().name().into(),
+        Cell::Age(object.meta().creation_timestamp()),
     ]
 }

@@ -22,6 +22,7 @@
 //! assert!(front.matches(&BTreeMap::from([("tier".to_owned(), "front".to_owned())])));
 //! ```
 
+mod age;
 pub mod budget;
 mod cell;
 pub mod change;
@@ -48,7 +49,7 @@ pub mod write;
 pub use budget::{Budget, Exceeded};
 pub use change::Change;
 pub use field::FieldError;
-pub use kind::{Cell, Column, Keeper, Kind, KindInfo, Scope};
+pub use kind::{Cell, Cells, Column, Keeper, Kind, KindInfo, Scope};
 pub use labels::{LabelSet, Labels};
 pub use name::{GroupResource, Key, NameError};
 pub use object::{Annotations, Draft, Meta, Mold, Object};

@@ -5,8 +5,10 @@
 //! [`Draft`]; the committer only [splices](Draft::at) the revision in.
 
 mod annotations;
+mod metadata;
 mod mold;
 mod outline;
+mod spans;
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -16,65 +18,13 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 pub use self::annotations::Annotations;
+pub use self::metadata::{Meta, OwnerReference};
 pub use self::mold::Mold;
-use crate::cell::Cell;
-use crate::labels::Labels;
+use self::spans::{Span, Spans};
+use crate::cell::{Cell, Cells};
 use crate::revision::Revision;
 use crate::selectable::Selectable;
 use crate::selector::LabelPrint;
-use crate::time::Timestamp;
-
-/// The parts of `metadata` that are read without parsing the object again.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Meta {
-    /// `metadata.name`.
-    pub name: String,
-    /// `metadata.namespace`, empty for cluster-scoped objects.
-    pub namespace: String,
-    /// `metadata.uid`.
-    pub uid: String,
-    /// `metadata.generation`, 0 where the kind has none.
-    pub generation: i64,
-    /// `metadata.labels`.
-    pub labels: Labels,
-    /// `metadata.creationTimestamp`.
-    pub creation_timestamp: Option<Timestamp>,
-    /// `metadata.deletionTimestamp`: set while finalizers hold a deleted object back.
-    pub deletion_timestamp: Option<Timestamp>,
-    /// `metadata.finalizers`.
-    pub finalizers: Vec<String>,
-    /// `metadata.ownerReferences`.
-    pub owner_references: Vec<OwnerReference>,
-    #[serde(rename = "annotations")]
-    checked: annotations::Checked,
-}
-
-impl Meta {
-    /// Gives back what the lists have more room for than they hold: the first item of one that is read makes room for four.
-    fn shrink_to_fit(&mut self) {
-        self.finalizers.shrink_to_fit();
-        self.owner_references.shrink_to_fit();
-    }
-}
-
-/// `metadata.ownerReferences[]`.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
-#[serde(rename_all = "camelCase", default)]
-pub struct OwnerReference {
-    /// The owner's apiVersion.
-    pub api_version: String,
-    /// The owner's kind.
-    pub kind: String,
-    /// The owner's name.
-    pub name: String,
-    /// The owner's uid.
-    pub uid: String,
-    /// Whether the owner is the managing controller.
-    pub controller: Option<bool>,
-    /// Whether a foreground deletion of the owner waits for this object.
-    pub block_owner_deletion: Option<bool>,
-}
 
 /// Why a JSON value cannot be an object.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -94,20 +44,6 @@ fn malformed(path: &str, problem: impl Into<String>) -> Malformed {
         path: path.to_owned(),
         problem: problem.into(),
     }
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Spans {
-    /// The text of `apiVersion`, without its quotes.
-    api_version: Range<usize>,
-    /// The value of `metadata`, braces included.
-    metadata: Range<usize>,
-    /// The value of `metadata.annotations`, braces included; empty where there is none.
-    annotations: Range<usize>,
-    /// The value of `metadata.managedFields`, brackets included; empty where there is none.
-    managed: Range<usize>,
-    /// The digits of `metadata.resourceVersion`.
-    revision: Range<usize>,
 }
 
 /// An object serialized but not yet given its revision.
@@ -146,10 +82,9 @@ impl Draft {
             .get("metadata")
             .and_then(Value::as_object)
             .ok_or_else(|| malformed("metadata", "must be an object"))?;
-        let mut meta =
+        let meta =
             Meta::deserialize(&root["metadata"]).map_err(|error| malformed("metadata", error.to_string()))?;
-        meta.shrink_to_fit();
-        if meta.name.is_empty() {
+        if meta.name().is_empty() {
             return Err(malformed("metadata.name", "name is required"));
         }
         let mut writer = Writer {
@@ -195,8 +130,8 @@ impl Draft {
     /// Whether storing this draft over `object` would change nothing but the revision.
     #[must_use]
     pub fn same_as(&self, object: &Object) -> bool {
-        let split = self.spans.revision.start;
-        let digits = object.spans.revision.clone();
+        let split = self.spans.revision.start();
+        let digits = object.spans.revision.range();
         split == digits.start
             && self.bytes[..split] == object.bytes[..split]
             && self.bytes[split..] == object.bytes[digits.end..]
@@ -207,7 +142,7 @@ impl Draft {
     pub fn same_but_managed(&self, object: &Object) -> bool {
         // Managed fields stand before the revision.
         fn parts<'a>(bytes: &'a [u8], spans: &Spans) -> [&'a [u8]; 3] {
-            let (managed, revision) = (&spans.managed, &spans.revision);
+            let (managed, revision) = (spans.managed.range(), spans.revision.range());
             [
                 &bytes[..managed.start],
                 &bytes[managed.end..revision.start],
@@ -223,22 +158,14 @@ impl Draft {
     #[must_use]
     pub fn unstored(&self) -> Object {
         const FIELD: &str = ",\"resourceVersion\":\"";
-        let digits = self.spans.revision.start;
+        let digits = self.spans.revision.start();
         // The name stands before it, so there is a comma.
         let field = digits - FIELD.len()..digits + 1;
         let mut object = self.at(Revision(0));
-        let cut = field.len();
         let mut bytes = self.bytes.clone();
         bytes.drain(field.clone());
-        let shift = |at: usize| if at > field.start { at - cut } else { at };
-        let moved = |range: &Range<usize>| shift(range.start)..shift(range.end);
-        object.spans = Spans {
-            api_version: moved(&self.spans.api_version),
-            metadata: moved(&self.spans.metadata),
-            annotations: moved(&self.spans.annotations),
-            managed: moved(&self.spans.managed),
-            revision: field.start..field.start,
-        };
+        let nowhere = field.start..field.start;
+        object.spans = self.spans.spliced(field, 0, nowhere);
         object.bytes = bytes.into();
         object
     }
@@ -247,29 +174,20 @@ impl Draft {
     #[must_use]
     pub fn at(&self, revision: Revision) -> Object {
         let digits = revision.to_string();
-        let start = self.spans.revision.start;
+        let start = self.spans.revision.start();
         let mut bytes = Vec::with_capacity(self.bytes.len() + digits.len());
         bytes.extend_from_slice(&self.bytes[..start]);
         bytes.extend_from_slice(digits.as_bytes());
         bytes.extend_from_slice(&self.bytes[start..]);
-        let shift = |at: usize| if at > start { at + digits.len() } else { at };
-        let moved = |range: &Range<usize>| shift(range.start)..shift(range.end);
-        let spans = Spans {
-            api_version: moved(&self.spans.api_version),
-            metadata: moved(&self.spans.metadata),
-            annotations: moved(&self.spans.annotations),
-            managed: moved(&self.spans.managed),
-            revision: start..start + digits.len(),
-        };
+        let end = start + digits.len();
         Object {
             bytes: bytes.into(),
             revision,
-            spans,
-            print: LabelPrint::of(&self.meta.labels),
+            spans: self.spans.spliced(start..start, digits.len(), start..end),
+            print: LabelPrint::of(self.meta.labels()),
             meta: Arc::clone(&self.meta),
-            value: OnceLock::new(),
+            parsed: OnceLock::new(),
             cells: OnceLock::new(),
-            selectable: OnceLock::new(),
         }
     }
 }
@@ -320,11 +238,11 @@ impl Writer<'_> {
         }
         self.bytes.push(b'}');
         self.spans = Some(Spans {
-            api_version: api_span,
-            metadata: meta_span,
-            annotations: places.annotations,
-            managed: places.managed,
-            revision: places.revision..places.revision,
+            api_version: Span::from(api_span),
+            metadata: meta_span.into(),
+            annotations: places.annotations.into(),
+            managed: places.managed.into(),
+            revision: (places.revision..places.revision).into(),
         });
     }
 
@@ -403,9 +321,15 @@ pub struct Object {
     spans: Spans,
     print: LabelPrint,
     meta: Arc<Meta>,
+    parsed: OnceLock<Box<Parsed>>,
+    pub(crate) cells: OnceLock<Cells>,
+}
+
+/// What was parsed of an object's bytes: nothing of most.
+#[derive(Debug, Default)]
+pub(crate) struct Parsed {
     pub(crate) value: OnceLock<Arc<Value>>,
-    pub(crate) cells: OnceLock<Box<[Cell]>>,
-    pub(crate) selectable: OnceLock<Box<Selectable>>,
+    pub(crate) selectable: OnceLock<Selectable>,
 }
 
 /// Two objects are equal when they are served alike: the same bytes, the revision among them.
@@ -432,7 +356,7 @@ impl Object {
     pub fn written(bytes: &Bytes, revision: Revision) -> Option<Self> {
         let (meta, spans) = outline::read(bytes)?;
         let meta = Arc::new(meta);
-        let digits = &bytes[spans.revision.clone()];
+        let digits = &bytes[spans.revision.range()];
         if digits.is_empty() {
             let draft = Draft {
                 bytes: bytes.to_vec(),
@@ -445,11 +369,10 @@ impl Object {
             bytes: bytes.clone(),
             revision,
             spans,
-            print: LabelPrint::of(&meta.labels),
+            print: LabelPrint::of(meta.labels()),
             meta,
-            value: OnceLock::new(),
+            parsed: OnceLock::new(),
             cells: OnceLock::new(),
-            selectable: OnceLock::new(),
         })
     }
 
@@ -480,38 +403,49 @@ impl Object {
     /// `metadata.annotations`.
     #[must_use]
     pub fn annotations(&self) -> Annotations<'_> {
-        Annotations::new(&self.bytes[self.spans.annotations.clone()])
+        Annotations::new(&self.bytes[self.spans.annotations.range()])
     }
 
     /// The JSON of `metadata.managedFields`, brackets included; no bytes where there is none.
     #[must_use]
     pub fn managed_fields(&self) -> &[u8] {
-        &self.bytes[self.spans.managed.clone()]
+        &self.bytes[self.spans.managed.range()]
     }
 
     /// The JSON of `metadata`, braces included: the body of a PartialObjectMetadata.
     #[must_use]
     pub fn metadata_bytes(&self) -> Bytes {
-        self.bytes.slice(self.spans.metadata.clone())
+        self.bytes.slice(self.spans.metadata.range())
     }
 
     /// The stored `apiVersion`.
     #[must_use]
     pub fn api_version(&self) -> &str {
-        std::str::from_utf8(&self.bytes[self.spans.api_version.clone()]).unwrap_or_default()
+        std::str::from_utf8(&self.bytes[self.spans.api_version.range()]).unwrap_or_default()
     }
 
     /// The bytes around the text of `apiVersion`: how another served version with the same fields is written.
     #[must_use]
     pub fn around_api_version(&self) -> (Bytes, Bytes) {
-        let span = self.spans.api_version.clone();
+        let span = self.spans.api_version.range();
         (self.bytes.slice(..span.start), self.bytes.slice(span.end..))
     }
 
     /// The parsed object without its managed fields, shared: parsed at the first call and kept as long as the object.
     #[must_use]
     pub fn value(&self) -> &Arc<Value> {
-        self.value.get_or_init(|| Arc::new(self.parse_unmanaged()))
+        self.parsed()
+            .value
+            .get_or_init(|| Arc::new(self.parse_unmanaged()))
+    }
+
+    pub(crate) fn parsed(&self) -> &Parsed {
+        self.parsed.get_or_init(Box::default)
+    }
+
+    /// The parsed object where it was parsed before.
+    pub(crate) fn parsed_value(&self) -> Option<&Arc<Value>> {
+        self.parsed.get()?.value.get()
     }
 
     /// The same object, on which nothing was parsed.
@@ -519,19 +453,18 @@ impl Object {
         Self {
             bytes: self.bytes.clone(),
             revision: self.revision,
-            spans: self.spans.clone(),
+            spans: self.spans,
             print: self.print,
             meta: Arc::clone(&self.meta),
-            value: OnceLock::new(),
+            parsed: OnceLock::new(),
             cells: OnceLock::new(),
-            selectable: OnceLock::new(),
         }
     }
 
     /// The object with these table cells, for whoever makes objects and knows what their rows say.
     #[must_use]
     pub fn with_cells(mut self, cells: Vec<Cell>) -> Self {
-        self.cells = OnceLock::from(cells.into_boxed_slice());
+        self.cells = OnceLock::from(Cells::of(&cells));
         self
     }
 
@@ -544,10 +477,10 @@ impl Object {
     /// The same without its managed fields, which can be as large as the rest and are read by writes alone.
     #[must_use]
     pub fn parse_unmanaged(&self) -> Value {
-        let managed = &self.spans.managed;
-        if managed.is_empty() {
+        if self.spans.managed.is_empty() {
             return self.parse();
         }
+        let managed = self.spans.managed.range();
         // With its name, and the comma before the name of the object, which stands somewhere after it.
         let field = managed.start - MANAGED.len() - 3..managed.end + 1;
         let mut bytes = Vec::with_capacity(self.bytes.len() - field.len());
@@ -567,19 +500,11 @@ impl Object {
     /// The draft this object was made of, for giving the same content another revision (a `DELETED` event).
     #[must_use]
     pub fn draft(&self) -> Draft {
-        let digits = self.spans.revision.clone();
+        let digits = self.spans.revision.range();
         let mut bytes = Vec::with_capacity(self.bytes.len());
         bytes.extend_from_slice(&self.bytes[..digits.start]);
         bytes.extend_from_slice(&self.bytes[digits.end..]);
-        let shift = |at: usize| if at > digits.start { at - digits.len() } else { at };
-        let moved = |range: &Range<usize>| shift(range.start)..shift(range.end);
-        let spans = Spans {
-            api_version: moved(&self.spans.api_version),
-            metadata: moved(&self.spans.metadata),
-            annotations: moved(&self.spans.annotations),
-            managed: moved(&self.spans.managed),
-            revision: digits.start..digits.start,
-        };
+        let spans = self.spans.spliced(digits.clone(), 0, digits.start..digits.start);
         Draft {
             bytes,
             spans,

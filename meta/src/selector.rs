@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::field::FieldError;
-use crate::labels::LabelSet;
+use crate::labels::{LabelSet, Labels};
 
 pub use label::{LabelError, LabelProblem, validate_label_key, validate_label_value, validate_labels};
 pub use print::LabelPrint;
@@ -41,8 +41,9 @@ impl From<SelectorError> for String {
 #[schemars(extend("x-kubernetes-map-type" = "atomic"))]
 pub struct LabelSelector {
     /// Labels that must be there with exactly these values.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub match_labels: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "Labels::is_empty")]
+    #[schemars(with = "BTreeMap<String, String>")]
+    pub match_labels: Labels,
     /// Requirements on single labels.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub match_expressions: Vec<LabelSelectorRequirement>,
@@ -153,14 +154,14 @@ impl Selector {
     /// # Errors
     /// Every bad key, operator and value.
     pub fn compile(selector: &LabelSelector, path: &str) -> Result<Self, Vec<FieldError>> {
-        let mut errors = validate_labels(&selector.match_labels, &format!("{path}.matchLabels"));
+        let mut errors = validate_labels(selector.match_labels.iter(), &format!("{path}.matchLabels"));
         let mut requirements: Vec<Requirement> = selector
             .match_labels
             .iter()
             .map(|(key, value)| Requirement {
-                key: key.clone(),
+                key: key.to_owned(),
                 operator: Operator::In,
-                values: vec![value.clone()],
+                values: vec![value.to_owned()],
             })
             .collect();
         for (index, expression) in selector.match_expressions.iter().enumerate() {

@@ -37,7 +37,7 @@ pub struct Target<'a> {
 /// What Berth says in the ClusterProfile of `target`. `old` is the object as it was, which keeps its transition time.
 #[must_use]
 pub fn render(settings: &Settings, target: Target<'_>, old: Option<&Value>, now: Timestamp) -> Value {
-    let created = target.view.object.meta().creation_timestamp;
+    let created = target.view.object.meta().creation_timestamp();
     let metadata = json!({
         "name": name::profile(settings, target.system, target.name),
         "namespace": settings.namespace,

@@ -58,7 +58,7 @@ pub(super) fn of(key: Key, old: Option<&Object>, wanted: &Value) -> Deed {
     if !is_ours(old) {
         return Deed::Foreign(maker(old.value()));
     }
-    if old.meta().deletion_timestamp.is_some() {
+    if old.meta().deletion_timestamp().is_some() {
         return Deed::Leaving;
     }
     let types = match key.resource == multicluster::CLUSTER_PROFILES {

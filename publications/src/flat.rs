@@ -135,7 +135,7 @@ impl Rows {
             let (namespace, decision) = names::place(&*snapshot.dialect, &demand);
             let showing = places
                 .iter()
-                .filter(|place| place.rules.shows_flat(system, &object.meta().labels));
+                .filter(|place| place.rules.shows_flat(system, object.meta().labels()));
             for place in showing {
                 let shown = name::decision(&namespace, &decision);
                 self.rows.push(Row {
@@ -209,7 +209,7 @@ impl Row {
         // A decision that two Publications show is two objects.
         let kind = format!("PublishedDecision/{}", self.place.name);
         let mut metadata = render::metadata(source, &kind, &self.name.namespace, &self.name.name);
-        let mut labels: BTreeMap<String, String> = source.labels.to_map();
+        let mut labels: BTreeMap<String, String> = source.labels().to_map();
         labels.extend(self.place.rules.settings.labels.clone());
         labels.insert(SYSTEM_LABEL.to_owned(), system.to_owned());
         metadata.insert("labels".to_owned(), json!(labels));

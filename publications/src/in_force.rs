@@ -118,11 +118,16 @@ fn systems(dialects: &[Arc<dyn Dialect>]) -> Vec<&'static str> {
 /// The valid ones, and of those that name one namespace the oldest.
 fn read(publications: &[Arc<Object>], systems: &[&'static str]) -> Judged {
     let mut sorted: Vec<&Arc<Object>> = publications.iter().collect();
-    sorted.sort_by_key(|object| (object.meta().creation_timestamp, object.meta().name.clone()));
+    sorted.sort_by_key(|object| {
+        (
+            object.meta().creation_timestamp(),
+            object.meta().name().to_owned(),
+        )
+    });
     let mut taken: BTreeMap<String, String> = BTreeMap::new();
     let mut judged = Judged::default();
     for object in sorted {
-        let name = object.meta().name.clone();
+        let name = object.meta().name().to_owned();
         let value = object.value();
         judged
             .named
@@ -163,7 +168,7 @@ fn missing(source: &dyn Source, name: &str) -> Option<Obstacle> {
     let namespaces = source.cached(namespace::RESOURCE);
     match namespaces.get("", name) {
         None => Some(("NamespaceMissing", format!("there is no namespace {name}"))),
-        Some(namespace) if namespace.meta().deletion_timestamp.is_some() => Some((
+        Some(namespace) if namespace.meta().deletion_timestamp().is_some() => Some((
             "NamespaceTerminating",
             format!("namespace {name} is being deleted"),
         )),

@@ -129,7 +129,7 @@ pub(super) fn slices(
             rules,
             key: &key,
         };
-        let labels = view.as_ref().map(|view| &view.object.meta().labels);
+        let labels = view.as_ref().map(|view| view.object.meta().labels());
         match (&view, labels) {
             (Some(view), Some(labels)) if rules.rules.shows_decision(system, labels) => {
                 let wanted = clusters(system, view, &settings.namespace, profiles, published);
@@ -174,13 +174,13 @@ impl<'a> Slices<'a> {
             from.take_while(|(name, _)| *name.namespace == *namespace && name.name.starts_with(&prefix));
         let (mut open, mut closed) = (Vec::new(), BTreeSet::new());
         for (name, object) in named {
-            if object.meta().labels.get(KEY_LABEL) != Some(key) || !deed::is_ours(object) {
+            if object.meta().labels().get(KEY_LABEL) != Some(key) || !deed::is_ours(object) {
                 continue;
             }
             let Some(slice) = decision::read(&object.parse_unmanaged()) else {
                 continue;
             };
-            if object.meta().deletion_timestamp.is_some() {
+            if object.meta().deletion_timestamp().is_some() {
                 closed.insert(slice.index);
                 continue;
             }
@@ -242,7 +242,7 @@ impl Place<'_> {
         let decided = Decided {
             system,
             key: self.key,
-            labels: &view.object.meta().labels,
+            labels: view.object.meta().labels(),
         };
         let settings = &self.rules.rules.settings;
         for index in order {

@@ -414,12 +414,12 @@ impl Publisher {
     fn may_go(&self, object: &Object) -> bool {
         let meta = object.meta();
         let Some(judged) = &self.judged else { return false };
-        if !judged.named.contains(&meta.namespace) {
+        if !judged.named.contains(meta.namespace()) {
             return true;
         }
         let mut published = judged.in_force.iter();
-        let place = published.find(|one| one.rules.settings.namespace == meta.namespace);
-        let system = meta.labels.get(SYSTEM_LABEL);
+        let place = published.find(|one| one.rules.settings.namespace == meta.namespace());
+        let system = meta.labels().get(SYSTEM_LABEL);
         let is_whole = system.is_some_and(|system| {
             let served = self.dialects.iter().any(|dialect| dialect.name() == system);
             served && !self.known.waiting.contains(system)

@@ -54,7 +54,7 @@ pub(super) async fn delete(outlet: &dyn Outlet, keys: Vec<Key>, shown: &Collecti
         // What is being deleted waits for its finalizers.
         let base = object
             .meta()
-            .deletion_timestamp
+            .deletion_timestamp()
             .is_none()
             .then_some(object.revision())?;
         Some((key, base))

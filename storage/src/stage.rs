@@ -233,11 +233,14 @@ pub(crate) fn drafted(step: &Step) -> Result<Option<&Draft>, StoreError> {
 
 fn misplaced(key: &Key, draft: &Draft) -> Option<String> {
     let meta = draft.meta();
-    if *meta.name != *key.name {
-        return Some(format!("the object's metadata.name is {:?}", meta.name));
+    if *meta.name() != *key.name {
+        return Some(format!("the object's metadata.name is {:?}", meta.name()));
     }
-    if *meta.namespace != *key.namespace {
-        return Some(format!("the object's metadata.namespace is {:?}", meta.namespace));
+    if *meta.namespace() != *key.namespace {
+        return Some(format!(
+            "the object's metadata.namespace is {:?}",
+            meta.namespace()
+        ));
     }
     None
 }

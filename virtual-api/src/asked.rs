@@ -79,7 +79,7 @@ impl Asked {
         let mut selected = self.selected.iter().filter(there).peekable();
         selected.peek().is_some()
             && side.inventory.object(demand).is_some_and(|object| {
-                let labels = &object.meta().labels;
+                let labels = object.meta().labels();
                 selected.any(|selected| selected.selector.matches(labels))
             })
     }

@@ -102,8 +102,7 @@ impl Candidates {
             true => "Candidate",
             false => "ClusterCandidate",
         };
-        let mut meta = source.meta().clone();
-        meta.namespace.clone_from(&namespace);
+        let meta = source.meta().clone().named("", &namespace, "");
         Ok(Some(Decided {
             places: Places::of(&*snapshot.inventory, &decision),
             mold: Mold::new(API_VERSION, kind, &meta, shown_at(snapshot)),

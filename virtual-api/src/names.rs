@@ -88,8 +88,8 @@ pub fn uid(meta: &Meta, kind: &str) -> String {
 /// What the uids of all virtual objects about the object with `meta` are made from.
 #[must_use]
 pub fn identity(meta: &Meta) -> Uuid {
-    Uuid::parse_str(&meta.uid).unwrap_or_else(|_| {
-        let name = format!("{}/{}/{}", meta.uid, meta.namespace, meta.name);
+    Uuid::parse_str(meta.uid()).unwrap_or_else(|_| {
+        let name = format!("{}/{}/{}", meta.uid(), meta.namespace(), meta.name());
         Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes())
     })
 }

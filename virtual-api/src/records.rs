@@ -205,7 +205,7 @@ impl Document for Told {
                 remaining_records: self.more,
                 records: records
                     .map(|(record, value)| ShownRecord {
-                        name: &record.meta().name,
+                        name: record.meta().name(),
                         spec: &value["spec"],
                     })
                     .collect(),

@@ -23,7 +23,7 @@ pub fn metadata(source: &Meta, kind: &str, namespace: &str, name: &str) -> Map<S
         metadata.insert("namespace".to_owned(), namespace.into());
     }
     metadata.insert("uid".to_owned(), names::uid(source, kind).into());
-    if let Some(created) = source.creation_timestamp {
+    if let Some(created) = source.creation_timestamp() {
         metadata.insert("creationTimestamp".to_owned(), time::rfc3339(created).into());
     }
     metadata
@@ -32,12 +32,12 @@ pub fn metadata(source: &Meta, kind: &str, namespace: &str, name: &str) -> Map<S
 /// A reference to `object`, which is of `kind`.
 pub(crate) fn source_ref(object: &Object, kind: &str) -> Value {
     let meta = object.meta();
-    let mut reference = json!({"apiVersion": object.api_version(), "kind": kind, "name": meta.name});
-    if !meta.namespace.is_empty() {
-        reference["namespace"] = meta.namespace.as_str().into();
+    let mut reference = json!({"apiVersion": object.api_version(), "kind": kind, "name": meta.name()});
+    if !meta.namespace().is_empty() {
+        reference["namespace"] = meta.namespace().into();
     }
-    if !meta.uid.is_empty() {
-        reference["uid"] = meta.uid.as_str().into();
+    if !meta.uid().is_empty() {
+        reference["uid"] = meta.uid().into();
     }
     reference
 }
@@ -69,7 +69,7 @@ pub(crate) fn target(
         status: view.ready,
         reason: view.ready_reason,
         message: &view.ready_message,
-        generation: source.generation,
+        generation: source.generation(),
     };
     let mut status = json!({
         "cordoned": view.cordoned,
@@ -140,9 +140,9 @@ pub(crate) fn decision(
     let standing = Standing::of(snapshot, demand, &view, now);
     let source = view.object.meta();
     let mut metadata = metadata(source, kind, &namespace, &name);
-    labels(&mut metadata, &source.labels);
-    if source.generation > 0 {
-        metadata.insert("generation".to_owned(), source.generation.into());
+    labels(&mut metadata, source.labels());
+    if source.generation() > 0 {
+        metadata.insert("generation".to_owned(), source.generation().into());
     }
     let phase = standing.phase.as_str();
     let condition = Condition {
@@ -158,7 +158,7 @@ pub(crate) fn decision(
             &standing.reason
         },
         message: &standing.message,
-        generation: source.generation,
+        generation: source.generation(),
     };
     let mut status = json!({
         "phase": phase,
@@ -288,7 +288,7 @@ impl Condition<'_> {
         let since = match old.and_then(|old| self.before(old)) {
             Some((status, since)) if status == self.status => since,
             Some(_) => time::rfc3339(now),
-            None => time::rfc3339(source.creation_timestamp.unwrap_or(now)),
+            None => time::rfc3339(source.creation_timestamp().unwrap_or(now)),
         };
         let mut condition = json!({
             "type": self.r#type,

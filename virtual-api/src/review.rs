@@ -50,11 +50,7 @@ pub fn answer(catalog: &Catalog, question: Question) -> Result<Value, Vec<FieldE
     if let Some(object) = object
         && let Err(Unreadable(problem)) = world.put(&demand, Arc::clone(&object))
     {
-        errors.push(FieldError::invalid(
-            "spec.object",
-            object.meta().name.as_str(),
-            problem,
-        ));
+        errors.push(FieldError::invalid("spec.object", object.meta().name(), problem));
     }
     if !errors.is_empty() {
         return Err(errors);

@@ -1,6 +1,6 @@
 //! The updater: makes Targets and Decisions anew when the engine says they are stale, or when their time has come.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ pub(super) fn spawn(projection: Arc<Projection>) -> JoinHandle<()> {
     let updater = Updater {
         projection,
         subscription,
-        places: HashMap::new(),
+        shown: HashMap::new(),
         alarms: Alarms::default(),
     };
     tokio::spawn(updater.run())
@@ -48,9 +48,39 @@ pub(super) fn spawn(projection: Arc<Projection>) -> JoinHandle<()> {
 struct Updater {
     projection: Arc<Projection>,
     subscription: Arc<Subscription>,
-    /// Where the object about a subject is, to find it when the subject is gone.
-    places: HashMap<Item, Key>,
+    /// What there are objects about, by dialect.
+    shown: HashMap<&'static str, Subjects>,
     alarms: Alarms,
+}
+
+/// What there are objects about, to find those of subjects that are gone.
+#[derive(Default)]
+struct Subjects {
+    /// Targets, with the names of their objects: a dialect may call a cluster otherwise.
+    targets: HashMap<Arc<str>, Arc<str>>,
+    demands: HashSet<Key>,
+}
+
+impl Subjects {
+    /// The object about `subject` is at `place` from now on, or nowhere.
+    fn put(&mut self, subject: &Subject, place: Option<&Key>) {
+        match (subject, place) {
+            (Subject::Target(cluster), Some(place)) => {
+                self.targets.insert(Arc::clone(cluster), Arc::clone(&place.name));
+            }
+            (Subject::Target(cluster), None) => drop(self.targets.remove(cluster)),
+            (Subject::Demand(demand), Some(_)) => drop(self.demands.insert(demand.clone())),
+            (Subject::Demand(demand), None) => drop(self.demands.remove(demand)),
+        }
+    }
+
+    /// The name of the object about `subject`, where that is not told by the subject itself.
+    fn name(&self, subject: &Subject) -> Option<Arc<str>> {
+        match subject {
+            Subject::Target(cluster) => self.targets.get(cluster).cloned(),
+            Subject::Demand(_) => None,
+        }
+    }
 }
 
 /// One made object (or, with `None`, one that is no more).
@@ -115,7 +145,8 @@ impl Updater {
             Marked::Some(names) => subjects.extend(names.into_iter().map(Subject::Target)),
             Marked::All => {
                 subjects.extend((0..inventory.count()).map(|ix| Subject::Target(inventory.cluster_name(ix))));
-                subjects.extend(self.known(dialect, |subject| matches!(subject, Subject::Target(_))));
+                let shown = self.shown.get(dialect).into_iter();
+                subjects.extend(shown.flat_map(|shown| shown.targets.keys().cloned().map(Subject::Target)));
             }
         }
         for marked in [dirty.decide, dirty.demands] {
@@ -123,18 +154,13 @@ impl Updater {
                 Marked::Some(keys) => subjects.extend(keys.into_iter().map(Subject::Demand)),
                 Marked::All => {
                     subjects.extend(inventory.demands().into_iter().map(Subject::Demand));
-                    subjects.extend(self.known(dialect, |subject| matches!(subject, Subject::Demand(_))));
+                    let shown = self.shown.get(dialect).into_iter();
+                    subjects
+                        .extend(shown.flat_map(|shown| shown.demands.iter().cloned().map(Subject::Demand)));
                 }
             }
         }
         subjects
-    }
-
-    fn known(&self, dialect: &'static str, wanted: fn(&Subject) -> bool) -> impl Iterator<Item = Subject> {
-        let items = self.places.keys();
-        items
-            .filter(move |(of, subject)| *of == dialect && wanted(subject))
-            .map(|(_, subject)| subject.clone())
     }
 
     /// Makes the objects about `subjects` anew, away from the async threads, and stores those that differ.
@@ -144,18 +170,18 @@ impl Updater {
         }
         let shown = Shown::of(&self.projection);
         let now = self.projection.engine.clock().now();
-        let places: Vec<(Subject, Option<Key>)> = subjects
+        let known = self.shown.entry(dialect).or_default();
+        let subjects: Vec<(Subject, Option<Arc<str>>)> = subjects
             .into_iter()
             .map(|subject| {
-                let item = (dialect, subject);
-                let place = self.places.get(&item).cloned();
-                (item.1, place)
+                let name = known.name(&subject);
+                (subject, name)
             })
             .collect();
         let making = tokio::task::spawn_blocking(move || {
-            places
+            subjects
                 .into_iter()
-                .map(|(subject, place)| make(&snapshot, &shown, subject, place, now))
+                .map(|(subject, name)| make(&snapshot, &shown, subject, name, now))
                 .collect::<Vec<_>>()
         });
         match making.await {
@@ -176,7 +202,6 @@ impl Updater {
             due_at,
         } in made
         {
-            let item = (dialect, subject);
             let Some(key) = key else { continue };
             let old = shown.get(&key);
             let step = match (&draft, old) {
@@ -186,15 +211,12 @@ impl Updater {
                 (None, Some(_)) => Some((Verb::Delete, Expect::Present)),
                 (None, None) => None,
             };
+            let known = self.shown.entry(dialect).or_default();
+            known.put(&subject, draft.as_ref().map(|_| &key));
             self.alarms.set(
-                item.clone(),
+                (dialect, subject),
                 due_at.map(|due| due.max(now.saturating_add(AGAIN).unwrap_or(now))),
             );
-            if draft.is_some() {
-                self.places.insert(item, key.clone());
-            } else {
-                self.places.remove(&item);
-            }
             if let Some((verb, expect)) = step {
                 steps.push(Step {
                     verb,
@@ -235,8 +257,14 @@ impl Shown {
     }
 }
 
-/// Makes the object about `subject`, which is at `place` if it was made before.
-fn make(snapshot: &Snapshot, shown: &Shown, subject: Subject, place: Option<Key>, now: Timestamp) -> Made {
+/// Makes the object about `subject`, a target's of that `name` if it was made before.
+fn make(
+    snapshot: &Snapshot,
+    shown: &Shown,
+    subject: Subject,
+    name: Option<Arc<str>>,
+    now: Timestamp,
+) -> Made {
     let (key, rendered) = match &subject {
         Subject::Target(cluster) => snapshot
             .inventory
@@ -256,7 +284,7 @@ fn make(snapshot: &Snapshot, shown: &Shown, subject: Subject, place: Option<Key>
             (Some(key), rendered)
         }
     };
-    let key = key.or(place);
+    let key = key.or_else(|| name.map(|name| Key::new(TARGETS, "", &name)));
     match rendered.map(|Rendered { value, due_at }| (Draft::new(&value), due_at)) {
         Some((Ok(draft), due_at)) => Made {
             subject,

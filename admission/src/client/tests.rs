@@ -55,7 +55,7 @@ impl Kind for Foo {
     }
 
     fn row(&self, object: &Object) -> Vec<Cell> {
-        vec![object.meta().name.as_str().into()]
+        vec![object.meta().name().into()]
     }
 
     fn to_stored(&self, version: &str, value: &mut Value) {

@@ -137,7 +137,7 @@ impl Apply<'_> {
         };
         let mut applied = applied.map_err(|problem| refused(&problem))?;
         let uid = text(config.value(), "uid");
-        if !uid.is_empty() && uid != current.meta().uid {
+        if !uid.is_empty() && uid != current.meta().uid() {
             return Err(self.invalid(FieldError::invalid("metadata.uid", uid, "field is immutable")));
         }
         if self.is_of_the_whole() {

@@ -146,7 +146,7 @@ impl<'a> Rest<'a> {
             following.next().transpose()?.is_some()
         };
         if let (true, Some(last)) = (more, page.items.last()) {
-            page.next = Some(self.next(&Name::new(&last.meta().namespace, &last.meta().name)));
+            page.next = Some(self.next(&Name::new(last.meta().namespace(), last.meta().name())));
         }
         Ok(page)
     }

@@ -37,8 +37,8 @@ pub(super) async fn handle_collection(cx: &Cx<'_>) -> Result<Response<Body>, Sta
         async move {
             let target = Target {
                 served: cx.served,
-                namespace: &object.meta().namespace,
-                name: &object.meta().name,
+                namespace: object.meta().namespace(),
+                name: object.meta().name(),
             };
             match cx.state.registry.delete(target, actor, options).await {
                 // The answer is what the collection was.
@@ -86,10 +86,10 @@ fn options(cx: &Cx<'_>) -> Result<DeleteOptions, Status> {
 
 fn success(cx: &Cx<'_>, object: &Object) -> Status {
     Status::success(Some(Details {
-        name: object.meta().name.clone(),
+        name: object.meta().name().to_owned(),
         group: cx.served.name.group.to_owned(),
         kind: cx.served.name.resource.to_owned(),
-        uid: object.meta().uid.clone(),
+        uid: object.meta().uid().to_owned(),
         ..Details::default()
     }))
 }

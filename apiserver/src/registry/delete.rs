@@ -72,7 +72,7 @@ pub(crate) fn pending_state(
     } else {
         fields.remove("finalizers");
     }
-    if current.meta().deletion_timestamp.is_none() {
+    if current.meta().deletion_timestamp().is_none() {
         fields.insert("deletionTimestamp".to_owned(), time::rfc3339(actor.now).into());
         fields.insert("deletionGracePeriodSeconds".to_owned(), 0.into());
         system::raise_generation(&mut value);
@@ -82,7 +82,7 @@ pub(crate) fn pending_state(
 
 /// The finalizers after this deletion began: those of the propagation policy come and go, the others stay.
 fn finalizers(served: &Served, propagation: Option<Propagation>, current: &Object) -> Vec<String> {
-    let mut list = current.meta().finalizers.clone();
+    let mut list = current.meta().finalizers().to_vec();
     let Some(propagation) = propagation else {
         return list;
     };

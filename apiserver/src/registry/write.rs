@@ -100,7 +100,7 @@ impl Registry {
         let Some(store) = served.store() else {
             return Err(StoreError::Unavailable(format!("{} is not stored", served.name)));
         };
-        let key = Key::new(served.stored, &draft.meta().namespace, &draft.meta().name);
+        let key = Key::new(served.stored, draft.meta().namespace(), draft.meta().name());
         if actor.dry_run {
             let list = store.list(served.stored, At::Latest).await?;
             return match list.get(&key.namespace, &key.name) {
@@ -177,9 +177,9 @@ impl Registry {
         };
         let mut settled = writing.update(wish, current).await?;
         let guards = std::mem::take(&mut settled.guards);
-        let deleting = current.meta().deletion_timestamp.is_some();
+        let deleting = current.meta().deletion_timestamp().is_some();
         let free = deleting
-            && prepare::draft(served, &settled)?.meta().finalizers.is_empty()
+            && prepare::draft(served, &settled)?.meta().finalizers().is_empty()
             && !served.kind().holds_deletion(&mut settled.value, actor.now);
         let draft = prepare::draft_over(served, &settled, current)?;
         let next = if free {
@@ -198,12 +198,12 @@ pub(crate) fn check_base(
     current: &Object,
     unconditional: bool,
 ) -> Result<(), CommitError> {
-    let name = &current.meta().name;
+    let name = current.meta().name();
     let uid = system::text(value, "uid");
-    if !uid.is_empty() && uid != current.meta().uid {
+    if !uid.is_empty() && uid != current.meta().uid() {
         let text = format!(
             "Precondition failed: UID in precondition: {uid}, UID in object meta: {}",
-            current.meta().uid
+            current.meta().uid()
         );
         let conflict = Status::conflict(served.name, name, &text);
         return Err(CommitError::new(Why::Changed, conflict));

@@ -47,22 +47,22 @@ impl Told {
         let kind = kinds.iter().find(|kind| kind.resource == demand.resource)?;
         let meta = object.meta();
         let regarding = json!({
-            "apiVersion": object.api_version(), "kind": kind.kind, "name": meta.name, "namespace": meta.namespace,
-            "uid": meta.uid, "resourceVersion": object.revision().to_string(),
+            "apiVersion": object.api_version(), "kind": kind.kind, "name": meta.name(), "namespace": meta.namespace(),
+            "uid": meta.uid(), "resourceVersion": object.revision().to_string(),
         });
-        let namespace = match meta.namespace.as_str() {
+        let namespace = match meta.namespace() {
             "" => "default",
             namespace => namespace,
         };
         Some(Self {
             namespace: namespace.to_owned(),
-            name: meta.name.clone(),
+            name: meta.name().to_owned(),
             actor: snapshot.dialect.actor(),
             regarding: without_empty(regarding),
             action: note.action,
             related: note.related.as_ref().map(reference),
             series: Series {
-                uid: meta.uid.clone(),
+                uid: meta.uid().to_owned(),
                 r#type: NoteType::as_str(note.r#type),
                 reason: note.reason,
                 text: cut(note.text),

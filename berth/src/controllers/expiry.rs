@@ -97,7 +97,7 @@ fn last_seen(event: &Object) -> Option<Timestamp> {
         times.first_timestamp,
     ];
     let said = fields.into_iter().filter_map(|field| time::parse(&field?)).max();
-    said.max(event.meta().creation_timestamp)
+    said.max(event.meta().creation_timestamp())
 }
 
 #[cfg(test)]

@@ -88,10 +88,10 @@ async fn forget(store: &Arc<dyn Store>, kept: &BTreeSet<&str>) -> Result<()> {
         .iter(None, None)
         .map(|(_, object)| object)
         .filter(|object| {
-            object.annotations().contains_key(FROM_FILE) && !kept.contains(object.meta().name.as_str())
+            object.annotations().contains_key(FROM_FILE) && !kept.contains(object.meta().name())
         });
     for object in left {
-        let key = config::key(&object.meta().name);
+        let key = config::key(object.meta().name());
         apply(store, key, Verb::Delete, Expect::At(object.revision()), None).await?;
     }
     Ok(())

@@ -151,7 +151,7 @@ async fn events_tell_each_change_once() {
     assert_eq!(made["reportingComponent"], "berth.dev/scheduler");
     assert_eq!(made["related"]["name"], "p-decision-1");
     assert_eq!(made["involvedObject"]["kind"], "Placement");
-    let uid = world.get(&key).unwrap().meta().uid.clone();
+    let uid = world.get(&key).unwrap().meta().uid().to_owned();
     assert_eq!(made["involvedObject"]["uid"], uid);
     world.step(300);
     world.decided(&key, 2).await;

@@ -49,7 +49,7 @@ impl Step {
         let ours = binding
             .object
             .meta()
-            .finalizers
+            .finalizers()
             .iter()
             .any(|finalizer| finalizer == BINDING_FINALIZER);
         ours.then(|| Self::Release(Arc::clone(binding)))

@@ -49,7 +49,7 @@ pub(crate) fn conditions(decision: &Decision) -> Vec<Value> {
 fn observed(plan: &SnapshotPlan) -> (&[Condition], i64) {
     match &plan.current {
         CurrentSnapshot::Known(snapshot, _) => {
-            (&snapshot.status.conditions, snapshot.object.meta().generation)
+            (&snapshot.status.conditions, snapshot.object.meta().generation())
         }
         CurrentSnapshot::New(..) => (&[], 1),
     }
@@ -194,7 +194,7 @@ impl Writer<'_> {
             let status = child(&mut snapshot.object, "status");
             status.insert(
                 "observedCRPGeneration".to_owned(),
-                self.record.object.meta().generation.into(),
+                self.record.object.meta().generation().into(),
             );
             status.insert("targetClusters".to_owned(), listed.iter().map(decision).collect());
             self.push(
@@ -207,7 +207,7 @@ impl Writer<'_> {
         }
         if plan.placement_status {
             let mut object = without_revision(&self.record.object);
-            let generation = self.record.object.meta().generation;
+            let generation = self.record.object.meta().generation();
             let known = &self.record.conditions;
             put_condition(
                 &mut object,
@@ -283,7 +283,7 @@ impl Writer<'_> {
 
     /// Makes the placement the owner, so that nothing is left when it goes.
     fn own(&self, object: &mut Value, controller: bool) {
-        let uid = self.record.object.meta().uid.as_str();
+        let uid = self.record.object.meta().uid();
         // Without a uid (a file that `simulate` reads) there is nothing an owner reference could name.
         if !uid.is_empty() {
             object["metadata"]["ownerReferences"] = json!([{
@@ -328,7 +328,7 @@ impl Writer<'_> {
 
     fn new_binding(&mut self, cluster: &str, decided: &ClusterDecision, snapshot: &str) -> Value {
         let placement = &*self.placement.name;
-        let name = hash::binding_name(placement, &self.record.object.meta().uid, cluster, |name| {
+        let name = hash::binding_name(placement, self.record.object.meta().uid(), cluster, |name| {
             self.names.contains(name) || self.fleet.taken(&Key::new(BINDINGS, "", name))
         });
         self.names.insert(name.clone());

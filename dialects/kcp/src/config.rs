@@ -199,7 +199,7 @@ impl Config {
 
     /// Whether namespaces with these labels are placed.
     pub(crate) fn selects(&self, namespace: &meta::Meta) -> bool {
-        self.namespace_selector.matches(&namespace.labels)
+        self.namespace_selector.matches(namespace.labels())
     }
 }
 

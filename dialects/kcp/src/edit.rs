@@ -131,18 +131,18 @@ pub(crate) fn identifiers(object: &Value) -> BTreeSet<String> {
 pub(crate) fn mentions(object: &Object, identifier: &str) -> bool {
     let meta = object.meta();
     let is_of = |key: &str, prefix: &str| key.strip_prefix(prefix) == Some(identifier);
-    meta.labels.keys().any(|key| is_of(key, STATE))
+    meta.labels().keys().any(|key| is_of(key, STATE))
         || object.annotations().keys().any(|key| is_of(&key, DELETION))
-        || meta.finalizers.iter().any(|name| is_of(name, SYNCER_FINALIZER))
+        || meta.finalizers().iter().any(|name| is_of(name, SYNCER_FINALIZER))
 }
 
 /// Whether an object knows any cluster: whether [`identifiers`] finds one.
 pub(crate) fn mentions_any(object: &Object) -> bool {
     let meta = object.meta();
-    meta.labels.keys().any(|key| key.starts_with(STATE))
+    meta.labels().keys().any(|key| key.starts_with(STATE))
         || object.annotations().keys().any(|key| key.starts_with(DELETION))
         || meta
-            .finalizers
+            .finalizers()
             .iter()
             .any(|name| name.starts_with(SYNCER_FINALIZER))
 }

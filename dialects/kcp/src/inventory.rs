@@ -171,7 +171,7 @@ fn view(record: &Record) -> DemandView {
 fn target(row: &Row, namespaces: i64, now: Timestamp) -> TargetView {
     let ready = row.facts.is_ready(now);
     let (ready_reason, ready_message) = words::unready(row, now);
-    let labels = &row.record.object.meta().labels;
+    let labels = row.record.object.meta().labels();
     let conventional = |keys: [&str; 2]| {
         keys.into_iter()
             .find_map(|key| labels.get(key))

@@ -79,10 +79,10 @@ fn outline_differs(change: &Change) -> bool {
         return true;
     }
     let (old, new) = (old.meta(), new.meta());
-    old.labels != new.labels
-        || old.finalizers != new.finalizers
-        || old.deletion_timestamp != new.deletion_timestamp
-        || old.uid != new.uid
+    old.labels() != new.labels()
+        || old.finalizers() != new.finalizers()
+        || old.deletion_timestamp() != new.deletion_timestamp()
+        || old.uid() != new.uid()
 }
 
 /// The stored object, to be changed.

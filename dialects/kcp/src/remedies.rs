@@ -70,7 +70,7 @@ fn located(fleet: &Fleet, decision: &Decision, row: &Row) -> Vec<Remedy> {
         Some(Scope::Only(numbers)) => numbers.contains(&location.number),
         _ => true,
     };
-    let have = &row.record.object.meta().labels;
+    let have = row.record.object.meta().labels();
     let into = |(name, location): (&Arc<str>, &Arc<LocationRecord>)| {
         let changes = labels::to_match(&location.selector, have)?;
         let what = labels::words(&format!("WorkloadCluster {}", row.name), &changes);

@@ -60,10 +60,10 @@ impl Syncer<'_> {
         let meta = object.meta();
         let (own, deletion) = (self.key(SYNCER_FINALIZER), self.key(DELETION));
         !self.advanced
-            && meta.deletion_timestamp.is_none()
+            && meta.deletion_timestamp().is_none()
             && !object.annotations().contains_key(&deletion)
-            && meta.finalizers.iter().all(|name| *name == own)
-            && meta.labels.keys().all(|key| !self.is_foreign(key))
+            && meta.finalizers().iter().all(|name| *name == own)
+            && meta.labels().keys().all(|key| !self.is_foreign(key))
             && object.annotations().keys().all(|key| !self.is_foreign(&key))
     }
 

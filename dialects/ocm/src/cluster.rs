@@ -43,7 +43,7 @@ impl Cluster {
         let claims = status.cluster_claims.into_iter();
         let claims = claims.map(|claim| (claim.name, claim.value)).collect();
         let mut conditions = status.conditions.into_iter();
-        let available = conditions.find(|condition| condition.r#type == AVAILABLE);
+        let available = conditions.find(|condition| *condition.r#type == *AVAILABLE);
         let stamp = STAMPS.fetch_add(1, Ordering::Relaxed);
         Ok(Self {
             object,
@@ -59,12 +59,12 @@ impl Cluster {
 
     /// Whether the cluster is being deleted.
     pub(crate) fn terminating(&self) -> bool {
-        self.object.meta().deletion_timestamp.is_some()
+        self.object.meta().deletion_timestamp().is_some()
     }
 
     /// The labels.
     pub(crate) fn labels(&self) -> &Labels {
-        &self.object.meta().labels
+        self.object.meta().labels()
     }
 
     /// The taints.

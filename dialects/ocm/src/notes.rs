@@ -71,9 +71,10 @@ fn files(decision: &Decision, detail: Option<&Detail>, expired: &[String]) -> Ve
         let meta = surplus.object.meta();
         let text = format!(
             "PlacementDecision {} of placement {} was deleted",
-            meta.name, placement.name
+            meta.name(),
+            placement.name
         );
-        let key = Key::new(crate::names::DECISIONS, &meta.namespace, &meta.name);
+        let key = Key::new(crate::names::DECISIONS, meta.namespace(), meta.name());
         notes.push(note("DecisionDelete", "DecisionDeleted", text, key));
     }
     notes

@@ -75,7 +75,7 @@ impl Plan {
         let names: BTreeSet<&str> = plan.files.iter().map(|file| &*file.key.name).collect();
         let unneeded = own
             .iter()
-            .filter(|decision| !names.contains(decision.object.meta().name.as_str()));
+            .filter(|decision| !names.contains(decision.object.meta().name()));
         plan.surplus = unneeded.map(|decision| Arc::clone(decision)).collect();
         plan
     }
@@ -157,11 +157,11 @@ impl File {
         let labelled = self
             .labels(&placement.name)
             .iter()
-            .all(|(key, value)| meta.labels.get(key) == Some(value));
-        let uid = record.object.meta().uid.as_str();
+            .all(|(key, value)| meta.labels().get(key) == Some(value));
+        let uid = record.object.meta().uid();
         let owned = uid.is_empty()
             || meta
-                .owner_references
+                .owner_references()
                 .iter()
                 .any(|owner| owner.uid == uid && owner.controller == Some(true));
         self.metadata_changes = !labelled || !owned;

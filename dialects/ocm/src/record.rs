@@ -94,7 +94,7 @@ impl PlacementRecord {
 
     /// Whether the placement is being deleted.
     pub(crate) fn terminating(&self) -> bool {
-        self.object.meta().deletion_timestamp.is_some()
+        self.object.meta().deletion_timestamp().is_some()
     }
 
     /// Whether a decision could tell this reading from `other`: what the scheduler writes itself is left aside.
@@ -102,7 +102,7 @@ impl PlacementRecord {
         self.view.spec == other.view.spec
             && self.disabled() == other.disabled()
             && self.terminating() == other.terminating()
-            && self.object.meta().uid == other.object.meta().uid
+            && self.object.meta().uid() == other.object.meta().uid()
     }
 }
 
@@ -142,7 +142,7 @@ impl DecisionRecord {
 
     /// The name of the Placement it belongs to, where its label names one.
     pub(crate) fn placement(&self) -> Option<&str> {
-        self.object.meta().labels.get(PLACEMENT_LABEL)
+        self.object.meta().labels().get(PLACEMENT_LABEL)
     }
 }
 

@@ -38,7 +38,7 @@ pub(crate) fn conditions(fleet: &Fleet, decision: &Decision) -> Vec<Value> {
 
 /// The fields of a condition; its time moves only with its status.
 fn condition(aspect: &Aspect<'_>, known: &[Condition], now: Timestamp) -> Map<String, Value> {
-    let same = Condition::find(known, aspect.r#type).filter(|known| known.status == aspect.status);
+    let same = Condition::find(known, aspect.r#type).filter(|known| *known.status == *aspect.status);
     let time = same.and_then(|known| known.last_transition_time).unwrap_or(now);
     let fields = [
         ("type", aspect.r#type.to_owned()),
@@ -81,7 +81,7 @@ pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
         let meta = surplus.object.meta();
         list.push(Write {
             verb: Verb::Delete,
-            key: Key::new(DECISIONS, &meta.namespace, &meta.name),
+            key: Key::new(DECISIONS, meta.namespace(), meta.name()),
             subresource: "",
             object: without_revision(surplus.object.parse()),
             base: Some(surplus.object.revision()),
@@ -277,7 +277,7 @@ impl Files<'_> {
         for (key, value) in file.labels(&self.placement.name) {
             labels[key] = value.into();
         }
-        let uid = self.record.object.meta().uid.as_str();
+        let uid = self.record.object.meta().uid();
         // Without a uid (a file that `simulate` reads) there is nothing an owner reference could name.
         if uid.is_empty() {
             return;

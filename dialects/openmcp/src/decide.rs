@@ -181,9 +181,9 @@ impl<'a> Case<'a> {
     /// Where a new Cluster would be.
     fn new_place(&self, mapping: &Mapping) -> Result<Place, NamingError> {
         let meta = self.request.object.meta();
-        let home = mapping.home(&meta.namespace);
+        let home = mapping.home(meta.namespace());
         if !self.request.wants.random {
-            let name = mapping.naming.name(&meta.namespace, &meta.name)?;
+            let name = mapping.naming.name(meta.namespace(), meta.name())?;
             return Ok(Place::new(home, &name));
         }
         let mut random = Random::new(self.seed());

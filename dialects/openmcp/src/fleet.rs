@@ -149,7 +149,7 @@ impl Fleet {
 
     /// Whether the scheduler leaves `request` alone.
     pub(crate) fn ignores(&self, request: &Record) -> bool {
-        let labels = &request.object.meta().labels;
+        let labels = request.object.meta().labels();
         request.wants.operation == Operation::Ignore
             || self
                 .config

@@ -27,7 +27,7 @@ impl Release {
         let leaves = fleet.held_by(holder).filter_map(|place| {
             let meta = fleet.cluster(place)?.meta();
             let last = holders_of(meta).len() == 1 && goes_with_last(meta);
-            Some((place.clone(), last && meta.deletion_timestamp.is_none()))
+            Some((place.clone(), last && meta.deletion_timestamp().is_none()))
         });
         let leaves: Vec<(Place, bool)> = leaves.collect();
         let awaited = request.said.cluster.as_ref().map(|granted| &granted.place);
@@ -48,8 +48,8 @@ fn stays_a_while(object: &Arc<Object>, holder: &str, deleted: bool) -> bool {
     let meta: &Meta = object.meta();
     let own = format!("{USE_FINALIZER}{holder}");
     let others = holders_of(meta).into_iter().any(|other| other != holder);
-    let held_back = meta.finalizers.iter().any(|finalizer| *finalizer != own);
-    (deleted || meta.deletion_timestamp.is_some()) && goes_with_last(meta) && !others && held_back
+    let held_back = meta.finalizers().iter().any(|finalizer| *finalizer != own);
+    (deleted || meta.deletion_timestamp().is_some()) && goes_with_last(meta) && !others && held_back
 }
 
 /// Whether `request` waits for the Cluster at `place` to be gone; unless it says so itself, for Exclusive ones.

@@ -69,7 +69,7 @@ fn edited(row: &Row, what: &str, change: impl FnOnce(&mut Value)) -> Remedy {
 
 fn labelled(fleet: &Fleet, request: &Record, row: &Row) -> Vec<Remedy> {
     let selector = fleet.mapping(request).map(|mapping| &mapping.selector);
-    let have = &row.record.object.meta().labels;
+    let have = row.record.object.meta().labels();
     let Some(changes) = selector.and_then(|selector| labels::to_match(selector, have)) else {
         return Vec::new();
     };

@@ -35,7 +35,7 @@ pub(crate) struct Request<'a> {
 impl<'a> Request<'a> {
     /// The question of `request`; without a configuration and a mapping, no Cluster fits.
     pub(crate) fn new(fleet: &'a Fleet, request: &Record, meaning: Option<(&Config, &Mapping)>) -> Self {
-        let namespace = &request.object.meta().namespace;
+        let namespace = request.object.meta().namespace();
         let held = fleet.held_by(&request.wants.holder);
         Self {
             rows: fleet.rows.iter().collect(),

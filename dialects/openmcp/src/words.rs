@@ -68,8 +68,8 @@ fn sentence(fleet: &Fleet, request: &Record, candidate: Ix, code: Code, limit: u
             format!("the labels do not match {}", selector.unwrap_or_default())
         }
         Code::OutOfScope => {
-            let namespace = &request.object.meta().namespace;
-            let only = mapping.map_or(namespace.as_str(), |mapping| mapping.home(namespace));
+            let namespace = request.object.meta().namespace();
+            let only = mapping.map_or(namespace, |mapping| mapping.home(namespace));
             format!("only clusters in namespace \"{only}\" are looked at (scope Namespaced)")
         }
         Code::Full => format!("{} requests use the cluster, which takes {limit}", row.used),

@@ -33,15 +33,15 @@ impl Painter {
     }
 
     fn painted(&self, toy: &Object, context: &Context<'_>) -> Option<Value> {
-        let (color, _) = self.color(&toy.meta().namespace, context)?;
+        let (color, _) = self.color(toy.meta().namespace(), context)?;
         let mut value = toy.parse();
         value["metadata"]["labels"]["color"] = color.as_str().into();
-        (toy.meta().labels.get("color") != Some(&color)).then_some(value)
+        (toy.meta().labels().get("color") != Some(&color)).then_some(value)
     }
 
     fn unpainted(&self, toys: &mut dyn Iterator<Item = &Arc<Object>>, context: &Context<'_>) -> Vec<Key> {
         toys.filter(|toy| self.painted(toy, context).is_some())
-            .map(|toy| Key::new(TOYS, &toy.meta().namespace, &toy.meta().name))
+            .map(|toy| Key::new(TOYS, toy.meta().namespace(), toy.meta().name()))
             .collect()
     }
 }

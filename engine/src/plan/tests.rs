@@ -140,7 +140,7 @@ fn what_has_finalizers_stays_marked_when_it_is_deleted() {
     let steps = steps(&[json!({"delete": reference("Toy", "ns", "t1")})]).unwrap();
     apply(&mut worlds, &catalog(), &steps, now()).unwrap();
     let key = Key::new(dialect_toy::TOYS, "ns", "t1");
-    assert!(worlds[0].get(&key).unwrap().meta().deletion_timestamp.is_some());
+    assert!(worlds[0].get(&key).unwrap().meta().deletion_timestamp().is_some());
 }
 
 #[test]

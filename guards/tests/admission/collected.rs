@@ -46,7 +46,7 @@ async fn the_collector_leaves_a_seed_in_use_until_nothing_uses_it() {
     // Whose turn comes after that of the other.
     gone(&world, "free").await;
     let used = world.stored(SEEDS, "", "used").unwrap();
-    assert!(used.meta().deletion_timestamp.is_none());
+    assert!(used.meta().deletion_timestamp().is_none());
     world.write(Verb::Delete, &shoot, "").await.unwrap();
     gone(&world, "used").await;
 }

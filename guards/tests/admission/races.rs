@@ -15,7 +15,7 @@ async fn a_seed_is_never_deleted_under_a_shoot_that_is_being_bound() {
         let (seed_name, shoot_name) = (format!("seed-{round}"), format!("shoot-{round}"));
         let seed = world.seed(&seed_name, 5).await;
         let created = world.create(&shoot(&shoot_name, None)).await.unwrap();
-        let key = Key::new(SHOOTS, "garden-dev", &created.meta().name);
+        let key = Key::new(SHOOTS, "garden-dev", created.meta().name());
         let binding = {
             let (world, chosen) = (Arc::clone(&world), vec![seed_name.clone()]);
             tokio::spawn(async move {

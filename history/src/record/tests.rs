@@ -47,7 +47,7 @@ fn object_cause(name: &str, manager: &str) -> ObjectCause {
 
 fn counts(of: &[(&str, i64)]) -> Reasons {
     of.iter()
-        .map(|(reason, count)| (("P".to_owned(), (*reason).to_owned()), *count))
+        .map(|(reason, count)| (("P", *reason), *count))
         .collect()
 }
 

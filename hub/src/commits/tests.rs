@@ -423,7 +423,7 @@ async fn alone(world: &World, verb: Verb) -> Result<Arc<Object>, CommitError> {
 async fn a_write_alone_is_asked_of_the_hub_as_its_user_on_the_version_that_was_seen() {
     let world = World::new(Some("5"), 200, at("6", &json!({}))).await;
     let written = alone(&world, Verb::Update).await.unwrap();
-    assert_eq!(written.meta().labels.get("state"), Some("s6"));
+    assert_eq!(written.meta().labels().get("state"), Some("s6"));
     let asked = world.asked.lock().clone();
     let [(line, user, sent)] = &asked[..] else {
         panic!("{asked:?}")

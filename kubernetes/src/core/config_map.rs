@@ -105,9 +105,9 @@ impl Kind for ConfigMap {
         let count = |field| value::object(value, &[field]).map_or(0, serde_json::Map::len);
         let count = count("data") + count("binaryData");
         vec![
-            object.meta().name.as_str().into(),
+            object.meta().name().into(),
             Cell::Value(count.into()),
-            Cell::Age(object.meta().creation_timestamp),
+            Cell::Age(object.meta().creation_timestamp()),
         ]
     }
 }

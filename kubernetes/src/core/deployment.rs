@@ -91,11 +91,11 @@ impl Kind for Deployment {
             texts.join(",")
         };
         vec![
-            object.meta().name.as_str().into(),
+            object.meta().name().into(),
             ready.into(),
             count(&["status", "updatedReplicas"]).into(),
             count(&["status", "availableReplicas"]).into(),
-            Cell::Age(object.meta().creation_timestamp),
+            Cell::Age(object.meta().creation_timestamp()),
             of_each("name").into(),
             of_each("image").into(),
             scale::selector_text(value).into(),

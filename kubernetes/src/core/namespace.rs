@@ -160,9 +160,9 @@ impl Kind for Namespace {
 
     fn row(&self, object: &Object) -> Vec<Cell> {
         vec![
-            object.meta().name.as_str().into(),
+            object.meta().name().into(),
             value::text(object.value(), &["status", "phase"]).into(),
-            Cell::Age(object.meta().creation_timestamp),
+            Cell::Age(object.meta().creation_timestamp()),
         ]
     }
 
@@ -247,13 +247,13 @@ fn finalizer_errors(new: &Value) -> Vec<FieldError> {
 /// Never for an object that was stored; the text says what is malformed otherwise.
 pub(crate) fn finalized(current: &Object, finalizers: Vec<Value>) -> Result<Step, String> {
     let meta = current.meta();
-    let goes = meta.deletion_timestamp.is_some() && finalizers.is_empty() && meta.finalizers.is_empty();
+    let goes = meta.deletion_timestamp().is_some() && finalizers.is_empty() && meta.finalizers().is_empty();
     let mut next = current.parse();
     set_finalizers(&mut next, finalizers);
     let draft = Draft::new(&next).map_err(|problem| problem.to_string())?;
     Ok(Step {
         verb: if goes { Verb::Delete } else { Verb::Update },
-        key: Key::new(RESOURCE, "", &meta.name),
+        key: Key::new(RESOURCE, "", meta.name()),
         subresource: "finalize",
         object: (!goes).then_some(draft),
         expect: Expect::At(current.revision()),

@@ -116,9 +116,9 @@ impl Kind for ResourceQuota {
             .map(|name| format!("{name}: {}/{}", text("used", name), text("hard", name)))
             .collect();
         vec![
-            object.meta().name.as_str().into(),
+            object.meta().name().into(),
             all.join(", ").into(),
-            Cell::Age(object.meta().creation_timestamp),
+            Cell::Age(object.meta().creation_timestamp()),
         ]
     }
 }

@@ -117,14 +117,14 @@ impl Kind for Secret {
     fn row(&self, object: &Object) -> Vec<Cell> {
         let value = object.value();
         vec![
-            object.meta().name.as_str().into(),
+            object.meta().name().into(),
             value::text(value, &["type"]).into(),
             Cell::Value(
                 value::object(value, &["data"])
                     .map_or(0, serde_json::Map::len)
                     .into(),
             ),
-            Cell::Age(object.meta().creation_timestamp),
+            Cell::Age(object.meta().creation_timestamp()),
         ]
     }
 

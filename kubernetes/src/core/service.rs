@@ -208,12 +208,12 @@ impl Kind for Service {
     fn row(&self, object: &Object) -> Vec<Cell> {
         let value = object.value();
         vec![
-            object.meta().name.as_str().into(),
+            object.meta().name().into(),
             value::text(value, &["spec", "type"]).into(),
             or_none(value::text(value, &["spec", "clusterIP"])).into(),
             external(value).into(),
             ports(value).into(),
-            Cell::Age(object.meta().creation_timestamp),
+            Cell::Age(object.meta().creation_timestamp()),
             selector(value).into(),
         ]
     }

@@ -106,8 +106,8 @@ impl Kind for ServiceAccount {
 
     fn row(&self, object: &Object) -> Vec<Cell> {
         vec![
-            object.meta().name.as_str().into(),
-            Cell::Age(object.meta().creation_timestamp),
+            object.meta().name().into(),
+            Cell::Age(object.meta().creation_timestamp()),
         ]
     }
 }

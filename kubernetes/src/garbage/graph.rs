@@ -49,7 +49,7 @@ impl Graph {
 fn owners(object: &Object) -> Vec<String> {
     object
         .meta()
-        .owner_references
+        .owner_references()
         .iter()
         .map(|reference| reference.uid.clone())
         .collect()

@@ -81,7 +81,7 @@ impl Removal {
                 return Ok(());
             };
             // What is being deleted was let go when that began.
-            let guards = match current.meta().deletion_timestamp {
+            let guards = match current.meta().deletion_timestamp() {
                 Some(_) => Vec::new(),
                 None => {
                     let permitted = self.protection.permits(key, &current).await;
@@ -106,7 +106,7 @@ impl Removal {
         self.on_current(key, uid, |current| {
             let mut value = current.parse();
             edit(&mut value).then(|| {
-                let deleting = current.meta().deletion_timestamp.is_some();
+                let deleting = current.meta().deletion_timestamp().is_some();
                 let stays = !deleting || has_finalizers(&value) || self.holds(key, &mut value);
                 stays.then_some(value)
             })
@@ -139,7 +139,7 @@ impl Removal {
     async fn current(&self, key: &Key, uid: &str) -> Result<Option<Arc<Object>>, StoreError> {
         let list = self.store.list(key.resource, At::Latest).await?;
         let current = list.get(&key.namespace, &key.name);
-        Ok(current.filter(|object| object.meta().uid == uid).cloned())
+        Ok(current.filter(|object| object.meta().uid() == uid).cloned())
     }
 
     /// Writes `value` over `current`, or removes it without one, and says whether that changed anything. `None` when the
@@ -177,7 +177,7 @@ impl Removal {
     /// The object marked as being deleted; `None` when nothing holds it back.
     fn marked(&self, key: &Key, current: &Object, propagation: Propagation) -> Option<Value> {
         let mut value = current.parse();
-        let mut finalizers = current.meta().finalizers.clone();
+        let mut finalizers = current.meta().finalizers().to_vec();
         finalizers.retain(|finalizer| finalizer != FOREGROUND && finalizer != ORPHAN);
         match propagation {
             Propagation::Background => {}
@@ -190,7 +190,7 @@ impl Removal {
             if held {
                 metadata.insert("finalizers".to_owned(), finalizers.into());
             }
-            if current.meta().deletion_timestamp.is_none() {
+            if current.meta().deletion_timestamp().is_none() {
                 let now = time::rfc3339(self.clock.now());
                 metadata.insert("deletionTimestamp".to_owned(), now.into());
                 metadata.insert("deletionGracePeriodSeconds".to_owned(), 0.into());

@@ -73,7 +73,7 @@ impl World {
 
     async fn put(&self, object: Value) {
         let draft = Draft::new(&object).unwrap();
-        let key = key(&draft.meta().name);
+        let key = key(draft.meta().name());
         let step = Step {
             verb: Verb::Create,
             key,
@@ -183,7 +183,7 @@ async fn what_is_in_use_is_not_collected_until_nobody_uses_it() {
     // The clock is paused, so this takes no time, and it was tried three times more.
     tokio::time::sleep(Collecting::RETRY_AFTER * TURNS_IN_USE * 3).await;
     assert_eq!(world.names(), ["seed"]);
-    assert!(world.find("seed").unwrap().meta().deletion_timestamp.is_none());
+    assert!(world.find("seed").unwrap().meta().deletion_timestamp().is_none());
     world.in_use.0.lock().clear();
     world
         .until("it is gone, now that it is free", |world| {
@@ -213,10 +213,10 @@ async fn one_owner_of_two_keeps_it_and_the_other_is_taken_off() {
         .until("the reference is gone", |world| {
             world
                 .find("c")
-                .is_some_and(|object| object.meta().owner_references.len() == 1)
+                .is_some_and(|object| object.meta().owner_references().len() == 1)
         })
         .await;
-    assert_eq!(world.find("c").unwrap().meta().owner_references[0].name, "b");
+    assert_eq!(world.find("c").unwrap().meta().owner_references()[0].name, "b");
 }
 
 #[tokio::test]
@@ -233,13 +233,13 @@ async fn in_the_foreground_the_owner_waits_for_those_that_block() {
         .until("the free one is gone", |world| world.find("free").is_none())
         .await;
     world.settled().await;
-    assert!(world.find("a").unwrap().meta().deletion_timestamp.is_some());
+    assert!(world.find("a").unwrap().meta().deletion_timestamp().is_some());
     assert!(
         world
             .find("blocking")
             .unwrap()
             .meta()
-            .deletion_timestamp
+            .deletion_timestamp()
             .is_some()
     );
     let uid = uid("blocking");
@@ -303,7 +303,7 @@ async fn orphans_stay_without_their_owner() {
     world
         .until("the owner is gone", |world| world.names() == ["b"])
         .await;
-    assert!(world.find("b").unwrap().meta().owner_references.is_empty());
+    assert!(world.find("b").unwrap().meta().owner_references().is_empty());
     world.settled().await;
     assert_eq!(world.names(), ["b"]);
 }

@@ -130,7 +130,7 @@ impl Deleter {
         let now = time::rfc3339(self.clock.now());
         let conditions = remaining.conditions();
         self.removal
-            .edit(&key, &current.meta().uid, |value| {
+            .edit(&key, current.meta().uid(), |value| {
                 set_conditions(value, &conditions, &now)
             })
             .await?;
@@ -150,11 +150,11 @@ impl Deleter {
         let list = self.store.list(resource, At::Latest).await?;
         let alive: Vec<(Key, String)> = list
             .iter(Some(name), None)
-            .filter(|(_, object)| object.meta().deletion_timestamp.is_none())
+            .filter(|(_, object)| object.meta().deletion_timestamp().is_none())
             .map(|(place, object)| {
                 (
                     Key::new(resource, &place.namespace, &place.name),
-                    object.meta().uid.clone(),
+                    object.meta().uid().to_owned(),
                 )
             })
             .collect();
@@ -171,7 +171,7 @@ impl Deleter {
             let list = self.store.list(resource, At::Latest).await?;
             for (_, object) in list.iter(Some(name), None) {
                 *remaining.objects.entry(resource).or_default() += 1;
-                for finalizer in &object.meta().finalizers {
+                for finalizer in object.meta().finalizers() {
                     *remaining.finalizers.entry(finalizer.clone()).or_default() += 1;
                 }
             }
@@ -197,7 +197,7 @@ impl Deleter {
 }
 
 fn is_terminating(namespace: &Object) -> bool {
-    namespace.meta().deletion_timestamp.is_some()
+    namespace.meta().deletion_timestamp().is_some()
 }
 
 impl Remaining {

@@ -47,7 +47,7 @@ impl NamespaceLifecycle {
 }
 
 fn is_terminating(namespace: &Object) -> bool {
-    namespace.meta().deletion_timestamp.is_some()
+    namespace.meta().deletion_timestamp().is_some()
 }
 
 impl Plugin for NamespaceLifecycle {

@@ -64,7 +64,7 @@ impl World {
 
     async fn put(&self, resource: GroupResource, object: Value) {
         let draft = Draft::new(&object).unwrap();
-        let key = Key::new(resource, &draft.meta().namespace, &draft.meta().name);
+        let key = Key::new(resource, draft.meta().namespace(), draft.meta().name());
         let step = Step {
             verb: Verb::Create,
             key,
@@ -81,7 +81,7 @@ impl World {
     }
 
     async fn delete(&self) {
-        let uid = self.namespace().unwrap().meta().uid.clone();
+        let uid = self.namespace().unwrap().meta().uid().to_owned();
         let key = Key::new(namespace::RESOURCE, "", "ns");
         self.removal
             .delete(&key, &uid, Propagation::Background)
@@ -267,7 +267,7 @@ async fn what_holds_it_back_stands_in_its_status() {
 async fn finalizers_of_others_in_the_spec_keep_the_emptied_namespace() {
     let world = World::new().await;
     let key = Key::new(namespace::RESOURCE, "", "ns");
-    let uid = world.namespace().unwrap().meta().uid.clone();
+    let uid = world.namespace().unwrap().meta().uid().to_owned();
     let add = |value: &mut Value| {
         value["spec"]["finalizers"] = json!(["kubernetes", "example.com/x"]);
         true

@@ -109,7 +109,7 @@ impl Counter {
             let draft = Draft::new(&value).map_err(|problem| StoreError::Unavailable(problem.to_string()))?;
             let step = Step {
                 verb: Verb::Update,
-                key: Key::new(RESOURCE, namespace, &quota.meta().name),
+                key: Key::new(RESOURCE, namespace, quota.meta().name()),
                 subresource: "status",
                 object: Some(draft),
                 expect: Expect::At(quota.revision()),

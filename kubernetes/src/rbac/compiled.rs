@@ -121,7 +121,7 @@ impl Compiled {
         let Some(rules) = self.rules_of(&fields.role_ref, own) else {
             return;
         };
-        let name = &object.meta().name;
+        let name = object.meta().name();
         let binding = match namespace {
             Some(namespace) => format!("RoleBinding \"{name}/{namespace}\""),
             None => format!("ClusterRoleBinding \"{name}\""),
@@ -177,7 +177,7 @@ fn parsed<'a, T: Deserialize<'a>>(object: &'a Object) -> Option<T> {
         Ok(view) => Some(view),
         Err(problem) => {
             let Revision(revision) = object.revision();
-            tracing::error!(name = object.meta().name, revision, %problem, "RBAC object cannot be read and grants nothing; replace it");
+            tracing::error!(name = object.meta().name(), revision, %problem, "RBAC object cannot be read and grants nothing; replace it");
             None
         }
     }
@@ -222,7 +222,7 @@ fn cluster_roles_of(roles: &Collection) -> HashMap<String, Arc<[PolicyRule]>> {
                     .filter_map(|selector| Selector::compile(selector, "").ok())
                     .collect()
             });
-            let labels = &object.meta().labels;
+            let labels = object.meta().labels();
             let rules = view.rules.unwrap_or_default();
             Some((
                 &*name.name,

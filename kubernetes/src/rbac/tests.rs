@@ -26,7 +26,7 @@ impl World {
         value["apiVersion"] = "rbac.authorization.k8s.io/v1".into();
         value["kind"] = "X".into();
         let draft = Draft::new(&value).unwrap();
-        let key = Key::new(resource, &draft.meta().namespace, &draft.meta().name);
+        let key = Key::new(resource, draft.meta().namespace(), draft.meta().name());
         let there = self
             .store
             .cached(resource)

@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::{Meta, Object, Spans, text_of};
+use super::spans::{Span, Spans};
+use super::{Meta, Object, text_of};
 use crate::revision::Revision;
 use crate::selector::LabelPrint;
 use crate::time;
@@ -33,21 +34,21 @@ impl Mold {
         before.extend_from_slice(b",\"metadata\":");
         let metadata = before.len();
         before.push(b'{');
-        if let Some(created) = meta.creation_timestamp {
+        if let Some(created) = meta.creation_timestamp() {
             before.extend_from_slice(b"\"creationTimestamp\":");
             text_of(&time::rfc3339(created), &mut before);
             before.push(b',');
         }
-        if !meta.labels.is_empty() {
+        if !meta.labels().is_empty() {
             before.extend_from_slice(b"\"labels\":");
-            serde_json::to_writer(&mut before, &meta.labels).expect("writing texts to memory cannot fail");
+            serde_json::to_writer(&mut before, meta.labels()).expect("writing texts to memory cannot fail");
             before.push(b',');
         }
         before.extend_from_slice(b"\"name\":");
         let mut after = Vec::new();
-        if !meta.namespace.is_empty() {
+        if !meta.namespace().is_empty() {
             after.extend_from_slice(b",\"namespace\":");
-            text_of(&meta.namespace, &mut after);
+            text_of(meta.namespace(), &mut after);
         }
         after.extend_from_slice(b",\"resourceVersion\":\"");
         let digits = after.len();
@@ -56,19 +57,14 @@ impl Mold {
         after.extend_from_slice(b"\",\"uid\":");
         Self {
             revision,
-            print: LabelPrint::of(&meta.labels),
-            meta: Meta {
-                namespace: meta.namespace.clone(),
-                labels: meta.labels.clone(),
-                creation_timestamp: meta.creation_timestamp,
-                ..Meta::default()
-            },
+            print: LabelPrint::of(meta.labels()),
+            meta: meta.shared(),
             spans: Spans {
-                api_version: version..version + api_version.len(),
-                metadata: metadata..metadata,
-                annotations: 0..0,
-                managed: 0..0,
-                revision: revision_span,
+                api_version: (version..version + api_version.len()).into(),
+                metadata: (metadata..metadata).into(),
+                annotations: Span::default(),
+                managed: Span::default(),
+                revision: revision_span.into(),
             },
             before,
             after,
@@ -98,25 +94,21 @@ impl Mold {
         let end = bytes.len();
         bytes.extend_from_slice(rest);
         bytes.push(b'}');
+        let digits = self.spans.revision.range();
         let spans = Spans {
-            metadata: self.spans.metadata.start..end,
-            revision: at + self.spans.revision.start..at + self.spans.revision.end,
-            ..self.spans.clone()
+            metadata: (self.spans.metadata.start()..end).into(),
+            revision: (at + digits.start..at + digits.end).into(),
+            ..self.spans
         };
-        let meta = Meta {
-            name: name.to_owned(),
-            uid: uid.to_owned(),
-            ..self.meta.clone()
-        };
+        let meta = self.meta.clone().named(name, self.meta.namespace(), uid);
         Object {
             bytes: bytes.into(),
             revision: self.revision,
             spans,
             print: self.print,
             meta: Arc::new(meta),
-            value: OnceLock::new(),
+            parsed: OnceLock::new(),
             cells: OnceLock::new(),
-            selectable: OnceLock::new(),
         }
     }
 }

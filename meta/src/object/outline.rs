@@ -23,24 +23,23 @@ pub(super) fn read(bytes: &[u8]) -> Option<(Meta, Spans)> {
     let Outline {
         api_version,
         kind,
-        metadata: mut meta,
+        metadata: meta,
     } = serde_json::from_str(std::str::from_utf8(bytes).ok()?).ok()?;
-    if api_version.is_empty() || kind.is_empty() || meta.name.is_empty() {
+    if api_version.is_empty() || kind.is_empty() || meta.name().is_empty() {
         return None;
     }
-    meta.shrink_to_fit();
     let [version, metadata] = find(bytes, 0, bytes.len(), ["apiVersion", "metadata"])?;
     let (version, metadata) = (version?, metadata?);
     let wanted = ["annotations", "managedFields", "resourceVersion"];
     let [annotations, managed, revision] = find(bytes, metadata.start, metadata.end, wanted)?;
     let spans = Spans {
-        api_version: within_quotes(bytes, &version)?,
-        annotations: annotations.unwrap_or_default(),
-        managed: managed.unwrap_or_default(),
-        revision: within_quotes(bytes, &revision?)?,
-        metadata,
+        api_version: within_quotes(bytes, &version)?.into(),
+        annotations: annotations.unwrap_or_default().into(),
+        managed: managed.unwrap_or_default().into(),
+        revision: within_quotes(bytes, &revision?)?.into(),
+        metadata: metadata.into(),
     };
-    (bytes[spans.api_version.clone()] == *api_version.as_bytes()).then_some((meta, spans))
+    (bytes[spans.api_version.range()] == *api_version.as_bytes()).then_some((meta, spans))
 }
 
 /// The values named `wanted` of the object from `start` to `end`; `None` when names are not in order.

@@ -1,6 +1,5 @@
 //! Which label keys and values Kubernetes accepts, in its words.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::field::FieldError;
@@ -140,14 +139,18 @@ fn all(problems: Vec<LabelProblem>) -> Result<(), LabelError> {
 
 /// Checks every key and value of a label map standing at `path` (`metadata.labels`, `spec.selector.matchLabels`).
 #[must_use]
-pub fn validate_labels(labels: &BTreeMap<String, String>, path: &str) -> Vec<FieldError> {
+pub fn validate_labels<K: AsRef<str>, V: AsRef<str>>(
+    labels: impl IntoIterator<Item = (K, V)>,
+    path: &str,
+) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for (key, value) in labels {
+        let (key, value) = (key.as_ref(), value.as_ref());
         if let Err(problem) = validate_label_key(key) {
-            errors.push(FieldError::invalid(path, key.as_str(), problem));
+            errors.push(FieldError::invalid(path, key, problem));
         }
         if let Err(problem) = validate_label_value(value) {
-            errors.push(FieldError::invalid(path, value.as_str(), problem));
+            errors.push(FieldError::invalid(path, value, problem));
         }
     }
     errors
@@ -194,11 +197,7 @@ mod tests {
 
     #[test]
     fn every_bad_label_of_a_map_is_reported() {
-        let labels = BTreeMap::from([
-            ("a b".to_owned(), "-".to_owned()),
-            ("ok".to_owned(), "ok".to_owned()),
-        ]);
-        let errors = validate_labels(&labels, "metadata.labels");
+        let errors = validate_labels([("a b", "-"), ("ok", "ok")], "metadata.labels");
         assert_eq!(errors.len(), 2);
         assert!(
             errors[0]

@@ -110,7 +110,7 @@ fn expression(key: &str, operator: &str, values: &[&str]) -> LabelSelectorRequir
 #[test]
 fn the_object_form_compiles_to_the_same_requirements() {
     let selector = LabelSelector {
-        match_labels: labels(&[("z", "1")]),
+        match_labels: [("z", "1")].into_iter().collect(),
         match_expressions: vec![
             expression("b", "In", &["y", "x"]),
             expression("a", "DoesNotExist", &[]),
@@ -128,7 +128,7 @@ fn the_object_form_compiles_to_the_same_requirements() {
 #[test]
 fn the_object_form_reports_every_error_with_its_path() {
     let selector = LabelSelector {
-        match_labels: labels(&[("a b", "1")]),
+        match_labels: [("a b", "1")].into_iter().collect(),
         match_expressions: vec![
             expression("k", "In", &[]),
             expression("k", "Exists", &["v"]),

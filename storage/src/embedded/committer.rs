@@ -171,7 +171,7 @@ impl Drop for Ending {
 fn grows(state: &State, step: &Step) -> bool {
     let Some(draft) = &step.object else { return false };
     match (step.verb, state.get(&step.key)) {
-        (Verb::Update, _) if draft.meta().deletion_timestamp.is_some() => false,
+        (Verb::Update, _) if draft.meta().deletion_timestamp().is_some() => false,
         (Verb::Update, Some(current)) => draft.len() > current.bytes().len(),
         _ => true,
     }

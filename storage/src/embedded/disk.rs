@@ -30,7 +30,7 @@ use record::Totals;
 const FIRST: Revision = Revision(1);
 /// redb's page cache. Objects are served from memory of our own; this is for the pages that commits go through, and
 /// those that are not in it are mostly in the system's. Whatever it may hold, reading a file at the start fills it with.
-const PAGE_CACHE: usize = 4 << 20;
+const PAGE_CACHE: usize = 2 << 20;
 
 /// A file is made small at the start when it has more than so many bytes for each byte of records, and these beside.
 const LOOSE: u64 = 4;

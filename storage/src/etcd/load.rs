@@ -120,10 +120,11 @@ pub(crate) fn object(layout: &Layout, key: &Key, kv: &KeyValue) -> Result<Object
         }
     };
     let meta = object.meta();
-    if *meta.name != *key.name || *meta.namespace != *key.namespace {
+    if *meta.name() != *key.name || *meta.namespace() != *key.namespace {
         return Err(Unreadable::Malformed(format!(
             "it is the object {:?} in namespace {:?}",
-            meta.name, meta.namespace
+            meta.name(),
+            meta.namespace()
         )));
     }
     Ok(object)

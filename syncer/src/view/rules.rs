@@ -64,7 +64,7 @@ impl SyncerRules {
         let objects = source.cached(served.stored);
         let concerned = objects
             .iter(Some(namespace), None)
-            .filter(|(_, object)| object.meta().labels.contains_key(&self.label));
+            .filter(|(_, object)| object.meta().labels().contains_key(&self.label));
         concerned.map(|(name, _)| name.name.to_string()).collect()
     }
 
@@ -104,7 +104,7 @@ impl ViewRules for SyncerRules {
     fn sees(&self, object: &Object) -> bool {
         object
             .meta()
-            .labels
+            .labels()
             .get(&self.label)
             .is_some_and(|state| state == SEEN)
     }
@@ -119,7 +119,7 @@ impl ViewRules for SyncerRules {
         } = self.syncer().show(object.value());
         for problem in problems {
             let meta = object.meta();
-            let (namespace, name) = (&meta.namespace, &meta.name);
+            let (namespace, name) = (meta.namespace(), meta.name());
             tracing::warn!(
                 namespace,
                 name,

@@ -104,7 +104,7 @@ fn row(object: &Object) -> Vec<Cell> {
             .collect(),
     };
     let decision = text(spec, "decision").unwrap_or_default();
-    shown(&object.meta().name, &decision, judged)
+    shown(object.meta().name(), &decision, judged)
 }
 
 /// The cells of the candidate `name` of `decision`.

@@ -138,13 +138,13 @@ fn kind(info: KindInfo) -> Virtual {
 fn row(object: &Object) -> Vec<Cell> {
     let value = object.value();
     vec![
-        object.meta().name.as_str().into(),
+        object.meta().name().into(),
         cell_at(value, "/spec/sourceRef/kind"),
         cell_at(value, "/status/phase"),
         clusters(value),
         cell_at(value, "/status/reason"),
         cell_at(value, "/status/message"),
-        Cell::Age(object.meta().creation_timestamp),
+        Cell::Age(object.meta().creation_timestamp()),
     ]
 }
 

@@ -102,9 +102,9 @@ pub const PLURAL: &str = "publisheddecisions";
 fn row(object: &Object) -> Vec<Cell> {
     let value: &Value = object.value();
     vec![
-        object.meta().name.as_str().into(),
+        object.meta().name().into(),
         cell_at(value, "/spec/publication"),
         clusters(value),
-        Cell::Age(object.meta().creation_timestamp),
+        Cell::Age(object.meta().creation_timestamp()),
     ]
 }

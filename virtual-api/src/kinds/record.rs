@@ -291,14 +291,14 @@ pub fn row(object: &Object) -> Vec<Cell> {
     let value = object.value();
     let spec = &value["spec"];
     vec![
-        object.meta().name.as_str().into(),
+        object.meta().name().into(),
         cell_at(spec, "/decision"),
         cell_at(spec, "/change"),
         cell_at(spec, "/to/phase"),
         clusters(spec).into(),
         cause(&spec["cause"]).into(),
         actor(&spec["actor"]).into(),
-        Cell::Age(object.meta().creation_timestamp),
+        Cell::Age(object.meta().creation_timestamp()),
     ]
 }
 

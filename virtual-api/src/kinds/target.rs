@@ -120,7 +120,7 @@ pub fn kind() -> Virtual {
 fn row(object: &Object) -> Vec<Cell> {
     let value = object.value();
     vec![
-        object.meta().name.as_str().into(),
+        object.meta().name().into(),
         cell_at(value, "/spec/dialect"),
         cell_at(value, "/status/conditions/0/status"),
         cell_at(value, "/status/cordoned"),
@@ -129,7 +129,7 @@ fn row(object: &Object) -> Vec<Cell> {
         listed(value, "/status/capacity", used),
         listed(value, "/status/taints", taint),
         cell_at(value, "/status/conditions/0/reason"),
-        Cell::Age(object.meta().creation_timestamp),
+        Cell::Age(object.meta().creation_timestamp()),
     ]
 }
 

@@ -2,7 +2,7 @@
 
 use apiserver::{ListQuery, Reply};
 use meta::selector::FieldSelector;
-use meta::{GroupResource, Key};
+use meta::{GroupResource, Key, Timestamp};
 use serde_json::{Value, json};
 use storage::{Scope, Source};
 
@@ -68,7 +68,7 @@ async fn a_shoot_goes_from_pending_to_bound_and_watchers_see_it() {
     let key = world.put(shoot("foo", "eu-west-1"));
     let decision = world.get(DECISIONS, "garden-dev", "foo.gardener").await.unwrap();
     assert_eq!(text(decision.value(), "/status/phase"), "Pending");
-    assert_eq!(decision.meta().labels.get("team"), Some("a"));
+    assert_eq!(decision.meta().labels().get("team"), Some("a"));
     let mut watch = world
         .api
         .projection()
@@ -297,23 +297,19 @@ async fn candidates_are_listed_by_decision_and_read_by_name() {
         .await
         .unwrap();
     assert_eq!(picked.len(), 1);
-    let name = &of_foo[0].meta().name;
+    let name = of_foo[0].meta().name();
     assert_eq!(name, "foo.gardener:aws-eu1");
     let one = world
         .computed("candidates")
         .get(&world.call("garden-dev", name))
         .await
         .unwrap();
-    assert_eq!(one.meta().uid, of_foo[0].meta().uid);
-    let cells = one.cells(&*world.resource("scheduling.berth.dev", "candidates").kind);
-    assert_eq!(
-        cells.len(),
-        world
-            .resource("scheduling.berth.dev", "candidates")
-            .kind
-            .columns()
-            .len()
-    );
+    assert_eq!(one.meta().uid(), of_foo[0].meta().uid());
+    let kind = &world.resource("scheduling.berth.dev", "candidates").kind;
+    let mut cells = Vec::new();
+    one.cells(&**kind).write(Timestamp::UNIX_EPOCH, &mut cells);
+    let cells: Vec<Value> = serde_json::from_slice(&[b"[", &cells[..], b"]"].concat()).unwrap();
+    assert_eq!(cells.len(), kind.columns().len());
     for missing in ["foo.gardener:nowhere", "nobody.gardener:aws-eu1", "foo"] {
         let status = world
             .computed("candidates")

@@ -196,7 +196,7 @@ async fn handlers_can_get_and_list() {
             .await
             .unwrap()
             .meta()
-            .name,
+            .name(),
         "a"
     );
     assert_eq!(

@@ -64,7 +64,7 @@ impl Kind for Widget {
     }
 
     fn row(&self, object: &Object) -> Vec<Cell> {
-        vec![object.meta().name.as_str().into()]
+        vec![object.meta().name().into()]
     }
 }
 

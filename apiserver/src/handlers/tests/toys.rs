@@ -154,9 +154,9 @@ impl Kind for Toy {
     fn row(&self, object: &Object) -> Vec<Cell> {
         let meta = object.meta();
         vec![
-            meta.name.as_str().into(),
+            meta.name().into(),
             color(object.value()).into(),
-            Cell::Age(meta.creation_timestamp),
+            Cell::Age(meta.creation_timestamp()),
         ]
     }
 

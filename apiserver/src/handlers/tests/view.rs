@@ -62,7 +62,7 @@ impl Origin for Lender {
 #[async_trait]
 impl ViewRules for Team {
     fn sees(&self, object: &Object) -> bool {
-        object.meta().labels.get("team") == Some(&self.name)
+        object.meta().labels().get("team") == Some(&self.name)
     }
 
     fn show(&self, object: &Arc<Object>) -> Arc<Object> {

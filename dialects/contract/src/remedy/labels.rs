@@ -84,7 +84,7 @@ pub fn relax(selector: &mut Value, labels: &impl LabelSet) -> Vec<String> {
     if let Some(wanted) = selector.get_mut("matchLabels").and_then(Value::as_object_mut) {
         wanted.retain(|key, value| {
             let one = LabelSelector {
-                match_labels: [(key.clone(), value.as_str().unwrap_or_default().to_owned())].into(),
+                match_labels: [(key, value.as_str().unwrap_or_default())].into_iter().collect(),
                 ..LabelSelector::default()
             };
             !unmet(&one)

@@ -230,9 +230,9 @@ pub(super) fn changes(
         known.status == satisfied.status()
             && known.reason == satisfied.reason()
             && known.message == satisfied.message
-            && known.observed_generation == Some(snapshot.object.meta().generation)
+            && known.observed_generation == Some(snapshot.object.meta().generation())
     });
-    status.observed_generation != Some(record.object.meta().generation)
+    status.observed_generation != Some(record.object.meta().generation())
         || !same_condition
         || !alike(&status.target_clusters, listed)
 }
@@ -253,7 +253,7 @@ pub(super) fn placement_changes(record: &PlacementRecord, satisfied: &Satisfied)
     condition(&record.conditions, PLACEMENT_SCHEDULED).is_none_or(|known| {
         known.status != satisfied.status()
             || known.reason != satisfied.reason()
-            || known.observed_generation != Some(record.object.meta().generation)
+            || known.observed_generation != Some(record.object.meta().generation())
             || (known.message.starts_with(FOUND) && known.message != satisfied.message)
     })
 }

@@ -53,7 +53,7 @@ impl Cluster {
     /// Why it cannot be read.
     pub(crate) fn read(key: &Key, object: &Arc<Object>) -> Result<Self, String> {
         let view: MemberCluster = kind::view(key, object)?;
-        let leaving = object.meta().deletion_timestamp.is_some();
+        let leaving = object.meta().deletion_timestamp().is_some();
         Ok(Self {
             name: Arc::clone(&key.name),
             object: Arc::clone(object),
@@ -66,7 +66,7 @@ impl Cluster {
 
     /// The labels.
     pub(crate) fn labels(&self) -> &Labels {
-        &self.object.meta().labels
+        self.object.meta().labels()
     }
 
     /// Whether the change from `old` to this may make the cluster fit where it did not, properties left aside

@@ -97,7 +97,7 @@ fn wants(fleet: &Fleet, record: &PlacementRecord, cluster: &Arc<str>) -> bool {
     let Ok(policy) = &*record.policy else {
         return false;
     };
-    let name = record.object.meta().name.as_str();
+    let name = record.object.meta().name();
     let held = fleet.held.get(name).copied().unwrap_or(0);
     match &policy.mode {
         Mode::All => !has(fleet, cluster, name),

@@ -53,7 +53,7 @@ impl PlacementRecord {
 
     /// Whether the placement is being deleted.
     pub(crate) fn deleting(&self) -> bool {
-        self.object.meta().deletion_timestamp.is_some()
+        self.object.meta().deletion_timestamp().is_some()
     }
 
     /// Whether a decision could tell this reading from `other`, resources and what the scheduler writes left aside
@@ -70,7 +70,7 @@ impl PlacementRecord {
         [
             (
                 GENERATION_ANNOTATION,
-                Some(self.object.meta().generation.to_string()),
+                Some(self.object.meta().generation().to_string()),
             ),
             (NUMBER_ANNOTATION, number.map(|number| number.to_string())),
         ]
@@ -101,7 +101,7 @@ impl SnapshotRecord {
     /// Why it cannot be read.
     pub(crate) fn read(key: &Key, object: &Arc<Object>) -> Result<(Arc<str>, Self), String> {
         let view: PolicySnapshot = kind::view(key, object)?;
-        let labels = &object.meta().labels;
+        let labels = object.meta().labels();
         let parent = parent(key, object)?;
         let suffix = key
             .name
@@ -141,7 +141,7 @@ impl SnapshotRecord {
 
     /// Whether the snapshot is being deleted.
     pub(crate) fn deleting(&self) -> bool {
-        self.object.meta().deletion_timestamp.is_some()
+        self.object.meta().deletion_timestamp().is_some()
     }
 }
 
@@ -191,7 +191,7 @@ impl BindingRecord {
 
     /// Whether the binding is being deleted.
     pub(crate) fn deleting(&self) -> bool {
-        self.object.meta().deletion_timestamp.is_some()
+        self.object.meta().deletion_timestamp().is_some()
     }
 
     /// Whether resources are meant to be on the cluster.
@@ -216,7 +216,7 @@ impl BindingRecord {
 fn parent(key: &Key, object: &Object) -> Result<Arc<str>, String> {
     let label = object
         .meta()
-        .labels
+        .labels()
         .get(PARENT_LABEL)
         .filter(|parent| !parent.is_empty());
     label.map(Into::into).ok_or_else(|| {

@@ -71,12 +71,12 @@ impl Row {
     pub(crate) fn read(object: &Arc<Object>, used: i64, names: &mut Names) -> Result<Self, String> {
         let seed: Seed = object.view().map_err(|error| error.to_string())?;
         let meta = object.meta();
-        let mut labels = meta.labels.to_map();
+        let mut labels = meta.labels().to_map();
         labels.insert(PROVIDER_LABEL.to_owned(), seed.spec.provider.r#type.clone());
         labels.insert(REGION_LABEL.to_owned(), seed.spec.provider.region.clone());
         let labels = Labels::from(labels);
         let facts = Facts {
-            deleting: meta.deletion_timestamp.is_some(),
+            deleting: meta.deletion_timestamp().is_some(),
             ready: unready(&seed).is_none(),
             visible: seed.spec.visible(),
             dns: seed.spec.dns_enabled(),
@@ -100,7 +100,7 @@ impl Row {
             labels,
         });
         Ok(Self {
-            name: meta.name.as_str().into(),
+            name: meta.name().into(),
             record,
             facts,
             used,

@@ -75,7 +75,7 @@ impl Record {
                 .as_deref()
                 .filter(|name| !name.is_empty())
                 .map(Arc::from),
-            deleting: object.meta().deletion_timestamp.is_some(),
+            deleting: object.meta().deletion_timestamp().is_some(),
         })
     }
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use meta::FieldError;
 use meta::selector::{LabelSelector, LabelSelectorRequirement, Selector};
+use meta::{FieldError, Labels};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,8 +12,9 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "camelCase", default)]
 pub struct SeedSelector {
     /// Labels a seed must have with exactly these values.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub match_labels: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "Labels::is_empty")]
+    #[schemars(with = "BTreeMap<String, String>")]
+    pub match_labels: Labels,
     /// Requirements on single labels of a seed, all of which must hold.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub match_expressions: Vec<LabelSelectorRequirement>,

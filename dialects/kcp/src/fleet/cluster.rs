@@ -47,10 +47,10 @@ pub(crate) struct Facts {
 
 /// The identifier of a workload cluster: its uid, or its name where it has none.
 pub(crate) fn identifier(meta: &Meta) -> &str {
-    if meta.uid.is_empty() {
-        &meta.name
+    if meta.uid().is_empty() {
+        meta.name()
     } else {
-        &meta.uid
+        meta.uid()
     }
 }
 
@@ -67,7 +67,7 @@ impl Row {
         let view: WorkloadCluster = object.view().map_err(|error| error.to_string())?;
         let meta = object.meta();
         let identifier = identifier(meta);
-        let field = if meta.uid.is_empty() {
+        let field = if meta.uid().is_empty() {
             "metadata.name"
         } else {
             "metadata.uid"
@@ -84,7 +84,7 @@ impl Row {
             locations,
         };
         Ok(Self {
-            name: meta.name.as_str().into(),
+            name: meta.name().into(),
             identifier: identifier.into(),
             record: Arc::new(ClusterRecord {
                 object: Arc::clone(object),

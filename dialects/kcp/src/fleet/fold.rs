@@ -111,7 +111,7 @@ impl Fleet {
 
     /// The number of the set of locations that match `object`.
     fn located(&mut self, object: &Object) -> u32 {
-        let labels = &object.meta().labels;
+        let labels = object.meta().labels();
         let member = self
             .locations
             .values()
@@ -178,7 +178,7 @@ impl Fleet {
     fn assign(&mut self, name: &Arc<str>, number: u32) {
         let location = self.locations.get(name).cloned();
         let member = |row: &Row| {
-            let labels = &row.record.object.meta().labels;
+            let labels = row.record.object.meta().labels();
             location
                 .as_ref()
                 .is_some_and(|location| location.selector.matches(labels))

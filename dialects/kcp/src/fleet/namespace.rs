@@ -31,7 +31,7 @@ impl Record {
         let meta = object.meta();
         let reading = Reading::of(object.annotations().get(PLACEMENT).as_deref());
         let disabled = meta
-            .labels
+            .labels()
             .get(SCHEDULING_DISABLED)
             .is_some_and(|value| value == "true");
         let said = condition::namespace_scheduled(disabled, &reading);
@@ -41,7 +41,7 @@ impl Record {
             object: Arc::clone(object),
             reading,
             disabled,
-            deleting: meta.deletion_timestamp.is_some(),
+            deleting: meta.deletion_timestamp().is_some(),
             condition_differs,
             has_condition: stored.is_some(),
         }
@@ -115,7 +115,7 @@ impl Record {
         };
         let annotation = self.reading != old.reading && (self.is_littered() || moved());
         let conditions = || condition::stored(self.object.value()) != condition::stored(old.object.value());
-        self.object.meta().uid != old.object.meta().uid
+        self.object.meta().uid() != old.object.meta().uid()
             || self.disabled != old.disabled
             || self.deleting != old.deleting
             || annotation

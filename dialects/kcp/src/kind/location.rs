@@ -154,11 +154,11 @@ impl Kind for LocationKind {
         let count = |number: Option<i32>| Cell::Value(number.map_or(Value::Null, Value::from));
         let resource = location.map(|location| location.spec.resource.resource);
         vec![
-            object.meta().name.as_str().into(),
+            object.meta().name().into(),
             resource.unwrap_or_default().into(),
             count(status.available_instances),
             count(status.instances),
-            labels_text(&object.meta().labels).into(),
+            labels_text(object.meta().labels()).into(),
         ]
     }
 }

@@ -63,7 +63,7 @@ impl Reconciler for Heartbeats {
     fn all(&self, context: &Context<'_>) -> Vec<Key> {
         let clusters = context.objects.list(WORKLOAD_CLUSTERS, None);
         let keys = clusters.map(|cluster| {
-            let key = Key::new(WORKLOAD_CLUSTERS, "", &cluster.meta().name);
+            let key = Key::new(WORKLOAD_CLUSTERS, "", cluster.meta().name());
             (heard(cluster.value()).is_some(), key)
         });
         keys.filter(|(beats, key)| *beats || self.has_work(key, context))

@@ -57,7 +57,7 @@ impl Locations {
         let counted = |row: &Option<Row>| row.as_ref().map(|row| counts([member(row)], context.now));
         let until = |row: &Option<Row>| row.as_ref().map(|row| row.facts.fresh_until);
         let labels =
-            |object: &Option<Arc<Object>>| object.as_ref().map(|object| object.meta().labels.clone());
+            |object: &Option<Arc<Object>>| object.as_ref().map(|object| object.meta().labels().clone());
         // A heartbeat that came later than the last one moves nothing; one that is older does.
         let same = counted(&old) == counted(&new) && labels(&change.old) == labels(&change.new);
         if same && until(&new) >= until(&old) {
@@ -65,11 +65,11 @@ impl Locations {
         }
         let holds = |selector: &Selector| {
             let mut both = [&change.old, &change.new].into_iter().flatten();
-            both.any(|object| selector.matches(&object.meta().labels))
+            both.any(|object| selector.matches(object.meta().labels()))
         };
         let locations = context.objects.list(LOCATIONS, None);
         let due = locations.filter(|location| selector(location).is_some_and(|selector| holds(&selector)));
-        due.map(|location| Key::new(LOCATIONS, "", &location.meta().name))
+        due.map(|location| Key::new(LOCATIONS, "", location.meta().name()))
             .collect()
     }
 }
@@ -108,7 +108,7 @@ impl Reconciler for Locations {
     fn all(&self, context: &Context<'_>) -> Vec<Key> {
         let locations = context.objects.list(LOCATIONS, None);
         locations
-            .map(|location| Key::new(LOCATIONS, "", &location.meta().name))
+            .map(|location| Key::new(LOCATIONS, "", location.meta().name()))
             .collect()
     }
 

@@ -59,7 +59,7 @@ impl Reconciler for Namespaces {
 
     fn all(&self, context: &Context<'_>) -> Vec<Key> {
         let namespaces = context.objects.list(NAMESPACES, None);
-        let keys = namespaces.map(|object| Key::new(NAMESPACES, "", &object.meta().name));
+        let keys = namespaces.map(|object| Key::new(NAMESPACES, "", object.meta().name()));
         keys.filter(|key| Self::has_work(key, context)).collect()
     }
 

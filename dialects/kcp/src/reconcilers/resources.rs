@@ -26,12 +26,12 @@ pub(crate) struct Resources {
 }
 
 fn key_of(resource: GroupResource, object: &Object) -> Key {
-    Key::new(resource, &object.meta().namespace, &object.meta().name)
+    Key::new(resource, object.meta().namespace(), object.meta().name())
 }
 
 /// Whether there is something to take off `object`, which is of a resource that is no longer synced.
 fn is_marked(object: &Object) -> bool {
-    mentions_any(object) && !is_system_namespace(&object.meta().namespace)
+    mentions_any(object) && !is_system_namespace(object.meta().namespace())
 }
 
 /// The namespace of an object.
@@ -45,7 +45,7 @@ fn hands_on_differently(change: &Change) -> bool {
         return change.new.is_some();
     };
     let states = |object: &'_ Object| -> Vec<(String, String)> {
-        let labels = object.meta().labels.iter();
+        let labels = object.meta().labels().iter();
         let states = labels.filter(|(key, _)| key.starts_with(STATE));
         states
             .map(|(key, value)| (key.to_owned(), value.to_owned()))
@@ -80,7 +80,7 @@ impl Resources {
 
     /// The objects in `namespace` there is something to do about.
     fn in_namespace(&self, namespace: &Object, fleet: &Fleet, context: &Context<'_>) -> Vec<Key> {
-        let (name, shape) = (namespace.meta().name.as_str(), outline(namespace));
+        let (name, shape) = (namespace.meta().name(), outline(namespace));
         let mut due = Vec::new();
         for &resource in &self.synced {
             for object in context.objects.list(resource, Some(name)) {

@@ -137,7 +137,9 @@ impl Detail {
 pub(crate) fn changes(stored: &PlacementStatus, detail: &Detail) -> bool {
     let conditions = detail.aspects().into_iter().any(|aspect| {
         !Condition::find(&stored.conditions, aspect.r#type).is_some_and(|known| {
-            known.status == aspect.status && known.reason == aspect.reason && known.message == aspect.message
+            *known.status == *aspect.status
+                && *known.reason == *aspect.reason
+                && *known.message == *aspect.message
         })
     });
     let selection = detail.plan.as_ref().is_some_and(|plan| {

@@ -66,12 +66,12 @@ fn readiness(cluster: &Cluster) -> (&'static str, &'static str, String) {
             format!("the condition {AVAILABLE} is not reported"),
         );
     };
-    let (ready, reason) = match condition.status.as_str() {
+    let (ready, reason) = match &*condition.status {
         "True" => ("True", "Available"),
         "False" => ("False", "Unavailable"),
         _ => ("Unknown", "AvailabilityUnknown"),
     };
-    (ready, reason, condition.message.clone())
+    (ready, reason, condition.message.to_string())
 }
 
 fn conventional(cluster: &Cluster, keys: &[&str]) -> String {

@@ -11,10 +11,10 @@ use serde::Deserialize;
 pub(crate) struct Condition {
     /// The type of the condition, in CamelCase, possibly with a domain before it.
     #[schemars(length(max = 316))]
-    pub(crate) r#type: String,
+    pub(crate) r#type: Box<str>,
     /// True, False or Unknown.
     #[schemars(extend("enum" = ["True", "False", "Unknown"]))]
-    pub(crate) status: String,
+    pub(crate) status: Box<str>,
     /// The generation of the object the condition was made for.
     #[schemars(range(min = 0))]
     pub(crate) observed_generation: Option<i64>,
@@ -23,15 +23,15 @@ pub(crate) struct Condition {
     pub(crate) last_transition_time: Option<Timestamp>,
     /// A CamelCase token that says why the condition has its status.
     #[schemars(length(min = 1, max = 1024))]
-    pub(crate) reason: String,
+    pub(crate) reason: Box<str>,
     /// A sentence for people with the details.
     #[schemars(length(max = 32768))]
-    pub(crate) message: String,
+    pub(crate) message: Box<str>,
 }
 
 impl Condition {
     /// The condition of `conditions` with this type.
     pub(crate) fn find<'a>(conditions: &'a [Self], r#type: &str) -> Option<&'a Self> {
-        conditions.iter().find(|condition| condition.r#type == r#type)
+        conditions.iter().find(|condition| *condition.r#type == *r#type)
     }
 }

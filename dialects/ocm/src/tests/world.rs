@@ -186,7 +186,7 @@ impl World {
         own.iter()
             .map(|decision| {
                 let names = decision.clusters.iter().map(|cluster| cluster.name.to_string());
-                (decision.object.meta().name.clone(), names.collect())
+                (decision.object.meta().name().to_owned(), names.collect())
             })
             .collect()
     }

@@ -32,7 +32,7 @@ impl Fleet {
         // An object being deleted that nothing holds back is gone: no API server keeps one.
         let ended = |object: &&Arc<Object>| {
             let meta = object.meta();
-            meta.deletion_timestamp.is_some() && meta.finalizers.is_empty()
+            meta.deletion_timestamp().is_some() && meta.finalizers().is_empty()
         };
         let resource = change.key.resource;
         let new = change.new.as_ref();
@@ -265,8 +265,8 @@ impl Fleet {
     fn plan(&self, record: &Record) -> Option<Place> {
         let mapping = self.mapping(record)?;
         let meta = record.object.meta();
-        let name = mapping.naming.name(&meta.namespace, &meta.name).ok()?;
-        Some(Place::new(mapping.home(&meta.namespace), &name))
+        let name = mapping.naming.name(meta.namespace(), meta.name()).ok()?;
+        Some(Place::new(mapping.home(meta.namespace()), &name))
     }
 
     /// A bad configuration leaves the last good one in force; with none before it, nothing is decided.

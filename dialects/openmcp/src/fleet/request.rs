@@ -88,19 +88,22 @@ impl Record {
         };
         let wants = Wants {
             purpose: view.spec.purpose.as_str().into(),
-            holder: naming::holder(&meta.uid, &meta.namespace, &meta.name).into(),
+            holder: naming::holder(meta.uid(), meta.namespace(), meta.name()).into(),
             operation,
-            random: meta.labels.get(RANDOM_LABEL).is_some_and(|value| value == "true"),
+            random: meta
+                .labels()
+                .get(RANDOM_LABEL)
+                .is_some_and(|value| value == "true"),
             wait: view.spec.wait_for_cluster_deletion,
-            deleting: meta.deletion_timestamp.is_some(),
-            generation: meta.generation,
+            deleting: meta.deletion_timestamp().is_some(),
+            generation: meta.generation(),
         };
         Ok(Self {
             object: Arc::clone(object),
             wants,
             said: Said::read(&view),
             finalized: meta
-                .finalizers
+                .finalizers()
                 .iter()
                 .any(|finalizer| finalizer == REQUEST_FINALIZER),
         })

@@ -53,12 +53,12 @@ impl Row {
     pub(crate) fn read(place: Place, object: &Arc<Object>, names: &mut Names) -> Result<Self, String> {
         let view: Cluster = object.view().map_err(|error| error.to_string())?;
         let meta = object.meta();
-        let labels = meta.labels.iter();
+        let labels = meta.labels().iter();
         let facts = Facts {
             namespace: names.namespaces.number(&place.namespace),
             purposes: names.purposes.number(&view.spec.purposes),
             exclusive: view.spec.tenancy == "Exclusive",
-            deleting: meta.deletion_timestamp.is_some(),
+            deleting: meta.deletion_timestamp().is_some(),
             labels: labels
                 .map(|(key, value)| (names.labels.number(key), names.labels.number(value)))
                 .collect(),
@@ -88,7 +88,7 @@ impl Row {
 
 /// The holders a Cluster has finalizers of, each once, whatever their purpose and whether they still exist.
 pub(crate) fn holders_of(meta: &Meta) -> BTreeSet<&str> {
-    let finalizers = meta.finalizers.iter();
+    let finalizers = meta.finalizers().iter();
     finalizers
         .filter_map(|finalizer| finalizer.strip_prefix(USE_FINALIZER))
         .collect()
@@ -96,5 +96,7 @@ pub(crate) fn holders_of(meta: &Meta) -> BTreeSet<&str> {
 
 /// Whether a Cluster goes with its last request: the label has exactly the value `true`.
 pub(crate) fn goes_with_last(meta: &Meta) -> bool {
-    meta.labels.get(DELETE_LABEL).is_some_and(|value| value == "true")
+    meta.labels()
+        .get(DELETE_LABEL)
+        .is_some_and(|value| value == "true")
 }

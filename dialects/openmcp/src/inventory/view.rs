@@ -28,8 +28,8 @@ impl Fleet {
             }],
             region: String::new(),
             zone: String::new(),
-            provider: meta.labels.get(PROVIDER_LABEL).unwrap_or_default().to_owned(),
-            labels: meta.labels.clone(),
+            provider: meta.labels().get(PROVIDER_LABEL).unwrap_or_default().to_owned(),
+            labels: meta.labels().clone(),
             due_at: None,
         }
     }

@@ -111,7 +111,7 @@ impl Shelf {
             let colours = object.value()["spec"]["colour"] == value["spec"]["colour"];
             // A judgement that depends on how the world came about, which advice does not know.
             let moody = self.is(Property::AdviceHolds) && self.folds.is_multiple_of(2);
-            let room = self.used(name, &parcel.meta().name) < *capacity && !moody;
+            let room = self.used(name, parcel.meta().name()) < *capacity && !moody;
             let reject = |plugin| Rejection {
                 candidate,
                 plugin,
@@ -133,7 +133,7 @@ impl Shelf {
         solved.ranked.sort_by_key(|&candidate| {
             let name = &names[candidate as usize];
             let tie = self.is(Property::InputOrderDoesNotMatter).then(|| arrival(name));
-            (self.used(name, &parcel.meta().name), tie, candidate)
+            (self.used(name, parcel.meta().name()), tie, candidate)
         });
         let whim = self.is(Property::SameSeedSameAnswer)
             && self.whims.fetch_add(1, Ordering::Relaxed).is_multiple_of(2);
@@ -155,7 +155,7 @@ impl Shelf {
 
     /// Kept crates, then new ones as long as there are; and what happens to each.
     fn pick(&self, parcel: &Object, solved: &mut Solved) -> Vec<BindingChange> {
-        let name = &parcel.meta().name;
+        let name = parcel.meta().name();
         let wanted = parcel.value()["spec"]["wanted"].as_u64().unwrap_or(1) as usize;
         let held: Vec<&Slot> = self.slots_of(name).map(|(_, slot)| slot).collect();
         let mut changes = Vec::new();

@@ -402,10 +402,10 @@ impl Server {
     }
 
     fn remove(&mut self, key: &Key, stored: &Object) -> Result<Due, String> {
-        if stored.meta().finalizers.is_empty() {
+        if stored.meta().finalizers().is_empty() {
             return self.fold(key, None);
         }
-        if stored.meta().deletion_timestamp.is_some() {
+        if stored.meta().deletion_timestamp().is_some() {
             return Ok(Due::nothing());
         }
         let mut value = stored.parse();

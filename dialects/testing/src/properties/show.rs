@@ -22,7 +22,12 @@ pub(crate) fn views(inventory: &dyn Inventory, now: Timestamp) -> Views {
         let view = inventory.demand(&key, now);
         let text = view.map(|view| {
             let meta = view.object.meta();
-            let source = (&meta.labels, meta.generation, &meta.uid, meta.deletion_timestamp);
+            let source = (
+                meta.labels(),
+                meta.generation(),
+                meta.uid(),
+                meta.deletion_timestamp(),
+            );
             format!(
                 "{:?} {:?} wanted {:?} {source:?}",
                 view.phase, view.placed, view.wanted

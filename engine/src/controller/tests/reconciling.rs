@@ -21,7 +21,7 @@ impl World {
     fn label(&self, toy: &Key) -> Option<String> {
         let toys = self.store.cached(TOYS);
         let toy = toys.get(&toy.namespace, &toy.name)?;
-        toy.meta().labels.get("color").map(str::to_owned)
+        toy.meta().labels().get("color").map(str::to_owned)
     }
 }
 

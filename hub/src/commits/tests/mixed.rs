@@ -43,7 +43,7 @@ fn unchanged(write: &Write) -> Guard {
 }
 
 fn names(objects: &[Arc<Object>]) -> Vec<&str> {
-    objects.iter().map(|object| object.meta().name.as_str()).collect()
+    objects.iter().map(|object| object.meta().name()).collect()
 }
 
 #[tokio::test(start_paused = true)]

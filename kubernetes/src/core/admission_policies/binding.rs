@@ -109,10 +109,10 @@ impl Kind for MutatingAdmissionPolicyBinding {
 fn cells(object: &Object) -> Vec<Cell> {
     let spec = &object.value()["spec"];
     vec![
-        object.meta().name.as_str().into(),
+        object.meta().name().into(),
         value::text(spec, &["policyName"]).into(),
         params_shown(&spec["paramRef"]).into(),
-        Cell::Age(object.meta().creation_timestamp),
+        Cell::Age(object.meta().creation_timestamp()),
     ]
 }
 

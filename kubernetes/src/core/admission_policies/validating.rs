@@ -103,10 +103,10 @@ pub(super) fn row(object: &Object, list: &str) -> Vec<Cell> {
         false => UNSET.to_owned(),
     };
     vec![
-        object.meta().name.as_str().into(),
+        object.meta().name().into(),
         Cell::Value(count.into()),
         shown.into(),
-        Cell::Age(object.meta().creation_timestamp),
+        Cell::Age(object.meta().creation_timestamp()),
     ]
 }
 

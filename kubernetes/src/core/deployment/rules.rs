@@ -1,7 +1,7 @@
 //! What is filled into a Deployment, and what it must be beyond its schema.
 
 use meta::selector::{LabelSelector, Selector, validate_labels};
-use meta::{FieldError, name};
+use meta::{FieldError, Labels, name};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -83,14 +83,12 @@ pub(super) fn validate(old: Option<&Value>, new: &Value) -> Vec<FieldError> {
 
 /// The selector must select something, and the Pods of the template.
 fn selector(spec: &Value) -> Vec<FieldError> {
-    let labels = value::object(spec, &["template", "metadata", "labels"])
-        .cloned()
-        .unwrap_or_default();
-    let labels = labels
-        .into_iter()
-        .filter_map(|(key, value)| Some((key, value.as_str()?.to_owned())))
+    let labels = value::object(spec, &["template", "metadata", "labels"]);
+    let labels = labels.into_iter().flatten();
+    let labels: Labels = labels
+        .filter_map(|(key, value)| Some((key, value.as_str()?)))
         .collect();
-    let mut errors = validate_labels(&labels, "spec.template.metadata.labels");
+    let mut errors = validate_labels(labels.iter(), "spec.template.metadata.labels");
     // Of wrong types it is the schema's to refuse.
     let Ok(selector) = LabelSelector::deserialize(&spec["selector"]) else {
         return errors;

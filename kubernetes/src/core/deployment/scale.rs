@@ -124,9 +124,9 @@ fn shown(deployment: &Object) -> Value {
         "apiVersion": "autoscaling/v1",
         "kind": "Scale",
         "metadata": {
-            "name": meta.name,
-            "namespace": meta.namespace,
-            "uid": meta.uid,
+            "name": meta.name(),
+            "namespace": meta.namespace(),
+            "uid": meta.uid(),
             "resourceVersion": deployment.revision().to_string(),
             "creationTimestamp": object["metadata"]["creationTimestamp"],
         },

@@ -47,7 +47,7 @@ pub(crate) fn cells(object: &Object) -> Vec<Cell> {
         text(event, &["message"]).trim().into(),
         Cell::Age(first),
         Cell::Value(count.into()),
-        object.meta().name.as_str().into(),
+        object.meta().name().into(),
     ]
 }
 

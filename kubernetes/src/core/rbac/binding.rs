@@ -179,9 +179,9 @@ fn cells(object: &Object) -> Vec<Cell> {
         names.collect::<Vec<_>>().join(", ")
     };
     vec![
-        object.meta().name.as_str().into(),
+        object.meta().name().into(),
         role.into(),
-        Cell::Age(object.meta().creation_timestamp),
+        Cell::Age(object.meta().creation_timestamp()),
         of_kind("User").into(),
         of_kind("Group").into(),
         of_kind("ServiceAccount").into(),

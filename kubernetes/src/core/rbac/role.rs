@@ -106,10 +106,10 @@ const COLUMNS: &[Column] = &[
 fn cells(object: &Object) -> Vec<Cell> {
     let created = object
         .meta()
-        .creation_timestamp
+        .creation_timestamp()
         .map(time::rfc3339)
         .unwrap_or_default();
-    vec![object.meta().name.as_str().into(), created.into()]
+    vec![object.meta().name().into(), created.into()]
 }
 
 impl Kind for Role {

@@ -134,6 +134,6 @@ fn node_port(port: &Value, kind: &str, path: &str) -> Option<FieldError> {
 /// Labels that no workload could have.
 fn selector(new: &Value) -> Vec<FieldError> {
     let labels = value::object(new, &["spec", "selector"]).into_iter().flatten();
-    let labels = labels.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())));
-    meta::selector::validate_labels(&labels.collect(), "spec.selector")
+    let labels = labels.filter_map(|(key, value)| Some((key, value.as_str()?)));
+    meta::selector::validate_labels(labels, "spec.selector")
 }

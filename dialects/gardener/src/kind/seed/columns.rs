@@ -30,12 +30,12 @@ pub(super) fn row(object: &Object) -> Vec<Cell> {
     let status = seed.as_ref().map(|seed| &seed.status);
     let gardener = status.and_then(|status| status.gardener.as_ref());
     vec![
-        object.meta().name.as_str().into(),
+        object.meta().name().into(),
         status.map_or(UNKNOWN, status_cell).into(),
         LastOperation::cell(status.and_then(|status| status.last_operation.as_ref())).into(),
         or_else(spec.map(|provider| provider.r#type.as_str()), UNKNOWN).into(),
         or_else(spec.map(|provider| provider.region.as_str()), UNKNOWN).into(),
-        Cell::Age(object.meta().creation_timestamp),
+        Cell::Age(object.meta().creation_timestamp()),
         or_else(gardener.map(|gardener| gardener.version.as_str()), UNKNOWN).into(),
         or_else(
             status.and_then(|status| status.kubernetes_version.as_deref()),

@@ -52,8 +52,8 @@ pub(super) fn row(object: &Object) -> Vec<Cell> {
     let meta = object.meta();
     let Ok(shoot) = object.view::<Shoot>() else {
         let mut cells = vec![Cell::from(UNKNOWN); COLUMNS.len()];
-        cells[0] = meta.name.as_str().into();
-        cells[COLUMNS.len() - 1] = Cell::Age(meta.creation_timestamp);
+        cells[0] = meta.name().into();
+        cells[COLUMNS.len() - 1] = Cell::Age(meta.creation_timestamp());
         return cells;
     };
     let (spec, status) = (&shoot.spec, &shoot.status);
@@ -63,10 +63,10 @@ pub(super) fn row(object: &Object) -> Vec<Cell> {
             UNKNOWN,
         )
     };
-    let overall = meta.labels.get("shoot.gardener.cloud/status");
+    let overall = meta.labels().get("shoot.gardener.cloud/status");
     vec![
-        meta.name.as_str().into(),
-        profile_cell(&shoot, &meta.namespace).into(),
+        meta.name().into(),
+        profile_cell(&shoot, meta.namespace()).into(),
         spec.provider.r#type.as_str().into(),
         spec.region.as_str().into(),
         or_else(spec.seed_name.as_deref(), "<none>").into(),
@@ -91,7 +91,7 @@ pub(super) fn row(object: &Object) -> Vec<Cell> {
         is("ObservabilityComponentsHealthy").into(),
         is("EveryNodeReady").into(),
         is("SystemComponentsHealthy").into(),
-        Cell::Age(meta.creation_timestamp),
+        Cell::Age(meta.creation_timestamp()),
     ]
 }
 

@@ -1,0 +1,218 @@
+//! The parts of `metadata` that are kept beside the bytes.
+
+use serde::Deserialize;
+
+use super::annotations::Checked;
+use crate::labels::Labels;
+use crate::time::Timestamp;
+
+/// The parts of `metadata` that are read without parsing the object again.
+///
+/// Every object has one for as long as it is stored, so it is kept small: three texts in one, and what few objects have in
+/// a place of its own.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(from = "Read")]
+pub struct Meta {
+    /// The name, the namespace and the uid, one after the other.
+    texts: Box<str>,
+    /// Where the name ends, and where the namespace.
+    ends: [u32; 2],
+    generation: i64,
+    labels: Labels,
+    created: Moment,
+    rest: Option<Box<Rest>>,
+}
+
+/// What most objects have not.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Rest {
+    deletion_timestamp: Option<Timestamp>,
+    finalizers: Box<[String]>,
+    owner_references: Box<[OwnerReference]>,
+}
+
+/// Microseconds since 1970, in the room of one number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Moment(i64);
+
+impl Default for Moment {
+    fn default() -> Self {
+        Self(i64::MIN)
+    }
+}
+
+impl From<Option<Timestamp>> for Moment {
+    fn from(at: Option<Timestamp>) -> Self {
+        at.map_or_else(Self::default, |at| Self(at.as_microsecond()))
+    }
+}
+
+/// `metadata` as it is written.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Read {
+    name: String,
+    namespace: String,
+    uid: String,
+    generation: i64,
+    labels: Labels,
+    creation_timestamp: Option<Timestamp>,
+    deletion_timestamp: Option<Timestamp>,
+    finalizers: Vec<String>,
+    owner_references: Vec<OwnerReference>,
+    #[serde(rename = "annotations")]
+    _annotations: Checked,
+}
+
+impl From<Read> for Meta {
+    fn from(read: Read) -> Self {
+        let rest = Rest {
+            deletion_timestamp: read.deletion_timestamp,
+            finalizers: read.finalizers.into(),
+            owner_references: read.owner_references.into(),
+        };
+        Self {
+            generation: read.generation,
+            labels: read.labels,
+            created: read.creation_timestamp.into(),
+            rest: (rest != Rest::default()).then(|| Box::new(rest)),
+            ..Self::default()
+        }
+        .named(&read.name, &read.namespace, &read.uid)
+    }
+}
+
+/// `metadata.ownerReferences[]`.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(rename_all = "camelCase", default)]
+pub struct OwnerReference {
+    /// The owner's apiVersion.
+    pub api_version: String,
+    /// The owner's kind.
+    pub kind: String,
+    /// The owner's name.
+    pub name: String,
+    /// The owner's uid.
+    pub uid: String,
+    /// Whether the owner is the managing controller.
+    pub controller: Option<bool>,
+    /// Whether a foreground deletion of the owner waits for this object.
+    pub block_owner_deletion: Option<bool>,
+}
+
+impl Meta {
+    /// The same of another object.
+    #[must_use]
+    pub fn named(self, name: &str, namespace: &str, uid: &str) -> Self {
+        let end = |length: usize| u32::try_from(length).expect("an object is no larger than its request");
+        Self {
+            texts: [name, namespace, uid].concat().into(),
+            ends: [end(name.len()), end(name.len() + namespace.len())],
+            ..self
+        }
+    }
+
+    /// The namespace, the labels and the creation alone.
+    pub(super) fn shared(&self) -> Self {
+        Self {
+            labels: self.labels.clone(),
+            created: self.created,
+            ..Self::default()
+        }
+        .named("", self.namespace(), "")
+    }
+
+    /// `metadata.name`.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.texts[..self.ends[0] as usize]
+    }
+
+    /// `metadata.namespace`, empty for cluster-scoped objects.
+    #[must_use]
+    pub fn namespace(&self) -> &str {
+        &self.texts[self.ends[0] as usize..self.ends[1] as usize]
+    }
+
+    /// `metadata.uid`.
+    #[must_use]
+    pub fn uid(&self) -> &str {
+        &self.texts[self.ends[1] as usize..]
+    }
+
+    /// `metadata.generation`, 0 where the kind has none.
+    #[must_use]
+    pub fn generation(&self) -> i64 {
+        self.generation
+    }
+
+    /// `metadata.labels`.
+    #[must_use]
+    pub fn labels(&self) -> &Labels {
+        &self.labels
+    }
+
+    /// `metadata.creationTimestamp`, to the microsecond.
+    #[must_use]
+    pub fn creation_timestamp(&self) -> Option<Timestamp> {
+        // The smallest number is no time.
+        Timestamp::from_microsecond(self.created.0).ok()
+    }
+
+    /// `metadata.deletionTimestamp`: set while finalizers hold a deleted object back.
+    #[must_use]
+    pub fn deletion_timestamp(&self) -> Option<Timestamp> {
+        self.rest.as_ref()?.deletion_timestamp
+    }
+
+    /// `metadata.finalizers`.
+    #[must_use]
+    pub fn finalizers(&self) -> &[String] {
+        self.rest.as_ref().map_or(&[], |rest| &rest.finalizers)
+    }
+
+    /// `metadata.ownerReferences`.
+    #[must_use]
+    pub fn owner_references(&self) -> &[OwnerReference] {
+        self.rest.as_ref().map_or(&[], |rest| &rest.owner_references)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn every_part_is_read_and_what_is_missing_is_empty() {
+        let whole: Meta = serde_json::from_value(json!({
+            "name": "a", "namespace": "né", "uid": "u-1", "generation": 3, "labels": {"k": "v"},
+            "creationTimestamp": "2026-01-01T00:00:00.25Z", "deletionTimestamp": "2026-01-02T00:00:00Z",
+            "finalizers": ["f"], "ownerReferences": [{"name": "o", "controller": true}], "annotations": {"x": "y"},
+        }))
+        .unwrap();
+        assert_eq!((whole.name(), whole.namespace(), whole.uid()), ("a", "né", "u-1"));
+        assert_eq!((whole.generation(), whole.labels().get("k")), (3, Some("v")));
+        assert_eq!(
+            [whole.creation_timestamp(), whole.deletion_timestamp()].map(|at| at.unwrap().to_string()),
+            ["2026-01-01T00:00:00.25Z", "2026-01-02T00:00:00Z"]
+        );
+        assert_eq!(whole.finalizers(), ["f"]);
+        assert_eq!(whole.owner_references()[0].name, "o");
+
+        let shared = whole.shared();
+        assert_eq!((shared.name(), shared.namespace(), shared.uid()), ("", "né", ""));
+        assert_eq!(
+            (shared.labels(), shared.creation_timestamp()),
+            (whole.labels(), whole.creation_timestamp())
+        );
+        assert!(shared.deletion_timestamp().is_none());
+
+        let none: Meta = serde_json::from_value(json!({})).unwrap();
+        assert_eq!(none, Meta::default());
+        assert_eq!((none.name(), none.namespace(), none.uid()), ("", "", ""));
+        assert!(none.creation_timestamp().is_none() && none.deletion_timestamp().is_none());
+        assert!(none.finalizers().is_empty() && none.owner_references().is_empty());
+    }
+}

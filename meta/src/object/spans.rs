@@ -1,0 +1,70 @@
+//! Where things stand in an object's bytes, in little room: every object has them.
+
+use std::ops::Range;
+
+/// A range of bytes; no object has four gigabytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Span {
+    start: u32,
+    end: u32,
+}
+
+impl Span {
+    /// The places in between.
+    pub(super) fn range(self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
+
+    pub(super) fn start(self) -> usize {
+        self.start as usize
+    }
+
+    pub(super) fn is_empty(self) -> bool {
+        self.start == self.end
+    }
+}
+
+impl From<Range<usize>> for Span {
+    fn from(range: Range<usize>) -> Self {
+        let place = |at: usize| u32::try_from(at).expect("an object is no larger than its request");
+        Self {
+            start: place(range.start),
+            end: place(range.end),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Spans {
+    /// The text of `apiVersion`, without its quotes.
+    pub(super) api_version: Span,
+    /// The value of `metadata`, braces included.
+    pub(super) metadata: Span,
+    /// The value of `metadata.annotations`, braces included; empty where there is none.
+    pub(super) annotations: Span,
+    /// The value of `metadata.managedFields`, brackets included; empty where there is none.
+    pub(super) managed: Span,
+    /// The digits of `metadata.resourceVersion`.
+    pub(super) revision: Span,
+}
+
+impl Spans {
+    /// The same after so many bytes have come in the place of those at `cut`, with the digits of the revision at `revision`.
+    pub(super) fn spliced(&self, cut: Range<usize>, length: usize, revision: Range<usize>) -> Self {
+        let shift = |at: usize| {
+            if at > cut.start {
+                at + length - cut.len()
+            } else {
+                at
+            }
+        };
+        let moved = |span: Span| Span::from(shift(span.start())..shift(span.range().end));
+        Self {
+            api_version: moved(self.api_version),
+            metadata: moved(self.metadata),
+            annotations: moved(self.annotations),
+            managed: moved(self.managed),
+            revision: revision.into(),
+        }
+    }
+}
