@@ -28,15 +28,26 @@ pub trait Filter<F: ?Sized> {
     /// Whether `candidate` may be used.
     fn check(&self, fleet: &F, candidate: Ix) -> Verdict;
 
-    /// Puts every one of the `count` candidates that may not be used into `refused`, in fleet order: what [`Filter::check`]
-    /// says of each, for filters that know of whole fleets.
-    fn refuse(&self, fleet: &F, count: Ix, refused: &mut Vec<(Ix, Reason)>) {
+    /// Who of the `count` candidates may not be used: what [`Filter::check`] says of each, for filters that know of whole
+    /// fleets.
+    fn refuse(&self, fleet: &F, count: Ix) -> Refused<'_> {
+        let mut refused = Vec::new();
         for candidate in 0..count {
             if let Verdict::Reject(reason) = self.check(fleet, candidate) {
                 refused.push((candidate, reason));
             }
         }
+        Refused::These(refused)
     }
+}
+
+/// Whom one filter refuses.
+#[derive(Clone, Debug)]
+pub enum Refused<'a> {
+    /// These, in fleet order.
+    These(Vec<(Ix, Reason)>),
+    /// All whose bits are not set, the lowest bit of the first word being the first candidate's, for one reason.
+    AllBut(&'a [u64], Reason),
 }
 
 /// Gives the feasible candidates of a fleet `F` their values.
@@ -51,35 +62,110 @@ pub trait Scorer<F: ?Sized> {
 /// Runs every filter over every candidate, so that every refusal is known. Gives the feasible candidates in fleet
 /// order and the refusals by candidate, then plugin.
 pub fn filter<F: ?Sized>(fleet: &F, count: Ix, filters: &[&dyn Filter<F>]) -> (Vec<Ix>, Vec<Rejection>) {
-    let mut refusing = Vec::with_capacity(filters.len());
-    for (plugin, filter) in (0u16..).zip(filters) {
-        let mut refused = Vec::new();
-        filter.refuse(fleet, count, &mut refused);
-        // What refuses nobody is not looked at again.
-        if !refused.is_empty() {
-            refusing.push((plugin, refused.into_iter().peekable()));
-        }
-    }
-    let many = |(_, refused): &(u16, std::iter::Peekable<std::vec::IntoIter<_>>)| refused.len();
-    let most = refusing.iter().map(many).max().unwrap_or_default();
+    let lists: Vec<Refused<'_>> = filters.iter().map(|filter| filter.refuse(fleet, count)).collect();
+    let many: Vec<usize> = lists.iter().map(|refused| refused.many(count)).collect();
+    let mut heads: Vec<Head<'_>> = (0..)
+        .zip(&lists)
+        .map(|(plugin, refused)| Head::new(plugin, refused))
+        .collect();
+    let most = many.iter().max().copied().unwrap_or_default();
     let mut feasible = Vec::with_capacity((count as usize).saturating_sub(most));
-    let mut rejections = Vec::with_capacity(refusing.iter().map(many).sum());
-    for candidate in 0..count {
-        let before = rejections.len();
-        for (plugin, refused) in &mut refusing {
-            if let Some((_, reason)) = refused.next_if(|(refused, _)| *refused == candidate) {
-                rejections.push(Rejection {
-                    candidate,
-                    plugin: *plugin,
-                    reason,
-                });
+    let mut rejections = Vec::with_capacity(many.iter().sum());
+    // Candidates are gone through by the word, as many at once as it has bits.
+    let mut at_work = Vec::with_capacity(heads.len());
+    for (word, first) in (0..count).step_by(u64::BITS as usize).enumerate() {
+        let there = u64::MAX >> (u64::BITS - (count - first).min(u64::BITS));
+        let mut refused = 0;
+        at_work.clear();
+        for (place, head) in heads.iter_mut().enumerate() {
+            let bits = head.look(word, first, there);
+            refused |= bits;
+            if bits != 0 {
+                at_work.push((place, bits));
             }
         }
-        if rejections.len() == before {
-            feasible.push(candidate);
+        feasible.extend(ones(there & !refused).map(|bit| first + bit));
+        for bit in ones(refused) {
+            for (place, _) in at_work.iter().filter(|(_, bits)| bits >> bit & 1 == 1) {
+                rejections.push(heads[*place].refuse(first + bit));
+            }
         }
     }
     (feasible, rejections)
+}
+
+impl Refused<'_> {
+    /// How many of `count` candidates.
+    fn many(&self, count: Ix) -> usize {
+        match self {
+            Self::These(list) => list.len(),
+            Self::AllBut(passing, _) => {
+                let passing: usize = passing.iter().map(|word| word.count_ones() as usize).sum();
+                (count as usize).saturating_sub(passing)
+            }
+        }
+    }
+}
+
+/// How far one filter's refusals are told.
+struct Head<'a> {
+    plugin: u16,
+    refused: &'a Refused<'a>,
+    /// The refusals of a list that are left.
+    rest: &'a [(Ix, Reason)],
+}
+
+impl<'a> Head<'a> {
+    fn new(plugin: u16, refused: &'a Refused<'a>) -> Self {
+        let rest = match refused {
+            Refused::These(list) => list.as_slice(),
+            Refused::AllBut(..) => &[],
+        };
+        Self {
+            plugin,
+            refused,
+            rest,
+        }
+    }
+
+    /// Who is refused of the candidates of a word, as far as they are `there`; `first` is its first.
+    fn look(&self, word: usize, first: Ix, there: u64) -> u64 {
+        match self.refused {
+            Refused::AllBut(passing, _) => there & !passing[word],
+            Refused::These(_) => {
+                let own = self.rest.iter().map(|(candidate, _)| candidate - first);
+                own.take_while(|bit| *bit < u64::BITS)
+                    .fold(0, |bits, bit| bits | 1 << bit)
+            }
+        }
+    }
+
+    /// The next refusal, which is of `candidate`.
+    #[inline]
+    fn refuse(&mut self, candidate: Ix) -> Rejection {
+        let reason = match (self.refused, self.rest) {
+            (Refused::AllBut(_, reason), _) => *reason,
+            (Refused::These(_), [(_, reason), rest @ ..]) => {
+                self.rest = rest;
+                *reason
+            }
+            (Refused::These(_), []) => unreachable!("each bit is of a refusal that is left"),
+        };
+        Rejection {
+            candidate,
+            plugin: self.plugin,
+            reason,
+        }
+    }
+}
+
+/// The places of the bits that are set, lowest first.
+pub fn ones(mut bits: u64) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        let lowest = (bits != 0).then(|| bits.trailing_zeros())?;
+        bits &= bits - 1;
+        Some(lowest)
+    })
 }
 
 /// Runs every scorer over the feasible candidates and adds up the weighted totals, saturating.
@@ -109,17 +195,25 @@ pub fn score<F: ?Sized>(
 /// The feasible candidates by total, highest first; ties by `name_rank` (the candidate's place in name order),
 /// lowest first.
 pub fn rank_by_total(feasible: &[Ix], totals: &[i64], name_rank: impl Fn(Ix) -> u32) -> Vec<Ix> {
-    let mut keyed: Vec<(std::cmp::Reverse<i64>, u32, Ix)> = feasible
-        .iter()
-        .zip(totals)
-        .map(|(&candidate, &total)| (std::cmp::Reverse(total), name_rank(candidate), candidate))
-        .collect();
+    // Numbers that sort as totals do backwards, then ranks: one comparison each. With the top bit turned over, numbers
+    // with a sign sort as those without.
+    let key = |candidate: Ix, total: i64| {
+        let backwards = !(total.cast_unsigned() ^ (1 << 63));
+        u128::from(backwards) << 64 | u128::from(name_rank(candidate)) << 32 | u128::from(candidate)
+    };
+    let pairs = feasible.iter().zip(totals);
+    let mut keyed: Vec<u128> = pairs.map(|(&candidate, &total)| key(candidate, total)).collect();
     keyed.sort_unstable();
-    keyed.into_iter().map(|(_, _, candidate)| candidate).collect()
+    // The candidate is in the lowest bits.
+    keyed.into_iter().map(|key| key as Ix).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
     use super::*;
 
     struct AtLeast(i64);
@@ -153,6 +247,93 @@ mod tests {
         assert_eq!(feasible, [2]);
         let seen: Vec<(Ix, u16)> = rejections.iter().map(|r| (r.candidate, r.plugin)).collect();
         assert_eq!(seen, [(0, 0), (0, 1), (1, 1)]);
+    }
+
+    /// Refuses those in its list, for the reason of their places; or all others, for one reason.
+    struct Listed {
+        list: Vec<Ix>,
+        passing: Option<Vec<u64>>,
+    }
+
+    const OTHER: Reason = Reason { code: 2, detail: 7 };
+
+    impl Filter<()> for Listed {
+        fn name(&self) -> &'static str {
+            "Listed"
+        }
+        fn check(&self, (): &(), candidate: Ix) -> Verdict {
+            match (self.list.binary_search(&candidate), &self.passing) {
+                (Ok(_), Some(_)) | (Err(_), None) => Verdict::Pass,
+                (Err(_), Some(_)) => Verdict::Reject(OTHER),
+                (Ok(place), None) => Verdict::Reject(Reason {
+                    code: 1,
+                    detail: u32::try_from(place).unwrap(),
+                }),
+            }
+        }
+        fn refuse(&self, (): &(), _count: Ix) -> Refused<'_> {
+            let reason = |(candidate, detail)| (candidate, Reason { code: 1, detail });
+            match &self.passing {
+                Some(passing) => Refused::AllBut(passing, OTHER),
+                None => Refused::These(self.list.iter().copied().zip(0..).map(reason).collect()),
+            }
+        }
+    }
+
+    fn listed(list: BTreeSet<Ix>, inverse: bool) -> Listed {
+        let passing = inverse.then(|| {
+            let mut words = vec![0; 3];
+            list.iter()
+                .for_each(|bit| words[(bit / 64) as usize] |= 1 << (bit % 64));
+            words
+        });
+        Listed {
+            list: list.into_iter().collect(),
+            passing,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn refusals_come_by_candidate_then_plugin_however_they_fall(
+            lists in proptest::collection::vec(
+                (proptest::collection::btree_set(0..150u32, 0..150), any::<bool>()),
+                0..5,
+            ),
+            more in 0..40u32,
+        ) {
+            let count = 150 + more;
+            let filters: Vec<Listed> = lists.into_iter().map(|(list, inverse)| listed(list, inverse)).collect();
+            let by_trait: Vec<&dyn Filter<()>> = filters.iter().map(|filter| filter as _).collect();
+            let (feasible, rejections) = filter(&(), count, &by_trait);
+            let mut expected = Vec::new();
+            let mut passing = Vec::new();
+            for candidate in 0..count {
+                let before = expected.len();
+                for (plugin, filter) in (0..).zip(&filters) {
+                    if let Verdict::Reject(reason) = filter.check(&(), candidate) {
+                        expected.push(Rejection { candidate, plugin, reason });
+                    }
+                }
+                passing.extend((expected.len() == before).then_some(candidate));
+            }
+            prop_assert_eq!(rejections, expected);
+            prop_assert_eq!(feasible, passing);
+        }
+
+        #[test]
+        fn candidates_rank_by_total_backwards_then_by_name(
+            rows in proptest::collection::vec((any::<i64>(), -2..3i64, any::<bool>(), 0..9u32), 0..30),
+        ) {
+            let totals: Vec<i64> = rows.iter().map(|(wide, near, is_wide, _)| if *is_wide { *wide } else { *near }).collect();
+            let feasible: Vec<Ix> = (0..).zip(&rows).map(|(candidate, _)| candidate).collect();
+            let rank = |candidate: Ix| rows[candidate as usize].3;
+            let mut expected = feasible.clone();
+            expected.sort_by_key(|&candidate| {
+                (std::cmp::Reverse(totals[candidate as usize]), rank(candidate), candidate)
+            });
+            prop_assert_eq!(rank_by_total(&feasible, &totals, rank), expected);
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use scheduling::Ix;
+use scheduling::{Ix, ones};
 
 /// A set of candidates of a fleet of fixed size.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,6 +31,11 @@ impl Bits {
             *last = (1 << rest) - 1;
         }
         bits
+    }
+
+    /// The members as bits, the lowest of the first word being the first candidate's.
+    pub fn words(&self) -> &[u64] {
+        &self.words
     }
 
     /// Whether `candidate` is in.
@@ -105,39 +110,9 @@ impl Bits {
     }
 
     /// The members, lowest first.
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = Ix> + '_ {
-        (0..self.count).filter(|&candidate| self.has(candidate))
-    }
-
-    /// Who of all candidates is not in, lowest first.
-    pub fn missing(&self) -> impl Iterator<Item = Ix> + '_ {
-        let count = self.count;
-        (0..)
-            .step_by(64)
-            .zip(&self.words)
-            .flat_map(|(first, &word)| Ones { first, rest: !word })
-            // Behind the last candidate no bit is set.
-            .take_while(move |&candidate| candidate < count)
-    }
-}
-
-/// The bits of one word that are set.
-struct Ones {
-    /// The candidate of the lowest bit.
-    first: Ix,
-    rest: u64,
-}
-
-impl Iterator for Ones {
-    type Item = Ix;
-
-    fn next(&mut self) -> Option<Ix> {
-        if self.rest == 0 {
-            return None;
-        }
-        let lowest = self.rest.trailing_zeros();
-        self.rest &= self.rest - 1;
-        Some(self.first + lowest)
+    pub fn iter(&self) -> impl Iterator<Item = Ix> + '_ {
+        let words = (0..).step_by(64).zip(&self.words);
+        words.flat_map(|(first, &word)| ones(word).map(move |bit| first + bit))
     }
 }
 
@@ -152,12 +127,6 @@ mod tests {
             some.set(candidate, true);
         }
         assert_eq!(some.iter().collect::<Vec<_>>(), [0, 63, 64, 129]);
-        let missing: Vec<_> = some.missing().collect();
-        assert_eq!(
-            missing,
-            (0..130).filter(|&one| !some.has(one)).collect::<Vec<_>>()
-        );
-        assert_eq!(Bits::all(130).missing().count(), 0);
         some.set(63, false);
         assert!(!some.has(63) && some.has(64));
         assert_eq!(

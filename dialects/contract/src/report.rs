@@ -57,14 +57,18 @@ pub fn writes(inventory: &dyn Inventory, decision: &Decision) -> Vec<WriteEntry>
 pub fn reason_counts(inventory: &dyn Inventory, decision: &Decision) -> Vec<ReasonCount> {
     // Refusals are as many as targets, reasons are few.
     let mut found: Vec<((u16, &'static str), i64)> = Vec::new();
-    for refusal in &decision.solved.rejections {
-        let (plugin, token) = (refusal.plugin, inventory.token(refusal.plugin, refusal.reason));
+    // Neighbours are mostly refused alike.
+    let alike = |one: &Rejection, next: &Rejection| (one.plugin, one.reason) == (next.plugin, next.reason);
+    for refusals in decision.solved.rejections.chunk_by(alike) {
+        let (plugin, reason) = (refusals[0].plugin, refusals[0].reason);
+        let token = inventory.token(plugin, reason);
+        let targets = i64::try_from(refusals.len()).unwrap_or(i64::MAX);
         // Tokens are constants: most often it is the very same one, and its text need not be compared.
         let same =
             |((of, known), _): &&mut ((u16, &'static str), i64)| *of == plugin && ptr::eq(*known, token);
         match found.iter_mut().find(same) {
-            Some((_, targets)) => *targets += 1,
-            None => found.push(((plugin, token), 1)),
+            Some((_, so_far)) => *so_far += targets,
+            None => found.push(((plugin, token), targets)),
         }
     }
     found.sort_unstable();

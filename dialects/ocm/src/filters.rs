@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use dialect_columns::Bits;
 use jiff::SignedDuration;
 use meta::Timestamp;
-use scheduling::{Filter, Ix, Reason, Verdict};
+use scheduling::{Filter, Ix, Reason, Refused, Verdict};
 
 use crate::columns::Columns;
 use crate::columns::taints::Tainted;
@@ -41,9 +41,8 @@ impl Filter<Columns> for ClusterSet<'_> {
         }
     }
 
-    fn refuse(&self, _columns: &Columns, _count: Ix, refused: &mut Vec<(Ix, Reason)>) {
-        let reason = Reason { code: 0, detail: 0 };
-        refused.extend(self.0.missing().map(|candidate| (candidate, reason)));
+    fn refuse(&self, _columns: &Columns, _count: Ix) -> Refused<'_> {
+        Refused::AllBut(self.0.words(), Reason { code: 0, detail: 0 })
     }
 }
 
@@ -61,6 +60,12 @@ impl Filter<Columns> for Lifecycle {
         } else {
             Verdict::Pass
         }
+    }
+
+    fn refuse(&self, columns: &Columns, _count: Ix) -> Refused<'_> {
+        let reason = Reason { code: 1, detail: 0 };
+        let terminating = columns.terminating.iter();
+        Refused::These(terminating.map(|candidate| (candidate, reason)).collect())
     }
 }
 
@@ -123,11 +128,11 @@ impl Filter<Columns> for Predicates {
         }
     }
 
-    fn refuse(&self, _columns: &Columns, count: Ix, refused: &mut Vec<(Ix, Reason)>) {
-        let Some(matching) = &self.0 else { return };
-        let reason = Reason { code: 2, detail: 0 };
-        refused.reserve((count as usize).saturating_sub(matching.members()));
-        refused.extend(matching.missing().map(|candidate| (candidate, reason)));
+    fn refuse(&self, _columns: &Columns, _count: Ix) -> Refused<'_> {
+        match &self.0 {
+            Some(matching) => Refused::AllBut(matching.words(), Reason { code: 2, detail: 0 }),
+            None => Refused::These(Vec::new()),
+        }
     }
 }
 
@@ -284,6 +289,14 @@ impl Filter<Columns> for TaintToleration<'_> {
             Some((place, _)) => untolerated(place),
             None => Verdict::Pass,
         }
+    }
+
+    fn refuse(&self, columns: &Columns, _count: Ix) -> Refused<'_> {
+        let refusal = |candidate| match self.check(columns, candidate) {
+            Verdict::Reject(reason) => Some((candidate, reason)),
+            Verdict::Pass => None,
+        };
+        Refused::These(columns.taints.tainted().filter_map(refusal).collect())
     }
 }
 

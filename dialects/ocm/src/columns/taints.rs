@@ -64,6 +64,14 @@ impl Taints {
         }
     }
 
+    /// Who has any.
+    pub(crate) fn tainted(&self) -> impl Iterator<Item = Ix> {
+        (0..)
+            .zip(&*self.numbers)
+            .filter(|(_, number)| **number != NONE)
+            .map(|(candidate, _)| candidate)
+    }
+
     /// How many lists there are; [`Tainted::Like`] is below.
     pub(crate) fn count(&self) -> usize {
         self.lists.len()
