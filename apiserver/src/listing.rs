@@ -89,7 +89,7 @@ pub(crate) fn following(listing: &dyn Listing, last: &Name) -> usize {
 const KEPT_FOR: Duration = Duration::from_mins(5);
 
 /// No more than so many bytes of listings are kept: what a client left unread for longest goes first.
-const KEPT_MOST: u32 = 16 * 1024 * 1024;
+const KEPT_MOST: u32 = 8 * 1024 * 1024;
 
 #[derive(Clone)]
 struct Kept {

@@ -25,6 +25,8 @@ const READS: u32 = 40;
 const CREATES: u32 = 400;
 /// The most Placements.
 const PLACEMENTS: usize = 5000;
+/// How long a server rests before its memory is told again: threads that nobody needs end after ten seconds.
+const REST: Duration = Duration::from_secs(15);
 
 fn main() {
     let sizes = std::env::var("BENCH_CLUSTERS").unwrap_or_else(|_| "1000,20000,50000".to_owned());
@@ -156,6 +158,11 @@ async fn measure(clusters: usize) -> Vec<(&'static str, String)> {
     ));
     rows.push((
         "memory after all of it, MiB",
+        format!("{:.0}", usage::resident(server.id())),
+    ));
+    tokio::time::sleep(REST).await;
+    rows.push((
+        "the same after a quarter of a minute of rest",
         format!("{:.0}", usage::resident(server.id())),
     ));
     rows.push((
