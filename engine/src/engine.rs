@@ -11,6 +11,7 @@ use storage::Source;
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio::task::JoinHandle;
 
+use crate::answers::Answers;
 use crate::behind::Behind;
 use crate::bound::{BindObserver, Settled};
 use crate::dirty::{Dirty, Subscription};
@@ -47,6 +48,8 @@ pub(crate) struct Slot {
     pub(crate) turn: tokio::sync::Mutex<()>,
     /// What the scheduler itself wants of demands, while that is decided and written.
     pub(crate) settling: Turns<Settled>,
+    /// What came of it lately.
+    pub(crate) answers: Answers,
 }
 
 pub(crate) struct State {
@@ -85,6 +88,7 @@ impl Engine {
             }),
             turn: tokio::sync::Mutex::default(),
             settling: Turns::default(),
+            answers: Answers::default(),
             dialect,
         });
         Arc::new(Self {

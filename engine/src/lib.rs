@@ -28,6 +28,7 @@
 //! ```
 
 pub mod advice;
+mod answers;
 mod aside;
 mod behind;
 pub mod bind;

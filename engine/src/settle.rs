@@ -6,8 +6,9 @@ use std::sync::Arc;
 use meta::{Key, Revision};
 use tokio::sync::watch;
 
+use crate::answers::Answer;
 use crate::bind::Committer;
-use crate::bound::{Bind, Settled, Unplaced};
+use crate::bound::{Bind, Bound, Settled, Unplaced};
 use crate::engine::Engine;
 use crate::turns::Part;
 
@@ -36,6 +37,9 @@ impl Engine {
             match slot.settling.join(demand) {
                 Part::Do(turn) => {
                     let settled = Arc::new(self.bind(committer, wish).await);
+                    if let Ok(bound) = &*settled {
+                        slot.answers.put(demand.clone(), answer(bound));
+                    }
                     turn.end(Arc::clone(&settled));
                     return settled;
                 }
@@ -46,6 +50,21 @@ impl Engine {
                 }
             }
         }
+    }
+}
+
+impl Engine {
+    /// What was decided about `demand` after the change up to `since` that made it due, by somebody who is no longer at it.
+    pub(crate) fn answered(&self, dialect: &str, demand: &Key, since: Revision) -> Option<Answer> {
+        self.slot(dialect)?.answers.take(demand, since, self.clock.now())
+    }
+}
+
+fn answer(bound: &Bound) -> Answer {
+    Answer {
+        through: bound.snapshot.revision,
+        outcome: bound.decision.outcome,
+        due_at: bound.decision.due_at,
     }
 }
 

@@ -1,5 +1,6 @@
 //! The loop of one dialect's controller.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -42,6 +43,8 @@ pub(super) struct Runner {
     workers: Workers<Done>,
     /// The changes up to here have been taken in.
     through: Revision,
+    /// Of demands in the queue that changes made due: up to which change.
+    since: HashMap<Key, Revision>,
     pace: Pace,
     /// Whether it works: it leads, and its gate is open.
     active: bool,
@@ -74,6 +77,7 @@ impl Runner {
             signals,
             subscription,
             through: Revision::default(),
+            since: HashMap::new(),
             pace: Pace::default(),
             active: false,
         }
@@ -119,7 +123,11 @@ impl Runner {
             return;
         }
         match dirty.decide {
-            Marked::Some(keys) => self.workers.add(keys),
+            Marked::Some(keys) => {
+                let since = self.through;
+                self.since.extend(keys.iter().map(|key| (key.clone(), since)));
+                self.workers.add(keys);
+            }
             Marked::All => self.add_all(),
         }
     }
@@ -141,11 +149,14 @@ impl Runner {
         if active {
             self.add_all();
         } else {
+            self.since.clear();
             self.workers.clear();
         }
     }
 
     fn add_all(&mut self) {
+        // Nobody knows what was missed: no answer of before is one.
+        self.since.clear();
         let snapshot = self.engine.snapshot(self.dialect);
         let demands = snapshot.map(|snapshot| snapshot.inventory.demands());
         self.workers.add(demands.into_iter().flatten());
@@ -157,9 +168,10 @@ impl Runner {
             return;
         }
         let (engine, settings) = (&self.engine, &self.settings);
-        let (dialect, through) = (self.dialect, self.through);
+        let (dialect, through, since) = (self.dialect, self.through, &mut self.since);
         self.workers.begin(self.pace.parallel.max(1), |key| {
-            work(Arc::clone(engine), settings.clone(), dialect, key, through)
+            let since = since.remove(&key);
+            work(Arc::clone(engine), settings.clone(), dialect, key, since, through)
         });
     }
 
@@ -203,16 +215,27 @@ fn is_unplaced(outcome: Outcome) -> bool {
     )
 }
 
-/// Decides one demand, on a world that holds every change up to `since`, and writes the decision.
+/// Decides one demand, on a world that holds every change up to `through`, and writes the decision; unless that was done
+/// after the change up to `since` which made it due.
 async fn work(
     engine: Arc<Engine>,
     settings: Settings,
     dialect: &'static str,
     key: Key,
-    since: Revision,
+    since: Option<Revision>,
+    through: Revision,
 ) -> Done {
     let start = Instant::now();
-    let settled = engine.settle(&*settings.committer, dialect, &key, since).await;
+    if let Some(answer) = since.and_then(|since| engine.answered(dialect, &key, since)) {
+        settings.observer.attempted(&Attempt {
+            dialect,
+            demand: &key,
+            result: Ok(answer.outcome),
+            took: start.elapsed(),
+        });
+        return Done::Decided(answer.outcome, answer.due_at);
+    }
+    let settled = engine.settle(&*settings.committer, dialect, &key, through).await;
     let result = settled.as_ref().as_ref();
     settings.observer.attempted(&Attempt {
         dialect,

@@ -58,7 +58,7 @@ impl<D: Send + 'static> Workers<D> {
     }
 
     /// Begins `work` on the oldest keys, as long as fewer than `parallel` are worked on.
-    pub(super) fn begin<W>(&mut self, parallel: usize, work: impl Fn(Key) -> W)
+    pub(super) fn begin<W>(&mut self, parallel: usize, mut work: impl FnMut(Key) -> W)
     where
         W: Future<Output = D> + Send + 'static,
     {
