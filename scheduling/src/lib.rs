@@ -32,5 +32,5 @@ pub mod random;
 
 pub use candidate::{Ix, Reason};
 pub use decision::{Rejection, ScoreColumn, Solved};
-pub use pipeline::{Filter, Refused, Scorer, Verdict, filter, ones, rank_by_total, score};
+pub use pipeline::{Filter, Refusals, Scorer, Verdict, filter, ones, rank_by_total, score};
 pub use random::Random;

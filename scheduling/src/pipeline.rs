@@ -30,20 +30,20 @@ pub trait Filter<F: ?Sized> {
 
     /// Who of the `count` candidates may not be used: what [`Filter::check`] says of each, for filters that know of whole
     /// fleets.
-    fn refuse(&self, fleet: &F, count: Ix) -> Refused<'_> {
+    fn refuse(&self, fleet: &F, count: Ix) -> Refusals<'_> {
         let mut refused = Vec::new();
         for candidate in 0..count {
             if let Verdict::Reject(reason) = self.check(fleet, candidate) {
                 refused.push((candidate, reason));
             }
         }
-        Refused::These(refused)
+        Refusals::These(refused)
     }
 }
 
 /// Whom one filter refuses.
 #[derive(Clone, Debug)]
-pub enum Refused<'a> {
+pub enum Refusals<'a> {
     /// These, in fleet order.
     These(Vec<(Ix, Reason)>),
     /// All whose bits are not set, the lowest bit of the first word being the first candidate's, for one reason.
@@ -62,7 +62,7 @@ pub trait Scorer<F: ?Sized> {
 /// Runs every filter over every candidate, so that every refusal is known. Gives the feasible candidates in fleet
 /// order and the refusals by candidate, then plugin.
 pub fn filter<F: ?Sized>(fleet: &F, count: Ix, filters: &[&dyn Filter<F>]) -> (Vec<Ix>, Vec<Rejection>) {
-    let lists: Vec<Refused<'_>> = filters.iter().map(|filter| filter.refuse(fleet, count)).collect();
+    let lists: Vec<Refusals<'_>> = filters.iter().map(|filter| filter.refuse(fleet, count)).collect();
     let many: Vec<usize> = lists.iter().map(|refused| refused.many(count)).collect();
     let mut heads: Vec<Head<'_>> = (0..)
         .zip(&lists)
@@ -94,7 +94,7 @@ pub fn filter<F: ?Sized>(fleet: &F, count: Ix, filters: &[&dyn Filter<F>]) -> (V
     (feasible, rejections)
 }
 
-impl Refused<'_> {
+impl Refusals<'_> {
     /// How many of `count` candidates.
     fn many(&self, count: Ix) -> usize {
         match self {
@@ -110,16 +110,16 @@ impl Refused<'_> {
 /// How far one filter's refusals are told.
 struct Head<'a> {
     plugin: u16,
-    refused: &'a Refused<'a>,
+    refused: &'a Refusals<'a>,
     /// The refusals of a list that are left.
     rest: &'a [(Ix, Reason)],
 }
 
 impl<'a> Head<'a> {
-    fn new(plugin: u16, refused: &'a Refused<'a>) -> Self {
+    fn new(plugin: u16, refused: &'a Refusals<'a>) -> Self {
         let rest = match refused {
-            Refused::These(list) => list.as_slice(),
-            Refused::AllBut(..) => &[],
+            Refusals::These(list) => list.as_slice(),
+            Refusals::AllBut(..) => &[],
         };
         Self {
             plugin,
@@ -131,8 +131,8 @@ impl<'a> Head<'a> {
     /// Who is refused of the candidates of a word, as far as they are `there`; `first` is its first.
     fn look(&self, word: usize, first: Ix, there: u64) -> u64 {
         match self.refused {
-            Refused::AllBut(passing, _) => there & !passing[word],
-            Refused::These(_) => {
+            Refusals::AllBut(passing, _) => there & !passing[word],
+            Refusals::These(_) => {
                 let own = self.rest.iter().map(|(candidate, _)| candidate - first);
                 own.take_while(|bit| *bit < u64::BITS)
                     .fold(0, |bits, bit| bits | 1 << bit)
@@ -144,12 +144,12 @@ impl<'a> Head<'a> {
     #[inline]
     fn refuse(&mut self, candidate: Ix) -> Rejection {
         let reason = match (self.refused, self.rest) {
-            (Refused::AllBut(_, reason), _) => *reason,
-            (Refused::These(_), [(_, reason), rest @ ..]) => {
+            (Refusals::AllBut(_, reason), _) => *reason,
+            (Refusals::These(_), [(_, reason), rest @ ..]) => {
                 self.rest = rest;
                 *reason
             }
-            (Refused::These(_), []) => unreachable!("each bit is of a refusal that is left"),
+            (Refusals::These(_), []) => unreachable!("each bit is of a refusal that is left"),
         };
         Rejection {
             candidate,
@@ -271,11 +271,11 @@ mod tests {
                 }),
             }
         }
-        fn refuse(&self, (): &(), _count: Ix) -> Refused<'_> {
+        fn refuse(&self, (): &(), _count: Ix) -> Refusals<'_> {
             let reason = |(candidate, detail)| (candidate, Reason { code: 1, detail });
             match &self.passing {
-                Some(passing) => Refused::AllBut(passing, OTHER),
-                None => Refused::These(self.list.iter().copied().zip(0..).map(reason).collect()),
+                Some(passing) => Refusals::AllBut(passing, OTHER),
+                None => Refusals::These(self.list.iter().copied().zip(0..).map(reason).collect()),
             }
         }
     }

@@ -160,6 +160,7 @@ async fn measure(clusters: usize) -> Vec<(&'static str, String)> {
         "memory after all of it, MiB",
         format!("{:.0}", usage::resident(server.id())),
     ));
+    // Nothing tells that the last thread has ended; what is measured is memory after this time.
     tokio::time::sleep(REST).await;
     rows.push((
         "the same after a quarter of a minute of rest",

@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use dialect_columns::Bits;
 use jiff::SignedDuration;
 use meta::Timestamp;
-use scheduling::{Filter, Ix, Reason, Refused, Verdict};
+use scheduling::{Filter, Ix, Reason, Refusals, Verdict};
 
 use crate::columns::Columns;
 use crate::columns::taints::Tainted;
@@ -41,8 +41,8 @@ impl Filter<Columns> for ClusterSet<'_> {
         }
     }
 
-    fn refuse(&self, _columns: &Columns, _count: Ix) -> Refused<'_> {
-        Refused::AllBut(self.0.words(), Reason { code: 0, detail: 0 })
+    fn refuse(&self, _columns: &Columns, _count: Ix) -> Refusals<'_> {
+        Refusals::AllBut(self.0.words(), Reason { code: 0, detail: 0 })
     }
 }
 
@@ -62,10 +62,10 @@ impl Filter<Columns> for Lifecycle {
         }
     }
 
-    fn refuse(&self, columns: &Columns, _count: Ix) -> Refused<'_> {
+    fn refuse(&self, columns: &Columns, _count: Ix) -> Refusals<'_> {
         let reason = Reason { code: 1, detail: 0 };
         let terminating = columns.terminating.iter();
-        Refused::These(terminating.map(|candidate| (candidate, reason)).collect())
+        Refusals::These(terminating.map(|candidate| (candidate, reason)).collect())
     }
 }
 
@@ -128,10 +128,10 @@ impl Filter<Columns> for Predicates {
         }
     }
 
-    fn refuse(&self, _columns: &Columns, _count: Ix) -> Refused<'_> {
+    fn refuse(&self, _columns: &Columns, _count: Ix) -> Refusals<'_> {
         match &self.0 {
-            Some(matching) => Refused::AllBut(matching.words(), Reason { code: 2, detail: 0 }),
-            None => Refused::These(Vec::new()),
+            Some(matching) => Refusals::AllBut(matching.words(), Reason { code: 2, detail: 0 }),
+            None => Refusals::These(Vec::new()),
         }
     }
 }
@@ -291,12 +291,12 @@ impl Filter<Columns> for TaintToleration<'_> {
         }
     }
 
-    fn refuse(&self, columns: &Columns, _count: Ix) -> Refused<'_> {
+    fn refuse(&self, columns: &Columns, _count: Ix) -> Refusals<'_> {
         let refusal = |candidate| match self.check(columns, candidate) {
             Verdict::Reject(reason) => Some((candidate, reason)),
             Verdict::Pass => None,
         };
-        Refused::These(columns.taints.tainted().filter_map(refusal).collect())
+        Refusals::These(columns.taints.tainted().filter_map(refusal).collect())
     }
 }
 
