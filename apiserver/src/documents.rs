@@ -4,16 +4,13 @@
 //! Nothing here depends on a backend: while no replica answers discovery, a hub cannot finish any namespace deletion.
 
 mod accept;
+mod content;
 mod rendered;
 
 use std::collections::BTreeMap;
-use std::io::Write;
-use std::sync::OnceLock;
 
 use axum::body::Body;
 use bytes::Bytes;
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use http::header::{
     ACCEPT, ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG, EXPIRES,
     IF_NONE_MATCH, LOCATION, VARY,
@@ -23,9 +20,7 @@ use meta::Status;
 
 use crate::request_info::Query;
 use accept::Clause;
-
-/// Bodies below this size are not worth compressing (the figure of kube-apiserver).
-const WORTH_COMPRESSING: usize = 128 * 1024;
+use content::Content;
 
 /// One document, in one or more forms.
 #[derive(Debug)]
@@ -45,8 +40,7 @@ pub struct Form {
     accepts: Vec<Clause>,
     etag: Option<HeaderValue>,
     public: bool,
-    body: Bytes,
-    compressed: OnceLock<Bytes>,
+    content: Content,
 }
 
 impl Form {
@@ -60,8 +54,7 @@ impl Form {
             // An ETag is a quoted hash; one that is no header value is as good as none.
             etag: etag.and_then(|etag| HeaderValue::from_str(etag).ok()),
             public,
-            body,
-            compressed: OnceLock::new(),
+            content: Content::new(body),
         }
     }
 
@@ -70,21 +63,6 @@ impl Form {
     pub fn also_as(mut self, media_type: &str) -> Self {
         self.accepts.extend(accept::parse(media_type));
         self
-    }
-
-    fn compressed(&self) -> Option<&Bytes> {
-        if self.body.len() < WORTH_COMPRESSING {
-            return None;
-        }
-        let compressed = self.compressed.get_or_init(|| {
-            let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
-            match encoder.write_all(&self.body).and_then(|()| encoder.finish()) {
-                Ok(bytes) => bytes.into(),
-                // Writing to memory does not fail; if it ever does, an empty body here means "send it plain".
-                Err(_) => Bytes::new(),
-            }
-        });
-        (!compressed.is_empty()).then_some(compressed)
     }
 }
 
@@ -137,7 +115,7 @@ impl Documents {
         }
         let form = document.choose(headers)?;
         let immutable = document.hash.is_some() && asked.is_some();
-        Ok(form.respond(headers, immutable))
+        form.respond(headers, immutable)
     }
 }
 
@@ -165,12 +143,11 @@ impl Document {
 }
 
 impl Form {
-    fn respond(&self, headers: &HeaderMap, immutable: bool) -> Response<Body> {
-        let gzip = accepts_gzip(headers).then(|| self.compressed()).flatten();
+    fn respond(&self, headers: &HeaderMap, immutable: bool) -> Result<Response<Body>, Status> {
         let mut response = Response::new(Body::empty());
         let map = response.headers_mut();
         map.insert(VARY, HeaderValue::from_static("Accept"));
-        if self.body.len() >= WORTH_COMPRESSING {
+        if self.content.gzip().is_some() {
             map.append(VARY, HeaderValue::from_static("Accept-Encoding"));
         }
         if immutable {
@@ -184,17 +161,23 @@ impl Form {
             map.insert(ETAG, etag.clone());
             if is_known(headers, etag) {
                 *response.status_mut() = StatusCode::NOT_MODIFIED;
-                return response;
+                return Ok(response);
             }
         }
         map.insert(CONTENT_TYPE, self.content_type.clone());
-        if gzip.is_some() {
-            map.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-        }
-        let body = gzip.unwrap_or(&self.body).clone();
+        let body = match self.content.gzip() {
+            Some(gzip) if accepts_gzip(headers) => {
+                map.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+                gzip.clone()
+            }
+            _ => self
+                .content
+                .plain()
+                .map_err(|error| Status::internal(error.to_string()))?,
+        };
         map.insert(CONTENT_LENGTH, body.len().into());
         *response.body_mut() = Body::from(body);
-        response
+        Ok(response)
     }
 }
 

@@ -110,6 +110,10 @@ async fn large_documents_are_compressed_when_asked() {
     assert_eq!(plain.len(), 200_000);
     let refused = ask("/openapi/v3/apis/g/v1", &[("accept-encoding", "gzip;q=0")]).unwrap();
     assert!(refused.headers().get(CONTENT_ENCODING).is_none());
+    let (head, body) = refused.into_parts();
+    let bytes = body.collect().await.unwrap().to_bytes();
+    assert_eq!(head.headers[CONTENT_LENGTH], "200000");
+    assert_eq!(bytes, plain);
 }
 
 #[tokio::test]
