@@ -1,13 +1,14 @@
 //! The changes that were seen and are not recorded yet: those of a moment fall together, without losing a cluster.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 use std::time::Duration;
 
 use dialect_contract::Phase;
 use meta::Timestamp;
 use storage::Name;
 
-use super::standing::{About, Standing, differ};
+use super::standing::{self, About, Standing, differ};
 
 /// How much longer a step waits that ends with nothing decided.
 const PENDING: u32 = 8;
@@ -18,9 +19,9 @@ pub(crate) struct Step {
     /// What it is about.
     pub(crate) about: About,
     /// Where it stood; `None` where it was not there.
-    pub(crate) from: Option<Standing>,
+    pub(crate) from: Option<Arc<Standing>>,
     /// Where it stands; `None` where it is gone.
-    pub(crate) to: Option<Standing>,
+    pub(crate) to: Option<Arc<Standing>>,
     /// When the last of it was seen.
     pub(crate) at: Timestamp,
     /// Whether nobody was there to see it.
@@ -39,23 +40,23 @@ pub(crate) struct Waiting {
 /// Where all decisions stand, and what of it is to be recorded.
 #[derive(Default)]
 pub(crate) struct Book {
-    known: HashMap<Name, (About, Standing)>,
+    known: HashMap<Name, (About, Arc<Standing>)>,
     waiting: BTreeMap<Name, Waiting>,
 }
 
 impl Book {
     /// Takes in that the decision at `place` stands at `to`, which is no change to be recorded.
-    pub(crate) fn know(&mut self, place: Name, about: About, to: Standing) {
+    pub(crate) fn know(&mut self, place: Name, about: About, to: Arc<Standing>) {
         self.known.insert(place, (about, to));
     }
 
     /// Where the decision at `place` stands.
-    pub(crate) fn standing(&self, place: &Name) -> Option<&Standing> {
+    pub(crate) fn standing(&self, place: &Name) -> Option<&Arc<Standing>> {
         self.known.get(place).map(|(_, standing)| standing)
     }
 
     /// What the decision at `place` is about, and where it stands.
-    pub(crate) fn known(&self, place: &Name) -> Option<&(About, Standing)> {
+    pub(crate) fn known(&self, place: &Name) -> Option<&(About, Arc<Standing>)> {
         self.known.get(place)
     }
 
@@ -72,6 +73,8 @@ impl Book {
     /// Takes in where the decision at `place` stands now (`None`: it is gone).
     pub(crate) fn note(&mut self, place: &Name, to: Option<(About, Standing)>, at: Timestamp) {
         let before = self.known.remove(place);
+        let known = before.as_ref().map(|(_, standing)| standing);
+        let to = to.map(|(about, to)| (about, standing::shared(to, known)));
         let Some(about) = to.as_ref().or(before.as_ref()).map(|(about, _)| about.clone()) else {
             return;
         };
@@ -86,7 +89,7 @@ impl Book {
             at,
             unseen: false,
         };
-        if differ(step.from.as_ref(), step.to.as_ref()) {
+        if differ(step.from.as_deref(), step.to.as_deref()) {
             self.put(place, step);
         }
     }
@@ -102,7 +105,7 @@ impl Book {
                 last.to = step.to;
                 last.about = step.about;
                 last.at = step.at;
-                if !differ(last.from.as_ref(), last.to.as_ref()) {
+                if !differ(last.from.as_deref(), last.to.as_deref()) {
                     waiting.steps.pop();
                 }
             }
@@ -179,7 +182,7 @@ mod tests {
             let to = side.map(|(phase, clusters)| (About::default(), standing(phase, clusters)));
             book.note(&place, to, at(millis));
         }
-        let told = |side: &Option<Standing>| match side {
+        let told = |side: &Option<Arc<Standing>>| match side {
             None => "-".to_owned(),
             Some(standing) => format!("{} {}", standing.phase, standing.names().collect::<String>()),
         };
@@ -216,7 +219,11 @@ mod tests {
     fn there_and_back_in_a_moment_is_nothing() {
         let mut book = Book::default();
         let place = Name::new("ns", "p.ocm");
-        book.know(place.clone(), About::default(), standing("Unschedulable", &[]));
+        book.know(
+            place.clone(),
+            About::default(),
+            standing("Unschedulable", &[]).into(),
+        );
         for phase in ["Pending", "Unschedulable"] {
             book.note(&place, Some((About::default(), standing(phase, &[]))), at(1));
         }

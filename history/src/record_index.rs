@@ -8,8 +8,9 @@ use meta::{Object, Timestamp};
 use storage::Name;
 use virtual_api::records::Bounds;
 
+use super::book::Book;
 use super::record::{Spec, counts_after};
-use super::standing::{About, Standing};
+use super::standing::{self, About, Standing};
 
 #[derive(Clone, Copy, Debug)]
 struct Kept {
@@ -25,7 +26,7 @@ pub(crate) struct Last {
     /// What it is about.
     pub(crate) about: About,
     /// Where the decision stands since then, with the counts.
-    pub(crate) to: Option<Standing>,
+    pub(crate) to: Option<Arc<Standing>>,
 }
 
 /// The index.
@@ -40,8 +41,8 @@ pub(crate) struct RecordIndex {
 }
 
 impl RecordIndex {
-    /// Takes in that `object` is there.
-    pub(crate) fn add(&mut self, object: &Object) {
+    /// Takes in that `object` is there, which `book` may have seen happen.
+    pub(crate) fn add(&mut self, object: &Object, book: &Book) {
         #[derive(serde::Deserialize)]
         struct Shown {
             spec: Spec,
@@ -55,7 +56,7 @@ impl RecordIndex {
         match object.view::<Shown>() {
             Ok(Shown { spec }) => {
                 let made = meta.creation_timestamp().unwrap_or_default();
-                self.put(place, meta.name(), &spec, object.bytes().len(), made);
+                self.put(place, meta.name(), &spec, object.bytes().len(), made, book);
             }
             Err(error) => {
                 tracing::warn!(name = meta.name(), namespace = meta.namespace(), %error, "this DecisionRecord cannot be read and is not counted or removed by age; delete it");
@@ -64,7 +65,15 @@ impl RecordIndex {
     }
 
     /// Takes in the record `name` of the decision at `place`, which is of so many `bytes` and was made `at`.
-    pub(crate) fn put(&mut self, place: Name, name: &str, spec: &Spec, bytes: usize, at: Timestamp) {
+    pub(crate) fn put(
+        &mut self,
+        place: Name,
+        name: &str,
+        spec: &Spec,
+        bytes: usize,
+        at: Timestamp,
+        book: &Book,
+    ) {
         let name: Arc<str> = name.into();
         let kept = Kept { at, bytes };
         let records = self.records.entry(place.clone()).or_default();
@@ -75,10 +84,10 @@ impl RecordIndex {
         self.bytes += bytes;
         self.ages.insert((at, place.clone(), Arc::clone(&name)));
         if self.last.get(&place).is_none_or(|last| last.name <= name) {
-            let mut to = spec.to.clone();
-            if let Some(to) = &mut to {
-                to.reasons = counts_after(spec);
-            }
+            let to = spec.to.clone().map(|to| {
+                let reasons = counts_after(spec);
+                standing::shared(Standing { reasons, ..to }, book.standing(&place))
+            });
             let about = About {
                 dialect: Arc::clone(&spec.dialect),
                 source_ref: Arc::clone(&spec.source_ref),
@@ -245,7 +254,7 @@ mod tests {
     fn index(records: &[(&str, i64)]) -> RecordIndex {
         let mut index = RecordIndex::default();
         for (decision, second) in records {
-            index.add(&record(decision, *second));
+            index.add(&record(decision, *second), &Book::default());
         }
         index
     }
@@ -262,6 +271,24 @@ mod tests {
         assert_eq!(to.phase, "3");
         assert_eq!(to.reasons, Some([(("P", "R"), 2)].into_iter().collect()));
         assert!(index.last(&Name::new("ns", "c")).is_none());
+    }
+
+    #[test]
+    fn what_a_record_says_takes_no_room_where_the_book_says_the_same() {
+        let (place, mut book) = (Name::new("ns", "a"), Book::default());
+        let seen = Standing {
+            reasons: Some([(("P", "R"), 2)].into_iter().collect()),
+            ..standing::standing("3", &[])
+        };
+        book.know(place.clone(), About::default(), seen.into());
+        let mut index = RecordIndex::default();
+        let mut shares = |second| {
+            index.add(&record("a", second), &book);
+            let to = index.last(&place).unwrap().to.as_ref();
+            Arc::ptr_eq(to.unwrap(), book.standing(&place).unwrap())
+        };
+        assert!(shares(3));
+        assert!(!shares(4));
     }
 
     #[test]

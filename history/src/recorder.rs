@@ -19,7 +19,7 @@ use super::History;
 use super::book::{Book, Step, Waiting};
 use super::causes::ObjectCause;
 use super::record::{self, Change};
-use super::record_index::RecordIndex;
+use super::record_index::{Last, RecordIndex};
 use super::standing::{self, About, Standing, differ};
 
 /// How long changes fall together before they are recorded.
@@ -159,7 +159,10 @@ impl Recorder {
         let mut index = RecordIndex::default();
         for resource in [RECORDS, CLUSTER_RECORDS] {
             let stored = self.history.store.list(resource, At::Latest).await?;
-            stored.items.values().for_each(|object| index.add(object));
+            stored
+                .items
+                .values()
+                .for_each(|object| index.add(object, &self.book));
         }
         self.recorded = index;
         self.is_stale = false;
@@ -246,19 +249,25 @@ impl Recorder {
             self.book.note(&place, Some((about, standing)), now);
             return;
         }
-        let last = self.recorded.last(&place).and_then(|last| last.to.clone());
-        match last {
-            Some(last) => {
-                self.book.know(place.clone(), about.clone(), standing.clone());
+        match self.recorded.last(&place).cloned() {
+            Some(Last {
+                about: was,
+                to: Some(last),
+                ..
+            }) => {
+                let about = if about == was { was } else { about };
+                let standing = standing::shared(standing, Some(&last));
+                self.book
+                    .know(place.clone(), about.clone(), Arc::clone(&standing));
                 self.missed(&place, about, last, Some(standing), now);
             }
-            None if meta
+            _ if meta
                 .creation_timestamp()
                 .is_some_and(|made| self.was_there_before(made)) =>
             {
-                self.book.know(place, about, standing);
+                self.book.know(place, about, standing.into());
             }
-            None => self.book.note(&place, Some((about, standing)), now),
+            _ => self.book.note(&place, Some((about, standing)), now),
         }
     }
 
@@ -269,8 +278,15 @@ impl Recorder {
     }
 
     /// Adds a step that nobody saw, if it is one.
-    fn missed(&mut self, place: &Name, about: About, from: Standing, to: Option<Standing>, now: Timestamp) {
-        if !differ(Some(&from), to.as_ref()) {
+    fn missed(
+        &mut self,
+        place: &Name,
+        about: About,
+        from: Arc<Standing>,
+        to: Option<Arc<Standing>>,
+        now: Timestamp,
+    ) {
+        if !differ(Some(&from), to.as_deref()) {
             return;
         }
         let step = Step {
@@ -288,7 +304,7 @@ impl Recorder {
         for event in events {
             let change = &event.change;
             match (&change.new, &change.old) {
-                (Some(object), _) => self.recorded.add(object),
+                (Some(object), _) => self.recorded.add(object, &self.book),
                 (None, Some(object)) => self.recorded.drop(object),
                 (None, None) => {}
             }
@@ -301,7 +317,7 @@ impl Recorder {
             return;
         }
         let now = self.history.clock().now();
-        let missed: Vec<(Name, About, Standing, Standing)> = self
+        let missed: Vec<(Name, About, Arc<Standing>, Arc<Standing>)> = self
             .recorded
             .all()
             .filter_map(|(place, last)| {
@@ -342,7 +358,7 @@ impl Recorder {
 
     /// The write of the record of `step`, if it is for this server to record and is not recorded.
     fn record(&mut self, place: &Name, step: &Step, now: Timestamp) -> Option<Write> {
-        let [joined, left] = record::moved(step.from.as_ref(), step.to.as_ref());
+        let [joined, left] = record::moved(step.from.as_deref(), step.to.as_deref());
         let said = self.history.seen.take(place, &joined, &left);
         if said.is_none() && !self.leads() {
             return None;
@@ -350,15 +366,15 @@ impl Recorder {
         // What the last record ended with, where it was another: then this one goes on from there.
         let last = self.recorded.last(place).map(|last| last.to.clone());
         let from = last.unwrap_or_else(|| step.from.clone());
-        if !differ(from.as_ref(), step.to.as_ref()) {
+        if !differ(from.as_deref(), step.to.as_deref()) {
             return None;
         }
         let from = match (from, &step.from) {
-            (Some(last), Some(whole)) if !last.differs(whole) => Some(Standing {
-                message: last.message,
-                reasons: last.reasons.or_else(|| whole.reasons.clone()),
-                ..whole.clone()
-            }),
+            (Some(last), Some(whole)) if !last.differs(whole) => Some(Arc::new(Standing {
+                message: last.message.clone(),
+                reasons: last.reasons.clone().or_else(|| whole.reasons.clone()),
+                ..Standing::clone(whole)
+            })),
             (from, _) => from,
         };
         let seen = match &said {
@@ -369,8 +385,8 @@ impl Recorder {
             decision: &place.name,
             about: &step.about,
             at: step.at,
-            from: from.as_ref(),
-            to: step.to.as_ref(),
+            from: from.as_deref(),
+            to: step.to.as_deref(),
             said: said.as_ref(),
             seen,
             unseen: step.unseen && said.is_none(),
@@ -394,7 +410,8 @@ impl Recorder {
         };
         match Draft::new(&value) {
             Ok(draft) => {
-                self.recorded.put(place.clone(), &name, &spec, draft.len(), now);
+                self.recorded
+                    .put(place.clone(), &name, &spec, draft.len(), now, &self.book);
                 Some(Write {
                     verb: Verb::Create,
                     key: Key::new(resource_of(&place.namespace), &place.namespace, &name),
@@ -482,7 +499,7 @@ impl Recorder {
             let engine = &self.history.engine;
             engine.snapshot(dialect).is_some() && engine.complete(dialect).is_ok()
         };
-        let gone: Vec<(Name, About, Standing)> = self
+        let gone: Vec<(Name, About, Arc<Standing>)> = self
             .recorded
             .all()
             .filter(|(place, last)| self.book.standing(place).is_none() && is_complete(&last.about.dialect))

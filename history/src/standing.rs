@@ -93,6 +93,15 @@ impl Standing {
     }
 }
 
+/// `standing`, in the room of `known` where that says the same: what is seen and what is recorded are mostly one.
+#[must_use]
+pub(crate) fn shared(standing: Standing, known: Option<&Arc<Standing>>) -> Arc<Standing> {
+    match known {
+        Some(known) if **known == standing => Arc::clone(known),
+        _ => standing.into(),
+    }
+}
+
 /// Whether a decision that stood at `from` and stands at `to` (`None`: it was not there) is worth a record.
 #[must_use]
 pub fn differ(from: Option<&Standing>, to: Option<&Standing>) -> bool {
