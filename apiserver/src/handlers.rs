@@ -147,7 +147,7 @@ impl Api for ApiState {
             let served = self.served(info)?;
             let collection = served.store()?.cached(served.stored);
             let name = info.named_in_path.then_some(info.name.as_str())?;
-            Some(collection.get(&info.namespace, name)?.bytes().len())
+            Some(collection.get(&info.namespace, name)?.len())
         };
         stored().unwrap_or_default()
     }

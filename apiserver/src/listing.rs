@@ -67,7 +67,7 @@ impl Listing for Vec<Arc<Object>> {
     }
 
     fn bytes(&self) -> usize {
-        self.iter().map(|object| object.bytes().len()).sum()
+        self.iter().map(|object| object.len()).sum()
     }
 }
 

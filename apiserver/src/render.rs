@@ -7,30 +7,53 @@ use serde_json::Value;
 use crate::negotiation::{MetaVersion, Shape};
 use crate::served::Served;
 
-/// The bytes of one object in one form: up to three slices, of which none is copied.
+/// One object in one form. Nothing is copied before it is written.
 #[derive(Clone, Debug)]
-pub(crate) struct Rendered([Bytes; 3]);
+pub(crate) enum Rendered<'a> {
+    /// As it is stored.
+    Stored(&'a Object),
+    /// As it is stored, but for the `apiVersion`.
+    InVersion(&'a str, &'a Object),
+    /// Its metadata, behind this head.
+    Metadata(&'static [u8], &'a Object),
+    /// Made anew, where other fields are served than are stored.
+    Made(Bytes),
+}
 
-impl Rendered {
+impl Rendered<'_> {
     pub(crate) fn len(&self) -> usize {
-        self.0.iter().map(Bytes::len).sum()
+        match self {
+            Self::Stored(object) => object.len(),
+            Self::InVersion(version, object) => object.len() - object.api_version().len() + version.len(),
+            Self::Metadata(head, object) => head.len() + object.metadata_len() + b"}".len(),
+            Self::Made(bytes) => bytes.len(),
+        }
     }
 
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
-        for part in &self.0 {
-            out.extend_from_slice(part);
+        match self {
+            Self::Stored(object) => object.write(out),
+            Self::InVersion(version, object) => object.write_in_version(version, out),
+            Self::Metadata(head, object) => {
+                out.extend_from_slice(head);
+                object.write_metadata(out);
+                out.push(b'}');
+            }
+            Self::Made(bytes) => out.extend_from_slice(bytes),
         }
     }
 
-    /// The whole, copied only when it is in pieces.
+    /// The whole, copied only where it is not kept in one piece.
     pub(crate) fn join(self) -> Bytes {
-        if self.0[1].is_empty() && self.0[2].is_empty() {
-            let [whole, _, _] = self.0;
-            return whole;
+        match self {
+            Self::Stored(object) => object.bytes(),
+            Self::Made(bytes) => bytes,
+            Self::InVersion(..) | Self::Metadata(..) => {
+                let mut out = Vec::with_capacity(self.len());
+                self.write(&mut out);
+                out.into()
+            }
         }
-        let mut out = Vec::with_capacity(self.len());
-        self.write(&mut out);
-        out.into()
     }
 }
 
@@ -51,7 +74,7 @@ impl View {
     }
 
     /// `object` as `served` shows it.
-    pub(crate) fn render(self, served: &Served, object: &Object) -> Rendered {
+    pub(crate) fn render<'a>(self, served: &'a Served, object: &'a Object) -> Rendered<'a> {
         match self {
             Self::Full => full(served, object),
             Self::Partial(version) => partial(version, object),
@@ -64,33 +87,24 @@ impl View {
     }
 }
 
-fn full(served: &Served, object: &Object) -> Rendered {
+fn full<'a>(served: &'a Served, object: &'a Object) -> Rendered<'a> {
     if object.api_version() == &*served.api_version {
-        return Rendered([object.bytes().clone(), Bytes::new(), Bytes::new()]);
+        return Rendered::Stored(object);
     }
-    if let Some(value) = served.kind().to_served(served.version, object) {
-        return Rendered([value.to_string().into(), Bytes::new(), Bytes::new()]);
+    match served.kind().to_served(served.version, object) {
+        Some(value) => Rendered::Made(value.to_string().into()),
+        None => Rendered::InVersion(&served.api_version, object),
     }
-    let (before, after) = object.around_api_version();
-    Rendered([
-        before,
-        Bytes::copy_from_slice(served.api_version.as_bytes()),
-        after,
-    ])
 }
 
-fn partial(version: MetaVersion, object: &Object) -> Rendered {
+fn partial(version: MetaVersion, object: &Object) -> Rendered<'_> {
     let head: &'static [u8] = match version {
         MetaVersion::V1 => br#"{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":"#,
         MetaVersion::V1Beta1 => {
             br#"{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1beta1","metadata":"#
         }
     };
-    Rendered([
-        Bytes::from_static(head),
-        object.metadata_bytes(),
-        Bytes::from_static(b"}"),
-    ])
+    Rendered::Metadata(head, object)
 }
 
 /// The object as `served` shows it, parsed, for patches and handlers.

@@ -258,7 +258,7 @@ fn manager(object: &Object) -> String {
         manager: String,
         time: String,
     }
-    let bytes = object.managed_fields();
+    let bytes = object.managers();
     if bytes.is_empty() {
         return String::new();
     }

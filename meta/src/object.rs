@@ -8,8 +8,11 @@ mod annotations;
 mod metadata;
 mod mold;
 mod outline;
+mod sets;
 mod spans;
+mod text;
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
@@ -21,6 +24,7 @@ pub use self::annotations::Annotations;
 pub use self::metadata::{Meta, OwnerReference};
 pub use self::mold::Mold;
 use self::spans::{Span, Spans};
+use self::text::Text;
 use crate::cell::{Cell, Cells};
 use crate::revision::Revision;
 use crate::selectable::Selectable;
@@ -131,10 +135,9 @@ impl Draft {
     #[must_use]
     pub fn same_as(&self, object: &Object) -> bool {
         let split = self.spans.revision.start();
-        let digits = object.spans.revision.range();
-        split == digits.start
-            && self.bytes[..split] == object.bytes[..split]
-            && self.bytes[split..] == object.bytes[digits.end..]
+        let (digits, end) = (object.spans.revision.range(), object.whole().end);
+        object.text.reads(0..digits.start, &self.bytes[..split])
+            && object.text.reads(digits.end..end, &self.bytes[split..])
     }
 
     /// Whether they are the same but for the revision and for what both have as managed fields.
@@ -150,7 +153,7 @@ impl Draft {
             ]
         }
         self.spans.managed.is_empty() == object.spans.managed.is_empty()
-            && parts(&self.bytes, &self.spans) == parts(&object.bytes, &object.spans)
+            && parts(&self.bytes, &self.spans) == parts(object.text.own(), &object.spans)
     }
 
     /// The object as a dry run answers it: at no revision, and without `metadata.resourceVersion`, which a client could
@@ -165,8 +168,8 @@ impl Draft {
         let mut bytes = self.bytes.clone();
         bytes.drain(field.clone());
         let nowhere = field.start..field.start;
-        object.spans = self.spans.spliced(field, 0, nowhere);
-        object.bytes = bytes.into();
+        let spans = self.spans.spliced(field, 0, nowhere);
+        (object.text, object.spans) = placed(bytes, &spans);
         object
     }
 
@@ -180,16 +183,25 @@ impl Draft {
         bytes.extend_from_slice(digits.as_bytes());
         bytes.extend_from_slice(&self.bytes[start..]);
         let end = start + digits.len();
+        let spans = self.spans.spliced(start..start, digits.len(), start..end);
+        let (text, spans) = placed(bytes, &spans);
         Object {
-            bytes: bytes.into(),
+            text,
             revision,
-            spans: self.spans.spliced(start..start, digits.len(), start..end),
+            spans,
             print: LabelPrint::of(self.meta.labels()),
             meta: Arc::clone(&self.meta),
             parsed: OnceLock::new(),
             cells: OnceLock::new(),
         }
     }
+}
+
+/// The text of `bytes`, in which things stand at `spans`, and where they stand in the text's own bytes.
+fn placed<'a>(bytes: impl Into<Cow<'a, [u8]>>, spans: &Spans) -> (Text, Spans) {
+    let text = Text::sharing(bytes.into(), spans.managed.range());
+    let spans = spans.resized(spans.managed.range().len() - text.elsewhere());
+    (text, spans)
 }
 
 fn text<'a>(root: &'a Map<String, Value>, name: &str) -> Result<&'a str, Malformed> {
@@ -316,8 +328,9 @@ fn text_of(text: &str, out: &mut Vec<u8>) {
 /// An object at a revision, as served.
 #[derive(Debug)]
 pub struct Object {
-    bytes: Bytes,
+    text: Text,
     revision: Revision,
+    /// In the text's own bytes. All that is kept elsewhere is of the managed fields.
     spans: Spans,
     print: LabelPrint,
     meta: Arc<Meta>,
@@ -335,7 +348,7 @@ pub(crate) struct Parsed {
 /// Two objects are equal when they are served alike: the same bytes, the revision among them.
 impl PartialEq for Object {
     fn eq(&self, other: &Self) -> bool {
-        self.bytes == other.bytes
+        self.text == other.text
     }
 }
 
@@ -353,7 +366,7 @@ impl Object {
     /// The object in `bytes` that were written here: [`Object::bytes`] of this very revision, or [`Draft::bytes`]. Much
     /// faster than [`Object::new`], since no tree is made. `None` where the bytes are anything else.
     #[must_use]
-    pub fn written(bytes: &Bytes, revision: Revision) -> Option<Self> {
+    pub fn written(bytes: &[u8], revision: Revision) -> Option<Self> {
         let (meta, spans) = outline::read(bytes)?;
         let meta = Arc::new(meta);
         let digits = &bytes[spans.revision.range()];
@@ -365,8 +378,12 @@ impl Object {
             };
             return Some(draft.at(revision));
         }
-        (digits == revision.to_string().as_bytes()).then(|| Self {
-            bytes: bytes.clone(),
+        if digits != revision.to_string().as_bytes() {
+            return None;
+        }
+        let (text, spans) = placed(bytes, &spans);
+        Some(Self {
+            text,
             revision,
             spans,
             print: LabelPrint::of(meta.labels()),
@@ -376,10 +393,32 @@ impl Object {
         })
     }
 
-    /// The canonical JSON, `resourceVersion` included: what a get answers.
+    /// The canonical JSON, `resourceVersion` included: what a get answers. Copied where parts of it are kept for several
+    /// objects.
     #[must_use]
-    pub fn bytes(&self) -> &Bytes {
-        &self.bytes
+    pub fn bytes(&self) -> Bytes {
+        self.text.slice(self.whole())
+    }
+
+    /// Writes [`Object::bytes`] behind what is in `out`.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        self.text.write(self.whole(), out);
+    }
+
+    /// How many they are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.text.len()
+    }
+
+    /// Never: an object has at least its metadata.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.text.own().is_empty()
+    }
+
+    fn whole(&self) -> Range<usize> {
+        0..self.text.own().len()
     }
 
     /// The revision this object was written at.
@@ -403,32 +442,50 @@ impl Object {
     /// `metadata.annotations`.
     #[must_use]
     pub fn annotations(&self) -> Annotations<'_> {
-        Annotations::new(&self.bytes[self.spans.annotations.range()])
+        Annotations::new(&self.text.own()[self.spans.annotations.range()])
     }
 
     /// The JSON of `metadata.managedFields`, brackets included; no bytes where there is none.
     #[must_use]
-    pub fn managed_fields(&self) -> &[u8] {
-        &self.bytes[self.spans.managed.range()]
+    pub fn managed_fields(&self) -> Bytes {
+        self.text.slice(self.spans.managed.range())
+    }
+
+    /// The same with nothing in some of the sets of fields, for those who ask for managers and times alone.
+    #[must_use]
+    pub fn managers(&self) -> &[u8] {
+        &self.text.own()[self.spans.managed.range()]
     }
 
     /// The JSON of `metadata`, braces included: the body of a PartialObjectMetadata.
     #[must_use]
     pub fn metadata_bytes(&self) -> Bytes {
-        self.bytes.slice(self.spans.metadata.range())
+        self.text.slice(self.spans.metadata.range())
+    }
+
+    /// Writes [`Object::metadata_bytes`] behind what is in `out`.
+    pub fn write_metadata(&self, out: &mut Vec<u8>) {
+        self.text.write(self.spans.metadata.range(), out);
+    }
+
+    /// How many they are.
+    #[must_use]
+    pub fn metadata_len(&self) -> usize {
+        self.spans.metadata.range().len() + self.text.elsewhere()
     }
 
     /// The stored `apiVersion`.
     #[must_use]
     pub fn api_version(&self) -> &str {
-        std::str::from_utf8(&self.bytes[self.spans.api_version.range()]).unwrap_or_default()
+        std::str::from_utf8(&self.text.own()[self.spans.api_version.range()]).unwrap_or_default()
     }
 
-    /// The bytes around the text of `apiVersion`: how another served version with the same fields is written.
-    #[must_use]
-    pub fn around_api_version(&self) -> (Bytes, Bytes) {
+    /// Writes [`Object::bytes`] with another `apiVersion`: how another served version with the same fields is written.
+    pub fn write_in_version(&self, api_version: &str, out: &mut Vec<u8>) {
         let span = self.spans.api_version.range();
-        (self.bytes.slice(..span.start), self.bytes.slice(span.end..))
+        self.text.write(0..span.start, out);
+        out.extend_from_slice(api_version.as_bytes());
+        self.text.write(span.end..self.whole().end, out);
     }
 
     /// The parsed object without its managed fields, shared: parsed at the first call and kept as long as the object.
@@ -451,7 +508,7 @@ impl Object {
     /// The same object, on which nothing was parsed.
     pub(crate) fn unparsed(&self) -> Self {
         Self {
-            bytes: self.bytes.clone(),
+            text: self.text.clone(),
             revision: self.revision,
             spans: self.spans,
             print: self.print,
@@ -471,7 +528,7 @@ impl Object {
     /// The parsed object, fresh: for callers that will change it.
     #[must_use]
     pub fn parse(&self) -> Value {
-        serde_json::from_slice(&self.bytes).expect("stored bytes are JSON that we wrote")
+        serde_json::from_slice(&self.bytes()).expect("stored bytes are JSON that we wrote")
     }
 
     /// The same without its managed fields, which can be as large as the rest and are read by writes alone.
@@ -483,28 +540,30 @@ impl Object {
         let managed = self.spans.managed.range();
         // With its name, and the comma before the name of the object, which stands somewhere after it.
         let field = managed.start - MANAGED.len() - 3..managed.end + 1;
-        let mut bytes = Vec::with_capacity(self.bytes.len() - field.len());
-        bytes.extend_from_slice(&self.bytes[..field.start]);
-        bytes.extend_from_slice(&self.bytes[field.end..]);
+        let own = self.text.own();
+        let mut bytes = Vec::with_capacity(own.len() - field.len());
+        bytes.extend_from_slice(&own[..field.start]);
+        bytes.extend_from_slice(&own[field.end..]);
         serde_json::from_slice(&bytes).expect("stored bytes are JSON that we wrote")
     }
 
-    /// A typed, read-only view. Unknown fields are skipped.
+    /// A typed, read-only view. Unknown fields are skipped, and the sets of fields in managed fields may be empty.
     ///
     /// # Errors
     /// When a field has another type than `T` says.
     pub fn view<'a, T: Deserialize<'a>>(&'a self) -> Result<T, serde_json::Error> {
-        serde_json::from_slice(&self.bytes)
+        serde_json::from_slice(self.text.own())
     }
 
     /// The draft this object was made of, for giving the same content another revision (a `DELETED` event).
     #[must_use]
     pub fn draft(&self) -> Draft {
         let digits = self.spans.revision.range();
-        let mut bytes = Vec::with_capacity(self.bytes.len());
-        bytes.extend_from_slice(&self.bytes[..digits.start]);
-        bytes.extend_from_slice(&self.bytes[digits.end..]);
+        let mut bytes = Vec::with_capacity(self.len());
+        self.text.write(0..digits.start, &mut bytes);
+        self.text.write(digits.end..self.whole().end, &mut bytes);
         let spans = self.spans.spliced(digits.clone(), 0, digits.start..digits.start);
+        let spans = spans.resized(spans.managed.range().len() + self.text.elsewhere());
         Draft {
             bytes,
             spans,

@@ -86,7 +86,7 @@ async fn main() {
     let missing = OBJECTS.saturating_sub(store.cached(THINGS).items.len());
     fill(&store, 16, missing.div_ceil(16), "rest").await;
     let cached = store.cached(THINGS);
-    let bytes: usize = cached.items.values().map(|object| object.bytes().len()).sum();
+    let bytes: usize = cached.items.values().map(|object| object.len()).sum();
     let count = cached.items.len();
     drop(cached);
     drop(store);

@@ -43,7 +43,7 @@ const BESIDE: usize = 1280;
 
 /// About the memory that `object` takes.
 pub(crate) fn weight(object: &Object) -> usize {
-    BESIDE + object.bytes().len()
+    BESIDE + object.len()
 }
 
 /// How many changes keep their frames. Watchers are at the newest ones; one that is further behind makes its own again.

@@ -35,7 +35,7 @@ fn every_record_of_a_store_of_0_1_0_is_read_as_it_was_written() {
         .objects
         .iter()
         .map(|(key, object)| {
-            let value: Value = serde_json::from_slice(object.bytes()).unwrap();
+            let value: Value = serde_json::from_slice(&object.bytes()).unwrap();
             let uid = value["metadata"]["uid"].as_str().unwrap().to_owned();
             (key.to_string(), (uid, object.revision().0))
         })

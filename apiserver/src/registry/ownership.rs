@@ -171,9 +171,10 @@ fn nothing(value: &Value) -> Value {
 
 /// The managed fields of a stored object; none where they cannot be read.
 pub(crate) fn of_stored(stored: &Object) -> Managers {
-    match stored.managed_fields() {
-        b"" => Managers::default(),
-        bytes => Managers::decode(bytes).unwrap_or_default(),
+    let bytes = stored.managed_fields();
+    match bytes.is_empty() {
+        true => Managers::default(),
+        false => Managers::decode(&bytes).unwrap_or_default(),
     }
 }
 

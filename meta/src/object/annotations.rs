@@ -148,7 +148,7 @@ mod tests {
             assert!(object.annotations().contains_key(key));
         }
         assert_eq!(object.annotations().get("resourceVersion"), None);
-        let read = Object::written(object.bytes(), Revision(7)).unwrap();
+        let read = Object::written(&object.bytes(), Revision(7)).unwrap();
         assert_eq!(read.annotations(), object.annotations());
         assert_eq!(
             object.draft().at(Revision(4711)).annotations(),

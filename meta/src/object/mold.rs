@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use super::spans::{Span, Spans};
+use super::text::Text;
 use super::{Meta, Object, text_of};
 use crate::revision::Revision;
 use crate::selector::LabelPrint;
@@ -102,7 +103,7 @@ impl Mold {
         };
         let meta = self.meta.clone().named(name, self.meta.namespace(), uid);
         Object {
-            bytes: bytes.into(),
+            text: Text::whole(bytes),
             revision: self.revision,
             spans,
             print: self.print,

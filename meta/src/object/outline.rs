@@ -98,6 +98,36 @@ impl Iterator for Members<'_> {
     }
 }
 
+/// The elements of an array in JSON without spaces, by their places.
+pub(super) struct Elements<'a> {
+    bytes: &'a [u8],
+    /// The bracket or comma before the next element.
+    at: usize,
+}
+
+impl<'a> Elements<'a> {
+    /// The elements of the array that `bytes` are, brackets included; of no bytes: none.
+    pub(super) fn of(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0 }
+    }
+}
+
+impl Iterator for Elements<'_> {
+    type Item = Range<usize>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if !matches!(self.bytes.get(self.at)?, b'[' | b',') {
+            return None;
+        }
+        let start = self.at + 1;
+        if self.bytes.get(start) == Some(&b']') {
+            return None;
+        }
+        self.at = after_value(self.bytes, start)?;
+        Some(start..self.at)
+    }
+}
+
 /// The place after the text that begins with the quote at `start`.
 fn after_text(bytes: &[u8], start: usize) -> Option<usize> {
     if bytes.get(start) != Some(&b'"') {

@@ -67,4 +67,16 @@ impl Spans {
             revision: revision.into(),
         }
     }
+
+    /// The same where the managed fields take so many bytes.
+    pub(super) fn resized(&self, managed: usize) -> Self {
+        let cut = self.managed.range();
+        // The revision stands behind them.
+        let digits = self.revision.range();
+        let start = digits.start + managed - cut.len();
+        match cut.is_empty() {
+            true => *self,
+            false => self.spliced(cut, managed, start..start + digits.len()),
+        }
+    }
 }

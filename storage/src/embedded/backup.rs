@@ -122,7 +122,8 @@ impl Backups {
         let lasting = snapshot.objects.iter();
         for (key, object) in lasting.filter(|(key, _)| !self.encryption.is_ephemeral(key.resource)) {
             let name = record::encode_key(key);
-            let sealed = self.encryption.seal(key.resource, &name, object.bytes());
+            let json = object.bytes();
+            let sealed = self.encryption.seal(key.resource, &name, &json);
             let sealed = sealed.map_err(StoreError::Unavailable)?;
             totals.crcs ^= record::encode(&mut buffer, &name, object.revision(), &sealed);
             totals.count += 1;

@@ -172,7 +172,7 @@ fn grows(state: &State, step: &Step) -> bool {
     let Some(draft) = &step.object else { return false };
     match (step.verb, state.get(&step.key)) {
         (Verb::Update, _) if draft.meta().deletion_timestamp().is_some() => false,
-        (Verb::Update, Some(current)) => draft.len() > current.bytes().len(),
+        (Verb::Update, Some(current)) => draft.len() > current.len(),
         _ => true,
     }
 }

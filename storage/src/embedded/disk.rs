@@ -246,7 +246,8 @@ impl Disk {
             let key = record::encode_key(&change.key);
             let replaced = match &change.new {
                 Some(object) => {
-                    let sealed = self.encryption.seal(change.key.resource, &key, object.bytes());
+                    let json = object.bytes();
+                    let sealed = self.encryption.seal(change.key.resource, &key, &json);
                     let sealed = sealed.map_err(|problem| self.unsealed(&key, &problem))?;
                     totals.crcs ^= record::encode(&mut buffer, &key, object.revision(), &sealed);
                     totals.count += 1;

@@ -293,9 +293,9 @@ impl World {
         let objects: Vec<Arc<Object>> = objects.collect::<Result<_, _>>()?;
         let mut written = Vec::new();
         assert!(listing.write(0..listing.len(), &mut written)?);
-        let made: Vec<&str> = objects
+        let made: Vec<String> = objects
             .iter()
-            .map(|object| str::from_utf8(object.bytes()).unwrap())
+            .map(|object| String::from_utf8(object.bytes().to_vec()).unwrap())
             .collect();
         assert_eq!(str::from_utf8(&written).unwrap(), made.join(","));
         let name = |index| listing.name(index);

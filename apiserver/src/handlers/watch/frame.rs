@@ -78,9 +78,9 @@ impl Framer {
         match self.form {
             Form::Objects(view) if view.is_stored(&self.served, object) => {
                 let make = || {
-                    let mut out = Vec::with_capacity(object.bytes().len() + 64);
+                    let mut out = Vec::with_capacity(object.len() + 64);
                     out.extend_from_slice(kind.head());
-                    out.extend_from_slice(object.bytes());
+                    object.write(&mut out);
                     out.extend_from_slice(TAIL);
                     out.into()
                 };

@@ -1,0 +1,107 @@
+//! The JSON of an object, of which what thousands of objects have alike is kept once for all of them.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::sets;
+
+/// What stands in the place of a set.
+const EMPTY: &[u8] = b"{}";
+
+/// The JSON.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Text {
+    /// With an empty set in the place of each that is kept elsewhere.
+    own: Bytes,
+    /// Those sets, by where the empty ones begin.
+    sets: Box<[(u32, Arc<[u8]>)]>,
+}
+
+impl Text {
+    /// `bytes`, of which nothing is kept elsewhere.
+    pub(super) fn whole(bytes: impl Into<Bytes>) -> Self {
+        Self {
+            own: bytes.into(),
+            sets: Box::default(),
+        }
+    }
+
+    /// `bytes`, whose managed fields stand at `managed`.
+    pub(super) fn sharing(bytes: Cow<'_, [u8]>, managed: Range<usize>) -> Self {
+        let found = sets::find(&bytes, managed);
+        if found.is_empty() {
+            return Self::whole(bytes.into_owned());
+        }
+        let elsewhere: usize = found.iter().map(|set| set.len() - EMPTY.len()).sum();
+        let mut own = Vec::with_capacity(bytes.len() - elsewhere);
+        let mut sets = Vec::with_capacity(found.len());
+        let mut done = 0;
+        for set in found {
+            own.extend_from_slice(&bytes[done..set.start]);
+            let at = u32::try_from(own.len()).expect("an object is no larger than its request");
+            own.extend_from_slice(EMPTY);
+            done = set.end;
+            sets.push((at, sets::shared(&bytes[set])));
+        }
+        own.extend_from_slice(&bytes[done..]);
+        Self {
+            own: own.into(),
+            sets: sets.into(),
+        }
+    }
+
+    /// The bytes with empty sets where others are kept elsewhere: JSON, to which every place in the text refers.
+    pub(super) fn own(&self) -> &Bytes {
+        &self.own
+    }
+
+    /// How many bytes are kept elsewhere.
+    pub(super) fn elsewhere(&self) -> usize {
+        self.sets.iter().map(|(_, set)| set.len() - EMPTY.len()).sum()
+    }
+
+    /// How many bytes the text has.
+    pub(super) fn len(&self) -> usize {
+        self.own.len() + self.elsewhere()
+    }
+
+    /// Writes what stands at `places` of the own bytes, sets and all.
+    pub(super) fn write(&self, places: Range<usize>, out: &mut Vec<u8>) {
+        self.each(places, |piece| out.extend_from_slice(piece));
+    }
+
+    /// Whether `bytes` stand at `places` of the own bytes, sets and all.
+    pub(super) fn reads(&self, places: Range<usize>, bytes: &[u8]) -> bool {
+        let mut rest = Some(bytes);
+        self.each(places, |piece| {
+            rest = rest.and_then(|rest| rest.strip_prefix(piece))
+        });
+        rest.is_some_and(<[u8]>::is_empty)
+    }
+
+    fn each(&self, places: Range<usize>, mut piece: impl FnMut(&[u8])) {
+        let mut done = places.start;
+        for (at, set) in &self.sets {
+            let at = *at as usize;
+            if places.contains(&at) {
+                piece(&self.own[done..at]);
+                piece(set);
+                done = at + EMPTY.len();
+            }
+        }
+        piece(&self.own[done..places.end]);
+    }
+
+    /// What stands at `places` of the own bytes, sets and all: copied only where there are any.
+    pub(super) fn slice(&self, places: Range<usize>) -> Bytes {
+        if self.sets.is_empty() {
+            return self.own.slice(places);
+        }
+        let mut out = Vec::with_capacity(places.len() + self.elsewhere());
+        self.write(places, &mut out);
+        out.into()
+    }
+}
