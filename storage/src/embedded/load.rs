@@ -1,19 +1,23 @@
 //! Reading a whole file into memory, every record checked.
 
+use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use imbl::OrdMap;
 use meta::{GroupResource, Object, Revision};
-use redb::{ReadableDatabase, ReadableTable};
+use redb::{ReadTransaction, ReadableDatabase, ReadableTable};
 
 use crate::collection::Name;
-use crate::embedded::record::{self, Raw, Totals};
+use crate::embedded::record::{self, Totals};
 use crate::embedded::tables::{RECORDS, TOTALS, TOTALS_KEY, broken, corrupt};
 use crate::encryption::{Closed, Encryption};
 use crate::error::StoreError;
 use crate::state::State;
 
+/// So many records are read before they are parsed and let go: objects then lie side by side in memory, not between what
+/// was read of all.
+const TOGETHER: usize = 8192;
 /// Fewer records than this are not worth a thread.
 const WORTH_A_THREAD: usize = 512;
 
@@ -47,6 +51,13 @@ struct Parsed {
     ephemeral: Vec<(Vec<u8>, u32)>,
 }
 
+impl Parsed {
+    fn append(&mut self, mut more: Self) {
+        self.loaded.append(&mut more.loaded);
+        self.ephemeral.append(&mut more.ephemeral);
+    }
+}
+
 impl From<String> for Problem {
     fn from(problem: String) -> Self {
         Self::Damaged(problem)
@@ -70,10 +81,24 @@ pub(crate) fn load(
     encryption: &Encryption,
     database: &impl ReadableDatabase,
 ) -> Result<Contents, StoreError> {
-    let (totals, raw) = read(file, database)?;
-    let bytes = raw.iter().map(|(key, value)| (key.len() + value.len()) as u64);
-    let bytes = bytes.sum();
-    let parsed = parse_all(file, encryption, raw)?;
+    let fail = |error: redb::Error| broken(file, error);
+    let transaction = database.begin_read().map_err(|error| fail(error.into()))?;
+    let totals = totals(file, &transaction)?;
+    let records = transaction
+        .open_table(RECORDS)
+        .map_err(|error| fail(error.into()))?;
+    let (mut parsed, mut bytes) = (Parsed::default(), 0);
+    let mut read = Batch::default();
+    for entry in records.iter().map_err(|error| fail(error.into()))? {
+        let (key, value) = entry.map_err(|error| fail(error.into()))?;
+        bytes += (key.value().len() + value.value().len()) as u64;
+        read.push(key.value(), value.value());
+        if read.ends.len() == TOGETHER {
+            parsed.append(parse_all(file, encryption, &read)?);
+            read.clear();
+        }
+    }
+    parsed.append(parse_all(file, encryption, &read)?);
     check_totals(file, &totals, &parsed)?;
     let mut state = State::new(totals.revision);
     for group in parsed.loaded.chunk_by(|a, b| a.resource == b.resource) {
@@ -91,9 +116,8 @@ pub(crate) fn load(
     })
 }
 
-fn read(file: &str, database: &impl ReadableDatabase) -> Result<(Totals, Vec<Raw>), StoreError> {
+fn totals(file: &str, transaction: &ReadTransaction) -> Result<Totals, StoreError> {
     let fail = |error: redb::Error| broken(file, error);
-    let transaction = database.begin_read().map_err(|error| fail(error.into()))?;
     let table = transaction
         .open_table(TOTALS)
         .map_err(|error| fail(error.into()))?;
@@ -101,58 +125,76 @@ fn read(file: &str, database: &impl ReadableDatabase) -> Result<(Totals, Vec<Raw
     let totals = totals
         .ok_or_else(|| "is missing".to_owned())
         .and_then(|bytes| Totals::decode(bytes.value()));
-    let totals = totals.map_err(|problem| corrupt(file, "record of totals".to_owned(), problem))?;
-    let records = transaction
-        .open_table(RECORDS)
-        .map_err(|error| fail(error.into()))?;
-    let mut raw = Vec::new();
-    for entry in records.iter().map_err(|error| fail(error.into()))? {
-        let (key, value) = entry.map_err(|error| fail(error.into()))?;
-        raw.push((key.value().to_vec(), Bytes::copy_from_slice(value.value())));
+    totals.map_err(|problem| corrupt(file, "record of totals".to_owned(), problem))
+}
+
+/// Records as they lie in the file.
+#[derive(Default)]
+struct Batch {
+    /// Keys and values, one after the other.
+    bytes: Vec<u8>,
+    /// Where each key and each value ends.
+    ends: Vec<(usize, usize)>,
+}
+
+impl Batch {
+    fn push(&mut self, key: &[u8], value: &[u8]) {
+        self.bytes.extend_from_slice(key);
+        let middle = self.bytes.len();
+        self.bytes.extend_from_slice(value);
+        self.ends.push((middle, self.bytes.len()));
     }
-    Ok((totals, raw))
+
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+    }
+
+    /// Key and value of the records from one place to another.
+    fn records(&self, places: Range<usize>) -> impl Iterator<Item = (&[u8], &[u8])> {
+        places.map(|index| {
+            let start = index.checked_sub(1).map_or(0, |before| self.ends[before].1);
+            let (middle, end) = self.ends[index];
+            (&self.bytes[start..middle], &self.bytes[middle..end])
+        })
+    }
 }
 
 /// Checks and parses on all processors: this is most of the time until the server is ready.
-fn parse_all(file: &str, encryption: &Encryption, mut raw: Vec<Raw>) -> Result<Parsed, StoreError> {
+fn parse_all(file: &str, encryption: &Encryption, batch: &Batch) -> Result<Parsed, StoreError> {
+    let total = batch.ends.len();
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let share = raw.len().div_ceil(threads).max(WORTH_A_THREAD);
-    let total = raw.len();
+    let share = total.div_ceil(threads).max(WORTH_A_THREAD);
     let parts: Vec<_> = std::thread::scope(|scope| {
-        let mut workers = Vec::new();
-        while !raw.is_empty() {
-            let part = raw.split_off(raw.len().saturating_sub(share));
-            workers.push(scope.spawn(move || parse_part(file, encryption, &part)));
-        }
-        workers
-            .into_iter()
-            .rev()
-            .map(|worker| {
-                worker
-                    .join()
-                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            })
-            .collect()
+        let starts = (0..total).step_by(share);
+        let parts = starts.map(|start| start..total.min(start + share));
+        let workers: Vec<_> = parts
+            .map(|part| scope.spawn(move || parse_part(file, encryption, batch.records(part))))
+            .collect();
+        let joined = workers.into_iter().map(|worker| {
+            worker
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
+        joined.collect()
     });
-    let mut all = Parsed {
-        loaded: Vec::with_capacity(total),
-        ephemeral: Vec::new(),
-    };
+    let mut all = Parsed::default();
     for part in parts {
-        let mut part = part?;
-        all.loaded.append(&mut part.loaded);
-        all.ephemeral.append(&mut part.ephemeral);
+        all.append(part?);
     }
     Ok(all)
 }
 
-fn parse_part(file: &str, encryption: &Encryption, part: &[Raw]) -> Result<Parsed, StoreError> {
+fn parse_part<'a>(
+    file: &str,
+    encryption: &Encryption,
+    records: impl Iterator<Item = (&'a [u8], &'a [u8])>,
+) -> Result<Parsed, StoreError> {
     let mut parsed = Parsed::default();
-    parsed.loaded.reserve(part.len());
-    for (key, value) in part {
+    for (key, value) in records {
         match parse(key, value, encryption, parsed.loaded.last()) {
             Ok(one) => parsed.loaded.push(one),
-            Err(Problem::Ephemeral(crc)) => parsed.ephemeral.push((key.clone(), crc)),
+            Err(Problem::Ephemeral(crc)) => parsed.ephemeral.push((key.to_vec(), crc)),
             Err(Problem::Damaged(problem)) => return Err(corrupt(file, record::show_key(key), problem)),
             Err(Problem::Sealed(problem)) => {
                 return Err(StoreError::Sealed {
@@ -169,7 +211,7 @@ fn parse_part(file: &str, encryption: &Encryption, part: &[Raw]) -> Result<Parse
 /// One record; its resource and namespace are shared with the `previous` one where they are the same.
 pub(crate) fn parse(
     key: &[u8],
-    value: &Bytes,
+    value: &[u8],
     encryption: &Encryption,
     previous: Option<&Loaded>,
 ) -> Result<Loaded, Problem> {
@@ -190,8 +232,8 @@ pub(crate) fn parse(
         Closed::Ephemeral => Problem::Ephemeral(record.crc),
         Closed::Key(problem) => Problem::Sealed(problem),
     })? {
-        Some(json) => Bytes::from(json),
-        None => value.slice_ref(record.json),
+        Some(json) => Cow::Owned(json),
+        None => Cow::Borrowed(record.json),
     };
     let object = object(&json, record.revision)?;
     let namespace = match previous {
@@ -211,7 +253,7 @@ pub(crate) fn parse(
 }
 
 /// The object in a record's JSON, whose checksum is right.
-fn object(json: &Bytes, revision: Revision) -> Result<Object, String> {
+fn object(json: &[u8], revision: Revision) -> Result<Object, String> {
     if let Some(object) = Object::written(json, revision) {
         return Ok(object);
     }

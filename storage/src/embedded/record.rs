@@ -25,7 +25,7 @@ pub(crate) struct Totals {
     pub(crate) crcs: u32,
 }
 
-/// Key and value of a record as it lies in the file. Its object keeps the value: nothing is copied again.
+/// Key and value of a record as it lies in the file.
 pub(crate) type Raw = (Vec<u8>, Bytes);
 
 /// A record as read.
