@@ -1,14 +1,8 @@
-//! `meta.k8s.io` Table: columns, and what cells show.
-
-use std::borrow::Cow;
+//! `meta.k8s.io` Table: its columns.
 
 use serde::Serialize;
-use serde_json::Value;
 
-use crate::age::human_duration;
-use crate::cell::Cell;
 use crate::kind::Column;
-use crate::time::Timestamp;
 
 /// A Table's `columnDefinitions[]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -45,27 +39,9 @@ impl<'a> From<&'a Column> for ColumnDefinition<'a> {
     }
 }
 
-/// What a cell shows at `now`.
-#[must_use]
-pub fn shown(cell: &Cell, now: Timestamp) -> Cow<'_, Value> {
-    match cell {
-        Cell::Value(value) => Cow::Borrowed(value),
-        Cell::Age(Some(from)) => Cow::Owned(human_duration(*from, now).into()),
-        Cell::Age(None) => Cow::Owned("<unknown>".into()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn cells_show_values_and_ages() {
-        let now = Timestamp::from_second(100).unwrap();
-        assert_eq!(*shown(&Cell::Age(None), now), "<unknown>");
-        assert_eq!(*shown(&Cell::Age(Some(Timestamp::UNIX_EPOCH)), now), "100s");
-        assert_eq!(*shown(&Cell::from(3), now), 3);
-    }
 
     #[test]
     fn columns_serialize_with_every_field() {

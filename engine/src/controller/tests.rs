@@ -18,8 +18,8 @@ use storage::{MemoryStore, Source, Step, Verb};
 use tokio::sync::Notify;
 
 use super::{Alone, Attempt, Controllers, LeaderElector, Observer, Settings, StepResult, Stepped};
-use crate::Engine;
 use crate::tests::{StoreCommitter, put};
+use crate::{Committer, Engine};
 use dialect_toy::{BOXES, TOYS, Toys, object};
 
 /// How long anything may take before a test fails.
@@ -138,6 +138,14 @@ impl World {
     }
 
     pub(super) fn replica_with(&self, elector: Arc<dyn LeaderElector>) -> Replica {
+        self.replica_writing(elector, Arc::new(StoreCommitter(Arc::clone(&self.store))))
+    }
+
+    pub(super) fn replica_writing(
+        &self,
+        elector: Arc<dyn LeaderElector>,
+        committer: Arc<dyn Committer>,
+    ) -> Replica {
         let source = Arc::clone(&self.store) as Arc<dyn Source>;
         let engine = Engine::new(
             vec![Arc::new(Toys)],
@@ -151,7 +159,7 @@ impl World {
         let settings = Settings {
             dialects: vec!["toy"],
             reconcilers: self.reconcilers.clone(),
-            committer: Arc::new(StoreCommitter(Arc::clone(&self.store))),
+            committer,
             gate: Arc::new(move |_| gate.load(Ordering::Relaxed)),
             elector,
             observer: Arc::clone(&counter) as Arc<dyn Observer>,

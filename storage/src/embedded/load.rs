@@ -15,11 +15,11 @@ use crate::encryption::{Closed, Encryption};
 use crate::error::StoreError;
 use crate::state::State;
 
-/// So many records are read before they are parsed and let go: objects then lie side by side in memory, not between what
-/// was read of all.
-const TOGETHER: usize = 8192;
 /// Fewer records than this are not worth a thread.
 const WORTH_A_THREAD: usize = 512;
+/// So many records for each thread are read before they are parsed and let go: objects then lie side by side in memory, not
+/// between what was read of all.
+const TOGETHER: usize = 2 * WORTH_A_THREAD;
 
 /// Why a record is no object.
 pub(crate) enum Problem {
@@ -89,11 +89,12 @@ pub(crate) fn load(
         .map_err(|error| fail(error.into()))?;
     let (mut parsed, mut bytes) = (Parsed::default(), 0);
     let mut read = Batch::default();
+    let together = threads() * TOGETHER;
     for entry in records.iter().map_err(|error| fail(error.into()))? {
         let (key, value) = entry.map_err(|error| fail(error.into()))?;
         bytes += (key.value().len() + value.value().len()) as u64;
         read.push(key.value(), value.value());
-        if read.ends.len() == TOGETHER {
+        if read.ends.len() == together {
             parsed.append(parse_all(file, encryption, &read)?);
             read.clear();
         }
@@ -160,11 +161,14 @@ impl Batch {
     }
 }
 
+fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
 /// Checks and parses on all processors: this is most of the time until the server is ready.
 fn parse_all(file: &str, encryption: &Encryption, batch: &Batch) -> Result<Parsed, StoreError> {
     let total = batch.ends.len();
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let share = total.div_ceil(threads).max(WORTH_A_THREAD);
+    let share = total.div_ceil(threads()).max(WORTH_A_THREAD);
     let parts: Vec<_> = std::thread::scope(|scope| {
         let starts = (0..total).step_by(share);
         let parts = starts.map(|start| start..total.min(start + share));

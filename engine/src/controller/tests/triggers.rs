@@ -1,6 +1,11 @@
 //! What makes a demand due, and what does not.
 
+use async_trait::async_trait;
+use meta::{CommitError, Object};
+use tokio::sync::watch;
+
 use super::*;
+use crate::Commit;
 
 const SCHEDULED: Option<Outcome> = Some(Outcome::Scheduled);
 const UNPLACED: Option<Outcome> = Some(Outcome::Unschedulable);
@@ -15,6 +20,50 @@ async fn what_is_there_and_what_comes_is_bound() {
     let late = world.toy("late");
     replica.decided(&late, 1).await;
     assert_eq!(world.inside("a"), 2);
+    replica.controllers.stop().await;
+}
+
+/// Writes nothing before it is opened.
+struct Gate {
+    inner: StoreCommitter,
+    opened: watch::Receiver<bool>,
+}
+
+#[async_trait]
+impl Committer for Gate {
+    async fn commit(&self, commit: Commit) -> Result<Vec<Arc<Object>>, CommitError> {
+        let mut opened = self.opened.clone();
+        opened.wait_for(|&opened| opened).await.expect("the test goes on");
+        self.inner.commit(commit).await
+    }
+}
+
+#[tokio::test]
+async fn a_controller_that_comes_too_late_takes_the_answer() {
+    let world = World::default();
+    world.shelf("a", 100);
+    let (open, opened) = watch::channel(true);
+    let inner = || StoreCommitter(Arc::clone(&world.store));
+    let gate = Gate {
+        inner: inner(),
+        opened,
+    };
+    let replica = world.replica_writing(Arc::new(Alone), Arc::new(gate));
+    // What is due when a controller begins was made so by nothing in particular.
+    replica.barrier(&world, "first").await;
+    open.send_replace(false);
+    // The controller has its hands full with these until the gate is opened.
+    for number in 0..dialect_contract::Pace::default().parallel {
+        world.toy(&format!("busy{number}"));
+    }
+    let toy = world.toy("t");
+    let since = world.store.revision();
+    let settled = replica.engine.settle(&inner(), "toy", &toy, since).await;
+    assert!(matches!(&*settled, Ok(bound) if bound.decision.outcome == Outcome::Scheduled));
+    open.send_replace(true);
+    replica.decided(&toy, 1).await;
+    // Deciding again would have found it unchanged.
+    assert_eq!(replica.counter.attempts(&toy), [SCHEDULED]);
     replica.controllers.stop().await;
 }
 
