@@ -22,7 +22,7 @@
 //! let (feasible, rejections) = filter(&free[..], 3, &[&HasRoom]);
 //! assert_eq!(feasible, [1, 2]);
 //! assert_eq!(rejections[0].candidate, 0);
-//! assert_eq!(rank_by_total(&feasible, &[3, 7], |candidate| candidate), [2, 1]);
+//! assert_eq!(rank_by_total(&feasible, &[3, 7]), [2, 1]);
 //! ```
 
 pub mod candidate;

@@ -85,6 +85,12 @@ pub fn filter<F: ?Sized>(fleet: &F, count: Ix, filters: &[&dyn Filter<F>]) -> (V
             }
         }
         feasible.extend(ones(there & !refused).map(|bit| first + bit));
+        // Mostly one filter refuses.
+        if let [(place, bits)] = *at_work {
+            let head = &mut heads[place];
+            rejections.extend(ones(bits).map(|bit| head.refuse(first + bit)));
+            continue;
+        }
         for bit in ones(refused) {
             for (place, _) in at_work.iter().filter(|(_, bits)| bits >> bit & 1 == 1) {
                 rejections.push(heads[*place].refuse(first + bit));
@@ -192,20 +198,29 @@ pub fn score<F: ?Sized>(
     (columns, totals)
 }
 
-/// The feasible candidates by total, highest first; ties by `name_rank` (the candidate's place in name order),
-/// lowest first.
-pub fn rank_by_total(feasible: &[Ix], totals: &[i64], name_rank: impl Fn(Ix) -> u32) -> Vec<Ix> {
-    // Numbers that sort as totals do backwards, then ranks: one comparison each. With the top bit turned over, numbers
-    // with a sign sort as those without.
-    let key = |candidate: Ix, total: i64| {
-        let backwards = !(total.cast_unsigned() ^ (1 << 63));
-        u128::from(backwards) << 64 | u128::from(name_rank(candidate)) << 32 | u128::from(candidate)
-    };
-    let pairs = feasible.iter().zip(totals);
-    let mut keyed: Vec<u128> = pairs.map(|(&candidate, &total)| key(candidate, total)).collect();
-    keyed.sort_unstable();
-    // The candidate is in the lowest bits.
-    keyed.into_iter().map(|key| key as Ix).collect()
+/// The feasible candidates by total, highest first; of equal totals the lowest candidate first, which is name order where
+/// candidates are numbered so.
+#[must_use]
+pub fn rank_by_total(feasible: &[Ix], totals: &[i64]) -> Vec<Ix> {
+    let most = totals.iter().copied().max().unwrap_or_default();
+    let behind = totals.iter().map(|total| most.abs_diff(*total));
+    let close = behind.clone().all(|behind| u32::try_from(behind).is_ok());
+    // One number for each, the candidate in its lowest bits: one comparison, of half the size where totals are close
+    // together, as they mostly are.
+    if close {
+        let keys = behind.zip(feasible);
+        let mut keys: Vec<u64> = keys
+            .map(|(behind, &candidate)| behind << 32 | u64::from(candidate))
+            .collect();
+        keys.sort_unstable();
+        return keys.into_iter().map(|key| key as Ix).collect();
+    }
+    let keys = behind.zip(feasible);
+    let mut keys: Vec<u128> = keys
+        .map(|(behind, &candidate)| u128::from(behind) << 32 | u128::from(candidate))
+        .collect();
+    keys.sort_unstable();
+    keys.into_iter().map(|key| key as Ix).collect()
 }
 
 #[cfg(test)]
@@ -322,30 +337,25 @@ mod tests {
         }
 
         #[test]
-        fn candidates_rank_by_total_backwards_then_by_name(
-            rows in proptest::collection::vec((any::<i64>(), -2..3i64, any::<bool>(), 0..9u32), 0..30),
+        fn candidates_rank_by_total_backwards_then_by_number(
+            rows in proptest::collection::vec((any::<i64>(), -2..3i64), 0..30),
+            are_wide in any::<bool>(),
         ) {
-            let totals: Vec<i64> = rows.iter().map(|(wide, near, is_wide, _)| if *is_wide { *wide } else { *near }).collect();
-            let feasible: Vec<Ix> = (0..).zip(&rows).map(|(candidate, _)| candidate).collect();
-            let rank = |candidate: Ix| rows[candidate as usize].3;
-            let mut expected = feasible.clone();
-            expected.sort_by_key(|&candidate| {
-                (std::cmp::Reverse(totals[candidate as usize]), rank(candidate), candidate)
-            });
-            prop_assert_eq!(rank_by_total(&feasible, &totals, rank), expected);
+            let totals: Vec<i64> = rows.iter().map(|(wide, near)| if are_wide { *wide } else { *near }).collect();
+            let feasible: Vec<Ix> = (0..).map(|place| 3 * place).take(rows.len()).collect();
+            let mut expected: Vec<(i64, Ix)> = totals.iter().copied().zip(feasible.iter().copied()).collect();
+            expected.sort_by_key(|&(total, candidate)| (std::cmp::Reverse(total), candidate));
+            let expected: Vec<Ix> = expected.into_iter().map(|(_, candidate)| candidate).collect();
+            prop_assert_eq!(rank_by_total(&feasible, &totals), expected);
         }
     }
 
     #[test]
-    fn totals_rank_high_first_and_ties_by_name() {
+    fn totals_rank_high_first_and_ties_by_number() {
         let fleet = [3, 7, 7];
         let feasible = [0, 1, 2];
         let (_, totals) = score(&fleet[..], &feasible, &[&AtLeast(2)]);
         assert_eq!(totals, [6, 14, 14]);
-        let names = [0, 9, 4];
-        assert_eq!(
-            rank_by_total(&feasible, &totals, |candidate| names[candidate as usize]),
-            [2, 1, 0]
-        );
+        assert_eq!(rank_by_total(&feasible, &totals), [1, 2, 0]);
     }
 }

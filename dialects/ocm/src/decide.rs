@@ -179,7 +179,7 @@ impl Case<'_> {
         let (feasible, rejections) = scheduling::filter(self.columns, self.columns.count(), &filters);
         let (scores, totals, expires) = self.score(prioritizers, &feasible);
         // Candidates are numbered in name order.
-        let ranked = scheduling::rank_by_total(&feasible, &totals, |candidate| candidate);
+        let ranked = scheduling::rank_by_total(&feasible, &totals);
         let mut solved = Solved {
             rejections,
             feasible,
