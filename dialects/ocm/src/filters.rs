@@ -1,6 +1,6 @@
 //! The filters ClusterSet, Lifecycle, Predicate and TaintToleration (docs/systems/ocm.md, "Filters").
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 
 use dialect_columns::Bits;
 use jiff::SignedDuration;
@@ -145,8 +145,6 @@ pub(crate) struct TaintToleration<'a> {
     held: &'a Bits,
     now: Timestamp,
     ends: Cell<Option<Timestamp>>,
-    /// What is known of each list of taints in the columns, once a cluster with it was met.
-    judged: RefCell<Vec<Option<Judged>>>,
 }
 
 /// What can be told of a list of taints without a cluster that has it.
@@ -174,7 +172,6 @@ impl<'a> TaintToleration<'a> {
             held,
             now,
             ends: Cell::new(None),
-            judged: RefCell::default(),
         }
     }
 
@@ -183,13 +180,7 @@ impl<'a> TaintToleration<'a> {
         self.ends.get()
     }
 
-    /// What can be told of the taints `list` of `columns` alone.
-    fn judged(&self, columns: &Columns, list: u32) -> Judged {
-        let mut known = self.judged.borrow_mut();
-        known.resize(columns.taints.count(), None);
-        *known[list as usize].get_or_insert_with(|| self.judge(columns.taints.list(list)))
-    }
-
+    /// What can be told of these taints alone.
     fn judge(&self, taints: &[Taint]) -> Judged {
         for (place, taint) in (0..).zip(taints) {
             if taint.effect == "PreferNoSelect" {
@@ -227,6 +218,25 @@ impl<'a> TaintToleration<'a> {
             }
         }
         false
+    }
+
+    /// Why `candidate` is refused, whose taints are `judged`.
+    fn refusal(&self, columns: &Columns, candidate: Ix, judged: Judged) -> Option<Reason> {
+        let place = match judged {
+            Judged::Tolerated => None,
+            Judged::Untolerated(place) => Some(place),
+            Judged::Depends => {
+                let (held, in_scope) = (self.held.has(candidate), self.scope.has(candidate));
+                let taints = columns.row(candidate).taints();
+                let mut places = (0..).zip(taints);
+                let refusing = places.find(|(_, taint)| !self.tolerates(taint, held, in_scope));
+                refusing.map(|(place, _)| place)
+            }
+        };
+        place.map(|place| Reason {
+            code: 3,
+            detail: place,
+        })
     }
 }
 
@@ -271,41 +281,35 @@ impl Filter<Columns> for TaintToleration<'_> {
 
     fn check(&self, columns: &Columns, candidate: Ix) -> Verdict {
         let judged = match columns.taints.of(candidate) {
-            Tainted::Not => return Verdict::Pass,
-            Tainted::Like(list) => self.judged(columns, list),
+            Tainted::Not => Judged::Tolerated,
+            Tainted::Like(list) => self.judge(columns.taints.list(list)),
             Tainted::Somehow => Judged::Depends,
         };
-        match judged {
-            Judged::Tolerated => return Verdict::Pass,
-            Judged::Untolerated(place) => return untolerated(place),
-            Judged::Depends => {}
-        }
-        let (held, in_scope) = (self.held.has(candidate), self.scope.has(candidate));
-        let taints = columns.row(candidate).taints();
-        match (0..)
-            .zip(taints)
-            .find(|(_, taint)| !self.tolerates(taint, held, in_scope))
-        {
-            Some((place, _)) => untolerated(place),
+        match self.refusal(columns, candidate, judged) {
+            Some(reason) => Verdict::Reject(reason),
             None => Verdict::Pass,
         }
     }
 
     fn refuse(&self, columns: &Columns, _count: Ix) -> Refusals<'_> {
-        let refusal = |candidate| match self.check(columns, candidate) {
-            Verdict::Reject(reason) => Some((candidate, reason)),
-            Verdict::Pass => None,
-        };
-        Refusals::These(columns.taints.tainted().filter_map(refusal).collect())
+        // Each list of taints is judged once, when a cluster with it is met.
+        let mut known = vec![None; columns.taints.count()];
+        let mut refused = Vec::new();
+        for (candidate, list) in columns.taints.tainted() {
+            let judged = match list {
+                None => Judged::Depends,
+                Some(list) => {
+                    let judge = || self.judge(columns.taints.list(list));
+                    *known[list as usize].get_or_insert_with(judge)
+                }
+            };
+            refused.extend(
+                self.refusal(columns, candidate, judged)
+                    .map(|reason| (candidate, reason)),
+            );
+        }
+        Refusals::These(refused)
     }
-}
-
-/// The refusal for the taint at `place`.
-fn untolerated(place: u32) -> Verdict {
-    Verdict::Reject(Reason {
-        code: 3,
-        detail: place,
-    })
 }
 
 #[cfg(test)]

@@ -64,12 +64,10 @@ impl Taints {
         }
     }
 
-    /// Who has any.
-    pub(crate) fn tainted(&self) -> impl Iterator<Item = Ix> {
-        (0..)
-            .zip(&*self.numbers)
-            .filter(|(_, number)| **number != NONE)
-            .map(|(candidate, _)| candidate)
+    /// Who has any, with the number of the list, where it has one.
+    pub(crate) fn tainted(&self) -> impl Iterator<Item = (Ix, Option<u32>)> {
+        let numbers = (0..).zip(&*self.numbers).filter(|(_, number)| **number != NONE);
+        numbers.map(|(candidate, &number)| (candidate, (number != OWN).then(|| number - 1)))
     }
 
     /// How many lists there are; [`Tainted::Like`] is below.
