@@ -41,7 +41,7 @@ impl Default for Limits {
 /// the change itself.
 const BESIDE: usize = 1280;
 
-/// About the memory that `object` takes.
+/// About the memory that `object` takes, as if all of it were kept for it alone.
 pub(crate) fn weight(object: &Object) -> usize {
     BESIDE + object.len()
 }

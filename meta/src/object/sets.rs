@@ -1,18 +1,21 @@
 //! The sets of fields that managers own (`fieldsV1` of managed fields), each kept once: thousands of objects have the same,
 //! and they can be half of an object.
 
-use std::collections::HashSet;
-use std::ops::Range;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::ops::{Deref, Range};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use super::outline::{Elements, Members};
 
-/// Smaller sets are not worth a place of their own.
+/// Smaller sets, in bytes, are not worth a place of their own.
 const LEAST: usize = 64;
 /// Larger ones are hardly those of another object.
 const MOST: usize = 16 * 1024;
-/// So many bytes of new sets are kept, at least, before it is looked for those that no object has any more.
-const ROOM: usize = 1 << 20;
+/// Into how many parts the known sets are divided, so that those who look some up do not wait for each other.
+const PARTS: usize = 16;
+/// How many sets a part keeps room for when most are gone.
+const ROOM: usize = 64;
 
 /// The sets in `bytes` that are kept once, by their places. `managed` is where the list of managed fields stands.
 pub(super) fn find(bytes: &[u8], managed: Range<usize>) -> Vec<Range<usize>> {
@@ -33,42 +36,80 @@ pub(super) fn find(bytes: &[u8], managed: Range<usize>) -> Vec<Range<usize>> {
     found
 }
 
+/// A set, of which there is one however many have it. The last of those forgets it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Set(Arc<[u8]>);
+
 /// `set`, in the room of an equal one.
-pub(super) fn shared(set: &[u8]) -> Arc<[u8]> {
-    static KNOWN: OnceLock<Mutex<Known>> = OnceLock::new();
-    let known = KNOWN.get_or_init(Mutex::default);
-    // A panic in between leaves every set as it is.
-    let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
-    known.shared(set)
+pub(super) fn shared(set: &[u8]) -> Set {
+    let hash = KNOWN.hasher.hash_one(set);
+    Set(KNOWN.part(hash).shared(hash, set))
 }
 
-#[derive(Default)]
-struct Known {
-    sets: HashSet<Arc<[u8]>>,
-    bytes: usize,
-    /// At how many bytes it is looked for what nobody has any more.
-    full: usize,
+impl Deref for Set {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.0
+    }
 }
+
+impl Drop for Set {
+    fn drop(&mut self) {
+        // This one, and the one that is known. When two go at the same time, neither may be the last: then it is forgotten
+        // when there is no room.
+        if Arc::strong_count(&self.0) == 2 {
+            let hash = KNOWN.hasher.hash_one(&*self.0);
+            KNOWN.part(hash).forget(hash, &self.0);
+        }
+    }
+}
+
+/// All sets that some object has.
+struct Known {
+    hasher: RandomState,
+    parts: [Mutex<Part>; PARTS],
+}
+
+static KNOWN: LazyLock<Known> = LazyLock::new(|| Known {
+    hasher: RandomState::new(),
+    parts: Default::default(),
+});
 
 impl Known {
-    fn shared(&mut self, set: &[u8]) -> Arc<[u8]> {
-        if let Some(known) = self.sets.get(set) {
-            return Arc::clone(known);
+    fn part(&self, hash: u64) -> MutexGuard<'_, Part> {
+        let part = &self.parts[hash as usize % PARTS];
+        // A panic in between leaves every set as it is.
+        part.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Sets by their hash: of two with the same, the second is kept as often as objects have it.
+#[derive(Default)]
+struct Part(HashMap<u64, Arc<[u8]>>);
+
+impl Part {
+    fn shared(&mut self, hash: u64, set: &[u8]) -> Arc<[u8]> {
+        if self.0.len() == self.0.capacity() {
+            self.0.retain(|_, known| Arc::strong_count(known) > 1);
         }
-        if self.bytes + set.len() > self.full {
-            self.sweep();
+        let known = self.0.entry(hash).or_insert_with(|| set.into());
+        match **known == *set {
+            true => Arc::clone(known),
+            false => set.into(),
         }
-        let new: Arc<[u8]> = set.into();
-        self.bytes += new.len();
-        self.sets.insert(Arc::clone(&new));
-        new
     }
 
-    /// Lets go what no object has. What is left may double before the next time, so a set costs no more than a constant.
-    fn sweep(&mut self) {
-        self.sets.retain(|set| Arc::strong_count(set) > 1);
-        self.bytes = self.sets.iter().map(|set| set.len()).sum();
-        self.full = ROOM.max(2 * self.bytes);
+    /// Forgets `set`, if whoever asks has it alone.
+    fn forget(&mut self, hash: u64, set: &Arc<[u8]>) {
+        let is_known = self.0.get(&hash).is_some_and(|known| Arc::ptr_eq(known, set));
+        // Nobody gets it meanwhile: only from what is known, which is locked, or from somebody else who has it.
+        if is_known && Arc::strong_count(set) == 2 {
+            self.0.remove(&hash);
+            if self.0.len() < self.0.capacity() / 8 {
+                self.0.shrink_to((2 * self.0.len()).max(ROOM));
+            }
+        }
     }
 }
 
@@ -93,17 +134,46 @@ mod tests {
 
     #[test]
     fn equal_sets_share_their_room_until_nobody_has_them() {
-        let mut known = Known::default();
-        let first = known.shared(b"one");
-        assert!(Arc::ptr_eq(&first, &known.shared(b"one")));
-        drop(known.shared(b"two"));
-        assert_eq!((known.sets.len(), known.bytes), (2, 6));
-        known.sweep();
-        assert_eq!((known.sets.len(), known.bytes, known.full), (1, 3, ROOM));
-        let large = vec![b'x'; ROOM];
-        drop(known.shared(&large));
-        drop(known.shared(b"three"));
-        assert!(known.bytes < ROOM, "what nobody has went when there was no room");
-        assert!(Arc::ptr_eq(&first, &known.shared(b"one")));
+        let text = b"a set that no other test has";
+        let hash = KNOWN.hasher.hash_one(&text[..]);
+        let is_known = || KNOWN.part(hash).0.contains_key(&hash);
+        let first = shared(text);
+        let second = shared(text);
+        assert!(Arc::ptr_eq(&first.0, &second.0) && *first == *text);
+        drop(first);
+        assert!(is_known());
+        drop(second.clone());
+        assert!(is_known());
+        drop(second);
+        assert!(!is_known());
+    }
+
+    #[test]
+    fn of_two_sets_with_one_hash_each_stays_what_it_is() {
+        let mut part = Part::default();
+        let first = part.shared(7, b"one");
+        let other = part.shared(7, b"two");
+        assert_eq!((&*first, &*other), (&b"one"[..], &b"two"[..]));
+        part.forget(7, &other);
+        assert!(Arc::ptr_eq(&first, &part.shared(7, b"one")));
+        part.forget(7, &first);
+        assert!(part.0.is_empty());
+    }
+
+    #[test]
+    fn room_for_many_sets_goes_with_them() {
+        let mut part = Part::default();
+        let sets: Vec<_> = (0..10_000_u32)
+            .map(|number| {
+                (
+                    u64::from(number),
+                    part.shared(number.into(), &number.to_le_bytes()),
+                )
+            })
+            .collect();
+        for (hash, set) in &sets {
+            part.forget(*hash, set);
+        }
+        assert!(part.0.is_empty() && part.0.capacity() < 10 * ROOM);
     }
 }

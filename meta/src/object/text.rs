@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::sets;
+use super::sets::{self, Set};
+use super::spans::Spans;
 
 /// What stands in the place of a set.
 const EMPTY: &[u8] = b"{}";
@@ -17,7 +17,7 @@ pub(super) struct Text {
     /// With an empty set in the place of each that is kept elsewhere.
     own: Bytes,
     /// Those sets, by where the empty ones begin.
-    sets: Box<[(u32, Arc<[u8]>)]>,
+    sets: Box<[(u32, Set)]>,
 }
 
 impl Text {
@@ -29,8 +29,16 @@ impl Text {
         }
     }
 
+    /// `bytes`, in which things stand at `spans`, and where they stand in the text's own bytes.
+    pub(super) fn placed<'a>(bytes: impl Into<Cow<'a, [u8]>>, spans: &Spans) -> (Self, Spans) {
+        let managed = spans.managed.range();
+        let text = Self::sharing(bytes.into(), managed.clone());
+        let spans = spans.resized(managed.len() - text.elsewhere());
+        (text, spans)
+    }
+
     /// `bytes`, whose managed fields stand at `managed`.
-    pub(super) fn sharing(bytes: Cow<'_, [u8]>, managed: Range<usize>) -> Self {
+    fn sharing(bytes: Cow<'_, [u8]>, managed: Range<usize>) -> Self {
         let found = sets::find(&bytes, managed);
         if found.is_empty() {
             return Self::whole(bytes.into_owned());
@@ -58,6 +66,11 @@ impl Text {
         &self.own
     }
 
+    /// The places of all own bytes.
+    pub(super) fn all(&self) -> Range<usize> {
+        0..self.own.len()
+    }
+
     /// How many bytes are kept elsewhere.
     pub(super) fn elsewhere(&self) -> usize {
         self.sets.iter().map(|(_, set)| set.len() - EMPTY.len()).sum()
@@ -73,15 +86,24 @@ impl Text {
         self.each(places, |piece| out.extend_from_slice(piece));
     }
 
-    /// Whether `bytes` stand at `places` of the own bytes, sets and all.
-    pub(super) fn reads(&self, places: Range<usize>, bytes: &[u8]) -> bool {
-        let mut rest = Some(bytes);
-        self.each(places, |piece| {
-            rest = rest.and_then(|rest| rest.strip_prefix(piece))
-        });
-        rest.is_some_and(<[u8]>::is_empty)
+    /// The same with other bytes in the place of those at `cut` of the own ones, which is behind all sets.
+    pub(super) fn spliced(&self, cut: Range<usize>, with: &[u8]) -> Self {
+        let mut own = Vec::with_capacity(self.own.len() - cut.len() + with.len());
+        own.extend_from_slice(&self.own[..cut.start]);
+        own.extend_from_slice(with);
+        own.extend_from_slice(&self.own[cut.end..]);
+        Self {
+            own: own.into(),
+            sets: self.sets.clone(),
+        }
     }
 
+    /// Whether the same is kept elsewhere of `other`.
+    pub(super) fn shares(&self, other: &Self) -> bool {
+        self.sets == other.sets
+    }
+
+    /// Gives the pieces of what stands at `places` of the own bytes, sets and all.
     fn each(&self, places: Range<usize>, mut piece: impl FnMut(&[u8])) {
         let mut done = places.start;
         for (at, set) in &self.sets {

@@ -275,7 +275,7 @@ impl Import {
 
     fn creation(&self, key: &Key, object: &Object) -> Result<Txn, StoreError> {
         let stored = self.layout.object(key)?;
-        let value = self.layout.seal(key.resource, &stored, object.draft().bytes())?;
+        let value = self.layout.seal(key.resource, &stored, &object.draft().bytes())?;
         Ok(Txn::new()
             .when([Compare::mod_revision(stored.clone(), CompareOp::Equal, 0)])
             .and_then([TxnOp::put(stored, value, None)]))

@@ -162,7 +162,7 @@ impl Hand<'_> {
         let write = match draft {
             // The digits of the revision are the key's own; none are stored.
             Some(draft) => {
-                let value = self.layout.seal(step.key.resource, &key, draft.bytes())?;
+                let value = self.layout.seal(step.key.resource, &key, &draft.bytes())?;
                 TxnOp::put(key, value, None)
             }
             None => TxnOp::delete(key, None),

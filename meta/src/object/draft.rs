@@ -1,0 +1,297 @@
+//! An object before it has a revision: JSON written canonically, with the places of what is asked for.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::spans::{Span, Spans};
+use super::text::Text;
+use super::{MANAGED, Meta, Object, text_of};
+use crate::revision::Revision;
+use crate::selector::LabelPrint;
+
+/// Why a JSON value cannot be an object.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{path}: {problem}")]
+pub struct Malformed {
+    /// The offending field.
+    pub path: String,
+    /// What is wrong with it.
+    pub problem: String,
+}
+
+const REVISION: &str = "resourceVersion";
+
+fn malformed(path: &str, problem: impl Into<String>) -> Malformed {
+    Malformed {
+        path: path.to_owned(),
+        problem: problem.into(),
+    }
+}
+
+/// An object serialized but not yet given its revision.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    /// With no digits in `resourceVersion`.
+    pub(super) text: Text,
+    /// In the text's own bytes.
+    pub(super) spans: Spans,
+    pub(super) meta: Arc<Meta>,
+}
+
+impl Draft {
+    /// Serializes `value` canonically. Any `metadata.resourceVersion` in it is ignored.
+    ///
+    /// # Errors
+    /// When `value` is no JSON object, has no `apiVersion`, `kind` or `metadata.name`, or has metadata of wrong types.
+    pub fn new(value: &Value) -> Result<Self, Malformed> {
+        Self::write(value, None)
+    }
+
+    /// The same with `managed`, compact JSON, as `metadata.managedFields`, whatever `value` has there. No bytes: none.
+    ///
+    /// # Errors
+    /// As [`Draft::new`].
+    pub fn managed(value: &Value, managed: &[u8]) -> Result<Self, Malformed> {
+        Self::write(value, Some(managed))
+    }
+
+    fn write(value: &Value, managed: Option<&[u8]>) -> Result<Self, Malformed> {
+        let root = value
+            .as_object()
+            .ok_or_else(|| malformed("", "must be an object"))?;
+        let api_version = text(root, "apiVersion")?;
+        text(root, "kind")?;
+        let metadata = root
+            .get("metadata")
+            .and_then(Value::as_object)
+            .ok_or_else(|| malformed("metadata", "must be an object"))?;
+        let meta =
+            Meta::deserialize(&root["metadata"]).map_err(|error| malformed("metadata", error.to_string()))?;
+        if meta.name().is_empty() {
+            return Err(malformed("metadata.name", "name is required"));
+        }
+        let mut writer = Writer {
+            bytes: Vec::with_capacity(1024 + managed.map_or(0, <[u8]>::len)),
+            managed,
+            spans: None,
+        };
+        writer.object(root, api_version, metadata);
+        let spans = writer
+            .spans
+            .ok_or_else(|| malformed("metadata", "must be an object"))?;
+        Ok(Self::of(writer.bytes, &spans, Arc::new(meta)))
+    }
+
+    /// The draft whose JSON is `bytes`, in which things stand at `spans`.
+    pub(super) fn of<'a>(bytes: impl Into<Cow<'a, [u8]>>, spans: &Spans, meta: Arc<Meta>) -> Self {
+        let (text, spans) = Text::placed(bytes, spans);
+        Self { text, spans, meta }
+    }
+
+    /// The metadata as it will be stored.
+    #[must_use]
+    pub fn meta(&self) -> &Meta {
+        &self.meta
+    }
+
+    /// The canonical JSON with an empty `resourceVersion`: what a store that numbers by itself keeps. Copied where parts of
+    /// it are kept for several objects.
+    #[must_use]
+    pub fn bytes(&self) -> Bytes {
+        self.text.slice(self.text.all())
+    }
+
+    /// The length of [`Draft::bytes`], in bytes.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.text.len()
+    }
+
+    /// Never: a draft has at least its metadata.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether storing this draft over `object` would change nothing but the revision.
+    #[must_use]
+    pub fn same_as(&self, object: &Object) -> bool {
+        let split = self.spans.revision.start();
+        let digits = object.spans.revision.range();
+        let (own, other) = (self.text.own(), object.text.own());
+        split == digits.start
+            && own[..split] == other[..split]
+            && own[split..] == other[digits.end..]
+            && self.text.shares(&object.text)
+    }
+
+    /// Whether they are the same but for the revision and for what both have as managed fields.
+    #[must_use]
+    pub fn same_but_managed(&self, object: &Object) -> bool {
+        // Managed fields stand before the revision.
+        fn parts<'a>(bytes: &'a [u8], spans: &Spans) -> [&'a [u8]; 3] {
+            let (managed, revision) = (spans.managed.range(), spans.revision.range());
+            [
+                &bytes[..managed.start],
+                &bytes[managed.end..revision.start],
+                &bytes[revision.end..],
+            ]
+        }
+        self.spans.managed.is_empty() == object.spans.managed.is_empty()
+            && parts(self.text.own(), &self.spans) == parts(object.text.own(), &object.spans)
+    }
+
+    /// The object as a dry run answers it: at no revision, and without `metadata.resourceVersion`, which a client could
+    /// take for that of a stored object.
+    #[must_use]
+    pub fn unstored(&self) -> Object {
+        const FIELD: &str = ",\"resourceVersion\":\"";
+        let digits = self.spans.revision.start();
+        // The name stands before it, so there is a comma.
+        let field = digits - FIELD.len()..digits + 1;
+        let nowhere = field.start..field.start;
+        self.object(Revision(0), field, "", nowhere)
+    }
+
+    /// The object at `revision`: one copy of the own bytes with the digits spliced in.
+    #[must_use]
+    pub fn at(&self, revision: Revision) -> Object {
+        let digits = revision.to_string();
+        let start = self.spans.revision.start();
+        self.object(revision, start..start, &digits, start..start + digits.len())
+    }
+
+    /// The object that has `with` in the place of what is at `cut`, and the digits of its revision at `digits`.
+    fn object(&self, revision: Revision, cut: Range<usize>, with: &str, digits: Range<usize>) -> Object {
+        Object {
+            text: self.text.spliced(cut.clone(), with.as_bytes()),
+            revision,
+            spans: self.spans.spliced(cut, with.len(), digits),
+            print: LabelPrint::of(self.meta.labels()),
+            meta: Arc::clone(&self.meta),
+            parsed: OnceLock::new(),
+            cells: OnceLock::new(),
+        }
+    }
+}
+
+fn text<'a>(root: &'a Map<String, Value>, name: &str) -> Result<&'a str, Malformed> {
+    match root.get(name) {
+        Some(Value::String(text)) if !text.is_empty() => Ok(text),
+        _ => Err(malformed(name, format!("{name} is required"))),
+    }
+}
+
+/// Where things stand that are written with metadata.
+#[derive(Default)]
+struct Places {
+    annotations: Range<usize>,
+    managed: Range<usize>,
+    /// Where the digits of `resourceVersion` go.
+    revision: usize,
+}
+
+/// Writes the two top levels by hand, to learn the spans; serde_json writes the rest.
+struct Writer<'a> {
+    bytes: Vec<u8>,
+    /// What to write as `metadata.managedFields`, where that is not taken from the tree.
+    managed: Option<&'a [u8]>,
+    spans: Option<Spans>,
+}
+
+impl Writer<'_> {
+    fn object(&mut self, root: &Map<String, Value>, api_version: &str, metadata: &Map<String, Value>) {
+        let mut api_span = 0..0;
+        let mut meta_span = 0..0;
+        let mut places = Places::default();
+        self.bytes.push(b'{');
+        for (index, (name, value)) in root.iter().enumerate() {
+            self.name(index, name);
+            let start = self.bytes.len();
+            if name == "metadata" {
+                places = self.metadata(metadata);
+                meta_span = start..self.bytes.len();
+            } else {
+                self.value(value);
+                if name == "apiVersion" {
+                    // An apiVersion that JSON must escape is refused by every kind; the span is then unused.
+                    api_span = start + 1..start + 1 + api_version.len();
+                }
+            }
+        }
+        self.bytes.push(b'}');
+        self.spans = Some(Spans {
+            api_version: Span::from(api_span),
+            metadata: meta_span.into(),
+            annotations: places.annotations.into(),
+            managed: places.managed.into(),
+            revision: (places.revision..places.revision).into(),
+        });
+    }
+
+    /// Writes metadata with an empty `resourceVersion` and the managed fields at their sorted places.
+    fn metadata(&mut self, metadata: &Map<String, Value>) -> Places {
+        let mut places = Places::default();
+        let mut revision = None;
+        let mut managed = self.managed.filter(|bytes| !bytes.is_empty());
+        let mut count = 0;
+        self.bytes.push(b'{');
+        let given = self.managed.is_some();
+        let kept = |name: &str| name != REVISION && !(given && name == MANAGED);
+        for (name, value) in metadata.iter().filter(|(name, _)| kept(name)) {
+            if name.as_str() > MANAGED
+                && let Some(bytes) = managed.take()
+            {
+                places.managed = self.managed(count, bytes);
+                count += 1;
+            }
+            if revision.is_none() && name.as_str() > REVISION {
+                revision = Some(self.revision(count));
+                count += 1;
+            }
+            self.name(count, name);
+            let start = self.bytes.len();
+            self.value(value);
+            match name.as_str() {
+                "annotations" => places.annotations = start..self.bytes.len(),
+                MANAGED => places.managed = start..self.bytes.len(),
+                _ => {}
+            }
+            count += 1;
+        }
+        // There is a name in every metadata, which stands after the managed fields.
+        places.revision = revision.unwrap_or_else(|| self.revision(count));
+        self.bytes.push(b'}');
+        places
+    }
+
+    fn managed(&mut self, index: usize, bytes: &[u8]) -> Range<usize> {
+        self.name(index, MANAGED);
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(bytes);
+        start..self.bytes.len()
+    }
+
+    fn revision(&mut self, index: usize) -> usize {
+        self.name(index, REVISION);
+        self.bytes.extend_from_slice(b"\"\"");
+        self.bytes.len() - 1
+    }
+
+    fn name(&mut self, index: usize, name: &str) {
+        if index > 0 {
+            self.bytes.push(b',');
+        }
+        text_of(name, &mut self.bytes);
+        self.bytes.push(b':');
+    }
+
+    fn value(&mut self, value: &Value) {
+        serde_json::to_writer(&mut self.bytes, value).expect("writing a JSON value to memory cannot fail");
+    }
+}
