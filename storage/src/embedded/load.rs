@@ -17,9 +17,11 @@ use crate::state::State;
 
 /// Fewer records than this are not worth a thread.
 const WORTH_A_THREAD: usize = 512;
-/// So many records for each thread are read before they are parsed and let go: objects then lie side by side in memory, not
-/// between what was read of all.
+/// So many records for each thread, or bytes in all, are read before they are parsed and let go: objects then lie side by side
+/// in memory, not between what was read of all.
 const TOGETHER: usize = 2 * WORTH_A_THREAD;
+/// See [`TOGETHER`].
+const TOGETHER_BYTES: usize = 16 << 20;
 
 /// Why a record is no object.
 pub(crate) enum Problem {
@@ -94,12 +96,13 @@ pub(crate) fn load(
         let (key, value) = entry.map_err(|error| fail(error.into()))?;
         bytes += (key.value().len() + value.value().len()) as u64;
         read.push(key.value(), value.value());
-        if read.ends.len() == together {
+        if read.ends.len() >= together || read.bytes.len() >= TOGETHER_BYTES {
             parsed.append(parse_all(file, encryption, &read)?);
             read.clear();
         }
     }
     parsed.append(parse_all(file, encryption, &read)?);
+    drop(read);
     check_totals(file, &totals, &parsed)?;
     let mut state = State::new(totals.revision);
     for group in parsed.loaded.chunk_by(|a, b| a.resource == b.resource) {
