@@ -115,7 +115,7 @@ impl Documents {
         }
         let form = document.choose(headers)?;
         let immutable = document.hash.is_some() && asked.is_some();
-        form.respond(headers, immutable)
+        Ok(form.respond(headers, immutable))
     }
 }
 
@@ -143,7 +143,7 @@ impl Document {
 }
 
 impl Form {
-    fn respond(&self, headers: &HeaderMap, immutable: bool) -> Result<Response<Body>, Status> {
+    fn respond(&self, headers: &HeaderMap, immutable: bool) -> Response<Body> {
         let mut response = Response::new(Body::empty());
         let map = response.headers_mut();
         map.insert(VARY, HeaderValue::from_static("Accept"));
@@ -161,23 +161,20 @@ impl Form {
             map.insert(ETAG, etag.clone());
             if is_known(headers, etag) {
                 *response.status_mut() = StatusCode::NOT_MODIFIED;
-                return Ok(response);
+                return response;
             }
         }
         map.insert(CONTENT_TYPE, self.content_type.clone());
-        let body = match self.content.gzip() {
+        let (length, body) = match self.content.gzip() {
             Some(gzip) if accepts_gzip(headers) => {
                 map.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-                gzip.clone()
+                (gzip.len(), Body::from(gzip.clone()))
             }
-            _ => self
-                .content
-                .plain()
-                .map_err(|error| Status::internal(error.to_string()))?,
+            _ => (self.content.len(), self.content.plain()),
         };
-        map.insert(CONTENT_LENGTH, body.len().into());
-        *response.body_mut() = Body::from(body);
-        Ok(response)
+        map.insert(CONTENT_LENGTH, length.into());
+        *response.body_mut() = body;
+        response
     }
 }
 

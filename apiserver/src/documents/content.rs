@@ -1,14 +1,19 @@
 //! The body of a document: a large one is kept as gzip only, which is how nearly every client asks for it.
 
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 
-use bytes::Bytes;
+use axum::body::Body;
+use bytes::buf::Reader;
+use bytes::{Buf, Bytes};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
+use futures::stream;
 
 /// Bodies below this size are not worth compressing (the figure of kube-apiserver).
 const WORTH_COMPRESSING: usize = 128 * 1024;
+/// So much of a large body is made plain at once, where a client wants it so.
+const PIECE: usize = 64 * 1024;
 
 /// A body.
 #[derive(Debug)]
@@ -19,7 +24,7 @@ pub(super) enum Content {
     Zipped {
         /// The gzip.
         gzip: Bytes,
-        /// The bytes it was made of.
+        /// The length of the body, in bytes.
         length: usize,
     },
 }
@@ -50,18 +55,39 @@ impl Content {
         }
     }
 
-    /// The body as it was.
-    ///
-    /// # Errors
-    /// When memory does not hold what was compressed.
-    pub(super) fn plain(&self) -> std::io::Result<Bytes> {
+    /// The length of the body, in bytes.
+    pub(super) const fn len(&self) -> usize {
         match self {
-            Self::Plain(body) => Ok(body.clone()),
-            Self::Zipped { gzip, length } => {
-                let mut body = Vec::with_capacity(*length);
-                GzDecoder::new(&gzip[..]).read_to_end(&mut body)?;
-                Ok(body.into())
+            Self::Plain(body) => body.len(),
+            Self::Zipped { length, .. } => *length,
+        }
+    }
+
+    /// The body as it was. A large one is made as it is read, a piece at a time.
+    pub(super) fn plain(&self) -> Body {
+        match self {
+            Self::Plain(body) => Body::from(body.clone()),
+            Self::Zipped { gzip, .. } => {
+                let decoder = GzDecoder::new(gzip.clone().reader());
+                Body::from_stream(stream::iter(Pieces(decoder)))
             }
+        }
+    }
+}
+
+/// What is left of a body.
+struct Pieces(GzDecoder<Reader<Bytes>>);
+
+impl Iterator for Pieces {
+    type Item = io::Result<Bytes>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut piece = Vec::with_capacity(PIECE);
+        let read = self.0.by_ref().take(PIECE as u64).read_to_end(&mut piece);
+        match read {
+            Ok(0) => None,
+            Ok(_) => Some(Ok(piece.into())),
+            Err(error) => Some(Err(error)),
         }
     }
 }
