@@ -3,37 +3,23 @@
 //!
 //! Others may change afterwards, so that nothing has to be guarded until the write is stored.
 
-use std::sync::Arc;
-
 use admission::{Denied, Operation, Plugin, Ready, Request};
-use dialect_contract::Dialect;
-use meta::GroupResource;
 use serde_json::Value;
 
 use super::knowledge::Knowledge;
+use super::responsible::Responsible;
 
 /// The plugin.
 pub(super) struct Agreement {
     knowledge: Knowledge,
-    dialects: Vec<(GroupResource, Arc<dyn Dialect>)>,
+    dialects: Responsible,
 }
 
 impl Agreement {
     /// The plugin for whatever the engine's dialects judge.
     pub(super) fn new(knowledge: Knowledge) -> Self {
-        let dialects = knowledge
-            .dialects()
-            .flat_map(|dialect| {
-                let judged = dialect.guarded().judges.iter();
-                judged.map(move |&resource| (resource, Arc::clone(dialect)))
-            })
-            .collect();
+        let dialects = Responsible::of(&knowledge, |guarded| guarded.judges);
         Self { knowledge, dialects }
-    }
-
-    fn dialect(&self, resource: GroupResource) -> Option<&Arc<dyn Dialect>> {
-        let found = self.dialects.iter().find(|(have, _)| *have == resource);
-        found.map(|(_, dialect)| dialect)
     }
 }
 
@@ -45,9 +31,7 @@ impl Plugin for Agreement {
     fn handles(&self, request: &Request<'_>) -> bool {
         matches!(request.operation, Operation::Create | Operation::Update)
             && request.subresource.is_empty()
-            && self
-                .dialect(request.resource)
-                .is_some_and(|dialect| dialect.actor() != request.user.name)
+            && self.dialects.concerns(request)
     }
 
     fn ready<'a>(&'a self, _: &Request<'_>) -> Option<Ready<'a>> {
@@ -60,7 +44,7 @@ impl Plugin for Agreement {
         object: Option<&Value>,
         _: &mut Vec<String>,
     ) -> Result<(), Denied> {
-        let (Some(dialect), Some(object)) = (self.dialect(request.resource), object) else {
+        let (Some(dialect), Some(object)) = (self.dialects.dialect(request.resource), object) else {
             return Ok(());
         };
         // Labels and finalizers can be mended whatever happened to the others meanwhile.

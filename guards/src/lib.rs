@@ -29,6 +29,7 @@ mod owners;
 mod parameters;
 mod placed_on_create;
 mod reserved;
+mod responsible;
 mod sources;
 mod stored_policies;
 mod surroundings;

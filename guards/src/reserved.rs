@@ -1,36 +1,22 @@
 //! What holds a scheduler's decision is written by that scheduler only (docs/api.md, "Guards"), admins not excepted.
 
-use std::sync::Arc;
-
 use admission::{Denied, Operation, Plugin, Ready, Request};
-use dialect_contract::Dialect;
-use meta::GroupResource;
 use serde_json::Value;
 
 use super::knowledge::Knowledge;
+use super::responsible::Responsible;
 
 /// The plugin.
 pub(super) struct Reserved {
     knowledge: Knowledge,
-    dialects: Vec<(GroupResource, Arc<dyn Dialect>)>,
+    dialects: Responsible,
 }
 
 impl Reserved {
     /// The plugin for whatever the engine's dialects reserve.
     pub(super) fn new(knowledge: Knowledge) -> Self {
-        let dialects = knowledge
-            .dialects()
-            .flat_map(|dialect| {
-                let reserved = dialect.guarded().reserves.iter();
-                reserved.map(move |&resource| (resource, Arc::clone(dialect)))
-            })
-            .collect();
+        let dialects = Responsible::of(&knowledge, |guarded| guarded.reserves);
         Self { knowledge, dialects }
-    }
-
-    fn dialect(&self, resource: GroupResource) -> Option<&Arc<dyn Dialect>> {
-        let found = self.dialects.iter().find(|(have, _)| *have == resource);
-        found.map(|(_, dialect)| dialect)
     }
 }
 
@@ -44,11 +30,7 @@ impl Plugin for Reserved {
     }
 
     fn handles(&self, request: &Request<'_>) -> bool {
-        request.operation != Operation::Connect
-            && self
-                .dialect(request.resource)
-                .is_some_and(|dialect| dialect.actor() != request.user.name)
-            && !request.collects(None)
+        request.operation != Operation::Connect && self.dialects.concerns(request) && !request.collects(None)
     }
 
     fn ready<'a>(&'a self, _: &Request<'_>) -> Option<Ready<'a>> {
@@ -61,7 +43,7 @@ impl Plugin for Reserved {
         object: Option<&Value>,
         _: &mut Vec<String>,
     ) -> Result<(), Denied> {
-        let Some(dialect) = self.dialect(request.resource) else {
+        let Some(dialect) = self.dialects.dialect(request.resource) else {
             return Ok(());
         };
         if request.collects(object) || request.changes_nothing(object) {
