@@ -108,7 +108,9 @@ impl Registry {
         let stored = outcome.ok().flatten();
         let response = stored.and_then(|object| {
             body(Level::RequestResponse, "response-object", &|| {
-                object.bytes().to_vec()
+                let mut bytes = Vec::with_capacity(object.len());
+                object.write(&mut bytes);
+                bytes
             })
         });
         let id = uuid::Uuid::new_v4().to_string();

@@ -293,12 +293,13 @@ impl Filter<Columns> for TaintToleration<'_> {
 
     fn refuse(&self, columns: &Columns, _count: Ix) -> Refusals<'_> {
         // Each list of taints is judged once, when a cluster with it is met.
-        let mut known = vec![None; columns.taints.count()];
+        let mut known = Vec::new();
         let mut refused = Vec::new();
         for (candidate, list) in columns.taints.tainted() {
             let judged = match list {
                 None => Judged::Depends,
                 Some(list) => {
+                    known.resize(columns.taints.count(), None);
                     let judge = || self.judge(columns.taints.list(list));
                     *known[list as usize].get_or_insert_with(judge)
                 }
