@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use dialect_contract::{Action, Decision, Outcome};
 use meta::{CommitError, Guard, Object, Revision, Status, Write};
-use tracing::Instrument as _;
+use tracing::{Instrument as _, Span};
 
 use crate::bound::{Bind, BindError, Bound, Unplaced};
 use crate::engine::{Engine, Slot};
@@ -39,6 +39,11 @@ pub trait Committer: Send + Sync + 'static {
     /// # Errors
     /// Why nothing, or not all of it, was committed.
     async fn commit(&self, commit: Commit) -> Result<Vec<Arc<Object>>, CommitError>;
+
+    /// Whether a commit may as well be made by whoever stores the demand, in one step with it.
+    fn can_go_along(&self) -> bool {
+        false
+    }
 }
 
 impl Engine {
@@ -47,31 +52,29 @@ impl Engine {
     /// # Errors
     /// See [`BindError`].
     pub async fn bind(&self, committer: &dyn Committer, bind: Bind<'_>) -> Result<Bound, BindError> {
-        let span = tracing::info_span!(
-            "bind",
-            dialect = bind.dialect,
-            demand = %bind.demand,
-            outcome = tracing::field::Empty,
-            reason = tracing::field::Empty,
-            written = tracing::field::Empty,
-        );
+        let span = span(&bind);
         let result = self.bind_in_turn(committer, bind).instrument(span.clone()).await;
-        if let Ok(bound) = &result {
+        self.tell(&span, &bind, &result);
+        result
+    }
+
+    /// Tells those who listen what `bind` came to.
+    pub(crate) fn tell(&self, span: &Span, bind: &Bind<'_>, result: &Result<Bound, BindError>) {
+        if let Ok(bound) = result {
             span.record("outcome", bound.decision.outcome.as_str());
             span.record("reason", bound.decision.reason);
             span.record("written", bound.written.len());
         }
-        span.in_scope(|| match &result {
+        span.in_scope(|| match result {
             Ok(_) => tracing::debug!("decided"),
             Err(error) => tracing::debug!(%error, "not bound"),
         });
         if let Some(observer) = self.observer.get().filter(|_| !bind.dry_run) {
-            match &result {
-                Ok(bound) => observer.bound(&bind, bound),
+            match result {
+                Ok(bound) => observer.bound(bind, bound),
                 Err(error) => observer.failed(bind.dialect, bind.demand, error),
             }
         }
-        result
     }
 
     async fn bind_in_turn(&self, committer: &dyn Committer, bind: Bind<'_>) -> Result<Bound, BindError> {
@@ -149,6 +152,17 @@ impl Engine {
     }
 }
 
+pub(crate) fn span(bind: &Bind<'_>) -> Span {
+    tracing::info_span!(
+        "bind",
+        dialect = bind.dialect,
+        demand = %bind.demand,
+        outcome = tracing::field::Empty,
+        reason = tracing::field::Empty,
+        written = tracing::field::Empty,
+    )
+}
+
 /// A race that was lost: the world moved between deciding and writing.
 struct Lost {
     status: Status,
@@ -170,7 +184,7 @@ fn places_nothing(decision: &Decision) -> bool {
 }
 
 /// The writes of a decision with their guards: the demand as it was decided, and a fence per counted capacity.
-fn commit(bound: &Bound, slot: &Slot, dry_run: bool) -> Commit {
+pub(crate) fn commit(bound: &Bound, slot: &Slot, dry_run: bool) -> Commit {
     let actor = slot.dialect.actor();
     let Bound {
         snapshot, decision, ..

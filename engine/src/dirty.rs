@@ -58,6 +58,8 @@ pub struct Dirty {
     pub demands: Marked<Key>,
     /// The targets, by cluster name, whose view may differ.
     pub targets: Marked<Arc<str>>,
+    /// The last change that made one of those in `decide` due, where those are some.
+    pub since: Revision,
 }
 
 impl Dirty {
@@ -68,6 +70,7 @@ impl Dirty {
             decide: Marked::All,
             demands: Marked::All,
             targets: Marked::All,
+            since: Revision::default(),
         }
     }
 
@@ -77,8 +80,11 @@ impl Dirty {
         self.decide.is_empty() && self.demands.is_empty() && self.targets.is_empty()
     }
 
-    /// Adds what one folded change made stale.
-    pub fn add(&mut self, due: Due) {
+    /// Adds what the change folded at `revision` made stale.
+    pub fn add(&mut self, due: Due, revision: Revision) {
+        if !matches!(due.decide, Affected::None) {
+            self.since = self.since.max(revision);
+        }
         add(&mut self.decide, due.decide);
         add(&mut self.demands, due.demands);
         self.targets.mark(due.targets);
@@ -88,6 +94,7 @@ impl Dirty {
         self.decide.merge(other.decide);
         self.demands.merge(other.demands);
         self.targets.merge(other.targets);
+        self.since = self.since.max(other.since);
     }
 }
 
@@ -178,25 +185,25 @@ mod tests {
     async fn marks_fall_together_until_they_are_taken() {
         let subscription = Subscription::default();
         let mut first = Dirty::default();
-        first.add(Due {
-            decide: Affected::Some(vec![Key::new(TOYS, "ns", "a")]),
+        let due = |name: &str| Due {
+            decide: Affected::Some(vec![Key::new(TOYS, "ns", name)]),
             ..Due::nothing()
-        });
-        let mut second = Dirty::default();
-        second.add(Due {
-            decide: Affected::Some(vec![Key::new(TOYS, "ns", "b")]),
-            ..Due::nothing()
-        });
-        second.add(Due {
+        };
+        let shown = Due {
             targets: None,
             ..Due::default()
-        });
+        };
+        first.add(due("a"), Revision(1));
+        let mut second = Dirty::default();
+        second.add(due("b"), Revision(2));
+        second.add(shown, Revision(3));
         subscription.mark(Revision(1), [("toy", first)]);
-        subscription.mark(Revision(2), [("toy", second)]);
+        subscription.mark(Revision(3), [("toy", second)]);
         subscription.changed().await;
         let batch = subscription.next().await;
-        assert_eq!(batch.through, Revision(2));
+        assert_eq!(batch.through, Revision(3));
         let dirty = &batch.dirty["toy"];
+        assert_eq!(dirty.since, Revision(2), "what makes nothing due does not count");
         assert!(matches!(&dirty.decide, Marked::Some(keys) if keys.len() == 2));
         assert!(dirty.demands.is_empty());
         assert_eq!(dirty.targets, Marked::All);

@@ -46,6 +46,8 @@ pub(crate) struct Slot {
     pub(crate) state: Mutex<State>,
     /// Taken by bindings that lost a race, so that they try again one after the other and not all at once.
     pub(crate) turn: tokio::sync::Mutex<()>,
+    /// Taken while a demand is made together with a place of which there are only so many.
+    pub(crate) making: Arc<tokio::sync::Mutex<()>>,
     /// What the scheduler itself wants of demands, while that is decided and written.
     pub(crate) settling: Turns<Settled>,
     /// What came of it lately.
@@ -54,7 +56,10 @@ pub(crate) struct Slot {
 
 pub(crate) struct State {
     pub(crate) inventory: Arc<dyn Inventory>,
+    /// Up to where every change is in.
     pub(crate) revision: Revision,
+    /// The last change that was folded.
+    pub(crate) changed: Revision,
 }
 
 /// Follows a source and decides on it. Shared as `Arc<Engine>`; [`Engine::spawn`] starts the feeder.
@@ -85,8 +90,10 @@ impl Engine {
             state: Mutex::new(State {
                 inventory: dialect.inventory(),
                 revision: Revision::default(),
+                changed: Revision::default(),
             }),
             turn: tokio::sync::Mutex::default(),
+            making: Arc::default(),
             settling: Turns::default(),
             answers: Answers::default(),
             dialect,

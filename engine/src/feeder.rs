@@ -72,6 +72,7 @@ impl Engine {
             let mut state = slot.state.lock();
             state.inventory = inventory;
             state.revision = after;
+            state.changed = after;
         }
         self.publish(after, &self.everything());
         Ok((watch, listed))
@@ -160,11 +161,13 @@ impl Slot {
             .iter()
             .filter(|change| self.reads.contains(&change.key.resource))
         {
+            self.answers.made(change, state.changed);
             let due = writable(&mut state.inventory).fold(change);
             if let Some(witness) = witness {
                 witness.folded(self.dialect.name(), change, &due);
             }
-            dirty.add(due);
+            dirty.add(due, change.revision);
+            state.changed = change.revision;
         }
         state.revision = through;
         dirty

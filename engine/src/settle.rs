@@ -22,14 +22,7 @@ impl Engine {
         demand: &Key,
         since: Revision,
     ) -> Settled {
-        let wish = Bind {
-            dialect,
-            demand,
-            chosen: None,
-            dry_run: false,
-            unplaced: Unplaced::Commit,
-            by: None,
-        };
+        let wish = own_wish(dialect, demand);
         let Some(slot) = self.slot(dialect) else {
             return Arc::new(self.bind(committer, wish).await);
         };
@@ -60,7 +53,19 @@ impl Engine {
     }
 }
 
-fn answer(bound: &Bound) -> Answer {
+/// What the scheduler itself wants of `demand`.
+pub(crate) fn own_wish<'a>(dialect: &'a str, demand: &'a Key) -> Bind<'a> {
+    Bind {
+        dialect,
+        demand,
+        chosen: None,
+        dry_run: false,
+        unplaced: Unplaced::Commit,
+        by: None,
+    }
+}
+
+pub(crate) fn answer(bound: &Bound) -> Answer {
     Answer {
         through: bound.snapshot.revision,
         outcome: bound.decision.outcome,

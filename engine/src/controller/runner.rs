@@ -124,7 +124,7 @@ impl Runner {
         }
         match dirty.decide {
             Marked::Some(keys) => {
-                let since = self.through;
+                let since = dirty.since;
                 self.since.extend(keys.iter().map(|key| (key.clone(), since)));
                 self.workers.add(keys);
             }
