@@ -5,6 +5,7 @@
 //! own requests and applies them at once.
 
 mod admit;
+mod along;
 mod apply;
 mod audited;
 mod commit;
@@ -33,6 +34,7 @@ use crate::resource::Group;
 pub use crate::actor::Actor;
 pub use crate::served::Served;
 pub(crate) use admit::{Admission, Asked, Purpose};
+pub use along::{Along, Told};
 pub use apply::Wanted;
 use commit::Origin;
 pub use commit::{Author, share_guards};
@@ -67,8 +69,18 @@ pub struct Created {
 
 /// What the program does about a new object before the client hears of it.
 #[async_trait]
-pub trait AfterCreate: Send + Sync + 'static {
-    /// Gives the object to answer with. The create itself has happened, so what goes wrong here is a warning.
+pub trait OnCreate: Send + Sync + 'static {
+    /// Whether anything is done about new objects of `resource`, as the client named it.
+    fn concerns(&self, resource: GroupResource) -> bool;
+
+    /// What is to be stored in one step with the object, which has passed admission and has no revision yet. Not asked in a
+    /// dry run, nor where the store makes one write after the other.
+    async fn along(&self, _creating: &Created) -> Option<Along> {
+        None
+    }
+
+    /// Gives the object to answer with, where nothing went along with it. The create itself has happened, so what goes wrong
+    /// here is a warning.
     async fn created(&self, created: Created) -> Arc<Object>;
 }
 
@@ -77,7 +89,7 @@ pub struct Registry {
     chain: Chain,
     clock: Arc<dyn Clock>,
     index: OnceLock<Index>,
-    after_create: OnceLock<Arc<dyn AfterCreate>>,
+    on_create: OnceLock<Arc<dyn OnCreate>>,
     audit: OnceLock<Audit>,
 }
 
@@ -89,7 +101,7 @@ impl Registry {
             chain,
             clock,
             index: OnceLock::new(),
-            after_create: OnceLock::new(),
+            on_create: OnceLock::new(),
             audit: OnceLock::new(),
         })
     }
@@ -103,35 +115,14 @@ impl Registry {
         self.index.set(index).map_err(|_| InstallError::Already("groups"))
     }
 
-    /// Sets what is done after each create that a client asks for, once.
+    /// Sets what is done about each create that a client asks for, once.
     ///
     /// # Errors
     /// When it is set already.
-    pub fn after_create(&self, hook: Arc<dyn AfterCreate>) -> Result<(), InstallError> {
-        self.after_create
+    pub fn on_create(&self, hook: Arc<dyn OnCreate>) -> Result<(), InstallError> {
+        self.on_create
             .set(hook)
-            .map_err(|_| InstallError::Already("hooks after creates"))
-    }
-
-    /// The object to answer a create with, which made `object`.
-    pub(crate) async fn created(
-        &self,
-        served: &Served,
-        actor: Actor<'_>,
-        object: Arc<Object>,
-    ) -> Arc<Object> {
-        let Some(hook) = self.after_create.get() else {
-            return object;
-        };
-        let created = Created {
-            resource: served.name,
-            object,
-            user: actor.user.clone(),
-            now: actor.now,
-            dry_run: actor.dry_run,
-            warnings: actor.warnings.clone(),
-        };
-        hook.created(created).await
+            .map_err(|_| InstallError::Already("hooks on creates"))
     }
 
     /// What is served; nothing before [`Registry::install`].

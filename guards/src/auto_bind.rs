@@ -1,14 +1,14 @@
 //! `autoBind: OnCreate`: what a client makes is decided and bound before the create is answered (docs/api.md,
-//! "Configuration"). A dry run is answered with a forecast.
+//! "Configuration"): in one step with it where the store can, else once it is there. A dry run is answered with a forecast.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use apiserver::registry::Registry;
-use apiserver::{AfterCreate, Created};
+use apiserver::{Along, Created, OnCreate, Told, Warnings};
 use async_trait::async_trait;
 use configuration::AutoBindMode;
-use engine::{BindError, Bound, Committer, Engine};
+use engine::{BindError, Bound, Commit, Committer, Engine, Foreseen};
 use meta::{GroupResource, Key, Object};
 use storage::Source;
 
@@ -44,6 +44,14 @@ impl AutoBind {
             registry,
             dialects,
         }
+    }
+
+    /// The dialect that binds what is `created`, and the demand, where it does so by itself.
+    fn concerned(&self, created: &Created) -> Option<(&'static str, Key)> {
+        let &dialect = self.dialects.get(&created.resource)?;
+        let meta = created.object.meta();
+        is_on(&**self.engine.source(), dialect)
+            .then(|| (dialect, Key::new(created.resource, meta.namespace(), meta.name())))
     }
 
     async fn bind(&self, dialect: &'static str, created: &Created, key: Key) -> Arc<Object> {
@@ -132,20 +140,68 @@ impl AutoBind {
 }
 
 #[async_trait]
-impl AfterCreate for AutoBind {
+impl OnCreate for AutoBind {
+    fn concerns(&self, resource: GroupResource) -> bool {
+        self.dialects.contains_key(&resource)
+    }
+
+    async fn along(&self, creating: &Created) -> Option<Along> {
+        let (dialect, key) = self.concerned(creating)?;
+        let foreseen = self
+            .engine
+            .foresee(&*self.committer, dialect, &key, &creating.object);
+        let (foreseen, commit) = foreseen.await?;
+        let Commit {
+            actor,
+            manager,
+            cause,
+            writes,
+            guards,
+            ..
+        } = commit;
+        let told = Box::new(Bind {
+            foreseen,
+            warnings: creating.warnings.clone(),
+        });
+        Some(Along {
+            user: virtual_api::user(actor),
+            manager,
+            cause,
+            writes,
+            guards,
+            told,
+        })
+    }
+
     async fn created(&self, created: Created) -> Arc<Object> {
-        let Some(&dialect) = self.dialects.get(&created.resource) else {
+        let Some((dialect, key)) = self.concerned(&created) else {
             return created.object;
         };
-        if !is_on(&**self.engine.source(), dialect) {
-            return created.object;
-        }
-        let meta = created.object.meta();
-        let key = Key::new(created.resource, meta.namespace(), meta.name());
         if created.dry_run {
             self.forecast(dialect, &created, &key).await
         } else {
             self.bind(dialect, &created, key).await
+        }
+    }
+}
+
+/// A binding that is stored with its object.
+struct Bind {
+    foreseen: Foreseen,
+    warnings: Warnings,
+}
+
+#[async_trait]
+impl Told for Bind {
+    async fn made(self: Box<Self>, made: &Object, written: Vec<Arc<Object>>) {
+        match self.foreseen.made(made, written).await {
+            Ok(bound) => {
+                if let Some(text) = forecast::warning(&bound.snapshot, &bound.decision) {
+                    self.warnings.add(text);
+                }
+            }
+            // It is bound; the client may read something older.
+            Err(error) => tracing::warn!(%error, "a new object is bound, but not yet seen by the scheduler"),
         }
     }
 }

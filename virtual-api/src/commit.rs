@@ -16,11 +16,7 @@ pub struct RegistryCommitter(pub Arc<Registry>);
 #[async_trait]
 impl Committer for RegistryCommitter {
     async fn commit(&self, commit: Commit) -> Result<Vec<Arc<Object>>, CommitError> {
-        let user = UserInfo {
-            name: commit.actor.to_owned(),
-            groups: vec!["system:authenticated".to_owned()],
-            ..UserInfo::default()
-        };
+        let user = user(commit.actor);
         let author = Author {
             user: &user,
             manager: &commit.manager,
@@ -36,5 +32,20 @@ impl Committer for RegistryCommitter {
             Some(faults) if !dry_run => faults.commit(&self.0, author, writes, guards).await,
             _ => self.0.commit(author, writes, guards, dry_run).await,
         }
+    }
+
+    fn can_go_along(&self) -> bool {
+        // Faults are about lists of their own.
+        faults::in_force().is_none()
+    }
+}
+
+/// The user that `actor` is to admission.
+#[must_use]
+pub fn user(actor: &str) -> UserInfo {
+    UserInfo {
+        name: actor.to_owned(),
+        groups: vec!["system:authenticated".to_owned()],
+        ..UserInfo::default()
     }
 }

@@ -192,8 +192,7 @@ impl Apply<'_> {
         };
         let actor = cx.actor(self.options.dry_run);
         let registry = &cx.state.registry;
-        let object = registry.create(cx.served, actor, cx.namespace, body).await?;
-        Ok(registry.created(cx.served, actor, object).await)
+        registry.create_asked(cx.served, actor, cx.namespace, body).await
     }
 
     /// What was applied, as the body of an update or a create would be.

@@ -16,7 +16,8 @@ pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
     let body = || cx.read_body(cx.expected(), Some(schema), options).map(Wish::from);
     let actor = cx.actor(options.dry_run);
     let registry = &cx.state.registry;
-    let object = registry.create(cx.served, actor, cx.namespace, body).await?;
-    let object = registry.created(cx.served, actor, object).await;
+    let object = registry
+        .create_asked(cx.served, actor, cx.namespace, body)
+        .await?;
     cx.object(accepted, StatusCode::CREATED, &object)
 }

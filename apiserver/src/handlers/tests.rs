@@ -1,6 +1,7 @@
 //! The API as requests see it: toy kinds over a store in memory, a projection and a handler.
 
 mod admitted;
+mod along;
 mod apply;
 mod consulted;
 mod deletes;

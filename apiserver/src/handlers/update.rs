@@ -69,10 +69,9 @@ async fn create(
     };
     let actor = cx.actor(dry_run);
     let registry = &cx.state.registry;
-    let object = registry
-        .create(cx.served, actor, cx.namespace, of_nothing)
-        .await?;
-    Ok(registry.created(cx.served, actor, object).await)
+    registry
+        .create_asked(cx.served, actor, cx.namespace, of_nothing)
+        .await
 }
 
 impl Cx<'_> {

@@ -44,8 +44,8 @@ impl Registry {
             object: wanted.config.clone(),
             base: wanted.base,
         };
-        let objects = result.clone().map(|object| vec![object]);
-        self.record(author, &[write], &[annotations], since, &objects)
+        let objects = result.as_ref().map(std::slice::from_ref);
+        self.record(author, &[write], &[annotations], since, objects)
             .await;
         result
     }

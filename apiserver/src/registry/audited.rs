@@ -37,14 +37,13 @@ impl Registry {
         writes: &[Write],
         noted: &[Annotations],
         since: Timestamp,
-        result: &Result<Vec<Arc<Object>>, CommitError>,
+        result: Result<&[Arc<Object>], &CommitError>,
     ) {
         let (Some(audit), Some(cause)) = (self.audit.get(), author.cause) else {
             return;
         };
         for (index, write) in writes.iter().enumerate() {
             let outcome = result
-                .as_ref()
                 .map(|objects| objects.get(index).map(AsRef::as_ref))
                 .map_err(|error| &error.status);
             let annotations = noted.get(index).cloned();

@@ -14,7 +14,7 @@ use crate::call::Warnings;
 use crate::errors;
 use crate::registry::delete::pending_state;
 use crate::registry::prepare::{self, Writing};
-use crate::registry::write::{Next, Target};
+use crate::registry::write::{Next, Target, making};
 use crate::registry::{CONFLICT_ATTEMPTS, Registry, system};
 use crate::served::Served;
 
@@ -63,8 +63,8 @@ pub(super) struct Origin {
 
 /// Steps made so far, one for each write, and the objects as they leave them.
 #[derive(Default)]
-struct Plan {
-    steps: Vec<Step>,
+pub(super) struct Plan {
+    pub(super) steps: Vec<Step>,
     results: Vec<Arc<Object>>,
     written: HashMap<Key, Option<Arc<Object>>>,
     store: Option<Arc<dyn Store>>,
@@ -106,7 +106,8 @@ impl Registry {
             all.for_each(|(key, value)| recorded.add(key, value));
         }
         if !dry_run {
-            self.record(author, &writes, &noted, since, &result).await;
+            self.record(author, &writes, &noted, since, result.as_deref())
+                .await;
         }
         result
     }
@@ -124,7 +125,9 @@ impl Registry {
         loop {
             // What was said about an attempt before does not count.
             *noted = writes.iter().map(|_| self.annotations(origin)).collect();
-            let mut plan = self.plan(origin, author, writes, dry_run, noted).await?;
+            let mut plan = Plan::default();
+            self.plan(&mut plan, origin, author, writes, dry_run, noted)
+                .await?;
             let Some(store) = plan.store.take() else {
                 return Ok(Vec::new());
             };
@@ -147,17 +150,18 @@ impl Registry {
         }
     }
 
-    async fn plan(
+    /// Adds `writes` to `plan`.
+    pub(super) async fn plan(
         &self,
+        plan: &mut Plan,
         origin: &Origin,
         author: Author<'_>,
         writes: &[Write],
         dry_run: bool,
         noted: &[Annotations],
-    ) -> Result<Plan, CommitError> {
+    ) -> Result<(), CommitError> {
         let Author { user, manager, .. } = author;
         let (warnings, now) = (Warnings::default(), self.clock().now());
-        let mut plan = Plan::default();
         for (write, annotations) in writes.iter().zip(noted) {
             let actor = Actor {
                 user,
@@ -180,9 +184,9 @@ impl Registry {
                 name: &write.key.name,
             };
             match write.verb {
-                Verb::Create => self.plan_create(&mut plan, target, actor, write).await?,
-                Verb::Update => self.plan_update(&mut plan, target, actor, write).await?,
-                Verb::Delete => self.plan_delete(&mut plan, target, actor, write).await?,
+                Verb::Create => self.plan_create(plan, target, actor, write).await?,
+                Verb::Update => self.plan_update(plan, target, actor, write).await?,
+                Verb::Delete => self.plan_delete(plan, target, actor, write).await?,
             }
         }
         for warning in warnings.take() {
@@ -195,7 +199,7 @@ impl Registry {
                 ),
             }
         }
-        Ok(plan)
+        Ok(())
     }
 
     fn served_for(&self, write: &Write) -> Result<&Arc<Served>, Status> {
@@ -237,13 +241,10 @@ impl Registry {
         };
         let mut settled = writing.create(value.into()).await?;
         let guards = std::mem::take(&mut settled.guards);
+        let draft = prepare::draft(served, &settled)?;
         let step = Step {
-            verb: Verb::Create,
-            key: target.key(),
             subresource: write.subresource,
-            object: Some(prepare::draft(served, &settled)?),
-            expect: Expect::Absent,
-            guards,
+            ..making(target.key(), draft, guards)
         };
         plan.add(step, target.store()?.revision());
         Ok(())
@@ -348,6 +349,14 @@ impl Registry {
 }
 
 impl Plan {
+    /// A plan of writes to `store`.
+    pub(super) fn on(store: &Arc<dyn Store>) -> Self {
+        Self {
+            store: Some(Arc::clone(store)),
+            ..Self::default()
+        }
+    }
+
     fn use_store(&mut self, served: &Served) -> Result<(), Status> {
         let store = served.store().ok_or_else(Status::method_not_allowed)?;
         match &self.store {
@@ -384,7 +393,7 @@ impl Plan {
     }
 
     /// Adds a step, which for the writes after it leaves its object as of `revision`.
-    fn add(&mut self, step: Step, revision: Revision) {
+    pub(super) fn add(&mut self, step: Step, revision: Revision) {
         let after = step.object.as_ref().map(|draft| Arc::new(draft.at(revision)));
         self.results.extend(after.clone());
         self.written.insert(step.key.clone(), after);

@@ -44,6 +44,34 @@ impl Target<'_> {
     }
 }
 
+/// How a new object is stored.
+pub(super) trait Insert: Sync {
+    /// What that comes to.
+    type Made: Send;
+
+    /// Stores `draft` where `guards` hold.
+    fn insert(
+        &self,
+        draft: Draft,
+        guards: Vec<Guard>,
+    ) -> impl Future<Output = Result<Self::Made, StoreError>> + Send;
+}
+
+/// By itself.
+struct Alone<'a> {
+    registry: &'a Registry,
+    served: &'a Served,
+    actor: Actor<'a>,
+}
+
+impl Insert for Alone<'_> {
+    type Made = Arc<Object>;
+
+    async fn insert(&self, draft: Draft, guards: Vec<Guard>) -> Result<Arc<Object>, StoreError> {
+        self.registry.insert(self.served, self.actor, draft, guards).await
+    }
+}
+
 /// An object as an update leaves it.
 pub(crate) enum Next {
     /// It stays, as this.
@@ -59,8 +87,25 @@ impl Registry {
         served: &Served,
         actor: Actor<'_>,
         namespace: &str,
-        mut body: impl FnMut() -> Result<Wish, Status>,
+        body: impl FnMut() -> Result<Wish, Status>,
     ) -> Result<Arc<Object>, CommitError> {
+        let insert = Alone {
+            registry: self,
+            served,
+            actor,
+        };
+        self.create_by(&insert, served, actor, namespace, body).await
+    }
+
+    /// The same by `insert`.
+    pub(super) async fn create_by<I: Insert>(
+        &self,
+        insert: &I,
+        served: &Served,
+        actor: Actor<'_>,
+        namespace: &str,
+        mut body: impl FnMut() -> Result<Wish, Status>,
+    ) -> Result<I::Made, CommitError> {
         let mut wish = body()?;
         let mut draw = NameDraw::of(&wish.value)?;
         let requested = draw.requested.clone();
@@ -78,7 +123,7 @@ impl Registry {
             draw.name(&mut wish.value);
             let settled = writing.create(wish).await?;
             let draft = prepare::draft(served, &settled)?;
-            match self.insert(served, actor, draft, settled.guards).await {
+            match insert.insert(draft, settled.guards).await {
                 Err(StoreError::AlreadyExists { .. }) if draw.may_go_on() => draw.attempt += 1,
                 Err(StoreError::AlreadyExists { key }) if draw.generated() => {
                     return Err(CommitError::new(Why::Exists, draw.gave_up(served, &key)));
@@ -90,7 +135,7 @@ impl Registry {
         }
     }
 
-    async fn insert(
+    pub(super) async fn insert(
         &self,
         served: &Served,
         actor: Actor<'_>,
@@ -108,15 +153,7 @@ impl Registry {
                 None => Ok(Arc::new(draft.unstored())),
             };
         }
-        let step = Step {
-            verb: Verb::Create,
-            key,
-            subresource: "",
-            object: Some(draft),
-            expect: Expect::Absent,
-            guards,
-        };
-        apply_one(store, step).await
+        apply_one(store, making(key, draft, guards)).await
     }
 
     /// Stores the next state of an object. `edit` makes it of the current one, in the served version; a resource
@@ -188,6 +225,18 @@ impl Registry {
             Next::Stays(draft)
         };
         Ok((next, guards))
+    }
+}
+
+/// The step that makes `draft`.
+pub(super) fn making(key: Key, draft: Draft, guards: Vec<Guard>) -> Step {
+    Step {
+        verb: Verb::Create,
+        key,
+        subresource: "",
+        object: Some(draft),
+        expect: Expect::Absent,
+        guards,
     }
 }
 

@@ -140,7 +140,7 @@ pub(super) fn assemble(
     let committer = Arc::new(RegistryCommitter(Arc::clone(&registry)));
     let auto_bind = AutoBind::new(Arc::clone(&engine), committer, Arc::clone(&registry));
     registry
-        .after_create(Arc::new(auto_bind))
+        .on_create(Arc::new(auto_bind))
         .map_err(|problem| anyhow!(problem))?;
 
     let mut own = core::groups(store);

@@ -68,7 +68,7 @@ impl World {
             Arc::clone(&committer) as Arc<_>,
             Arc::clone(&registry),
         );
-        registry.after_create(Arc::new(auto_bind)).unwrap();
+        registry.on_create(Arc::new(auto_bind)).unwrap();
         let api = VirtualApi::new(Arc::clone(&engine), Arc::clone(&registry), Vec::new());
         let webhooks = parts.webhooks(api.catalog(), Audience::Known);
         let shared = Arc::clone(&store) as Arc<dyn Store>;

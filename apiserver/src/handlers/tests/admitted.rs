@@ -8,7 +8,7 @@ use meta::{Object, Revision};
 use storage::Limits;
 
 use super::*;
-use crate::registry::{AfterCreate, Created};
+use crate::registry::{Created, OnCreate};
 
 /// Asks for a fence that others have passed meanwhile, as often as it is told to.
 struct Racer {
@@ -114,7 +114,11 @@ async fn plugins_annotate_the_audit_event() {
 struct Paints;
 
 #[async_trait]
-impl AfterCreate for Paints {
+impl OnCreate for Paints {
+    fn concerns(&self, _: GroupResource) -> bool {
+        true
+    }
+
     async fn created(&self, created: Created) -> Arc<Object> {
         created.warnings.add(if created.dry_run {
             "would be painted"
@@ -130,8 +134,8 @@ impl AfterCreate for Paints {
 #[tokio::test]
 async fn what_follows_a_create_is_in_its_answer() {
     let client = client(&Racer::losing(0));
-    client.api.registry().after_create(Arc::new(Paints)).unwrap();
-    assert!(client.api.registry().after_create(Arc::new(Paints)).is_err());
+    client.api.registry().on_create(Arc::new(Paints)).unwrap();
+    assert!(client.api.registry().on_create(Arc::new(Paints)).is_err());
     let answer = client.post(WIDGETS, &widget("a")).await;
     assert_eq!(answer.expect(201)["spec"]["color"], "alice");
     assert_eq!(answer.warnings, ["painted"]);

@@ -158,3 +158,11 @@ async fn a_write_judged_by_what_is_old_is_judged_again_by_what_is_newest() {
     let gone = client.merge(&at("b"), &json!({"spec": {"size": 3}})).await;
     gone.refusal(404, "NotFound");
 }
+
+#[tokio::test]
+async fn nothing_goes_along_where_writes_are_made_one_after_the_other() {
+    let (client, _, _) = both();
+    let fitter = along::Fitter::on(&client, 9, Vec::new());
+    client.widget("a").await;
+    assert_eq!(fitter.counts(), [0, 0, 1]);
+}

@@ -1,0 +1,186 @@
+//! What goes into the store with an object that a client makes.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use async_trait::async_trait;
+use meta::{Guard, Key, Object, Revision, Verb, Write};
+use parking_lot::Mutex;
+use storage::Source as _;
+
+use super::*;
+use crate::registry::{Along, Created, OnCreate, Told};
+
+/// Has widgets resized when they are made, and gives each a gadget.
+pub(super) struct Fitter {
+    /// The size, of which 10 is the largest there may be.
+    size: i64,
+    /// What must be true besides.
+    guards: Vec<Guard>,
+    asked: AtomicUsize,
+    told: Heard,
+    alone: AtomicUsize,
+}
+
+/// The revisions of what was made and of what went along, each time.
+type Heard = Arc<Mutex<Vec<Vec<u64>>>>;
+
+struct Listener(Heard);
+
+#[async_trait]
+impl Told for Listener {
+    async fn made(self: Box<Self>, made: &Object, written: Vec<Arc<Object>>) {
+        let along = written.iter().map(|object| object.revision().0);
+        let all = std::iter::once(made.revision().0).chain(along);
+        self.0.lock().push(all.collect());
+    }
+}
+
+#[async_trait]
+impl OnCreate for Fitter {
+    fn concerns(&self, resource: GroupResource) -> bool {
+        resource.resource == "widgets"
+    }
+
+    async fn along(&self, creating: &Created) -> Option<Along> {
+        self.asked.fetch_add(1, Ordering::SeqCst);
+        let meta = creating.object.meta();
+        let mut resized = creating.object.parse();
+        resized["spec"]["size"] = self.size.into();
+        let write = |verb, resource, namespace, object| Write {
+            verb,
+            key: Key::new(GroupResource::new(toys::GROUP, resource), namespace, meta.name()),
+            subresource: "",
+            object,
+            base: None,
+        };
+        Some(Along {
+            user: UserInfo {
+                name: "fitter".to_owned(),
+                ..UserInfo::default()
+            },
+            manager: "wrench".to_owned(),
+            cause: "a test".to_owned(),
+            writes: vec![
+                write(Verb::Create, "gadgets", "", gadget(meta.name())),
+                write(Verb::Update, "widgets", meta.namespace(), resized),
+            ],
+            guards: self.guards.clone(),
+            told: Box::new(Listener(Arc::clone(&self.told))),
+        })
+    }
+
+    async fn created(&self, created: Created) -> Arc<Object> {
+        self.alone.fetch_add(1, Ordering::SeqCst);
+        created.object
+    }
+}
+
+impl Fitter {
+    pub(super) fn on(client: &Client, size: i64, guards: Vec<Guard>) -> Arc<Self> {
+        let fitter = Arc::new(Self {
+            size,
+            guards,
+            asked: AtomicUsize::default(),
+            told: Arc::default(),
+            alone: AtomicUsize::default(),
+        });
+        let hook = Arc::clone(&fitter) as Arc<dyn OnCreate>;
+        client.api.registry().on_create(hook).unwrap();
+        fitter
+    }
+
+    /// How often it was asked what goes along, heard that it did, and was told of an object that was stored alone.
+    pub(super) fn counts(&self) -> [usize; 3] {
+        let told = self.told.lock().len();
+        [
+            self.asked.load(Ordering::SeqCst),
+            told,
+            self.alone.load(Ordering::SeqCst),
+        ]
+    }
+}
+
+fn gadget(name: &str) -> Value {
+    json!({"apiVersion": format!("{}/v1", toys::GROUP), "kind": "Gadget", "metadata": {"name": name}})
+}
+
+async fn gadgets(client: &Client) -> usize {
+    let list = client.get(GADGETS).await.expect(200);
+    list["items"].as_array().unwrap().len()
+}
+
+#[tokio::test]
+async fn what_goes_along_is_stored_in_one_step_and_shown_in_the_answer() {
+    let client = Client::new();
+    let fitter = Fitter::on(&client, 9, Vec::new());
+    let before = client.toys.store.revision().0;
+    let made = client.post(WIDGETS, &widget("a")).await.expect(201);
+    assert_eq!(*fitter.told.lock(), [[before + 1, before + 2, before + 3]]);
+    assert_eq!(made["spec"]["size"], 9);
+    assert_eq!(
+        made["metadata"]["resourceVersion"],
+        (before + 3).to_string(),
+        "the answer is the object afterwards"
+    );
+    let managers = made["metadata"]["managedFields"].as_array().unwrap();
+    assert!(managers.iter().any(|entry| entry["manager"] == "wrench"));
+    assert_eq!(client.get(&at("a")).await.expect(200), made);
+    assert_eq!(gadgets(&client).await, 1);
+    assert_eq!(fitter.counts(), [1, 1, 0]);
+}
+
+#[tokio::test]
+async fn an_object_is_stored_alone_where_what_was_to_go_along_is_refused() {
+    let gone = Guard::Unchanged {
+        key: Key::new(GroupResource::new(toys::GROUP, "gadgets"), "", "gone"),
+        revision: Revision(1),
+    };
+    for (why, size, guards, there) in [
+        ("it is invalid", 99, vec![], 0),
+        ("the world moved", 9, vec![gone], 0),
+        ("the gadget is there already", 9, vec![], 1),
+    ] {
+        let client = Client::new();
+        let fitter = Fitter::on(&client, size, guards);
+        if there > 0 {
+            client.post(GADGETS, &gadget("a")).await.expect(201);
+        }
+        let made = client.post(WIDGETS, &widget("a")).await.expect(201);
+        assert_eq!(made["spec"]["size"], widget("a")["spec"]["size"], "{why}");
+        assert_eq!(gadgets(&client).await, there, "{why}");
+        assert_eq!(fitter.counts(), [1, 0, 1], "{why}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_there_already_is_a_conflict_and_nothing_goes_along() {
+    let client = Client::new();
+    let fitter = Fitter::on(&client, 9, Vec::new());
+    client.post(WIDGETS, &widget("a")).await.expect(201);
+    client.post(WIDGETS, &widget("a")).await.expect(409);
+    assert_eq!(gadgets(&client).await, 1);
+    assert_eq!(fitter.counts(), [2, 1, 0]);
+}
+
+#[tokio::test]
+async fn what_goes_along_knows_a_generated_name() {
+    let client = Client::new();
+    let fitter = Fitter::on(&client, 9, Vec::new());
+    let mut unnamed = widget("");
+    unnamed["metadata"] = json!({"generateName": "w-"});
+    let made = client.post(WIDGETS, &unnamed).await.expect(201);
+    let name = made["metadata"]["name"].as_str().unwrap();
+    client.get(&format!("{GADGETS}/{name}")).await.expect(200);
+    assert_eq!(fitter.counts(), [1, 1, 0]);
+}
+
+#[tokio::test]
+async fn nobody_is_asked_what_goes_along_in_a_dry_run_or_about_another_resource() {
+    let client = Client::new();
+    let fitter = Fitter::on(&client, 9, Vec::new());
+    let dry = format!("{WIDGETS}?dryRun=All");
+    client.post(&dry, &widget("a")).await.expect(201);
+    assert_eq!(fitter.counts(), [0, 0, 1]);
+    client.post(GADGETS, &gadget("a")).await.expect(201);
+    assert_eq!(fitter.counts(), [0, 0, 1]);
+}
