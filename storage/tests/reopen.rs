@@ -61,6 +61,47 @@ async fn everything_comes_back_byte_for_byte() {
 }
 
 #[tokio::test]
+async fn of_several_changes_of_an_object_in_one_step_the_last_comes_back() {
+    let (_folder, file) = place();
+    let store = open(&file);
+    let [made, gone, replaced, kept] = ["made", "gone", "replaced", "kept"].map(|name| thing("n", name));
+    store
+        .apply(vec![create(&replaced, 1), create(&kept, 1)])
+        .await
+        .unwrap();
+    let steps = vec![
+        create(&made, 1),
+        create(&gone, 1),
+        update(&made, 2, Expect::Present),
+        delete(&gone, Expect::Present),
+        delete(&replaced, Expect::Present),
+        create(&replaced, 3),
+        update(&made, 4, Expect::Present),
+    ];
+    store.apply(steps).await.unwrap();
+    let before = store.cached(THINGS);
+    assert_eq!(before.items.len(), 3);
+    drop(store);
+    // Opening adds all records up, and compares that with what was written beside them.
+    let store = open(&file);
+    let after = store.cached(THINGS);
+    assert_eq!(after.revision, before.revision);
+    for ((name, old), (again, new)) in before.iter(None, None).zip(after.iter(None, None)) {
+        assert_eq!(
+            (name, old.bytes(), old.revision()),
+            (again, new.bytes(), new.revision())
+        );
+    }
+    store
+        .apply(vec![
+            delete(&made, Expect::Present),
+            delete(&replaced, Expect::Present),
+        ])
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
 async fn the_revision_goes_on_even_when_nothing_is_left() {
     let (_folder, file) = place();
     let store = open(&file);

@@ -5,6 +5,8 @@
 //! free space cannot swallow later writes) and after that every record of ours. It learns from that which pages are free,
 //! so that commits need not say it (redb's `quick_repair`, two fifths of a small commit's processor time).
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,7 +14,7 @@ use std::path::Path;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
-use meta::Revision;
+use meta::{Change, Revision};
 use redb::backends::FileBackend;
 use redb::{Builder, CompactionError, Database, DatabaseError, ReadOnlyDatabase, ReadableDatabase};
 
@@ -242,7 +244,7 @@ impl Disk {
             .open_table(RECORDS)
             .map_err(|error| fail(error.into()))?;
         let mut buffer = Vec::new();
-        for (change, _) in changes {
+        for Net { change, was_there } in net(changes) {
             let key = record::encode_key(&change.key);
             let replaced = match &change.new {
                 Some(object) => {
@@ -258,7 +260,7 @@ impl Disk {
             // The CRC that goes is the stored one: were it computed anew, a difference could never be noticed.
             let replaced = replaced.map_err(|error| fail(error.into()))?;
             let gone = replaced.map(|old| record::decode(old.value()).map(|record| record.crc));
-            match (gone, change.old.is_some()) {
+            match (gone, was_there) {
                 (None, false) => {}
                 (Some(Some(crc)), true) => {
                     totals.crcs ^= crc;
@@ -275,6 +277,33 @@ impl Disk {
         }
         Ok(totals)
     }
+}
+
+/// What changes of one object come to.
+struct Net<'a> {
+    /// The last of them.
+    change: &'a Change,
+    /// Whether the object was there before the first.
+    was_there: bool,
+}
+
+/// What `changes` come to, one for each object: those in between are never read again.
+fn net(changes: &[Staged]) -> Vec<Net<'_>> {
+    let mut all = Vec::with_capacity(changes.len());
+    let mut places = HashMap::with_capacity(changes.len());
+    for (change, _) in changes {
+        match places.entry(&change.key) {
+            Entry::Vacant(place) => {
+                place.insert(all.len());
+                all.push(Net {
+                    change,
+                    was_there: change.old.is_some(),
+                });
+            }
+            Entry::Occupied(place) => all[*place.get()].change = change,
+        }
+    }
+    all
 }
 
 impl Disk {
