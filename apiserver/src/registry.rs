@@ -34,7 +34,7 @@ use crate::resource::Group;
 pub use crate::actor::Actor;
 pub use crate::served::Served;
 pub(crate) use admit::{Admission, Asked, Purpose};
-pub use along::{Along, Told};
+pub use along::{Along, WhenMade};
 pub use apply::Wanted;
 use commit::Origin;
 pub use commit::{Author, share_guards};
@@ -79,8 +79,8 @@ pub trait OnCreate: Send + Sync + 'static {
         None
     }
 
-    /// Gives the object to answer with, where nothing went along with it. The create itself has happened, so what goes wrong
-    /// here is a warning.
+    /// Gives the object to answer with, where nothing went along with it. The create itself has happened (but for a dry run),
+    /// so what goes wrong here is a warning.
     async fn created(&self, created: Created) -> Arc<Object>;
 }
 

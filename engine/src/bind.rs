@@ -52,7 +52,7 @@ impl Engine {
     /// # Errors
     /// See [`BindError`].
     pub async fn bind(&self, committer: &dyn Committer, bind: Bind<'_>) -> Result<Bound, BindError> {
-        let span = span(&bind);
+        let span = span(&bind, false);
         let result = self.bind_in_turn(committer, bind).instrument(span.clone()).await;
         self.tell(&span, &bind, &result);
         result
@@ -140,23 +140,19 @@ impl Engine {
             Err(refused) => return Err(BindError::Rejected(Box::new(refused.status))),
         }
         if !bind.dry_run {
-            let last = bound
-                .written
-                .iter()
-                .map(|object| object.revision())
-                .max()
-                .unwrap_or_default();
-            self.caught_up(last).await?;
+            self.caught_up(newest(&bound.written)).await?;
         }
         Ok(Ok(bound))
     }
 }
 
-pub(crate) fn span(bind: &Bind<'_>) -> Span {
+/// The span of `bind`; `with_create` says that it is stored in one step with its demand.
+pub(crate) fn span(bind: &Bind<'_>, with_create: bool) -> Span {
     tracing::info_span!(
         "bind",
         dialect = bind.dialect,
         demand = %bind.demand,
+        with_create,
         outcome = tracing::field::Empty,
         reason = tracing::field::Empty,
         written = tracing::field::Empty,
@@ -211,6 +207,12 @@ pub(crate) fn commit(bound: &Bound, slot: &Slot, dry_run: bool) -> Commit {
         guards,
         dry_run,
     }
+}
+
+/// The last revision at which one of `objects` was written.
+pub(crate) fn newest(objects: &[Arc<Object>]) -> Revision {
+    let revisions = objects.iter().map(|object| object.revision());
+    revisions.max().unwrap_or_default()
 }
 
 /// The name under which what `actor` sets for `dialect` is owned: `berth-gardener-scheduler`.

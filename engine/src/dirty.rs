@@ -58,7 +58,7 @@ pub struct Dirty {
     pub demands: Marked<Key>,
     /// The targets, by cluster name, whose view may differ.
     pub targets: Marked<Arc<str>>,
-    /// The last change that made one of those in `decide` due, where those are some.
+    /// The last change that made one of those in `decide` due. Says nothing where that is all.
     pub since: Revision,
 }
 

@@ -58,7 +58,7 @@ pub(crate) struct State {
     pub(crate) inventory: Arc<dyn Inventory>,
     /// Up to where every change is in.
     pub(crate) revision: Revision,
-    /// The last change that was folded.
+    /// The last change that was folded; after a load, the newest that may be in it.
     pub(crate) changed: Revision,
 }
 

@@ -64,6 +64,7 @@ impl Engine {
         }
         let listed: BTreeMap<_, _> = lists.iter().map(|(&name, list)| (name, list.revision)).collect();
         let after = listed.values().copied().min().unwrap_or(start);
+        let newest = listed.values().copied().max().unwrap_or(start);
         let watch = self
             .source
             .watch(Scope::Many(resources.into_iter().collect()), after)?;
@@ -72,7 +73,7 @@ impl Engine {
             let mut state = slot.state.lock();
             state.inventory = inventory;
             state.revision = after;
-            state.changed = after;
+            state.changed = newest;
         }
         self.publish(after, &self.everything());
         Ok((watch, listed))

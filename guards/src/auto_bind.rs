@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use apiserver::registry::Registry;
-use apiserver::{Along, Created, OnCreate, Told, Warnings};
+use apiserver::{Along, Created, OnCreate, Warnings, WhenMade};
 use async_trait::async_trait;
 use configuration::AutoBindMode;
 use engine::{BindError, Bound, Commit, Committer, Engine, Foreseen};
@@ -147,10 +147,16 @@ impl OnCreate for AutoBind {
 
     async fn along(&self, creating: &Created) -> Option<Along> {
         let (dialect, key) = self.concerned(creating)?;
-        let foreseen = self
-            .engine
-            .foresee(&*self.committer, dialect, &key, &creating.object);
-        let (foreseen, commit) = foreseen.await?;
+        let (engine, committer) = (Arc::clone(&self.engine), Arc::clone(&self.committer));
+        let (demand, object) = (key.clone(), Arc::clone(&creating.object));
+        // In a task of its own: a panic is not one of the create, which is then bound like any other.
+        let foreseeing =
+            tokio::spawn(async move { engine.foresee(&*committer, dialect, &demand, &object).await });
+        let foreseen = foreseeing.await.unwrap_or_else(|problem| {
+            tracing::error!(%key, %problem, "deciding a new object did not end; report it as a bug, with this line");
+            None
+        });
+        let (foreseen, commit) = foreseen?;
         let Commit {
             actor,
             manager,
@@ -159,17 +165,17 @@ impl OnCreate for AutoBind {
             guards,
             ..
         } = commit;
-        let told = Box::new(Bind {
+        let bound = BoundAlong {
             foreseen,
             warnings: creating.warnings.clone(),
-        });
+        };
         Some(Along {
-            user: virtual_api::user(actor),
+            user: virtual_api::actor_user(actor),
             manager,
             cause,
             writes,
             guards,
-            told,
+            when_made: Box::new(bound),
         })
     }
 
@@ -186,13 +192,13 @@ impl OnCreate for AutoBind {
 }
 
 /// A binding that is stored with its object.
-struct Bind {
+struct BoundAlong {
     foreseen: Foreseen,
     warnings: Warnings,
 }
 
 #[async_trait]
-impl Told for Bind {
+impl WhenMade for BoundAlong {
     async fn made(self: Box<Self>, made: &Object, written: Vec<Arc<Object>>) {
         match self.foreseen.made(made, written).await {
             Ok(bound) => {

@@ -259,19 +259,27 @@ impl Server {
 
     /// Writes the objects of `path` with their status, as `berth load` does.
     pub fn load(&self, path: &Path) {
-        let output = Command::new(berth())
-            .args(["load", "--kubeconfig"])
-            .arg(self.kubeconfig())
-            .arg("-f")
-            .arg(path)
-            .output()
-            .expect("berth runs");
-        assert!(
-            output.status.success(),
-            "{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
+        load(&self.kubeconfig(), path);
     }
+}
+
+/// Has `berth load` write the objects of `path` to the server of `kubeconfig`.
+///
+/// # Panics
+/// When it fails.
+pub fn load(kubeconfig: &Path, path: &Path) {
+    let output = Command::new(berth())
+        .args(["load", "--kubeconfig"])
+        .arg(kubeconfig)
+        .arg("-f")
+        .arg(path)
+        .output()
+        .expect("berth runs");
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }
 
 impl Drop for Server {

@@ -16,7 +16,7 @@ pub struct RegistryCommitter(pub Arc<Registry>);
 #[async_trait]
 impl Committer for RegistryCommitter {
     async fn commit(&self, commit: Commit) -> Result<Vec<Arc<Object>>, CommitError> {
-        let user = user(commit.actor);
+        let user = actor_user(commit.actor);
         let author = Author {
             user: &user,
             manager: &commit.manager,
@@ -42,7 +42,7 @@ impl Committer for RegistryCommitter {
 
 /// The user that `actor` is to admission.
 #[must_use]
-pub fn user(actor: &str) -> UserInfo {
+pub fn actor_user(actor: &str) -> UserInfo {
     UserInfo {
         name: actor.to_owned(),
         groups: vec!["system:authenticated".to_owned()],

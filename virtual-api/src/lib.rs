@@ -70,7 +70,7 @@ const EACH_TARGET: usize = 100;
 /// How much is to be judged at present, in bytes that could be parsed meanwhile.
 pub type Work = Arc<dyn Fn() -> usize + Send + Sync>;
 
-pub use self::commit::{RegistryCommitter, user};
+pub use self::commit::{RegistryCommitter, actor_user};
 pub use self::kinds::API_VERSION;
 pub use self::resolve::behind;
 pub use self::scheduling::scheduling_of;

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use admission::UserInfo;
 use async_trait::async_trait;
-use meta::{CommitError, Draft, Guard, Key, Object, Revision, Status, Timestamp, Write};
+use meta::{CommitError, Draft, Guard, Key, Object, Status, Timestamp, Write};
 use storage::{Applied, Step, Store, StoreError};
 
-use super::commit::{Author, Origin, Plan, share_guards};
+use super::commit::{Author, Origin, Plan};
 use super::write::{Insert, making};
 use super::{Created, OnCreate, Registry, Wish};
 use crate::actor::Actor;
@@ -26,13 +26,13 @@ pub struct Along {
     pub writes: Vec<Write>,
     /// What must be true besides.
     pub guards: Vec<Guard>,
-    /// Who hears of it. Dropped where the object was stored without them.
-    pub told: Box<dyn Told>,
+    /// Who hears of it. Dropped where the object is stored without them.
+    pub when_made: Box<dyn WhenMade>,
 }
 
 /// Hears that writes went along with a new object.
 #[async_trait]
-pub trait Told: Send {
+pub trait WhenMade: Send {
     /// `made` is the object as it was made, `written` what went along, as it is now.
     async fn made(self: Box<Self>, made: &Object, written: Vec<Arc<Object>>);
 }
@@ -87,7 +87,7 @@ impl Registry {
     }
 
     /// Takes what goes along through admission and validation, as a list in which `first` was made already.
-    async fn join(&self, store: &Arc<dyn Store>, first: Step, along: Along) -> Result<Joint, CommitError> {
+    async fn join(&self, store: Arc<dyn Store>, first: Step, along: Along) -> Result<Joint, CommitError> {
         let Along {
             user,
             manager,
@@ -98,8 +98,8 @@ impl Registry {
         } = &along;
         let (origin, since) = (Origin::default(), self.clock().now());
         let noted: Vec<_> = writes.iter().map(|_| self.annotations(&origin)).collect();
-        let mut plan = Plan::on(store);
-        plan.add(first, Revision::default());
+        let mut plan = Plan::on(&store);
+        plan.add(first, store.revision());
         let author = Author {
             user,
             manager,
@@ -107,12 +107,9 @@ impl Registry {
         };
         self.plan(&mut plan, &origin, author, writes, false, &noted)
             .await?;
-        let shared = share_guards(writes, guards.clone());
-        for (step, guards) in plan.steps.iter_mut().skip(1).zip(shared) {
-            step.guards.extend(guards);
-        }
+        plan.guard(writes, guards.clone());
         Ok(Joint {
-            store: Arc::clone(store),
+            store,
             steps: plan.steps,
             along,
             noted,
@@ -147,9 +144,10 @@ impl Registry {
             manager: &along.manager,
             cause: Some(&along.cause),
         };
-        self.record(author, &along.writes, &noted, since, Ok(&written))
-            .await;
-        along.told.made(&made, written).await;
+        let result = Ok(written.as_slice());
+        // Told at once: what else is heard of the object from now on comes after it.
+        along.when_made.made(&made, written.clone()).await;
+        self.record(author, &along.writes, &noted, since, result).await;
         Ok(object)
     }
 }
@@ -166,7 +164,7 @@ impl Insert for Joined<'_> {
         } = *self;
         if !actor.dry_run
             && let Some(store) = served.store().filter(|store| !store.is_shared())
-            && let Some(object) = self.whole(store, &draft, &guards).await
+            && let Some(object) = self.whole(store, &draft, &guards).await?
         {
             return Ok(Made::Whole(object));
         }
@@ -195,32 +193,70 @@ impl Joined<'_> {
     }
 
     /// Stores `draft` and all that goes along; nothing where there is nothing of it, or it is refused.
-    async fn whole(&self, store: &Arc<dyn Store>, draft: &Draft, guards: &[Guard]) -> Option<Arc<Object>> {
-        let creating = self.created(Arc::new(draft.unstored()));
-        let along = self.hook.along(&creating).await?;
+    ///
+    /// # Errors
+    /// Why `draft` itself is not stored.
+    async fn whole(
+        &self,
+        store: &Arc<dyn Store>,
+        draft: &Draft,
+        guards: &[Guard],
+    ) -> Result<Option<Arc<Object>>, StoreError> {
         let meta = draft.meta();
         let key = Key::new(self.served.stored, meta.namespace(), meta.name());
-        let first = making(key.clone(), draft.clone(), guards.to_vec());
-        let joint = match self.registry.join(store, first, along).await {
-            Ok(joint) => joint,
-            Err(refused) => {
-                tracing::debug!(%key, error = %refused.status.message, "a new object is stored alone");
-                return None;
-            }
+        let there = store.cached(self.served.stored);
+        if there.get(&key.namespace, &key.name).is_some() {
+            // It will be refused, whatever would go along.
+            return Ok(None);
+        }
+        let creating = self.created(Arc::new(draft.unstored()));
+        let Some(along) = self.hook.along(&creating).await else {
+            return Ok(None);
         };
-        // In a task of its own: a client that goes away leaves nobody untold.
-        let registry = Arc::clone(self.registry);
-        match tokio::spawn(async move { registry.make(joint).await }).await {
-            Ok(Ok(object)) => Some(object),
+        let first = making(key.clone(), draft.clone(), guards.to_vec());
+        let (registry, store) = (Arc::clone(self.registry), Arc::clone(store));
+        // In a task of its own: a client that goes away leaves nobody untold, and a panic is not one of the create.
+        let making = tokio::spawn(async move {
+            let joint = registry.join(store, first, along).await?;
+            Ok::<_, Apart>(registry.make(joint).await?)
+        });
+        match making.await {
+            Ok(Ok(object)) => Ok(Some(object)),
+            Ok(Err(Apart::Unstored(error))) if is_about(&error, &key, guards) => Err(error),
             Ok(Err(error)) => {
                 tracing::debug!(%key, %error, "a new object is stored alone");
-                None
+                Ok(None)
             }
-            Err(panic) => {
-                tracing::error!(%key, %panic, "storing a new object panicked; report it as a bug, with this line");
+            Err(problem) => {
+                tracing::error!(%key, %problem, "what goes along with a new object did not end; report it as a bug, with this line");
                 let stored = self.registry.get(&key).await.ok();
-                stored.filter(|object| object.meta().uid() == meta.uid())
+                Ok(stored.filter(|object| object.meta().uid() == meta.uid()))
             }
         }
+    }
+}
+
+/// Why nothing goes along.
+#[derive(Debug, thiserror::Error)]
+enum Apart {
+    /// It is against the rules.
+    #[error(transparent)]
+    Refused(#[from] CommitError),
+    /// The store did not take the step.
+    #[error(transparent)]
+    Unstored(#[from] StoreError),
+}
+
+/// Whether `error` is about the new object at `key`, stored under `guards`, whatever goes along with it.
+fn is_about(error: &StoreError, key: &Key, guards: &[Guard]) -> bool {
+    match error {
+        StoreError::AlreadyExists { key: there } => there == key,
+        StoreError::Conflict { key: moved, .. } => guards
+            .iter()
+            .any(|guard| matches!(guard, Guard::Unchanged { key, .. } if key == moved)),
+        StoreError::Fenced { name: passed, .. } => guards
+            .iter()
+            .any(|guard| matches!(guard, Guard::Fence { name, .. } if **name == **passed)),
+        _ => false,
     }
 }

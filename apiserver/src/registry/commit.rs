@@ -134,10 +134,7 @@ impl Registry {
             if dry_run {
                 return Ok(plan.results);
             }
-            let shared = share_guards(writes, guards.clone());
-            for (step, guards) in plan.steps.iter_mut().zip(shared) {
-                step.guards.extend(guards);
-            }
+            plan.guard(writes, guards.clone());
             match store.apply(std::mem::take(&mut plan.steps)).await {
                 Ok(applied) => return Ok(plan.outcome(applied)),
                 Err(StoreError::Conflict { key, .. })
@@ -370,6 +367,14 @@ impl Plan {
             }
         }
         Ok(())
+    }
+
+    /// Puts `guards` on the steps of `writes`, which are the last.
+    pub(super) fn guard(&mut self, writes: &[Write], guards: Vec<Guard>) {
+        let shared = share_guards(writes, guards).into_iter().rev();
+        for (step, guards) in self.steps.iter_mut().rev().zip(shared) {
+            step.guards.extend(guards);
+        }
     }
 
     /// The object as the writes before left it, and what must be true of it when the list is applied.

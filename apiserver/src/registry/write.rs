@@ -58,13 +58,13 @@ pub(super) trait Insert: Sync {
 }
 
 /// By itself.
-struct Alone<'a> {
+struct Plain<'a> {
     registry: &'a Registry,
     served: &'a Served,
     actor: Actor<'a>,
 }
 
-impl Insert for Alone<'_> {
+impl Insert for Plain<'_> {
     type Made = Arc<Object>;
 
     async fn insert(&self, draft: Draft, guards: Vec<Guard>) -> Result<Arc<Object>, StoreError> {
@@ -89,7 +89,7 @@ impl Registry {
         namespace: &str,
         body: impl FnMut() -> Result<Wish, Status>,
     ) -> Result<Arc<Object>, CommitError> {
-        let insert = Alone {
+        let insert = Plain {
             registry: self,
             served,
             actor,

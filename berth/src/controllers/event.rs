@@ -2,7 +2,7 @@
 
 use dialect_contract::{Note, NoteType, Related};
 use engine::Snapshot;
-use meta::{Key, Timestamp, time};
+use meta::{Key, Revision, Timestamp, time};
 use serde_json::{Value, json};
 
 /// Bytes of an event's text, at most (docs/api.md, "Events").
@@ -40,15 +40,15 @@ pub(crate) struct Series {
 }
 
 impl Told {
-    /// `note` on `demand`, which `snapshot` knows; `None` when it does not.
-    pub(super) fn new(snapshot: &Snapshot, demand: &Key, note: Note) -> Option<Self> {
+    /// `note` on `demand` as it was at `revision`, which `snapshot` knows; `None` when it does not.
+    pub(super) fn new(snapshot: &Snapshot, demand: &Key, revision: Revision, note: Note) -> Option<Self> {
         let object = snapshot.inventory.object(demand)?;
         let kinds = snapshot.dialect.demands();
         let kind = kinds.iter().find(|kind| kind.resource == demand.resource)?;
         let meta = object.meta();
         let regarding = json!({
             "apiVersion": object.api_version(), "kind": kind.kind, "name": meta.name(), "namespace": meta.namespace(),
-            "uid": meta.uid(), "resourceVersion": object.revision().to_string(),
+            "uid": meta.uid(), "resourceVersion": revision.to_string(),
         });
         let namespace = match meta.namespace() {
             "" => "default",

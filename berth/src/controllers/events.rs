@@ -6,7 +6,6 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use admission::UserInfo;
 use apiserver::registry::{Author, Registry};
 use async_trait::async_trait;
 use dialect_contract::{Note, NoteType};
@@ -94,7 +93,8 @@ impl BindObserver for Events {
     fn bound(&self, _wish: &Bind<'_>, bound: &Bound) {
         let (snapshot, decision) = (&bound.snapshot, &bound.decision);
         for note in snapshot.inventory.notes(decision, !bound.written.is_empty()) {
-            self.send(Told::new(snapshot, &decision.demand, note), decision.now);
+            let told = Told::new(snapshot, &decision.demand, decision.demand_revision, note);
+            self.send(told, decision.now);
         }
     }
 
@@ -113,7 +113,11 @@ impl BindObserver for Events {
             text: format!("The decision could not be written: {}", status.message),
             related: None,
         };
-        self.send(Told::new(&snapshot, demand, note), engine.clock().now());
+        let Some(object) = snapshot.inventory.object(demand) else {
+            return;
+        };
+        let told = Told::new(&snapshot, demand, object.revision(), note);
+        self.send(told, engine.clock().now());
     }
 }
 
@@ -169,11 +173,7 @@ impl Writer {
 #[async_trait]
 impl Sink for OwnEvents {
     async fn store(&self, write: Write) -> WriteResult {
-        let user = UserInfo {
-            name: write.actor.to_owned(),
-            groups: vec!["system:authenticated".to_owned()],
-            ..UserInfo::default()
-        };
+        let user = virtual_api::actor_user(write.actor);
         let manager = write.actor.replace(':', "-");
         let author = Author {
             user: &user,

@@ -135,6 +135,9 @@ pub trait Inventory: Targets + Words + Any + Send + Sync {
         self.count()
     }
 
+    /// Derives from the targets what decisions read, where the first decision would: before one on a fork, which goes.
+    fn derive(&self) {}
+
     /// Decides. `None` when the demand is not in the inventory.
     ///
     /// # Errors

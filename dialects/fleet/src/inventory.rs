@@ -28,6 +28,10 @@ impl Inventory for Fleet {
         self.unusable.list()
     }
 
+    fn derive(&self) {
+        self.columns();
+    }
+
     fn problem(&self, key: &Key) -> Option<String> {
         self.unusable.problem(key)
     }

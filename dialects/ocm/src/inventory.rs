@@ -46,6 +46,10 @@ impl Inventory for Fleet {
         }
     }
 
+    fn derive(&self) {
+        self.columns();
+    }
+
     fn demands(&self) -> Vec<Key> {
         self.placements.keys().cloned().collect()
     }

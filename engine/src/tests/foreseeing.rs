@@ -28,6 +28,8 @@ impl Committer for Joining {
 
 impl World {
     async fn foresee(&self, name: &str) -> Option<(Foreseen, Commit)> {
+        // Nothing is foreseen before the first load.
+        self.engine.caught_up(self.store.revision()).await.unwrap();
         let committer = Joining(StoreCommitter(Arc::clone(&self.store)));
         let (key, draft) = toy(name);
         let object = Arc::new(draft.unstored());
@@ -133,6 +135,8 @@ async fn where_capacity_is_counted_one_foresees_at_a_time() {
 async fn what_cannot_be_foreseen_is_left_to_binding() {
     let world = World::new();
     world.shelf("a", 1);
+    let revision = world.store.revision();
+    world.engine.caught_up(revision).await.unwrap();
     let (key, draft) = toy("t");
     let object = Arc::new(draft.unstored());
     let alone = StoreCommitter(Arc::clone(&world.store));

@@ -1,7 +1,7 @@
 //! However many ask at once, no cluster is given more than it takes, and no more clusters are made than are needed.
 //!
-//! Clients create objects, others make bindings by hand, and the controllers run, all at the same time. Optimized builds
-//! do it with 1,000 objects, others with fewer; `BERTH_SPEED_COUNT` says it otherwise.
+//! Clients create objects, which are bound as they are made or by the controllers, and others make bindings by hand, all at
+//! the same time. Optimized builds do it with 1,000 objects, others with fewer; `BERTH_SPEED_COUNT` says it otherwise.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -74,10 +74,10 @@ async fn create_and_bind(client: &Client, path: &str, namespace: &str, dialect: 
     println!("{dialect}: {} bound by hand", bound.iter().sum::<usize>());
 }
 
-async fn configure(client: &Client, dialect: &str, own: Value) {
+async fn configure(client: &Client, dialect: &str, auto_bind: &str, own: Value) {
     let path = "/apis/config.berth.dev/v1alpha1/schedulerconfigurations";
     let mut spec = own;
-    spec["autoBind"] = "Controller".into();
+    spec["autoBind"] = auto_bind.into();
     let object = json!({
         "apiVersion": "config.berth.dev/v1alpha1", "kind": "SchedulerConfiguration",
         "metadata": {"name": dialect}, "spec": spec,
@@ -101,13 +101,22 @@ fn tally(objects: &[Value], place_of: impl Fn(&Value) -> Option<String>) -> BTre
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_cluster_gets_more_requests_than_it_takes_and_none_is_made_in_vain() {
+    share_clusters("Controller").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_cluster_gets_more_requests_than_it_takes_where_they_are_granted_as_they_are_made() {
+    share_clusters("OnCreate").await;
+}
+
+async fn share_clusters(auto_bind: &str) {
     let server = Server::start();
     let client = raw::client(&server.kubeconfig()).await;
     namespace(&client, "ns").await;
     let workload =
         json!({"tenancyCount": TENANTS, "template": {"spec": {"profile": "small", "tenancy": "Shared"}}});
     let own = json!({"openmcp": {"scheduler": {"purposeMappings": {"workload": workload}}}});
-    configure(&client, "openmcp", own).await;
+    configure(&client, "openmcp", auto_bind, own).await;
     let group = "/apis/clusters.openmcp.cloud/v1alpha1/namespaces/ns";
     let requests = format!("{group}/clusterrequests");
     let request = |number: usize| {
@@ -131,7 +140,11 @@ async fn no_cluster_gets_more_requests_than_it_takes_and_none_is_made_in_vain() 
         assert!(start.elapsed() < LIMIT, "{granted:?}");
         tick.tick().await;
     };
-    println!("openmcp: {} requests granted in {:?}", count(), start.elapsed());
+    println!(
+        "openmcp, {auto_bind}: {} requests granted in {:?}",
+        count(),
+        start.elapsed()
+    );
     let clusters = list(&client, &format!("{group}/clusters")).await;
     assert_eq!(clusters.len(), count().div_ceil(TENANTS), "{granted:?}");
     for cluster in &clusters {
@@ -148,10 +161,19 @@ async fn no_cluster_gets_more_requests_than_it_takes_and_none_is_made_in_vain() 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_seed_gets_more_shoots_than_are_allocatable() {
+    fill_seeds("Controller").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_seed_gets_more_shoots_than_are_allocatable_where_they_are_bound_as_they_are_made() {
+    fill_seeds("OnCreate").await;
+}
+
+async fn fill_seeds(auto_bind: &str) {
     let server = Server::start();
     let client = raw::client(&server.kubeconfig()).await;
     namespace(&client, "garden-dev").await;
-    configure(&client, "gardener", json!({})).await;
+    configure(&client, "gardener", auto_bind, json!({})).await;
     let group = "/apis/core.gardener.cloud/v1beta1";
     let profile = json!({"apiVersion": "core.gardener.cloud/v1beta1", "kind": "CloudProfile", "metadata": {"name": "aws"}, "spec": {"type": "aws"}});
     create(&client, &format!("{group}/cloudprofiles"), profile).await;
@@ -212,7 +234,7 @@ async fn no_seed_gets_more_shoots_than_are_allocatable() {
         tick.tick().await;
     }
     println!(
-        "gardener: {} shoots on {seeds} seeds in {:?}",
+        "gardener, {auto_bind}: {} shoots on {seeds} seeds in {:?}",
         seeds * per_seed,
         start.elapsed()
     );

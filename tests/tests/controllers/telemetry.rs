@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
+use tests::example::example;
 use tests::{Kubectl, berth, eventually};
 
 /// A server that writes its log to a file.
@@ -51,12 +52,26 @@ impl Logging {
             .ok()
     }
 
+    fn load(&self, path: &str) {
+        let file = self.home().join("load.yaml");
+        std::fs::write(&file, example(path)).unwrap();
+        tests::load(&self.kubeconfig(), &file);
+    }
+
     /// The log's lines.
     fn log(&self) -> Vec<Value> {
         let text = std::fs::read_to_string(self.home().join("log")).unwrap();
         text.lines()
             .map(|line| serde_json::from_str(line).unwrap_or_default())
             .collect()
+    }
+
+    /// The spans of decisions, in order.
+    fn decided(&self) -> impl Iterator<Item = Value> {
+        self.log().into_iter().filter_map(|line| {
+            let span = line["span"].clone();
+            (line["fields"]["message"] == "decided" && span["name"] == "bind").then_some(span)
+        })
     }
 
     /// The value of one series, 0 where it has not been counted yet.
@@ -107,6 +122,70 @@ const ENDS: [(&str, &str, &str); 5] = [
     ("kcp", "namespaces/ns", "Unschedulable"),
 ];
 
+/// Of each system: the examples to load first, the demand's, and the demand.
+const PLACED: [(&str, &[&str], &str, &str); 5] = [
+    (
+        "openmcp",
+        &["openmcp/configuration.yaml", "openmcp/fleet.yaml"],
+        "openmcp/shared.yaml",
+        "clusterrequests.clusters.openmcp.cloud/project-a/batch",
+    ),
+    (
+        "fleet",
+        &["fleet/fleet.yaml"],
+        "fleet/pick-n.yaml",
+        "clusterresourceplacements.placement.kubernetes-fleet.io/two-regions",
+    ),
+    (
+        "gardener",
+        &["gardener/fleet.yaml"],
+        "gardener/same-region.yaml",
+        "shoots.core.gardener.cloud/garden-dev/web",
+    ),
+    (
+        "ocm",
+        &["ocm/fleet.yaml"],
+        "ocm/story-1.yaml",
+        "placements.cluster.open-cluster-management.io/story-1/placement",
+    ),
+    (
+        "kcp",
+        &["kcp/fleet.yaml"],
+        "kcp/namespaces.yaml",
+        "namespaces/shop",
+    ),
+];
+
+#[test]
+fn what_a_client_makes_is_stored_in_one_step_with_its_place_in_every_system() {
+    let server = Logging::start();
+    for (dialect, fleet, file, demand) in PLACED {
+        for path in fleet {
+            server.load(path);
+        }
+        server.load(file);
+        let span = eventually(&format!("{demand} to be decided"), || {
+            server
+                .decided()
+                .find(|span| span["dialect"] == dialect && span["demand"] == demand)
+        });
+        assert_eq!(span["with_create"], true, "{span}");
+        assert_eq!(span["outcome"], "Scheduled", "{span}");
+        assert!(span["written"].as_u64() > Some(0), "{span}");
+    }
+    let events = eventually("each to be told of", || {
+        let events = server.kubectl("get events -A -o json", "");
+        let events: Value = serde_json::from_str(&events).unwrap();
+        let events = events["items"].as_array().unwrap().clone();
+        (events.len() >= PLACED.len()).then_some(events)
+    });
+    for event in events {
+        let revision = event["involvedObject"]["resourceVersion"].as_str();
+        let revision = revision.and_then(|text| text.parse::<u64>().ok());
+        assert!(revision > Some(0), "an object that is stored: {event}");
+    }
+}
+
 #[test]
 fn every_decision_is_counted_timed_and_traced() {
     let server = Logging::start();
@@ -134,11 +213,9 @@ fn every_decision_is_counted_timed_and_traced() {
             let text = server.kubectl("get --raw /metrics", "");
             text.contains(&format!("workqueue_depth{queue} 0")).then_some(())
         });
-        let spans = server.log().into_iter().filter_map(|line| {
-            let span = line["span"].clone();
-            (line["fields"]["message"] == "decided" && span["name"] == "bind").then_some(span)
-        });
-        let mut of = spans.filter(|span| span["dialect"] == dialect && span["outcome"] == outcome);
+        let mut of = server
+            .decided()
+            .filter(|span| span["dialect"] == dialect && span["outcome"] == outcome);
         let span = of.find(|span| span["demand"] == demand);
         let span = span.unwrap_or_else(|| panic!("no span of {demand}: {:?}", server.log()));
         assert!(

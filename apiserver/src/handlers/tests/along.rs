@@ -1,6 +1,6 @@
 //! What goes into the store with an object that a client makes.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use meta::{Guard, Key, Object, Revision, Verb, Write};
@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use storage::Source as _;
 
 use super::*;
-use crate::registry::{Along, Created, OnCreate, Told};
+use crate::registry::{Along, Created, OnCreate, WhenMade};
 
 /// Has widgets resized when they are made, and gives each a gadget.
 pub(super) struct Fitter {
@@ -18,20 +18,24 @@ pub(super) struct Fitter {
     guards: Vec<Guard>,
     asked: AtomicUsize,
     told: Heard,
+    /// Whether whoever hears of it panics.
+    is_deaf: AtomicBool,
     alone: AtomicUsize,
 }
 
 /// The revisions of what was made and of what went along, each time.
 type Heard = Arc<Mutex<Vec<Vec<u64>>>>;
 
-struct Listener(Heard);
+/// One who panics where there is nowhere to note what is heard.
+struct Listener(Option<Heard>);
 
 #[async_trait]
-impl Told for Listener {
+impl WhenMade for Listener {
     async fn made(self: Box<Self>, made: &Object, written: Vec<Arc<Object>>) {
         let along = written.iter().map(|object| object.revision().0);
         let all = std::iter::once(made.revision().0).chain(along);
-        self.0.lock().push(all.collect());
+        let heard = self.0.expect("somebody listens");
+        heard.lock().push(all.collect());
     }
 }
 
@@ -44,6 +48,7 @@ impl OnCreate for Fitter {
     async fn along(&self, creating: &Created) -> Option<Along> {
         self.asked.fetch_add(1, Ordering::SeqCst);
         let meta = creating.object.meta();
+        let hears = !self.is_deaf.load(Ordering::SeqCst);
         let mut resized = creating.object.parse();
         resized["spec"]["size"] = self.size.into();
         let write = |verb, resource, namespace, object| Write {
@@ -65,7 +70,7 @@ impl OnCreate for Fitter {
                 write(Verb::Update, "widgets", meta.namespace(), resized),
             ],
             guards: self.guards.clone(),
-            told: Box::new(Listener(Arc::clone(&self.told))),
+            when_made: Box::new(Listener(hears.then(|| Arc::clone(&self.told)))),
         })
     }
 
@@ -82,6 +87,7 @@ impl Fitter {
             guards,
             asked: AtomicUsize::default(),
             told: Arc::default(),
+            is_deaf: AtomicBool::default(),
             alone: AtomicUsize::default(),
         });
         let hook = Arc::clone(&fitter) as Arc<dyn OnCreate>;
@@ -159,7 +165,18 @@ async fn what_is_there_already_is_a_conflict_and_nothing_goes_along() {
     client.post(WIDGETS, &widget("a")).await.expect(201);
     client.post(WIDGETS, &widget("a")).await.expect(409);
     assert_eq!(gadgets(&client).await, 1);
-    assert_eq!(fitter.counts(), [2, 1, 0]);
+    assert_eq!(fitter.counts(), [1, 1, 0], "what is to be refused costs nothing");
+}
+
+#[tokio::test]
+async fn an_object_that_is_stored_is_answered_whatever_becomes_of_those_who_hear_of_it() {
+    let client = Client::new();
+    let fitter = Fitter::on(&client, 9, Vec::new());
+    fitter.is_deaf.store(true, Ordering::SeqCst);
+    let made = client.post(WIDGETS, &widget("a")).await.expect(201);
+    assert_eq!(made["spec"]["size"], 9);
+    assert_eq!(client.get(&at("a")).await.expect(200), made);
+    assert_eq!(fitter.counts(), [1, 0, 0]);
 }
 
 #[tokio::test]
