@@ -204,20 +204,15 @@ pub fn score<F: ?Sized>(
 pub fn rank_by_total(feasible: &[Ix], totals: &[i64]) -> Vec<Ix> {
     let most = totals.iter().copied().max().unwrap_or_default();
     let behind = totals.iter().map(|total| most.abs_diff(*total));
-    let close = behind.clone().all(|behind| u32::try_from(behind).is_ok());
-    // One number for each, the candidate in its lowest bits: one comparison, of half the size where totals are close
-    // together, as they mostly are.
-    if close {
-        let keys = behind.zip(feasible);
-        let mut keys: Vec<u64> = keys
-            .map(|(behind, &candidate)| behind << 32 | u64::from(candidate))
-            .collect();
-        keys.sort_unstable();
-        return keys.into_iter().map(|key| key as Ix).collect();
+    if behind.clone().any(|behind| u32::try_from(behind).is_err()) {
+        let mut pairs: Vec<(u64, Ix)> = behind.zip(feasible.iter().copied()).collect();
+        pairs.sort_unstable();
+        return pairs.into_iter().map(|(_, candidate)| candidate).collect();
     }
+    // Totals are mostly close together: then one number says both, the candidate in its lower half, and is compared faster.
     let keys = behind.zip(feasible);
-    let mut keys: Vec<u128> = keys
-        .map(|(behind, &candidate)| u128::from(behind) << 32 | u128::from(candidate))
+    let mut keys: Vec<u64> = keys
+        .map(|(behind, &candidate)| behind << 32 | u64::from(candidate))
         .collect();
     keys.sort_unstable();
     keys.into_iter().map(|key| key as Ix).collect()
