@@ -217,6 +217,15 @@ fn clock() -> Arc<Stepped> {
     Arc::new(Stepped(Mutex::new("2021-10-28T09:00:00Z".parse().unwrap())))
 }
 
+/// A server with a fleet and the story's placement, which is recorded as unplaced.
+async fn unplaced(store: &Arc<dyn Store>, clock: &Arc<Stepped>) -> Server {
+    let server = Server::new(store, clock, false, Bounds::default());
+    server.load(FLEET).await;
+    server.load(STORY).await;
+    server.until(clock, &["Unplaced Object -"]).await;
+    server
+}
+
 fn placement() -> Key {
     Key::new(PLACEMENTS, "story-1", "placement")
 }
@@ -225,10 +234,7 @@ fn placement() -> Key {
 async fn changes_are_recorded_by_the_clock_and_go_when_they_are_old() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
     let clock = clock();
-    let server = Server::new(&store, &clock, false, Bounds::default());
-    server.load(FLEET).await;
-    server.load(STORY).await;
-    server.until(&clock, &["Unplaced Object -"]).await;
+    let server = unplaced(&store, &clock).await;
     server.bind(&placement(), "alice").await;
     server
         .until(&clock, &["Unplaced Object -", "Fits Request alice"])
@@ -245,20 +251,14 @@ async fn changes_are_recorded_by_the_clock_and_go_when_they_are_old() {
 async fn what_is_created_in_the_second_of_the_start_is_recorded() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
     let clock = Arc::new(Stepped(Mutex::new("2021-10-28T09:00:00.7Z".parse().unwrap())));
-    let server = Server::new(&store, &clock, false, Bounds::default());
-    server.load(FLEET).await;
-    server.load(STORY).await;
-    server.until(&clock, &["Unplaced Object -"]).await;
+    unplaced(&store, &clock).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_seen_last_is_recorded_when_the_server_ends() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
     let clock = clock();
-    let server = Server::new(&store, &clock, false, Bounds::default());
-    server.load(FLEET).await;
-    server.load(STORY).await;
-    server.until(&clock, &["Unplaced Object -"]).await;
+    let server = unplaced(&store, &clock).await;
     server.bind(&placement(), "alice").await;
     server.recorder.stop().await;
     // The clock stands still: nothing was due.
@@ -270,10 +270,7 @@ async fn what_was_seen_last_is_recorded_when_the_server_ends() {
 async fn what_changed_while_nobody_recorded_is_told_to_be_unseen() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
     let clock = clock();
-    let server = Server::new(&store, &clock, false, Bounds::default());
-    server.load(FLEET).await;
-    server.load(STORY).await;
-    server.until(&clock, &["Unplaced Object -"]).await;
+    let server = unplaced(&store, &clock).await;
     let Server {
         recorder,
         engine,
@@ -331,10 +328,7 @@ async fn of_servers_on_one_store_one_records_each_change() {
 async fn where_no_history_is_kept_what_is_there_goes() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
     let clock = clock();
-    let server = Server::new(&store, &clock, false, Bounds::default());
-    server.load(FLEET).await;
-    server.load(STORY).await;
-    server.until(&clock, &["Unplaced Object -"]).await;
+    let server = unplaced(&store, &clock).await;
     server.recorder.stop().await;
     let engine = Engine::new(Vec::new(), Arc::clone(&store) as _, Arc::clone(&clock) as _);
     let none = Bounds {

@@ -47,14 +47,6 @@ pub(super) trait Outlet: Send + Sync {
 /// Berth's own store.
 pub(super) struct Own(pub(super) Arc<Registry>);
 
-fn user() -> UserInfo {
-    UserInfo {
-        name: USER.to_owned(),
-        groups: vec!["system:authenticated".to_owned()],
-        ..UserInfo::default()
-    }
-}
-
 fn author(user: &UserInfo) -> Author<'_> {
     Author {
         user,
@@ -83,7 +75,7 @@ impl Outlet for Own {
             config,
             base,
         };
-        let user = user();
+        let user = virtual_api::actor_user(USER);
         self.0.apply_as(author(&user), wanted).await
     }
 
@@ -96,7 +88,7 @@ impl Outlet for Own {
             object: Value::Null,
             base: Some(base),
         };
-        let user = user();
+        let user = virtual_api::actor_user(USER);
         let deleted = self.0.commit(author(&user), vec![write], Vec::new(), false);
         deleted.await.map(drop)
     }

@@ -70,7 +70,7 @@ fn managed_fields_are_bytes_of_their_own_and_no_part_of_the_tree() {
         );
         assert_eq!(object.managed_fields(), &managed[..]);
         assert_eq!((&**object.value(), object.parse()), (&plain, whole));
-        for bytes in [object.bytes(), object.draft().bytes().to_vec().into()] {
+        for bytes in [object.bytes(), object.draft().bytes()] {
             let read = Object::written(&bytes, Revision(1000)).unwrap();
             assert_eq!(read.managed_fields(), &managed[..]);
             assert_eq!(read.parse_unmanaged(), plain);
@@ -138,7 +138,7 @@ fn what_is_kept_elsewhere_is_of_the_object_when_it_is_read_back_and_compared() {
         let draft = object.draft();
         assert_eq!(draft.bytes(), Draft::new(&value).unwrap().bytes());
         assert!(draft.same_as(&object) && draft.same_but_managed(&object));
-        for bytes in [object.bytes(), draft.bytes().to_vec().into()] {
+        for bytes in [object.bytes(), draft.bytes()] {
             let read = Object::written(&bytes, Revision(42)).unwrap();
             assert_eq!((&read, &read.spans), (&object, &object.spans));
         }
@@ -186,7 +186,7 @@ fn what_was_written_is_read_back_as_it_was() {
     let bare = json!({"apiVersion": "v1", "kind": "A", "metadata": {"name": "x"}});
     for value in [sample(), odd, bare] {
         let object = Object::new(&value, Revision(42)).unwrap();
-        for bytes in [object.bytes(), object.draft().bytes().to_vec().into()] {
+        for bytes in [object.bytes(), object.draft().bytes()] {
             let read = Object::written(&bytes, Revision(42)).unwrap();
             assert_eq!((read.bytes(), read.meta()), (object.bytes(), object.meta()));
             assert_eq!((read.revision(), &read.spans), (Revision(42), &object.spans));
