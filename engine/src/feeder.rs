@@ -168,7 +168,7 @@ impl Slot {
                 witness.folded(self.dialect.name(), change, &due);
             }
             dirty.add(due, change.revision);
-            state.changed = change.revision;
+            state.changed = state.changed.max(change.revision);
         }
         state.revision = through;
         dirty
