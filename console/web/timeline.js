@@ -17,7 +17,7 @@ const why = (cause) => {
     }
     case "Request": return "a Binding was created";
     case "Time": return "its time came";
-    case "Unseen": return "it changed while no server was running";
+    case "Unseen": return "it changed while no server recorded";
     default: return text(cause?.type);
   }
 };

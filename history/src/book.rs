@@ -71,7 +71,18 @@ impl Book {
     }
 
     /// Takes in where the decision at `place` stands now (`None`: it is gone).
+    ///
+    /// One about another object of the same name is another decision, though nobody showed that there was none between.
     pub(crate) fn note(&mut self, place: &Name, to: Option<(About, Standing)>, at: Timestamp) {
+        if let (Some((was, _)), Some((is, _))) = (self.known.get(place), &to)
+            && was.is_of_another(is)
+        {
+            self.step(place, None, at);
+        }
+        self.step(place, to, at);
+    }
+
+    fn step(&mut self, place: &Name, to: Option<(About, Standing)>, at: Timestamp) {
         let before = self.known.remove(place);
         let known = before.as_ref().map(|(_, standing)| standing);
         let to = to.map(|(about, to)| (about, standing::shared(to, known)));
@@ -213,6 +224,37 @@ mod tests {
         );
         assert_eq!(steps(&[a, a]), ["- > Bound a"]);
         assert_eq!(steps(&[None]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn another_object_of_the_same_name_is_another_decision() {
+        let about = |uid: &str| About {
+            source_ref: Arc::new(standing::SourceRef {
+                uid: uid.into(),
+                ..standing::SourceRef::default()
+            }),
+            ..About::default()
+        };
+        let mut book = Book::default();
+        let place = Name::new("ns", "p.ocm");
+        for uid in ["one", "one", "two"] {
+            book.note(&place, Some((about(uid), standing("Bound", &["a"]))), at(1));
+        }
+        let taken = book.take(at(9000), DELAY);
+        let steps = taken.iter().flat_map(|(_, waiting)| &waiting.steps);
+        let ends: Vec<_> = steps
+            .map(|step| {
+                (
+                    &*step.about.source_ref.uid,
+                    step.from.is_some(),
+                    step.to.is_some(),
+                )
+            })
+            .collect();
+        assert_eq!(
+            ends,
+            [("one", false, true), ("one", true, false), ("two", false, true)]
+        );
     }
 
     #[test]

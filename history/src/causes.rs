@@ -51,7 +51,10 @@ struct Slot {
     decided: Option<Timestamp>,
     /// What changed how it looks, last.
     view: Option<Note>,
-    /// Its own deletion: what follows from that is no cause.
+    /// Its own creation, of the newest object of that name.
+    made: Option<Note>,
+    /// Its own deletion: what follows from that is no cause of its end, nor is it the cause of what the next object of that
+    /// name does.
     gone: Option<Note>,
 }
 
@@ -146,21 +149,43 @@ impl Causes {
     pub(crate) fn take_seen(&self, dialect: &str, demand: &Key, seen: Timestamp) -> Option<ObjectCause> {
         let mut notes = self.notes.lock();
         let now = self.clock.now();
-        let slot = notes.of.remove(demand).unwrap_or_default();
-        let due = slot.decide.clone().filter(|_| !slot.is_over(now));
         let soon = |note: &Note| within(note.at, seen, SOON);
-        if let Some(gone) = slot.gone.filter(soon) {
-            return Some(gone.change.told(0));
-        }
-        let view = slot.view.filter(soon).map(|note| (note, 0));
         let of_all = notes.of_all.get(dialect).and_then(|slot| {
             let note = slot.decide.clone().filter(soon)?;
             Some((note, slot.more))
         });
-        let own = newest(due.map(|note| (note, slot.more)), view);
+        let slot = notes.of.get_mut(demand);
+        let own = slot.and_then(|slot| {
+            let gone = slot.gone.as_ref().map(|note| note.change.revision);
+            let is_other = |note: &Note| Some(note.change.revision) != gone;
+            let more = slot.more;
+            let due = (!slot.is_over(now)).then(|| slot.decide.take()).flatten();
+            slot.decide = None;
+            slot.more = 0;
+            let due = due.filter(is_other).map(|note| (note, more));
+            let view = slot.view.take().filter(|note| soon(note) && is_other(note));
+            let made = slot.made.clone().filter(soon);
+            newest(due, view.map(|note| (note, 0))).or(made.map(|note| (note, 0)))
+        });
         let found = newest(own, of_all);
         drop(notes);
         found.map(|(note, more)| note.change.told(more))
+    }
+
+    /// The deletion of `demand`, whose end was seen at `seen`.
+    pub(crate) fn take_gone(&self, demand: &Key, seen: Timestamp) -> Option<ObjectCause> {
+        let mut notes = self.notes.lock();
+        let slot = notes.of.get_mut(demand)?;
+        let gone = slot.gone.take()?;
+        let is_replaced = slot
+            .made
+            .as_ref()
+            .is_some_and(|made| made.change.revision > gone.change.revision);
+        if !is_replaced {
+            notes.of.remove(demand);
+        }
+        drop(notes);
+        within(gone.at, seen, SOON).then(|| gone.change.told(0))
     }
 
     /// Forgets what can be no cause any more.
@@ -168,8 +193,9 @@ impl Causes {
         let mut notes = self.notes.lock();
         let now = self.clock.now();
         let keep = |slot: &Slot| {
-            let view = slot.view.as_ref().is_some_and(|note| within(note.at, now, SOON));
-            view || (slot.decide.is_some() && !slot.is_over(now))
+            let moments = [&slot.view, &slot.made, &slot.gone].into_iter().flatten();
+            let is_soon = moments.into_iter().any(|note| within(note.at, now, SOON));
+            is_soon || (slot.decide.is_some() && !slot.is_over(now))
         };
         notes.of.retain(|_, slot| keep(slot));
         notes.of_all.retain(|_, slot| keep(slot));
@@ -309,7 +335,11 @@ impl Witness for Causes {
         }
         // Of the demand itself, if it is one that was marked.
         if let Some(slot) = notes.of.get_mut(&change.key) {
-            slot.gone = change.new.is_none().then_some(note);
+            match (&change.old, &change.new) {
+                (_, None) => slot.gone = Some(note),
+                (None, Some(_)) => slot.made = Some(note),
+                (Some(_), Some(_)) => {}
+            }
         }
     }
 }

@@ -44,7 +44,7 @@ pub enum Cause {
     Request,
     /// No object changed: its time came, or it was tried again.
     Time,
-    /// It changed while no server was running.
+    /// It changed while no server recorded: none was running, or, of several, none led.
     Unseen,
 }
 

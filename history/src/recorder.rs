@@ -143,15 +143,16 @@ impl Recorder {
         for object in lists.iter().flat_map(|(_, list)| list.items.values()) {
             self.meet(object, now);
         }
-        self.sweep().await;
-        Ok(Followed {
+        let mut followed = Followed {
             decisions,
             seen: lists
                 .into_iter()
                 .map(|(resource, list)| (resource, list.revision))
                 .collect(),
             records,
-        })
+        };
+        self.sweep(&mut followed).await?;
+        Ok(followed)
     }
 
     /// Makes the index anew of what is stored.
@@ -184,7 +185,7 @@ impl Recorder {
                     self.index_what_came(&mut followed).await?;
                     self.flush(DELAY).await;
                 }
-                _ = sweeps.tick() => self.sweep().await,
+                _ = sweeps.tick() => self.sweep(&mut followed).await?,
             }
         }
     }
@@ -197,14 +198,20 @@ impl Recorder {
         Ok(())
     }
 
+    /// Takes in all that is shown by now.
+    async fn hear_what_came(&mut self, followed: &mut Followed) -> Result<(), StoreError> {
+        while let Ok(events) = tokio::time::timeout(Duration::ZERO, followed.decisions.next(BATCH)).await {
+            self.hear(&events?, &followed.seen);
+        }
+        Ok(())
+    }
+
     /// Records what was seen last: the next server to record would not know why.
     async fn end(&mut self, followed: &mut Followed) -> Result<(), StoreError> {
         if let Ok(Err(error)) = tokio::time::timeout(LAST, self.history.projection.caught_up()).await {
             tracing::info!(%error, "the last changes of decisions may be missing from the history");
         }
-        while let Ok(events) = tokio::time::timeout(Duration::ZERO, followed.decisions.next(BATCH)).await {
-            self.hear(&events?, &followed.seen);
-        }
+        self.hear_what_came(followed).await?;
         self.flush(Duration::ZERO).await;
         Ok(())
     }
@@ -245,30 +252,25 @@ impl Recorder {
             }
         };
         let place = Name::new(meta.namespace(), meta.name());
-        if self.book.standing(&place).is_some() {
+        let was_there = meta
+            .creation_timestamp()
+            .is_some_and(|made| self.was_there_before(made));
+        let is_followed = self.book.standing(&place).is_some() || self.book.waits(&place);
+        if is_followed || !was_there {
+            // What the last record says, if another server made one, is looked at when this one is.
             self.book.note(&place, Some((about, standing)), now);
             return;
         }
         match self.recorded.last(&place).cloned() {
-            Some(Last {
-                about: was,
-                to: Some(last),
-                ..
-            }) => {
-                let about = if about == was { was } else { about };
-                let standing = standing::shared(standing, Some(&last));
-                self.book
-                    .know(place.clone(), about.clone(), Arc::clone(&standing));
-                self.missed(&place, about, last, Some(standing), now);
-            }
-            _ if meta
-                .creation_timestamp()
-                .is_some_and(|made| self.was_there_before(made)) =>
-            {
-                self.book.know(place, about, standing.into());
-            }
-            _ => self.book.note(&place, Some((about, standing)), now),
+            Some(last) if self.is_of_another_time(&last) => self.catch_up(place, last, about, standing, now),
+            Some(_) => self.book.note(&place, Some((about, standing)), now),
+            None => self.book.know(place, about, standing.into()),
         }
+    }
+
+    /// Whether `last` was recorded before this server did: then what came after it was not seen.
+    fn is_of_another_time(&self, last: &Last) -> bool {
+        record::number(&last.name).is_none_or(|number| number < self.started.as_microsecond())
     }
 
     /// Whether what was created at `made` was there before anybody recorded. `creationTimestamp` has whole seconds: what was
@@ -277,21 +279,38 @@ impl Recorder {
         made.as_second() < self.started.as_second()
     }
 
+    /// Takes in where a decision stands that was recorded to stand at `last` when nobody saw what it did since.
+    fn catch_up(&mut self, place: Name, last: Last, about: About, standing: Standing, now: Timestamp) {
+        let about = if about == last.about {
+            last.about.clone()
+        } else {
+            about
+        };
+        let standing = standing::shared(standing, last.to.as_ref());
+        self.book
+            .know(place.clone(), about.clone(), Arc::clone(&standing));
+        let mut from = last.to;
+        if last.about.is_of_another(&about) {
+            self.missed(&place, last.about, from.take(), None, now);
+        }
+        self.missed(&place, about, from, Some(standing), now);
+    }
+
     /// Adds a step that nobody saw, if it is one.
     fn missed(
         &mut self,
         place: &Name,
         about: About,
-        from: Arc<Standing>,
+        from: Option<Arc<Standing>>,
         to: Option<Arc<Standing>>,
         now: Timestamp,
     ) {
-        if !differ(Some(&from), to.as_deref()) {
+        if !differ(from.as_deref(), to.as_deref()) {
             return;
         }
         let step = Step {
             about,
-            from: Some(from),
+            from,
             to,
             at: now,
             unseen: true,
@@ -317,16 +336,17 @@ impl Recorder {
             return;
         }
         let now = self.history.clock().now();
-        let missed: Vec<(Name, About, Arc<Standing>, Arc<Standing>)> = self
+        let missed: Vec<(Name, Last, About, Arc<Standing>)> = self
             .recorded
             .all()
+            .filter(|(place, _)| !self.book.waits(place))
             .filter_map(|(place, last)| {
                 let (about, known) = self.book.known(place)?;
-                Some((place.clone(), about.clone(), last.to.clone()?, known.clone()))
+                Some((place.clone(), last.clone(), about.clone(), Arc::clone(known)))
             })
             .collect();
-        for (place, about, last, known) in missed {
-            self.missed(&place, about, last, Some(known), now);
+        for (place, last, about, known) in missed {
+            self.missed(&place, about, last.to, Some(known), now);
         }
     }
 
@@ -359,7 +379,7 @@ impl Recorder {
     /// The write of the record of `step`, if it is for this server to record and is not recorded.
     fn record(&mut self, place: &Name, step: &Step, now: Timestamp) -> Option<Write> {
         let [joined, left] = record::moved(step.from.as_deref(), step.to.as_deref());
-        let said = self.history.seen.take(place, &joined, &left);
+        let said = self.history.seen.take(place, &joined, &left, step.to.is_none());
         if said.is_none() && !self.leads() {
             return None;
         }
@@ -442,7 +462,10 @@ impl Recorder {
             .map(|demand| demand.resource)
             .next()?;
         let key = Key::new(resource, &source.namespace, &source.name);
-        self.history.causes.take_seen(dialect.name(), &key, step.at)
+        match step.to {
+            Some(_) => self.history.causes.take_seen(dialect.name(), &key, step.at),
+            None => self.history.causes.take_gone(&key, step.at),
+        }
     }
 
     async fn write(&mut self, writes: Vec<Write>) {
@@ -473,25 +496,28 @@ impl Recorder {
     }
 
     /// Removes what there is no room for any more, and looks for decisions that went while nobody recorded.
-    async fn sweep(&mut self) {
+    async fn sweep(&mut self, followed: &mut Followed) -> Result<(), StoreError> {
         self.history.causes.sweep();
         self.history.seen.sweep();
         if self.is_stale
             && let Err(error) = self.load().await
         {
             tracing::warn!(%error, "cannot read the decision history; retrying");
-            return;
+            return Ok(());
         }
         if !self.leads() {
-            return;
+            return Ok(());
         }
         let now = self.history.clock().now();
         if self.history.projection.caught_up().await.is_ok() {
+            // Another server may have recorded what is not known here yet: that is not gone.
+            self.hear_what_came(followed).await?;
             self.look_for_the_gone(now);
         }
         let mut gone = self.recorded.take_all_surplus(&self.history.bounds, now);
         gone.extend(self.of_gone_namespaces());
         self.write(deletions(gone).collect()).await;
+        Ok(())
     }
 
     fn look_for_the_gone(&mut self, now: Timestamp) {
@@ -507,7 +533,7 @@ impl Recorder {
             .filter(|(place, ..)| !self.book.waits(place))
             .collect();
         for (place, about, last) in gone {
-            self.missed(&place, about, last, None, now);
+            self.missed(&place, about, Some(last), None, now);
         }
     }
 

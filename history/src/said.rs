@@ -94,9 +94,26 @@ pub(crate) struct Said {
 }
 
 impl Said {
-    /// Whether this decision made a change by which `joined` came and `left` went.
-    pub(crate) fn explains(&self, joined: &[&str], left: &[&str]) -> bool {
-        joined.iter().all(|name| self.stays.contains(*name))
+    /// Whether this decision made a change by which `joined` came and `left` went, and after which the object `is_gone`:
+    /// one that binds or keeps a place is about an object that is there.
+    pub(crate) fn explains(&self, joined: &[&str], left: &[&str], is_gone: bool) -> bool {
+        (!is_gone || self.stays.is_empty())
+            && joined.iter().all(|name| self.stays.contains(*name))
             && left.iter().all(|name| self.leaves.contains(*name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_decision_that_binds_explains_no_end() {
+        let binds = Said {
+            stays: ["a".into()].into(),
+            ..Said::default()
+        };
+        assert!(binds.explains(&["a"], &[], false) && !binds.explains(&[], &[], true));
+        assert!(Said::default().explains(&[], &[], true), "one that lets go");
     }
 }

@@ -38,12 +38,14 @@ impl Seen {
         }
     }
 
-    /// Takes what the decision said by which `joined` came to the one at `place` and `left` went; the older ones about it
-    /// are forgotten.
-    pub(crate) fn take(&self, place: &Name, joined: &[&str], left: &[&str]) -> Option<Said> {
+    /// Takes what the decision said by which `joined` came to the one at `place` and `left` went, after which it `is_gone`
+    /// or not; the older ones about it are forgotten.
+    pub(crate) fn take(&self, place: &Name, joined: &[&str], left: &[&str], is_gone: bool) -> Option<Said> {
         let mut all = self.said.lock();
         let list = all.get_mut(place)?;
-        let found = list.iter().position(|said| said.explains(joined, left))?;
+        let found = list
+            .iter()
+            .position(|said| said.explains(joined, left, is_gone))?;
         let said = list.drain(..=found).next_back();
         if list.is_empty() {
             all.remove(place);

@@ -143,6 +143,15 @@ pub struct About {
     pub source_ref: Arc<SourceRef>,
 }
 
+impl About {
+    /// Whether `other` is about another object, if of the same name.
+    #[must_use]
+    pub fn is_of_another(&self, other: &Self) -> bool {
+        let (uid, others) = (&self.source_ref.uid, &other.source_ref.uid);
+        !uid.is_empty() && !others.is_empty() && uid != others
+    }
+}
+
 #[derive(Deserialize)]
 struct Shown {
     #[serde(default)]

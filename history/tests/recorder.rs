@@ -91,7 +91,7 @@ struct Server {
     engine: Arc<Engine>,
     registry: Arc<Registry>,
     api: VirtualApi,
-    recorder: Running,
+    recorder: Option<Running>,
     lead: watch::Sender<bool>,
 }
 
@@ -124,13 +124,18 @@ impl Server {
         api.spawn();
         let lead = watch::Sender::new(leads);
         Self {
-            recorder: history.spawn(lead.subscribe()),
+            recorder: Some(history.spawn(lead.subscribe())),
             store: Arc::clone(store),
             engine,
             registry,
             api,
             lead,
         }
+    }
+
+    /// Ends the recorder alone.
+    async fn stop(&mut self) {
+        self.recorder.take().unwrap().stop().await;
     }
 
     /// Writes the documents of `yaml` that are of the dialect's kinds.
@@ -226,6 +231,11 @@ async fn unplaced(store: &Arc<dyn Store>, clock: &Arc<Stepped>) -> Server {
     server
 }
 
+/// The story's placement without what it needs. Where its PlacementDecisions are left it is bound at once.
+fn placement_alone() -> &'static str {
+    STORY.rsplit("\n---\n").next().unwrap()
+}
+
 fn placement() -> Key {
     Key::new(PLACEMENTS, "story-1", "placement")
 }
@@ -234,7 +244,7 @@ fn placement() -> Key {
 async fn changes_are_recorded_by_the_clock_and_go_when_they_are_old() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
     let clock = clock();
-    let server = unplaced(&store, &clock).await;
+    let mut server = unplaced(&store, &clock).await;
     server.bind(&placement(), "alice").await;
     server
         .until(&clock, &["Unplaced Object -", "Fits Request alice"])
@@ -243,7 +253,56 @@ async fn changes_are_recorded_by_the_clock_and_go_when_they_are_old() {
     *clock.0.lock() += jiff::SignedDuration::from_hours(8 * 24);
     server.write(Verb::Delete, &placement(), "", Value::Null).await;
     server.until(&clock, &["Removed Object -"]).await;
-    server.recorder.stop().await;
+    server.stop().await;
+}
+
+/// `kubectl replace --force` deletes and creates under one name, within the moment in which changes wait to be recorded.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_replaced_at_once_is_recorded_as_gone_and_then_as_bound() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+    let clock = clock();
+    let mut server = unplaced(&store, &clock).await;
+    server.bind(&placement(), "alice").await;
+    let mut expected = vec!["Unplaced Object -", "Fits Request alice"];
+    server.until(&clock, &expected).await;
+    for shown_between in [true, false] {
+        // The clock stands still: what is seen is not recorded until it goes on.
+        server.write(Verb::Delete, &placement(), "", Value::Null).await;
+        if shown_between {
+            server.api.projection().caught_up().await.unwrap();
+        }
+        server.load(placement_alone()).await;
+        server.bind(&placement(), "bob").await;
+        expected.extend(["Removed Object -", "Bound Request bob"]);
+        server.until(&clock, &expected).await;
+    }
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_replaced_while_nobody_recorded_is_recorded_as_it_stands() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+    let clock = clock();
+    let mut server = unplaced(&store, &clock).await;
+    server.bind(&placement(), "alice").await;
+    let bound = ["Unplaced Object -", "Fits Request alice"];
+    server.until(&clock, &bound).await;
+    server.stop().await;
+    server.write(Verb::Delete, &placement(), "", Value::Null).await;
+    server.load(placement_alone()).await;
+    *clock.0.lock() += jiff::SignedDuration::from_secs(60);
+    let mut next = Server::new(&store, &clock, false, Bounds::default());
+    let replaced = [bound[0], bound[1], "Removed Unseen -", "Bound Unseen -"];
+    next.until(&clock, &replaced).await;
+    next.write(Verb::Delete, &placement(), "", Value::Null).await;
+    let removed = [&replaced[..], &["Removed Object -"]].concat();
+    next.until(&clock, &removed).await;
+    next.stop().await;
+    next.load(placement_alone()).await;
+    *clock.0.lock() += jiff::SignedDuration::from_secs(60);
+    let last = Server::new(&store, &clock, false, Bounds::default());
+    let back = [&removed[..], &["Bound Unseen -"]].concat();
+    last.until(&clock, &back).await;
 }
 
 /// `creationTimestamp` has whole seconds: what is created right after the start seems to be older than the server.
@@ -258,9 +317,9 @@ async fn what_is_created_in_the_second_of_the_start_is_recorded() {
 async fn what_was_seen_last_is_recorded_when_the_server_ends() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
     let clock = clock();
-    let server = unplaced(&store, &clock).await;
+    let mut server = unplaced(&store, &clock).await;
     server.bind(&placement(), "alice").await;
-    server.recorder.stop().await;
+    server.stop().await;
     // The clock stands still: nothing was due.
     let recorded = Server::new(&store, &clock, false, Bounds::default()).recorded();
     assert_eq!(recorded, ["Unplaced Object -", "Fits Request alice"]);
@@ -270,24 +329,9 @@ async fn what_was_seen_last_is_recorded_when_the_server_ends() {
 async fn what_changed_while_nobody_recorded_is_told_to_be_unseen() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
     let clock = clock();
-    let server = unplaced(&store, &clock).await;
-    let Server {
-        recorder,
-        engine,
-        registry,
-        ..
-    } = server;
-    recorder.stop().await;
-    let demand = placement();
-    let wish = Bind {
-        dialect: "ocm",
-        demand: &demand,
-        chosen: None,
-        dry_run: false,
-        unplaced: Unplaced::Refuse,
-        by: Some("alice"),
-    };
-    engine.bind(&RegistryCommitter(registry), wish).await.unwrap();
+    let mut server = unplaced(&store, &clock).await;
+    server.stop().await;
+    server.bind(&placement(), "alice").await;
     *clock.0.lock() += jiff::SignedDuration::from_secs(60);
     let next = Server::new(&store, &clock, false, Bounds::default());
     next.until(&clock, &["Unplaced Object -", "Fits Unseen -"]).await;
@@ -298,7 +342,7 @@ async fn of_servers_on_one_store_one_records_each_change() {
     let store: Arc<dyn Store> = Arc::new(Shared(MemoryStore::default()));
     // The leader's clock stands still while the other one records: however long that takes here, it is within the grace.
     let (clock, others) = (clock(), clock());
-    let leader = Server::new(&store, &clock, true, Bounds::default());
+    let mut leader = Server::new(&store, &clock, true, Bounds::default());
     let other = Server::new(&store, &others, false, Bounds::default());
     leader.load(FLEET).await;
     leader.load(STORY).await;
@@ -313,7 +357,7 @@ async fn of_servers_on_one_store_one_records_each_change() {
     let all = [bound[0], bound[1], "Removed Object -"];
     leader.until(&clock, &all).await;
     // Who leads next goes on from there.
-    leader.recorder.stop().await;
+    leader.stop().await;
     other.lead.send_replace(true);
     let value = json!({"apiVersion": format!("{GROUP}/v1beta1"), "kind": "Placement",
         "metadata": {"namespace": "story-1", "name": "z"}, "spec": {}});
@@ -328,8 +372,8 @@ async fn of_servers_on_one_store_one_records_each_change() {
 async fn where_no_history_is_kept_what_is_there_goes() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
     let clock = clock();
-    let server = unplaced(&store, &clock).await;
-    server.recorder.stop().await;
+    let mut server = unplaced(&store, &clock).await;
+    server.stop().await;
     let engine = Engine::new(Vec::new(), Arc::clone(&store) as _, Arc::clone(&clock) as _);
     let none = Bounds {
         per_decision: 0,

@@ -183,7 +183,7 @@ fn why(record: &Value) -> String {
         }
         "Request" => "a Binding was created".to_owned(),
         "Time" => "its time came".to_owned(),
-        "Unseen" => "while no server was running".to_owned(),
+        "Unseen" => "while no server recorded".to_owned(),
         other => other.to_owned(),
     };
     let actor = match (text(actor, "user"), text(actor, "fieldManager")) {

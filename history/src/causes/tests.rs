@@ -158,31 +158,73 @@ fn what_only_looks_different_is_told_for_a_moment() {
     assert_eq!(world.seen(), None);
 }
 
+/// A change of the demand itself.
+fn own_change(revision: u64, was: bool, is: bool) -> Change {
+    let value =
+        json!({"apiVersion": "v1", "kind": "Placement", "metadata": {"name": "p", "namespace": "ns"}});
+    let object = || Arc::new(Draft::new(&value).unwrap().at(Revision(revision)));
+    Change {
+        revision: Revision(revision),
+        key: demand(),
+        old: was.then(object),
+        new: is.then(object),
+    }
+}
+
 #[test]
 fn a_deletion_is_the_cause_of_its_end_whatever_follows_from_it() {
     let world = world();
-    let value =
-        json!({"apiVersion": "v1", "kind": "Placement", "metadata": {"name": "p", "namespace": "ns"}});
-    let change = Change {
-        revision: Revision(5),
-        key: demand(),
-        old: Some(Arc::new(Draft::new(&value).unwrap().at(Revision(5)))),
-        new: None,
-    };
     let due = Due {
         demands: Affected::Some(vec![demand()]),
         ..Due::nothing()
     };
-    world.causes.folded("ocm", &change, &due);
+    world.causes.folded("ocm", &own_change(5, true, false), &due);
     world.change("one", 6, Affected::None, Affected::Some(vec![demand()]));
-    let cause = world
-        .causes
-        .take_seen("ocm", &demand(), world.clock.now())
-        .unwrap();
+    let cause = world.causes.take_gone(&demand(), world.clock.now()).unwrap();
     assert_eq!(
         (cause.kind.as_str(), cause.verb.as_str()),
         ("Placement", "Deleted")
     );
+    assert_eq!(world.seen(), None, "with it goes what followed from it");
+}
+
+#[test]
+fn of_an_object_that_is_replaced_each_change_has_its_own_cause() {
+    let world = world();
+    let due = || Due {
+        decide: Affected::Some(vec![demand()]),
+        demands: Affected::Some(vec![demand()]),
+        targets: None,
+    };
+    for (revision, was, is) in [(5, false, true), (6, true, false), (7, false, true)] {
+        world.causes.folded("ocm", &own_change(revision, was, is), &due());
+    }
+    let now = world.clock.now();
+    let told = |cause: Option<ObjectCause>| cause.map(|cause| (cause.verb, cause.resource_version));
+    let expected = |verb: &str, revision: &str| Some((verb.to_owned(), revision.to_owned()));
+    assert_eq!(
+        told(world.causes.take_gone(&demand(), now)),
+        expected("Deleted", "6")
+    );
+    assert_eq!(
+        told(world.causes.take_seen("ocm", &demand(), now)),
+        expected("Created", "7")
+    );
+}
+
+#[test]
+fn a_deletion_right_after_is_not_the_cause_of_the_beginning() {
+    let world = world();
+    let due = || Due {
+        decide: Affected::Some(vec![demand()]),
+        ..Due::nothing()
+    };
+    world.causes.folded("ocm", &own_change(5, false, true), &due());
+    world.causes.folded("ocm", &own_change(6, true, false), &due());
+    let now = world.clock.now();
+    let began = world.causes.take_seen("ocm", &demand(), now).unwrap();
+    let ended = world.causes.take_gone(&demand(), now).unwrap();
+    assert_eq!((began.verb.as_str(), ended.verb.as_str()), ("Created", "Deleted"));
 }
 
 #[test]

@@ -178,7 +178,7 @@ pub struct ReasonChange {
 #[schemars(rename_all = "camelCase")]
 pub struct RecordCause {
     /// Object (an object changed), Request (somebody created a Binding), Time (no object changed: its time came, or it was
-    /// tried again) or Unseen (it changed while no server was running).
+    /// tried again) or Unseen (it changed while no server recorded).
     #[schemars(extend("enum" = ["Object", "Request", "Time", "Unseen"]))]
     pub r#type: String,
     /// Created, Updated or Deleted.

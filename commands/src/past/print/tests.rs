@@ -72,7 +72,7 @@ ns/p.ocm (Placement p)
   - 2 more
   Taint/Untolerated refuses 1 → 2 targets
 
-2026-11-23 10:21:00Z  Removed  while no server was running
+2026-11-23 10:21:00Z  Removed  while no server recorded
   Bound → gone
 
 The last 20 changes, for 1 hour, in memory: it begins when the server was started.
