@@ -235,7 +235,10 @@ impl Run<'_> {
         let waits = |demand: &Key| {
             let view = inventory.demand(demand, self.terms.now);
             view.is_some_and(|view| {
-                matches!(view.phase, Phase::Pending | Phase::Unschedulable | Phase::Partial)
+                matches!(
+                    view.phase,
+                    Phase::Pending | Phase::Unschedulable | Phase::Invalid | Phase::Partial
+                )
             })
         };
         let waiting: Vec<Key> = inventory.demands().into_iter().filter(waits).collect();

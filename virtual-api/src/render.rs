@@ -122,7 +122,7 @@ fn capacity(view: &TargetView) -> Vec<Value> {
 }
 
 /// The Decision about `demand`; `None` when it is not there. An unbound demand is decided, to tell a Pending one from
-/// an Unschedulable one.
+/// an Unschedulable one, and so is one that may be Invalid.
 pub(crate) fn decision(
     snapshot: &Snapshot,
     demand: &Key,
@@ -214,12 +214,18 @@ struct Standing {
 
 impl Standing {
     fn of(snapshot: &Snapshot, demand: &Key, view: &DemandView, now: Timestamp) -> Self {
-        if view.phase == Phase::Pending
-            && let Some(Ok(decision)) = snapshot.decide(demand, None, now)
-        {
-            return Self::decided(snapshot, &decision);
-        }
-        let message = match (view.phase, view.placed.len(), view.wanted) {
+        let phase = match view.phase {
+            Phase::Pending | Phase::Invalid => {
+                let decision = snapshot.decide(demand, None, now).and_then(Result::ok);
+                let told = |decision: &Decision| view.phase == Phase::Pending || decision.outcome == Outcome::Invalid;
+                if let Some(decision) = decision.filter(told) {
+                    return Self::decided(snapshot, &decision);
+                }
+                view.by_number()
+            }
+            phase => phase,
+        };
+        let message = match (phase, view.placed.len(), view.wanted) {
             (Phase::Partial, count, Some(wanted)) => format!("bound to {count} of {wanted} clusters"),
             (Phase::Bound | Phase::Partial | Phase::Releasing, 1, _) => {
                 format!("bound to {}", view.placed[0].cluster_name)
@@ -230,7 +236,7 @@ impl Standing {
             _ => String::new(),
         };
         Self {
-            phase: view.phase,
+            phase,
             reason: String::new(),
             message,
             rejections: Vec::new(),
@@ -242,6 +248,7 @@ impl Standing {
     fn decided(snapshot: &Snapshot, decision: &Decision) -> Self {
         let phase = match decision.outcome {
             Outcome::Unschedulable => Phase::Unschedulable,
+            Outcome::Invalid => Phase::Invalid,
             Outcome::Ignored => Phase::Ignored,
             _ => Phase::Pending,
         };

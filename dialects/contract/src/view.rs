@@ -68,6 +68,8 @@ pub enum Phase {
     Partial,
     /// Not bound, and the scheduler would find no place.
     Unschedulable,
+    /// It cannot be understood; what it is bound to by an earlier spec stays.
+    Invalid,
     /// Being deleted, still bound.
     Releasing,
     /// Left alone by its system.
@@ -83,6 +85,7 @@ impl Phase {
             Self::Bound => "Bound",
             Self::Partial => "Partial",
             Self::Unschedulable => "Unschedulable",
+            Self::Invalid => "Invalid",
             Self::Releasing => "Releasing",
             Self::Ignored => "Ignored",
         }
@@ -111,12 +114,26 @@ pub struct DemandView {
     pub object: Arc<Object>,
     /// Its kind.
     pub kind: &'static str,
-    /// The phase; `Pending` for an unbound demand (whoever shows it decides whether it is `Unschedulable`).
+    /// The phase; `Pending` for an unbound demand (whoever shows it decides whether it is `Unschedulable` or `Invalid`), `Invalid`
+    /// for a bound one that seems not to be understood (whoever shows it decides whether that is so).
     pub phase: Phase,
     /// Where it is bound, by cluster name.
     pub placed: Vec<Placed>,
     /// How many places it asks for, where the request says a number.
     pub wanted: Option<i64>,
+}
+
+impl DemandView {
+    /// The phase by the number of its places alone.
+    #[must_use]
+    pub fn by_number(&self) -> Phase {
+        let have = i64::try_from(self.placed.len()).unwrap_or(i64::MAX);
+        match self.wanted {
+            _ if self.placed.is_empty() => Phase::Pending,
+            Some(wanted) if have < wanted => Phase::Partial,
+            _ => Phase::Bound,
+        }
+    }
 }
 
 /// An object left out of the inventory because it could not be read.

@@ -300,7 +300,8 @@ impl Case<'_> {
         }
     }
 
-    /// A placement that cannot be understood keeps what it has (docs/systems/ocm.md, "Conditions").
+    /// A placement that cannot be understood keeps what it has, as far as that is still there (docs/systems/ocm.md,
+    /// "Conditions").
     fn misconfigured(
         &self,
         problem: Problem,
@@ -316,7 +317,15 @@ impl Case<'_> {
             self.policy.wanted,
             &Solved::default(),
         );
-        let changes = changes_of(&self.current, Action::Keep);
+        let stays = |name: &str| {
+            let known = self.columns.candidate(name);
+            known.is_some_and(|known| !self.columns.terminating.has(known))
+        };
+        let mut changes = changes_of(&self.current, Action::Keep);
+        for change in changes.iter_mut().filter(|change| !stays(&change.cluster_name)) {
+            change.action = Action::Unbind;
+        }
+        let plan = Plan::thin_out(self.record, self.ask.demand, &self.own, stays);
         let current = self.current.clone();
         let mut decision = unjudged(
             self.record,
@@ -329,6 +338,7 @@ impl Case<'_> {
         let mut detail = Detail {
             problem: Some(problem),
             satisfied: Some(satisfied),
+            plan: Some(plan),
             ..Detail::default()
         };
         detail.status_changes = status::changes(&self.record.view.status, &detail);

@@ -80,6 +80,29 @@ impl Plan {
         plan
     }
 
+    /// Plans no more than that the clusters go that do not stay: groups and labels are left as they are.
+    pub(crate) fn thin_out(
+        record: &PlacementRecord,
+        placement: &Key,
+        own: &[&Arc<DecisionRecord>],
+        stays: impl Fn(&str) -> bool,
+    ) -> Self {
+        let files: Vec<File> = own.iter().map(|stored| File::thinned_out(stored, placement, &stays)).collect();
+        let mut groups = record.view.status.decision_groups.clone();
+        for group in &mut groups {
+            let of_group = |file: &&File| group.decisions.iter().any(|name| **name == *file.key.name);
+            let clusters = files.iter().filter(of_group).map(|file| file.clusters.len()).sum();
+            group.cluster_count = number(clusters);
+        }
+        let selected: BTreeSet<&Arc<str>> = files.iter().flat_map(|file| &file.clusters).collect();
+        Self {
+            surplus: Vec::new(),
+            groups,
+            selected: selected.len(),
+            files,
+        }
+    }
+
     #[expect(
         clippy::too_many_arguments,
         reason = "one step of a loop, split off for length"
@@ -94,7 +117,6 @@ impl Plan {
         name: &Arc<str>,
         members: &[Ix],
     ) {
-        let number = |count: usize| i32::try_from(count).unwrap_or(i32::MAX);
         let mut names = Vec::new();
         let empty: [&[Ix]; 1] = [&[]];
         let pieces = members.chunks(DECISIONS_PER_OBJECT);
@@ -137,7 +159,29 @@ impl Plan {
     }
 }
 
+/// A count as statuses have it.
+fn number(count: usize) -> i32 {
+    i32::try_from(count).unwrap_or(i32::MAX)
+}
+
 impl File {
+    /// The object as it is, without the clusters that do not stay.
+    fn thinned_out(stored: &Arc<DecisionRecord>, placement: &Key, stays: impl Fn(&str) -> bool) -> Self {
+        let meta = stored.object.meta();
+        let label = |name| meta.labels().get(name).unwrap_or_default();
+        let listed = stored.clusters.iter().map(|cluster| &cluster.name);
+        let clusters: Vec<Arc<str>> = listed.filter(|name| stays(name)).cloned().collect();
+        Self {
+            key: decision_key(&placement.namespace, &meta.name().into()),
+            group: label(GROUP_INDEX_LABEL).parse().unwrap_or_default(),
+            group_name: label(GROUP_NAME_LABEL).into(),
+            list_changes: clusters.len() != stored.clusters.len(),
+            clusters,
+            stored: Some(Arc::clone(stored)),
+            metadata_changes: false,
+        }
+    }
+
     /// The labels the object must have.
     pub(crate) fn labels(&self, placement: &str) -> [(&'static str, String); 3] {
         [

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use dialect_contract::{Decision, Outcome};
+use dialect_contract::{Action, Decision, Outcome};
 use meta::selector::Selector;
 use scheduling::{Ix, Reason, Solved};
 
@@ -204,7 +204,7 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
             let problem = detail
                 .and_then(|detail| detail.problem.as_ref())
                 .map(|problem| problem.message());
-            return problem.unwrap_or_default();
+            return problem.unwrap_or_default() + &kept(decision);
         }
         _ => {}
     }
@@ -224,6 +224,23 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
         .iter()
         .map(|&candidate| &*columns.row(candidate).name);
     format!("{counts}; picked {}", names(rows))
+}
+
+/// What becomes of the clusters of a placement that cannot be understood.
+fn kept(decision: &Decision) -> String {
+    let of = |action: Action| -> Vec<&str> {
+        let changes = decision.changes.iter().filter(|change| change.action == action);
+        changes.map(|change| &*change.cluster_name).collect()
+    };
+    let (stay, go) = (of(Action::Keep), of(Action::Unbind));
+    let mut text = String::new();
+    if !stay.is_empty() {
+        text.push_str(&format!("; until that is mended it keeps {}", names(stay.into_iter())));
+    }
+    if !go.is_empty() {
+        text.push_str(&format!("; it lets go of {}, gone or being deleted", names(go.into_iter())));
+    }
+    text
 }
 
 /// The first names, and how many more there are.

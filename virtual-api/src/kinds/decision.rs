@@ -33,9 +33,9 @@ pub struct DecisionSpec {
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 pub struct DecisionStatus {
-    /// Pending, Bound, Partial (bound in part), Unschedulable (the scheduler finds no place), Releasing (being
-    /// deleted, still bound) or Ignored (left alone by its system).
-    #[schemars(extend("enum" = ["Pending", "Bound", "Partial", "Unschedulable", "Releasing", "Ignored"]))]
+    /// Pending, Bound, Partial (bound in part), Unschedulable (the scheduler finds no place), Invalid (it cannot be
+    /// understood; what it is bound to may stay), Releasing (being deleted, still bound) or Ignored (left alone by its system).
+    #[schemars(extend("enum" = ["Pending", "Bound", "Partial", "Unschedulable", "Invalid", "Releasing", "Ignored"]))]
     pub phase: String,
     /// Why it is not bound, as one word; absent once it is.
     pub reason: Option<String>,
@@ -112,7 +112,7 @@ fn kind(info: KindInfo) -> Virtual {
         columns: vec![
             Column::NAME,
             Column::text("Kind", "The kind of the object that is placed"),
-            Column::text("Phase", "The phase: Bound, Partial, Unschedulable and others"),
+            Column::text("Phase", "The phase: Bound, Partial, Unschedulable, Invalid and others"),
             Column::text("Clusters", "The clusters it is bound to"),
             Column::text("Reason", "Why it is not bound"),
             Column::text("Message", "The summary").wide(),

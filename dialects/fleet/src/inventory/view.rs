@@ -98,6 +98,7 @@ pub(super) fn demand(fleet: &Fleet, key: &Key, record: &PlacementRecord) -> Dema
     let phase = match () {
         () if record.deleting() => Phase::Releasing,
         () if placed.is_empty() && wanted != Some(0) => Phase::Pending,
+        () if record.policy.is_err() => Phase::Invalid,
         () if short => Phase::Partial,
         () => Phase::Bound,
     };

@@ -8,7 +8,8 @@ use meta::Key;
 
 use crate::cluster::Cluster;
 use crate::fleet::Fleet;
-use crate::names::AVAILABLE;
+use crate::kind::Condition;
+use crate::names::{AVAILABLE, MISCONFIGURED};
 use crate::record::PlacementRecord;
 
 /// Where a cluster's region is told by convention: claims first, then labels.
@@ -98,19 +99,28 @@ pub(super) fn demand(fleet: &Fleet, key: &Key, record: &PlacementRecord) -> Dema
         .collect();
     placed.sort_by(|a, b| a.cluster_name.cmp(&b.cluster_name));
     let wanted = record.view.spec.number_of_clusters.map(i64::from);
-    let short = wanted.is_some_and(|wanted| i64::try_from(placed.len()).is_ok_and(|have| have < wanted));
-    let phase = match () {
-        () if record.terminating() => Phase::Releasing,
-        () if record.disabled() => Phase::Ignored,
-        () if placed.is_empty() => Phase::Pending,
-        () if short => Phase::Partial,
-        () => Phase::Bound,
-    };
-    DemandView {
+    let mut view = DemandView {
         object: Arc::clone(&record.object),
         kind: "Placement",
-        phase,
+        phase: Phase::Pending,
         placed,
         wanted,
-    }
+    };
+    view.phase = match () {
+        () if record.terminating() => Phase::Releasing,
+        () if record.disabled() => Phase::Ignored,
+        () if !view.placed.is_empty() && may_be_misconfigured(record) => Phase::Invalid,
+        () => view.by_number(),
+    };
+    view
+}
+
+/// Whether the placement cannot be understood, as far as its spec tells. What expressions cost, running them tells: of those the
+/// condition is believed.
+fn may_be_misconfigured(record: &PlacementRecord) -> bool {
+    let stated = || {
+        let condition = Condition::find(&record.view.status.conditions, MISCONFIGURED);
+        condition.is_some_and(|condition| &*condition.status == "True")
+    };
+    record.policy.problem(true).is_some() || (record.policy.uses_cel() && stated())
 }

@@ -141,6 +141,37 @@ fn a_misconfigured_placement_keeps_its_decisions() {
 }
 
 #[test]
+fn a_misconfigured_placement_is_not_bound_and_keeps_no_cluster_that_is_gone_or_being_deleted() {
+    let mut world = columns(&["a", "b", "c"]);
+    let key = placement("ns", "p");
+    world.put(&wants("p", &json!({})));
+    world.settle(&key);
+    assert_eq!(world.fleet.demand(&key, now()).unwrap().phase, Phase::Bound);
+    world.edit(&key, |value| value["spec"] = json!({"prioritizerPolicy": {"mode": "Exactt"}}));
+    assert_eq!(world.fleet.demand(&key, now()).unwrap().phase, Phase::Invalid);
+    world.settle(&key);
+    assert_eq!(world.bound(&key), ["a", "b", "c"]);
+    world.delete(&Key::new(CLUSTERS, "", "b"));
+    world.edit(&Key::new(CLUSTERS, "", "c"), |value| {
+        value["metadata"]["deletionTimestamp"] = json!("2021-10-28T08:59:00Z");
+        value["metadata"]["finalizers"] = json!(["x/y"]);
+    });
+    let decision = world.settle(&key);
+    assert_eq!((decision.outcome, decision.reason), (Outcome::Invalid, "Misconfigured"));
+    assert_eq!(
+        world.fleet.message(&decision),
+        ":spec.prioritizerPolicy.mode: \"Exactt\" is neither Additive nor Exact; until that is mended it keeps a; it lets go of \
+         b, c, gone or being deleted"
+    );
+    assert_eq!(world.bound(&key), ["a"]);
+    let status = &world.get(&key)["status"];
+    assert_eq!(status["numberOfSelectedClusters"], 1);
+    assert_eq!(status["decisionGroups"][0]["clusterCount"], 1);
+    assert!(world.fleet.writes(&world.decide(&key)).is_empty());
+    assert_eq!(world.fleet.demand(&key, now()).unwrap().phase, Phase::Invalid);
+}
+
+#[test]
 fn filters_are_not_asked_about_their_configuration_without_a_cluster() {
     let mut world = columns(&[]);
     world.put(&wants("p", &json!({"tolerations": [{"value": "x"}]})));
