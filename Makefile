@@ -28,7 +28,7 @@ console: ## the console in headless Chromium, and its pictures in docs/console (
 
 # One shape for whatever is built with etcd: another choice of packages would resolve features anew and build it all again.
 ETCD := --workspace --features berth-storage/etcd,berth/etcd
-ETCD_TESTS := cargo test $(ETCD) --test 'aggregated*' --test 'etcd*' --test command_line --test apply_reference --test observability --test differential_scheduling --test consumer_programs --test conformance
+ETCD_TESTS := cargo test $(ETCD) --test 'aggregated*' --test 'etcd*' --test command_line --test apply_reference --test observability --test differential_scheduling --test consumer_programs --test conformance --test definitions
 
 consumers: ## what Berth publishes and decides, read by the SIG's libraries, Kueue and Argo CD's generator, in Go, alone and behind a real kube-apiserver (the first time takes minutes; needs go)
 	cargo build $(ETCD) --bin berth
@@ -38,7 +38,7 @@ consumers: ## what Berth publishes and decides, read by the SIG's libraries, Kue
 e2e: ## the tests behind a real kube-apiserver, against its field manager, the systems' own schedulers and the consumers, built from Go modules (the first time takes minutes; needs go and protoc)
 	$(ETCD_TESTS) --no-run
 	BERTH_PROGRAM=$(TARGET)/debug/berth cargo test $(ETCD) --test 'aggregated*' -- --ignored
-	cargo test $(ETCD) --test apply_reference --test observability -- --ignored
+	cargo test $(ETCD) --test apply_reference --test observability --test definitions -- --ignored
 	cargo test $(ETCD) --test differential_scheduling -- --ignored --nocapture
 	BERTH_PROGRAM=$(TARGET)/debug/berth cargo test $(ETCD) --test consumer_programs --test conformance -- --ignored --test-threads 2 --skip argocd
 

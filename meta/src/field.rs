@@ -1,5 +1,6 @@
 //! Field errors: what is wrong, where, in the words kube-apiserver uses.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use serde_json::Value;
@@ -25,6 +26,15 @@ pub enum FieldErrorKind {
     TooMany,
     /// What the value names does not exist.
     NotFound,
+}
+
+/// Adds to `errors` those of `more` that are about other fields: of one field, the first thing that is wrong is enough.
+pub fn add_about_others(errors: &mut Vec<FieldError>, more: Vec<FieldError>) {
+    if more.is_empty() {
+        return;
+    }
+    let told: HashSet<String> = errors.iter().map(|error| error.path.clone()).collect();
+    errors.extend(more.into_iter().filter(|error| !told.contains(&error.path)));
 }
 
 impl FieldErrorKind {
@@ -230,6 +240,16 @@ mod tests {
         for (error, text) in cases {
             assert_eq!(error.to_string(), text);
         }
+    }
+
+    #[test]
+    fn of_one_field_the_first_thing_that_is_wrong_is_told() {
+        let mut errors = vec![FieldError::required("a", "")];
+        add_about_others(
+            &mut errors,
+            vec![FieldError::invalid("a", "", "x"), FieldError::required("a.b", "")],
+        );
+        assert_eq!(aggregate(&errors), "[a: Required value, a.b: Required value]");
     }
 
     #[test]

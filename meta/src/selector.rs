@@ -52,6 +52,7 @@ pub struct LabelSelector {
 /// One requirement of a [`LabelSelector`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(extend("required" = ["key", "operator"]))]
 pub struct LabelSelectorRequirement {
     /// The label key the requirement is about.
     pub key: String,

@@ -217,7 +217,9 @@ impl Standing {
         let phase = match view.phase {
             Phase::Pending | Phase::Invalid => {
                 let decision = snapshot.decide(demand, None, now).and_then(Result::ok);
-                let told = |decision: &Decision| view.phase == Phase::Pending || decision.outcome == Outcome::Invalid;
+                let told = |decision: &Decision| {
+                    view.phase == Phase::Pending || decision.outcome == Outcome::Invalid
+                };
                 if let Some(decision) = decision.filter(told) {
                     return Self::decided(snapshot, &decision);
                 }

@@ -6,7 +6,7 @@ use admission::{Chain, Operation, Request};
 use berth_apply::Managers;
 use meta::kind::{Via, Write};
 use meta::object::Malformed;
-use meta::{Draft, FieldError, Object, Status};
+use meta::{Draft, FieldError, Object, Status, field};
 use serde_json::Value;
 use storage::{Guard, StoreError};
 
@@ -177,7 +177,7 @@ impl Writing<'_> {
         kind.prepare(&write, &mut value);
         let mut errors = validation::unnamed(&value);
         errors.extend(schema.validate(&value));
-        errors.extend(kind.validate(&write, &value));
+        field::add_about_others(&mut errors, kind.validate(&write, &value));
         self.refuse(errors, &value)?;
         Ok(value)
     }
@@ -324,8 +324,8 @@ impl Candidate for Storing<'_> {
         }
         let mut errors = validation::metadata(&value, served, old);
         errors.extend(writing.can_be_mended(schema.validate(&value)));
-        errors.extend(kind.validate(&write, &value));
-        errors.extend(kind.own_rules(&write, &value));
+        field::add_about_others(&mut errors, kind.validate(&write, &value));
+        field::add_about_others(&mut errors, kind.own_rules(&write, &value));
         writing.refuse(errors, &value)?;
         for warning in validation::finalizer_warnings(&value, served, old) {
             writing.actor.warnings.add(warning);

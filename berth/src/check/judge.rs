@@ -275,7 +275,10 @@ pub(super) fn held(decisions: &[Value]) -> Vec<Finding> {
     let mut bound = 0;
     for decision in decisions {
         let phase = text(&decision["status"]["phase"]);
-        if !matches!(phase, "Unschedulable" | "Invalid" | "Partial" | "Pending" | "Releasing") {
+        if !matches!(
+            phase,
+            "Unschedulable" | "Invalid" | "Partial" | "Pending" | "Releasing"
+        ) {
             bound += 1;
             continue;
         }

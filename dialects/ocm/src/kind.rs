@@ -29,6 +29,11 @@ pub(crate) use placement_decision::PlacementDecision;
 pub(crate) use placement_rules::claims_as_labels;
 pub(crate) use placement_spec::{GroupStrategy, PlacementSpec, Predicate, PrioritizerPolicy, Toleration};
 
+/// A name, perhaps with a domain and a slash before it.
+const QUALIFIED_NAME: &str = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$";
+/// The name of a namespace.
+const NAMESPACE_NAME: &str = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$";
+
 /// Every kind, in the order discovery lists them.
 pub(crate) fn all() -> Vec<Arc<dyn Kind>> {
     vec![

@@ -87,11 +87,18 @@ impl Plan {
         own: &[&Arc<DecisionRecord>],
         stays: impl Fn(&str) -> bool,
     ) -> Self {
-        let files: Vec<File> = own.iter().map(|stored| File::thinned_out(stored, placement, &stays)).collect();
+        let files: Vec<File> = own
+            .iter()
+            .map(|stored| File::thinned_out(stored, placement, &stays))
+            .collect();
         let mut groups = record.view.status.decision_groups.clone();
         for group in &mut groups {
             let of_group = |file: &&File| group.decisions.iter().any(|name| **name == *file.key.name);
-            let clusters = files.iter().filter(of_group).map(|file| file.clusters.len()).sum();
+            let clusters = files
+                .iter()
+                .filter(of_group)
+                .map(|file| file.clusters.len())
+                .sum();
             group.cluster_count = number(clusters);
         }
         let selected: BTreeSet<&Arc<str>> = files.iter().flat_map(|file| &file.clusters).collect();

@@ -235,10 +235,16 @@ fn kept(decision: &Decision) -> String {
     let (stay, go) = (of(Action::Keep), of(Action::Unbind));
     let mut text = String::new();
     if !stay.is_empty() {
-        text.push_str(&format!("; until that is mended it keeps {}", names(stay.into_iter())));
+        text.push_str(&format!(
+            "; until that is mended it keeps {}",
+            names(stay.into_iter())
+        ));
     }
     if !go.is_empty() {
-        text.push_str(&format!("; it lets go of {}, gone or being deleted", names(go.into_iter())));
+        text.push_str(&format!(
+            "; it lets go of {}, gone or being deleted",
+            names(go.into_iter())
+        ));
     }
     text
 }

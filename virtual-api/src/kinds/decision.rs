@@ -112,7 +112,10 @@ fn kind(info: KindInfo) -> Virtual {
         columns: vec![
             Column::NAME,
             Column::text("Kind", "The kind of the object that is placed"),
-            Column::text("Phase", "The phase: Bound, Partial, Unschedulable, Invalid and others"),
+            Column::text(
+                "Phase",
+                "The phase: Bound, Partial, Unschedulable, Invalid and others",
+            ),
             Column::text("Clusters", "The clusters it is bound to"),
             Column::text("Reason", "Why it is not bound"),
             Column::text("Message", "The summary").wide(),

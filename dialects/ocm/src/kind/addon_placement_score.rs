@@ -39,7 +39,6 @@ pub(crate) struct AddOnPlacementScoreStatus {
 #[schemars(extend("required" = ["name"]))]
 pub(crate) struct ScoreItem {
     /// The name of the score.
-    #[schemars(length(min = 1))]
     pub(crate) name: String,
     /// The value, from -100 to 100; without one it is 0.
     #[schemars(range(min = -100, max = 100))]

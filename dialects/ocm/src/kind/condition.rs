@@ -4,13 +4,15 @@ use meta::Timestamp;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::QUALIFIED_NAME;
+
 /// One aspect of the current state of the object.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["lastTransitionTime", "message", "reason", "status", "type"]))]
 pub(crate) struct Condition {
     /// The type of the condition, in CamelCase, possibly with a domain before it.
-    #[schemars(length(max = 316))]
+    #[schemars(length(max = 316), regex(pattern = QUALIFIED_NAME))]
     pub(crate) r#type: Box<str>,
     /// True, False or Unknown.
     #[schemars(extend("enum" = ["True", "False", "Unknown"]))]
@@ -22,7 +24,10 @@ pub(crate) struct Condition {
     #[schemars(with = "String", extend("format" = "date-time"))]
     pub(crate) last_transition_time: Option<Timestamp>,
     /// A CamelCase token that says why the condition has its status.
-    #[schemars(length(min = 1, max = 1024))]
+    #[schemars(
+        length(min = 1, max = 1024),
+        regex(pattern = r"^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$")
+    )]
     pub(crate) reason: Box<str>,
     /// A sentence for people with the details.
     #[schemars(length(max = 32768))]

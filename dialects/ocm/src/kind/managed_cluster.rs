@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::Condition;
+use super::{Condition, NAMESPACE_NAME, QUALIFIED_NAME};
 use crate::names::{DEFAULT_SET, GROUP, SET_LABEL};
 
 /// The desired state and the reported state of one managed cluster. Its namespace on the hub carries its name.
@@ -58,12 +58,7 @@ pub(crate) struct ClientConfig {
 #[schemars(extend("required" = ["effect", "key"]))]
 pub(crate) struct Taint {
     /// The key of the taint.
-    #[schemars(
-        length(max = 316),
-        regex(
-            pattern = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"
-        )
-    )]
+    #[schemars(length(max = 316), regex(pattern = QUALIFIED_NAME))]
     pub(crate) key: String,
     /// The value of the taint, mostly empty.
     #[schemars(length(max = 1024))]
@@ -96,6 +91,7 @@ pub(crate) struct ManagedClusterStatus {
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub(crate) cluster_claims: Vec<ClusterClaim>,
     /// The namespaces the hub manages on the cluster, with their state.
+    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["clusterSet", "name"]))]
     pub(crate) managed_namespaces: Vec<ManagedNamespaceStatus>,
 }
 
@@ -151,13 +147,13 @@ pub(crate) struct ClusterClaim {
 /// The state of one namespace the hub manages on the cluster.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-#[schemars(extend("required" = ["name"]))]
+#[schemars(extend("required" = ["clusterSet", "name"]))]
 pub(crate) struct ManagedNamespaceStatus {
     /// The name of the namespace.
-    #[schemars(length(min = 1, max = 63))]
+    #[schemars(length(max = 63), regex(pattern = NAMESPACE_NAME))]
     pub(crate) name: String,
     /// The cluster set that asked for the namespace.
-    pub(crate) cluster_set: Option<String>,
+    pub(crate) cluster_set: String,
     /// Whether the namespace is there.
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub(crate) conditions: Vec<Condition>,

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::Condition;
+use super::{Condition, NAMESPACE_NAME};
 use crate::names::GROUP;
 
 /// A group of clusters that placements may choose from once the set is bound to their namespace.
@@ -38,6 +38,7 @@ pub(crate) struct ManagedClusterSetSpec {
 /// How clusters become members.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(extend("required" = ["selectorType"]))]
 pub(crate) struct ClusterSelector {
     /// ExclusiveClusterSetLabel takes the clusters whose set label names this set; LabelSelector takes those the
     /// label selector matches.
@@ -64,7 +65,7 @@ pub(crate) enum SelectorType {
 #[schemars(extend("required" = ["name"]))]
 pub(crate) struct ManagedNamespace {
     /// The name of the namespace.
-    #[schemars(length(min = 1, max = 63))]
+    #[schemars(length(max = 63), regex(pattern = NAMESPACE_NAME))]
     pub(crate) name: String,
 }
 
@@ -73,7 +74,6 @@ pub(crate) struct ManagedNamespace {
 #[serde(default)]
 pub(crate) struct ManagedClusterSetStatus {
     /// The state of the set, such as whether it has members.
-    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub(crate) conditions: Vec<Condition>,
 }
 

@@ -38,7 +38,6 @@ pub(crate) struct ManagedClusterSetBindingSpec {
 #[serde(default)]
 pub(crate) struct ManagedClusterSetBindingStatus {
     /// The state of the binding, such as whether its set exists.
-    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub(crate) conditions: Vec<Condition>,
 }
 

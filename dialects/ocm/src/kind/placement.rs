@@ -15,6 +15,7 @@ use crate::names::GROUP;
 /// Asks for clusters of the sets bound to the namespace. The answer is in PlacementDecision objects.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(extend("required" = ["spec"]))]
 pub(crate) struct Placement {
     /// Which clusters are wanted, and how many.
     pub(crate) spec: PlacementSpec,

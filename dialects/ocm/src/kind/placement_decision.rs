@@ -22,6 +22,7 @@ pub(crate) struct PlacementDecision {
 /// The selected clusters.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(extend("required" = ["decisions"]))]
 pub(crate) struct PlacementDecisionStatus {
     /// The selected clusters, by name, at most 100.
     pub(crate) decisions: Vec<ClusterDecision>,

@@ -1,5 +1,6 @@
 //! `Placement.spec`: which clusters are wanted, and how many (docs/systems/ocm.md, "Placement spec").
 
+use super::QUALIFIED_NAME;
 use meta::selector::{LabelSelector, LabelSelectorRequirement};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -30,7 +31,7 @@ pub(crate) struct PlacementSpec {
     #[schemars(extend("enum" = ["ClusterName", "Score"], "default" = "ClusterName"))]
     pub(crate) sort_by: Option<String>,
     /// How often score changes may alter the decisions. Kept, not acted on.
-    #[schemars(regex(pattern = r"^([0-9]+(h|m|s))+$"), extend("default" = "1m"))]
+    #[schemars(regex(pattern = r"^[0-9]+[hms]$"), extend("default" = "1m"))]
     pub(crate) score_rate_limit: Option<String>,
 }
 
@@ -100,9 +101,10 @@ pub(crate) struct PrioritizerConfig {
 /// Which score is meant.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(extend("required" = ["type"]))]
 pub(crate) struct ScoreCoordinate {
     /// BuiltIn (also spelled BuildIn) for a built-in prioritizer, AddOn for a score of AddOnPlacementScore objects.
-    #[schemars(extend("enum" = ["BuiltIn", "BuildIn", "AddOn", ""], "default" = "BuiltIn"))]
+    #[schemars(extend("enum" = ["BuiltIn", "BuildIn", "AddOn"], "default" = "BuiltIn"))]
     pub(crate) r#type: String,
     /// The built-in prioritizer: Balance, Steady, ResourceAllocatableCPU or ResourceAllocatableMemory.
     pub(crate) built_in: String,
@@ -128,7 +130,7 @@ pub(crate) struct AddOnScore {
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Toleration {
     /// The key of the taint; empty, with the operator Exists, means every key.
-    #[schemars(length(max = 316))]
+    #[schemars(length(max = 316), regex(pattern = QUALIFIED_NAME))]
     pub(crate) key: String,
     /// How the value is compared: Equal, or Exists for any value.
     #[schemars(extend("default" = "Equal"))]
@@ -137,7 +139,7 @@ pub(crate) struct Toleration {
     #[schemars(length(max = 1024))]
     pub(crate) value: String,
     /// The effect of the taint; empty means every effect.
-    #[schemars(extend("enum" = ["NoSelect", "PreferNoSelect", "NoSelectIfNew", ""]))]
+    #[schemars(extend("enum" = ["NoSelect", "PreferNoSelect", "NoSelectIfNew"]))]
     pub(crate) effect: String,
     /// How long the taint is put up with, in seconds since it was added; unset means forever.
     pub(crate) toleration_seconds: Option<i64>,
@@ -148,7 +150,7 @@ pub(crate) struct Toleration {
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct SpreadPolicy {
     /// Constraints, the first one most important.
-    #[schemars(length(max = 8), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["topologyKey", "topologyKeyType"]))]
+    #[schemars(length(max = 8))]
     pub(crate) spread_constraints: Vec<SpreadConstraint>,
 }
 
@@ -158,7 +160,12 @@ pub(crate) struct SpreadPolicy {
 #[schemars(extend("required" = ["topologyKey", "topologyKeyType"]))]
 pub(crate) struct SpreadConstraint {
     /// The label or claim whose values are the topologies.
-    #[schemars(length(max = 316))]
+    #[schemars(
+        length(max = 316),
+        regex(
+            pattern = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"
+        )
+    )]
     pub(crate) topology_key: String,
     /// Whether the key is that of a label or of a claim.
     #[schemars(extend("enum" = ["Label", "Claim"]))]
@@ -186,20 +193,17 @@ pub(crate) struct GroupStrategy {
     /// The groups with names, filled in order; the clusters none of them takes form groups without a name.
     pub(crate) decision_groups: Vec<DecisionGroup>,
     /// The largest number of clusters in one group, or that share of all selected clusters.
-    #[schemars(extend("x-kubernetes-int-or-string" = true, "default" = "100%", "pattern" = r"^((100|[1-9][0-9]?)%|[1-9][0-9]*)$"))]
+    #[schemars(extend("x-kubernetes-int-or-string" = true, "default" = "100%", "pattern" = r"^((100|[1-9][0-9]{0,1})%|[1-9][0-9]*)$"))]
     pub(crate) clusters_per_decision_group: Option<Value>,
 }
 
 /// A group with a name.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-#[schemars(extend("required" = ["groupName"]))]
+#[schemars(extend("required" = ["groupClusterSelector", "groupName"]))]
 pub(crate) struct DecisionGroup {
     /// The name of the group.
-    #[schemars(
-        length(min = 2, max = 63),
-        regex(pattern = r"^[a-zA-Z0-9][-A-Za-z0-9_.]*[a-zA-Z0-9]$")
-    )]
+    #[schemars(regex(pattern = r"^[a-zA-Z0-9][-A-Za-z0-9_.]{0,61}[a-zA-Z0-9]$"))]
     pub(crate) group_name: String,
     /// Which of the selected clusters belong to the group.
     pub(crate) group_cluster_selector: GroupClusterSelector,

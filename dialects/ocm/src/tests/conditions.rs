@@ -147,7 +147,9 @@ fn a_misconfigured_placement_is_not_bound_and_keeps_no_cluster_that_is_gone_or_b
     world.put(&wants("p", &json!({})));
     world.settle(&key);
     assert_eq!(world.fleet.demand(&key, now()).unwrap().phase, Phase::Bound);
-    world.edit(&key, |value| value["spec"] = json!({"prioritizerPolicy": {"mode": "Exactt"}}));
+    world.edit(&key, |value| {
+        value["spec"] = json!({"prioritizerPolicy": {"mode": "Exactt"}})
+    });
     assert_eq!(world.fleet.demand(&key, now()).unwrap().phase, Phase::Invalid);
     world.settle(&key);
     assert_eq!(world.bound(&key), ["a", "b", "c"]);
@@ -157,7 +159,10 @@ fn a_misconfigured_placement_is_not_bound_and_keeps_no_cluster_that_is_gone_or_b
         value["metadata"]["finalizers"] = json!(["x/y"]);
     });
     let decision = world.settle(&key);
-    assert_eq!((decision.outcome, decision.reason), (Outcome::Invalid, "Misconfigured"));
+    assert_eq!(
+        (decision.outcome, decision.reason),
+        (Outcome::Invalid, "Misconfigured")
+    );
     assert_eq!(
         world.fleet.message(&decision),
         ":spec.prioritizerPolicy.mode: \"Exactt\" is neither Additive nor Exact; until that is mended it keeps a; it lets go of \

@@ -180,6 +180,22 @@ fn a_bad_placement_is_refused_with_every_error_at_its_field() {
             json!({"decisionStrategy": {"groupStrategy": {"decisionGroups": [{"groupName": "-x"}]}}}),
             "groupName: Invalid value: \"-x\"",
         ),
+        (
+            json!({"decisionStrategy": {"groupStrategy": {"decisionGroups": [{"groupName": "canary"}]}}}),
+            "decisionGroups[0].groupClusterSelector: Required value",
+        ),
+        (
+            json!({"tolerations": [{"key": "bad key!", "operator": "Exists"}]}),
+            "spec.tolerations[0].key: Invalid value: \"bad key!\"",
+        ),
+        (
+            json!({"spreadPolicy": {"spreadConstraints": [{"topologyKey": "bad key!", "topologyKeyType": "Label"}]}}),
+            "spreadConstraints[0].topologyKey: Invalid value: \"bad key!\"",
+        ),
+        (
+            json!({"scoreRateLimit": "1h30m"}),
+            "spec.scoreRateLimit: Invalid value: \"1h30m\"",
+        ),
     ] {
         let errors = refused(&wants("p", &spec));
         assert!(
@@ -195,6 +211,24 @@ fn a_bad_placement_is_refused_with_every_error_at_its_field() {
             .to_string()
             .contains("63")
     );
+}
+
+#[test]
+fn what_open_cluster_management_requires_is_required() {
+    let mut placement = wants("p", &json!({}));
+    placement.as_object_mut().unwrap().remove("spec");
+    assert_eq!(refused(&placement), ["spec: Required value"]);
+    let decision = json!({
+        "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "PlacementDecision",
+        "metadata": {"name": "d", "namespace": "ns"}, "status": {},
+    });
+    assert_eq!(refused(&decision), ["status.decisions: Required value"]);
+    let mut odd = cluster("a");
+    odd["status"] = json!({"conditions": [{
+        "type": "not a type", "status": "True", "reason": "not a reason", "message": "", "lastTransitionTime": "2021-10-28T08:00:00Z",
+    }]});
+    let errors = refused(&odd);
+    assert_eq!(errors.len(), 2, "{errors:?}");
 }
 
 #[test]

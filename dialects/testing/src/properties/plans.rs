@@ -113,7 +113,10 @@ fn decide_due(server: &mut Server, due: Due) -> Result<(), String> {
         for demand in server.demands() {
             let view = server.inventory().demand(&demand, server.now);
             if view.is_some_and(|view| {
-                matches!(view.phase, Phase::Pending | Phase::Unschedulable | Phase::Invalid | Phase::Partial)
+                matches!(
+                    view.phase,
+                    Phase::Pending | Phase::Unschedulable | Phase::Invalid | Phase::Partial
+                )
             }) {
                 queue.push_back(demand);
             }
