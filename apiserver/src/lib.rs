@@ -72,6 +72,7 @@ mod unread;
 mod validation;
 pub mod version;
 pub mod view;
+mod websocket;
 
 #[cfg(test)]
 mod testing;

@@ -9,6 +9,7 @@ mod activity;
 mod connection;
 mod crowd;
 mod stall;
+mod websocket;
 
 use std::future::Future;
 use std::io;

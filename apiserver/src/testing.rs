@@ -27,6 +27,7 @@ use crate::metrics::Metrics;
 use crate::request_info::RequestInfo;
 use crate::respond;
 use crate::version::VersionInfo;
+use crate::websocket::Handshake;
 
 /// A throw-away certificate authority.
 pub(crate) struct Ca {
@@ -173,6 +174,11 @@ impl Api for Toy {
                     progress.listed();
                 }
                 response.extensions_mut().insert(progress);
+                match Handshake::of(&request.method, &request.headers) {
+                    Ok(Some(handshake)) => handshake.switch(&mut response),
+                    Ok(None) => {}
+                    Err(status) => return respond::status(&status),
+                }
                 response
             }
             (_, "panic") => panic!("told to"),

@@ -12,6 +12,7 @@ pub mod helm;
 pub mod hub;
 pub mod raw;
 pub mod small_disk;
+pub mod websocket;
 
 pub use etcd::ports;
 

@@ -2,6 +2,8 @@
 
 #[path = "client/apply.rs"]
 mod apply;
+#[path = "client/websockets.rs"]
+mod websockets;
 
 use std::time::Duration;
 

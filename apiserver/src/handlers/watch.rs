@@ -1,4 +1,4 @@
-//! `watch`: changes as they happen, one JSON object per line.
+//! `watch`: changes as they happen, one JSON object per line, or per message of a WebSocket.
 
 mod feed;
 mod frame;
@@ -19,6 +19,7 @@ use crate::names;
 use crate::negotiation::Answer;
 use crate::options::ListOptions;
 use crate::respond::Progress;
+use crate::websocket::Handshake;
 use feed::{Feed, Start};
 use frame::Framer;
 
@@ -26,13 +27,14 @@ use frame::Framer;
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
 pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
+    let handshake = Handshake::of(&cx.request.method, &cx.request.headers)?;
     let accepted = cx.negotiate(Answer::Watch)?;
     let options = ListOptions::parse(&cx.request.info.query, true)?;
     let selection = list::selection(cx, &options)?;
     let source = cx.served.source().ok_or_else(Status::method_not_allowed)?;
     let framer = Framer::new(cx, accepted)?;
 
-    // From here on the answer is 200, and what goes wrong is an event: that is where clients look for it.
+    // From here on the answer is a success, and what goes wrong is an event: that is where clients look for it.
     let start = match start(cx, source, &options).await {
         Ok((initial, watch)) => Start::Running { initial, watch },
         Err(status) => Start::Failed(Box::new(status)),
@@ -56,6 +58,9 @@ pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
         .headers_mut()
         .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response.extensions_mut().insert(progress);
+    if let Some(handshake) = handshake {
+        handshake.switch(&mut response);
+    }
     Ok(response)
 }
 

@@ -1,8 +1,9 @@
 //! One connection: handshake, HTTP/2 or HTTP/1.1 by ALPN, requests, and its end.
 
 use std::convert::Infallible;
+use std::future::Future;
 use std::net::SocketAddr;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,10 +12,13 @@ use axum::body::Body;
 use axum::extract::{Extension, Request};
 use axum::middleware::{self, Next};
 use axum::response::Response;
+use http::StatusCode;
+use http::header::UPGRADE;
 use hyper::body::Incoming;
+use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
+use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::conn::auto::Builder;
 use meta::Status;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
@@ -26,6 +30,7 @@ use super::ConnectionLimits;
 use super::activity::Activity;
 use super::crowd::{Crowd, Seat};
 use super::stall::Impatient;
+use super::websocket::Switch;
 use crate::authn::Connection;
 use crate::chain::{Busy, Chain};
 use crate::metrics::Metrics;
@@ -64,9 +69,10 @@ struct Windows {
 pub(super) struct Endpoint {
     router: Router,
     chain: Arc<Chain>,
+    first: http1::Builder,
     /// For peers with a certificate that is known here, and for others.
-    http: Builder<Streams>,
-    http_of_strangers: Builder<Streams>,
+    second: http2::Builder<Streams>,
+    second_of_strangers: http2::Builder<Streams>,
     limits: ConnectionLimits,
     crowd: Arc<Crowd>,
     metrics: Arc<Metrics>,
@@ -116,8 +122,9 @@ impl Endpoint {
         Self {
             router,
             chain: Arc::clone(chain),
-            http: http(limits, WINDOWS),
-            http_of_strangers: http(limits, SMALL_WINDOWS),
+            first: first(limits),
+            second: second(limits, WINDOWS),
+            second_of_strangers: second(limits, SMALL_WINDOWS),
             crowd: Crowd::new(limits.strangers),
             limits,
             metrics,
@@ -162,15 +169,18 @@ fn api(
     }
 }
 
-fn http(limits: ConnectionLimits, windows: Windows) -> Builder<Streams> {
-    let mut builder = Builder::new(Streams);
+fn first(limits: ConnectionLimits) -> http1::Builder {
+    let mut builder = http1::Builder::new();
     builder
-        .http1()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.header_read)
         .max_buf_size(limits.header_bytes as usize);
     builder
-        .http2()
+}
+
+fn second(limits: ConnectionLimits, windows: Windows) -> http2::Builder<Streams> {
+    let mut builder = http2::Builder::new(Streams);
+    builder
         .timer(TokioTimer::new())
         .max_concurrent_streams(limits.streams)
         .max_header_list_size(limits.header_bytes)
@@ -258,27 +268,54 @@ async fn requests(endpoint: &Endpoint, secured: Secured, activity: Arc<Activity>
         connection,
         http2,
     } = secured;
-    let http = if endpoint.chain.knows(&connection) {
+    let known = endpoint.chain.knows(&connection);
+    if known {
         connection.identified();
-        &endpoint.http
-    } else {
-        &endpoint.http_of_strangers
-    };
-    let builder = if http2 {
-        http.clone().http2_only()
-    } else {
-        http.clone().http1_only()
-    };
+    }
     let peer = connection.peer();
+    let switch = Switch::default();
     let service = service_fn(|request: hyper::Request<Incoming>| {
         let origin = Origin {
             connection: connection.clone(),
             busy: activity.begin(),
         };
-        answer(endpoint.router.clone(), request, origin)
+        answer(endpoint.router.clone(), request, origin, switch.clone())
     });
     let stream = TokioIo::new(Impatient::new(stream, endpoint.limits.stall));
-    let mut served = pin!(builder.serve_connection(stream, service));
+    let idle = endpoint.limits.idle;
+    let ended = if http2 {
+        let http = if known {
+            &endpoint.second
+        } else {
+            &endpoint.second_of_strangers
+        };
+        let http = http.serve_connection(stream, service);
+        drive(http, |http| http.graceful_shutdown(), &activity, idle, finish).await
+    } else {
+        let http = endpoint.first.serve_connection(stream, service).with_upgrades();
+        drive(http, |http| http.graceful_shutdown(), &activity, idle, finish).await
+    };
+    if let Err(problem) = ended {
+        tracing::debug!(%peer, %problem, "connection ended");
+        return;
+    }
+    if let Some(session) = switch.take()
+        && let Err(problem) = Box::pin(session.run()).await
+    {
+        tracing::debug!(%peer, problem, "a WebSocket ended");
+    }
+}
+
+/// Serves requests until the connection ends, is idle for too long, or `finish` is cancelled and its requests are answered.
+/// `shut_down` is how `http` is told to begin no more of them.
+async fn drive<H: Future<Output = hyper::Result<()>>>(
+    http: H,
+    shut_down: impl Fn(Pin<&mut H>),
+    activity: &Activity,
+    idle: Duration,
+    finish: CancellationToken,
+) -> hyper::Result<()> {
+    let mut http = pin!(http);
     let mut finish = Signal::of(&finish);
     let mut told = false;
     loop {
@@ -286,28 +323,23 @@ async fn requests(endpoint: &Endpoint, secured: Secured, activity: Arc<Activity>
         let look_again = if told {
             CLOSING
         } else {
-            endpoint.limits.idle.saturating_sub(activity.quiet_for())
+            idle.saturating_sub(activity.quiet_for())
         };
         tokio::select! {
-            result = served.as_mut() => {
-                if let Err(problem) = result {
-                    tracing::debug!(%peer, problem, "connection ended");
-                }
-                return;
-            }
+            ended = http.as_mut() => return ended,
             () = &mut finish, if !told => {
                 told = true;
-                served.as_mut().graceful_shutdown();
+                shut_down(http.as_mut());
             }
             () = tokio::time::sleep(look_again) => {
                 let quiet = activity.quiet_for();
                 if told && quiet >= CLOSING {
                     // The peer was asked to close and does not.
-                    return;
+                    return Ok(());
                 }
-                if !told && quiet >= endpoint.limits.idle {
+                if !told && quiet >= idle {
                     told = true;
-                    served.as_mut().graceful_shutdown();
+                    shut_down(http.as_mut());
                 }
             }
         }
@@ -318,8 +350,23 @@ async fn answer(
     router: Router,
     request: hyper::Request<Incoming>,
     origin: Origin,
+    switch: Switch,
 ) -> Result<Response, Infallible> {
     let mut request = request.map(Body::new);
     request.extensions_mut().insert(origin);
-    router.oneshot(request).await
+    if !request.headers().contains_key(UPGRADE) {
+        return router.oneshot(request).await;
+    }
+    let Some(upgrade) = request.extensions_mut().remove::<OnUpgrade>() else {
+        // HTTP/1.0 and HTTP/2 have no other protocol to switch to: it is an ordinary request.
+        request.headers_mut().remove(UPGRADE);
+        return router.oneshot(request).await;
+    };
+    let response = router.oneshot(request).await?;
+    if response.status() != StatusCode::SWITCHING_PROTOCOLS {
+        return Ok(response);
+    }
+    let (parts, body) = response.into_parts();
+    switch.set(upgrade, body);
+    Ok(Response::from_parts(parts, Body::empty()))
 }

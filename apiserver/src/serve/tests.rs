@@ -1,5 +1,7 @@
 //! The server over real TLS connections.
 
+mod websockets;
+
 use std::sync::atomic::Ordering;
 
 use axum::routing::post;

@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader};
 use serde_json::{Value, json};
 use tests::eventually;
 use tests::hub::berth::{API_SERVICE, Berth, availability};
+use tests::websocket::WebSocket;
 
 #[test]
 #[ignore = "builds and runs a real kube-apiserver: `make e2e`"]
@@ -195,4 +196,19 @@ fn bad_input_is_refused_in_kubernetes_words() {
         refused.contains("Shoot") && refused.contains("metadata.labels"),
         "{refused}"
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "builds and runs a real kube-apiserver: `make e2e`"]
+async fn a_watch_by_websocket_passes_the_aggregator() {
+    let (hub, _) = tokio::task::spawn_blocking(Berth::shared).await.unwrap();
+    let path = "/apis/scheduling.berth.dev/v1alpha1/targets?watch=true&timeoutSeconds=2&allowWatchBookmarks=true&\
+        sendInitialEvents=true&resourceVersionMatch=NotOlderThan";
+    let mut socket = WebSocket::open(&hub.admin(), path).await.unwrap();
+    let mut types = Vec::new();
+    while let Some(event) = socket.next().await {
+        types.push(event["type"].as_str().unwrap().to_owned());
+    }
+    assert_eq!(types.first().map(String::as_str), Some("ADDED"), "{types:?}");
+    assert_eq!(types.last().map(String::as_str), Some("BOOKMARK"), "{types:?}");
 }

@@ -1,0 +1,101 @@
+//! A connection that has switched to a WebSocket: the lines of a watch as messages, until either side ends it.
+//!
+//! Nothing is queued for a client that does not read: the next part of the answer is asked for when the last one has been
+//! written, and nothing is read from the client meanwhile. [`super::stall`] ends a connection that takes nothing.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use bytes::Bytes;
+use futures::{SinkExt, StreamExt};
+use hyper::upgrade::{OnUpgrade, Upgraded};
+use hyper_util::rt::TokioIo;
+use parking_lot::Mutex;
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
+use tokio_websockets::{Error, Limits, Message, ServerBuilder, WebSocketStream};
+
+/// How often a client is asked whether it is there, which also keeps what lies between from forgetting the connection.
+const PING_EVERY: Duration = Duration::from_secs(30);
+
+/// How long the client may take to answer that the connection is closed.
+const CLOSING: Duration = Duration::from_secs(5);
+
+/// Clients have nothing to say; what they do is read and forgotten.
+const LONGEST_MESSAGE: usize = 4096;
+
+/// Where a request of a connection leaves what is to be done when the connection has switched.
+#[derive(Clone, Default)]
+pub(super) struct Switch(Arc<Mutex<Option<Session>>>);
+
+impl Switch {
+    /// The lines of `body` go out once the connection has switched.
+    pub(super) fn set(&self, upgrade: OnUpgrade, body: Body) {
+        *self.0.lock() = Some(Session { upgrade, body });
+    }
+
+    /// What is to be done, once HTTP has ended on the connection.
+    pub(super) fn take(&self) -> Option<Session> {
+        self.0.lock().take()
+    }
+}
+
+/// A watch whose events go out as messages.
+pub(super) struct Session {
+    upgrade: OnUpgrade,
+    body: Body,
+}
+
+impl Session {
+    /// Sends every line until the body ends or the client leaves, and closes the connection.
+    ///
+    /// # Errors
+    /// When the connection breaks or the client does not keep to the protocol.
+    pub(super) async fn run(self) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        let stream = TokioIo::new(self.upgrade.await?);
+        let limits = Limits::default().max_payload_len(Some(LONGEST_MESSAGE));
+        let mut socket = ServerBuilder::new().limits(limits).serve(stream);
+        // The watch is over with this, whatever the client does about the end of the connection.
+        let sent = send(&mut socket, self.body).await;
+        // A client that does not say goodbye has missed nothing.
+        tokio::time::timeout(CLOSING, socket.close())
+            .await
+            .unwrap_or(Ok(()))?;
+        Ok(sent?)
+    }
+}
+
+type Socket = WebSocketStream<TokioIo<Upgraded>>;
+
+async fn send(socket: &mut Socket, body: Body) -> Result<(), Error> {
+    let mut parts = body.into_data_stream();
+    let mut pings = interval_at(Instant::now() + PING_EVERY, PING_EVERY);
+    pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            received = socket.next() => match received {
+                Some(Ok(message)) if !message.is_close() => {}
+                Some(Err(problem)) => return Err(problem),
+                Some(Ok(_)) | None => return Ok(()),
+            },
+            part = parts.next() => match part {
+                Some(Ok(part)) => {
+                    for line in lines(&part) {
+                        socket.feed(Message::text(line)).await?;
+                    }
+                }
+                // What broke the answer off is in the log already.
+                Some(Err(_)) | None => return Ok(()),
+            },
+            _ = pings.tick() => socket.feed(Message::ping(Bytes::new())).await?,
+        }
+        // Also the answer to a ping: what a client sends is read no faster than it takes what comes back.
+        socket.flush().await?;
+    }
+}
+
+/// The lines of a part, which holds whole ones, without their ends.
+fn lines(part: &Bytes) -> impl Iterator<Item = Bytes> {
+    let lines = part.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    lines.map(|line| part.slice_ref(line))
+}

@@ -1,0 +1,175 @@
+//! The opening of a WebSocket (RFC 6455): a watch is answered with one message per event where its request asks for that
+//! (docs/api.md, "Lists and watches").
+//!
+//! The answer is a watch's as any other, with status 101 and its lines as the body; `serve` sends them as messages once the
+//! connection has switched.
+
+use axum::body::Body;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use http::header::{
+    CONNECTION, CONTENT_TYPE, HeaderValue, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL,
+    SEC_WEBSOCKET_VERSION, UPGRADE,
+};
+use http::{HeaderMap, HeaderName, Method, Response, StatusCode};
+use meta::Status;
+
+/// The only version there is.
+const VERSION: &str = "13";
+
+/// The text that RFC 6455 adds to the client's key.
+const KEY_SUFFIX: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+
+/// A subprotocol that begins so is a browser's way to send a token along, and none to speak.
+const TOKEN_PROTOCOL: &str = "base64url.bearer.authorization.k8s.io.";
+
+/// What answers a request that opens a WebSocket.
+#[derive(Debug)]
+pub(crate) struct Handshake {
+    accept: HeaderValue,
+    protocol: Option<HeaderValue>,
+}
+
+impl Handshake {
+    /// Reads the request's headers; `None` where it is an ordinary one.
+    ///
+    /// # Errors
+    /// 400 where it asks for a WebSocket and not as it must.
+    pub(crate) fn of(method: &Method, headers: &HeaderMap) -> Result<Option<Self>, Status> {
+        // Nearly no request has the header, and every watch comes by here.
+        if !headers.contains_key(UPGRADE)
+            || !has(headers, &UPGRADE, "websocket")
+            || !has(headers, &CONNECTION, "upgrade")
+        {
+            return Ok(None);
+        }
+        if method != Method::GET {
+            return Err(Status::bad_request("a WebSocket is opened by GET"));
+        }
+        if headers
+            .get(SEC_WEBSOCKET_VERSION)
+            .is_none_or(|version| version != VERSION)
+        {
+            return Err(Status::bad_request(format!(
+                "a WebSocket takes the header Sec-WebSocket-Version: {VERSION}"
+            )));
+        }
+        let key = headers.get(SEC_WEBSOCKET_KEY).filter(|key| is_key(key));
+        let Some(key) = key else {
+            return Err(Status::bad_request(
+                "a WebSocket takes the header Sec-WebSocket-Key with 16 bytes in base64",
+            ));
+        };
+        let accept = HeaderValue::from_str(&accept(key.as_bytes()));
+        Ok(Some(Self {
+            accept: accept.map_err(|problem| Status::internal(problem.to_string()))?,
+            protocol: protocol(headers),
+        }))
+    }
+
+    /// Makes `response` the one that switches protocols.
+    pub(crate) fn switch(self, response: &mut Response<Body>) {
+        *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
+        let headers = response.headers_mut();
+        headers.remove(CONTENT_TYPE);
+        headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
+        headers.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
+        headers.insert(SEC_WEBSOCKET_ACCEPT, self.accept);
+        if let Some(protocol) = self.protocol {
+            headers.insert(SEC_WEBSOCKET_PROTOCOL, protocol);
+        }
+    }
+}
+
+/// The entries of a header that is a list.
+fn entries<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a str> {
+    let values = headers.get_all(name).into_iter();
+    values
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|text| text.split(','))
+        .map(str::trim)
+}
+
+fn has(headers: &HeaderMap, name: &HeaderName, entry: &str) -> bool {
+    entries(headers, name).any(|other| other.eq_ignore_ascii_case(entry))
+}
+
+fn is_key(key: &HeaderValue) -> bool {
+    STANDARD
+        .decode(key.as_bytes())
+        .is_ok_and(|bytes| bytes.len() == 16)
+}
+
+/// The digest by which the client knows that its key was read.
+fn accept(key: &[u8]) -> String {
+    let mut digest = ring::digest::Context::new(&ring::digest::SHA1_FOR_LEGACY_USE_ONLY);
+    digest.update(key);
+    digest.update(KEY_SUFFIX);
+    STANDARD.encode(digest.finish())
+}
+
+/// The first subprotocol that the client names, as kube-apiserver takes it: events look the same in all of them.
+fn protocol(headers: &HeaderMap) -> Option<HeaderValue> {
+    let named = entries(headers, &SEC_WEBSOCKET_PROTOCOL)
+        .find(|protocol| !protocol.is_empty() && !protocol.starts_with(TOKEN_PROTOCOL))?;
+    HeaderValue::from_str(named).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        let pairs = pairs.iter();
+        pairs
+            .map(|&(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)))
+            .collect()
+    }
+
+    const ASKED: [(&str, &str); 4] = [
+        ("connection", "keep-alive, Upgrade"),
+        ("upgrade", "WebSocket"),
+        ("sec-websocket-version", "13"),
+        ("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ=="),
+    ];
+
+    #[test]
+    fn the_handshake_answers_the_key_and_takes_the_first_subprotocol_that_is_no_token() {
+        let mut asked = ASKED.to_vec();
+        let handshake = |asked: &[_]| Handshake::of(&Method::GET, &headers(asked)).unwrap().unwrap();
+        // The example of RFC 6455, section 1.3.
+        assert_eq!(handshake(&asked).accept, "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
+        assert_eq!(handshake(&asked).protocol, None);
+        asked.push((
+            "sec-websocket-protocol",
+            "base64url.bearer.authorization.k8s.io.eHg, v4.channel.k8s.io, x",
+        ));
+        assert_eq!(handshake(&asked).protocol.unwrap(), "v4.channel.k8s.io");
+        let mut response = Response::new(Body::empty());
+        handshake(&asked).switch(&mut response);
+        assert_eq!(response.status(), 101);
+        assert_eq!(response.headers()["sec-websocket-protocol"], "v4.channel.k8s.io");
+    }
+
+    #[test]
+    fn ordinary_requests_are_none_and_half_handshakes_are_refused() {
+        let of = |asked: &[_]| Handshake::of(&Method::GET, &headers(asked));
+        assert!(of(&[]).unwrap().is_none());
+        assert!(of(&ASKED[..1]).unwrap().is_none());
+        assert!(of(&ASKED[1..]).unwrap().is_none());
+        assert!(
+            of(&[("connection", "upgrade"), ("upgrade", "h2c")])
+                .unwrap()
+                .is_none()
+        );
+        assert_eq!(of(&ASKED[..2]).unwrap_err().code, 400);
+        assert_eq!(of(&ASKED[..3]).unwrap_err().code, 400);
+        let mut short = ASKED;
+        short[3].1 = "dGhl";
+        assert_eq!(of(&short).unwrap_err().code, 400);
+        assert_eq!(
+            Handshake::of(&Method::HEAD, &headers(&ASKED)).unwrap_err().code,
+            400
+        );
+    }
+}
