@@ -22,6 +22,7 @@ use crate::etcd::EtcdArgs;
 use crate::hub::HubArgs;
 use crate::manifests::ManifestsArgs;
 use crate::migrate::MigrateArgs;
+use crate::mode::ModeArg;
 use crate::repair::RepairArgs;
 use crate::stores::Storage;
 use crate::uninstall::UninstallArgs;
@@ -201,6 +202,11 @@ pub struct ServeArgs {
     /// A system's own configuration file, used while no SchedulerConfiguration of it is stored; repeatable.
     #[arg(long)]
     pub config: Vec<PathBuf>,
+    /// Whether systems are decided. `observe`: nothing is written to them and nothing refused, whatever
+    /// SchedulerConfigurations say. `decide`: those are decided whose configuration says nothing else (`spec.mode`)
+    /// [default: systems that Berth stores are decided, those on a hub are observed until their configuration says Decide].
+    #[arg(long, value_enum, value_name = "MODE")]
+    pub mode: Option<ModeArg>,
     /// The controllers to run: `*` is all, `ocm` adds those of a system, `-ocm` leaves them out; kcp's have names of
     /// their own too: kcp-placement, kcp-namespace, kcp-resource, kcp-location, kcp-heartbeat.
     #[arg(long, value_delimiter = ',', default_value = "*", allow_hyphen_values = true)]

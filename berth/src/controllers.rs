@@ -23,6 +23,7 @@ use engine::controller::{Alone, LEASES, LeaderElector, Leadership, Lease, LeaseD
 use engine::{BindObserver, Committer, Controllers, Engine};
 use meta::{Clock, GroupResource, Key};
 use storage::Store;
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 pub use election::LeaderElectionArgs;
@@ -58,7 +59,7 @@ pub struct Setting<'a> {
     /// Where events are, if they are here.
     pub store: &'a Arc<dyn Store>,
     /// Whether this server does what only one may do.
-    pub leadership: &'a Leadership,
+    pub leading: watch::Receiver<bool>,
     /// How long events are kept; zero is for ever.
     pub event_ttl: Duration,
     /// Who else is told of bindings.
@@ -79,7 +80,7 @@ impl Setting<'_> {
         let heard = std::iter::once(Arc::new(events) as Arc<dyn BindObserver>).chain(self.history.clone());
         self.engine.observe(Arc::new(Listeners(heard.collect())))?;
         let mut tasks = vec![writing];
-        let leading = self.leadership.leading();
+        let leading = self.leading.clone();
         tasks.push(validity::spawn(self.engine, self.committer, leading.clone()));
         if self.serves(EVENTS) {
             let (store, clock) = (Arc::clone(self.store), Arc::clone(self.engine.clock()));

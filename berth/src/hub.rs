@@ -61,13 +61,13 @@ pub struct Hub {
 }
 
 impl Hub {
-    /// Connects, checks what Berth may do there, and reads whom the hub believes.
+    /// Connects, checks what Berth may do there, or as much as `observing` takes, and reads whom the hub believes.
     ///
     /// # Errors
     /// When the hub cannot be reached, or rights or settings are missing: all of them, each with its remedy.
-    pub async fn connect(args: &HubArgs, given: StaticTrust) -> Result<Self> {
+    pub async fn connect(args: &HubArgs, given: StaticTrust, observing: bool) -> Result<Self> {
         let clients = Clients::connect(&args.kubeconfigs()).await?;
-        self_check::run(&clients, args).await?;
+        self_check::run(&clients, args, observing).await?;
         let delegation = Delegation::new(clients.clone(), given, args.lookup(), args.cache_times()).await?;
         Ok(Self {
             clients,

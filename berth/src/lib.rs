@@ -27,6 +27,7 @@ pub mod kubeconfig;
 pub mod logs;
 pub mod manifests;
 pub mod migrate;
+pub mod mode;
 pub mod plugin;
 pub mod program;
 pub mod readable;

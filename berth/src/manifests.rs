@@ -19,9 +19,11 @@ mod webhooks;
 mod workload;
 
 use std::collections::BTreeSet;
+use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
+use configuration::Mode;
 use meta::GroupResource;
 use serde_json::Value;
 use syncer::rights::{SyncerRightsArgs, syncer_rights};
@@ -41,7 +43,8 @@ pub use users::{cluster_roles, owned_roles, reach};
 pub use webhooks::{configuration_name, webhooks};
 pub use workload::{deployment, namespace, service_monitor, workload};
 
-use crate::source::{Place, Source, on_a_hub, place, source};
+use crate::mode::ModeArg;
+use crate::source::{Place, Source, nothing_to_observe, only_named, place, source};
 use crate::stores::Storage;
 use dialect_registry::ActorArgs;
 use installation::REPLICAS;
@@ -100,8 +103,11 @@ pub struct InstallationArgs {
     /// The port of the Service.
     #[arg(long, default_value_t = 443)]
     pub port: u16,
-    /// Where the objects of a system are, as for `berth serve`: `gardener=hub`, `gardener=owned` (the default) or
-    /// `gardener=off` (kcp's default); repeatable.
+    /// Whether it decides or only looks: `observe` prints no webhooks, and no right to write anything of a system's.
+    #[arg(long, value_enum, value_name = "MODE")]
+    pub mode: Option<ModeArg>,
+    /// Where the objects of a system are, as for `berth serve`: `gardener=hub` on the hub, `gardener=owned` in Berth's own
+    /// store. A system that is not named is off. Repeatable.
     #[arg(long, value_parser = source, value_name = "SYSTEM=owned|hub|off")]
     pub source: Vec<Source>,
     /// The container image.
@@ -136,14 +142,20 @@ impl InstallationArgs {
     pub fn installation(&self) -> Result<Installation> {
         self.actors.check_on_hub(kubernetes::core::namespaced())?;
         let all = dialect_registry::with(&self.actors.settings()).into_iter();
-        let sources = on_a_hub(self.source.clone());
+        let sources = only_named(self.source.clone());
         let (off, dialects): (Vec<_>, Vec<_>) =
             all.partition(|dialect| place(&sources, dialect.name()) == Place::Off);
         if dialects.is_empty() {
-            bail!("every system is turned off (--source=<system>=off): leave one on");
+            bail!("every system is turned off: name one that is on the hub (--source=<system>=hub)");
         }
+        let mode = self.mode.map_or(Mode::Decide, Mode::from);
         let names = dialects.iter().map(|dialect| dialect.name());
         let on_hub: BTreeSet<_> = names.filter(|name| place(&sources, name) == Place::Hub).collect();
+        if let Some(owned) = dialects.iter().find(|dialect| !on_hub.contains(dialect.name()))
+            && mode == Mode::Observe
+        {
+            bail!(nothing_to_observe(owned.name()));
+        }
         let storage = match (self.etcd_servers.is_empty(), on_hub.len() < dialects.len()) {
             (false, _) => Storage::Etcd,
             (true, true) => Storage::Embedded,
@@ -170,6 +182,7 @@ impl InstallationArgs {
             replicas,
             storage,
             etcd_servers: self.etcd_servers.clone(),
+            mode,
             self_register: self.self_register,
             certificates: self.certificates,
             arguments: self.serve_argument.clone(),
@@ -177,25 +190,59 @@ impl InstallationArgs {
     }
 }
 
-/// Prints a part of an installation as YAML documents.
+/// Prints a part of an installation as YAML documents; where it is not said what is to be installed, which choices there are.
 ///
 /// # Errors
 /// When there can be no such installation, or an object has no form in YAML.
-pub fn run(args: &ManifestsArgs) -> Result<()> {
+pub fn run(args: &ManifestsArgs) -> Result<ExitCode> {
     if args.set == Set::Krew {
         print!("{}", yaml(&[krew(&args.krew)?])?);
-        return Ok(());
+        return Ok(ExitCode::SUCCESS);
     }
-    let installation = args.installation.installation()?;
-    let mut objects = objects(&installation, args.set);
+    let chosen = &args.installation;
+    let mut objects = match args.set {
+        // They are the same for all, and of systems only where those are named.
+        Set::Crds if chosen.source.is_empty() && !args.systems => objects(&Installation::default(), Set::Crds),
+        Set::Crds => objects(&chosen.installation()?, Set::Crds),
+        set if chosen.mode.is_none() || chosen.source.is_empty() => {
+            anstream::eprintln!("{}", choices(chosen, set));
+            return Ok(ExitCode::from(2));
+        }
+        set => objects(&chosen.installation()?, set),
+    };
     if args.systems && matches!(args.set, Set::Crds | Set::All) {
-        objects.extend(system_definitions(installation.hub_dialects()));
+        objects.extend(system_definitions(chosen.installation()?.hub_dialects()));
     }
     if args.inventory && matches!(args.set, Set::Crds | Set::All) {
         objects.extend(published_definitions());
     }
     print!("{}", yaml(&objects)?);
-    Ok(())
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What has to be chosen before anything is installed on a hub: a wrong guess would stop what runs there already.
+fn choices(chosen: &InstallationArgs, set: Set) -> String {
+    let mut text = "error: say what to install; nothing is printed until then".to_owned();
+    if chosen.mode.is_none() {
+        text.push_str(
+            "\n  --mode=observe   look, explain and plan; write nothing of a system's, refuse nothing\n  \
+             --mode=decide    decide in the place of the systems' own schedulers, which have to be stopped",
+        );
+    }
+    if chosen.source.is_empty() {
+        let all = dialect_registry::all();
+        let names: Vec<&str> = all.iter().map(|dialect| dialect.name()).collect();
+        text.push_str(&format!(
+            "\n  --source=SYSTEM=hub     the system is on the hub, for example --source=ocm=hub\n  \
+             --source=SYSTEM=owned   Berth is the system's API server, on a hub that does not have it\n  \
+             where SYSTEM is {}; systems that are not named are left alone",
+            names.join(", ")
+        ));
+    }
+    let part = set.to_possible_value().map(|value| value.get_name().to_owned());
+    let part = part.filter(|_| set != Set::All).map_or_else(String::new, |part| format!(" {part}"));
+    text.push_str(&format!("\nfor example: berth manifests{part} --mode=observe --source=ocm=hub"));
+    text
 }
 
 /// `berth syncer-rights`: prints them as YAML documents.
@@ -219,6 +266,7 @@ pub fn objects(installation: &Installation, set: Set) -> Vec<Value> {
             all.extend(owned_api_services(service, installation.owned_dialects()));
             trusted(installation, all)
         }
+        Set::Webhooks if installation.is_observer() => Vec::new(),
         Set::Webhooks => trusted(installation, webhooks(installation).to_vec()),
         Set::Workload => workload(installation),
         Set::Krew => Vec::new(),
@@ -247,9 +295,9 @@ pub fn trusted(installation: &Installation, mut objects: Vec<Value>) -> Vec<Valu
 }
 
 fn rbac(installation: &Installation) -> Vec<Value> {
-    let mut all = server_rights(&installation.service);
+    let mut all = server_rights(installation);
     all.extend(registration_rights(installation));
-    if installation.self_register {
+    if installation.self_register && !installation.is_observer() {
         all.extend(self_registration_rights(installation));
     }
     all.extend(hub_sources(installation));

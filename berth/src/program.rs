@@ -75,7 +75,7 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Check(args) => return crate::check::run(&args.question, &args.server).await,
         Command::Plan(args) => return commands::live_plan::run(&args).await,
         Command::Kubeconfig(args) => crate::serve::issue_kubeconfig(&args)?,
-        Command::Manifests(args) => crate::manifests::run(&args)?,
+        Command::Manifests(args) => return crate::manifests::run(&args),
         Command::Backup(args) => tokio::task::spawn_blocking(move || crate::backup::take(&args)).await??,
         Command::Restore(args) => {
             tokio::task::spawn_blocking(move || crate::backup::restore(&args)).await??

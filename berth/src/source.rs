@@ -62,6 +62,24 @@ pub fn on_a_hub(said: Vec<Source>) -> Vec<Source> {
     std::iter::once(off).chain(said).collect()
 }
 
+/// What is wrong with an observer that would store the objects of `dialect` itself.
+pub(crate) fn nothing_to_observe(dialect: &str) -> String {
+    format!(
+        "--mode=observe looks at what is on a hub, and with --source={dialect}=owned nothing of {dialect} is there: use \
+         --source={dialect}=hub or {dialect}=off"
+    )
+}
+
+/// What holds where a system that nothing is `said` of is none of Berth's business.
+#[must_use]
+pub fn only_named(said: Vec<Source>) -> Vec<Source> {
+    let all = dialect_registry::all().into_iter().map(|dialect| Source {
+        dialect: dialect.name().to_owned(),
+        place: Place::Off,
+    });
+    all.chain(said).collect()
+}
+
 /// Where the objects of `dialect` are; the last word about it counts.
 pub(crate) fn place(sources: &[Source], dialect: &str) -> Place {
     let mut about = sources.iter().rev();

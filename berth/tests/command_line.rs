@@ -102,11 +102,41 @@ fn behind_a_hub_a_resource_that_cannot_be_copied_from_it_ends_the_start() {
     let synced = "--kcp-synced-resources=configmaps,ingresses.networking.k8s.io";
     for output in [
         serve_with(&["--kubeconfig", "/nowhere", synced]),
-        berth(&["manifests", "rbac", synced]),
+        berth(&["manifests", "rbac", "--mode=decide", "--source=kcp=hub", synced]),
     ] {
         assert_eq!(output.status.code(), Some(1));
         let said = error(&output);
         assert!(said.contains("cannot sync ingresses.networking.k8s.io"), "{said}");
+    }
+}
+
+#[test]
+fn manifests_of_nothing_that_was_chosen_print_the_choices_alone() {
+    for (arguments, told, settled) in [
+        (&["manifests"][..], &["--mode=observe", "--mode=decide", "--source=SYSTEM=hub"][..], "\0"),
+        (&["manifests", "--source=ocm=hub"], &["--mode=observe", "--mode=decide"], "--source=SYSTEM"),
+        (&["manifests", "rbac", "--mode=decide"], &["--source=SYSTEM=owned"], "--mode=decide "),
+    ] {
+        let output = berth(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(output.stdout.is_empty(), "{arguments:?}");
+        let said = error(&output);
+        assert!(told.iter().all(|part| said.contains(part)), "{said}");
+        assert!(!said.contains(settled), "{said}");
+    }
+    assert!(berth(&["manifests", "crds"]).status.success(), "they are the same for all");
+}
+
+#[test]
+fn what_berth_would_store_itself_is_nothing_to_observe() {
+    let observing = ["--mode=observe", "--source=ocm=owned"];
+    for output in [
+        berth(&[&["manifests"], &observing[..]].concat()),
+        serve_with(&[&["--kubeconfig", "/nowhere"], &observing[..]].concat()),
+    ] {
+        assert_eq!(output.status.code(), Some(1));
+        let said = error(&output);
+        assert!(said.contains("use --source=ocm=hub or ocm=off"), "{said}");
     }
 }
 

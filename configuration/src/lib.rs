@@ -11,16 +11,19 @@
 //! ```
 
 mod form;
+mod mode;
 pub mod validity;
 
 use std::sync::Arc;
 
 use apiserver::{Backing, Group, Resource};
-use dialect_contract::{Dialect, config};
+use dialect_contract::{Dialect, config, system_users};
 use meta::kind::{ALL_VERBS, KindInfo, Via, Write};
-use meta::{Cell, Column, FieldError, Kind, Object, Schema, Scope};
+use meta::{Cell, Column, FieldError, Kind, Object, Schema, Scope, Timestamp};
 use serde_json::{Map, Value, json};
 use storage::{Source, Store};
+
+pub use mode::{Mode, Modes};
 
 /// `spec.autoBind`: who binds new objects of a system.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -97,12 +100,26 @@ impl SchedulerConfiguration {
             schema: schema(&dialects),
             columns: vec![
                 Column::NAME,
+                Column::text("Mode", "Whether Berth decides, where the configuration says so"),
                 Column::text("AutoBind", "Who binds new objects"),
                 Column::text("Valid", "Whether the configuration is in force"),
                 Column::AGE,
             ],
             dialects,
         }
+    }
+
+    /// Everything wrong with `configuration`, a whole object; fields that nobody knows are no mistake of what is stored.
+    #[must_use]
+    pub fn problems(&self, configuration: &Value, now: Timestamp) -> Vec<FieldError> {
+        let write = Write {
+            via: Via::Update,
+            old: None,
+            now,
+        };
+        let mut errors = self.schema(config::VERSION).validate(configuration);
+        errors.extend(self.validate(&write, configuration));
+        errors
     }
 
     fn dialect(&self, name: &str) -> Option<&Arc<dyn Dialect>> {
@@ -124,11 +141,29 @@ pub fn group(dialects: Vec<Arc<dyn Dialect>>, store: Arc<dyn Store>) -> Group {
 fn schema(dialects: &[Arc<dyn Dialect>]) -> Schema {
     let mut spec = Map::new();
     spec.insert(
+        "mode".to_owned(),
+        json!({
+            "type": "string",
+            "enum": Mode::ALL.map(Mode::as_str),
+            "description": "Whether Berth decides the system. Observe: it looks, explains and plans, writes nothing and refuses nothing, whoever decides. Decide: it decides and binds, and keeps others from what holds its decisions. Without it, what berth serve --mode says; without that, a system whose objects are on a hub is observed, and one that Berth stores is decided.",
+        }),
+    );
+    spec.insert(
+        system_users::FIELD.to_owned(),
+        json!({
+            "type": "array",
+            "items": {"type": "string", "minLength": 1, "description": "The name of a user; one that ends in * stands for all that begin so."},
+            "maxItems": 100,
+            "x-kubernetes-list-type": "set",
+            "description": "The users that the system's own programs write as, such as KubeFleet's hub agent. Guards hold nothing against them but writing what Berth decides. Without it, those of the system's usual installation, which its page names.",
+        }),
+    );
+    spec.insert(
         "autoBind".to_owned(),
         json!({
             "type": "string",
             "enum": AutoBindMode::ALL.map(AutoBindMode::as_str),
-            "description": "Who binds new objects of the system. OnCreate, the default, binds in the create request; an object that fits nowhere is created unbound, with a warning; objects on a hub are bound right after the create. Controller leaves new objects to the controllers, as the systems themselves do. With both, the \
+            "description": "Who binds new objects of a system that is decided (mode). Quote it: an unquoted Off is a boolean in YAML. OnCreate, the default, binds in the create request; an object that fits nowhere is created unbound, with a warning; objects on a hub are bound right after the create. Controller leaves new objects to the controllers, as the systems themselves do. With both, the \
                             controllers keep decisions current. Off leaves all of it to whoever creates a Binding.",
         }),
     );
@@ -217,7 +252,10 @@ impl Kind for SchedulerConfiguration {
         let told = self.schema.validate(new);
         let spec = new["spec"].as_object();
         for (field, value) in spec.into_iter().flatten() {
-            if field == name {
+            if field == "autoBind" && value.is_boolean() {
+                let detail = "an unquoted On or Off is a boolean in YAML: write autoBind: \"Off\", with the quotes";
+                errors.push(FieldError::invalid("spec.autoBind", value.clone(), detail));
+            } else if field == name {
                 let found = dialect
                     .configuration()
                     .validate(value, &format!("spec.{name}"))
@@ -242,6 +280,7 @@ impl Kind for SchedulerConfiguration {
         let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or("<none>").into();
         vec![
             object.meta().name().into(),
+            text(value["spec"].get("mode")),
             auto_bind(value).into(),
             text(valid.and_then(|condition| condition.get("status"))),
             Cell::Age(object.meta().creation_timestamp()),

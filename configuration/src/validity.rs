@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use dialect_contract::{Dialect, config};
 use engine::{Commit, Committer, Engine};
-use meta::kind::{Via, Write};
-use meta::{FieldError, Key, Kind, Object, Timestamp, Verb, Write as Planned, field};
+use meta::{FieldError, Key, Object, Timestamp, Verb, Write as Planned, field};
 use serde_json::{Value, json};
 use storage::informer::{self, Handler};
 use storage::{Scope, StoreError};
@@ -122,13 +121,7 @@ impl Keeper {
 
 /// What is wrong with a stored configuration.
 fn errors(kind: &SchedulerConfiguration, value: &Value, now: Timestamp) -> Vec<FieldError> {
-    let write = Write {
-        via: Via::Update,
-        old: None,
-        now,
-    };
-    let mut errors = kind.schema(config::VERSION).validate(value);
-    errors.extend(kind.validate(&write, value));
+    let mut errors = kind.problems(value, now);
     // Whatever else the status says, it is no configuration.
     errors.retain(|error| !error.path.starts_with("status"));
     errors

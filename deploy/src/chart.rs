@@ -19,6 +19,9 @@ const IMPERSONATOR: &str = "berth:impersonator";
 /// Roles that are about no system in particular.
 const REGISTRATION: &str = "berth:registration";
 
+/// Where what an observer needs of a system on the hub is.
+const OBSERVE: &str = "observe";
+
 /// Every file of the chart that is rendered, below `deploy/helm/berth/`, with its text.
 ///
 /// # Errors
@@ -48,13 +51,16 @@ pub fn chart() -> Result<Vec<(String, String)>> {
                 &definition,
             ));
         }
-        for place in ["hub", "owned"] {
+        for place in ["hub", "owned", OBSERVE] {
             let mut installation = Installation {
                 dialects: vec![Arc::clone(dialect)],
                 ..Installation::default()
             };
-            if place == "hub" {
+            if place != "owned" {
                 installation.on_hub = BTreeSet::from([system]);
+            }
+            if place == OBSERVE {
+                installation = installation.observing();
             }
             files.push(file(
                 format!("files/systems/{system}/{place}.yaml"),
@@ -88,7 +94,8 @@ fn needs(installation: &Installation) -> Value {
     }
     let [mutating, validating] = webhooks(installation);
     let known = webhooks(&nothing);
-    for (sort, configuration) in [("mutatingWebhooks", mutating), ("validatingWebhooks", validating)] {
+    let asked = [("mutatingWebhooks", mutating), ("validatingWebhooks", validating)].into_iter();
+    for (sort, configuration) in asked.filter(|_| !installation.is_observer()) {
         let is_known = |webhook: &Value| {
             known
                 .iter()

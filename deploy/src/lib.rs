@@ -2,7 +2,7 @@
 //! `berth manifests` prints), pinned by `tests/manifests.rs`.
 //!
 //! - `manifests/`: every part by itself, and with `kustomization.yaml` the base of what follows;
-//! - `overlays/`: whole installations for kustomize, `hub`, `owned-etcd` and `cert-manager`;
+//! - `overlays/`: whole installations for kustomize, `observe`, `hub`, `owned-etcd` and `cert-manager`;
 //! - `components/`: what can be added to one of them;
 //! - `helm/berth/`: a chart of the same, whose templates are written by hand; [`chart`] renders what they read.
 //!
@@ -70,6 +70,12 @@ pub fn hub() -> Installation {
     Installation::on_hub().without(OFF_ON_A_HUB)
 }
 
+/// The installation of the overlay `observe`: as `hub`, and it only looks.
+#[must_use]
+pub fn observe() -> Installation {
+    hub().observing()
+}
+
 /// The installation of the overlay `owned-etcd`: Berth stores everything, on etcd, and kcp is off.
 #[must_use]
 pub fn owned_etcd() -> Installation {
@@ -123,7 +129,7 @@ fn parts() -> Vec<Manifest> {
         ("namespace", vec![namespace(service)]),
         ("owned-sources-rbac", hub_sources(&base)),
         ("rbac", cluster_roles(&base.dialects)),
-        ("server-rbac", server_rights(service)),
+        ("server-rbac", server_rights(&base)),
         ("workload", workload(&hub)),
     ]
     .map(|(name, objects)| Manifest::new("manifests", name, objects))
@@ -138,6 +144,7 @@ fn overlays() -> Vec<Manifest> {
         of("hub", "hub-sources-rbac", hub_sources(&hub)),
         of("hub", "registration-rbac", registration_rights(&hub)),
         of("hub", "webhooks", webhooks(&hub).to_vec()),
+        of("observe", "installation", whole(&observe())),
         of(
             "owned-etcd",
             "apiservices",

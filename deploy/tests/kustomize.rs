@@ -60,6 +60,11 @@ fn the_overlay_hub_is_the_installation_with_everything_on_the_hub() {
 }
 
 #[test]
+fn the_overlay_observe_is_the_installation_that_only_looks() {
+    same(&overlay("observe"), &deploy::observe());
+}
+
+#[test]
 fn the_overlay_cert_manager_has_certificates_and_no_secret_of_berths() {
     same(&overlay("cert-manager"), &deploy::cert_manager());
 }

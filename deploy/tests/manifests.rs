@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use berth::manifests::{
-    Installation, Service, Set, api_service, cluster_roles, default_service, objects, registration_rights,
+    Installation, Service, Set, api_service, cluster_roles, objects, registration_rights,
     server_rights,
 };
 use deploy::{cert_manager, chart, hub, manifests, owned_etcd, whole};
@@ -180,7 +180,7 @@ fn defines(definition: &Value) {
 
 #[test]
 fn berth_itself_writes_nothing_on_a_hub_and_reads_no_secrets() {
-    for object in server_rights(&default_service()) {
+    for object in server_rights(&hub()) {
         for rule in object["rules"].as_array().into_iter().flatten() {
             assert!(
                 !rule.to_string().contains("secrets") && !rule.to_string().contains('*'),
@@ -364,4 +364,61 @@ fn the_chart_is_of_this_version() {
     let chart: Value = serde_saphyr::from_str(&text).expect("it is YAML");
     assert_eq!(chart["version"], env!("CARGO_PKG_VERSION"));
     assert_eq!(chart["appVersion"], env!("CARGO_PKG_VERSION"));
+}
+
+#[test]
+fn who_observes_writes_its_lock_its_ca_and_its_own_cabundle_and_asks_who_may_what() {
+    let objects = whole(&deploy::observe());
+    let kinds: BTreeSet<&str> = objects.iter().filter_map(|object| object["kind"].as_str()).collect();
+    assert!(!kinds.iter().any(|kind| kind.contains("Webhook")), "{kinds:?}");
+    let services: Vec<&Value> = objects.iter().filter(|object| object["kind"] == "APIService").collect();
+    assert_eq!(services.len(), 1, "a group of another API server is never registered");
+    assert_eq!(services[0]["spec"]["group"], "scheduling.berth.dev");
+    let account = json!([{"kind": "ServiceAccount", "name": "berth", "namespace": "berth-system"}]);
+    let bound: BTreeSet<String> = objects
+        .iter()
+        .filter(|object| object["kind"].as_str().is_some_and(|kind| kind.ends_with("Binding")))
+        .filter(|object| !object["subjects"].is_null())
+        .map(|object| {
+            assert_eq!(object["subjects"], account, "nobody else is given anything");
+            object["roleRef"]["name"].as_str().unwrap_or_default().to_owned()
+        })
+        .collect();
+    let mut written = BTreeSet::new();
+    for role in &objects {
+        let name = role["metadata"]["name"].as_str().unwrap_or_default();
+        if !bound.contains(name) {
+            continue;
+        }
+        for rule in role["rules"].as_array().into_iter().flatten() {
+            let verbs: Vec<&str> = rule["verbs"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+            if verbs.iter().any(|verb| !["get", "list", "watch"].contains(verb)) {
+                written.insert(format!("{name}: {} {}", rule["resources"], verbs.join(",")));
+            }
+            assert!(
+                !rule["resources"].to_string().contains("secrets") || rule["resourceNames"] == json!(["berth-ca"]),
+                "{rule}"
+            );
+        }
+    }
+    let wanted = [
+        "berth:ca: [\"configmaps\"] get,patch",
+        "berth:ca: [\"secrets\"] get,update",
+        "berth:locks: [\"leases\"] get,create,update",
+        "berth:registration: [\"apiservices\"] get,patch",
+    ];
+    assert_eq!(written, wanted.map(str::to_owned).into());
+    let others: Vec<&String> = bound.iter().filter(|name| !name.starts_with("berth:")).collect();
+    assert_eq!(others, ["extension-apiserver-authentication-reader", "system:auth-delegator"]);
+}
+
+#[test]
+fn no_write_of_a_hub_waits_for_berth() {
+    let text = json!(whole(&hub())).to_string();
+    assert!(text.contains("\"failurePolicy\":\"Ignore\""));
+    let webhooks = whole(&hub());
+    let webhooks = webhooks.iter().filter(|object| object["kind"].as_str().is_some_and(|kind| kind.contains("Webhook")));
+    for webhook in webhooks.flat_map(|object| object["webhooks"].as_array().cloned().unwrap_or_default()) {
+        assert_eq!(webhook["failurePolicy"], "Ignore", "{webhook}");
+    }
 }

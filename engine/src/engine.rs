@@ -15,6 +15,7 @@ use crate::answers::Answers;
 use crate::behind::Behind;
 use crate::bound::{BindObserver, Settled};
 use crate::dirty::{Dirty, Subscription};
+use crate::mandate::Mandate;
 use crate::snapshot::Snapshot;
 use crate::turns::Turns;
 
@@ -30,6 +31,9 @@ pub enum AlreadySet {
     /// Who is told of changes.
     #[error("the witness is set already")]
     Witness,
+    /// Who says what is decided here.
+    #[error("the mandate is set already")]
+    Mandate,
 }
 
 /// Is told of every change as it is folded, before anybody decides on it. Called by the feeder under a dialect's lock: must
@@ -79,6 +83,7 @@ pub struct Engine {
     pub(crate) deciding: Semaphore,
     pub(crate) observer: OnceLock<Arc<dyn BindObserver>>,
     pub(crate) witness: OnceLock<Arc<dyn Witness>>,
+    mandate: OnceLock<Arc<dyn Mandate>>,
 }
 
 impl Engine {
@@ -109,6 +114,7 @@ impl Engine {
             deciding: Semaphore::new(std::thread::available_parallelism().map_or(2, usize::from)),
             observer: OnceLock::new(),
             witness: OnceLock::new(),
+            mandate: OnceLock::new(),
         })
     }
 
@@ -126,6 +132,26 @@ impl Engine {
     /// When somebody is told already.
     pub fn witness(&self, witness: Arc<dyn Witness>) -> Result<(), AlreadySet> {
         self.witness.set(witness).map_err(|_| AlreadySet::Witness)
+    }
+
+    /// Sets who says what is decided here, once. Without a word everything is.
+    ///
+    /// # Errors
+    /// When somebody says so already.
+    pub fn mandated(&self, mandate: Arc<dyn Mandate>) -> Result<(), AlreadySet> {
+        self.mandate.set(mandate).map_err(|_| AlreadySet::Mandate)
+    }
+
+    /// Whether the decisions of `dialect` are made and written here.
+    #[must_use]
+    pub fn decides(&self, dialect: &str) -> bool {
+        self.mandate.get().is_none_or(|mandate| mandate.decides(dialect))
+    }
+
+    /// Whether what the decisions of `dialect` are written in is kept from others.
+    #[must_use]
+    pub fn guards(&self, dialect: &str) -> bool {
+        self.mandate.get().is_none_or(|mandate| mandate.guards(dialect))
     }
 
     /// Starts the feeder. It runs until the handle is aborted or the engine's last other owner is gone with it.

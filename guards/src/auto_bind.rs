@@ -10,7 +10,6 @@ use async_trait::async_trait;
 use configuration::AutoBindMode;
 use engine::{BindError, Bound, Commit, Committer, Engine, Foreseen};
 use meta::{GroupResource, Key, Object};
-use storage::Source;
 
 use super::forecast::{self, forecast};
 
@@ -22,9 +21,9 @@ pub struct AutoBind {
     dialects: HashMap<GroupResource, &'static str>,
 }
 
-/// Whether the dialect binds new objects by itself.
-pub(super) fn is_on(source: &dyn Source, dialect: &str) -> bool {
-    AutoBindMode::in_force(source, dialect) == AutoBindMode::OnCreate
+/// Whether `engine` binds new objects of the dialect by itself.
+pub(super) fn is_on(engine: &Engine, dialect: &str) -> bool {
+    engine.decides(dialect) && AutoBindMode::in_force(&**engine.source(), dialect) == AutoBindMode::OnCreate
 }
 
 impl AutoBind {
@@ -50,7 +49,7 @@ impl AutoBind {
     fn concerned(&self, created: &Created) -> Option<(&'static str, Key)> {
         let &dialect = self.dialects.get(&created.resource)?;
         let meta = created.object.meta();
-        is_on(&**self.engine.source(), dialect)
+        is_on(&self.engine, dialect)
             .then(|| (dialect, Key::new(created.resource, meta.namespace(), meta.name())))
     }
 

@@ -117,7 +117,7 @@ impl Plugin for Forewarn {
         let Some(((own, dialect), object)) = found else {
             return Ok(());
         };
-        if own.read(object).is_none() && is_on(&**engine.source(), dialect.name()) {
+        if own.read(object).is_none() && is_on(engine, dialect.name()) {
             let warning = self.warning(request, object, own, dialect.name());
             warnings.extend(warning.and_then(|warning| warning.told_to(self.knowledge.audience())));
         }

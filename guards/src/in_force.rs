@@ -1,19 +1,23 @@
-//! The admission rules of a dialect as its configuration changes them. A change takes effect live; one that is invalid
+//! The admission rules of a dialect as its configuration changes them, and whether they hold at all. A change takes effect live; one that is invalid
 //! and got past everything leaves the last good one in force (docs/api.md, "Configuration").
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use admission::{Denied, Guard, Needed, Plugin, Ready, Request};
-use dialect_contract::{Dialect, config};
+use dialect_contract::{Dialect, SystemUsers, config};
+use engine::Engine;
 use meta::{GroupResource, Object};
 use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
-use storage::{Collection, Source};
+use storage::Collection;
 
 /// The rules of one dialect.
 pub struct Rules {
     dialect: Arc<dyn Dialect>,
-    source: Arc<dyn Source>,
+    engine: Arc<Engine>,
+    /// Its kinds, and what it places.
+    resources: BTreeSet<GroupResource>,
     kept: Mutex<Kept>,
 }
 
@@ -25,21 +29,36 @@ struct Kept {
     seen: Option<Arc<Object>>,
     plugins: Vec<Arc<dyn Plugin>>,
     guards: Arc<[GroupResource]>,
+    users: SystemUsers,
 }
 
 impl Rules {
-    /// The rules of `dialect` by the configuration in `source`.
-    pub(super) fn new(dialect: &Arc<dyn Dialect>, source: &Arc<dyn Source>) -> Arc<Self> {
+    /// The rules of `dialect`, which is one of `engine`'s, by the configuration that is stored there.
+    pub(super) fn new(dialect: &Arc<dyn Dialect>, engine: &Arc<Engine>) -> Arc<Self> {
+        let kinds = dialect.kinds().into_iter().map(|kind| kind.info().resource());
+        let demands = dialect.demands().iter().map(|demand| demand.resource);
         Arc::new(Self {
             kept: Mutex::new(Kept {
                 all: Collection::default(),
                 seen: None,
                 plugins: dialect.admission(),
                 guards: dialect.configuration().guards(None).into(),
+                users: SystemUsers::new(dialect.on_hub().users.iter().copied()),
             }),
+            resources: kinds.chain(demands).collect(),
             dialect: Arc::clone(dialect),
-            source: Arc::clone(source),
+            engine: Arc::clone(engine),
         })
+    }
+
+    /// Whether `resource` is one of the system's.
+    pub(super) fn concern(&self, resource: GroupResource) -> bool {
+        self.resources.contains(&resource)
+    }
+
+    /// Whether the rules hold nothing against what `user` writes: `is_guard` says of which sort they are.
+    pub(super) fn pass(&self, user: &str, is_guard: bool) -> bool {
+        !self.engine.guards(self.dialect.name()) || !is_guard && self.now().users.includes(user)
     }
 
     /// The plugins: those of the dialect, one for one.
@@ -73,7 +92,7 @@ impl Rules {
 
     /// What is in force. Asked several times in every request, so that nothing is looked up while nothing changes.
     fn now(&self) -> MutexGuard<'_, Kept> {
-        let all = self.source.cached(config::RESOURCE);
+        let all = self.engine.source().cached(config::RESOURCE);
         let mut kept = self.kept.lock();
         if !kept.all.is(&all) {
             self.take(&mut kept, &all);
@@ -93,20 +112,15 @@ impl Rules {
         if same {
             return;
         }
-        let spec = stored
-            .as_ref()
-            .and_then(|object| object.value()["spec"].get(name));
-        match spec {
-            None => {
-                kept.plugins = self.dialect.admission();
-                kept.guards = self.dialect.configuration().guards(None).into();
-            }
-            Some(spec) if self.dialect.configuration().validate(spec, "spec").is_empty() => {
-                let changed = self.dialect.configuration().admission_under(spec);
-                kept.plugins = changed.unwrap_or_else(|| self.dialect.admission());
-                kept.guards = self.dialect.configuration().guards(Some(spec)).into();
-            }
-            Some(_) => {}
+        let nothing = Value::Null;
+        let configured = stored.as_ref().map_or(&nothing, |object| &object.value()["spec"]);
+        kept.users = SystemUsers::of(configured, self.dialect.on_hub().users);
+        let configuration = self.dialect.configuration();
+        let spec = configured.get(name);
+        if spec.is_none_or(|spec| configuration.validate(spec, "spec").is_empty()) {
+            let changed = configuration.admission_under(spec, &kept.users);
+            kept.plugins = changed.unwrap_or_else(|| self.dialect.admission());
+            kept.guards = configuration.guards(spec).into();
         }
         kept.seen = stored;
     }

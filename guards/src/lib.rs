@@ -19,6 +19,7 @@ mod auto_bind;
 mod bound_on_create;
 mod config_maps;
 mod configurations;
+mod entrusted;
 mod forecast;
 mod forewarn;
 mod front;
@@ -52,6 +53,7 @@ pub use stored_policies::StoredPolicies;
 pub use surroundings::Surroundings;
 
 use bound_on_create::Held;
+use entrusted::Entrusted;
 use knowledge::Knowledge;
 use kubernetes::garbage::Protection;
 use kubernetes::namespaces::NamespaceLifecycle;
@@ -90,8 +92,14 @@ impl Parts {
         if let Some(policies) = &self.policies {
             plugins.push(Arc::new(parameters::Parameters::of(policies)));
         }
-        plugins.extend(self.of_dialects());
-        plugins.extend(self.knowing(Held::ByGuards, Audience::Known));
+        // What is stored here has the rules of its API whoever decides; only guards are the decider's own.
+        let rules = self.rules();
+        plugins.extend(of_dialects(&rules, Plugin::is_guard));
+        let knowing = self.knowing(Held::ByGuards, Audience::Known).into_iter();
+        plugins.extend(knowing.map(|plugin| match plugin.is_guard() {
+            true => Entrusted::of_all(&rules, plugin),
+            false => plugin,
+        }));
         plugins.push(Arc::new(configurations::Configurations::warning(self.dialects())));
         self.chain(plugins)
             .ending_with(Arc::new(ResourceQuotas::new(Arc::clone(source))))
@@ -101,12 +109,15 @@ impl Parts {
     /// answers. The hub has its own namespace life cycle and RBAC.
     #[must_use]
     pub fn webhooks(&self, catalog: &Arc<Catalog>, audience: Audience) -> Chain {
-        let mut plugins: Vec<Arc<dyn Plugin>> = self.of_dialects();
-        plugins.push(Arc::new(forewarn::Forewarn::new(
+        let rules = self.rules();
+        let mut plugins = of_dialects(&rules, |_| true);
+        let forewarn = forewarn::Forewarn::new(
             Knowledge::new(&self.engine).told_to(audience),
             Arc::clone(catalog),
-        )));
-        plugins.extend(self.knowing(Held::ByNobody, audience));
+        );
+        let mut knowing: Vec<Arc<dyn Plugin>> = vec![Arc::new(forewarn)];
+        knowing.extend(self.knowing(Held::ByNobody, audience));
+        plugins.extend(knowing.into_iter().map(|plugin| Entrusted::of_all(&rules, plugin)));
         plugins.push(Arc::new(configurations::Configurations::judging(self.dialects())));
         self.chain(plugins)
     }
@@ -120,13 +131,8 @@ impl Parts {
     /// The dialects' own rules, as their configuration changes them.
     #[must_use]
     pub fn rules(&self) -> Vec<Arc<Rules>> {
-        let source = self.engine.source();
         let dialects = self.engine.dialects();
-        dialects.map(|dialect| Rules::new(dialect, source)).collect()
-    }
-
-    fn of_dialects(&self) -> Vec<Arc<dyn Plugin>> {
-        self.rules().iter().flat_map(Rules::plugins).collect()
+        dialects.map(|dialect| Rules::new(dialect, &self.engine)).collect()
     }
 
     fn knowing(&self, held: Held, audience: Audience) -> Vec<Arc<dyn Plugin>> {
@@ -150,4 +156,16 @@ impl Parts {
             .with_break_glass(self.break_glass.clone())
             .with_authority(Arc::new(authority::Rights::of(&self.authorizer)))
     }
+}
+
+/// The plugins of the dialects that `rules` are of, those that are `entrusted` as far as Berth has a say.
+fn of_dialects(rules: &[Arc<Rules>], entrusted: impl Fn(&dyn Plugin) -> bool) -> Vec<Arc<dyn Plugin>> {
+    let mut plugins = Vec::new();
+    for rules in rules {
+        plugins.extend(rules.plugins().into_iter().map(|plugin| match entrusted(&*plugin) {
+            true => Entrusted::of(rules, plugin),
+            false => plugin,
+        }));
+    }
+    plugins
 }

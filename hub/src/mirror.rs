@@ -24,11 +24,13 @@ use tokio::task::JoinHandle;
 pub use versions::{HubVersion, HubVersions};
 
 /// What is always copied: group and resource.
-pub const ALWAYS: [(&str, &str); 3] = [
+pub const ALWAYS: [(&str, &str); 2] = [
     ("", "namespaces"),
-    ("", "resourcequotas"),
     (config::RESOURCE.group, config::RESOURCE.resource),
 ];
+
+/// What is copied where anything is written: group and resource.
+pub const QUOTAS: (&str, &str) = ("", "resourcequotas");
 
 /// The annotation of a default that stands beside the copies until the hub has an object of that name. Its value says
 /// where it is from.

@@ -97,6 +97,9 @@ impl Binder {
             })
             .await?;
         }
+        if !self.engine.decides(snapshot.dialect.name()) {
+            return Err(observed(snapshot.dialect.name(), name, &call.namespace));
+        }
         let chosen = chosen(&snapshot, body)?;
         let wish = Bind {
             dialect: snapshot.dialect.name(),
@@ -223,6 +226,16 @@ fn refusal(error: BindError, name: &str, namespace: &str) -> Status {
         BindError::Rejected(status) => *status,
         BindError::Behind(error) => behind(&error),
     }
+}
+
+/// 403: another scheduler decides the system, and two that write would undo each other's work.
+fn observed(dialect: &str, name: &str, namespace: &str) -> Status {
+    let text = format!(
+        "Berth observes {dialect} here and decides nothing of it; read its subresource scheduling or create a \
+         SchedulingReview to see what Berth would decide. To let Berth decide, stop the other scheduler and set spec.mode: \
+         Decide in the SchedulerConfiguration named {dialect}, on a server that is not started with --mode=observe"
+    );
+    Status::forbidden(decisions_of(namespace), name, &text)
 }
 
 /// 422 with the decision's sentence, and one cause per reason that keeps targets away.

@@ -20,11 +20,12 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// The key without which nobody comes through the aggregator.
 const PROXY_CA: &str = "requestheader-client-ca-file";
 
-/// Checks that Berth may ask the hub what it has to, and that the hub has what Berth needs.
+/// Checks that Berth may ask the hub what it has to, and that the hub has what Berth needs: less, where it is only
+/// `observing`.
 ///
 /// # Errors
 /// Everything that is missing, one line each, with its remedy.
-pub async fn run(clients: &Clients, args: &HubArgs) -> Result<()> {
+pub async fn run(clients: &Clients, args: &HubArgs, observing: bool) -> Result<()> {
     let authentication = identity(&clients.authentication).await?;
     let authorization = identity(&clients.authorization).await?;
     let mut problems = Vec::new();
@@ -56,11 +57,14 @@ pub async fn run(clients: &Clients, args: &HubArgs) -> Result<()> {
     if let Some(problem) = locking(&clients.objects, args.own_namespace()).await? {
         problems.push(problem);
     }
-    let followed = berth_hub::mirror::ALWAYS
-        .into_iter()
-        .chain(aggregation::policies::WATCHED);
-    let followed = followed.map(|followed| (followed, ["list", "watch"].as_slice()));
-    for ((group, resource), verbs) in followed.chain([(aggregation::policies::READ, ["get"].as_slice())]) {
+    let (list, get) = (["list", "watch"].as_slice(), ["get"].as_slice());
+    let mut read: Vec<_> = berth_hub::mirror::ALWAYS.map(|followed| (followed, list)).into();
+    if !observing {
+        let asked = aggregation::policies::WATCHED.into_iter();
+        read.extend(asked.chain([berth_hub::mirror::QUOTAS]).map(|followed| (followed, list)));
+        read.push((aggregation::policies::READ, get));
+    }
+    for ((group, resource), verbs) in read {
         if let Some(problem) = reading(&clients.objects, group, resource, verbs).await? {
             problems.push(problem);
         }

@@ -23,13 +23,17 @@ pub fn hub_sources(installation: &Installation) -> Vec<Value> {
         .iter()
         .map(|dialect| Source::of(installation, dialect))
         .collect();
-    let read: Vec<Value> = sources.iter().flat_map(Source::read).collect();
+    let observes = installation.is_observer();
+    let read: Vec<Value> = sources.iter().flat_map(|source| source.read(observes)).collect();
     if read.is_empty() {
         return Vec::new();
     }
     let account = json!({"kind": "ServiceAccount", "name": service.name, "namespace": service.namespace});
     let mut objects = Vec::new();
     objects.extend(granted("berth:reader", &read, &account));
+    if observes {
+        return objects;
+    }
     let mut acting: BTreeMap<&str, Vec<Value>> = BTreeMap::new();
     for (actor, written) in sources.iter().flat_map(Source::written) {
         acting.entry(actor).or_default().extend(written);
@@ -77,10 +81,11 @@ impl<'a> Source<'a> {
         resources
     }
 
-    /// What Berth reads.
-    fn read(&self) -> Vec<Value> {
+    /// What Berth reads. Who `observes` carries nothing out, and looks at nothing for it.
+    fn read(&self, observes: bool) -> Vec<Value> {
         let reconcilers = self.dialect.controllers().reconcilers(None);
-        let watched = reconcilers.iter().flat_map(|reconciler| reconciler.watches());
+        let carried_out = reconcilers.iter().filter(|_| !observes);
+        let watched = carried_out.flat_map(|reconciler| reconciler.watches());
         let all: BTreeSet<GroupResource> = kinds(self.dialect).chain(watched).collect();
         rules(
             self.there(all.into_iter().collect()),

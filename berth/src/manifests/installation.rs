@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use aggregation::registration::Service;
 use clap::ValueEnum;
+use configuration::Mode;
 use dialect_contract::Dialect;
 
 use crate::stores::Storage;
@@ -54,6 +55,8 @@ pub struct Installation {
     pub storage: Storage,
     /// The client URLs of etcd, where Berth stores objects there.
     pub etcd_servers: Vec<String>,
+    /// Whether it decides, or only looks at the hub: then it has no right to write there.
+    pub mode: Mode,
     /// Whether Berth creates its registration itself.
     pub self_register: bool,
     /// Who issues the serving certificate.
@@ -74,6 +77,7 @@ impl Default for Installation {
             replicas: 1,
             storage: Storage::Embedded,
             etcd_servers: Vec::new(),
+            mode: Mode::Decide,
             self_register: false,
             certificates: Certificates::Berth,
             arguments: Vec::new(),
@@ -92,6 +96,21 @@ impl Installation {
             storage: Storage::Memory,
             ..default
         }
+    }
+
+    /// The same, which only looks.
+    #[must_use]
+    pub fn observing(self) -> Self {
+        Self {
+            mode: Mode::Observe,
+            ..self
+        }
+    }
+
+    /// Whether it only looks.
+    #[must_use]
+    pub fn is_observer(&self) -> bool {
+        self.mode == Mode::Observe
     }
 
     /// The same without `system`.

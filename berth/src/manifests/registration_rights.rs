@@ -29,23 +29,25 @@ pub fn registration_rights(installation: &Installation) -> Vec<Value> {
         .chain(owned)
         .filter_map(|object| object["metadata"]["name"].as_str().map(str::to_owned))
         .collect();
-    let rules = json!([
-        {
-            "apiGroups": ["apiregistration.k8s.io"],
-            "resources": ["apiservices"],
-            "resourceNames": services,
-            "verbs": ["get", "patch"],
-        },
-        // Whether somebody else serves a group that Berth is to serve.
-        {"apiGroups": ["apiregistration.k8s.io"], "resources": ["apiservices"], "verbs": ["list"]},
-        {
-            "apiGroups": ["admissionregistration.k8s.io"],
-            "resources": ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],
-            "resourceNames": [configuration_name(service)],
-            "verbs": ["get", "patch"],
-        },
-    ]);
-    let mut all = cluster_wide(service, REGISTRATION, &rules).to_vec();
+    let mut rules = vec![json!({
+        "apiGroups": ["apiregistration.k8s.io"],
+        "resources": ["apiservices"],
+        "resourceNames": services,
+        "verbs": ["get", "patch"],
+    })];
+    if !installation.is_observer() {
+        rules.extend([
+            // Whether somebody else serves a group that Berth is to serve.
+            json!({"apiGroups": ["apiregistration.k8s.io"], "resources": ["apiservices"], "verbs": ["list"]}),
+            json!({
+                "apiGroups": ["admissionregistration.k8s.io"],
+                "resources": ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],
+                "resourceNames": [configuration_name(service)],
+                "verbs": ["get", "patch"],
+            }),
+        ]);
+    }
+    let mut all = cluster_wide(service, REGISTRATION, &json!(rules)).to_vec();
     if installation.certificates == Certificates::Berth {
         all.extend(of_the_secret(service));
     }

@@ -10,7 +10,7 @@ use multicluster::{CLUSTER_PROFILES, PLACEMENT_DECISIONS};
 use publications::PUBLICATIONS;
 use serde_json::{Value, json};
 
-use super::Service;
+use super::Installation;
 
 /// The cluster role of the rights that are Berth's own.
 const SERVER: &str = "berth:server";
@@ -29,7 +29,8 @@ const LOCKS: &str = "berth:locks";
 /// believes, copy what decisions and quotas depend on, say which configurations are in force, publish, ask the hub's admission webhooks about
 /// what is stored here, and keep lock records in its own namespace.
 #[must_use]
-pub fn server_rights(service: &Service) -> Vec<Value> {
+pub fn server_rights(installation: &Installation) -> Vec<Value> {
+    let (service, decides) = (&installation.service, !installation.is_observer());
     let (name, namespace) = (&service.name, &service.namespace);
     let account = json!({"kind": "ServiceAccount", "name": name, "namespace": namespace});
     let scheduler = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": validity::ACTOR});
@@ -39,19 +40,23 @@ pub fn server_rights(service: &Service) -> Vec<Value> {
             json!({"apiGroups": [group], "resources": [resource], "verbs": ["get", "list", "watch"]})
         })
         .collect();
-    // Of decisions about Berth's own objects; about the hub's, their schedulers write events themselves.
-    rules
-        .push(json!({"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"]}));
-    rules.push(json!({
-        "apiGroups": [""], "resources": ["users"], "verbs": ["impersonate"], "resourceNames": [validity::ACTOR],
-    }));
-    rules.extend(policies::rights());
-    let published = [CLUSTER_PROFILES, PLACEMENT_DECISIONS].map(|resource| resource.resource);
-    for (group, resources) in [
-        (config::GROUP, &[PUBLICATIONS.resource][..]),
-        (multicluster::GROUP, &published),
-    ] {
-        rules.push(json!({"apiGroups": [group], "resources": resources, "verbs": ["get", "list", "watch"]}));
+    let copied = |group: &str, resources: &[&str]| json!({"apiGroups": [group], "resources": resources, "verbs": ["get", "list", "watch"]});
+    if decides {
+        let (group, resource) = mirror::QUOTAS;
+        rules.insert(1, copied(group, &[resource]));
+        // Of decisions about Berth's own objects; about the hub's, their schedulers write events themselves.
+        rules.push(
+            json!({"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"]}),
+        );
+        rules.push(json!({
+            "apiGroups": [""], "resources": ["users"], "verbs": ["impersonate"], "resourceNames": [validity::ACTOR],
+        }));
+        rules.extend(policies::rights());
+    }
+    rules.push(copied(config::GROUP, &[PUBLICATIONS.resource]));
+    if decides {
+        let published = [CLUSTER_PROFILES, PLACEMENT_DECISIONS].map(|resource| resource.resource);
+        rules.push(copied(multicluster::GROUP, &published));
     }
     let says = json!({
         "apiGroups": [config::GROUP],
@@ -63,7 +68,7 @@ pub fn server_rights(service: &Service) -> Vec<Value> {
         "resources": ["clusterprofiles", "clusterprofiles/status", "placementdecisions"],
         "verbs": ["create", "patch", "delete"],
     });
-    vec![
+    let mut all = vec![
         json!({
             "apiVersion": "v1",
             "kind": "ServiceAccount",
@@ -71,24 +76,30 @@ pub fn server_rights(service: &Service) -> Vec<Value> {
         }),
         role(SERVER, &rules),
         bound(SERVER, SERVER, &account),
-        json!({
-            "apiVersion": "rbac.authorization.k8s.io/v1",
-            "kind": "ClusterRole",
-            "metadata": {"name": PARAMETERS},
-            // The hub fills in the rules.
-            "aggregationRule": {"clusterRoleSelectors": [{"matchLabels": {policies::PARAMETERS: "true"}}]},
-        }),
-        json!({
-            "apiVersion": "rbac.authorization.k8s.io/v1",
-            "kind": "ClusterRole",
-            "metadata": {"name": CONFIG_MAPS, "labels": {policies::PARAMETERS: "true"}},
-            "rules": [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["list", "watch"]}],
-        }),
-        bound(PARAMETERS, PARAMETERS, &account),
-        role(CONFIGURATION, &[says]),
-        bound(CONFIGURATION, CONFIGURATION, &scheduler),
-        role(PUBLISHER, &[publishes]),
-        bound(PUBLISHER, PUBLISHER, &scheduler),
+    ];
+    if decides {
+        all.extend([
+            json!({
+                "apiVersion": "rbac.authorization.k8s.io/v1",
+                "kind": "ClusterRole",
+                "metadata": {"name": PARAMETERS},
+                // The hub fills in the rules.
+                "aggregationRule": {"clusterRoleSelectors": [{"matchLabels": {policies::PARAMETERS: "true"}}]},
+            }),
+            json!({
+                "apiVersion": "rbac.authorization.k8s.io/v1",
+                "kind": "ClusterRole",
+                "metadata": {"name": CONFIG_MAPS, "labels": {policies::PARAMETERS: "true"}},
+                "rules": [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["list", "watch"]}],
+            }),
+            bound(PARAMETERS, PARAMETERS, &account),
+            role(CONFIGURATION, &[says]),
+            bound(CONFIGURATION, CONFIGURATION, &scheduler),
+            role(PUBLISHER, &[publishes]),
+            bound(PUBLISHER, PUBLISHER, &scheduler),
+        ]);
+    }
+    all.extend([
         json!({
             "apiVersion": "rbac.authorization.k8s.io/v1",
             "kind": "Role",
@@ -117,5 +128,6 @@ pub fn server_rights(service: &Service) -> Vec<Value> {
             },
             "subjects": [account],
         }),
-    ]
+    ]);
+    all
 }

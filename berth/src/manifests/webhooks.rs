@@ -1,7 +1,6 @@
 //! The admission webhooks: a hub asks Berth about what is written to the objects it stores (docs/api.md, "Admission").
 //!
-//! What is protected fails while nobody answers, and only that: its webhooks have conditions that single it out.
-//! Everything else goes through without Berth. Berth's own namespace and kube-system are never asked about, so that Berth
+//! While nobody answers everything goes through: no write of a hub waits for Berth. Berth's own namespace and kube-system are never asked about, so that Berth
 //! can always be brought back.
 
 mod rules;
@@ -62,7 +61,8 @@ fn webhook(service: &Service, entry: &Entry, path: &str) -> Value {
         "namespaceSelector": {"matchExpressions": [{
             "key": NAMESPACE_LABEL, "operator": "NotIn", "values": ["kube-system", service.namespace],
         }]},
-        "failurePolicy": if rule.must_answer { "Fail" } else { "Ignore" },
+        // Nothing of what was there before may stand still while Berth is away.
+        "failurePolicy": "Ignore",
         // What is asked is answered from what is known; nothing is stored or reserved.
         "sideEffects": "None",
         "matchPolicy": "Equivalent",

@@ -273,6 +273,8 @@ fn arguments(installation: &Installation) -> Vec<String> {
             format!("--tls-private-key-file={TLS}/tls.key"),
         ]),
     }
+    let mode = installation.mode.as_str().to_lowercase();
+    arguments.push(format!("--mode={mode}"));
     if installation.self_register {
         arguments.push("--self-register".to_owned());
     }

@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
 use berth_hub::mirror::FROM_FILE;
-use dialect_contract::config;
-use meta::{Draft, Key, Timestamp, time};
+use configuration::SchedulerConfiguration;
+use dialect_contract::{Dialect, config};
+use meta::{Draft, FieldError, Key, Kind, Timestamp, time};
 use serde_json::{Value, json};
 use storage::{Expect, Step, Store, StoreError, Verb};
 
@@ -29,7 +30,7 @@ pub(super) async fn fill(
         let text = std::fs::read_to_string(file).with_context(|| format!("reading {}", file.display()))?;
         let value: Value =
             serde_saphyr::from_str(&text).with_context(|| format!("reading {}", file.display()))?;
-        let (dialect, spec) = config::from_file(&parts.dialects, &value).map_err(|errors| {
+        let (dialect, spec) = read(&parts.dialects, &value, now).map_err(|errors| {
             let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
             anyhow!("{}:\n{}", file.display(), lines.join("\n"))
         })?;
@@ -43,6 +44,30 @@ pub(super) async fn fill(
         forget(store, &kept).await?;
     }
     Ok(())
+}
+
+/// The dialect that `file` is of, and the spec of its SchedulerConfiguration: where the file is one, all of it, `mode` and
+/// `autoBind` too.
+fn read(
+    dialects: &[Arc<dyn Dialect>],
+    file: &Value,
+    now: Timestamp,
+) -> Result<(Arc<dyn Dialect>, Value), Vec<FieldError>> {
+    let (dialect, spec) = config::from_file(dialects, file)?;
+    if !config::is_stored_form(file) {
+        return Ok((Arc::clone(&dialect), json!({dialect.name(): spec})));
+    }
+    let kind = SchedulerConfiguration::new(dialects.to_vec());
+    let mut errors = kind.problems(file, now);
+    // Below the dialect's part the dialect itself has told them.
+    let unknown = kind.schema(config::VERSION).unknown_fields(file).into_iter();
+    let unknown = unknown.filter(|path| path.matches('.').count() <= 1);
+    errors.extend(unknown.map(|path| FieldError::forbidden(path, "unknown field")));
+    match errors.is_empty() {
+        true if file["spec"].is_object() => Ok((dialect, file["spec"].clone())),
+        true => Ok((dialect, json!({}))),
+        false => Err(errors),
+    }
 }
 
 /// Stores `spec` unless there is one. Beside copies of a hub's it stands with its `origin`, until the hub has one, and
@@ -69,7 +94,7 @@ async fn create(
             "creationTimestamp": time::rfc3339(now),
             "generation": 1,
         },
-        "spec": {dialect: spec},
+        "spec": spec,
     });
     if let Some(origin) = origin {
         object["metadata"]["annotations"] = json!({FROM_FILE: origin});
@@ -119,5 +144,43 @@ async fn apply(
             Ok(())
         }
         Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(spec: Value) -> Result<Value, Vec<String>> {
+        let file = json!({
+            "apiVersion": "config.berth.dev/v1alpha1", "kind": "SchedulerConfiguration",
+            "metadata": {"name": "gardener"}, "spec": spec,
+        });
+        let found = read(&dialect_registry::all(), &file, Timestamp::UNIX_EPOCH);
+        found.map(|(_, spec)| spec).map_err(|errors| errors.iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn a_whole_configuration_is_taken_with_its_mode_and_when_it_binds() {
+        let spec = json!({"mode": "Observe", "autoBind": "Off", "gardener": {"logLevel": "info"}});
+        assert_eq!(file(spec.clone()), Ok(spec));
+        assert_eq!(file(json!({"autoBind": "Off"})), Ok(json!({"autoBind": "Off"})));
+        assert_eq!(file(Value::Null), Ok(json!({})));
+    }
+
+    #[test]
+    fn what_is_wrong_beside_the_systems_own_part_is_told() {
+        let wrong = file(json!({"autoBind": false, "autobind": "Off"})).unwrap_err().join("\n");
+        assert!(wrong.contains("with the quotes"), "{wrong}");
+        assert!(wrong.contains("spec.autobind: Forbidden: unknown field"), "{wrong}");
+    }
+
+    #[test]
+    fn a_systems_own_file_is_its_part() {
+        let own = json!({
+            "apiVersion": "scheduler.config.gardener.cloud/v1alpha1", "kind": "SchedulerConfiguration", "logLevel": "info",
+        });
+        let (dialect, spec) = read(&dialect_registry::all(), &own, Timestamp::UNIX_EPOCH).unwrap();
+        assert_eq!((dialect.name(), spec), ("gardener", json!({"gardener": {"logLevel": "info"}})));
     }
 }

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use anyhow::{Result, anyhow};
 use engine::controller::{Alone, Leadership};
 use storage::Store;
+use tokio::sync::watch;
 
 use super::groups::Parts;
 use super::options::Options;
 pub(super) use crate::controllers::Running;
-use crate::controllers::{self, Setting};
+use crate::controllers::{self, Selection, Setting};
 use crate::hub::Hub;
 use crate::stores::Storage;
 
@@ -23,8 +24,10 @@ pub(super) fn start(
     parts: &Parts,
     leadership: &Leadership,
 ) -> Result<Running> {
-    let selection =
-        controllers::select(&options.controllers, &parts.dialects).map_err(|problem| anyhow!(problem))?;
+    let selection = match options.is_observer() {
+        true => Selection::default(),
+        false => controllers::select(&options.controllers, &parts.dialects).map_err(|problem| anyhow!(problem))?,
+    };
     let mirrored = parts.mirrored.iter().map(|kind| kind.info().resource()).collect();
     let setting = Setting {
         engine: &parts.engine,
@@ -33,12 +36,20 @@ pub(super) fn start(
         mirrored: &mirrored,
         sink: &parts.sink,
         store,
-        leadership,
+        leading: writing(options, leadership),
         event_ttl: options.event_ttl,
         history: parts.history.observer(),
         metrics: &parts.controller_metrics,
     };
     Ok(setting.start(selection)?)
+}
+
+/// Whether this server does what only one may do, where that is to write: an observer never does.
+pub(super) fn writing(options: &Options, leadership: &Leadership) -> watch::Receiver<bool> {
+    match options.is_observer() {
+        true => watch::channel(false).1,
+        false => leadership.leading(),
+    }
 }
 
 /// Takes part in electing the server that does what only one may do: by a record in the store

@@ -1,5 +1,6 @@
 //! What is served, and by whom: Kubernetes' own kinds, the dialects' kinds, the configuration and the virtual API.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use aggregation::{HubPolicies, Policies as Webhooks};
@@ -10,6 +11,7 @@ use apiserver::metrics::{AdmissionMetrics, PolicyMetrics};
 use apiserver::registry::Registry;
 use apiserver::{Authorizer, Backing, Group, Resource};
 use berth_hub::Needs;
+use configuration::Modes;
 use dialect_contract::Dialect;
 use engine::{Committer, Engine};
 use guards::{self, AutoBind, StoredPolicies, Surroundings};
@@ -17,7 +19,7 @@ use history::History;
 use kubernetes::protobuf::Protobuf;
 use kubernetes::rbac::Rbac;
 use kubernetes::{core, reviews};
-use meta::{Clock, Kind};
+use meta::{Clock, GroupResource, Kind};
 use policies::{Catalog, Enforcer};
 use publications::{self, Copies, Place};
 use storage::{Source, Store};
@@ -27,7 +29,7 @@ use virtual_api::{RegistryCommitter, VirtualApi};
 
 use super::mirrors;
 use super::options::Options;
-use crate::controllers::{ControllerMetrics, OwnEvents, Sink};
+use crate::controllers::{self, ControllerMetrics, OwnEvents, Sink};
 use crate::definitions;
 use crate::hub::Hub;
 use crate::stores::Storage;
@@ -95,6 +97,7 @@ pub(super) fn assemble(
     let dialects = options.hub.served(dialect_registry::with(&settings));
     let source = Arc::clone(store) as Arc<dyn Source>;
     let engine = Engine::new(dialects.clone(), Arc::clone(&source), Arc::clone(clock));
+    engine.mandated(Arc::new(modes(&dialects, &source, options, hub)?))?;
     let rbac = Rbac::new(Arc::clone(&source));
     let authorizer = match hub {
         Some(hub) => hub.delegation.authorizer(clock),
@@ -118,7 +121,9 @@ pub(super) fn assemble(
         policies: hub.is_none().then(|| Arc::clone(&stored)),
     };
     let policy_metrics = PolicyMetrics::new();
-    let hub_policies = hub.map(|hub| hub.policies(Arc::clone(&stored) as Arc<_>));
+    // Where nothing is written, nobody has to be asked.
+    let asked = hub.filter(|_| !options.is_observer());
+    let hub_policies = asked.map(|hub| hub.policies(Arc::clone(&stored) as Arc<_>));
     let catalog: Arc<dyn Catalog> = match &hub_policies {
         Some(policies) => Arc::clone(policies) as Arc<_>,
         None => Arc::clone(&stored) as Arc<_>,
@@ -128,7 +133,7 @@ pub(super) fn assemble(
     let mut chain = admission
         .in_process(&source)
         .with_policies(Arc::clone(&enforcer) as Arc<_>);
-    let webhooks = hub.map(|hub| {
+    let webhooks = asked.map(|hub| {
         let reviewer = Arc::new(Reviewer::new(&authorizer));
         hub.webhooks(store, options.own_addresses(), reviewer)
     });
@@ -185,14 +190,19 @@ pub(super) fn assemble(
         source: Arc::clone(&source),
     };
     if let Some(hub) = hub {
-        let followed = mirrors::followed(&dialects);
+        let followed = match options.is_observer() {
+            true => mirrors::observed(&dialects),
+            false => mirrors::followed(&dialects),
+        };
         mirrored.extend(
             own_kinds
                 .into_iter()
                 .filter(|kind| followed.contains(&kind.info().resource())),
         );
         mirrored.extend(configuration.resources.into_iter().map(|resource| resource.kind));
-        mirrored.extend(publications::on_hub());
+        if !options.is_observer() {
+            mirrored.extend(publications::on_hub());
+        }
         mirrored.extend(on_hub.iter().flat_map(|dialect| dialect.kinds()));
         let resources = mirrored.iter().map(|kind| kind.info().resource()).collect();
         let on_it = hub.committer(store, resources, committer);
@@ -248,6 +258,40 @@ pub(super) fn assemble(
         admission_metrics,
         controller_metrics: ControllerMetrics::new(),
         registry,
+    })
+}
+
+/// Which systems are decided here, by flags and configurations.
+///
+/// # Errors
+/// When `--controllers` names something else than a dialect or one of its controllers.
+fn modes(
+    dialects: &[Arc<dyn Dialect>],
+    source: &Arc<dyn Source>,
+    options: &Options,
+    hub: Option<&Hub>,
+) -> Result<Modes> {
+    let selection = controllers::select(&options.controllers, dialects).map_err(|problem| anyhow!(problem))?;
+    let (mut observed, mut idle) = (BTreeSet::new(), BTreeSet::new());
+    for dialect in dialects {
+        let name = dialect.name();
+        let is_on_hub = hub.is_some_and(|hub| hub.has(name));
+        let kinds: Vec<GroupResource> = dialect.kinds().iter().map(|kind| kind.info().resource()).collect();
+        let mut demands = dialect.demands().iter();
+        // kcp's namespaces are a hub's wherever its own kinds are.
+        let places_there = hub.is_some() && (is_on_hub || demands.any(|demand| !kinds.contains(&demand.resource)));
+        if is_on_hub {
+            observed.insert(name);
+        }
+        if places_there && !selection.deciders.contains(&name) {
+            idle.insert(name);
+        }
+    }
+    Ok(Modes {
+        source: Arc::clone(source),
+        flag: options.mode,
+        observed,
+        idle,
     })
 }
 

@@ -28,6 +28,12 @@ pub(super) fn followed(dialects: &[Arc<dyn Dialect>]) -> BTreeSet<GroupResource>
         .collect()
 }
 
+/// Those of Kubernetes' own resources that are copied where `dialects` are only looked at: what they read, and namespaces.
+pub(super) fn observed(dialects: &[Arc<dyn Dialect>]) -> BTreeSet<GroupResource> {
+    let read = dialects.iter().flat_map(|dialect| dialect.reads());
+    read.chain([namespace::RESOURCE]).collect()
+}
+
 /// The copies in `source` of the objects of `kinds`, to be looked at as if they were served here. Nothing can be written
 /// there, and resource versions are good for this process only.
 ///

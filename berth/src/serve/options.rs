@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use aggregation::policies::Own;
 use anyhow::{Result, bail};
+use configuration::Mode;
 use dialect_contract::names::TARGETS;
 use dialect_registry::ActorArgs;
 use engine::controller::LeaseDurations;
@@ -18,7 +19,7 @@ use crate::audit::AuditArgs;
 use crate::cli::ServeArgs;
 use crate::etcd::EtcdArgs;
 use crate::hub::HubArgs;
-use crate::source::{Place, on_a_hub};
+use crate::source::{self, Place, on_a_hub, only_named};
 use crate::stores::Storage;
 
 /// Everything a standalone server can be told.
@@ -50,6 +51,8 @@ pub struct Options {
     pub encryption_provider_config: Option<PathBuf>,
     /// The systems' own configuration files.
     pub config: Vec<PathBuf>,
+    /// Whether systems are decided, as `--mode` says it.
+    pub mode: Option<Mode>,
     /// The dialects whose controllers run, as `--controllers` says it.
     pub controllers: Vec<String>,
     /// The times of leader election, where servers share a store or a hub.
@@ -127,6 +130,7 @@ impl Options {
             etcd: EtcdArgs::default(),
             encryption_provider_config: None,
             config: Vec::new(),
+            mode: None,
             controllers: vec!["*".to_owned()],
             terms: LeaseDurations::default(),
             event_ttl: Duration::from_hours(1),
@@ -157,6 +161,11 @@ impl Options {
         Some(format!("https://{external}/apis/{group}/{VERSION}/{plural}"))
     }
 
+    /// Whether this server only looks at a hub, and has no more rights there than that takes.
+    pub(super) fn is_observer(&self) -> bool {
+        self.hub.is_aggregated() && self.mode == Some(Mode::Observe)
+    }
+
     /// Where the webhooks that are Berth's own may be said to be.
     pub(super) fn own_addresses(&self) -> Own {
         Own {
@@ -174,8 +183,12 @@ impl TryFrom<ServeArgs> for Options {
     type Error = anyhow::Error;
 
     fn try_from(mut args: ServeArgs) -> Result<Self> {
+        let mode = args.mode.map(Mode::from);
         if args.hub.is_aggregated() {
-            args.hub.source = on_a_hub(args.hub.source);
+            args.hub.source = match mode {
+                Some(Mode::Observe) => only_named(args.hub.source),
+                _ => on_a_hub(args.hub.source),
+            };
         }
         let mut names = args.tls_san;
         if !args.bind_address.is_unspecified() && !is_loopback(args.bind_address) {
@@ -209,8 +222,15 @@ impl TryFrom<ServeArgs> for Options {
                 source.dialect
             );
         }
-        if args.hub.served(dialect_registry::all()).is_empty() {
-            bail!("every system is turned off (--source=<system>=off): leave one on");
+        let served = args.hub.served(dialect_registry::all());
+        if served.is_empty() {
+            bail!("every system is turned off: name one that is on the hub (--source=<system>=hub)");
+        }
+        let is_observer = args.hub.is_aggregated() && mode == Some(Mode::Observe);
+        if let Some(owned) = served.iter().find(|dialect| !args.hub.is_on_hub(dialect.name()))
+            && is_observer
+        {
+            bail!(source::nothing_to_observe(owned.name()));
         }
         let is_aggregated = args.hub.is_aggregated();
         let says_how = args.admission_bind_port != 0 || args.admission_client_ca_file.is_some();
@@ -234,6 +254,7 @@ impl TryFrom<ServeArgs> for Options {
             etcd: args.etcd,
             encryption_provider_config: args.encryption_provider_config,
             config: args.config,
+            mode,
             controllers: args.controllers,
             terms: args.leader_election.terms()?,
             event_ttl: args.event_ttl,

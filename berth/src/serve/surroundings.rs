@@ -6,6 +6,7 @@ use aggregation::Registration;
 use anyhow::{Context, Result};
 use berth_hub::SyncStatus;
 use berth_hub::mirror::Progress;
+use configuration::Mode;
 use certs::{Folder, ServingCertificate};
 use engine::controller::Leadership;
 use kubernetes::garbage::{self, Kinds};
@@ -133,6 +134,10 @@ fn installation(options: &Options) -> Installation {
         on_hub: names.filter(|name| args.is_on_hub(name)).collect(),
         dialects,
         self_register: args.registration.self_register,
+        mode: match options.is_observer() {
+            true => Mode::Observe,
+            false => Mode::Decide,
+        },
         ..Installation::default()
     }
 }

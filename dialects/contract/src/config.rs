@@ -23,6 +23,12 @@ pub fn key(dialect: &str) -> Key {
     Key::new(RESOURCE, "", dialect)
 }
 
+/// Whether `file` is a SchedulerConfiguration, and not a system's own file.
+#[must_use]
+pub fn is_stored_form(file: &Value) -> bool {
+    file["apiVersion"] == format!("{GROUP}/{VERSION}")
+}
+
 /// The dialect a configuration file is of, and its part of a SchedulerConfiguration: the file is either one of the
 /// system itself or a SchedulerConfiguration.
 ///
@@ -46,7 +52,7 @@ fn recognize(
     dialects: &[Arc<dyn Dialect>],
     file: &Value,
 ) -> Result<(Arc<dyn Dialect>, Value, String), Vec<FieldError>> {
-    if file["apiVersion"] == format!("{GROUP}/{VERSION}") {
+    if is_stored_form(file) {
         let name = file["metadata"]["name"].as_str().unwrap_or_default();
         let Some(dialect) = dialects.iter().find(|dialect| dialect.name() == name) else {
             let known: Vec<&str> = dialects.iter().map(|dialect| dialect.name()).collect();

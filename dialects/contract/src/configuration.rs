@@ -7,6 +7,8 @@ use meta::{FieldError, GroupResource, Schema};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::system_users::SystemUsers;
+
 /// The settings of a dialect.
 pub trait Configuration {
     /// Their form. Its defaults apply on read; nothing of them is stored.
@@ -33,9 +35,10 @@ pub trait Configuration {
         None
     }
 
-    /// [`Dialect::admission`](crate::Dialect::admission), by number and order, as `spec` changes the rules; `None` where
-    /// it does not. Asked only with what [`Configuration::validate`] finds no error in.
-    fn admission_under(&self, _spec: &Value) -> Option<Vec<Arc<dyn Plugin>>> {
+    /// [`Dialect::admission`](crate::Dialect::admission), by number and order, as `spec`, if there is one, and the `users` of the
+    /// system's own programs change the rules; `None` where they do not. Asked only with what [`Configuration::validate`]
+    /// finds no error in.
+    fn admission_under(&self, _spec: Option<&Value>, _users: &SystemUsers) -> Option<Vec<Arc<dyn Plugin>>> {
         None
     }
 

@@ -34,9 +34,6 @@ pub struct HubRule {
     pub phase: Phase,
     /// When to ask: all of them hold.
     pub conditions: Vec<Condition>,
-    /// Whether the write must fail when nobody answers. Only where the conditions single out what is protected, so that
-    /// nothing else waits for Berth.
-    pub must_answer: bool,
 }
 
 impl Condition {

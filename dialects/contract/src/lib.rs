@@ -35,6 +35,7 @@ pub mod reconciler;
 pub mod remedy;
 pub mod report;
 pub mod shown;
+pub mod system_users;
 pub mod view;
 pub mod words;
 
@@ -56,5 +57,6 @@ pub use reconciler::{Context, Controllers, Objects, Reconciler, Step};
 pub use remedy::{Remedy, Whose};
 pub use report::Report;
 pub use shown::Shown;
+pub use system_users::SystemUsers;
 pub use view::{DemandView, Phase, Placed, Quantities, Taint, TargetView, Unusable};
 pub use words::Words;

@@ -20,6 +20,9 @@ pub struct OnHub {
     /// ([`Dialect::demands`](crate::Dialect::demands)) and what is reserved for it
     /// ([`Guarded::reserves`](crate::Guarded::reserves)): what it must have rights on.
     pub records: &'static [GroupResource],
+    /// The users that the system's own programs write as, unless its SchedulerConfiguration names others
+    /// ([`SystemUsers`](crate::SystemUsers)).
+    pub users: &'static [&'static str],
     /// What makes the objects of a resource the business of this dialect, where not all of them are: those that pass, and
     /// those in a namespace that does. No other is copied. `None`: all of them.
     pub concern: Option<fn(GroupResource) -> Option<Concern>>,

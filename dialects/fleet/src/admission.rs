@@ -1,7 +1,8 @@
 //! The admission rule beside the kinds' own validation (docs/systems/fleet.md, "What is guarded"): policy snapshots and
 //! bindings hold what the scheduler decided, so that it alone writes them. With a binding it shares one co-owner: the
-//! rollout takes it over, fills in what is rolled out, reports on it, and takes it away once it is Unscheduled
-//! (docs/systems/fleet.md, "What is guarded").
+//! rollout takes it over, fills in what is rolled out, reports on it, and takes it away: Unscheduled ones, and those that its
+//! eviction controller evicts (docs/systems/fleet.md, "What is guarded"). Of snapshots KubeFleet's placement controller makes,
+//! labels and deletes its own; what was decided, their status, it leaves alone.
 //!
 //! The rule compares the object before and after, whatever the subresource.
 
@@ -9,48 +10,51 @@ mod hold;
 pub(crate) mod hub_rules;
 mod rollout;
 
-use std::collections::BTreeSet;
-
 use admission::{Denied, Operation, Plugin, Request};
+use dialect_contract::SystemUsers;
 use serde_json::Value;
 
 use crate::names::{ACTOR, BINDINGS, PARENT_LABEL, SNAPSHOTS};
 pub(crate) use hold::PlacementHold;
 
-/// What the rule goes by.
+/// What the rules go by.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// The users that roll out what bindings say.
-    pub rollout_users: BTreeSet<String>,
+    /// The users that roll out what bindings say, beside those of KubeFleet's own programs.
+    pub rollout_users: SystemUsers,
 }
 
 /// Keeps snapshots and bindings to the scheduler, and what is the rollout's to the rollout. Members of the break-glass
 /// group pass it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DecisionGuard {
-    settings: Settings,
+    /// KubeFleet's own controllers.
+    users: SystemUsers,
 }
 
 impl DecisionGuard {
-    pub(crate) fn new(settings: Settings) -> Self {
-        Self { settings }
+    pub(crate) fn new(users: SystemUsers) -> Self {
+        Self { users }
     }
 
     fn judge(&self, request: &Request<'_>, object: Option<&Value>) -> Result<(), Denied> {
         if request.collects(object) || request.changes_nothing(object) {
             return Ok(());
         }
-        let rolls_out = self.settings.rollout_users.contains(&request.user.name);
-        if request.resource == BINDINGS && rolls_out {
-            return rollout::judge(request, object);
+        if self.users.includes(&request.user.name) {
+            return match request.resource {
+                BINDINGS => rollout::judge(request, object),
+                _ => keeps_status(request, object),
+            };
         }
         let whose = request.old.into_iter().chain(object).find_map(parent);
         let whose = whose.map_or_else(
             || "a ClusterResourcePlacement".to_owned(),
             |name| format!("ClusterResourcePlacement \"{name}\""),
         );
-        let who = match request.resource == BINDINGS && !self.settings.rollout_users.is_empty() {
-            true => format!("{ACTOR} writes, and of which {} rolls out", self.rollout()),
+        let rollout: Vec<&str> = self.users.names().collect();
+        let who = match request.resource == BINDINGS && !rollout.is_empty() {
+            true => format!("{ACTOR} writes, and of which {} rolls out", rollout.join(" or ")),
             false => format!("{ACTOR} writes"),
         };
         Err(Denied::Forbidden(format!(
@@ -58,12 +62,20 @@ impl DecisionGuard {
              binding subresource"
         )))
     }
+}
 
-    /// The users of the rollout, as words.
-    fn rollout(&self) -> String {
-        let users: Vec<&str> = self.settings.rollout_users.iter().map(String::as_str).collect();
-        users.join(" or ")
+/// Refuses a snapshot whose status, which says what was decided, comes or becomes another.
+fn keeps_status(request: &Request<'_>, object: Option<&Value>) -> Result<(), Denied> {
+    let status = |object: Option<&Value>| object.map_or(Value::Null, |object| object["status"].clone());
+    let (before, after) = (status(request.old), status(object));
+    // A status that comes with a new object is dropped, and one that goes with its object is no decision any more.
+    if request.operation != Operation::Update || before == after {
+        return Ok(());
     }
+    Err(Denied::Forbidden(format!(
+        "its status holds the decision, which only {ACTOR} writes: set mode: Observe in the SchedulerConfiguration named fleet \
+         to let KubeFleet's own scheduler decide"
+    )))
 }
 
 fn parent(object: &Value) -> Option<&str> {

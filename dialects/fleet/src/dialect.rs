@@ -5,6 +5,7 @@ use std::sync::Arc;
 use admission::Plugin;
 use dialect_contract::{
     Configuration, DemandKind, Dialect, Finalizer, Hold, Inventory, OnHub, Producer, Shown,
+    SystemUsers,
 };
 use meta::{FieldError, GroupResource, Kind, Schema};
 use serde_json::Value;
@@ -23,6 +24,9 @@ pub(crate) struct KubeFleet {
     /// What admission goes by.
     pub(crate) settings: Settings,
 }
+
+/// The hub agent: its controllers roll placements out, evict, and clean up after them.
+const USERS: &[&str] = &["system:serviceaccount:fleet-system:hub-agent-sa"];
 
 const DEMANDS: &[DemandKind] = &[DemandKind {
     resource: PLACEMENTS,
@@ -68,10 +72,7 @@ impl Dialect for KubeFleet {
     }
 
     fn admission(&self) -> Vec<Arc<dyn Plugin>> {
-        vec![
-            Arc::new(DecisionGuard::new(self.settings.clone())),
-            Arc::new(PlacementHold),
-        ]
+        self.rules(&SystemUsers::new(USERS.iter().copied()))
     }
 
     fn configuration(&self) -> &dyn Configuration {
@@ -102,12 +103,28 @@ impl Dialect for KubeFleet {
                 hold(BINDINGS, BINDING_FINALIZER),
             ],
             records: &[SNAPSHOTS, BINDINGS],
+            users: USERS,
             concern: None,
         }
     }
 }
 
+impl KubeFleet {
+    /// The admission rules, where `users` are those of KubeFleet's own programs.
+    fn rules(&self, users: &SystemUsers) -> Vec<Arc<dyn Plugin>> {
+        let users = self.settings.rollout_users.clone().and(users);
+        vec![
+            Arc::new(DecisionGuard::new(users.clone())),
+            Arc::new(PlacementHold::new(users)),
+        ]
+    }
+}
+
 impl Configuration for KubeFleet {
+    fn admission_under(&self, _: Option<&Value>, users: &SystemUsers) -> Option<Vec<Arc<dyn Plugin>>> {
+        Some(self.rules(users))
+    }
+
     fn schema(&self) -> &'static Schema {
         &config::SCHEMA
     }

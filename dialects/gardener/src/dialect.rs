@@ -47,6 +47,15 @@ const PROTECTED: &[Protected] = &[
     },
 ];
 
+/// gardener-scheduler and gardener-controller-manager, as the operator and the older charts let them in, and every gardenlet.
+const USERS: &[&str] = &[
+    "system:serviceaccount:kube-system:gardener-scheduler",
+    "gardener.cloud:system:scheduler",
+    "system:serviceaccount:kube-system:gardener-controller-manager",
+    "gardener.cloud:system:controller-manager",
+    "gardener.cloud:system:seed:*",
+];
+
 impl Dialect for Gardener {
     fn name(&self) -> &'static str {
         DIALECT
@@ -103,6 +112,7 @@ impl Dialect for Gardener {
     fn on_hub(&self) -> OnHub {
         OnHub {
             rules: hub_rules::all(),
+            users: USERS,
             ..OnHub::default()
         }
     }

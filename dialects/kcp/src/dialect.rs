@@ -5,7 +5,7 @@ use std::sync::Arc;
 use admission::Plugin;
 use dialect_contract::{
     Concern, Configuration, Controllers, DemandKind, Dialect, Finalizer, Hold, Inventory, OnHub, Reconciler,
-    Shown, config,
+    Shown, SystemUsers, config,
 };
 use meta::{FieldError, GroupResource, Kind, Schema};
 use serde_json::Value;
@@ -186,8 +186,8 @@ impl Configuration for Kcp {
         Config::read(Some(spec), path).map_or_else(|_| Vec::new(), |config| config.warnings(path))
     }
 
-    fn admission_under(&self, spec: &Value) -> Option<Vec<Arc<dyn Plugin>>> {
-        Some(rules(self.settings(Some(spec))))
+    fn admission_under(&self, spec: Option<&Value>, _: &SystemUsers) -> Option<Vec<Arc<dyn Plugin>>> {
+        spec.map(|spec| rules(self.settings(Some(spec))))
     }
 
     /// Namespaces and what follows them.

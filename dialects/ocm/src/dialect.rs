@@ -23,6 +23,14 @@ const DEMANDS: &[DemandKind] = &[DemandKind {
     own_place: None,
 }];
 
+/// The service accounts of OCM's hub, as its operator names them now and as it did before.
+const USERS: &[&str] = &[
+    "system:serviceaccount:open-cluster-management-hub:placement-controller-sa",
+    "system:serviceaccount:open-cluster-management-hub:cluster-manager-placement-controller-sa",
+    "system:serviceaccount:open-cluster-management-hub:registration-controller-sa",
+    "system:serviceaccount:open-cluster-management-hub:cluster-manager-registration-controller-sa",
+];
+
 impl Dialect for Ocm {
     fn name(&self) -> &'static str {
         "ocm"
@@ -81,6 +89,7 @@ impl Dialect for Ocm {
     fn on_hub(&self) -> OnHub {
         OnHub {
             rules: hub_rules::all(),
+            users: USERS,
             ..OnHub::default()
         }
     }

@@ -30,6 +30,9 @@ const DEMANDS: &[DemandKind] = &[DemandKind {
     own_place: None,
 }];
 
+/// The operator and the providers it installs.
+const USERS: &[&str] = &["system:serviceaccount:openmcp-system:*"];
+
 impl Dialect for OpenMcp {
     fn name(&self) -> &'static str {
         DIALECT
@@ -91,6 +94,7 @@ impl Dialect for OpenMcp {
                 hold(CLUSTERS, Finalizer::Begins(USE_FINALIZER)),
             ],
             records: &[CLUSTERS],
+            users: USERS,
             concern: None,
         }
     }

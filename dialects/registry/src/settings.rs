@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dialect_contract::Dialect;
+use dialect_contract::{Dialect, SystemUsers};
 pub(crate) use dialect_kcp::config::synced_resource;
 use dialect_kcp::location_string::{LocationClusterError, check_location_cluster};
 use dialect_kcp::{Role, Settings as Kcp};
@@ -33,7 +33,7 @@ impl Settings {
     /// KubeFleet with these settings.
     pub(crate) fn fleet(&self) -> Arc<dyn Dialect> {
         dialect_fleet::with(dialect_fleet::admission::Settings {
-            rollout_users: self.fleet_rollout_users.iter().cloned().collect(),
+            rollout_users: SystemUsers::new(self.fleet_rollout_users.iter().map(String::as_str)),
         })
     }
 

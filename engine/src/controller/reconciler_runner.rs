@@ -49,7 +49,7 @@ pub(super) struct ReconcilerRunner {
     reconciler: Arc<dyn Reconciler>,
     watched: Arc<[GroupResource]>,
     workers: Workers<Done>,
-    /// Whether it works: it leads, and its dialect is complete.
+    /// Whether it works: it leads, and its dialect is complete and decided here.
     active: bool,
     /// Whether everything is to be looked at.
     everything: bool,
@@ -158,8 +158,9 @@ impl ReconcilerRunner {
 
     /// Looks whether it is to work.
     fn judge(&mut self) {
-        let complete = self.engine.complete(self.dialect.name()).is_ok();
-        let active = *self.signals.leading.borrow_and_update() && complete;
+        let name = self.dialect.name();
+        let ready = self.engine.complete(name).is_ok() && self.engine.decides(name);
+        let active = *self.signals.leading.borrow_and_update() && ready;
         if active == self.active {
             return;
         }

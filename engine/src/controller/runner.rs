@@ -46,7 +46,7 @@ pub(super) struct Runner {
     /// Of demands in the queue that changes made due: up to which change.
     since: HashMap<Key, Revision>,
     pace: Pace,
-    /// Whether it works: it leads, and its gate is open.
+    /// Whether it works: it leads, its dialect is decided here, and its gate is open.
     active: bool,
 }
 
@@ -139,6 +139,7 @@ impl Runner {
         };
         self.pace = snapshot.inventory.pace();
         let active = *self.signals.leading.borrow_and_update()
+            && self.engine.decides(self.dialect)
             && (self.settings.gate)(self.dialect)
             && self.engine.complete(self.dialect).is_ok();
         if active == self.active {

@@ -3,7 +3,7 @@
 use admission::{Chain, Operation, UserInfo};
 use meta::{Draft, Key};
 use serde_json::json;
-use storage::{Expect, MemoryStore, Step, Verb};
+use storage::{Expect, MemoryStore, Source, Step, Verb};
 
 use super::*;
 
@@ -19,7 +19,9 @@ impl World {
     fn new() -> Self {
         let store = Arc::new(MemoryStore::default());
         let kcp = dialect_registry::by_name("kcp").unwrap();
-        let rules = Rules::new(&kcp, &(Arc::clone(&store) as Arc<dyn Source>));
+        let source = Arc::clone(&store) as Arc<dyn Source>;
+        let engine = Engine::new(vec![Arc::clone(&kcp)], source, Arc::new(apiserver::SystemClock));
+        let rules = Rules::new(&kcp, &engine);
         Self { store, rules }
     }
 

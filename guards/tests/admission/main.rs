@@ -5,6 +5,7 @@
 mod along;
 mod collected;
 mod races;
+mod undecided;
 mod webhooks;
 
 use std::sync::Arc;

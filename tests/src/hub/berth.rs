@@ -395,6 +395,10 @@ pub fn serve(kubeconfig: &Path, data: &Path, arguments: &[&str]) -> Command {
         // Every system in Berth's own store: kcp too, which is off on a hub unless it is named.
         command.arg("--source=kcp=owned");
     }
+    if !arguments.iter().any(|argument| argument.starts_with("--mode")) {
+        // On a hub nothing is decided until somebody says so.
+        command.arg("--mode=decide");
+    }
     command
         .arg("--kubeconfig")
         .arg(kubeconfig)

@@ -23,6 +23,8 @@ pub struct Installation {
     pub port: u16,
     /// What both `berth manifests` and `berth serve` are told.
     pub sources: Vec<&'static str>,
+    /// Whether it decides, told to both as well.
+    mode: &'static str,
 }
 
 impl Installation {
@@ -32,6 +34,16 @@ impl Installation {
         Self {
             port: ports::free(),
             sources: sources.to_vec(),
+            mode: "--mode=decide",
+        }
+    }
+
+    /// The same, which only looks.
+    #[must_use]
+    pub fn observing(self) -> Self {
+        Self {
+            mode: "--mode=observe",
+            ..self
         }
     }
 
@@ -46,6 +58,7 @@ impl Installation {
             .args(arguments)
             .args(["--port", &self.port.to_string()])
             .args(&self.sources)
+            .arg(self.mode)
             .output()
             .expect("berth runs");
         assert!(
@@ -90,6 +103,7 @@ impl Installation {
             },
         ];
         arguments.extend(&self.sources);
+        arguments.push(self.mode);
         arguments.extend(further);
         Berth::start(hub, name, &arguments)
     }

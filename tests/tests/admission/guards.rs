@@ -316,7 +316,7 @@ fn fleets_bindings_are_the_schedulers_and_in_part_the_rollouts() {
     });
     let create = ["create", "-f", "-"];
     let whose = "it holds the decision of ClusterResourcePlacement \"web\", which only berth:scheduler writes, and of \
-                 which roller rolls out";
+                 which roller or system:serviceaccount:fleet-system:hub-agent-sa rolls out";
     let roller = server.kubeconfig_for("roller", &["system:masters"]);
     refused(
         &server.kubectl_args(&create).input(binding.to_string()).run(),
@@ -358,12 +358,8 @@ fn fleets_bindings_are_the_schedulers_and_in_part_the_rollouts() {
         "spec.targetCluster: Forbidden: is the scheduler's",
     );
     let delete = ["delete", "clusterresourcebinding", "web-east"];
-    refused(
-        &server.kubectl_as(&roller, &delete).run(),
-        "the rollout deletes Unscheduled bindings only, and this one is Bound",
-    );
     refused(&server.kubectl_args(&delete).run(), whose);
-    assert!(patch(&firefighter, r#"{"spec":{"state":"Unscheduled"}}"#).success);
+    // Evicted, though it is Bound.
     server.kubectl_as(&roller, &delete).ok();
     let snapshot = json!({
         "apiVersion": "placement.kubernetes-fleet.io/v1beta1", "kind": "ClusterSchedulingPolicySnapshot",
@@ -371,13 +367,18 @@ fn fleets_bindings_are_the_schedulers_and_in_part_the_rollouts() {
         "spec": {"policyHash": "YQ=="},
     });
     refused(
-        &server
-            .kubectl_as(&roller, &create)
-            .input(snapshot.to_string())
-            .run(),
+        &server.kubectl_args(&create).input(snapshot.to_string()).run(),
         "it holds the decision of ClusterResourcePlacement \"web\", which only berth:scheduler writes; change the \
          placement instead",
     );
+    server.kubectl_as(&roller, &create).input(snapshot.to_string()).ok();
+    let decided = r#"{"status":{"observedCRPGeneration":1}}"#;
+    let arguments = ["patch", "csps", "web-0", "--subresource=status", "--type=merge", "-p", decided];
+    refused(
+        &server.kubectl_as(&roller, &arguments).run(),
+        "its status holds the decision, which only berth:scheduler writes: set mode: Observe",
+    );
+    server.kubectl_as(&roller, &["delete", "csps", "web-0"]).ok();
 }
 
 #[test]

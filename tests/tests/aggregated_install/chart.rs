@@ -65,18 +65,23 @@ fn name(object: &Value) -> String {
 fn what_does_not_go_together_is_refused_with_the_value_to_change() {
     for (values, wanted) in [
         (
-            "sources.gardener=owned,sources.kcp=owned",
+            "mode=decide,sources.gardener=owned,sources.kcp=owned",
             "- sources.gardener, sources.kcp: owned, and storage embedded is for one server, but replicas is 2: set storage to \
              etcd, or replicas to 1",
         ),
         (
-            "sources.gardener=owned,storage=etcd",
+            "mode=decide,sources.gardener=owned,storage=etcd",
             "- storage is etcd: set etcd.servers to its client URLs",
         ),
         ("sources.gardener=here", "at '/sources/gardener'"),
         ("sources.nomad=hub", "'nomad' not allowed"),
         ("sources.fleet=null", "missing property 'fleet'"),
-        ("mode=hub", "'mode' not allowed"),
+        ("modes=hub", "'modes' not allowed"),
+        ("mode=hub", "at '/mode'"),
+        (
+            "sources.gardener=owned,replicas=1",
+            "- sources.gardener: owned, and mode observe looks at what is on the hub: set mode to decide",
+        ),
         (
             "sources.fleet=off,sources.gardener=off,sources.kcp=off,sources.ocm=off,sources.openmcp=off,storage=etcd",
             "- every system is off: set one of sources to hub or owned\n- storage is etcd",
@@ -111,7 +116,7 @@ fn a_release_brings_missing_definitions_and_leaves_them_when_it_goes() {
     let install = ["install", "berth", CHART, "--create-namespace"];
     release(
         &install,
-        &["--set", "systemDefinitions=true,sources.ocm=off,sources.kcp=hub"],
+        &["--set", "mode=decide,systemDefinitions=true,sources.ocm=off,sources.kcp=hub"],
     );
     assert_eq!(owner(name), Value::Null, "it was there before");
     assert_eq!(owner("shoots.core.gardener.cloud"), "berth");
@@ -123,7 +128,7 @@ fn a_release_brings_missing_definitions_and_leaves_them_when_it_goes() {
     hub.kubectl("get clusterrole berth:placement-controller").ok();
     release(
         &["upgrade", "berth", CHART],
-        &["--set", "systemDefinitions=true,sources.kcp=off"],
+        &["--set", "mode=decide,systemDefinitions=true,sources.kcp=off"],
     );
     hub.kubectl("get crd locations.scheduling.kcp.dev").ok();
     hub.kubectl("get clusterrole berth:placement-controller").fails();

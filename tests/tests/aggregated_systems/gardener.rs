@@ -22,6 +22,7 @@ fn printed(set: &str) -> String {
     let output = Command::new(tests::berth())
         .args(["manifests", set, "--namespace", GARDENER.namespace])
         .args(["--service", GARDENER.name])
+        .args(["--mode=decide", "--source=gardener=owned"])
         .output()
         .expect("berth runs");
     assert!(

@@ -58,7 +58,6 @@ fn configuration() -> Vec<Entry> {
             operations: WRITTEN,
             phase: Phase::Validate,
             conditions: Vec::new(),
-            must_answer: false,
         },
         label,
     };
@@ -72,14 +71,13 @@ fn configuration() -> Vec<Entry> {
 fn placed(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
     let own = dialect.demands().iter().filter_map(|demand| demand.own_place);
     own.flat_map(|own| {
-        let rule = |name, conditions, must_answer| HubRule {
+        let rule = |name, conditions| HubRule {
             name,
             resources: vec![own.resource],
             subresources: &[""],
             operations: &[Operation::Create],
             phase: Phase::Validate,
             conditions,
-            must_answer,
         };
         let given = cel::filled(&own.place);
         [
@@ -87,7 +85,6 @@ fn placed(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
             rule(
                 "forewarn",
                 vec![Condition::new("has-no-place", format!("!({given})"))],
-                false,
             ),
             rule(
                 "place-on-create",
@@ -95,7 +92,6 @@ fn placed(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
                     Condition::not_by(dialect.actor()),
                     Condition::new("has-place", given),
                 ],
-                true,
             ),
         ]
     })
@@ -115,7 +111,6 @@ fn reserved(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
         operations: &[Operation::Create, Operation::Update, Operation::Delete],
         phase: Phase::Validate,
         conditions: vec![Condition::not_by(dialect.actor()), Condition::not_collected()],
-        must_answer: true,
     }]
 }
 
@@ -135,7 +130,6 @@ fn judged(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
             Condition::not_by(dialect.actor()),
             Condition::new("spec", cel::differs(&["spec"])),
         ],
-        must_answer: false,
     }]
 }
 
@@ -158,6 +152,5 @@ fn protected(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
         operations: &[Operation::Delete],
         phase: Phase::Validate,
         conditions: Vec::new(),
-        must_answer: false,
     }]
 }

@@ -50,12 +50,14 @@ memory
 {{- end -}}
 
 {{- /* What the systems need that are not off, all of one sort: files/systems/SYSTEM/PLACE.yaml has a list for each sort,
-and the rules of a ClusterRole under its name. Read it with fromYamlArray. Takes the root and the sort. */}}
+and the rules of a ClusterRole under its name; observe.yaml is of a system on the hub that is only looked at. Read it with
+fromYamlArray. Takes the root and the sort. */}}
 {{- define "berth.needed" -}}
 {{- $root := index . 0 }}
 {{- $sort := index . 1 }}
 {{- $all := list }}
 {{- range $system, $place := $root.Values.sources }}
+{{- if and (eq $root.Values.mode "observe") (eq $place "hub") }}{{ $place = "observe" }}{{ end }}
 {{- $needs := $root.Files.Get (printf "files/systems/%s/%s.yaml" $system $place) | fromYaml }}
 {{- $all = concat $all (get $needs $sort | default list) }}
 {{- end }}
@@ -123,6 +125,9 @@ timeoutSeconds: 5
 {{- end }}
 {{- if not $on }}
 {{- $problems = append $problems "every system is off: set one of sources to hub or owned" }}
+{{- end }}
+{{- if and $owned (eq .Values.mode "observe") }}
+{{- $problems = append $problems (printf "%s: owned, and mode observe looks at what is on the hub: set mode to decide" (join ", " $owned)) }}
 {{- end }}
 {{- if and (eq .Values.storage "etcd") (not .Values.etcd.servers) }}
 {{- $problems = append $problems "storage is etcd: set etcd.servers to its client URLs" }}

@@ -2,14 +2,24 @@
 //! else takes the finalizer off (docs/systems/fleet.md, "What is guarded").
 
 use admission::{Denied, Operation, Plugin, Request};
+use dialect_contract::SystemUsers;
 use meta::FieldError;
 use serde_json::Value;
 
 use crate::names::{ACTOR, PLACEMENT_FINALIZER, PLACEMENTS};
 
-/// Keeps the scheduler's finalizer where it is. Members of the break-glass group pass it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct PlacementHold;
+/// Keeps the scheduler's finalizer where it is. Members of the break-glass group pass it, and KubeFleet's own scheduler, which
+/// sets the same finalizer, once the placement is being deleted.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PlacementHold {
+    users: SystemUsers,
+}
+
+impl PlacementHold {
+    pub(crate) fn new(users: SystemUsers) -> Self {
+        Self { users }
+    }
+}
 
 impl Plugin for PlacementHold {
     fn name(&self) -> &'static str {
@@ -33,6 +43,10 @@ impl Plugin for PlacementHold {
         if !request.old.is_some_and(is_held) || object.is_some_and(is_held) {
             return Ok(());
         }
+        let goes = request.old.is_some_and(|old| old["metadata"].get("deletionTimestamp").is_some());
+        if goes && self.users.includes(&request.user.name) {
+            return Ok(());
+        }
         let field = format!("metadata.finalizers[{PLACEMENT_FINALIZER}]");
         let detail = format!(
             "it keeps the placement until its bindings are gone; only {ACTOR} takes it off: leave it in the list, or \
@@ -54,6 +68,12 @@ mod tests {
 
     use super::*;
 
+    const AGENT: &str = "hub-agent";
+
+    fn guard() -> PlacementHold {
+        PlacementHold::new(SystemUsers::new([AGENT]))
+    }
+
     fn change(user: &str, old: Value, new: Value) -> Result<(), String> {
         let user = UserInfo {
             name: user.to_owned(),
@@ -72,10 +92,10 @@ mod tests {
             old: Some(&old),
             dry_run: false,
         };
-        if !PlacementHold.handles(&request) {
+        if !guard().handles(&request) {
             return Ok(());
         }
-        let verdict = PlacementHold.validate(&request, Some(&new), &mut Vec::new());
+        let verdict = guard().validate(&request, Some(&new), &mut Vec::new());
         verdict.map_err(|denied| denied.into_status(&request).message)
     }
 
@@ -91,6 +111,32 @@ mod tests {
             );
             assert_eq!(change(ACTOR, held(), gone), Ok(()));
         }
+    }
+
+    #[test]
+    fn the_hub_agent_finishes_its_finalizer_on_a_placement_that_is_being_deleted() {
+        let user = UserInfo {
+            name: AGENT.to_owned(),
+            ..UserInfo::default()
+        };
+        let taken_off = |metadata: Value| {
+            let (mut old, new) = (json!({"metadata": metadata}), json!({"metadata": {"name": "web"}}));
+            old["metadata"]["finalizers"] = json!([PLACEMENT_FINALIZER]);
+            let request = Request {
+                operation: Operation::Update,
+                resource: PLACEMENTS,
+                kind: "ClusterResourcePlacement",
+                subresource: "",
+                namespace: "",
+                name: "web",
+                user: &user,
+                old: Some(&old),
+                dry_run: false,
+            };
+            guard().validate(&request, Some(&new), &mut Vec::new()).is_ok()
+        };
+        assert!(taken_off(json!({"deletionTimestamp": "2021-10-28T09:00:00Z"})));
+        assert!(!taken_off(json!({})), "it still wants clusters");
     }
 
     #[test]

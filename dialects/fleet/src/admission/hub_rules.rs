@@ -21,7 +21,6 @@ pub(crate) fn all() -> Vec<HubRule> {
             operations: &[Operation::Create, Operation::Update, Operation::Delete],
             phase: Phase::Validate,
             conditions: vec![Condition::not_by(ACTOR), Condition::not_collected()],
-            must_answer: true,
         },
         HubRule {
             name: "holds",
@@ -30,7 +29,6 @@ pub(crate) fn all() -> Vec<HubRule> {
             operations: &[Operation::Update],
             phase: Phase::Validate,
             conditions: vec![Condition::not_by(ACTOR), Condition::new("hold", held)],
-            must_answer: true,
         },
     ]
 }

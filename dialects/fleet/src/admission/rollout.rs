@@ -23,9 +23,8 @@ const SERVERS: [&str; 3] = ["resourceVersion", "managedFields", "generation"];
 pub(super) fn judge(request: &Request<'_>, object: Option<&Value>) -> Result<(), Denied> {
     match (request.operation, request.old, object) {
         (Operation::Update, Some(old), Some(new)) => changes(old, new),
-        (Operation::Delete, Some(old), _) => deletion(old),
-        // Without the object nobody can tell what is deleted.
-        (Operation::Delete, None, _) => deletion(&Value::Null),
+        // What is Unscheduled, what is evicted, and what belongs to a placement that goes.
+        (Operation::Delete, ..) => Ok(()),
         _ => Err(Denied::Forbidden(
             "the rollout makes no bindings; the scheduler does, one for each cluster it selects".to_owned(),
         )),
@@ -40,16 +39,6 @@ pub(super) fn transition(request: &Request<'_>, object: Option<&Value>) -> Optio
 
 fn state(binding: &Value) -> &str {
     binding["spec"]["state"].as_str().unwrap_or("no state")
-}
-
-fn deletion(old: &Value) -> Result<(), Denied> {
-    if state(old) == State::Unscheduled.as_str() || old["metadata"].get("deletionTimestamp").is_some() {
-        return Ok(());
-    }
-    Err(Denied::Forbidden(format!(
-        "the rollout deletes Unscheduled bindings only, and this one is {}",
-        state(old)
-    )))
 }
 
 fn changes(old: &Value, new: &Value) -> Result<(), Denied> {
@@ -95,7 +84,8 @@ fn spec(old: &Value, new: &Value, problems: &mut Vec<String>) {
     }
 }
 
-/// The finalizer that keeps a binding while there is work on the cluster is the rollout's.
+/// The finalizer that keeps a binding while there is work on the cluster is the rollout's. Of a binding that is being deleted
+/// KubeFleet's own scheduler takes off the one they share.
 fn metadata(old: &Value, new: &Value, problems: &mut Vec<String>) {
     for name in differing(old, new) {
         if SERVERS.contains(&name) {
@@ -110,6 +100,7 @@ fn metadata(old: &Value, new: &Value, problems: &mut Vec<String>) {
         } else if let Some(other) = finalizers(old)
             .symmetric_difference(&finalizers(new))
             .find(|finalizer| **finalizer != WORK_FINALIZER)
+            .filter(|_| old.get("deletionTimestamp").is_none())
         {
             let detail = format!("the rollout's finalizer is {WORK_FINALIZER}");
             problems.push(forbidden(&format!("{path}[{other}]"), &detail));

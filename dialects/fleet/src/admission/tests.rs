@@ -37,10 +37,7 @@ fn review(
     old: Option<&Value>,
     new: Option<&Value>,
 ) -> Result<(), String> {
-    let settings = Settings {
-        rollout_users: BTreeSet::from([ROLLOUT.to_owned()]),
-    };
-    let guard: Arc<dyn Plugin> = Arc::new(DecisionGuard::new(settings));
+    let guard: Arc<dyn Plugin> = Arc::new(DecisionGuard::new(SystemUsers::new([ROLLOUT])));
     let chain = Chain::new(vec![guard]).with_break_glass(vec!["oncall".to_owned()]);
     let user = UserInfo {
         name: user.to_owned(),
@@ -162,30 +159,32 @@ fn the_rollout_fills_in_its_fields_and_leaves_the_decision_alone() {
 }
 
 #[test]
-fn bindings_go_with_their_placement_or_by_the_rollout_once_unscheduled() {
+fn bindings_go_with_their_placement_or_by_the_hub_agent_which_evicts() {
     for state in ["Scheduled", "Bound", "Unscheduled"] {
         let old = binding(state);
-        assert_eq!(delete(ROLLOUT, &old).is_ok(), state == "Unscheduled");
         for user in [
+            ROLLOUT,
             ACTOR,
             COLLECTOR,
             "system:serviceaccount:kube-system:namespace-controller",
             "oncall",
         ] {
-            assert!(delete(user, &old).is_ok(), "{user}");
+            assert!(delete(user, &old).is_ok(), "{user} of {state}");
         }
         refused(delete("alice", &old), "berth:scheduler");
     }
-    refused(
-        delete(ROLLOUT, &binding("Bound")),
-        "the rollout deletes Unscheduled bindings only, and this one is Bound",
-    );
-    let going = with(
+    let held = with(
         binding("Bound"),
-        "/metadata/deletionTimestamp",
-        json!("2021-10-28T09:00:00Z"),
+        "/metadata/finalizers",
+        json!(["kubernetes-fleet.io/scheduler-crb-cleanup"]),
     );
-    assert!(delete(ROLLOUT, &going).is_ok(), "it is going already");
+    let (going, free) = (
+        with(held.clone(), "/metadata/deletionTimestamp", json!("2021-10-28T09:00:00Z")),
+        with(held.clone(), "/metadata/finalizers", json!([])),
+    );
+    assert!(update(ROLLOUT, &held, &free).is_err());
+    let freed = with(going.clone(), "/metadata/finalizers", json!([]));
+    assert_eq!(update(ROLLOUT, &going, &freed), Ok(()));
     for user in [ROLLOUT, "alice"] {
         assert!(
             review(
@@ -201,20 +200,19 @@ fn bindings_go_with_their_placement_or_by_the_rollout_once_unscheduled() {
 }
 
 #[test]
-fn snapshots_are_the_schedulers_alone() {
+fn of_a_snapshot_the_hub_agent_writes_everything_but_the_decision() {
     let old = binding("");
     let new = with(old.clone(), "/status", json!({"observedCRPGeneration": 1}));
     for user in [ROLLOUT, "alice"] {
-        refused(
-            review(user, Operation::Update, SNAPSHOTS, Some(&old), Some(&new)),
-            "which only berth:scheduler writes; change the placement instead",
-        );
-        assert!(review(user, Operation::Create, SNAPSHOTS, None, Some(&new)).is_err());
-        assert!(review(user, Operation::Delete, SNAPSHOTS, Some(&old), None).is_err());
-        assert!(
-            review(user, Operation::Update, SNAPSHOTS, Some(&old), Some(&old)).is_ok(),
-            "no change"
-        );
+        let update = |new: &Value| review(user, Operation::Update, SNAPSHOTS, Some(&old), Some(new));
+        refused(update(&new), "which only berth:scheduler writes");
+        assert_eq!(update(&old), Ok(()), "no change");
+        let relabelled = with(old.clone(), "/metadata/labels", json!({"kubernetes-fleet.io/is-latest-snapshot": "false"}));
+        let is_agent = user == ROLLOUT;
+        assert_eq!(update(&relabelled).is_ok(), is_agent);
+        let created = review(user, Operation::Create, SNAPSHOTS, None, Some(&new));
+        assert_eq!(created.is_ok(), is_agent, "{created:?}");
+        assert_eq!(review(user, Operation::Delete, SNAPSHOTS, Some(&old), None).is_ok(), is_agent);
     }
     for user in [ACTOR, "oncall"] {
         assert!(review(user, Operation::Update, SNAPSHOTS, Some(&old), Some(&new)).is_ok());

@@ -18,6 +18,5 @@ pub(crate) fn all() -> Vec<HubRule> {
             Condition::not_by(ACTOR),
             Condition::new("seed-name", cel::differs(&["spec", "seedName"])),
         ],
-        must_answer: true,
     }]
 }

@@ -19,7 +19,6 @@ pub(crate) fn of(synced: &[GroupResource]) -> Vec<HubRule> {
         operations,
         phase,
         conditions: vec![guarded_keys()],
-        must_answer: true,
     };
     let written: &[Operation] = &[Operation::Create, Operation::Update];
     let all: &[Operation] = &[Operation::Create, Operation::Update, Operation::Delete];

@@ -20,7 +20,6 @@ pub(crate) fn all() -> Vec<HubRule> {
         operations,
         phase: Phase::Validate,
         conditions,
-        must_answer: true,
     };
     vec![
         rule(

@@ -28,7 +28,6 @@ pub(crate) fn all() -> Vec<HubRule> {
         operations,
         phase: Phase::Validate,
         conditions: vec![Condition::not_by(ACTOR), condition],
-        must_answer: true,
     };
     vec![
         rule(

@@ -18,6 +18,5 @@ pub(crate) fn all() -> Vec<HubRule> {
             Condition::not_by(ACTOR),
             Condition::new("box", cel::differs(&["spec", "box"])),
         ],
-        must_answer: true,
     }]
 }

@@ -15,13 +15,14 @@ struct Choice {
     places: [&'static str; 5],
     cert_manager: bool,
     etcd: bool,
+    observe: bool,
 }
 
 impl Choice {
     /// All of them in which a system is on.
     fn all() -> impl Iterator<Item = Self> {
         let ways = PLACES.len().pow(5);
-        (0..ways * 4).filter_map(move |number| {
+        (0..ways * 8).filter_map(move |number| {
             let (mut rest, switches) = (number % ways, number / ways);
             let places = SYSTEMS.map(|_| {
                 let place = PLACES[rest % PLACES.len()];
@@ -32,8 +33,11 @@ impl Choice {
                 places,
                 cert_manager: switches & 1 != 0,
                 etcd: switches & 2 != 0,
+                observe: switches & 4 != 0,
             };
-            places.iter().any(|place| *place != "off").then_some(choice)
+            // What Berth would store itself is nothing to look at.
+            let possible = !choice.observe || !places.contains(&"owned");
+            (possible && places.iter().any(|place| *place != "off")).then_some(choice)
         })
     }
 
@@ -73,8 +77,13 @@ impl Choice {
         words.extend([
             format!("cert-manager={}", self.cert_manager),
             format!("etcd={}", self.etcd),
+            format!("mode={}", self.mode()),
         ]);
         words
+    }
+
+    fn mode(&self) -> &'static str {
+        if self.observe { "observe" } else { "decide" }
     }
 
     fn sources(&self, flag: &str) -> Vec<String> {
@@ -88,6 +97,7 @@ impl Choice {
     fn values(&self) -> String {
         let mut values = self.sources("sources.");
         values.push(format!("certManager.enabled={}", self.cert_manager));
+        values.push(format!("mode={}", self.mode()));
         // As many as `berth manifests` takes.
         values.push("replicas=1".to_owned());
         if self.etcd {
@@ -214,10 +224,11 @@ fn the_chart_comes_to_what_berth_manifests_prints_for_every_pair_of_choices() {
     assert!((9..40).contains(&choices.len()), "{choices:?}");
     for choice in choices {
         let flags = choice.flags();
-        let installation = Installation {
-            port: 443,
-            sources: Vec::new(),
-        };
+        let mut installation = Installation::new(&[]);
+        installation.port = 443;
+        if choice.observe {
+            installation = installation.observing();
+        }
         let arguments: Vec<&str> = std::iter::once("all")
             .chain(flags.iter().map(String::as_str))
             .collect();

@@ -88,7 +88,7 @@ fn everything_is_in_the_namespace_of_the_release_whatever_its_name() {
     ];
     let values = [
         "--set",
-        "certManager.enabled=true,serviceMonitor.enabled=true,sources.kcp=owned,replicas=1",
+        "mode=decide,certManager.enabled=true,serviceMonitor.enabled=true,sources.kcp=owned,replicas=1",
     ];
     let text = Helm::Three.done(ELSEWHERE, &[&words[..], &values].concat());
     assert!(!text.contains("berth-system"), "{text}");
@@ -101,7 +101,7 @@ fn everything_is_in_the_namespace_of_the_release_whatever_its_name() {
         );
     }
     let default =
-        rendered(&["certManager.enabled=true,serviceMonitor.enabled=true,sources.kcp=owned,replicas=1"]);
+        rendered(&["mode=decide,certManager.enabled=true,serviceMonitor.enabled=true,sources.kcp=owned,replicas=1"]);
     let elsewhere: Vec<Value> = objects(&text.replace(ELSEWHERE, "berth-system"));
     for object in &default {
         assert_eq!(
@@ -116,7 +116,7 @@ fn everything_is_in_the_namespace_of_the_release_whatever_its_name() {
 #[ignore = "builds Helm from its Go module: `make e2e`"]
 fn the_servers_own_values_reach_its_deployment_and_its_claim() {
     let all = rendered(&[
-        "sources.ocm=owned,replicas=1,persistence.size=20Gi,persistence.storageClassName=fast",
+        "mode=decide,sources.ocm=owned,replicas=1,persistence.size=20Gi,persistence.storageClassName=fast",
         "resources.limits.memory=4Gi,resources.requests=null,extraArgs={--event-ttl=2h,--v=4}",
     ]);
     let deployment = &of(&all, "Deployment berth-system/berth")["spec"];
@@ -152,7 +152,7 @@ fn the_servers_own_values_reach_its_deployment_and_its_claim() {
             .all(|object| object["kind"] != "PersistentVolumeClaim")
     );
     let etcd = rendered(&[
-        "sources.ocm=owned,storage=etcd,etcd.servers={https://a:2379,https://b:2379},etcd.secretName=tls",
+        "mode=decide,sources.ocm=owned,storage=etcd,etcd.servers={https://a:2379,https://b:2379},etcd.secretName=tls",
     ]);
     let pod = &of(&etcd, "Deployment berth-system/berth")["spec"]["template"]["spec"];
     let arguments = &pod["containers"][0]["args"];

@@ -1,0 +1,98 @@
+//! An installation that only looks: it explains, refuses nothing, and writes nothing of the systems', since it may not.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use tests::eventually;
+use tests::hub::Hub;
+use tests::hub::berth::load;
+
+use crate::installation::{Installation, define_systems, shoot};
+
+const SOURCES: [&str; 4] = [
+    "--source=fleet=hub",
+    "--source=gardener=hub",
+    "--source=ocm=hub",
+    "--source=openmcp=hub",
+];
+
+/// What Berth, by itself or as somebody else, wrote on the hub: verb, resource and name, or the group where names differ.
+fn written(hub: &Hub) -> BTreeSet<String> {
+    let log = std::fs::read_to_string(hub.audit_log()).expect("the audit log is there");
+    let events = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let written = events.filter(|event| {
+        let reads = ["get", "list", "watch"].contains(&event["verb"].as_str().unwrap_or_default());
+        event["user"]["username"] == "system:serviceaccount:berth-system:berth" && !reads
+    });
+    let told = written.map(|event| {
+        let object = &event["objectRef"];
+        let text = |field: &str| object[field].as_str().unwrap_or_default();
+        format!("{} {} {}", text("resource"), text("namespace"), text("name"))
+    });
+    told.collect()
+}
+
+#[test]
+#[ignore = "builds and runs a real kube-apiserver: `make e2e`"]
+fn who_observes_explains_everything_refuses_nothing_and_writes_nothing() {
+    let hub = Hub::start();
+    define_systems(&hub);
+    let berth = Installation::new(&SOURCES).observing().install(&hub, &[]);
+    load(&hub, "../examples/gardener/fleet.yaml");
+    hub.kubectl("create -f -").input(shoot("one").to_string()).ok();
+    let explained = eventually("the shoot to be explained", || {
+        let words = "get decision one.gardener -n garden-dev --subresource=scheduling -o json";
+        let output = hub.kubectl(words).run();
+        let explained: Value = serde_json::from_str(&output.out).ok()?;
+        explained["status"]["picked"].as_array().filter(|picked| !picked.is_empty()).cloned()
+    });
+    let picked = explained[0]["clusterName"].as_str().expect("it has a name").to_owned();
+    assert!(picked.starts_with("aws-eu"), "{explained:?}");
+    let binding = json!({
+        "apiVersion": "scheduling.berth.dev/v1alpha1", "kind": "Binding",
+        "metadata": {"name": "one.gardener", "namespace": "garden-dev"}, "spec": {"targets": []},
+    });
+    let refused = hub.kubectl("create -f -").input(binding.to_string()).fails();
+    assert!(
+        refused.contains("Berth observes gardener here") && refused.contains("SchedulingReview"),
+        "{refused}"
+    );
+    // The other scheduler's work, which guards would refuse.
+    for seed in [picked.as_str(), "aws-us1"] {
+        let patch = json!({"spec": {"seedName": seed}}).to_string();
+        hub.kubectl_args(&["patch", "shoot", "one", "-n", "garden-dev", "--type=merge", "-p", &patch])
+            .ok();
+    }
+    eventually("the decision of others to be shown", || {
+        let words = "get decision one.gardener -n garden-dev -o json";
+        let decision = hub.kubectl(words).json();
+        (decision["status"]["decisions"][0]["clusterName"] == "aws-us1").then_some(())
+    });
+    // A configuration that says otherwise gives no right that the installation has not.
+    hub.kubectl("apply -f -")
+        .input(
+            "apiVersion: config.berth.dev/v1alpha1\nkind: SchedulerConfiguration\nmetadata: {name: gardener}\n\
+             spec: {mode: Decide}\n",
+        )
+        .ok();
+    hub.kubectl("create -f -").input(shoot("two").to_string()).ok();
+    eventually("the second shoot to be known", || {
+        hub.kubectl("get decision two.gardener -n garden-dev").run().success.then_some(())
+    });
+    let told = written(&hub);
+    let own = |written: &&String| {
+        let kinds = ["tokenreviews", "subjectaccessreviews", "selfsubjectaccessreviews", "selfsubjectreviews"];
+        kinds.iter().any(|kind| written.starts_with(kind))
+            || [
+                "leases berth-system berth-controllers",
+                "secrets berth-system berth-ca",
+                "configmaps berth-system berth-ca",
+                "apiservices  v1alpha1.scheduling.berth.dev",
+            ]
+            .contains(&written.as_str())
+    };
+    // A create has no name before it is stored.
+    let others: Vec<&String> = told.iter().filter(|written| !own(written) && *written != "leases berth-system ").collect();
+    assert_eq!(others, Vec::<&String>::new(), "{told:?}");
+    drop(berth);
+}
