@@ -202,7 +202,9 @@ pub fn run(args: &ManifestsArgs) -> Result<ExitCode> {
     let chosen = &args.installation;
     let mut objects = match args.set {
         // They are the same for all, and of systems only where those are named.
-        Set::Crds if chosen.source.is_empty() && !args.systems => objects(&Installation::default(), Set::Crds),
+        Set::Crds if chosen.source.is_empty() && !args.systems => {
+            objects(&Installation::default(), Set::Crds)
+        }
         Set::Crds => objects(&chosen.installation()?, Set::Crds),
         set if chosen.mode.is_none() || chosen.source.is_empty() => {
             anstream::eprintln!("{}", choices(chosen, set));
@@ -240,8 +242,12 @@ fn choices(chosen: &InstallationArgs, set: Set) -> String {
         ));
     }
     let part = set.to_possible_value().map(|value| value.get_name().to_owned());
-    let part = part.filter(|_| set != Set::All).map_or_else(String::new, |part| format!(" {part}"));
-    text.push_str(&format!("\nfor example: berth manifests{part} --mode=observe --source=ocm=hub"));
+    let part = part
+        .filter(|_| set != Set::All)
+        .map_or_else(String::new, |part| format!(" {part}"));
+    text.push_str(&format!(
+        "\nfor example: berth manifests{part} --mode=observe --source=ocm=hub"
+    ));
     text
 }
 

@@ -157,7 +157,9 @@ impl Standalone {
         let recording = Recording::open(&options, &clock).await?;
         let folder = Arc::new(Folder::open(&options.data_dir, clock.now())?);
         let hub = match options.hub.is_aggregated() {
-            true => Some(Hub::connect(&options.hub, identity::given(&options)?, options.is_observer()).await?),
+            true => {
+                Some(Hub::connect(&options.hub, identity::given(&options)?, options.is_observer()).await?)
+            }
             false => None,
         };
         let registration = surroundings::registration(hub.as_ref(), &options, &folder, &clock).await?;
@@ -188,7 +190,10 @@ impl Standalone {
         tasks.push(tidy::spawn());
         tasks.push(parts.engine.spawn());
         tasks.push(parts.virtual_api.spawn());
-        let (leading, place) = (controllers::writing(&options, &leadership), parts.publications.clone());
+        let (leading, place) = (
+            controllers::writing(&options, &leadership),
+            parts.publications.clone(),
+        );
         tasks.extend(publications::spawn(
             &parts.engine,
             place,

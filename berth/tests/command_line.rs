@@ -113,9 +113,21 @@ fn behind_a_hub_a_resource_that_cannot_be_copied_from_it_ends_the_start() {
 #[test]
 fn manifests_of_nothing_that_was_chosen_print_the_choices_alone() {
     for (arguments, told, settled) in [
-        (&["manifests"][..], &["--mode=observe", "--mode=decide", "--source=SYSTEM=hub"][..], "\0"),
-        (&["manifests", "--source=ocm=hub"], &["--mode=observe", "--mode=decide"], "--source=SYSTEM"),
-        (&["manifests", "rbac", "--mode=decide"], &["--source=SYSTEM=owned"], "--mode=decide "),
+        (
+            &["manifests"][..],
+            &["--mode=observe", "--mode=decide", "--source=SYSTEM=hub"][..],
+            "\0",
+        ),
+        (
+            &["manifests", "--source=ocm=hub"],
+            &["--mode=observe", "--mode=decide"],
+            "--source=SYSTEM",
+        ),
+        (
+            &["manifests", "rbac", "--mode=decide"],
+            &["--source=SYSTEM=owned"],
+            "--mode=decide ",
+        ),
     ] {
         let output = berth(arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
@@ -124,7 +136,10 @@ fn manifests_of_nothing_that_was_chosen_print_the_choices_alone() {
         assert!(told.iter().all(|part| said.contains(part)), "{said}");
         assert!(!said.contains(settled), "{said}");
     }
-    assert!(berth(&["manifests", "crds"]).status.success(), "they are the same for all");
+    assert!(
+        berth(&["manifests", "crds"]).status.success(),
+        "they are the same for all"
+    );
 }
 
 #[test]

@@ -253,7 +253,8 @@ impl Kind for SchedulerConfiguration {
         let spec = new["spec"].as_object();
         for (field, value) in spec.into_iter().flatten() {
             if field == "autoBind" && value.is_boolean() {
-                let detail = "an unquoted On or Off is a boolean in YAML: write autoBind: \"Off\", with the quotes";
+                let detail =
+                    "an unquoted On or Off is a boolean in YAML: write autoBind: \"Off\", with the quotes";
                 errors.push(FieldError::invalid("spec.autoBind", value.clone(), detail));
             } else if field == name {
                 let found = dialect

@@ -59,7 +59,9 @@ impl Modes {
             return Mode::Observe;
         }
         let stored = self.source.cached(config::RESOURCE);
-        let said = stored.get("", dialect).and_then(|object| Mode::of(object.value()));
+        let said = stored
+            .get("", dialect)
+            .and_then(|object| Mode::of(object.value()));
         said.or(self.flag).unwrap_or(if self.observed.contains(dialect) {
             Mode::Observe
         } else {

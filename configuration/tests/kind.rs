@@ -108,10 +108,18 @@ fn a_row_shows_whether_it_is_in_force() {
 fn an_off_without_quotes_is_told_to_be_quoted() {
     let wrong = refused("ocm", &json!({"autoBind": false}));
     assert!(
-        wrong.iter().any(|error| error.starts_with("spec.autoBind: Invalid value: false")
-            && error.contains("write autoBind: \"Off\", with the quotes")),
+        wrong
+            .iter()
+            .any(|error| error.starts_with("spec.autoBind: Invalid value: false")
+                && error.contains("write autoBind: \"Off\", with the quotes")),
         "{wrong:?}"
     );
-    assert!(errors("ocm", json!({"autoBind": "Off", "mode": "Observe", "systemUsers": ["a", "b:*"]})).is_empty());
+    assert!(
+        errors(
+            "ocm",
+            json!({"autoBind": "Off", "mode": "Observe", "systemUsers": ["a", "b:*"]})
+        )
+        .is_empty()
+    );
     assert!(errors("ocm", json!({"mode": "Look"}))[0].starts_with("spec.mode: Unsupported value"));
 }

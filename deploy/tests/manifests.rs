@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use berth::manifests::{
-    Installation, Service, Set, api_service, cluster_roles, objects, registration_rights,
-    server_rights,
+    Installation, Service, Set, api_service, cluster_roles, objects, registration_rights, server_rights,
 };
 use deploy::{cert_manager, chart, hub, manifests, owned_etcd, whole};
 use k8s_openapi::api::admissionregistration::v1::{
@@ -369,15 +368,29 @@ fn the_chart_is_of_this_version() {
 #[test]
 fn who_observes_writes_its_lock_its_ca_and_its_own_cabundle_and_asks_who_may_what() {
     let objects = whole(&deploy::observe());
-    let kinds: BTreeSet<&str> = objects.iter().filter_map(|object| object["kind"].as_str()).collect();
+    let kinds: BTreeSet<&str> = objects
+        .iter()
+        .filter_map(|object| object["kind"].as_str())
+        .collect();
     assert!(!kinds.iter().any(|kind| kind.contains("Webhook")), "{kinds:?}");
-    let services: Vec<&Value> = objects.iter().filter(|object| object["kind"] == "APIService").collect();
-    assert_eq!(services.len(), 1, "a group of another API server is never registered");
+    let services: Vec<&Value> = objects
+        .iter()
+        .filter(|object| object["kind"] == "APIService")
+        .collect();
+    assert_eq!(
+        services.len(),
+        1,
+        "a group of another API server is never registered"
+    );
     assert_eq!(services[0]["spec"]["group"], "scheduling.berth.dev");
     let account = json!([{"kind": "ServiceAccount", "name": "berth", "namespace": "berth-system"}]);
     let bound: BTreeSet<String> = objects
         .iter()
-        .filter(|object| object["kind"].as_str().is_some_and(|kind| kind.ends_with("Binding")))
+        .filter(|object| {
+            object["kind"]
+                .as_str()
+                .is_some_and(|kind| kind.ends_with("Binding"))
+        })
         .filter(|object| !object["subjects"].is_null())
         .map(|object| {
             assert_eq!(object["subjects"], account, "nobody else is given anything");
@@ -391,12 +404,18 @@ fn who_observes_writes_its_lock_its_ca_and_its_own_cabundle_and_asks_who_may_wha
             continue;
         }
         for rule in role["rules"].as_array().into_iter().flatten() {
-            let verbs: Vec<&str> = rule["verbs"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+            let verbs: Vec<&str> = rule["verbs"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(Value::as_str)
+                .collect();
             if verbs.iter().any(|verb| !["get", "list", "watch"].contains(verb)) {
                 written.insert(format!("{name}: {} {}", rule["resources"], verbs.join(",")));
             }
             assert!(
-                !rule["resources"].to_string().contains("secrets") || rule["resourceNames"] == json!(["berth-ca"]),
+                !rule["resources"].to_string().contains("secrets")
+                    || rule["resourceNames"] == json!(["berth-ca"]),
                 "{rule}"
             );
         }
@@ -409,7 +428,13 @@ fn who_observes_writes_its_lock_its_ca_and_its_own_cabundle_and_asks_who_may_wha
     ];
     assert_eq!(written, wanted.map(str::to_owned).into());
     let others: Vec<&String> = bound.iter().filter(|name| !name.starts_with("berth:")).collect();
-    assert_eq!(others, ["extension-apiserver-authentication-reader", "system:auth-delegator"]);
+    assert_eq!(
+        others,
+        [
+            "extension-apiserver-authentication-reader",
+            "system:auth-delegator"
+        ]
+    );
 }
 
 #[test]
@@ -417,7 +442,11 @@ fn no_write_of_a_hub_waits_for_berth() {
     let text = json!(whole(&hub())).to_string();
     assert!(text.contains("\"failurePolicy\":\"Ignore\""));
     let webhooks = whole(&hub());
-    let webhooks = webhooks.iter().filter(|object| object["kind"].as_str().is_some_and(|kind| kind.contains("Webhook")));
+    let webhooks = webhooks.iter().filter(|object| {
+        object["kind"]
+            .as_str()
+            .is_some_and(|kind| kind.contains("Webhook"))
+    });
     for webhook in webhooks.flat_map(|object| object["webhooks"].as_array().cloned().unwrap_or_default()) {
         assert_eq!(webhook["failurePolicy"], "Ignore", "{webhook}");
     }

@@ -47,7 +47,9 @@ impl Entrusted {
             Whose::Of(rules) => passes(rules),
             Whose::ByResource(all) => {
                 let mut concerned = all.iter().filter(|rules| rules.concern(request.resource));
-                concerned.next().is_some_and(|first| passes(first) && concerned.all(passes))
+                concerned
+                    .next()
+                    .is_some_and(|first| passes(first) && concerned.all(passes))
             }
         }
     }

@@ -117,7 +117,11 @@ impl Parts {
         );
         let mut knowing: Vec<Arc<dyn Plugin>> = vec![Arc::new(forewarn)];
         knowing.extend(self.knowing(Held::ByNobody, audience));
-        plugins.extend(knowing.into_iter().map(|plugin| Entrusted::of_all(&rules, plugin)));
+        plugins.extend(
+            knowing
+                .into_iter()
+                .map(|plugin| Entrusted::of_all(&rules, plugin)),
+        );
         plugins.push(Arc::new(configurations::Configurations::judging(self.dialects())));
         self.chain(plugins)
     }
@@ -132,7 +136,9 @@ impl Parts {
     #[must_use]
     pub fn rules(&self) -> Vec<Arc<Rules>> {
         let dialects = self.engine.dialects();
-        dialects.map(|dialect| Rules::new(dialect, &self.engine)).collect()
+        dialects
+            .map(|dialect| Rules::new(dialect, &self.engine))
+            .collect()
     }
 
     fn knowing(&self, held: Held, audience: Audience) -> Vec<Arc<dyn Plugin>> {
@@ -162,10 +168,15 @@ impl Parts {
 fn of_dialects(rules: &[Arc<Rules>], entrusted: impl Fn(&dyn Plugin) -> bool) -> Vec<Arc<dyn Plugin>> {
     let mut plugins = Vec::new();
     for rules in rules {
-        plugins.extend(rules.plugins().into_iter().map(|plugin| match entrusted(&*plugin) {
-            true => Entrusted::of(rules, plugin),
-            false => plugin,
-        }));
+        plugins.extend(
+            rules
+                .plugins()
+                .into_iter()
+                .map(|plugin| match entrusted(&*plugin) {
+                    true => Entrusted::of(rules, plugin),
+                    false => plugin,
+                }),
+        );
     }
     plugins
 }

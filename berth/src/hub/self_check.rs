@@ -61,7 +61,11 @@ pub async fn run(clients: &Clients, args: &HubArgs, observing: bool) -> Result<(
     let mut read: Vec<_> = berth_hub::mirror::ALWAYS.map(|followed| (followed, list)).into();
     if !observing {
         let asked = aggregation::policies::WATCHED.into_iter();
-        read.extend(asked.chain([berth_hub::mirror::QUOTAS]).map(|followed| (followed, list)));
+        read.extend(
+            asked
+                .chain([berth_hub::mirror::QUOTAS])
+                .map(|followed| (followed, list)),
+        );
         read.push((aggregation::policies::READ, get));
     }
     for ((group, resource), verbs) in read {

@@ -157,7 +157,9 @@ mod tests {
             "metadata": {"name": "gardener"}, "spec": spec,
         });
         let found = read(&dialect_registry::all(), &file, Timestamp::UNIX_EPOCH);
-        found.map(|(_, spec)| spec).map_err(|errors| errors.iter().map(ToString::to_string).collect())
+        found
+            .map(|(_, spec)| spec)
+            .map_err(|errors| errors.iter().map(ToString::to_string).collect())
     }
 
     #[test]
@@ -170,9 +172,14 @@ mod tests {
 
     #[test]
     fn what_is_wrong_beside_the_systems_own_part_is_told() {
-        let wrong = file(json!({"autoBind": false, "autobind": "Off"})).unwrap_err().join("\n");
+        let wrong = file(json!({"autoBind": false, "autobind": "Off"}))
+            .unwrap_err()
+            .join("\n");
         assert!(wrong.contains("with the quotes"), "{wrong}");
-        assert!(wrong.contains("spec.autobind: Forbidden: unknown field"), "{wrong}");
+        assert!(
+            wrong.contains("spec.autobind: Forbidden: unknown field"),
+            "{wrong}"
+        );
     }
 
     #[test]
@@ -181,6 +188,9 @@ mod tests {
             "apiVersion": "scheduler.config.gardener.cloud/v1alpha1", "kind": "SchedulerConfiguration", "logLevel": "info",
         });
         let (dialect, spec) = read(&dialect_registry::all(), &own, Timestamp::UNIX_EPOCH).unwrap();
-        assert_eq!((dialect.name(), spec), ("gardener", json!({"gardener": {"logLevel": "info"}})));
+        assert_eq!(
+            (dialect.name(), spec),
+            ("gardener", json!({"gardener": {"logLevel": "info"}}))
+        );
     }
 }

@@ -26,7 +26,9 @@ pub(super) fn start(
 ) -> Result<Running> {
     let selection = match options.is_observer() {
         true => Selection::default(),
-        false => controllers::select(&options.controllers, &parts.dialects).map_err(|problem| anyhow!(problem))?,
+        false => {
+            controllers::select(&options.controllers, &parts.dialects).map_err(|problem| anyhow!(problem))?
+        }
     };
     let mirrored = parts.mirrored.iter().map(|kind| kind.info().resource()).collect();
     let setting = Setting {

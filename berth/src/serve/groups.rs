@@ -271,15 +271,21 @@ fn modes(
     options: &Options,
     hub: Option<&Hub>,
 ) -> Result<Modes> {
-    let selection = controllers::select(&options.controllers, dialects).map_err(|problem| anyhow!(problem))?;
+    let selection =
+        controllers::select(&options.controllers, dialects).map_err(|problem| anyhow!(problem))?;
     let (mut observed, mut idle) = (BTreeSet::new(), BTreeSet::new());
     for dialect in dialects {
         let name = dialect.name();
         let is_on_hub = hub.is_some_and(|hub| hub.has(name));
-        let kinds: Vec<GroupResource> = dialect.kinds().iter().map(|kind| kind.info().resource()).collect();
+        let kinds: Vec<GroupResource> = dialect
+            .kinds()
+            .iter()
+            .map(|kind| kind.info().resource())
+            .collect();
         let mut demands = dialect.demands().iter();
         // kcp's namespaces are a hub's wherever its own kinds are.
-        let places_there = hub.is_some() && (is_on_hub || demands.any(|demand| !kinds.contains(&demand.resource)));
+        let places_there =
+            hub.is_some() && (is_on_hub || demands.any(|demand| !kinds.contains(&demand.resource)));
         if is_on_hub {
             observed.insert(name);
         }

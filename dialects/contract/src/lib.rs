@@ -37,6 +37,7 @@ pub mod report;
 pub mod shown;
 pub mod system_users;
 pub mod view;
+pub mod wording;
 pub mod words;
 
 pub use configuration::Configuration;

@@ -61,7 +61,9 @@ mod tests {
         let users = SystemUsers::new(["system:serviceaccount:a:b", "gardener.cloud:system:seed:*"]);
         assert!(users.includes("system:serviceaccount:a:b"));
         assert!(users.includes("gardener.cloud:system:seed:aws-eu1"));
-        assert!(!users.includes("system:serviceaccount:a:b2") && !users.includes("gardener.cloud:system:seeds"));
+        assert!(
+            !users.includes("system:serviceaccount:a:b2") && !users.includes("gardener.cloud:system:seeds")
+        );
         assert!(!SystemUsers::default().includes(""));
     }
 

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use admission::Plugin;
 use dialect_contract::{
-    Configuration, DemandKind, Dialect, Finalizer, Hold, Inventory, OnHub, Producer, Shown,
-    SystemUsers,
+    Configuration, DemandKind, Dialect, Finalizer, Hold, Inventory, OnHub, Producer, Shown, SystemUsers,
 };
 use meta::{FieldError, GroupResource, Kind, Schema};
 use serde_json::Value;

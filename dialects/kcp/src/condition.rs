@@ -1,6 +1,7 @@
 //! Conditions: as WorkloadClusters carry them, and the one namespaces get, `NamespaceScheduled` (docs/systems/kcp.md,
 //! "The namespace's condition").
 
+use dialect_contract::wording;
 use meta::Timestamp;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -112,7 +113,9 @@ impl Scheduled {
     pub fn is(&self, known: &Value) -> bool {
         let text = |field: &str| known[field].as_str().unwrap_or_default();
         let status = if self.status { "True" } else { "False" };
-        text("status") == status && text("reason") == self.reason && text("message") == self.message
+        text("status") == status
+            && text("reason") == self.reason
+            && wording::is_left(text("message"), &self.message)
     }
 }
 

@@ -5,6 +5,7 @@
 //! A cluster whose syncer was never heard of is left to whoever reports its conditions: without a syncer, readiness is
 //! somebody else's to tell.
 
+use dialect_contract::wording;
 use jiff::SignedDuration;
 use meta::Timestamp;
 use serde_json::{Map, Value, json};
@@ -109,14 +110,12 @@ impl Conditions {
         }
         let mut new = Value::Object(fields);
         let slot = self.0.iter_mut().find(|condition| condition["type"] == r#type);
-        let same = |old: &Value, name: &str| {
-            let text = |value: &Value| value[name].as_str().unwrap_or_default().to_owned();
-            text(old) == text(&new)
-        };
+        let text = |value: &Value, name: &str| value[name].as_str().unwrap_or_default().to_owned();
         if let Some(old) = &slot
-            && ["status", "severity", "reason", "message"]
+            && ["status", "severity", "reason"]
                 .iter()
-                .all(|name| same(old, name))
+                .all(|name| text(old, name) == text(&new, name))
+            && wording::is_left(&text(old, "message"), &text(&new, "message"))
         {
             return;
         }

@@ -20,6 +20,9 @@ use crate::names::{DECISIONS, DECISIONS_PER_OBJECT, PLACEMENT_API_VERSION};
 use crate::plan::{File, Plan};
 use crate::record::PlacementRecord;
 
+/// How many clusters are selected.
+const SELECTED: &str = "numberOfSelectedClusters";
+
 /// The conditions of a decision as the Placement's status will list them.
 pub(crate) fn conditions(fleet: &Fleet, decision: &Decision) -> Vec<Value> {
     let stored = fleet.placements.get(&decision.demand);
@@ -318,7 +321,10 @@ fn placement_status(record: &PlacementRecord, decision: &Decision, detail: &Deta
     let mut object = without_revision(record.object.parse());
     let status = child(&mut object, "status");
     if let Some(plan) = &detail.plan {
-        status.insert("numberOfSelectedClusters".to_owned(), plan.selected.into());
+        // A 0 that is absent stays so: another writer leaves it out, and would take it out again.
+        if plan.selected > 0 || status.contains_key(SELECTED) {
+            status.insert(SELECTED.to_owned(), plan.selected.into());
+        }
         put_groups(status, &plan.groups);
     }
     let known = &record.view.status.conditions;

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use dialect_contract::{Decision, Verb, Write};
+use dialect_contract::{Decision, Verb, Write, wording};
 use meta::schema::types::condition;
 use meta::{Object, time};
 use serde_json::{Map, Value, json};
@@ -37,11 +37,9 @@ pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
         }
         Plan::Fail { reason, message } => {
             let object = own_up(request, decision, &mut list);
-            let told = request
-                .said
-                .cause
-                .as_ref()
-                .is_some_and(|cause| cause[0] == "False" && cause[1] == *reason && cause[2] == *message);
+            let told = request.said.cause.as_ref().is_some_and(|cause| {
+                cause[0] == "False" && cause[1] == *reason && wording::is_left(&cause[2], message)
+            });
             if !(told && request.said.phase == PENDING && request.said.observed == request.wants.generation) {
                 list.push(status(request, decision, object, None));
             }

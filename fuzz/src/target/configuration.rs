@@ -68,7 +68,9 @@ fn in_force(dialect: &dyn Dialect, spec: &Value) {
     let warnings = dialect.configuration().warnings(spec, "spec");
     assert!(warnings.iter().all(|warning| !warning.is_empty()));
     let plain = dialect.admission();
-    let configured = dialect.configuration().admission_under(Some(spec), &SystemUsers::default());
+    let configured = dialect
+        .configuration()
+        .admission_under(Some(spec), &SystemUsers::default());
     let configured = configured.unwrap_or_else(|| dialect.admission());
     let names = |list: &[Arc<dyn admission::Plugin>]| -> Vec<&'static str> {
         list.iter().map(|plugin| plugin.name()).collect()

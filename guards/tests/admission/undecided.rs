@@ -42,7 +42,9 @@ async fn asked(world: &World, request: &Request<'_>, object: Option<&Value>) -> 
     chain.validate(request, object, &mut warnings)?;
     assert!(warnings.is_empty(), "who observes warns of nothing: {warnings:?}");
     let annotations = chain.annotations(request, object).into_iter();
-    Ok(annotations.map(|(key, value)| format!("{key}: {value}")).collect())
+    Ok(annotations
+        .map(|(key, value)| format!("{key}: {value}"))
+        .collect())
 }
 
 fn request<'a>(operation: Operation, user: &'a UserInfo, old: Option<&'a Value>) -> Request<'a> {
@@ -96,7 +98,10 @@ async fn webhooks_do_not_judge_the_systems_own_programs_but_keep_them_from_decis
     let update = request(Operation::Update, &gardenlet, Some(&placed));
     asked(&world, &update, Some(&odd)).await.unwrap();
     let moved = shoot("s", Some("gone"));
-    assert!(asked(&world, &update, Some(&moved)).await.is_err(), "that is what Berth decides");
+    assert!(
+        asked(&world, &update, Some(&moved)).await.is_err(),
+        "that is what Berth decides"
+    );
 }
 
 #[tokio::test]
@@ -111,8 +116,16 @@ async fn who_observes_what_is_stored_here_neither_binds_nor_guards_it_and_keeps_
     world.engine.mandated(Arc::new(modes)).unwrap();
     let seed = world.seed("small", 1).await;
     let made = world.create(&shoot("s", None)).await.unwrap();
-    assert_eq!(made.value()["spec"]["seedName"], Value::Null, "nobody picks a seed");
+    assert_eq!(
+        made.value()["spec"]["seedName"],
+        Value::Null,
+        "nobody picks a seed"
+    );
     world.create(&shoot("placed", Some("small"))).await.unwrap();
     let refused = world.write(Verb::Delete, &seed, "").await.unwrap_err();
-    assert!(refused.message.contains("it is used by 1 shoots"), "{}", refused.message);
+    assert!(
+        refused.message.contains("it is used by 1 shoots"),
+        "{}",
+        refused.message
+    );
 }

@@ -371,9 +371,20 @@ fn fleets_bindings_are_the_schedulers_and_in_part_the_rollouts() {
         "it holds the decision of ClusterResourcePlacement \"web\", which only berth:scheduler writes; change the \
          placement instead",
     );
-    server.kubectl_as(&roller, &create).input(snapshot.to_string()).ok();
+    server
+        .kubectl_as(&roller, &create)
+        .input(snapshot.to_string())
+        .ok();
     let decided = r#"{"status":{"observedCRPGeneration":1}}"#;
-    let arguments = ["patch", "csps", "web-0", "--subresource=status", "--type=merge", "-p", decided];
+    let arguments = [
+        "patch",
+        "csps",
+        "web-0",
+        "--subresource=status",
+        "--type=merge",
+        "-p",
+        decided,
+    ];
     refused(
         &server.kubectl_as(&roller, &arguments).run(),
         "its status holds the decision, which only berth:scheduler writes: set mode: Observe",

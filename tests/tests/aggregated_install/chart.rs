@@ -116,7 +116,10 @@ fn a_release_brings_missing_definitions_and_leaves_them_when_it_goes() {
     let install = ["install", "berth", CHART, "--create-namespace"];
     release(
         &install,
-        &["--set", "mode=decide,systemDefinitions=true,sources.ocm=off,sources.kcp=hub"],
+        &[
+            "--set",
+            "mode=decide,systemDefinitions=true,sources.ocm=off,sources.kcp=hub",
+        ],
     );
     assert_eq!(owner(name), Value::Null, "it was there before");
     assert_eq!(owner("shoots.core.gardener.cloud"), "berth");

@@ -19,7 +19,9 @@ const SOURCES: [&str; 4] = [
 /// What Berth, by itself or as somebody else, wrote on the hub: verb, resource and name, or the group where names differ.
 fn written(hub: &Hub) -> BTreeSet<String> {
     let log = std::fs::read_to_string(hub.audit_log()).expect("the audit log is there");
-    let events = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let events = log
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let written = events.filter(|event| {
         let reads = ["get", "list", "watch"].contains(&event["verb"].as_str().unwrap_or_default());
         event["user"]["username"] == "system:serviceaccount:berth-system:berth" && !reads
@@ -44,9 +46,15 @@ fn who_observes_explains_everything_refuses_nothing_and_writes_nothing() {
         let words = "get decision one.gardener -n garden-dev --subresource=scheduling -o json";
         let output = hub.kubectl(words).run();
         let explained: Value = serde_json::from_str(&output.out).ok()?;
-        explained["status"]["picked"].as_array().filter(|picked| !picked.is_empty()).cloned()
+        explained["status"]["picked"]
+            .as_array()
+            .filter(|picked| !picked.is_empty())
+            .cloned()
     });
-    let picked = explained[0]["clusterName"].as_str().expect("it has a name").to_owned();
+    let picked = explained[0]["clusterName"]
+        .as_str()
+        .expect("it has a name")
+        .to_owned();
     assert!(picked.starts_with("aws-eu"), "{explained:?}");
     let binding = json!({
         "apiVersion": "scheduling.berth.dev/v1alpha1", "kind": "Binding",
@@ -60,8 +68,17 @@ fn who_observes_explains_everything_refuses_nothing_and_writes_nothing() {
     // The other scheduler's work, which guards would refuse.
     for seed in [picked.as_str(), "aws-us1"] {
         let patch = json!({"spec": {"seedName": seed}}).to_string();
-        hub.kubectl_args(&["patch", "shoot", "one", "-n", "garden-dev", "--type=merge", "-p", &patch])
-            .ok();
+        hub.kubectl_args(&[
+            "patch",
+            "shoot",
+            "one",
+            "-n",
+            "garden-dev",
+            "--type=merge",
+            "-p",
+            &patch,
+        ])
+        .ok();
     }
     eventually("the decision of others to be shown", || {
         let words = "get decision one.gardener -n garden-dev -o json";
@@ -77,11 +94,19 @@ fn who_observes_explains_everything_refuses_nothing_and_writes_nothing() {
         .ok();
     hub.kubectl("create -f -").input(shoot("two").to_string()).ok();
     eventually("the second shoot to be known", || {
-        hub.kubectl("get decision two.gardener -n garden-dev").run().success.then_some(())
+        hub.kubectl("get decision two.gardener -n garden-dev")
+            .run()
+            .success
+            .then_some(())
     });
     let told = written(&hub);
     let own = |written: &&String| {
-        let kinds = ["tokenreviews", "subjectaccessreviews", "selfsubjectaccessreviews", "selfsubjectreviews"];
+        let kinds = [
+            "tokenreviews",
+            "subjectaccessreviews",
+            "selfsubjectaccessreviews",
+            "selfsubjectreviews",
+        ];
         kinds.iter().any(|kind| written.starts_with(kind))
             || [
                 "leases berth-system berth-controllers",
@@ -92,7 +117,10 @@ fn who_observes_explains_everything_refuses_nothing_and_writes_nothing() {
             .contains(&written.as_str())
     };
     // A create has no name before it is stored.
-    let others: Vec<&String> = told.iter().filter(|written| !own(written) && *written != "leases berth-system ").collect();
+    let others: Vec<&String> = told
+        .iter()
+        .filter(|written| !own(written) && *written != "leases berth-system ")
+        .collect();
     assert_eq!(others, Vec::<&String>::new(), "{told:?}");
     drop(berth);
 }

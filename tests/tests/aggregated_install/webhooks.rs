@@ -134,8 +134,17 @@ fn alone(hub: &Hub) {
         .json();
     assert_eq!(seed(&made), None, "it gets its seed later");
     let moved = r#"{"spec":{"seedName":"aws-us1"}}"#;
-    hub.kubectl_args(&["patch", "shoot", "one", "-n", "garden-dev", "--type=merge", "-p", moved])
-        .ok();
+    hub.kubectl_args(&[
+        "patch",
+        "shoot",
+        "one",
+        "-n",
+        "garden-dev",
+        "--type=merge",
+        "-p",
+        moved,
+    ])
+    .ok();
 }
 
 #[test]

@@ -43,7 +43,9 @@ impl Plugin for PlacementHold {
         if !request.old.is_some_and(is_held) || object.is_some_and(is_held) {
             return Ok(());
         }
-        let goes = request.old.is_some_and(|old| old["metadata"].get("deletionTimestamp").is_some());
+        let goes = request
+            .old
+            .is_some_and(|old| old["metadata"].get("deletionTimestamp").is_some());
         if goes && self.users.includes(&request.user.name) {
             return Ok(());
         }
@@ -120,7 +122,10 @@ mod tests {
             ..UserInfo::default()
         };
         let taken_off = |metadata: Value| {
-            let (mut old, new) = (json!({"metadata": metadata}), json!({"metadata": {"name": "web"}}));
+            let (mut old, new) = (
+                json!({"metadata": metadata}),
+                json!({"metadata": {"name": "web"}}),
+            );
             old["metadata"]["finalizers"] = json!([PLACEMENT_FINALIZER]);
             let request = Request {
                 operation: Operation::Update,

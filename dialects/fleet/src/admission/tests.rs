@@ -179,7 +179,11 @@ fn bindings_go_with_their_placement_or_by_the_hub_agent_which_evicts() {
         json!(["kubernetes-fleet.io/scheduler-crb-cleanup"]),
     );
     let (going, free) = (
-        with(held.clone(), "/metadata/deletionTimestamp", json!("2021-10-28T09:00:00Z")),
+        with(
+            held.clone(),
+            "/metadata/deletionTimestamp",
+            json!("2021-10-28T09:00:00Z"),
+        ),
         with(held.clone(), "/metadata/finalizers", json!([])),
     );
     assert!(update(ROLLOUT, &held, &free).is_err());
@@ -207,12 +211,19 @@ fn of_a_snapshot_the_hub_agent_writes_everything_but_the_decision() {
         let update = |new: &Value| review(user, Operation::Update, SNAPSHOTS, Some(&old), Some(new));
         refused(update(&new), "which only berth:scheduler writes");
         assert_eq!(update(&old), Ok(()), "no change");
-        let relabelled = with(old.clone(), "/metadata/labels", json!({"kubernetes-fleet.io/is-latest-snapshot": "false"}));
+        let relabelled = with(
+            old.clone(),
+            "/metadata/labels",
+            json!({"kubernetes-fleet.io/is-latest-snapshot": "false"}),
+        );
         let is_agent = user == ROLLOUT;
         assert_eq!(update(&relabelled).is_ok(), is_agent);
         let created = review(user, Operation::Create, SNAPSHOTS, None, Some(&new));
         assert_eq!(created.is_ok(), is_agent, "{created:?}");
-        assert_eq!(review(user, Operation::Delete, SNAPSHOTS, Some(&old), None).is_ok(), is_agent);
+        assert_eq!(
+            review(user, Operation::Delete, SNAPSHOTS, Some(&old), None).is_ok(),
+            is_agent
+        );
     }
     for user in [ACTOR, "oncall"] {
         assert!(review(user, Operation::Update, SNAPSHOTS, Some(&old), Some(&new)).is_ok());

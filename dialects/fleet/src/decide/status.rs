@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use dialect_contract::wording;
 use meta::schema::types::condition;
 use scheduling::{Ix, Rejection};
 
@@ -229,7 +230,7 @@ pub(super) fn changes(
     let same_condition = condition(&status.conditions, SCHEDULED).is_some_and(|known| {
         known.status == satisfied.status()
             && known.reason == satisfied.reason()
-            && known.message == satisfied.message
+            && wording::is_left(&known.message, &satisfied.message)
             && known.observed_generation == Some(snapshot.object.meta().generation())
     });
     status.observed_generation != Some(record.object.meta().generation())
@@ -247,13 +248,12 @@ fn alike(stored: &[ClusterDecision], listed: &[ClusterDecision]) -> bool {
     stored == listed || (stored.len() == listed.len() && by_name(stored) == by_name(listed))
 }
 
-/// Whether the condition of the placement must be written. The message of another controller is left alone while all
-/// else is right.
+/// Whether the condition of the placement must be written.
 pub(super) fn placement_changes(record: &PlacementRecord, satisfied: &Satisfied) -> bool {
     condition(&record.conditions, PLACEMENT_SCHEDULED).is_none_or(|known| {
         known.status != satisfied.status()
             || known.reason != satisfied.reason()
             || known.observed_generation != Some(record.object.meta().generation())
-            || (known.message.starts_with(FOUND) && known.message != satisfied.message)
+            || !wording::is_left(&known.message, &satisfied.message)
     })
 }

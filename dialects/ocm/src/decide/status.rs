@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use dialect_contract::wording;
 use scheduling::Solved;
 
 use crate::detail::Detail;
@@ -139,7 +140,7 @@ pub(crate) fn changes(stored: &PlacementStatus, detail: &Detail) -> bool {
         !Condition::find(&stored.conditions, aspect.r#type).is_some_and(|known| {
             *known.status == *aspect.status
                 && *known.reason == *aspect.reason
-                && *known.message == *aspect.message
+                && wording::is_left(&known.message, &aspect.message)
         })
     });
     let selection = detail.plan.as_ref().is_some_and(|plan| {

@@ -317,3 +317,52 @@ fn demands_and_targets_are_shown_as_they_are() {
     let report = serde_json::to_value(world.report(&decision)).unwrap();
     assert_eq!(report["candidates"][0]["rejections"][0]["reason"], "NotInSet");
 }
+
+/// Rewrites every message of the placement, as another scheduler words it.
+fn reword(world: &mut World, key: &Key) {
+    world.edit(key, |value| {
+        for condition in value["status"]["conditions"].as_array_mut().unwrap() {
+            condition["message"] = json!("said in other words");
+        }
+    });
+}
+
+#[test]
+fn what_another_scheduler_says_in_other_words_is_unchanged_and_not_written() {
+    let mut world = columns(&["a", "b"]);
+    let key = placement("ns", "p");
+    world.put(&wants("p", &json!({"numberOfClusters": 1})));
+    world.settle(&key);
+    reword(&mut world, &key);
+    let decision = world.decide(&key);
+    assert_eq!(decision.outcome, Outcome::Unchanged);
+    assert!(world.fleet.writes(&decision).is_empty());
+    // What is not agreed on is written, in our own words, which are kept right.
+    world.edit(&key, |value| value["spec"]["numberOfClusters"] = json!(4));
+    world.settle(&key);
+    let text = |world: &World| condition(world, &key, "PlacementSatisfied").2;
+    assert_eq!(text(&world), "2 cluster decisions unscheduled");
+    world.edit(&key, |value| value["spec"]["numberOfClusters"] = json!(5));
+    assert!(!world.fleet.writes(&world.decide(&key)).is_empty());
+}
+
+#[test]
+fn a_number_that_is_absent_stays_absent_where_it_would_be_0() {
+    let mut world = columns(&[]);
+    let key = placement("ns", "p");
+    world.put(&wants("p", &json!({})));
+    world.settle(&key);
+    assert_eq!(world.get(&key)["status"].get("numberOfSelectedClusters"), None);
+    world.edit(&key, |value| {
+        value["status"]["numberOfSelectedClusters"] = json!(3)
+    });
+    world.settle(&key);
+    assert_eq!(world.get(&key)["status"]["numberOfSelectedClusters"], 0);
+    world.edit(&key, |value| {
+        value["status"]
+            .as_object_mut()
+            .unwrap()
+            .remove("numberOfSelectedClusters");
+    });
+    assert!(world.fleet.writes(&world.decide(&key)).is_empty());
+}

@@ -100,8 +100,9 @@ fn everything_is_in_the_namespace_of_the_release_whatever_its_name() {
             "{object}"
         );
     }
-    let default =
-        rendered(&["mode=decide,certManager.enabled=true,serviceMonitor.enabled=true,sources.kcp=owned,replicas=1"]);
+    let default = rendered(&[
+        "mode=decide,certManager.enabled=true,serviceMonitor.enabled=true,sources.kcp=owned,replicas=1",
+    ]);
     let elsewhere: Vec<Value> = objects(&text.replace(ELSEWHERE, "berth-system"));
     for object in &default {
         assert_eq!(
