@@ -254,6 +254,7 @@ impl<'a> Cx<'a> {
             now: self.request.now,
             dry_run,
             asked: false,
+            decided: false,
             warnings: &self.request.warnings,
             annotations: &self.request.annotations,
         }

@@ -9,6 +9,7 @@ mod along;
 mod apply;
 mod audited;
 mod commit;
+mod decided;
 mod delete;
 mod index;
 mod keeping;

@@ -153,6 +153,16 @@ impl FieldError {
         Self::new(FieldErrorKind::NotFound, path, Some(value.into()), "")
     }
 
+    /// The error without the value it is about, where that is at or below one of the top-level `fields`.
+    #[must_use]
+    pub fn redacted(mut self, fields: &[&str]) -> Self {
+        let first = self.path.split(['.', '[']).next().unwrap_or_default();
+        if self.value.is_some() && fields.contains(&first) {
+            self.value = Some("<contents redacted>".into());
+        }
+        self
+    }
+
     /// The line without its path, as the `message` of a `Status` cause.
     #[must_use]
     pub fn message(&self) -> String {
@@ -250,6 +260,18 @@ mod tests {
             vec![FieldError::invalid("a", "", "x"), FieldError::required("a.b", "")],
         );
         assert_eq!(aggregate(&errors), "[a: Required value, a.b: Required value]");
+    }
+
+    #[test]
+    fn a_redacted_error_says_where_and_why_and_not_what() {
+        let error = |path: &str| FieldError::invalid(path, "hunter2", "must be base64").redacted(&["data"]);
+        let text = error("data[password]").to_string();
+        assert_eq!(
+            text,
+            "data[password]: Invalid value: \"<contents redacted>\": must be base64"
+        );
+        assert!(error("data").to_string().contains("redacted"));
+        assert!(error("type").to_string().contains("hunter2"));
     }
 
     #[test]

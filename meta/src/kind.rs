@@ -302,6 +302,11 @@ pub trait Kind: Send + Sync + 'static {
         Vec::new()
     }
 
+    /// The top-level fields whose values stand in no error message, for whoever reads it may not be who wrote them.
+    fn confidential(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// Rules that the system's own API does not have: what breaks them is refused when it is written here, lest it go
     /// wrong later. Objects as they are elsewhere (files, reviews, a hub's) are read all the same.
     fn own_rules(&self, _write: &Write<'_>, _new: &Value) -> Vec<FieldError> {

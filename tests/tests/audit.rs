@@ -198,3 +198,28 @@ fn a_webhook_is_sent_event_lists() {
         (&"EventList".into(), &"audit.k8s.io/v1".into())
     );
 }
+
+#[test]
+fn the_value_of_a_secret_stands_in_no_error_and_in_no_event() {
+    const VALUE: &str = "hunter2-not-base64!";
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("audit.log");
+    let server = Server::start_with(&[&format!("--audit-log-path={}", log.display())]);
+    let secret = serde_json::json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": {"password": VALUE}});
+    for verb in ["create --validate=false", "apply --server-side --validate=false"] {
+        let text = server
+            .kubectl(&format!("{verb} -f -"))
+            .input(secret.to_string())
+            .fails();
+        assert!(
+            text.contains("data[password]") && text.contains("base64"),
+            "{text}"
+        );
+        assert!(!text.contains(VALUE), "{text}");
+    }
+    let refused =
+        |event: &Value| event["objectRef"]["resource"] == "secrets" && event["responseStatus"]["code"] == 422;
+    event(&log, "the refusal", refused);
+    let text = std::fs::read_to_string(&log).unwrap();
+    assert!(!text.contains("hunter2"), "{text}");
+}

@@ -29,7 +29,7 @@ impl Chain {
     }
 
     /// Has others change `object`, which the plugins have changed already; null on delete. What they change is shown to
-    /// the plugins again, and then once more to those who want to know.
+    /// the plugins again, and then once more to those who want to know. Gives the names of those who changed it.
     ///
     /// # Errors
     /// The first refusal, as the client sees it.
@@ -38,10 +38,10 @@ impl Chain {
         subject: &Subject<'_>,
         object: &mut Value,
         recorded: &mut Recorded,
-    ) -> Result<(), Status> {
+    ) -> Result<Vec<Arc<str>>, Status> {
         let asked: Vec<&dyn Policies> = self.asked(subject).collect();
         if asked.is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let mut rounds = Rounds::default();
         if !object.is_null() {
@@ -49,13 +49,13 @@ impl Chain {
         }
         self.round(&asked, subject, object, &mut rounds, recorded).await?;
         if !rounds.changed() {
-            return Ok(());
+            return Ok(Vec::new());
         }
         self.mutate(subject.request, object, &mut recorded.warnings)?;
         if rounds.again(object) {
             self.round(&asked, subject, object, &mut rounds, recorded).await?;
         }
-        Ok(())
+        Ok(rounds.into_changers())
     }
 
     /// One round of all who are asked.

@@ -16,7 +16,8 @@ pub struct Rounds {
     willing: BTreeSet<HookId>,
     /// To be called in the second round.
     due: BTreeSet<HookId>,
-    changed: bool,
+    /// The names of the configurations that changed the object, each once, in the order in which they first did.
+    changers: Vec<Arc<str>>,
     /// The object as the first round left it.
     left: Option<Value>,
 }
@@ -39,7 +40,9 @@ impl Rounds {
         if changed {
             // Those before it; not itself, which has seen what it did.
             self.due.append(&mut self.willing);
-            self.changed = true;
+            if !self.changers.contains(&id.0) {
+                self.changers.push(Arc::clone(&id.0));
+            }
         }
         if willing {
             self.willing.insert(id);
@@ -48,7 +51,7 @@ impl Rounds {
 
     /// Notes how a round left the object.
     pub fn ended(&mut self, object: &Value) {
-        if self.changed && !self.again {
+        if self.changed() && !self.again {
             self.left = Some(object.clone());
         }
     }
@@ -56,7 +59,13 @@ impl Rounds {
     /// Whether anybody changed the object, so that our own rules have to look again.
     #[must_use]
     pub fn changed(&self) -> bool {
-        self.changed
+        !self.changers.is_empty()
+    }
+
+    /// Names of the configurations that changed the object.
+    #[must_use]
+    pub fn into_changers(self) -> Vec<Arc<str>> {
+        self.changers
     }
 
     /// Begins the second round over `object`; whether anybody takes part. What our own rules changed after the first

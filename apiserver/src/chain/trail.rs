@@ -133,18 +133,24 @@ impl Trail {
         if verdict.level < level {
             return false;
         }
-        let Some(info) = self.info.as_deref().filter(|info| info.is_resource) else {
+        if self.info.as_deref().is_none_or(|info| !info.is_resource) {
             return false;
-        };
-        let below = info.inner.as_deref();
-        let confidential = [Some(info), below]
-            .into_iter()
-            .flatten()
-            .any(|info| audit::are_confidential(Asked::of(info, &self.user)));
+        }
+        let confidential = self.is_confidential();
         if confidential {
             self.leave_out("bodies", audit::CONFIDENTIAL);
         }
         !confidential
+    }
+
+    /// Whether the request is about credentials, by itself or through a proxy.
+    fn is_confidential(&self) -> bool {
+        let info = self.info.as_deref().filter(|info| info.is_resource);
+        let below = info.and_then(|info| info.inner.as_deref());
+        [info, below]
+            .into_iter()
+            .flatten()
+            .any(|info| audit::are_confidential(Asked::of(info, &self.user)))
     }
 
     fn leave_out(&self, what: &str, why: &str) {
@@ -325,6 +331,8 @@ impl Ending {
 
     fn event<'a>(&'a self, verdict: &Verdict, stage: Stage) -> Event<'a> {
         let (reason, message) = match &self.failure {
+            // Errors may quote what was sent.
+            Some(failure) if self.trail.is_confidential() => (failure.reason.as_str(), ""),
             Some(failure) => (failure.reason.as_str(), failure.message.as_str()),
             None => ("", ""),
         };

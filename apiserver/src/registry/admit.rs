@@ -4,6 +4,8 @@
 //! In each pass our own plugins come first, then others (admission policies, the hub's webhooks), since they take longest
 //! and what happens meanwhile is noticed by the guards. What is counted comes last: what anybody refuses takes no room.
 
+use std::sync::Arc;
+
 use admission::client::{Recorded, Subject};
 use admission::{Chain, Request};
 use meta::Status;
@@ -48,7 +50,13 @@ pub(crate) trait Candidate: Send {
     fn show(&mut self, _value: &mut Value) {}
 
     /// Takes that away again, and what others changed that they may not.
-    fn hide(&mut self, _value: &mut Value) {}
+    /// `changers` are those who changed it.
+    ///
+    /// # Errors
+    /// When they changed what they may not, and it cannot be taken back in silence.
+    fn hide(&mut self, _value: &mut Value, _changers: &[Arc<str>]) -> Result<(), Status> {
+        Ok(())
+    }
 
     /// Makes it what it will be: defaults, the kind's own preparation, validation with every error at once.
     fn finish(&mut self, value: Value) -> Result<Value, Status>;
@@ -90,8 +98,8 @@ impl Admission<'_> {
         }
         if let Some(subject) = subject {
             candidate.show(&mut value);
-            self.change(subject, &mut value).await?;
-            candidate.hide(&mut value);
+            let changers = self.change(subject, &mut value).await?;
+            candidate.hide(&mut value, &changers)?;
         }
         let mut value = candidate.finish(value)?;
         self.recorded(|warnings| chain.validate(request, object(&value), warnings))?;
@@ -103,7 +111,7 @@ impl Admission<'_> {
         if let Some(subject) = subject {
             candidate.show(&mut value);
             self.judge(subject, object(&value)).await?;
-            candidate.hide(&mut value);
+            candidate.hide(&mut value, &[])?;
         }
         if purpose == Purpose::Store {
             guards.extend(self.recorded(|warnings| chain.conclude(request, object(&value), warnings))?);
@@ -114,8 +122,8 @@ impl Admission<'_> {
         Ok((value, guards))
     }
 
-    /// Has others change `value`.
-    async fn change(&self, subject: &Subject<'_>, value: &mut Value) -> Result<(), Status> {
+    /// Has others change `value`. Gives the names of those who did.
+    async fn change(&self, subject: &Subject<'_>, value: &mut Value) -> Result<Vec<Arc<str>>, Status> {
         let mut recorded = Recorded::default();
         let result = self.chain.mutate_by_policies(subject, value, &mut recorded).await;
         self.pass_on(recorded);

@@ -74,6 +74,7 @@ impl Registry {
             now: self.clock().now(),
             dry_run: false,
             asked: false,
+            decided: true,
             warnings: &warnings,
             annotations,
         };

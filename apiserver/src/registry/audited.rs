@@ -135,7 +135,7 @@ impl Registry {
                     api_version: version,
                     subresource: write.subresource,
                 }),
-                response_status: Some(status(write.verb, outcome)),
+                response_status: Some(status(write.verb, outcome, audit::are_confidential(asked))),
                 request_received_timestamp: since,
                 stage_timestamp: self.clock().now(),
                 annotations: annotations.all(),
@@ -166,9 +166,15 @@ fn uri(write: &Write, group: &str, version: &str, resource: &str) -> String {
     uri
 }
 
-fn status<'a>(verb: Verb, outcome: Result<Option<&Object>, &'a Status>) -> ResponseStatus<'a> {
+/// How a write ended. The message of one about credentials is left out: it may quote what was to be written.
+fn status<'a>(
+    verb: Verb,
+    outcome: Result<Option<&Object>, &'a Status>,
+    confidential: bool,
+) -> ResponseStatus<'a> {
     let (message, reason, code) = match outcome {
         Ok(_) => ("", "", if verb == Verb::Create { 201 } else { 200 }),
+        Err(refused) if confidential => ("", refused.reason.as_str(), refused.code),
         Err(refused) => (refused.message.as_str(), refused.reason.as_str(), refused.code),
     };
     ResponseStatus {

@@ -166,6 +166,7 @@ impl Registry {
                 now,
                 dry_run,
                 asked: origin.asked,
+                decided: true,
                 warnings: &warnings,
                 annotations,
             };

@@ -1,6 +1,8 @@
 //! The way of every write from a decoded body to a draft: system fields, admission ([`super::admit`]), and between its
 //! passes defaults, the kind's own preparation, validation of everything at once.
 
+use std::sync::Arc;
+
 use admission::client::{Form, Subject};
 use admission::{Chain, Operation, Request};
 use berth_apply::Managers;
@@ -14,7 +16,7 @@ use crate::actor::Actor;
 use crate::registry::admit::{Admission, Asked, Candidate, Deletion, Purpose};
 use crate::registry::ownership::{self, Ownership, Wish};
 use crate::registry::system::SystemFields;
-use crate::registry::{Index, system};
+use crate::registry::{Index, decided, system};
 use crate::served::Served;
 use crate::{render, validation};
 
@@ -221,6 +223,7 @@ impl Writing<'_> {
             old,
             managers,
             sent: None,
+            decided: None,
             is_final: false,
         };
         let admission = self.actor.admission(self.chain);
@@ -250,6 +253,11 @@ impl Writing<'_> {
             return Ok(());
         }
         let info = self.served.info();
+        let confidential = self.served.kind().confidential();
+        let errors: Vec<_> = errors
+            .into_iter()
+            .map(|error| error.redacted(confidential))
+            .collect();
         Err(Status::invalid(
             info.group,
             info.kind,
@@ -285,22 +293,35 @@ struct Storing<'a> {
     managers: Managers,
     /// What only the server sets, as it was before others changed the object.
     sent: Option<SystemFields>,
+    /// A write of the process itself, as it was then.
+    decided: Option<Value>,
     is_final: bool,
 }
 
 impl Candidate for Storing<'_> {
     fn show(&mut self, value: &mut Value) {
         self.sent = (!self.is_final).then(|| SystemFields::of(value));
+        self.decided = (!self.is_final && self.writing.actor.decided).then(|| value.clone());
         ownership::put(value, &self.managers);
     }
 
-    fn hide(&mut self, value: &mut Value) {
+    fn hide(&mut self, value: &mut Value, changers: &[Arc<str>]) -> Result<(), Status> {
         let shown = ownership::take(value);
         if let Some(sent) = self.sent.take() {
             let managers = std::mem::take(&mut self.managers);
             let warnings = self.writing.actor.warnings;
             self.managers = ownership::after_admission(managers, shown.as_ref(), warnings);
             sent.restore(value, self.writing.served);
+        }
+        match (self.decided.take(), changers) {
+            (None, _) | (_, []) => Ok(()),
+            (Some(decided), changers) => {
+                let Writing {
+                    served, actor, name, ..
+                } = *self.writing;
+                let objects = [&decided, self.old.unwrap_or(&Value::Null), value];
+                decided::overruled((served.name, name), &actor.user.name, changers, objects)
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 //! What ConfigMaps and Secrets have in common: keys, sizes and being immutable.
 
-use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use base64::{DecodeError, Engine as _};
 use meta::FieldError;
 use serde_json::Value;
 
@@ -62,9 +62,16 @@ pub(crate) fn encodings(object: &Value, field: &str) -> Vec<FieldError> {
     let entries = value::object(object, &[field]).into_iter().flatten();
     entries
         .filter_map(|(key, entry)| {
-            let problem = STANDARD.decode(entry.as_str()?).err()?;
-            let detail =
-                format!("must be base64 as RFC 4648 section 4 describes it, with padding: {problem}");
+            // Where, and not what: it may be a Secret's.
+            let place = match STANDARD.decode(entry.as_str()?).err()? {
+                DecodeError::InvalidByte(at, _) | DecodeError::InvalidLastSymbol(at, _) => {
+                    format!("illegal data at input byte {at}")
+                }
+                DecodeError::InvalidLength(_) | DecodeError::InvalidPadding => {
+                    "its length or padding is wrong".to_owned()
+                }
+            };
+            let detail = format!("must be base64 as RFC 4648 section 4 describes it, with padding: {place}");
             Some(FieldError::invalid(
                 format!("{field}[{key}]"),
                 entry.clone(),

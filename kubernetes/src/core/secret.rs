@@ -92,6 +92,10 @@ impl Kind for Secret {
         self.read_body(write.old, new);
     }
 
+    fn confidential(&self) -> &'static [&'static str] {
+        &["data", "stringData"]
+    }
+
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
         let mut errors = data::keys(new, "data");
         errors.extend(data::encodings(new, "data"));

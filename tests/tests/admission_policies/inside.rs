@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use tests::{Server, eventually};
 
-use super::{apply, validating};
+use super::{apply, mutating, validating};
 
 fn example(system: &str) -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -73,4 +73,46 @@ fn a_policy_about_connections_is_asked_about_every_request_to_a_proxy() {
         "{text}"
     );
     server.kubectl(&path("/api")).ok();
+}
+
+#[test]
+fn a_mutating_policy_cannot_send_the_scheduler_elsewhere() {
+    let server = Server::start();
+    let rule = |group: &str, resource: &str| json!({"apiGroups": [group], "apiVersions": ["*"], "operations": ["CREATE", "UPDATE"], "resources": [resource]});
+    let rules = [
+        rule("core.gardener.cloud", "shoots"),
+        rule("core.gardener.cloud", "shoots/binding"),
+    ];
+    let bend = |path: &str, value: &str| json!({"patchType": "JSONPatch", "jsonPatch": {"expression": format!("[JSONPatch{{op: 'add', path: '{path}', value: {value}}}]")}});
+    let spec = json!({
+        "matchConstraints": {"resourceRules": rules},
+        "matchConditions": [{"name": "ours", "expression": "request.userInfo.username.startsWith('berth:')"}],
+        "mutations": [bend("/spec/seedName", "'aws-guarded'")],
+    });
+    apply(&server, &mutating("bend", &spec)).ok();
+    server.load(&example("gardener"));
+    let shoot = || server.kubectl("-n garden-dev get shoot web -o json").json();
+    let told = eventually("an event that names the policy", || {
+        let events = server.kubectl("-n garden-dev get events -o json").json();
+        let items = events["items"].as_array()?.clone();
+        items.into_iter().find(|event| {
+            event["message"]
+                .as_str()
+                .is_some_and(|text| text.contains("policy bend bend"))
+        })
+    });
+    assert!(
+        told["message"].as_str().unwrap().contains("spec.seedName"),
+        "{told}"
+    );
+    assert_eq!(shoot()["spec"]["seedName"], Value::Null);
+    // What it adds without touching the decision is let through.
+    let mut spec = spec;
+    spec["mutations"] = json!([bend("/metadata/annotations", "{'seen': 'yes'}")]);
+    apply(&server, &mutating("bend", &spec)).ok();
+    let placed = eventually("the Shoot is placed", || {
+        Some(shoot()).filter(|shoot| shoot["spec"]["seedName"].is_string())
+    });
+    assert_ne!(placed["spec"]["seedName"], "aws-guarded");
+    assert_eq!(placed["metadata"]["annotations"]["seen"], "yes");
 }

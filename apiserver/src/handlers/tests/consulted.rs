@@ -324,3 +324,87 @@ async fn others_are_asked_about_every_request_to_a_proxy_and_may_refuse_it() {
         ]
     );
 }
+
+/// Makes every widget square, and everybody's size 9 where it is asked to.
+struct Bending {
+    everything: bool,
+}
+
+impl Policies for Bending {
+    fn concern(&self, _: &Subject<'_>) -> bool {
+        true
+    }
+    fn mutate<'a>(
+        &'a self,
+        _: &'a Subject<'a>,
+        object: &'a mut Value,
+        rounds: &'a mut Rounds,
+        _: &'a mut Recorded,
+    ) -> Consulted<'a> {
+        Box::pin(async move {
+            object["metadata"]["labels"]["policy"] = "seen".into();
+            if self.everything {
+                object["spec"]["size"] = 9.into();
+            }
+            rounds.called(("bend".into(), 0), false, true);
+            Ok(())
+        })
+    }
+    fn validate<'a>(
+        &'a self,
+        _: &'a Subject<'a>,
+        _: Option<&'a Value>,
+        _: &'a mut Recorded,
+    ) -> Consulted<'a> {
+        Box::pin(async { Ok(()) })
+    }
+}
+
+#[tokio::test]
+async fn a_write_of_the_process_is_stored_as_it_was_decided_or_not_at_all() {
+    for everything in [false, true] {
+        let toys = toys::Toys::new(Limits::default());
+        let chain = toys.chain().with_policies(Arc::new(Bending { everything }));
+        let client = Client::over(toys, chain);
+        let robot = UserInfo {
+            name: "robot".to_owned(),
+            ..UserInfo::default()
+        };
+        let author = crate::registry::Author {
+            user: &robot,
+            manager: "robots",
+            cause: Some("a test"),
+        };
+        let mut object = widget("a");
+        object["spec"]["size"] = 3.into();
+        let write = meta::Write {
+            verb: meta::Verb::Create,
+            key: meta::Key::new(GroupResource::new(toys::GROUP, "widgets"), "default", "a"),
+            subresource: "",
+            object: object.clone(),
+            base: None,
+        };
+        let result = client
+            .api
+            .registry()
+            .commit(author, vec![write], Vec::new(), false)
+            .await;
+        if !everything {
+            assert_eq!(result.unwrap()[0].parse()["metadata"]["labels"]["policy"], "seen");
+            continue;
+        }
+        let status = result.unwrap_err().status;
+        assert_eq!(status.code, 403);
+        assert!(
+            status.message.contains("spec.size")
+                && status.message.contains("bend")
+                && status.message.contains("robot"),
+            "{}",
+            status.message
+        );
+        client.get(&at("a")).await.expect(404);
+        // A user's own write is not decided: there it may be changed.
+        let made = client.post(WIDGETS, &object).await.expect(201);
+        assert_eq!(made["spec"]["size"], 9);
+    }
+}
