@@ -78,3 +78,30 @@ async fn a_full_disk_takes_deletions_and_starts_again_with_all_that_was_acknowle
         made.success.then_some(())
     });
 }
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a file system of its own: `make faults`"]
+async fn a_disk_that_objects_filled_takes_all_writes_again_once_they_are_deleted() {
+    let disk = SmallDisk::new(96);
+    let server = Server::start_in(disk.path().join("data"));
+    let client = raw::client(&server.kubeconfig()).await;
+    let mut made = 0;
+    while write(&client, Method::POST, MAPS, &map(made)).await.code == 201 {
+        made += 1;
+        assert!(made < 400, "the disk is not full");
+    }
+    // Nothing else gives space back: the file stays as large as it is, and what is free is in it.
+    for number in 0..made {
+        let path = format!("{MAPS}/map-{number}");
+        let gone = send(&client, Method::DELETE, &path, &[], b"").await;
+        assert_eq!(gone.code, 200, "{}", String::from_utf8_lossy(&gone.body));
+    }
+    eventually("writes are taken again", || {
+        let made = server.kubectl("create configmap again").run();
+        made.success.then_some(())
+    });
+    for number in 0..made / 2 {
+        let made = write(&client, Method::POST, MAPS, &map(number)).await;
+        assert_eq!(made.code, 201, "{}", String::from_utf8_lossy(&made.body));
+    }
+}

@@ -4,6 +4,7 @@ use std::sync::mpsc::Receiver;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use meta::{Change, Object};
 use tokio::sync::oneshot;
 
 use crate::cache::Cache;
@@ -49,6 +50,9 @@ pub(crate) struct Committer {
     failed: Arc<OnceLock<String>>,
     /// When a full disk was last looked at.
     looked: Option<Instant>,
+    /// Bytes of objects that were deleted, or became smaller, on a full disk: they are free in the file, which stays as
+    /// large as it is.
+    freed: u64,
 }
 
 impl Committer {
@@ -62,6 +66,7 @@ impl Committer {
             fences,
             failed,
             looked: None,
+            freed: 0,
         }
     }
 
@@ -82,10 +87,10 @@ impl Committer {
             return batch;
         }
         if self.looked.is_none_or(|looked| looked.elapsed() >= LOOK_AGAIN) {
-            reserve.hold();
+            self.make_room();
             self.looked = Some(Instant::now());
         }
-        if !reserve.is_spent() {
+        if !self.disk.reserve().is_spent() {
             return batch;
         }
         let state = self.cache.state();
@@ -101,6 +106,29 @@ impl Committer {
             answer(request.reply, Err(error.clone()));
         }
         fitting
+    }
+
+    /// Holds the reserve again where the disk has room, which may be in the file: if deletions freed as much as the
+    /// reserve takes, the file is made small first. What they freed is otherwise only used for new objects.
+    fn make_room(&mut self) {
+        self.disk.reserve().hold();
+        let wanted = self.disk.reserve().bytes();
+        if !self.disk.reserve().is_spent() {
+            self.freed = 0;
+            return;
+        }
+        if self.freed < wanted {
+            return;
+        }
+        match self.disk.shrink() {
+            Ok(()) => {
+                self.freed = 0;
+                self.disk.reserve().hold();
+            }
+            Err(error) => {
+                tracing::warn!(%error, freed = self.freed, "disk full, and the space that deletions freed in the file cannot be given back yet; trying again");
+            }
+        }
     }
 
     fn commit(&mut self, batch: Vec<Request>) {
@@ -126,7 +154,16 @@ impl Committer {
             return;
         }
         match self.disk.write(stage.changes(), stage.revision()) {
-            Ok(()) => self.publish(stage, waiting),
+            Ok(()) => {
+                if self.disk.reserve().is_spent() {
+                    self.freed += stage
+                        .changes()
+                        .iter()
+                        .map(|(change, _)| freed_by(change))
+                        .sum::<u64>();
+                }
+                self.publish(stage, waiting);
+            }
             Err(error) => self.fail(&error, waiting),
         }
     }
@@ -175,6 +212,12 @@ fn grows(state: &State, step: &Step) -> bool {
         (Verb::Update, Some(current)) => draft.len() > current.len(),
         _ => true,
     }
+}
+
+/// How many bytes a change leaves free.
+fn freed_by(change: &Change) -> u64 {
+    let length = |object: &Option<Arc<Object>>| object.as_ref().map_or(0, |object| object.len());
+    length(&change.old).saturating_sub(length(&change.new)) as u64
 }
 
 type Reply = oneshot::Sender<Result<Vec<Applied>, StoreError>>;

@@ -150,6 +150,15 @@ impl Disk {
         &self.reserve
     }
 
+    /// Gives back to the file system what was freed in the file. Nothing else is written meanwhile.
+    ///
+    /// # Errors
+    /// `Unavailable` where the file is being read (for a backup, say), so that it is to be tried again; else as
+    /// [`Disk::write`].
+    pub(crate) fn shrink(&mut self) -> Result<(), StoreError> {
+        guarded(&self.file, || shrink(&self.file, &mut self.database))
+    }
+
     /// What values are encrypted with.
     pub(crate) fn encryption(&self) -> Arc<Encryption> {
         Arc::clone(&self.encryption)
@@ -348,17 +357,26 @@ fn check_header(path: &Path, file: &str) -> Result<(), StoreError> {
 /// there needs the database for itself. A crash meanwhile costs nothing: each step is a commit.
 fn compact(file: &str, database: &mut Database, held: u64) -> Result<(), StoreError> {
     // There is no file in tests of a failing one.
-    let size = || std::fs::metadata(file).map_or(0, |metadata| metadata.len());
-    let before = size();
-    if before <= LARGE + LOOSE * held {
+    if size(file) <= LARGE + LOOSE * held {
         return Ok(());
     }
+    shrink(file, database)
+}
+
+/// The length of the file; 0 where there is none.
+fn size(file: &str) -> u64 {
+    std::fs::metadata(file).map_or(0, |metadata| metadata.len())
+}
+
+/// Moves what lies at the end of the file to where there is room, and gives the end back.
+fn shrink(file: &str, database: &mut Database) -> Result<(), StoreError> {
+    let before = size(file);
     let begun = Instant::now();
     database.compact().map_err(|error| match error {
         CompactionError::Storage(error) => broken(file, error),
         error => StoreError::Unavailable(format!("{file}: {error}")),
     })?;
-    tracing::info!(file, before, after = size(), held, took = ?begun.elapsed(), "the file was compacted");
+    tracing::info!(file, before, after = size(file), took = ?begun.elapsed(), "the file was compacted");
     Ok(())
 }
 

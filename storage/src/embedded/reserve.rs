@@ -85,6 +85,11 @@ impl Reserve {
         }
     }
 
+    /// How many bytes are held back.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
     /// Whether the disk was full when last looked.
     pub(crate) fn is_spent(&self) -> bool {
         *self.state.lock() == State::Spent
