@@ -10,7 +10,7 @@ const TONES = { Bound: "good", Fits: "good", Grown: "good", Moved: "warn", Shrun
 const why = (cause) => {
   switch (cause?.type) {
     case "Object": {
-      const place = [cause.namespace, cause.name].filter(Boolean).map(text).join("/");
+      const place = [cause.namespace, cause.name].filter(Boolean).map(text).join("/") || "in another namespace";
       const by = cause.fieldManager ? ` with ${text(cause.fieldManager)}` : "";
       const more = cause.more ? `, and ${text(cause.more)} more changes` : "";
       return `${text(cause.kind)} ${place} was ${text(cause.verb).toLowerCase()}${by}${more}`;

@@ -3,13 +3,13 @@
 //! One note for each decision, of the newest change that made it due; it is forgotten when it was acted on, or when its
 //! time is over. That is bounded by the decisions there are, and by [`MOST`].
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
 use dialect_contract::{Affected, Due};
 use engine::Witness;
-use meta::{Change, Clock, Key, Object, Revision, Timestamp};
+use meta::{Change, Clock, GroupResource, Key, Object, Revision, Timestamp};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
@@ -61,6 +61,8 @@ struct Slot {
 /// The causes of decisions to come.
 pub(crate) struct Causes {
     clock: Arc<dyn Clock>,
+    /// Resources that are named to readers of any namespace.
+    of_clusters: BTreeSet<GroupResource>,
     notes: Mutex<Notes>,
 }
 
@@ -83,7 +85,9 @@ pub struct ObjectCause {
     /// The namespace, where it has one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub namespace: String,
-    /// The name.
+    /// The name. It and the namespace are left out of what is in another namespace than the decision, unless it describes
+    /// a cluster: who may read decisions of one namespace is not told names in others.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
     /// The resourceVersion that the change left.
     pub resource_version: String,
@@ -104,9 +108,11 @@ fn is_zero(number: &u64) -> bool {
 }
 
 impl Causes {
-    pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
+    /// None yet. Objects of `of_clusters` are named to readers of any namespace.
+    pub(crate) fn new(clock: Arc<dyn Clock>, of_clusters: BTreeSet<GroupResource>) -> Self {
         Self {
             clock,
+            of_clusters,
             notes: Mutex::default(),
         }
     }
@@ -129,7 +135,7 @@ impl Causes {
             slot.more = 0;
         }
         drop(notes);
-        Some(note.change.told(more))
+        Some(self.shown_to(demand, &note.change, more))
     }
 
     /// The decision on `demand`, made on `through`, had nothing to write.
@@ -169,7 +175,7 @@ impl Causes {
         });
         let found = newest(own, of_all);
         drop(notes);
-        found.map(|(note, more)| note.change.told(more))
+        found.map(|(note, more)| self.shown_to(demand, &note.change, more))
     }
 
     /// The deletion of `demand`, whose end was seen at `seen`.
@@ -185,7 +191,27 @@ impl Causes {
             notes.of.remove(demand);
         }
         drop(notes);
-        within(gone.at, seen, SOON).then(|| gone.change.told(0))
+        within(gone.at, seen, SOON).then(|| self.shown_to(demand, &gone.change, 0))
+    }
+
+    /// `change`, which `more` others came before, as readers of the decision on `demand` may be told of it.
+    fn shown_to(&self, demand: &Key, change: &Changed, more: u64) -> ObjectCause {
+        let cause = change.told(more);
+        let namespace = match demand.namespace.is_empty() {
+            // A namespace that wants a place.
+            true => &demand.name,
+            false => &demand.namespace,
+        };
+        let is_foreign = !cause.namespace.is_empty() && *cause.namespace != **namespace;
+        if !is_foreign || self.of_clusters.contains(&change.key.resource) {
+            return cause;
+        }
+        ObjectCause {
+            namespace: String::new(),
+            name: String::new(),
+            field_manager: String::new(),
+            ..cause
+        }
     }
 
     /// Forgets what can be no cause any more.

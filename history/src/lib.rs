@@ -86,7 +86,11 @@ impl History {
         bounds: Bounds,
         namespaces: Option<GroupResource>,
     ) -> Result<Arc<Self>, engine::AlreadySet> {
-        let causes = Arc::new(Causes::new(Arc::clone(engine.clock())));
+        let of_clusters = engine.dialects().flat_map(|dialect| {
+            let described = dialect.shown().of_clusters.iter().copied();
+            described.chain([dialect.target()])
+        });
+        let causes = Arc::new(Causes::new(Arc::clone(engine.clock()), of_clusters.collect()));
         let seen = Arc::new(Seen::new(Arc::clone(engine.clock()), Arc::clone(&causes)));
         if bounds.per_decision > 0 {
             engine.witness(Arc::clone(&causes) as Arc<_>)?;

@@ -35,8 +35,18 @@ pub(crate) struct RecordIndex {
     /// The records of each decision, sorted by name, which is by age. They are few.
     records: BTreeMap<Name, Vec<(Arc<str>, Kept)>>,
     last: BTreeMap<Name, Last>,
-    /// All records by age, then by place and name.
-    ages: BTreeSet<(Timestamp, Name, Arc<str>)>,
+    /// The records of each namespace.
+    shares: BTreeMap<Arc<str>, Share>,
+    /// The namespaces by their bytes.
+    sizes: BTreeSet<(usize, Arc<str>)>,
+    bytes: usize,
+}
+
+/// The records of one namespace.
+#[derive(Default)]
+struct Share {
+    /// By age, then by decision and name.
+    ages: BTreeSet<(Timestamp, Arc<str>, Arc<str>)>,
     bytes: usize,
 }
 
@@ -81,8 +91,11 @@ impl RecordIndex {
             Ok(_) => return,
             Err(at) => records.insert(at, (Arc::clone(&name), kept)),
         }
-        self.bytes += bytes;
-        self.ages.insert((at, place.clone(), Arc::clone(&name)));
+        let aged = (at, Arc::clone(&place.name), Arc::clone(&name));
+        self.change_share(&place.namespace, |share| {
+            share.bytes += bytes;
+            share.ages.insert(aged);
+        });
         if self.last.get(&place).is_none_or(|last| last.name <= name) {
             let to = spec.to.clone().map(|to| {
                 let reasons = counts_after(spec);
@@ -109,8 +122,25 @@ impl RecordIndex {
             self.records.remove(place);
             self.last.remove(place);
         }
-        self.bytes -= kept.bytes;
-        self.ages.remove(&(kept.at, place.clone(), name));
+        let aged = (kept.at, Arc::clone(&place.name), name);
+        self.change_share(&place.namespace, |share| {
+            share.bytes -= kept.bytes;
+            share.ages.remove(&aged);
+        });
+    }
+
+    /// Changes the share of `namespace`, and what is known of all by it.
+    fn change_share(&mut self, namespace: &Arc<str>, change: impl FnOnce(&mut Share)) {
+        let share = self.shares.entry(Arc::clone(namespace)).or_default();
+        self.sizes.remove(&(share.bytes, Arc::clone(namespace)));
+        self.bytes -= share.bytes;
+        change(share);
+        self.bytes += share.bytes;
+        if share.ages.is_empty() {
+            self.shares.remove(namespace);
+        } else {
+            self.sizes.insert((share.bytes, Arc::clone(namespace)));
+        }
     }
 
     /// Takes in that the record `object` is gone.
@@ -164,20 +194,27 @@ impl RecordIndex {
         all
     }
 
-    /// Takes out what is too old at `now`, and the oldest of what is too much altogether.
+    /// Takes out what is too old at `now`, and then, while there is too much altogether, the oldest record of the namespace
+    /// that has most: one whose decisions flap takes no other's history.
     pub(crate) fn take_surplus(&mut self, bounds: &Bounds, now: Timestamp) -> Vec<(Name, Arc<str>)> {
-        let limit = match bounds.max_age {
-            Duration::ZERO => None,
-            age => now.checked_sub(age).ok(),
-        };
         let mut all = Vec::new();
-        while let Some((at, place, name)) = self.ages.first().cloned() {
-            let is_old = limit.is_some_and(|limit| at < limit);
-            if !is_old && self.bytes <= bounds.bytes {
-                break;
+        if bounds.max_age != Duration::ZERO
+            && let Ok(limit) = now.checked_sub(bounds.max_age)
+        {
+            for (namespace, share) in &self.shares {
+                let old = share.ages.iter().take_while(|(at, ..)| *at < limit);
+                let named = old.map(|(_, decision, name)| (Name::new(namespace, decision), Arc::clone(name)));
+                all.extend(named);
             }
-            self.remove(&place, &name);
-            all.push((place, name));
+            self.forget(&all);
+        }
+        while self.bytes > bounds.bytes
+            && let Some((_, namespace)) = self.sizes.last().cloned()
+            && let Some((_, decision, name)) = self.shares[&namespace].ages.first().cloned()
+        {
+            let oldest = (Name::new(&namespace, &decision), name);
+            self.forget(std::slice::from_ref(&oldest));
+            all.push(oldest);
         }
         all
     }
@@ -236,10 +273,14 @@ mod tests {
 
     /// A record of `decision` in the namespace `ns`, made at `second`.
     fn record(decision: &str, second: i64) -> Object {
+        record_in("ns", decision, second)
+    }
+
+    fn record_in(namespace: &str, decision: &str, second: i64) -> Object {
         let value = json!({
             "apiVersion": virtual_api::API_VERSION, "kind": "DecisionRecord",
             "metadata": {
-                "namespace": "ns", "name": format!("{decision}.{second:04}"),
+                "namespace": namespace, "name": format!("{decision}.{second:04}"),
                 "creationTimestamp": meta::time::rfc3339(at(second)),
             },
             "spec": {
@@ -315,11 +356,39 @@ mod tests {
     }
 
     #[test]
+    fn a_namespace_that_floods_loses_its_own_records_and_nobody_elses() {
+        let mut index = RecordIndex::default();
+        index.add(&record_in("quiet", "a", 1), &Book::default());
+        for second in 2..10 {
+            index.add(&record_in("flood", "a", second), &Book::default());
+        }
+        let one = record_in("flood", "a", 2).len();
+        let bounds = Bounds {
+            per_decision: 100,
+            max_age: Duration::ZERO,
+            bytes: 4 * one,
+        };
+        let taken = index.take_surplus(&bounds, at(100));
+        assert_eq!(names(&taken), ["a.0002", "a.0003", "a.0004", "a.0005", "a.0006"]);
+        assert!(taken.iter().all(|(place, _)| &*place.namespace == "flood"));
+        assert!(index.last(&Name::new("quiet", "a")).is_some());
+        assert!(index.bytes <= bounds.bytes);
+    }
+
+    #[test]
     fn a_namespace_is_taken_out_as_a_whole() {
         let mut index = index(&[("a", 1), ("b", 2)]);
         assert_eq!(index.namespaces().len(), 1);
         assert_eq!(names(&index.take_namespace("ns")), ["a.0001", "b.0002"]);
         assert!(index.namespaces().is_empty() && index.take_namespace("ns").is_empty());
-        assert_eq!((index.bytes, index.ages.len(), index.all().count()), (0, 0, 0));
+        assert_eq!(
+            (
+                index.bytes,
+                index.shares.len(),
+                index.sizes.len(),
+                index.all().count()
+            ),
+            (0, 0, 0, 0)
+        );
     }
 }

@@ -165,9 +165,10 @@ fn why(record: &Value) -> String {
     let (cause, actor) = (&record["cause"], &record["actor"]);
     let told = match text(cause, "type").as_str() {
         "Object" => {
-            let place = match text(cause, "namespace").as_str() {
-                "" => text(cause, "name"),
-                namespace => format!("{namespace}/{}", text(cause, "name")),
+            let place = match (text(cause, "namespace").as_str(), text(cause, "name").as_str()) {
+                ("", "") => "in another namespace".to_owned(),
+                ("", name) => name.to_owned(),
+                (namespace, name) => format!("{namespace}/{name}"),
             };
             let by = match text(cause, "fieldManager").as_str() {
                 "" => String::new(),

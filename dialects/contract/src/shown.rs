@@ -10,6 +10,8 @@ use crate::facts::{Facts, Producer};
 pub struct Shown {
     /// What of its kinds ordinary users may read, beside what wants a place.
     pub readable: &'static [GroupResource],
+    /// Kinds with namespaces that describe clusters: whoever may read a decision may be told their names, in any namespace.
+    pub of_clusters: &'static [GroupResource],
     /// What a cluster-like object says of its cluster.
     pub facts: fn(&Value) -> Facts,
     /// Who publishes the system's clusters as ClusterProfiles, where the system does so itself.
@@ -20,6 +22,7 @@ impl Default for Shown {
     fn default() -> Self {
         Self {
             readable: &[],
+            of_clusters: &[],
             facts: |_| Facts::default(),
             producer: None,
         }

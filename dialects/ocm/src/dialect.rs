@@ -77,6 +77,7 @@ impl Dialect for Ocm {
 
     fn shown(&self) -> Shown {
         Shown {
+            of_clusters: &[SCORES],
             facts,
             producer: Some(Producer {
                 manager: "open-cluster-management",

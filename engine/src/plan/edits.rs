@@ -141,9 +141,11 @@ impl Editor<'_> {
             {
                 continue;
             }
-            let (first, count) = snapshot.inventory.guarding().users(key, 1);
-            if let Some(first) = first.first() {
-                let detail = format!("cannot be deleted while it is used: {count} do, such as {first}");
+            // Counted and not named: a local review is asked by who may not read those of other namespaces.
+            let (_, count) = snapshot.inventory.guarding().users(key, 0);
+            if count > 0 {
+                let objects = if count == 1 { "object" } else { "objects" };
+                let detail = format!("cannot be deleted: it is used by {count} {objects}");
                 return Err(vec![FieldError::forbidden(
                     step.whole(),
                     format!("{key} {detail}"),

@@ -11,6 +11,9 @@ const PLACEMENTS: meta::GroupResource =
 const CLUSTERS: meta::GroupResource =
     meta::GroupResource::new("cluster.open-cluster-management.io", "managedclusters");
 
+const SCORES: meta::GroupResource =
+    meta::GroupResource::new("cluster.open-cluster-management.io", "addonplacementscores");
+
 /// A clock moved by hand.
 struct Stepped(Mutex<Timestamp>);
 
@@ -28,7 +31,7 @@ struct World {
 fn world() -> World {
     let clock = Arc::new(Stepped(Mutex::new(Timestamp::from_second(1000).unwrap())));
     World {
-        causes: Causes::new(Arc::clone(&clock) as Arc<dyn Clock>),
+        causes: Causes::new(Arc::clone(&clock) as Arc<dyn Clock>, [CLUSTERS, SCORES].into()),
         clock,
     }
 }
@@ -44,6 +47,11 @@ impl World {
 
     /// A change of the cluster `name` at `revision` that makes `decide` due and `view` look different.
     fn change(&self, name: &str, revision: u64, decide: Affected, view: Affected) {
+        self.change_of(Key::new(CLUSTERS, "", name), revision, decide, view);
+    }
+
+    fn change_of(&self, key: Key, revision: u64, decide: Affected, view: Affected) {
+        let name = &*key.name;
         let value = json!({
             "apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster",
             "metadata": {"name": name, "managedFields": [
@@ -55,7 +63,7 @@ impl World {
         let object = Arc::new(Draft::managed(&value, &managed).unwrap().at(Revision(revision)));
         let change = Change {
             revision: Revision(revision),
-            key: Key::new(CLUSTERS, "", name),
+            key: key.clone(),
             old: Some(Arc::clone(&object)),
             new: Some(object),
         };
@@ -102,6 +110,25 @@ fn the_newest_change_that_made_a_decision_due_is_its_cause_once() {
         }
     );
     assert_eq!(world.taken(6), None, "taken");
+}
+
+#[test]
+fn an_object_of_another_namespace_is_not_named_unless_it_describes_a_cluster() {
+    let world = world();
+    let cases = [
+        (Key::new(PLACEMENTS, "other", "theirs"), ["", ""]),
+        (Key::new(PLACEMENTS, "ns", "ours"), ["ns", "ours"]),
+        (Key::new(SCORES, "cluster1", "score"), ["cluster1", "score"]),
+    ];
+    for (revision, (key, told)) in (5..).zip(cases) {
+        world.change_of(key, revision, Affected::Some(vec![demand()]), Affected::None);
+        let cause = world
+            .causes
+            .take_due("ocm", &demand(), Revision(revision))
+            .unwrap();
+        assert_eq!([cause.namespace.as_str(), &cause.name], told);
+        assert_eq!(cause.field_manager.is_empty(), told[1].is_empty());
+    }
 }
 
 #[test]

@@ -189,7 +189,8 @@ pub struct RecordCause {
     pub kind: Option<String>,
     /// The namespace of the object.
     pub namespace: Option<String>,
-    /// The name of the object.
+    /// The name of the object. It, the namespace and the field manager are left out of an object in another namespace than
+    /// the decision, unless it describes a cluster.
     pub name: Option<String>,
     /// The resourceVersion that the change left.
     pub resource_version: Option<String>,
@@ -332,7 +333,15 @@ fn clusters(spec: &Value) -> String {
 fn cause(cause: &Value) -> String {
     let text = |field: &str| text_at(cause, &format!("/{field}"));
     match text("type").as_str() {
-        "Object" => format!("{} {} {}", text("kind"), text("name"), text("verb")),
+        "Object" => {
+            let words = ["kind", "name", "verb"].map(text);
+            let known: Vec<&str> = words
+                .iter()
+                .map(String::as_str)
+                .filter(|word| !word.is_empty())
+                .collect();
+            known.join(" ")
+        }
         other => other.to_owned(),
     }
 }
