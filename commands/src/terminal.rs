@@ -19,13 +19,15 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// Text in a style.
+    /// Text in a style, made safe as by [`shown`].
     #[must_use]
     pub fn new(text: impl Into<String>, style: Style) -> Self {
-        Self {
-            text: text.into(),
-            style,
-        }
+        let text = text.into();
+        let text = match text.chars().any(commands_terminals) {
+            true => shown(&text),
+            false => text,
+        };
+        Self { text, style }
     }
 
     /// Text as it is.
@@ -72,7 +74,15 @@ pub fn styled_table(headings: &[&str], rows: &[Vec<Cell>]) -> String {
     text
 }
 
-/// Text of others, that no part of it commands the terminal: control characters are written as `^[` and alike.
+/// Whether a character moves, colours or reorders text: controls, the ends of lines, and Unicode's marks of direction, by
+/// which a name can look like another.
+fn commands_terminals(letter: char) -> bool {
+    let reorders = matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    reorders || letter.is_control() || matches!(letter, '\u{2028}' | '\u{2029}')
+}
+
+/// Text of others, that no part of it commands the terminal: control characters are written as `^[` and alike, marks of
+/// direction as U+FFFD.
 #[must_use]
 pub fn shown(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
@@ -84,7 +94,7 @@ pub fn shown(text: &str) -> String {
                 // Only the C0 set comes here, whose names are 64 letters on.
                 safe.extend(char::from_u32(u32::from(letter) + 64));
             }
-            '\u{7f}'..='\u{9f}' => safe.push('\u{fffd}'),
+            other if commands_terminals(other) => safe.push('\u{fffd}'),
             other => safe.push(other),
         }
     }
@@ -137,6 +147,16 @@ mod tests {
         assert_eq!(
             shown("a\u{1b}[2Jb\nc\u{7f}\u{9b}31m é"),
             "a^[[2Jb c\u{fffd}\u{fffd}31m é"
+        );
+        assert_eq!(
+            shown("\u{202e}drow\u{2069}\r\u{2028}"),
+            "\u{fffd}drow\u{fffd}^M\u{fffd}"
+        );
+        let forged = vec![vec!["a\r\nb  true".to_owned()]];
+        assert_eq!(
+            table(&["TAINT"], &forged),
+            "TAINT\na^M b  true\n",
+            "one row stays one line"
         );
     }
 

@@ -146,16 +146,26 @@ fn same(shown: &[u8], token: &[u8]) -> bool {
     shown.len() == token.len() && shown.iter().zip(token).fold(0, |differ, (a, b)| differ | (a ^ b)) == 0
 }
 
-/// What browsers say of where a request comes from. `none` is what a person typed or opened from elsewhere.
+/// What browsers say of where a request comes from. `none` is what a person typed or opened from elsewhere. Links may lead to
+/// the page, which has nothing of its own to tell: the file that the browser is opened with is one.
 fn same_site(headers: &HeaderMap, page: bool) -> Result<(), Refusal> {
     for site in headers.get_all("sec-fetch-site") {
-        if site != "same-origin" && !(page && site == "none") {
+        if site != "same-origin" && !(page && (site == "none" || is_link(headers))) {
             return Err(Refusal::forbidden(format!(
                 "Sec-Fetch-Site is {site:?}: only the console's own page may send this"
             )));
         }
     }
     Ok(())
+}
+
+/// Whether the request shows a page in a window of its own.
+fn is_link(headers: &HeaderMap) -> bool {
+    let is = |name: &str, value: &str| {
+        let mut all = headers.get_all(name).iter();
+        all.next().is_some_and(|first| first == value) && all.next().is_none()
+    };
+    is("sec-fetch-mode", "navigate") && is("sec-fetch-dest", "document")
 }
 
 fn json(headers: &HeaderMap) -> Result<(), Refusal> {

@@ -15,6 +15,7 @@ pub mod assets;
 mod forward;
 mod guard;
 mod idle;
+mod opener;
 mod paths;
 mod refusal;
 pub mod server;

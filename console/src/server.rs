@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
@@ -19,6 +18,7 @@ use tokio::sync::Semaphore;
 use crate::args::{ConsoleArgs, PageArgs};
 use crate::guard::{Guard, Wanted, protect};
 use crate::idle::{self, Idle};
+use crate::opener::Opener;
 use crate::paths::Allowed;
 use crate::refusal::Refusal;
 use crate::{assets, forward};
@@ -135,8 +135,14 @@ impl Console {
         let mut interrupt = signal(SignalKind::interrupt()).context("listening for Ctrl-C")?;
         let url = self.url();
         anstream::println!("{url}\n\n{note}");
-        if !page.no_open && std::io::stdout().is_terminal() {
-            open(&url);
+        let opener = match !page.no_open && std::io::stdout().is_terminal() {
+            true => Opener::to(&url)
+                .inspect_err(|problem| tracing::debug!(%problem, "no browser was opened"))
+                .ok(),
+            false => None,
+        };
+        if let Some(opener) = &opener {
+            opener.open();
         }
         let idle = Arc::clone(&self.shared.idle);
         let unused = async {
@@ -220,24 +226,6 @@ pub async fn run(args: ConsoleArgs, groups: BTreeSet<String>) -> Result<()> {
     let console = Console::start(&args, groups).await?;
     let note = "Your kubeconfig's rights are behind this address. Ctrl-C ends it.";
     console.until_ctrl_c(&args.page, note).await
-}
-
-/// Opens a browser; where there is none, the address has been printed.
-fn open(url: &str) {
-    let program = if cfg!(target_os = "macos") {
-        "open"
-    } else {
-        "xdg-open"
-    };
-    let opened = Command::new(program)
-        .arg(url)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn();
-    if let Err(problem) = opened {
-        tracing::debug!(%problem, program, "no browser was opened");
-    }
 }
 
 #[cfg(test)]

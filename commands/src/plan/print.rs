@@ -127,13 +127,14 @@ fn markdown(out: &mut impl Write, plan: &Value) -> io::Result<()> {
 /// What breaks out of a cell of Markdown does not.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for letter in text.chars() {
+    for letter in terminal::shown(text).chars() {
         match letter {
             '|' | '\\' | '`' | '*' | '_' | '<' | '[' => {
                 escaped.push('\\');
                 escaped.push(letter);
             }
-            '\n' | '\r' => escaped.push(' '),
+            // Nobody is called by a name in a cluster's label: an empty comment keeps it from being a mention.
+            '@' => escaped.push_str("@<!-- -->"),
             other => escaped.push(other),
         }
     }

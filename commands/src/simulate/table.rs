@@ -34,7 +34,7 @@ impl Tables {
         *self.outcomes.entry(decision.outcome.as_str()).or_default() += 1;
         let inventory = &*decided.snapshot.inventory;
         writeln!(out, "{}", headline(decided))?;
-        writeln!(out, "  {}", inventory.message(decision))?;
+        writeln!(out, "  {}", terminal::shown(&inventory.message(decision)))?;
         let rows = Rows::of(inventory, decision);
         if !rows.rows.is_empty() {
             write!(out, "{}", terminal::styled_table(&HEADINGS, &rows.rows))?;
@@ -43,7 +43,11 @@ impl Tables {
             writeln!(out, "  {}", terminal::dim(&line))?;
         }
         for planned in inventory.writes(decision) {
-            writeln!(out, "  {}", terminal::dim(&write_line(&planned)))?;
+            writeln!(
+                out,
+                "  {}",
+                terminal::dim(&terminal::shown(&write_line(&planned)))
+            )?;
         }
         Ok(())
     }
@@ -92,7 +96,7 @@ fn headline(decided: &Decided<'_>) -> String {
     let subject = format!("{} {full}", decided.kind);
     format!(
         "{} {}: {outcome}{reason}",
-        terminal::heading(&subject),
+        terminal::heading(&terminal::shown(&subject)),
         terminal::dim(&format!("({})", dialect.name()))
     )
 }

@@ -168,6 +168,22 @@ fn sec_fetch_site_must_be_our_own_page() {
 }
 
 #[test]
+fn a_link_from_elsewhere_leads_to_the_page_and_to_nothing_else() {
+    let guard = guard();
+    let token = (TOKEN_HEADER, guard.token());
+    let link = [
+        ("sec-fetch-site", "cross-site"),
+        ("sec-fetch-mode", "navigate"),
+        ("sec-fetch-dest", "document"),
+    ];
+    let [site, mode, document] = link;
+    assert!(admit(&guard, "GET", "/", &[HERE, site, mode, document]).is_ok());
+    assert!(admit(&guard, "GET", TARGETS, &[HERE, token, site, mode, document]).is_err());
+    let frame = ("sec-fetch-dest", "iframe");
+    assert!(admit(&guard, "GET", "/", &[HERE, site, mode, frame]).is_err());
+}
+
+#[test]
 fn preflights_are_refused() {
     let guard = guard();
     let token = (TOKEN_HEADER, guard.token());
