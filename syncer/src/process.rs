@@ -14,6 +14,7 @@ mod kinds;
 mod mirrors;
 mod queue;
 mod session;
+mod undone;
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -6,6 +6,7 @@
 //! not in it, the placement of the namespace neither, and the deletion annotation shows as a deletionTimestamp. Soft
 //! finalizers stay visible: the syncer holds the downstream deletion while there are any.
 
+mod allocated;
 pub mod copy;
 pub mod step;
 

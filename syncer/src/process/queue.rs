@@ -64,6 +64,13 @@ impl Queue {
         count
     }
 
+    /// `key` was not worked on, and is due again at that time, or when something about it changes.
+    pub(super) fn later(&mut self, key: Key, at: Instant) {
+        self.running.remove(&key);
+        self.again.remove(&key);
+        self.alarms.insert((at, key));
+    }
+
     /// Makes due what is to be tried again by `now`.
     pub(super) fn ring(&mut self, now: Instant) {
         while let Some((at, _)) = self.alarms.first()

@@ -21,6 +21,7 @@ use super::heartbeat::{self, Heart};
 use super::kinds::{SyncedKind, discover};
 use super::mirrors::{Key, Mirrors};
 use super::queue::Queue;
+use super::undone::{self, Undone};
 
 /// Steps made at once.
 const PARALLEL: usize = 8;
@@ -30,6 +31,9 @@ const BACKLOG: usize = 1024;
 const REVIEW: Duration = Duration::from_secs(30);
 /// How long steps may take to complete once the syncer is told to stop.
 const DRAIN: Duration = Duration::from_secs(10);
+
+/// The problem of an object that others change back or delete below.
+const UNDONE: &str = "the workload cluster undoes it; it is made again with growing delays";
 
 /// Why a session ended.
 pub(super) enum End {
@@ -157,8 +161,8 @@ async fn sleep_until(at: Option<Instant>) {
     }
 }
 
-/// What came of a step: the status that was reported, if that was what it did.
-type Made = Result<Option<Value>>;
+/// What came of a step: the status that was reported, if that was what it did, or what it wrote below.
+type Made = Result<(Option<Value>, Option<(&'static str, String)>)>;
 
 /// What is known, what is due, and what is being done.
 struct Work {
@@ -171,6 +175,7 @@ struct Work {
     reported: HashMap<Key, Value>,
     /// What went wrong with each key last, so that it is told once.
     problems: HashMap<Key, String>,
+    undone: Undone,
 }
 
 impl Work {
@@ -188,6 +193,7 @@ impl Work {
             running: JoinSet::new(),
             reported: HashMap::new(),
             problems: HashMap::new(),
+            undone: Undone::default(),
         }
     }
 
@@ -216,12 +222,17 @@ impl Work {
                 Step::Report(object) => object.get("status").cloned(),
                 Step::Release(_) => {
                     self.reported.remove(&key);
+                    self.undone.forget(&key);
                     None
                 }
                 _ => None,
             };
             if status.is_some() && self.reported.get(&key) == status.as_ref() {
                 self.queue.done(key);
+                continue;
+            }
+            if let Some(at) = self.undone.waits(&key, &plan.step, Instant::now()) {
+                self.queue.later(key, at);
                 continue;
             }
             let (hands, kind) = (Arc::clone(&self.hands), self.mirrors.kind(key.kind).clone());
@@ -232,17 +243,44 @@ impl Work {
                 step = plan.step.name(),
                 "next"
             );
+            let written = undone::what(&plan.step);
             self.running.spawn(async move {
                 let made = hands.make(&kind, &key, plan).await;
-                (key, made.map(|()| status))
+                (key, made.map(|()| (status, written)))
             });
+        }
+    }
+
+    /// Tells, once, that others undo what is written for `key`; nothing is wrong where they do not.
+    fn tell_undone(&mut self, key: &Key, times: Option<u32>) {
+        let Some(times) = times else {
+            self.problems.remove(key);
+            return;
+        };
+        if self.problems.get(key).is_none_or(|problem| problem != UNDONE) {
+            let resource = self.mirrors.kind(key.kind).name();
+            let (namespace, name) = (&key.namespace, &key.name);
+            tracing::warn!(
+                resource,
+                namespace,
+                name,
+                times,
+                problem = UNDONE,
+                "cannot keep an object in sync"
+            );
+            self.problems.insert(key.clone(), UNDONE.to_owned());
         }
     }
 
     fn ended(&mut self, (key, made): (Key, Made)) {
         match made {
-            Ok(reported) => {
-                self.problems.remove(&key);
+            Ok((reported, written)) => {
+                let writes = written.is_some();
+                let undone = self.undone.made(&key, written, Instant::now());
+                // Other steps say nothing of whether the last write stays.
+                if writes || self.problems.get(&key).is_some_and(|problem| problem != UNDONE) {
+                    self.tell_undone(&key, undone);
+                }
                 if let Some(status) = reported {
                     self.reported.insert(key.clone(), status);
                 }

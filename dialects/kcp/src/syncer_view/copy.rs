@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha224};
 
-use super::{hex, namespace_locator};
+use super::{allocated, hex, namespace_locator};
 use crate::edit::{ANNOTATIONS, LABELS, part, set, text};
 use crate::names::{
     DELETION, DOWNSTREAM_CLUSTER, INTERNAL_SCHEDULING, NAMESPACE_LOCATOR, PLACEMENT, SOFT_FINALIZERS,
@@ -119,6 +119,7 @@ pub fn copy(identifier: &str, up: &Value, namespace: &str) -> Value {
             entries.retain(|key, _| !is_ours(key));
         }
     }
+    allocated::leave_out(&mut copy);
     set(&mut copy, LABELS, DOWNSTREAM_CLUSTER, Some(identifier));
     let record = Record::new(&name, &copy).text();
     set(&mut copy, ANNOTATIONS, SYNCED, Some(&record));
@@ -155,14 +156,15 @@ fn is_ours(key: &str) -> bool {
 /// The fields whose keys are all the writer's: nothing else fills them in, so what is not wanted there goes.
 const CONTENT: [&str; 2] = ["data", "binaryData"];
 
-/// Whether `object` is one whose [`CONTENT`] is compared exactly. The token controller of a cluster fills in Secrets of
-/// its own type.
+/// Whether `object` is one whose [`CONTENT`] is compared exactly.
 fn has_content(object: &Value) -> bool {
-    match object["kind"].as_str() {
-        Some("ConfigMap") => true,
-        Some("Secret") => object["type"] != "kubernetes.io/service-account-token",
-        _ => false,
-    }
+    matches!(object["kind"].as_str(), Some("ConfigMap" | "Secret"))
+}
+
+/// Whether `down` cannot become `copy` and has to go first.
+#[must_use]
+pub fn is_another(copy: &Value, down: &Value) -> bool {
+    allocated::is_another(copy, down)
 }
 
 /// Whether `down` has exactly the content of `copy`, where that is compared exactly.
@@ -191,6 +193,8 @@ pub fn brought_up_to_date(copy: &Value, down: &Value) -> Option<Value> {
     for field in &new.fields {
         fields.insert(field.clone(), copy[field].clone());
     }
+    allocated::keep(&mut next, down);
+    let fields = next.as_object_mut()?;
     if has_content(copy) {
         fields.retain(|field, _| !CONTENT.contains(&field.as_str()) || new.fields.contains(field));
     }

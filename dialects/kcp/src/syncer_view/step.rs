@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::copy::{brought_up_to_date, copy, namespace_copy, owner, status_for};
+use super::copy::{brought_up_to_date, copy, is_another, namespace_copy, owner, status_for};
 use crate::edit::{has_syncer_finalizer, set_syncer_finalizer, softly_held};
 
 /// One step.
@@ -123,6 +123,9 @@ impl Place<'_> {
         let (had, name) = (super::copy::Record::of(down).name, crate::edit::name(up));
         if !had.is_empty() && had != name {
             return Step::Blocked(format!("{name} would have the name of the copy of {had}"));
+        }
+        if is_another(&wanted, down) && owner(down) == Some(self.identifier) {
+            return Step::Delete;
         }
         if let Some(next) = brought_up_to_date(&wanted, down) {
             return Step::Update(next);

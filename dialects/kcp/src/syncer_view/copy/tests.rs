@@ -123,16 +123,91 @@ fn data_has_the_keys_of_the_object_upstream_and_no_others() {
         None,
         "where there is none upstream"
     );
-    let token =
-        json!({"kind": "Secret", "type": "kubernetes.io/service-account-token", "metadata": {"name": "a"}});
-    let token = copy("x", &token, "kcp1");
-    let mut filled = token.clone();
-    filled["data"] = json!({"token": "AA=="});
-    assert_eq!(
-        brought_up_to_date(&token, &filled),
-        None,
-        "the cluster fills in tokens"
+}
+
+#[test]
+fn the_token_of_an_account_is_copied_as_data_that_no_controller_takes_for_its_own() {
+    let token = json!({
+        "apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/service-account-token", "data": {"token": "AA=="},
+        "metadata": {"name": "default-token-1", "annotations": {"note": "1",
+            "kubernetes.io/service-account.name": "default", "kubernetes.io/service-account.uid": "u"}},
+    });
+    let wanted = copy("x", &token, "kcp1");
+    assert_eq!(wanted["type"], "Opaque");
+    let annotations = wanted["metadata"]["annotations"].as_object().unwrap();
+    assert_eq!(annotations.keys().collect::<Vec<_>>(), [SYNCED, "note"]);
+    assert_eq!(wanted["data"], token["data"]);
+    // One that was copied as it is cannot be changed into it.
+    let mut before = wanted.clone();
+    before["type"] = token["type"].clone();
+    assert!(is_another(&wanted, &before) && !is_another(&wanted, &wanted));
+}
+
+#[test]
+fn a_cluster_allocates_for_itself_and_keeps_it() {
+    let service =
+        |spec: Value| json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": spec});
+    let up = service(json!({
+        "clusterIP": "10.0.0.7", "clusterIPs": ["10.0.0.7"], "ipFamilies": ["IPv4"], "ipFamilyPolicy": "SingleStack",
+        "healthCheckNodePort": 30000, "type": "LoadBalancer", "selector": {"app": "web"},
+        "ports": [{"port": 80, "protocol": "TCP", "nodePort": 30001}, {"port": 53, "protocol": "UDP", "nodePort": 30002}],
+    }));
+    let wanted = copy("x", &up, "kcp1");
+    let ports = json!([{"port": 80, "protocol": "TCP"}, {"port": 53, "protocol": "UDP"}]);
+    let spec = json!({"type": "LoadBalancer", "selector": {"app": "web"}, "ports": ports});
+    assert_eq!(wanted["spec"], spec);
+
+    let mut down = wanted.clone();
+    let allocated = json!({
+        "clusterIP": "fd00::7", "clusterIPs": ["fd00::7"], "ipFamilies": ["IPv6"], "ipFamilyPolicy": "SingleStack",
+        "healthCheckNodePort": 31000, "type": "LoadBalancer", "selector": {"app": "web"},
+        "ports": [{"port": 80, "protocol": "TCP", "nodePort": 31001}, {"port": 53, "protocol": "UDP", "nodePort": 31002}],
+    });
+    down["spec"] = allocated.clone();
+    assert_eq!(brought_up_to_date(&wanted, &down), None, "nothing to fight about");
+    let mut changed = up.clone();
+    changed["spec"]["selector"]["app"] = "api".into();
+    changed["spec"]["ports"] =
+        json!([{"port": 53, "protocol": "UDP", "nodePort": 9}, {"port": 443, "nodePort": 8}]);
+    let next = brought_up_to_date(&copy("x", &changed, "kcp1"), &down).unwrap();
+    let mut expected = allocated;
+    expected["selector"]["app"] = "api".into();
+    expected["ports"] = json!([{"port": 53, "protocol": "UDP", "nodePort": 31002}, {"port": 443}]);
+    assert_eq!(next["spec"], expected);
+
+    let headless = copy(
+        "x",
+        &service(json!({"clusterIP": "None", "clusterIPs": ["None"]})),
+        "kcp1",
     );
+    assert_eq!(headless["spec"], json!({"clusterIP": "None"}));
+}
+
+#[test]
+fn an_account_keeps_the_secrets_of_its_cluster_and_a_deployment_its_revision() {
+    let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "a"},
+        "secrets": [{"name": "a-token-up"}], "imagePullSecrets": [{"name": "pull"}]});
+    let wanted = copy("x", &account, "kcp1");
+    assert_eq!(
+        (wanted.get("secrets"), &wanted["imagePullSecrets"]),
+        (None, &account["imagePullSecrets"])
+    );
+    let mut down = wanted.clone();
+    down["secrets"] = json!([{"name": "a-token-down"}]);
+    assert_eq!(brought_up_to_date(&wanted, &down), None);
+
+    let revision = "deployment.kubernetes.io/revision";
+    let deployment = |replicas: i64| {
+        json!({"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"replicas": replicas},
+        "metadata": {"name": "d", "annotations": {revision: "7"}}})
+    };
+    let wanted = copy("x", &deployment(1), "kcp1");
+    assert_eq!(wanted["metadata"]["annotations"].get(revision), None);
+    let mut down = wanted.clone();
+    down["metadata"]["annotations"][revision] = "2".into();
+    assert_eq!(brought_up_to_date(&wanted, &down), None);
+    let next = brought_up_to_date(&copy("x", &deployment(2), "kcp1"), &down).unwrap();
+    assert_eq!(next["metadata"]["annotations"][revision], "2");
 }
 
 #[test]

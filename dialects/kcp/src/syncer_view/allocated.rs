@@ -1,0 +1,119 @@
+//! Fields that a cluster fills in by itself (docs/systems/kcp.md, "Downstream copies"): what the hub allocated says nothing
+//! on a workload cluster, where another object may have it, and what that allocated stays there.
+
+use serde_json::{Map, Value, json};
+
+use crate::edit::{ANNOTATIONS, set};
+
+/// Secrets of this type are kept by a cluster's token controller, which deletes those of accounts that it does not know.
+const ACCOUNT_TOKEN: &str = "kubernetes.io/service-account-token";
+/// What such a Secret says of its account.
+const ACCOUNT: [&str; 2] = [
+    "kubernetes.io/service-account.name",
+    "kubernetes.io/service-account.uid",
+];
+/// Annotations that controllers of a cluster write about their own work there.
+const OF_CONTROLLERS: [&str; 4] = [
+    "deployment.kubernetes.io/revision",
+    "pv.kubernetes.io/bind-completed",
+    "pv.kubernetes.io/bound-by-controller",
+    "volume.kubernetes.io/selected-node",
+];
+
+/// The fields of `spec` that a cluster allocates for objects of `kind`.
+fn of_spec(kind: &str) -> &'static [&'static str] {
+    match kind {
+        "Service" => &["clusterIP", "clusterIPs", "ipFamilies", "healthCheckNodePort"],
+        "Pod" => &["nodeName"],
+        "PersistentVolumeClaim" => &["volumeName"],
+        _ => &[],
+    }
+}
+
+/// Takes out of `copy` what its cluster allocates.
+pub(super) fn leave_out(copy: &mut Value) {
+    for key in OF_CONTROLLERS {
+        set(copy, ANNOTATIONS, key, None);
+    }
+    let kind = copy["kind"].as_str().unwrap_or_default().to_owned();
+    // No address is wanted: a headless Service is one by what its owner wrote.
+    let headless = copy["spec"]["clusterIP"] == "None";
+    if let Some(spec) = copy.get_mut("spec").and_then(Value::as_object_mut) {
+        spec.retain(|field, _| !of_spec(&kind).contains(&field.as_str()));
+        if kind == "Service" {
+            if headless {
+                spec.insert("clusterIP".to_owned(), "None".into());
+            }
+            // The default, which a cluster of the other family cannot have.
+            if spec
+                .get("ipFamilyPolicy")
+                .is_some_and(|policy| policy == "SingleStack")
+            {
+                spec.remove("ipFamilyPolicy");
+            }
+            for port in ports(spec) {
+                port.remove("nodePort");
+            }
+        }
+    }
+    match kind.as_str() {
+        // The names of token Secrets, which the cluster makes for itself.
+        "ServiceAccount" => {
+            if let Some(fields) = copy.as_object_mut() {
+                fields.remove("secrets");
+            }
+        }
+        "Secret" if copy["type"] == ACCOUNT_TOKEN => {
+            copy["type"] = "Opaque".into();
+            for key in ACCOUNT {
+                set(copy, ANNOTATIONS, key, None);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Puts into `next`, which is to replace `down`, what the cluster allocated there.
+pub(super) fn keep(next: &mut Value, down: &Value) {
+    let kind = down["kind"].as_str().unwrap_or_default();
+    let Some(spec) = next.get_mut("spec").and_then(Value::as_object_mut) else {
+        return;
+    };
+    let had = &down["spec"];
+    for field in of_spec(kind).iter().chain(&["ipFamilyPolicy"]) {
+        let is_free = !spec.contains_key(*field) && (*field != "ipFamilyPolicy" || kind == "Service");
+        if let Some(value) = had.get(field).filter(|_| is_free) {
+            spec.insert((*field).to_owned(), value.clone());
+        }
+    }
+    if kind == "Service" {
+        let name = |port: &Map<String, Value>| ["port", "protocol"].map(|field| port.get(field).cloned());
+        let known = had["ports"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_object);
+        let known: Vec<_> = known.map(|port| (name(port), port.get("nodePort"))).collect();
+        let tcp = Some(json!("TCP"));
+        for port in ports(spec) {
+            let [number, protocol] = name(port);
+            let wanted = [number, protocol.or_else(|| tcp.clone())];
+            let found = known.iter().find(|([number, protocol], _)| {
+                *number == wanted[0] && protocol.as_ref().or(tcp.as_ref()) == wanted[1].as_ref()
+            });
+            if let Some((_, Some(allocated))) = found {
+                port.insert("nodePort".to_owned(), (*allocated).clone());
+            }
+        }
+    }
+}
+
+fn ports(spec: &mut Map<String, Value>) -> impl Iterator<Item = &mut Map<String, Value>> {
+    let ports = spec.get_mut("ports").and_then(Value::as_array_mut);
+    ports.into_iter().flatten().filter_map(Value::as_object_mut)
+}
+
+/// Whether `down` has to be made anew to become `copy`: the type of a Secret cannot change.
+pub(super) fn is_another(copy: &Value, down: &Value) -> bool {
+    copy["kind"] == "Secret" && down.get("type").is_some() && down["type"] != copy["type"]
+}
