@@ -72,7 +72,7 @@ fn mix() -> Vec<Asked> {
         "apiVersion": "core.gardener.cloud/v1beta1", "kind": "Shoot",
         "metadata": {"name": "web", "namespace": "garden-dev"},
         "spec": {
-            "cloudProfileName": "aws", "region": "eu-west-1",
+            "cloudProfile": {"kind": "CloudProfile", "name": "aws"}, "region": "eu-west-1",
             "provider": {"type": "aws", "workers": [
                 {"name": "w", "machine": {"type": "m5.large"}, "minimum": 1, "maximum": 2},
             ]},

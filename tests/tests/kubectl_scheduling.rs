@@ -257,7 +257,7 @@ spec:
     kind: Shoot
     metadata: {name: idea, namespace: garden-dev}
     spec:
-      cloudProfileName: aws
+      cloudProfile: {kind: CloudProfile, name: aws}
       region: eu-north-1
       provider: {type: aws}
       networking: {nodes: 10.250.0.0/16}

@@ -1,17 +1,20 @@
-//! The admission rule beside the kinds' own validation: `spec.seedName` changes through `shoots/binding` only.
+//! The admission rules beside the kinds' own validation: `spec.seedName` changes through `shoots/binding` only, a Shoot whose
+//! control plane moves is not deleted, and what a Project allows takes a right of its own.
 //!
-//! The kind refuses it too (422). This plugin runs first, so that clients see the 403 that Gardener answers. Behind a
+//! The kind refuses the first one too (422). That plugin runs first, so that clients see the 403 that Gardener answers. Behind a
 //! webhook it is the only rule, and there Shoots may be a CRD without that subresource, so the scheduler's own user
 //! writes them plainly (docs/systems/gardener.md, "Binding").
 
 pub(crate) mod hub_rules;
 
-use admission::{Denied, Operation, Plugin, Request};
+use admission::{Denied, Needed, Operation, Plugin, Request, Right};
 use meta::Status;
-use serde_json::Value;
+use serde::Deserialize;
+use serde_json::{Value, json};
 
+use crate::kind::common::LastOperation;
 use crate::kind::shoot::binding::ONLY_BY_BINDING;
-use crate::names::{ACTOR, SHOOTS};
+use crate::names::{ACTOR, GARDEN_NAMESPACE, GROUP, PROJECTS, PROTECTED_TAINT, SHOOTS, WHITELIST_VERB};
 
 /// The field.
 const FIELD: &str = "spec.seedName";
@@ -63,10 +66,84 @@ impl Plugin for SeedNameGuard {
     }
 }
 
+/// Refuses to delete a Shoot while its control plane moves to another seed: what is on the way would be left behind.
+#[derive(Clone, Copy, Debug)]
+pub struct MoveGuard;
+
+impl Plugin for MoveGuard {
+    fn name(&self) -> &'static str {
+        "ShootMove"
+    }
+
+    fn handles(&self, request: &Request<'_>) -> bool {
+        request.operation == Operation::Delete && request.resource == SHOOTS && request.subresource.is_empty()
+    }
+
+    fn is_guard(&self) -> bool {
+        true
+    }
+
+    fn validate(&self, request: &Request<'_>, _: Option<&Value>, _: &mut Vec<String>) -> Result<(), Denied> {
+        let operation = request.old.and_then(|old| old.pointer("/status/lastOperation"));
+        // What cannot be read says nothing of a move.
+        let operation = operation.and_then(|operation| LastOperation::deserialize(operation).ok());
+        match operation.filter(LastOperation::is_move) {
+            None => Ok(()),
+            Some(LastOperation { r#type, state, .. }) => Err(Denied::Forbidden(format!(
+                "cannot be deleted during the operation {type} that is in state {state}: wait until the control plane is on \
+                 its other seed"
+            ))),
+        }
+    }
+}
+
+/// Asks for the right to change what the shoots of a Project may tolerate.
+#[derive(Clone, Copy, Debug)]
+pub struct WhitelistGuard;
+
+impl Plugin for WhitelistGuard {
+    fn name(&self) -> &'static str {
+        "ProjectTolerations"
+    }
+
+    fn handles(&self, request: &Request<'_>) -> bool {
+        matches!(request.operation, Operation::Create | Operation::Update)
+            && request.resource == PROJECTS
+            && request.subresource.is_empty()
+    }
+
+    fn needs(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<Needed> {
+        let list = |project: &Value| {
+            let list = project.pointer("/spec/tolerations/whitelist");
+            list.and_then(Value::as_array).cloned().unwrap_or_default()
+        };
+        let before = request.old.map(list).unwrap_or_default();
+        let Some(after) = object.map(list).filter(|after| *after != before) else {
+            return Vec::new();
+        };
+        let namespace = object.and_then(|project| project.pointer("/spec/namespace")?.as_str());
+        let own = [json!({"key": PROTECTED_TAINT})];
+        if namespace == Some(GARDEN_NAMESPACE) && before.is_empty() && after == own {
+            // By default, whoever makes it.
+            return Vec::new();
+        }
+        let right = Right {
+            verb: WHITELIST_VERB.to_owned(),
+            group: GROUP.to_owned(),
+            resource: PROJECTS.resource.to_owned(),
+            name: request.name.to_owned(),
+            ..Right::default()
+        };
+        let refusal = format!(
+            "changing spec.tolerations.whitelist takes the verb {WHITELIST_VERB} on projects: leave it to a user who has it"
+        );
+        vec![Needed::or_forbidden(right, refusal)]
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use admission::UserInfo;
-    use serde_json::json;
 
     use super::*;
 
@@ -110,5 +187,76 @@ mod tests {
             !SeedNameGuard.handles(&by_scheduler),
             "a CRD has no shoots/binding"
         );
+    }
+
+    fn request<'a>(
+        operation: Operation,
+        resource: meta::GroupResource,
+        user: &'a UserInfo,
+        old: Option<&'a Value>,
+    ) -> Request<'a> {
+        Request {
+            operation,
+            resource,
+            kind: "",
+            subresource: "",
+            namespace: "",
+            name: "foo",
+            user,
+            old,
+            dry_run: false,
+        }
+    }
+
+    #[test]
+    fn a_shoot_is_not_deleted_while_its_control_plane_moves() {
+        let user = UserInfo::default();
+        for (kind, state, moves) in [
+            ("Migrate", "Processing", true),
+            ("Migrate", "Succeeded", true),
+            ("Restore", "Error", true),
+            ("Restore", "Succeeded", false),
+            ("Reconcile", "Processing", false),
+        ] {
+            let old = json!({"status": {"lastOperation": {"type": kind, "state": state}}});
+            let request = request(Operation::Delete, SHOOTS, &user, Some(&old));
+            assert!(MoveGuard.handles(&request));
+            let told = MoveGuard.validate(&request, None, &mut Vec::new());
+            assert_eq!(told.is_err(), moves, "{kind} {state}");
+        }
+        let fresh = json!({"spec": {}});
+        let request = request(Operation::Delete, SHOOTS, &user, Some(&fresh));
+        assert!(MoveGuard.validate(&request, None, &mut Vec::new()).is_ok());
+    }
+
+    #[test]
+    fn a_list_of_allowed_tolerations_takes_a_right_of_its_own() {
+        let user = UserInfo::default();
+        let project = |list: Value| json!({"spec": {"tolerations": {"whitelist": list}}});
+        let none = json!({"spec": {}});
+        let one = project(json!([{"key": "gpu"}]));
+        let needs = |old: Option<&Value>, new: &Value| {
+            let operation = if old.is_some() {
+                Operation::Update
+            } else {
+                Operation::Create
+            };
+            let request = request(operation, PROJECTS, &user, old);
+            assert!(WhitelistGuard.handles(&request));
+            WhitelistGuard.needs(&request, Some(new)).len()
+        };
+        for (old, new, count) in [
+            (None, &none, 0),
+            (None, &project(json!([])), 0),
+            (None, &one, 1),
+            (Some(&one), &one, 0),
+            (Some(&one), &none, 1),
+            (Some(&none), &one, 1),
+        ] {
+            assert_eq!(needs(old, new), count, "{old:?} {new}");
+        }
+        let mut garden = project(json!([{"key": PROTECTED_TAINT}]));
+        garden["spec"]["namespace"] = json!("garden");
+        assert_eq!(needs(None, &garden), 0, "as it is by default");
     }
 }

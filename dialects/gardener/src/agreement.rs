@@ -1,5 +1,5 @@
 //! What a Shoot says in the light of other objects (docs/systems/gardener.md, "Shoot" and "Binding"): its provider type
-//! is that of its cloud profile; once it has a seed, its selector changes to nothing that does not match that seed, and
+//! is that of its cloud profile, which lists its region; it tolerates what its project allows; once it has a seed, its selector changes to nothing that does not match that seed, and
 //! while that seed is being deleted, it only leaves.
 
 use meta::FieldError;
@@ -8,8 +8,9 @@ use serde_json::Value;
 
 use crate::fleet::Fleet;
 use crate::fleet::seed::Row;
+use crate::fleet::shoot::Wants;
 use crate::kind::common::SeedSelector;
-use crate::kind::shoot::spec::{CLOUD_PROFILE, Shoot, ShootSpec};
+use crate::kind::shoot::spec::{CLOUD_PROFILE, NAMESPACED_CLOUD_PROFILE, Shoot, ShootSpec};
 
 const SELECTOR: &str = "spec.seedSelector";
 
@@ -19,7 +20,13 @@ pub(crate) fn of_shoot(fleet: &Fleet, old: Option<&Value>, new: &Value) -> Vec<F
     let Ok(shoot) = Shoot::deserialize(new) else {
         return Vec::new();
     };
-    let mut errors: Vec<FieldError> = provider_type(fleet, &shoot.spec).into_iter().collect();
+    let text = |path: &str| new.pointer(path).and_then(Value::as_str);
+    let namespace = text("/metadata/namespace").unwrap_or_default();
+    // What cannot be read was judged by the kind.
+    let before = old.and_then(|old| Shoot::deserialize(old).ok());
+    let before = before.as_ref().map(|shoot| &shoot.spec);
+    let mut errors = by_profile(fleet, namespace, before, &shoot.spec);
+    errors.extend(tolerations(fleet, namespace, before, &shoot.spec));
     if let Some(old) = old {
         errors.extend(seed_goes(fleet, old, new));
         errors.extend(seed_selector(fleet, old, new, &shoot.spec));
@@ -27,21 +34,107 @@ pub(crate) fn of_shoot(fleet: &Fleet, old: Option<&Value>, new: &Value) -> Vec<F
     errors
 }
 
-/// A profile that is not there (yet) has no type to differ from: such a shoot waits for it.
-fn provider_type(fleet: &Fleet, spec: &ShootSpec) -> Option<FieldError> {
-    let (kind, name) = spec.profile()?;
-    let profile = fleet.profiles.get(name).filter(|_| kind == CLOUD_PROFILE)?;
+/// What the profile says. One that is not there (yet) says nothing: such a shoot waits for it.
+fn by_profile(
+    fleet: &Fleet,
+    namespace: &str,
+    before: Option<&ShootSpec>,
+    spec: &ShootSpec,
+) -> Vec<FieldError> {
+    let mut errors: Vec<FieldError> = before
+        .and_then(|before| hierarchy(fleet, namespace, before, spec))
+        .into_iter()
+        .collect();
+    // A selector that cannot be read is told by the kind.
+    let Some(profile) = Wants::read(namespace, spec)
+        .ok()
+        .and_then(|wants| fleet.profile_of(&wants).cloned())
+    else {
+        return errors;
+    };
+    let (kind, name) = spec.profile().unwrap_or_default();
     let own = spec.provider.r#type.as_str();
-    (own != profile.provider).then(|| {
-        FieldError::invalid(
-            "spec.provider.type",
-            own,
-            format!(
-                "must be the type of CloudProfile \"{name}\", which is \"{}\"",
-                profile.provider
-            ),
-        )
-    })
+    if own != profile.provider {
+        let detail = format!(
+            "must be the type of {kind} \"{name}\", which is \"{}\"",
+            profile.provider
+        );
+        errors.push(FieldError::invalid("spec.provider.type", own, detail));
+    }
+    let (region, known) = (spec.region.as_str(), &profile.regions);
+    let is_given = before.is_none_or(|before| before.region != region);
+    if is_given && !known.is_empty() && !known.iter().any(|known| known == region) {
+        let known: Vec<&str> = known.iter().map(String::as_str).collect();
+        errors.push(FieldError::not_supported("spec.region", region, &known));
+    }
+    errors
+}
+
+/// The profile changes between a CloudProfile and those made of it.
+fn hierarchy(fleet: &Fleet, namespace: &str, before: &ShootSpec, spec: &ShootSpec) -> Option<FieldError> {
+    let owned = |spec: &ShootSpec| {
+        spec.profile()
+            .map(|(kind, name)| (kind.to_owned(), name.to_owned()))
+    };
+    let (from, to) = (owned(before)?, owned(spec)?);
+    if from == to {
+        return None;
+    }
+    let roots = [&from, &to].map(|profile| fleet.root_of(namespace, profile));
+    if roots[0].is_some() && roots[0] == roots[1] {
+        return None;
+    }
+    let shown = |profile: &(String, String), root: Option<&str>| {
+        let (kind, name) = profile;
+        match root {
+            Some(root) if kind != CLOUD_PROFILE => {
+                format!("{kind} \"{name}\" (made of {CLOUD_PROFILE} \"{root}\")")
+            }
+            Some(_) => format!("{kind} \"{name}\""),
+            None => format!("{kind} \"{name}\", which does not exist"),
+        }
+    };
+    let detail = format!(
+        "cannot change from {} to {}: the profile stays among a {CLOUD_PROFILE} and the {NAMESPACED_CLOUD_PROFILE}s made \
+         of it",
+        shown(&from, roots[0]),
+        shown(&to, roots[1])
+    );
+    Some(FieldError::invalid(spec.profile_path(), to.1, detail))
+}
+
+/// Each new toleration is one that the shoot may have.
+fn tolerations(
+    fleet: &Fleet,
+    namespace: &str,
+    before: Option<&ShootSpec>,
+    spec: &ShootSpec,
+) -> Vec<FieldError> {
+    let had = |toleration| before.is_some_and(|before| before.tolerations.contains(toleration));
+    let new = spec.tolerations.iter().enumerate();
+    let refused = new.filter(|(_, own)| !had(own) && !fleet.may_tolerate(namespace, own));
+    refused
+        .map(|(index, own)| {
+            let detail = match fleet.project_of(namespace) {
+                Some(project) => {
+                    let allowed = &project.tolerations.whitelist;
+                    let everywhere = fleet.config.tolerations.whitelist.iter();
+                    let allowed: Vec<String> = everywhere.chain(allowed).map(ToString::to_string).collect();
+                    format!(
+                        "{own} is not allowed: Project \"{}\" (spec.tolerations.whitelist) and the configuration allow \
+                         only: {}",
+                        project.name,
+                        if allowed.is_empty() { "none".to_owned() } else { allowed.join(", ") }
+                    )
+                }
+                None => format!(
+                    "{own} is not allowed: namespace \"{namespace}\" has no Project, whose spec.tolerations.whitelist \
+                     could allow it"
+                ),
+            };
+            FieldError::forbidden(format!("spec.tolerations[{index}]"), detail)
+        })
+        .collect()
 }
 
 /// The name of the seed `shoot` is on.

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::decide::fence;
-use crate::filters::{Capacity, CloudProfileSelector, Code, Networks, Provider, Taints};
+use crate::filters::{Capacity, CloudProfileSelector, Code, Networks, Taints};
 use crate::fleet::seed::Row;
 use crate::fleet::shoot::Wants;
 use crate::fleet::{Fleet, Seats};
@@ -17,16 +17,16 @@ use crate::kind::shoot::binding::bind;
 use crate::kind::shoot::spec::Shoot;
 use crate::request::Request;
 use crate::words;
-use crate::writes::ranges;
+use crate::writes::given;
 
 /// Judges the shoot `new` that is to be stored over `old` through `shoots/binding`, by Gardener's own rules, and writes
 /// into it the network ranges its seed gives. Gives the fences the write must pass.
 ///
 /// Checked are (docs/systems/gardener.md, "Binding"): the seed is there and not being deleted, its taints are
-/// tolerated, there is room, the cloud profile's labels and the provider types fit, the networks are disjoint, and,
+/// tolerated, there is room, the cloud profile's labels and its provider types fit, the networks are disjoint, and,
 /// when a bound shoot moves, both seeds have a backup. Not checked, so that an operator can bind on purpose:
-/// visibility, readiness, region, distance, DNS and the shoot's own labels. How the name itself may change is the
-/// kind's rule.
+/// visibility, readiness, region, distance, DNS, the shoot's own labels and provider types, and whether it may tolerate
+/// what it does. How the name itself may change is the kind's rule.
 ///
 /// # Errors
 /// [`Denied::Invalid`] with everything that speaks against the binding, at `spec.seedName`.
@@ -51,30 +51,29 @@ pub fn check_binding(fleet: &Fleet, old: &Value, new: &mut Value) -> Result<Vec<
             name,
         )]));
     };
-    let wants = Wants::read(&shoot.spec).map_err(|problem| refused("spec.seedSelector", name, problem))?;
+    let namespace = new.pointer("/metadata/namespace").and_then(Value::as_str);
+    let wants = Wants::read(namespace.unwrap_or_default(), &shoot.spec)
+        .map_err(|problem| refused("spec.seedSelector", name, problem))?;
     let Some(profile) = fleet.profile_of(&wants) else {
-        let path = if shoot.spec.cloud_profile.is_some() {
-            "spec.cloudProfile.name"
-        } else {
-            "spec.cloudProfileName"
-        };
         return Err(Denied::Invalid(vec![FieldError::not_found(
-            path,
+            shoot.spec.profile_path(),
             wants.profile.1,
         )]));
     };
     let seats = Seats::of(held, old.pointer("/status/seedName").and_then(Value::as_str));
-    let request = Request::new(fleet, &wants, profile, &seats.0);
+    let request = Request::new(fleet, &wants, profile, &seats.0).by_hand();
     let mut errors = Vec::new();
     let mut refuse = |sentence: String| errors.push(FieldError::invalid("spec.seedName", name, sentence));
     if row.facts.deleting {
-        refuse(words::refusal(row, &wants, None, Code::Deleting.with(0)).1);
+        refuse(words::refusal(fleet, row, &wants, None, Code::Deleting.with(0)).1);
     }
-    let filters: [&dyn Filter<Request<'_>>; 5] =
-        [&Provider, &CloudProfileSelector, &Taints, &Networks, &Capacity];
+    if !request.profile_admits_provider(row) {
+        refuse(words::refusal(fleet, row, &wants, None, Code::ProviderMismatch.with(0)).1);
+    }
+    let filters: [&dyn Filter<Request<'_>>; 4] = [&CloudProfileSelector, &Taints, &Networks, &Capacity];
     for filter in filters {
         if let Verdict::Reject(reason) = filter.check(&request, candidate) {
-            refuse(words::refusal(row, &wants, None, reason).1);
+            refuse(words::refusal(fleet, row, &wants, None, reason).1);
         }
     }
     if let Some(held) = held {
@@ -84,7 +83,7 @@ pub fn check_binding(fleet: &Fleet, old: &Value, new: &mut Value) -> Result<Vec<
         return Err(Denied::Invalid(errors));
     }
     if held.is_none() {
-        bind(new, name, ranges(row));
+        bind(new, name, &given(fleet, row, &wants));
     }
     Ok(vec![fence(name)])
 }

@@ -62,6 +62,25 @@ impl Range {
         })
     }
 
+    const fn four(address: [u8; 4], length: u8) -> Self {
+        Self {
+            family: Family::Four,
+            base: u32::from_be_bytes(address) as u128,
+            bits: length + 96,
+        }
+    }
+
+    /// What the range is reserved for, where it meets one that Gardener keeps for itself.
+    #[must_use]
+    pub(crate) fn reserved_for(self) -> Option<&'static str> {
+        // What cannot be read is told to meet what the other side has.
+        let is_read = !matches!(self.family, Family::Any);
+        let met = RESERVED
+            .iter()
+            .find(|(range, _)| is_read && self.overlaps(*range));
+        met.map(|(_, purpose)| *purpose)
+    }
+
     /// The range of an optional CIDR; an unreadable one meets everything.
     #[must_use]
     pub(crate) fn of(text: Option<&str>) -> Self {
@@ -98,6 +117,93 @@ impl Range {
             other.bits
         };
         (self.base ^ other.base) & mask(shared) == 0
+    }
+}
+
+/// The ranges that Gardener maps others to inside its tunnels: nobody else's may meet them.
+const RESERVED: [(Range, &str); 6] = [
+    (
+        Range::four([240, 0, 0, 0], 8),
+        "240.0.0.0/8, which is reserved for kube-apiservers",
+    ),
+    (
+        Range::four([241, 0, 0, 0], 8),
+        "241.0.0.0/8, which is reserved for mapped pods of seeds",
+    ),
+    (
+        Range::four([242, 0, 0, 0], 8),
+        "242.0.0.0/8, which is reserved for mapped nodes of shoots",
+    ),
+    (
+        Range::four([243, 0, 0, 0], 8),
+        "243.0.0.0/8, which is reserved for mapped services of shoots",
+    ),
+    (
+        Range::four([244, 0, 0, 0], 8),
+        "244.0.0.0/8, which is reserved for mapped pods of shoots",
+    ),
+    (
+        Range {
+            family: Family::Six,
+            base: 0xfd8f_6d53_b97a_0001 << 64,
+            bits: 96,
+        },
+        "fd8f:6d53:b97a:1::/96, which is reserved for the VPN",
+    ),
+];
+
+/// The names of the families, as `ipFamilies` has them.
+pub(crate) const FAMILIES: [&str; 2] = ["IPv4", "IPv6"];
+
+/// The families of addresses that a cluster has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Families {
+    four: bool,
+    six: bool,
+}
+
+impl Families {
+    /// Those of `ipFamilies`; IPv4 where that names none.
+    #[must_use]
+    pub(crate) fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut families = Self {
+            four: false,
+            six: false,
+        };
+        let mut is_empty = true;
+        for name in names {
+            is_empty = false;
+            families.four |= name == FAMILIES[0];
+            families.six |= name == FAMILIES[1];
+        }
+        families.four |= is_empty;
+        families
+    }
+
+    /// Whether there are IPv4 addresses: then there are ranges for them.
+    #[must_use]
+    pub(crate) const fn has_four(self) -> bool {
+        self.four
+    }
+
+    /// Whether `range` is of one of them. One of no family is.
+    #[must_use]
+    pub(crate) const fn admit(self, range: Range) -> bool {
+        match range.family {
+            Family::Any => true,
+            Family::Four => self.four,
+            Family::Six => self.six,
+        }
+    }
+
+    /// Their names, for a sentence.
+    #[must_use]
+    pub(crate) const fn words(self) -> &'static str {
+        match (self.four, self.six) {
+            (true, true) => "IPv4 and IPv6",
+            (false, true) => "IPv6",
+            (_, false) => "IPv4",
+        }
     }
 }
 
@@ -139,6 +245,49 @@ mod tests {
             );
         }
         assert!(!Range::NONE.overlaps(Range::UNREADABLE));
+    }
+
+    #[test]
+    fn a_range_is_of_a_family_that_the_cluster_has_or_not() {
+        let [four, six] = ["10.0.0.0/8", "fd00::/8"].map(|text| Range::of(Some(text)));
+        let cases: [(&[&str], bool, bool, &str); 4] = [
+            (&[], true, false, "IPv4"),
+            (&["IPv4"], true, false, "IPv4"),
+            (&["IPv6"], false, true, "IPv6"),
+            (&["IPv6", "IPv4"], true, true, "IPv4 and IPv6"),
+        ];
+        for (names, has_four, has_six, words) in cases {
+            let families = Families::of(names.iter().copied());
+            assert_eq!(families.has_four(), has_four, "{names:?}");
+            assert_eq!((families.admit(four), families.admit(six)), (has_four, has_six));
+            assert!(families.admit(Range::NONE) && families.admit(Range::UNREADABLE));
+            assert_eq!(families.words(), words);
+        }
+    }
+
+    #[test]
+    fn ranges_that_gardener_keeps_for_itself_are_known() {
+        for text in [
+            "240.0.0.0/8",
+            "241.1.0.0/16",
+            "242.0.0.0/8",
+            "243.0.0.0/8",
+            "244.255.0.0/16",
+            "fd8f:6d53:b97a:1::/112",
+            "0.0.0.0/0",
+        ] {
+            assert!(Range::of(Some(text)).reserved_for().is_some(), "{text}");
+        }
+        for text in [
+            "239.0.0.0/8",
+            "245.0.0.0/8",
+            "10.0.0.0/8",
+            "fd8f:6d53:b97a:2::/96",
+        ] {
+            assert_eq!(Range::of(Some(text)).reserved_for(), None, "{text}");
+        }
+        assert_eq!(Range::NONE.reserved_for(), None);
+        assert_eq!(Range::UNREADABLE.reserved_for(), None);
     }
 
     #[test]

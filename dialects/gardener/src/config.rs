@@ -13,6 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::kind::project::ProjectTolerations;
 pub(crate) use form::API_VERSION;
 use form::Form;
 
@@ -48,6 +49,8 @@ pub struct Config {
     pub retry_sync_period: i128,
     /// `schedulers.shoot.concurrentSyncs`: how many shoots are decided at a time.
     pub concurrent_syncs: i64,
+    /// `shootTolerationRestriction`: what the shoots of every project tolerate by default, and may tolerate.
+    pub tolerations: ProjectTolerations,
 }
 
 impl Default for Config {
@@ -56,6 +59,7 @@ impl Default for Config {
             strategy: Strategy::default(),
             retry_sync_period: 15_000_000_000,
             concurrent_syncs: 5,
+            tolerations: ProjectTolerations::default(),
         }
     }
 }
@@ -82,6 +86,7 @@ impl Config {
             strategy: schedulers.shoot.candidate_determination_strategy,
             retry_sync_period: period.as_nanos(),
             concurrent_syncs: schedulers.shoot.concurrent_syncs,
+            tolerations: form.value.shoot_toleration_restriction.clone(),
         };
         form.finish(|_| config)
     }
@@ -163,8 +168,24 @@ mod tests {
             strategy: Strategy::SameRegion,
             retry_sync_period: 90_000_000_000,
             concurrent_syncs: 7,
+            ..Config::default()
         };
         assert_eq!(read(&spec), Ok(expected));
+    }
+
+    #[test]
+    fn tolerations_of_every_project_are_read() {
+        let spec = json!({"shootTolerationRestriction": {
+            "defaults": [{"key": "a"}], "whitelist": [{"key": "a"}, {"key": "b", "value": "c"}],
+        }});
+        let tolerations = read(&spec).unwrap().tolerations;
+        assert_eq!(tolerations.defaults[0].to_string(), "a");
+        assert_eq!(tolerations.whitelist[1].to_string(), "b=c");
+        let unknown = read(&json!({"shootTolerationRestriction": {"allowed": []}})).unwrap_err();
+        assert_eq!(
+            unknown,
+            ["spec.gardener.shootTolerationRestriction.allowed: Forbidden: unknown field"]
+        );
     }
 
     #[test]

@@ -8,9 +8,7 @@ use scheduling::{Ix, Solved};
 
 use crate::detail::Detail;
 use crate::fleet::Fleet;
-use crate::fleet::profile::Profile;
-use crate::fleet::shoot::{Record, Wants};
-use crate::kind::shoot::spec::CLOUD_PROFILE;
+use crate::fleet::shoot::Record;
 use crate::names::SEEDS;
 use crate::request::{Request, Rule};
 use crate::solve::{Solution, solve};
@@ -48,16 +46,6 @@ impl Fleet {
             None => solution.solved.ranked.first().copied(),
         };
         Ok(self.scheduled(&verdict, solution, picked))
-    }
-
-    /// The profile a shoot names. Only profiles without a namespace are read.
-    pub(crate) fn profile_of(&self, wants: &Wants) -> Option<&Arc<Profile>> {
-        let (kind, name) = &wants.profile;
-        if kind == CLOUD_PROFILE {
-            self.profiles.get(name.as_str())
-        } else {
-            None
-        }
     }
 
     fn scheduled(&self, verdict: &Verdict<'_>, solution: Solution, picked: Option<Ix>) -> Decision {
@@ -144,7 +132,7 @@ impl Fleet {
             let reasons: Vec<String> = refusals
                 .iter()
                 .map(|refusal| {
-                    let (token, sentence) = words::refusal(row, &shoot.wants, minimum, refusal.reason);
+                    let (token, sentence) = words::refusal(self, row, &shoot.wants, minimum, refusal.reason);
                     format!("{token}: {sentence}")
                 })
                 .collect();

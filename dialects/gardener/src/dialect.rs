@@ -9,12 +9,14 @@ use dialect_contract::{
 use meta::{FieldError, GroupResource, Kind, Schema};
 use serde_json::Value;
 
-use crate::admission::SeedNameGuard;
 use crate::admission::hub_rules;
+use crate::admission::{MoveGuard, SeedNameGuard, WhitelistGuard};
 use crate::config::{API_VERSION, Config, SCHEMA};
 use crate::facts::facts;
 use crate::fleet::Fleet;
-use crate::names::{ACTOR, CLOUD_PROFILES, DIALECT, SEEDS, SHOOTS, VERSION};
+use crate::names::{
+    ACTOR, CLOUD_PROFILES, DIALECT, NAMESPACED_CLOUD_PROFILES, PROJECTS, SEEDS, SHOOTS, VERSION,
+};
 use crate::{kind, uses};
 
 /// Gardener: shoots want a seed.
@@ -45,6 +47,10 @@ const PROTECTED: &[Protected] = &[
         resource: CLOUD_PROFILES,
         by: SHOOTS,
     },
+    Protected {
+        resource: NAMESPACED_CLOUD_PROFILES,
+        by: SHOOTS,
+    },
 ];
 
 /// gardener-scheduler and gardener-controller-manager, as the operator and the older charts let them in, and every gardenlet.
@@ -66,7 +72,14 @@ impl Dialect for Gardener {
     }
 
     fn reads(&self) -> Vec<GroupResource> {
-        vec![CLOUD_PROFILES, SEEDS, SHOOTS, config::RESOURCE]
+        vec![
+            CLOUD_PROFILES,
+            NAMESPACED_CLOUD_PROFILES,
+            PROJECTS,
+            SEEDS,
+            SHOOTS,
+            config::RESOURCE,
+        ]
     }
 
     fn demands(&self) -> &'static [DemandKind] {
@@ -86,7 +99,11 @@ impl Dialect for Gardener {
     }
 
     fn admission(&self) -> Vec<Arc<dyn Plugin>> {
-        vec![Arc::new(SeedNameGuard)]
+        vec![
+            Arc::new(SeedNameGuard),
+            Arc::new(MoveGuard),
+            Arc::new(WhitelistGuard),
+        ]
     }
 
     fn configuration(&self) -> &dyn Configuration {

@@ -22,6 +22,7 @@ pub(crate) enum Code {
     DnsDisabled,
     NetworksOverlap,
     RangeMissing,
+    RangeReserved,
     Full,
     NotSameRegion,
     NotSameProvider,
@@ -30,7 +31,7 @@ pub(crate) enum Code {
 
 impl Code {
     /// Every code, by its number.
-    pub(crate) const ALL: [Self; 14] = [
+    pub(crate) const ALL: [Self; 15] = [
         Self::Deleting,
         Self::NotReady,
         Self::Invisible,
@@ -41,6 +42,7 @@ impl Code {
         Self::DnsDisabled,
         Self::NetworksOverlap,
         Self::RangeMissing,
+        Self::RangeReserved,
         Self::Full,
         Self::NotSameRegion,
         Self::NotSameProvider,
@@ -59,6 +61,7 @@ impl Code {
             Self::DnsDisabled => "DNSDisabled",
             Self::NetworksOverlap => "NetworksOverlap",
             Self::RangeMissing => "RangeMissing",
+            Self::RangeReserved => "RangeReserved",
             Self::Full => "Full",
             Self::NotSameRegion => "NotSameRegion",
             Self::NotSameProvider => "NotSameProvider",
@@ -194,7 +197,7 @@ impl Filter<Request<'_>> for Taints {
     }
 
     fn check(&self, request: &Request<'_>, candidate: Ix) -> Verdict {
-        match untolerated(request.row(candidate), request.wants) {
+        match untolerated(request, request.row(candidate)) {
             Some(detail) => Verdict::Reject(Code::Untolerated.with(detail)),
             None => Verdict::Pass,
         }
@@ -202,18 +205,18 @@ impl Filter<Request<'_>> for Taints {
 }
 
 /// The index of the first taint that is not tolerated.
-fn untolerated(row: &Row, wants: &Wants) -> Option<u32> {
+fn untolerated(request: &Request<'_>, row: &Row) -> Option<u32> {
     let taints = &row.facts.taints;
     let first = (0u32..).zip(taints.iter()).find(|(_, taint)| {
-        let tolerated = wants
+        let tolerated = request
             .tolerations
-            .get(&taint.key)
-            .is_some_and(|value| taint.value.as_deref().is_none_or(|wanted| wanted == value));
+            .get(taint.key.as_str())
+            .is_some_and(|value| taint.value.as_deref().is_none_or(|wanted| wanted == *value));
         !tolerated
     });
     match first {
         Some((index, _)) => Some(index),
-        None => (taints.len() > wants.toleration_count).then_some(TOO_FEW_TOLERATIONS),
+        None => (taints.len() > request.toleration_count).then_some(TOO_FEW_TOLERATIONS),
     }
 }
 
@@ -242,12 +245,22 @@ impl Filter<Request<'_>> for Networks {
     }
 
     fn check(&self, request: &Request<'_>, candidate: Ix) -> Verdict {
-        let row = request.row(candidate);
-        let ranges = effective(row, request.wants);
-        let pods = ranges[1].is_none() && !request.wants.workerless;
+        let (row, wants) = (request.row(candidate), request.wants);
+        let defaults = defaults(row, wants);
+        let ranges = [0, 1, 2].map(|index: usize| wants.networks[index].or(defaults[index]));
+        // Addresses of IPv6 come with the nodes.
+        let pods = ranges[1].is_none() && !wants.workerless;
         let missing = u32::from(pods) << 1 | u32::from(ranges[2].is_none()) << 2;
-        if missing != 0 {
+        if missing != 0 && wants.families.has_four() {
             return Verdict::Reject(Code::RangeMissing.with(missing));
+        }
+        let given: u32 = (0..3)
+            .filter(|&index: &usize| wants.networks[index].is_none() && !defaults[index].is_none())
+            .map(|index| 1 << index)
+            .sum();
+        match wants.reserved | (given & row.facts.reserved) {
+            0 => {}
+            bits => return Verdict::Reject(Code::RangeReserved.with(bits)),
         }
         match overlaps(row, &ranges) {
             0 => Verdict::Pass,
@@ -256,15 +269,12 @@ impl Filter<Request<'_>> for Networks {
     }
 }
 
-/// The shoot's ranges on this seed: its own, else the seed's defaults. Without machines there is no default for pods.
-fn effective(row: &Row, wants: &Wants) -> [Range; 3] {
+/// The seed's ranges for a shoot that names none: those of its families, and none for pods where it has no machines.
+fn defaults(row: &Row, wants: &Wants) -> [Range; 3] {
     [0, 1, 2].map(|index: usize| {
-        let own = wants.networks[index];
-        if index == 1 && wants.workerless {
-            own
-        } else {
-            own.or(row.facts.defaults[index])
-        }
+        let default = row.facts.defaults[index];
+        let fits = wants.families.admit(default) && !(index == 1 && wants.workerless);
+        if fits { default } else { Range::NONE }
     })
 }
 

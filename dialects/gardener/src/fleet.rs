@@ -2,6 +2,7 @@
 
 mod fold;
 pub(crate) mod profile;
+pub(crate) mod project;
 pub(crate) mod seed;
 pub(crate) mod shoot;
 
@@ -13,10 +14,10 @@ use meta::Key;
 use scheduling::Ix;
 
 use crate::config::Config;
-use crate::kind::shoot::spec::CLOUD_PROFILE;
-use profile::Profile;
+use profile::{OwnProfile, Profile};
+use project::Project;
 use seed::Row;
-use shoot::Record;
+use shoot::{Record, Wants};
 
 /// Everything the scheduler knows. Cloning copies a handful of pointers.
 #[derive(Clone, Default)]
@@ -33,6 +34,12 @@ pub struct Fleet {
     seats: HashMap<Arc<str>, i64>,
     /// The profiles, by name.
     pub(crate) profiles: OrdMap<Arc<str>, Arc<Profile>>,
+    /// The profiles in namespaces, by namespace and name.
+    own_profiles: OrdMap<(Arc<str>, Arc<str>), Arc<OwnProfile>>,
+    /// The projects, by name.
+    projects: OrdMap<Arc<str>, Arc<Project>>,
+    /// The names of the projects of each namespace.
+    grounds: OrdMap<Arc<str>, OrdSet<Arc<str>>>,
     /// The shoots, those that cannot be read included, since they take up room too.
     pub(crate) shoots: OrdMap<Key, Resident>,
     /// The shoots that wait for a seed.
@@ -113,14 +120,9 @@ impl Fleet {
             .map(|(key, _)| key)
     }
 
-    /// The shoots of the profile `name` that has no namespace.
-    pub(crate) fn made_of(&self, name: &str) -> impl Iterator<Item = &Key> {
-        let is = move |resident: &Resident| {
-            resident.record.as_ref().is_some_and(|record| {
-                let (kind, profile) = &record.wants.profile;
-                kind == CLOUD_PROFILE && profile == name
-            })
-        };
+    /// The shoots that `is` true for, of those that can be read.
+    pub(crate) fn shoots_that(&self, is: impl Fn(&Wants) -> bool) -> impl Iterator<Item = &Key> {
+        let is = move |resident: &Resident| resident.record.as_ref().is_some_and(|record| is(&record.wants));
         self.shoots
             .iter()
             .filter(move |(_, resident)| is(resident))

@@ -124,7 +124,7 @@ impl Words for Fleet {
     fn sentence(&self, decision: &Decision, candidate: Ix, _plugin: u16, reason: Reason) -> String {
         let minimum = decision.detail::<Detail>().and_then(|detail| detail.minimum);
         match self.shoot(&decision.demand) {
-            Some(shoot) => words::refusal(self.row(candidate), &shoot.wants, minimum, reason).1,
+            Some(shoot) => words::refusal(self, self.row(candidate), &shoot.wants, minimum, reason).1,
             None => String::new(),
         }
     }

@@ -5,6 +5,8 @@
 
 pub mod cloud_profile;
 pub mod common;
+pub mod namespaced_cloud_profile;
+pub mod project;
 pub mod seed;
 pub mod shoot;
 
@@ -19,6 +21,8 @@ use serde_json::{Map, Value};
 pub fn all() -> Vec<Arc<dyn Kind>> {
     vec![
         Arc::new(cloud_profile::CloudProfileKind::default()),
+        Arc::new(namespaced_cloud_profile::NamespacedCloudProfileKind::default()),
+        Arc::new(project::ProjectKind::default()),
         Arc::new(seed::SeedKind::default()),
         Arc::new(shoot::ShootKind::default()),
     ]

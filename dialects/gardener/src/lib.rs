@@ -32,7 +32,7 @@
 //!     "apiVersion": "core.gardener.cloud/v1beta1", "kind": "Shoot",
 //!     "metadata": {"name": "web", "namespace": "garden-dev", "uid": "3"},
 //!     "spec": {
-//!         "cloudProfileName": "aws", "region": "eu-west-1", "provider": {"type": "aws"},
+//!         "cloudProfile": {"name": "aws"}, "region": "eu-west-1", "provider": {"type": "aws"},
 //!         "networking": {"nodes": "10.250.0.0/16", "pods": "10.4.0.0/16", "services": "10.5.0.0/16"},
 //!     },
 //! });

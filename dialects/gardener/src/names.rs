@@ -14,9 +14,17 @@ pub const SHOOTS: GroupResource = GroupResource::new(GROUP, "shoots");
 pub const SEEDS: GroupResource = GroupResource::new(GROUP, "seeds");
 /// `cloudprofiles.core.gardener.cloud`: what a shoot may be made of, and on which seeds.
 pub const CLOUD_PROFILES: GroupResource = GroupResource::new(GROUP, "cloudprofiles");
+/// `namespacedcloudprofiles.core.gardener.cloud`: a cloud profile of one project, made of another one.
+pub const NAMESPACED_CLOUD_PROFILES: GroupResource = GroupResource::new(GROUP, "namespacedcloudprofiles");
+/// `projects.core.gardener.cloud`: whose a namespace is, and which taints its shoots may tolerate.
+pub const PROJECTS: GroupResource = GroupResource::new(GROUP, "projects");
 
 /// The namespace of Gardener's own shoots.
 pub const GARDEN_NAMESPACE: &str = "garden";
+/// What the namespaces of projects begin with.
+pub const PROJECT_PREFIX: &str = "garden-";
+/// The verb on projects of who may change which tolerations their shoots may have.
+pub const WHITELIST_VERB: &str = "modify-spec-tolerations-whitelist";
 /// The user that writes bindings (docs/api.md, "Actors").
 pub const ACTOR: &str = "berth:scheduler";
 /// The scheduler a shoot belongs to unless it names another.

@@ -13,7 +13,10 @@ use crate::fleet::Fleet;
 use crate::fleet::profile::Profile;
 use crate::fleet::seed::Row;
 use crate::fleet::shoot::Record;
-use crate::names::{CLOUD_PROFILES, DIALECT, PROVIDER_LABEL, REGION_LABEL, SEEDS, is_special_taint};
+use crate::kind::shoot::spec::Toleration;
+use crate::names::{
+    CLOUD_PROFILES, DIALECT, PROJECTS, PROVIDER_LABEL, REGION_LABEL, SEEDS, is_special_taint,
+};
 
 /// What may lift `refusal`, or have a feasible seed picked.
 pub(crate) fn remedies(
@@ -54,21 +57,25 @@ struct Case<'a> {
 impl Case<'_> {
     fn lift(&self, code: Code, detail: u32) -> Vec<Remedy> {
         let none = |text: &str| vec![Remedy::none(text)];
+        let seed = format!("Seed {}", self.row.name);
         match code {
             Code::Deleting => none("a seed that is being deleted takes nothing new"),
             Code::NotReady => none("the seed's own agents report this: the seed must be mended"),
-            Code::Invisible => vec![self.of_seed("make visible to the scheduler", |seed| {
-                seed["spec"]["settings"]["scheduling"]["visible"] = true.into();
-            })],
+            Code::Invisible => vec![
+                self.of_seed(format!("make {seed} visible to the scheduler"), |seed| {
+                    seed["spec"]["settings"]["scheduling"]["visible"] = true.into();
+                }),
+            ],
             Code::ProviderMismatch => self.provider(),
             Code::ProfileMismatch => self.profile_labels(),
             Code::ShootMismatch => self.shoot_labels(),
             Code::Untolerated => self.taint(detail),
-            Code::DnsDisabled => vec![self.of_seed("enable DNS for shoots of", |seed| {
+            Code::DnsDisabled => vec![self.of_seed(format!("enable DNS for shoots of {seed}"), |seed| {
                 seed["spec"]["settings"]["shootDNS"]["enabled"] = true.into();
             })],
             Code::NetworksOverlap => self.overlap(detail),
             Code::RangeMissing => self.ranges(detail),
+            Code::RangeReserved => self.other_ranges(detail),
             Code::Full => none(
                 "the gardenlet reports how many shoots its seed takes (resources.capacity.shoots of its configuration)",
             ),
@@ -94,17 +101,19 @@ impl Case<'_> {
     }
 
     /// An edit of the seed.
-    fn of_seed(&self, what: &str, change: impl FnOnce(&mut Value)) -> Remedy {
+    fn of_seed(&self, text: String, change: impl FnOnce(&mut Value)) -> Remedy {
         let edit = Edit::of(self.seed_key(), &self.row.record.object, change);
-        Remedy::new(Whose::Target, format!("{what} Seed {}", self.row.name), edit)
+        Remedy::new(Whose::Target, text, edit)
     }
 
     fn profile(&self) -> Option<&Profile> {
         self.fleet.profile_of(&self.shoot.wants).map(|profile| &**profile)
     }
 
-    fn profile_key(&self) -> Key {
-        Key::new(CLOUD_PROFILES, "", &self.shoot.wants.profile.1)
+    /// The CloudProfile that the shoot's profile is, or is made of.
+    fn root(&self) -> Option<&str> {
+        let wants = &self.shoot.wants;
+        self.fleet.root_of(&wants.namespace, &wants.profile)
     }
 
     /// Both selectors let the seed's provider type in.
@@ -115,12 +124,14 @@ impl Case<'_> {
         let wants = &self.shoot.wants;
         let of_profile = self.profile().map_or(&[][..], |profile| &profile.provider_types);
         if !lets_in(of_profile) {
+            let Some(name) = self.root() else {
+                return Vec::new();
+            };
             let types: Vec<&str> = of_profile.iter().map(String::as_str).chain([r#type]).collect();
             let edit = Edit::Merge {
-                key: self.profile_key(),
+                key: Key::new(CLOUD_PROFILES, "", name),
                 patch: json!({"spec": {"seedSelector": {"providerTypes": types}}}),
             };
-            let name = &wants.profile.1;
             let text = format!(
                 "add {} to seedSelector.providerTypes of CloudProfile {name}",
                 r#type
@@ -199,49 +210,84 @@ impl Case<'_> {
         let Some(taint) = self.row.facts.taints.get(detail as usize) else {
             return Vec::new();
         };
-        let mut toleration = json!({"key": taint.key});
-        let mut shown = taint.key.clone();
-        if let Some(value) = taint.value.as_deref().filter(|value| !value.is_empty()) {
-            toleration["value"] = value.into();
-            shown.push_str(&format!("={value}"));
-        }
-        let tolerate = self.of_shoot(format!("tolerate the taint {shown}"), |shoot| {
+        let wanted = Toleration {
+            key: taint.key.clone(),
+            value: taint.value.clone().filter(|value| !value.is_empty()),
+        };
+        let untaint = self.of_seed(
+            format!("take the taint {wanted} off Seed {}", self.row.name),
+            |seed| {
+                let Some(taints) = seed["spec"]["taints"].as_array_mut() else {
+                    return;
+                };
+                // The row leaves the special taints out.
+                let mut places = (0..taints.len())
+                    .filter(|&place| !is_special_taint(taints[place]["key"].as_str().unwrap_or_default()));
+                if let Some(place) = places.nth(detail as usize) {
+                    taints.remove(place);
+                }
+            },
+        );
+        vec![self.tolerate(&wanted), untaint]
+    }
+
+    /// The shoot tolerates what its project allows, or will allow.
+    fn tolerate(&self, wanted: &Toleration) -> Remedy {
+        let wants = &self.shoot.wants;
+        let tolerate = self.of_shoot(format!("tolerate the taint {wanted}"), |shoot| {
             let list = &mut shoot["spec"]["tolerations"];
             // Of two tolerations of one key the last one counts, and a list may have each key once.
             if let Some(known) = list.as_array_mut() {
-                known.retain(|known| known["key"] != toleration["key"]);
+                known.retain(|known| known["key"] != wanted.key.as_str());
             }
-            push(list, toleration);
+            push(list, json!(wanted));
         });
-        let untaint = self.of_seed(&format!("take the taint {shown} off"), |seed| {
-            let Some(taints) = seed["spec"]["taints"].as_array_mut() else {
-                return;
-            };
-            // The row leaves the special taints out.
-            let mut places = (0..taints.len())
-                .filter(|&place| !is_special_taint(taints[place]["key"].as_str().unwrap_or_default()));
-            if let Some(place) = places.nth(detail as usize) {
-                taints.remove(place);
-            }
+        if self.fleet.may_tolerate(&wants.namespace, wanted) {
+            return tolerate;
+        }
+        let Some(project) = self.fleet.project_of(&wants.namespace) else {
+            return Remedy::none(format!(
+                "namespace {} has no Project that could allow the toleration {wanted}",
+                wants.namespace
+            ));
+        };
+        let name = &project.name;
+        let allow = Edit::of(Key::new(PROJECTS, "", name), &project.object, |project| {
+            let list = &mut project["spec"]["tolerations"]["whitelist"];
+            push(list, json!(wanted));
         });
-        vec![tolerate, untaint]
+        let mut both = Remedy::new(
+            Whose::Fleet,
+            format!("add {wanted} to spec.tolerations.whitelist of Project {name}"),
+            allow,
+        );
+        if !wants.tolerations.contains(wanted) {
+            both.text = format!("{} and {}", both.text, tolerate.text);
+            both.edits.extend(tolerate.edits);
+        }
+        both
     }
 
     /// Ranges of the shoot's own where the seed's defaults meet the seed's networks. Its own ones stay what they are.
     fn overlap(&self, pairs: u32) -> Vec<Remedy> {
         let meets = |shoot: usize| pairs >> (3 * shoot) & 0b111 != 0;
-        let fixed: Vec<&str> = (0..3)
-            .filter(|&range| meets(range) && self.shoot.wants.ranges[range].is_some())
+        self.other_ranges((0..3).filter(|&range| meets(range)).map(|range| 1 << range).sum())
+    }
+
+    /// Other ranges than those in `bits`. The shoot's own one for nodes may change, the others no more.
+    fn other_ranges(&self, bits: u32) -> Vec<Remedy> {
+        let fixed: Vec<&str> = (1..3)
+            .filter(|&range| bits >> range & 1 == 1 && self.shoot.wants.ranges[range].is_some())
             .map(|range| RANGES[range])
             .collect();
-        if !fixed.is_empty() {
-            let free = self.free(&[]).unwrap_or_default();
-            return vec![Remedy::none(format!(
-                "the shoot's range for {} cannot be changed any more: a shoot made anew with, say, {free} would fit",
-                fixed.join(" and ")
-            ))];
+        if fixed.is_empty() {
+            return self.ranges(bits);
         }
-        self.ranges((0..3).filter(|&range| meets(range)).map(|range| 1 << range).sum())
+        let free = self.free(&[]).unwrap_or_default();
+        vec![Remedy::none(format!(
+            "the shoot's range for {} cannot be changed any more: a shoot made anew with, say, {free} would fit",
+            fixed.join(" and ")
+        ))]
     }
 
     /// The shoot names free ranges for those in `bits`.
@@ -279,9 +325,10 @@ impl Case<'_> {
         let tens = (0..256).map(|second| format!("10.{second}.0.0/16"));
         let shared = (64..128).map(|second| format!("100.{second}.0.0/16"));
         let sixes = (0..256).map(|third| format!("fd00:{third:x}::/48"));
+        let families = self.shoot.wants.families;
         tens.chain(shared).chain(sixes).find(|text| {
             let range = Range::of(Some(text));
-            !others.iter().any(|other| range.overlaps(*other))
+            families.admit(range) && !others.iter().any(|other| range.overlaps(*other))
         })
     }
 

@@ -1,6 +1,7 @@
 //! One question put to the fleet: the rows in one list, and what the shoot asks for in the fleet's own numbers.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use dialect_columns::LabelTest;
@@ -60,7 +61,14 @@ pub(crate) struct Request<'a> {
     pub(crate) rule: Rule,
     pub(crate) profile_labels: LabelTest,
     pub(crate) shoot_labels: LabelTest,
+    /// The values of the tolerations that count, by key; of several for one key the last.
+    pub(crate) tolerations: BTreeMap<&'a str, &'a str>,
+    /// How many there are.
+    pub(crate) toleration_count: usize,
+    /// What the profile and the shoot let in.
     providers: [Providers; 2],
+    /// What the profile alone lets in.
+    of_profile: Providers,
     /// The shoot's own provider type, if any seed has it.
     provider: Option<u32>,
     /// The shoot's own region, if any seed has it.
@@ -84,6 +92,7 @@ impl<'a> Request<'a> {
         } else {
             [&profile.provider_types, &wants.provider_types].map(|types| admitted(fleet, types))
         };
+        let is_judged = own[0].is_some();
         let seat = |name: &Option<Arc<str>>| fleet.seed(name.as_deref()?).map(|(place, _)| place);
         Self {
             fleet,
@@ -92,11 +101,30 @@ impl<'a> Request<'a> {
             rule: Rule::of(fleet.config.strategy, wants),
             profile_labels: LabelTest::new(&profile.selector, &fleet.names.labels),
             shoot_labels: LabelTest::new(&wants.selector, &fleet.names.labels),
+            tolerations: BTreeMap::new(),
+            toleration_count: 0,
             providers,
+            of_profile: admitted(fleet, &profile.provider_types),
             provider,
             region: fleet.names.regions.find(&wants.region),
             own: [seat(&own[0]), seat(&own[1])],
         }
+        .tolerating(is_judged)
+    }
+
+    /// The question of an operator, who places a shoot on purpose: all that it tolerates counts.
+    pub(crate) fn by_hand(self) -> Self {
+        self.tolerating(true)
+    }
+
+    fn tolerating(mut self, is_judged: bool) -> Self {
+        let all = self.fleet.tolerations_of(self.wants, is_judged);
+        self.toleration_count = all.len();
+        let pairs = all.into_iter();
+        self.tolerations = pairs
+            .map(|one| (one.key.as_str(), one.value.as_deref().unwrap_or_default()))
+            .collect();
+        self
     }
 
     /// The row of a candidate.
@@ -119,6 +147,11 @@ impl<'a> Request<'a> {
         self.providers
             .iter()
             .all(|providers| providers.admit(row.facts.provider))
+    }
+
+    /// Whether the profile, whatever the shoot says, lets the seed's provider type in.
+    pub(crate) fn profile_admits_provider(&self, row: &Row) -> bool {
+        self.of_profile.admit(row.facts.provider)
     }
 
     /// Whether the seed has the shoot's own provider type.

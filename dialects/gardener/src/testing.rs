@@ -7,7 +7,7 @@ use meta::{Change, GroupResource, Key, Object, Revision, Timestamp};
 use serde_json::{Value, json};
 
 use crate::fleet::Fleet;
-use crate::names::{CLOUD_PROFILES, DIALECT, SEEDS, SHOOTS};
+use crate::names::{CLOUD_PROFILES, DIALECT, NAMESPACED_CLOUD_PROFILES, PROJECTS, SEEDS, SHOOTS};
 
 /// A ready seed with networks of its own, far from everything else.
 pub(crate) fn seed(name: &str, provider: &str, region: &str) -> Value {
@@ -47,11 +47,33 @@ pub(crate) fn profile(name: &str) -> Value {
     })
 }
 
+/// A project of the namespace `garden-dev` whose shoots have these tolerations by default, and may have those allowed.
+pub(crate) fn project(defaults: &Value, allowed: &Value) -> Value {
+    json!({
+        "apiVersion": "core.gardener.cloud/v1beta1", "kind": "Project", "metadata": {"name": "dev"},
+        "spec": {"namespace": "garden-dev", "tolerations": {"defaults": defaults, "whitelist": allowed}},
+    })
+}
+
+/// A profile in the namespace `garden-dev` that is made of `parent`.
+pub(crate) fn own_profile(name: &str, parent: &str) -> Value {
+    json!({
+        "apiVersion": "core.gardener.cloud/v1beta1", "kind": "NamespacedCloudProfile",
+        "metadata": {"name": name, "namespace": "garden-dev"},
+        "spec": {"parent": {"kind": "CloudProfile", "name": parent}},
+    })
+}
+
 /// The configuration object with this strategy.
 pub(crate) fn configuration(strategy: &str) -> Value {
+    configured(&json!({"schedulers": {"shoot": {"candidateDeterminationStrategy": strategy}}}))
+}
+
+/// The configuration object that says `part` of Gardener.
+pub(crate) fn configured(part: &Value) -> Value {
     json!({
         "apiVersion": "config.berth.dev/v1alpha1", "kind": "SchedulerConfiguration", "metadata": {"name": DIALECT},
-        "spec": {DIALECT: {"schedulers": {"shoot": {"candidateDeterminationStrategy": strategy}}}},
+        "spec": {DIALECT: part},
     })
 }
 
@@ -70,6 +92,8 @@ fn resource(value: &Value) -> GroupResource {
         Some("Seed") => SEEDS,
         Some("Shoot") => SHOOTS,
         Some("CloudProfile") => CLOUD_PROFILES,
+        Some("NamespacedCloudProfile") => NAMESPACED_CLOUD_PROFILES,
+        Some("Project") => PROJECTS,
         _ => config::RESOURCE,
     }
 }

@@ -4,9 +4,10 @@
 use meta::{GroupResource, Key};
 use serde_json::Value;
 
+use crate::fleet::shoot::Wants;
 use crate::fleet::{Fleet, Seats};
-use crate::kind::shoot::spec::CLOUD_PROFILE;
-use crate::names::{CLOUD_PROFILES, SEEDS, SHOOTS};
+use crate::kind::shoot::spec::{CLOUD_PROFILE, NAMESPACED_CLOUD_PROFILE};
+use crate::names::{CLOUD_PROFILES, NAMESPACED_CLOUD_PROFILES, SEEDS, SHOOTS};
 
 /// The protected objects that `object`, which is of `resource`, uses.
 pub(crate) fn of(resource: GroupResource, object: &Value) -> Vec<Key> {
@@ -21,21 +22,24 @@ pub(crate) fn of(resource: GroupResource, object: &Value) -> Vec<Key> {
 fn of_shoot(shoot: &Value) -> Vec<Key> {
     let text = |path: &str| shoot.pointer(path).and_then(Value::as_str);
     let seats = Seats::of(text("/spec/seedName"), text("/status/seedName"));
-    let key = |resource: GroupResource, name: &str| Key::new(resource, "", name);
-    let mut keys: Vec<Key> = seats.names().map(|name| key(SEEDS, name)).collect();
-    let profile = match shoot.pointer("/spec/cloudProfile") {
+    let mut keys: Vec<Key> = seats.names().map(|name| Key::new(SEEDS, "", name)).collect();
+    let (resource, profile) = match shoot.pointer("/spec/cloudProfile") {
         Some(Value::Object(reference)) => {
-            let kind = reference.get("kind").and_then(Value::as_str).unwrap_or_default();
-            let named = kind.is_empty() || kind == CLOUD_PROFILE;
-            reference.get("name").and_then(Value::as_str).filter(|_| named)
+            let named = |field| reference.get(field).and_then(Value::as_str);
+            let resource = match named("kind").unwrap_or_default() {
+                "" | CLOUD_PROFILE => Some(CLOUD_PROFILES),
+                NAMESPACED_CLOUD_PROFILE => Some(NAMESPACED_CLOUD_PROFILES),
+                _ => None,
+            };
+            (resource, named("name"))
         }
-        _ => text("/spec/cloudProfileName"),
+        _ => (Some(CLOUD_PROFILES), text("/spec/cloudProfileName")),
     };
-    keys.extend(
-        profile
-            .filter(|name| !name.is_empty())
-            .map(|name| key(CLOUD_PROFILES, name)),
-    );
+    if let (Some(resource), Some(name)) = (resource, profile.filter(|name| !name.is_empty())) {
+        let namespace = text("/metadata/namespace").filter(|_| resource == NAMESPACED_CLOUD_PROFILES);
+        let namespace = namespace.unwrap_or_default();
+        keys.push(Key::new(resource, namespace, name));
+    }
     keys
 }
 
@@ -48,12 +52,20 @@ impl Fleet {
             let first = self.sitting_on(&key.name).take(most.min(count));
             return (first.cloned().collect(), count);
         }
-        if key.resource != CLOUD_PROFILES {
+        if key.resource != CLOUD_PROFILES && key.resource != NAMESPACED_CLOUD_PROFILES {
             return (Vec::new(), 0);
         }
+        let uses = |wants: &Wants| {
+            if key.resource == CLOUD_PROFILES {
+                // Itself, or by way of one that is made of it.
+                return self.root_of(&wants.namespace, &wants.profile) == Some(&*key.name);
+            }
+            let (kind, name) = &wants.profile;
+            kind == NAMESPACED_CLOUD_PROFILE && **name == *key.name && *wants.namespace == *key.namespace
+        };
         let mut first = Vec::new();
         let mut count = 0;
-        for user in self.made_of(&key.name) {
+        for user in self.shoots_that(uses) {
             count += 1;
             if first.len() < most {
                 first.push(user.clone());
@@ -77,7 +89,10 @@ mod tests {
     fn shown(shoot: &Value) -> Vec<String> {
         (Gardener.guarded().uses)(SHOOTS, shoot)
             .iter()
-            .map(|key| format!("{}/{}", key.resource.resource, key.name))
+            .map(|key| match &*key.namespace {
+                "" => format!("{}/{}", key.resource.resource, key.name),
+                namespace => format!("{}/{namespace}/{}", key.resource.resource, key.name),
+            })
             .collect()
     }
 
@@ -89,8 +104,11 @@ mod tests {
         let newer =
             json!({"spec": {"cloudProfileName": "old", "cloudProfile": {"name": "new"}, "seedName": ""}});
         assert_eq!(shown(&newer), ["cloudprofiles/new"]);
-        let own = json!({"spec": {"cloudProfile": {"kind": "NamespacedCloudProfile", "name": "mine"}}});
-        assert!(shown(&own).is_empty());
+        let own = json!({
+            "metadata": {"namespace": "garden-dev"},
+            "spec": {"cloudProfile": {"kind": "NamespacedCloudProfile", "name": "mine"}},
+        });
+        assert_eq!(shown(&own), ["namespacedcloudprofiles/garden-dev/mine"]);
         assert!(shown(&json!(7)).is_empty());
     }
 

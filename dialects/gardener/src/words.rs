@@ -1,8 +1,11 @@
 //! The words for codes: made when somebody reads a decision, never while deciding.
 
 use dialect_contract::{Decision, Outcome};
+use meta::LabelSet;
+use meta::selector::Selector;
 use scheduling::{Ix, Reason};
 
+use crate::cidr::Range;
 use crate::detail::Detail;
 use crate::filters::{Code, NAMES, TOO_FEW_TOLERATIONS};
 use crate::fleet::Fleet;
@@ -22,19 +25,13 @@ pub(crate) fn token(reason: Reason) -> &'static str {
 pub(crate) fn is_alike(reason: Reason) -> bool {
     matches!(
         Code::ALL.get(usize::from(reason.code)),
-        Some(
-            Code::Deleting
-                | Code::Invisible
-                | Code::ProfileMismatch
-                | Code::ShootMismatch
-                | Code::DnsDisabled
-                | Code::RangeMissing
-        )
+        Some(Code::Deleting | Code::Invisible | Code::DnsDisabled)
     )
 }
 
 /// The token and sentence of one refusal. `minimum` is the smallest distance, where distances count.
 pub(crate) fn refusal(
+    fleet: &Fleet,
     row: &Row,
     wants: &Wants,
     minimum: Option<u32>,
@@ -43,10 +40,18 @@ pub(crate) fn refusal(
     let Some(&code) = Code::ALL.get(usize::from(reason.code)) else {
         return ("", String::new());
     };
-    (code.token(), sentence(code, reason.detail, row, wants, minimum))
+    let sentence = sentence(fleet, code, reason.detail, row, wants, minimum);
+    (code.token(), sentence)
 }
 
-fn sentence(code: Code, detail: u32, row: &Row, wants: &Wants, minimum: Option<u32>) -> String {
+fn sentence(
+    fleet: &Fleet,
+    code: Code,
+    detail: u32,
+    row: &Row,
+    wants: &Wants,
+    minimum: Option<u32>,
+) -> String {
     let provider = &row.record.seed.spec.provider;
     match code {
         Code::Deleting => "the seed is being deleted".to_owned(),
@@ -59,22 +64,27 @@ fn sentence(code: Code, detail: u32, row: &Row, wants: &Wants, minimum: Option<u
             provider.r#type, wants.provider
         ),
         Code::ProfileMismatch => {
+            let profile = fleet.profile_of(wants).map(|profile| &profile.selector);
             format!(
-                "the labels do not match the seedSelector of cloud profile \"{}\"",
-                wants.profile.1
+                "the labels do not match the seedSelector of cloud profile \"{}\"{}",
+                wants.profile.1,
+                profile.map_or_else(String::new, |selector| instead(selector, row))
             )
         }
         Code::ShootMismatch => format!(
-            "the labels do not match the shoot's seedSelector ({})",
-            wants.selector
+            "the labels do not match the shoot's seedSelector ({}){}",
+            wants.selector,
+            instead(&wants.selector, row)
         ),
-        Code::Untolerated => untolerated(detail, row),
+        Code::Untolerated => untolerated(fleet, detail, row, wants),
         Code::DnsDisabled => "DNS is disabled for shoots of this seed, and the shoot needs it".to_owned(),
         Code::NetworksOverlap => overlaps(detail, row, wants),
-        Code::RangeMissing => missing(detail),
+        Code::RangeMissing => missing(detail, row, wants),
+        Code::RangeReserved => reserved(detail, row, wants),
         Code::Full => {
             let limit = row.facts.limit.unwrap_or_default();
-            format!("{} shoots are on the seed, which takes {limit}", row.used)
+            let are = if row.used == 1 { "is" } else { "are" };
+            format!("{} {are} on the seed, which takes {limit}", shoots(row.used))
         }
         Code::NotSameRegion => {
             format!(
@@ -104,31 +114,107 @@ fn not_ready(row: &Row) -> String {
     }
 }
 
-fn untolerated(detail: u32, row: &Row) -> String {
+/// Which labels the seed has instead of those that `selector` asks for.
+fn instead(selector: &Selector, row: &Row) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    for requirement in &selector.requirements {
+        let own = row.record.labels.value(&requirement.key);
+        if requirement.matches(own) {
+            continue;
+        }
+        let part = match own {
+            Some(value) => format!("{}={value}", requirement.key),
+            None => format!("no {}", requirement.key),
+        };
+        if !parts.contains(&part) {
+            parts.push(part);
+        }
+    }
+    if parts.is_empty() {
+        return String::new();
+    }
+    format!(": the seed has {}", parts.join(", "))
+}
+
+fn untolerated(fleet: &Fleet, detail: u32, row: &Row, wants: &Wants) -> String {
     let taints = &row.facts.taints;
-    match taints.get(detail as usize) {
-        Some(taint) if detail != TOO_FEW_TOLERATIONS => match taint.value.as_deref() {
-            None | Some("") => format!("the shoot does not tolerate the taint {}", taint.key),
-            Some(value) => format!("the shoot does not tolerate the taint {}={value}", taint.key),
-        },
-        _ => format!(
-            "the seed has {} taints, more than the shoot has tolerations",
+    let Some(taint) = taints
+        .get(detail as usize)
+        .filter(|_| detail != TOO_FEW_TOLERATIONS)
+    else {
+        return format!(
+            "the seed has {} taints, more than the shoot has tolerations that count",
             taints.len()
-        ),
+        );
+    };
+    let shown = match taint.value.as_deref() {
+        None | Some("") => taint.key.clone(),
+        Some(value) => format!("{}={value}", taint.key),
+    };
+    let own = wants.tolerations.iter().rfind(|own| own.key == taint.key);
+    match own.filter(|own| !fleet.may_tolerate(&wants.namespace, own)) {
+        None => format!("the shoot does not tolerate the taint {shown}"),
+        Some(_) => match fleet.project_of(&wants.namespace) {
+            Some(project) => format!(
+                "the shoot's toleration of the taint {shown} does not count, since Project \"{}\" does not allow it \
+                 (spec.tolerations.whitelist)",
+                project.name
+            ),
+            None => format!(
+                "the shoot's toleration of the taint {shown} does not count, since namespace \"{}\" has no Project that \
+                 could allow it",
+                wants.namespace
+            ),
+        },
     }
 }
 
 const RANGES: [&str; 3] = ["nodes", "pods", "services"];
 
-fn missing(bits: u32) -> String {
-    let names: Vec<&str> = (0..3)
-        .filter(|bit| bits >> bit & 1 == 1)
-        .map(|bit| RANGES[bit])
-        .collect();
-    format!(
+/// The seed's ranges for shoots, as written: nodes (never), pods, services.
+fn given(row: &Row) -> [Option<&str>; 3] {
+    let defaults = row.record.seed.spec.networks.shoot_defaults.as_ref();
+    [
+        None,
+        defaults.and_then(|all| all.pods.as_deref()),
+        defaults.and_then(|all| all.services.as_deref()),
+    ]
+}
+
+/// The names of the ranges in `bits`.
+fn named(bits: u32) -> impl Iterator<Item = usize> {
+    (0..3).filter(move |bit| bits >> bit & 1 == 1)
+}
+
+fn missing(bits: u32, row: &Row, wants: &Wants) -> String {
+    let names: Vec<&str> = named(bits).map(|range| RANGES[range]).collect();
+    let mut text = format!(
         "neither the shoot nor the seed's shootDefaults give a range for {}",
         names.join(" and ")
-    )
+    );
+    let given = given(row);
+    let foreign: Vec<&str> = named(bits).filter_map(|range| given[range]).collect();
+    if !foreign.is_empty() {
+        let families = wants.families.words();
+        text.push_str(&format!(
+            " of the shoot's ipFamilies, {families}: the seed's is {}",
+            foreign.join(" and ")
+        ));
+    }
+    text
+}
+
+fn reserved(bits: u32, row: &Row, wants: &Wants) -> String {
+    let given = given(row);
+    let texts = named(bits).map(|range| {
+        let (whose, text) = match wants.ranges[range].as_deref() {
+            Some(text) => ("shoot's", text),
+            None => ("default", given[range].unwrap_or_default()),
+        };
+        let purpose = Range::of(Some(text)).reserved_for().unwrap_or_default();
+        format!("{whose} {} {text} meets {purpose}", RANGES[range])
+    });
+    texts.collect::<Vec<_>>().join(", ")
 }
 
 fn overlaps(pairs: u32, row: &Row, wants: &Wants) -> String {
@@ -138,12 +224,7 @@ fn overlaps(pairs: u32, row: &Row, wants: &Wants) -> String {
         Some(networks.pods.as_str()),
         Some(networks.services.as_str()),
     ];
-    let defaults = networks.shoot_defaults.as_ref();
-    let given = [
-        None,
-        defaults.and_then(|all| all.pods.as_deref()),
-        defaults.and_then(|all| all.services.as_deref()),
-    ];
+    let given = given(row);
     let texts = (0..9).filter(|bit| pairs >> bit & 1 == 1).map(|bit| {
         let (shoot, seed) = (bit / 3, bit % 3);
         let (whose, range) = match wants.ranges[shoot].as_deref() {
@@ -157,6 +238,10 @@ fn overlaps(pairs: u32, row: &Row, wants: &Wants) -> String {
         )
     });
     format!("networks overlap: {}", texts.collect::<Vec<_>>().join(", "))
+}
+
+fn shoots(count: i64) -> String {
+    format!("{count} shoot{}", if count == 1 { "" } else { "s" })
 }
 
 /// Why a feasible seed was not picked.
@@ -182,7 +267,7 @@ pub(crate) fn not_picked(fleet: &Fleet, decision: &Decision, candidate: Ix) -> (
                     row.used, best.name
                 )
             } else {
-                format!("{} shoots, seed \"{}\" has {}", row.used, best.name, best.used)
+                format!("{}, seed \"{}\" has {}", shoots(row.used), best.name, best.used)
             }
         }
         (_, None) => "no seed was picked".to_owned(),
@@ -220,10 +305,28 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
             format!("bound to {seed}{gone}; nothing to do")
         }
         _ => match solved.picked.first() {
-            Some(&picked) => format!("{}; picked {}", feasible(), fleet.row(picked).name),
+            Some(&picked) => {
+                let row = fleet.row(picked);
+                format!("{}; picked {}{}", feasible(), row.name, far(fleet, decision, row))
+            }
             None if fleet.seeds() == 0 => "there are no seeds".to_owned(),
             None => format!("{}{}", feasible(), failures(decision)),
         },
+    }
+}
+
+/// That the region of the seed is not the one asked for, where that does not matter.
+fn far(fleet: &Fleet, decision: &Decision, row: &Row) -> String {
+    let is_testing = decision.detail::<Detail>().and_then(|detail| detail.rule) == Some(Rule::SameProvider);
+    let asked = fleet
+        .shoot(&decision.demand)
+        .map(|shoot| shoot.wants.region.as_str());
+    let region = &row.record.seed.spec.provider.region;
+    match asked.filter(|asked| is_testing && asked != region) {
+        Some(asked) => {
+            format!(" in {region}: a shoot of purpose testing goes to any region, not only {asked}")
+        }
+        None => String::new(),
     }
 }
 
@@ -235,11 +338,13 @@ fn invalid(fleet: &Fleet, decision: &Decision) -> String {
     let Some(shoot) = fleet.shoot(&decision.demand) else {
         return String::new();
     };
-    let (kind, name) = &shoot.wants.profile;
-    if kind == CLOUD_PROFILE {
-        format!("CloudProfile \"{name}\" not found")
-    } else {
-        format!("{kind} \"{name}\" not found: only profiles of kind {CLOUD_PROFILE} are read")
+    let wants = &shoot.wants;
+    let (kind, name) = &wants.profile;
+    match fleet.root_of(&wants.namespace, &wants.profile) {
+        Some(root) if root != name || kind != CLOUD_PROFILE => {
+            format!("{CLOUD_PROFILE} \"{root}\" not found, which {kind} \"{name}\" is made of")
+        }
+        _ => format!("{kind} \"{name}\" not found"),
     }
 }
 

@@ -5,8 +5,9 @@ use serde_json::Value;
 
 use crate::fleet::Fleet;
 use crate::fleet::seed::Row;
+use crate::fleet::shoot::Wants;
 use crate::kind::shoot::BINDING;
-use crate::kind::shoot::binding::{DefaultRanges, bind};
+use crate::kind::shoot::binding::{Given, bind};
 
 /// One update of the shoot through `shoots/binding`, or nothing when nothing is to be bound.
 pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
@@ -24,7 +25,7 @@ pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("resourceVersion");
     }
-    bind(&mut object, &row.name, ranges(row));
+    bind(&mut object, &row.name, &given(fleet, row, &shoot.wants));
     vec![Write {
         verb: Verb::Update,
         key: decision.demand.clone(),
@@ -34,11 +35,12 @@ pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
     }]
 }
 
-/// The network ranges a Seed gives its Shoots by default.
-pub(crate) fn ranges(row: &Row) -> DefaultRanges<'_> {
+/// What a shoot that asks for `wants` gets with the seed of `row`, where it names nothing itself.
+pub(crate) fn given<'a>(fleet: &'a Fleet, row: &'a Row, wants: &Wants) -> Given<'a> {
     let defaults = row.record.seed.spec.networks.shoot_defaults.as_ref();
-    DefaultRanges {
+    Given {
         pods: defaults.and_then(|defaults| defaults.pods.as_deref()),
         services: defaults.and_then(|defaults| defaults.services.as_deref()),
+        tolerations: fleet.default_tolerations(wants),
     }
 }

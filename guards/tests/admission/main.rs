@@ -186,7 +186,7 @@ fn shoot(name: &str, seed: Option<&str>) -> Value {
         "apiVersion": "core.gardener.cloud/v1beta1", "kind": "Shoot",
         "metadata": {"name": name, "namespace": "garden-dev"},
         "spec": {
-            "cloudProfileName": "aws", "region": "eu-west-1",
+            "cloudProfile": {"kind": "CloudProfile", "name": "aws"}, "region": "eu-west-1",
             "provider": {"type": "aws", "workers": [{"name": "w", "machine": {"type": "m5.large"}, "minimum": 1, "maximum": 2}]},
             "networking": {"nodes": "10.250.0.0/16"}, "kubernetes": {"version": "1.34.1"},
         },

@@ -108,7 +108,7 @@ async fn a_profile_is_never_deleted_under_a_shoot_that_is_being_made() {
         });
         world.create(&profile).await.unwrap();
         let mut user = shoot(&format!("user-{round}"), None);
-        user["spec"]["cloudProfileName"] = name.as_str().into();
+        user["spec"]["cloudProfile"]["name"] = name.as_str().into();
         let making = {
             let world = Arc::clone(&world);
             tokio::spawn(async move { world.create(&user).await.map(|object| object.revision()) })

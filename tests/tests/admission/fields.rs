@@ -55,12 +55,12 @@ fn kept() -> Vec<Kept> {
                     "spec.provider.type: Invalid value: \"gcp\": field is immutable",
                 ),
                 (
-                    r#"{"spec":{"networking":{"nodes":"10.9.0.0/16"}}}"#,
-                    "spec.networking.nodes: Invalid value",
+                    r#"{"spec":{"controlPlane":{"zones":["a"]}}}"#,
+                    "spec.controlPlane.zones: Forbidden: field is immutable",
                 ),
                 (
-                    r#"{"spec":{"cloudProfileName":"gcp"}}"#,
-                    "spec.cloudProfileName: Invalid value: \"gcp\": field is immutable",
+                    r#"{"spec":{"cloudProfile":{"name":"gcp"}}}"#,
+                    "spec.cloudProfile.name: Invalid value: \"gcp\": cannot change from CloudProfile \"aws\" to CloudProfile \"gcp\"",
                 ),
                 (
                     r#"{"spec":{"schedulerName":"mine"}}"#,

@@ -25,7 +25,7 @@ fn shoot(name: &str, region: &str) -> Value {
         "kind": "Shoot",
         "metadata": {"name": name, "namespace": "garden-dev"},
         "spec": {
-            "cloudProfileName": "aws",
+            "cloudProfile": {"kind": "CloudProfile", "name": "aws"},
             "region": region,
             "provider": {"type": "aws", "workers": [{"name": "w", "machine": {"type": "m5.large"}, "minimum": 1, "maximum": 2}]},
             "networking": {"nodes": "10.250.0.0/16"},

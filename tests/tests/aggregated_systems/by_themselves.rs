@@ -13,7 +13,7 @@ pub(crate) fn shoot(name: &str) -> Value {
         "apiVersion": "core.gardener.cloud/v1beta1", "kind": "Shoot",
         "metadata": {"name": name, "namespace": "garden-dev"},
         "spec": {
-            "cloudProfileName": "aws", "purpose": "evaluation", "region": "eu-west-1",
+            "cloudProfile": {"kind": "CloudProfile", "name": "aws"}, "purpose": "evaluation", "region": "eu-west-1",
             "provider": {"type": "aws", "workers": [
                 {"name": "worker", "machine": {"type": "m5.large"}, "minimum": 1, "maximum": 3}]},
             "networking": {"nodes": "10.250.0.0/16"},

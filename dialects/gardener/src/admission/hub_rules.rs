@@ -1,22 +1,49 @@
-//! When a hub must ask about Shoots: whenever an update changes where one is. Creating is asked about anyway.
+//! When a hub must ask: whenever an update changes where a Shoot is, one that moves is deleted, or what a Project allows
+//! changes. Creating Shoots is asked about anyway.
 
 use admission::{Operation, Phase};
 use dialect_contract::hub_rule::cel;
 use dialect_contract::{Condition, HubRule};
 
-use crate::names::{ACTOR, SHOOTS};
+use crate::names::{ACTOR, PROJECTS, SHOOTS};
 
 /// The rules.
 pub(crate) fn all() -> Vec<HubRule> {
-    vec![HubRule {
-        name: "shoots-move",
-        resources: vec![SHOOTS],
-        subresources: &[""],
-        operations: &[Operation::Update],
-        phase: Phase::Mutate,
-        conditions: vec![
-            Condition::not_by(ACTOR),
-            Condition::new("seed-name", cel::differs(&["spec", "seedName"])),
-        ],
-    }]
+    let operation = |field| cel::field("oldObject", &["status", "lastOperation", field], "''");
+    let (kind, state) = (operation("type"), operation("state"));
+    vec![
+        HubRule {
+            name: "shoots-move",
+            resources: vec![SHOOTS],
+            subresources: &[""],
+            operations: &[Operation::Update],
+            phase: Phase::Mutate,
+            conditions: vec![
+                Condition::not_by(ACTOR),
+                Condition::new("seed-name", cel::differs(&["spec", "seedName"])),
+            ],
+        },
+        HubRule {
+            name: "shoots-moving",
+            resources: vec![SHOOTS],
+            subresources: &[""],
+            operations: &[Operation::Delete],
+            phase: Phase::Validate,
+            conditions: vec![Condition::new(
+                "moving",
+                format!("{kind} == 'Migrate' || ({kind} == 'Restore' && {state} != 'Succeeded')"),
+            )],
+        },
+        HubRule {
+            name: "projects-tolerations",
+            resources: vec![PROJECTS],
+            subresources: &[""],
+            operations: &[Operation::Create, Operation::Update],
+            phase: Phase::Validate,
+            conditions: vec![Condition::new(
+                "whitelist",
+                cel::differs(&["spec", "tolerations", "whitelist"]),
+            )],
+        },
+    ]
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::Gardener;
 use crate::fleet::Fleet;
 use crate::names::{SEEDS, SHOOTS};
-use crate::testing::{fleet, profile, seed, shoot, with};
+use crate::testing::{configured, fleet, own_profile, profile, project, seed, shoot, with};
 
 /// The seed `s`: provider type `aws`, region `eu-1`, one label of its own.
 fn world() -> Fleet {
@@ -15,7 +15,7 @@ fn world() -> Fleet {
         "/metadata/labels",
         json!({"environment": "live"}),
     );
-    fleet(&[labelled, profile("gcp")])
+    fleet(&[labelled, profile("gcp"), own_profile("mine", "gcp")])
 }
 
 fn told(old: Option<&Value>, new: &Value) -> Vec<String> {
@@ -40,8 +40,14 @@ fn the_provider_type_is_the_cloud_profiles() {
         (newer("CloudProfile", "gcp"), &[differs]),
         (newer("", "gcp"), &[differs]),
         (newer("CloudProfile", "aws"), &[]),
-        // Not read, or not there: scheduling says so.
+        // Not there: scheduling says so.
         (newer("NamespacedCloudProfile", "gcp"), &[]),
+        (
+            newer("NamespacedCloudProfile", "mine"),
+            &[
+                "spec.provider.type: Invalid value: \"aws\": must be the type of NamespacedCloudProfile \"mine\", which is \"gcp\"",
+            ],
+        ),
         (of("/spec/cloudProfileName", json!("mars")), &[]),
         // For the kind to refuse.
         (of("/spec/provider", json!(7)), &[]),
@@ -165,4 +171,137 @@ fn a_shoot_on_a_seed_that_is_being_deleted_only_leaves() {
         )
         .is_empty()
     );
+}
+
+/// What is told of `new` in the world of `objects`.
+fn told_in(objects: &[Value], old: Option<&Value>, new: &Value) -> Vec<String> {
+    let errors = fleet(objects).judge(SHOOTS, old, new);
+    errors.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn the_region_is_one_that_the_profile_lists() {
+    let listed = with(
+        profile("aws"),
+        "/spec/regions",
+        json!([{"name": "eu-west-1"}, {"name": "us-east-1"}]),
+    );
+    let worlds = [vec![listed.clone()], vec![listed, own_profile("mine", "aws")]];
+    let odd = shoot("foo", "eu-wset-1");
+    let expected =
+        "spec.region: Unsupported value: \"eu-wset-1\": supported values: \"eu-west-1\", \"us-east-1\"";
+    assert_eq!(told_in(&worlds[0], None, &odd), [expected]);
+    assert_eq!(told_in(&worlds[0], None, &shoot("foo", "us-east-1")), [""; 0]);
+    assert_eq!(
+        told_in(
+            &worlds[0],
+            Some(&odd),
+            &with(odd.clone(), "/spec/purpose", json!("testing"))
+        ),
+        [""; 0],
+        "one that was there before stays"
+    );
+    let own = json!({"kind": "NamespacedCloudProfile", "name": "mine"});
+    assert_eq!(
+        told_in(&worlds[1], None, &with(odd.clone(), "/spec/cloudProfile", own)),
+        [expected]
+    );
+    for silent in [json!([]), Value::Null] {
+        let silent = with(profile("aws"), "/spec/regions", silent);
+        assert_eq!(told_in(&[silent], None, &odd), [""; 0], "it does not say");
+    }
+}
+
+#[test]
+fn a_profile_changes_among_those_made_of_one() {
+    let world = [
+        own_profile("mine", "aws"),
+        own_profile("other", "aws"),
+        own_profile("far", "gcp"),
+    ];
+    let of = |kind: &str, name: &str| {
+        with(
+            shoot("foo", "eu-1"),
+            "/spec/cloudProfile",
+            json!({"kind": kind, "name": name}),
+        )
+    };
+    let (plain, own) = ("CloudProfile", "NamespacedCloudProfile");
+    for (from, to) in [
+        (of(plain, "aws"), of(own, "mine")),
+        (of(own, "mine"), of(plain, "aws")),
+        (of(own, "mine"), of(own, "other")),
+        (of(own, "lost"), of(own, "lost")),
+    ] {
+        assert_eq!(told_in(&world, Some(&from), &to), [""; 0], "{to}");
+    }
+    let told = told_in(&world, Some(&of(own, "mine")), &of(own, "far"));
+    assert_eq!(
+        told,
+        [
+            "spec.cloudProfile.name: Invalid value: \"far\": cannot change from NamespacedCloudProfile \"mine\" (made of \
+             CloudProfile \"aws\") to NamespacedCloudProfile \"far\" (made of CloudProfile \"gcp\"): the profile stays \
+             among a CloudProfile and the NamespacedCloudProfiles made of it"
+        ]
+    );
+    for (from, to) in [
+        (of(plain, "aws"), of(plain, "gcp")),
+        (of(plain, "aws"), of(own, "lost")),
+        (of(own, "lost"), of(plain, "aws")),
+    ] {
+        assert_eq!(told_in(&world, Some(&from), &to).len(), 1, "{to}");
+    }
+}
+
+#[test]
+fn a_new_toleration_is_one_that_the_project_or_the_configuration_allows() {
+    const PROTECTED: &str = "seed.gardener.cloud/protected";
+    let tolerating = |key: &str| with(shoot("foo", "eu-1"), "/spec/tolerations", json!([{"key": key}]));
+    let dev = project(
+        &json!([]),
+        &json!([{"key": "gpu", "value": "a"}, {"key": "team"}]),
+    );
+    let valued = |value: &str| {
+        with(
+            shoot("foo", "eu-1"),
+            "/spec/tolerations",
+            json!([{"key": "gpu", "value": value}]),
+        )
+    };
+    assert_eq!(told_in(&[dev.clone()], None, &tolerating("team")), [""; 0]);
+    assert_eq!(told_in(&[dev.clone()], None, &valued("a")), [""; 0]);
+    assert_eq!(
+        told_in(&[dev.clone()], None, &valued("b")),
+        [
+            "spec.tolerations[0]: Forbidden: gpu=b is not allowed: Project \"dev\" (spec.tolerations.whitelist) and the \
+             configuration allow only: gpu=a, team"
+        ]
+    );
+    assert_eq!(
+        told_in(&[dev.clone()], None, &tolerating("gpu")).len(),
+        1,
+        "every value"
+    );
+    // What it had already stays.
+    assert_eq!(told_in(&[dev.clone()], Some(&valued("b")), &valued("b")), [""; 0]);
+    let everywhere = configured(&json!({"shootTolerationRestriction": {"whitelist": [{"key": PROTECTED}]}}));
+    for (world, protected, other) in [
+        (vec![dev.clone()], 1, 1),
+        (vec![], 1, 0),
+        (vec![everywhere.clone()], 0, 0),
+        (vec![everywhere, dev], 0, 1),
+    ] {
+        assert_eq!(
+            told_in(&world, None, &tolerating(PROTECTED)).len(),
+            protected,
+            "{world:?}"
+        );
+        assert_eq!(
+            told_in(&world, None, &tolerating("other")).len(),
+            other,
+            "{world:?}"
+        );
+    }
+    let own = with(tolerating(PROTECTED), "/metadata/namespace", json!("garden"));
+    assert_eq!(told_in(&[], None, &own), [""; 0]);
 }

@@ -4,7 +4,7 @@ use admission::Denied;
 use serde_json::{Value, json};
 
 use super::check_binding;
-use crate::testing::{fleet, profile, seed, shoot, with};
+use crate::testing::{fleet, own_profile, profile, project, seed, shoot, with};
 
 fn wide() -> Value {
     with(
@@ -61,10 +61,6 @@ fn what_can_never_work_is_refused() {
             "seedSelector of cloud profile \"aws\"",
         ),
         (
-            with(wide(), "/spec/provider/type", json!("gcp")),
-            "provider type \"gcp\"",
-        ),
-        (
             with(wide(), "/spec/networks/pods", json!("10.250.1.0/24")),
             "networks overlap",
         ),
@@ -96,6 +92,58 @@ fn what_can_never_work_is_refused() {
         problems(wide(), &old, &other),
         ["spec.cloudProfileName: Not found: \"metal\""]
     );
+}
+
+#[test]
+fn a_foreign_provider_is_for_the_profile_to_forbid() {
+    let foreign = with(wide(), "/spec/provider/type", json!("gcp"));
+    assert_eq!(to_s(foreign.clone()), [""; 0]);
+    let strict = with(
+        profile("aws"),
+        "/spec/seedSelector",
+        json!({"providerTypes": ["aws"]}),
+    );
+    let old = shoot("foo", "eu-west-1");
+    let mut new = with(old.clone(), "/spec/seedName", json!("s"));
+    let refused = check_binding(&fleet(&[strict, foreign]), &old, &mut new);
+    let Err(Denied::Invalid(errors)) = refused else {
+        panic!("{refused:?}")
+    };
+    assert!(
+        errors[0].to_string().contains("provider type \"gcp\""),
+        "{errors:?}"
+    );
+}
+
+#[test]
+fn what_the_project_tolerates_comes_with_the_seed_and_what_the_shoot_tolerates_counts() {
+    let guarded = |key: &str| with(wide(), "/spec/taints", json!([{"key": key}]));
+    let team = json!([{"key": "team-a"}]);
+    let bind = |seed: Value, old: &Value| {
+        let mut new = with(old.clone(), "/spec/seedName", json!("s"));
+        let fleet = fleet(&[seed, project(&team, &team)]);
+        check_binding(&fleet, old, &mut new).map(|_| new["spec"]["tolerations"].clone())
+    };
+    let plain = shoot("foo", "eu-west-1");
+    assert_eq!(bind(guarded("team-a"), &plain).unwrap(), team);
+    let protected = json!([{"key": "seed.gardener.cloud/protected"}]);
+    assert!(bind(guarded("seed.gardener.cloud/protected"), &plain).is_err());
+    // It was let in when it was made, or an administrator put it there.
+    let tolerating = with(plain, "/spec/tolerations", protected);
+    assert!(bind(guarded("seed.gardener.cloud/protected"), &tolerating).is_ok());
+}
+
+#[test]
+fn a_shoot_of_a_profile_in_its_namespace_is_bound_by_hand() {
+    let own = with(
+        shoot("foo", "eu-west-1"),
+        "/spec/cloudProfile",
+        json!({"kind": "NamespacedCloudProfile", "name": "mine"}),
+    );
+    let mut new = with(own.clone(), "/spec/seedName", json!("s"));
+    let refused = check_binding(&fleet(&[wide()]), &own, &mut new);
+    assert!(refused.is_err(), "it is not there");
+    assert!(check_binding(&fleet(&[wide(), own_profile("mine", "aws")]), &own, &mut new).is_ok());
 }
 
 #[test]

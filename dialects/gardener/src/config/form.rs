@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::Strategy;
+use crate::kind::project::ProjectTolerations;
 
 /// The apiVersion of Gardener's file.
 pub(crate) const API_VERSION: &str = "scheduler.config.gardener.cloud/v1alpha1";
@@ -37,6 +38,9 @@ pub(super) struct Form {
     log_format: String,
     /// What is scheduled, and how.
     pub(super) schedulers: Schedulers,
+    /// The tolerations of the Shoots of every Project, as gardener-apiserver's admission plugin ShootTolerationRestriction
+    /// has them: not in Gardener's file.
+    pub(super) shoot_toleration_restriction: ProjectTolerations,
 }
 
 /// What is scheduled, and how.

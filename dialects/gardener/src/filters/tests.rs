@@ -1,5 +1,7 @@
 //! Every rule of every filter.
 
+mod others;
+
 use dialect_contract::Inventory;
 use serde_json::{Value, json};
 

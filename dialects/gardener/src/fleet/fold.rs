@@ -7,13 +7,14 @@ use dialect_contract::{Affected, Due};
 use meta::{Change, Key, Object};
 use serde::Deserialize;
 
-use super::profile::Profile;
+use super::profile::{OwnProfile, Profile};
+use super::project::Project;
 use super::seed::Row;
-use super::shoot::Record;
+use super::shoot::{Record, Wants};
 use super::{Fleet, Resident, Seats};
 use crate::config::Config;
-use crate::kind::shoot::spec::CLOUD_PROFILE;
-use crate::names::{CLOUD_PROFILES, DIALECT, SEEDS, SHOOTS};
+use crate::kind::shoot::spec::NAMESPACED_CLOUD_PROFILE;
+use crate::names::{CLOUD_PROFILES, DIALECT, NAMESPACED_CLOUD_PROFILES, PROJECTS, SEEDS, SHOOTS};
 
 impl Fleet {
     /// Takes in one change of any resource that is read.
@@ -26,6 +27,10 @@ impl Fleet {
             self.take_seed(&change.key, new)
         } else if resource == CLOUD_PROFILES {
             self.take_profile(&change.key, new)
+        } else if resource == NAMESPACED_CLOUD_PROFILES {
+            self.take_own_profile(&change.key, new)
+        } else if resource == PROJECTS {
+            self.take_project(&change.key, new)
         } else if change.key == config::key(DIALECT) {
             self.take_config(&change.key, new)
         } else {
@@ -165,12 +170,83 @@ impl Fleet {
         if old == profile {
             return Due::nothing();
         }
-        let uses =
-            |record: &Record| record.wants.profile.0 == CLOUD_PROFILE && record.wants.profile.1 == *key.name;
+        self.due_that(|wants| self.root_of(&wants.namespace, &wants.profile) == Some(&*key.name))
+    }
+
+    fn take_own_profile(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Due {
+        let profile = match new {
+            Some(object) => self.unusable.note(key, OwnProfile::read(object)).map(Arc::new),
+            None => {
+                self.unusable.forget(key);
+                None
+            }
+        };
+        let place = (Arc::clone(&key.namespace), Arc::clone(&key.name));
+        let old = match &profile {
+            Some(profile) => self.own_profiles.insert(place, Arc::clone(profile)),
+            None => self.own_profiles.remove(&place),
+        };
+        if old == profile {
+            return Due::nothing();
+        }
+        self.due_that(|wants| {
+            let (kind, name) = &wants.profile;
+            kind == NAMESPACED_CLOUD_PROFILE && *name == *key.name && *wants.namespace == *key.namespace
+        })
+    }
+
+    fn take_project(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Due {
+        let project = match new {
+            Some(object) => self.unusable.note(key, Project::read(object)).map(Arc::new),
+            None => {
+                self.unusable.forget(key);
+                None
+            }
+        };
+        let old = match &project {
+            Some(project) => self.projects.insert(Arc::clone(&key.name), Arc::clone(project)),
+            None => self.projects.remove(&key.name),
+        };
+        let is_same = match (&old, &project) {
+            (Some(old), Some(new)) => old.says_as(new),
+            (None, None) => true,
+            _ => false,
+        };
+        if is_same {
+            return Due::nothing();
+        }
+        if let Some(old) = &old {
+            self.give_up(old);
+        }
+        if let Some(new) = &project {
+            let names = self.grounds.entry(Arc::clone(&new.namespace)).or_default();
+            names.insert(Arc::clone(&new.name));
+        }
+        let grounds: Vec<&Arc<str>> = old
+            .iter()
+            .chain(&project)
+            .map(|project| &project.namespace)
+            .collect();
+        self.due_that(|wants| grounds.iter().any(|ground| ***ground == *wants.namespace))
+    }
+
+    /// Takes the namespace of a project from it.
+    fn give_up(&mut self, project: &Project) {
+        let Some(names) = self.grounds.get_mut(&project.namespace) else {
+            return;
+        };
+        names.remove(&project.name);
+        if names.is_empty() {
+            self.grounds.remove(&project.namespace);
+        }
+    }
+
+    /// The shoots without a seed that `concerns` is true for are due.
+    fn due_that(&self, concerns: impl Fn(&Wants) -> bool) -> Due {
         let waiting = self
             .waiting
             .iter()
-            .filter(|key| self.shoot(key).is_some_and(|record| uses(record)));
+            .filter(|key| self.shoot(key).is_some_and(|record| concerns(&record.wants)));
         let decide = some(waiting.cloned().collect());
         Due {
             demands: decide.clone(),

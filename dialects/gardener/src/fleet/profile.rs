@@ -1,10 +1,16 @@
-//! A cloud profile as scheduling sees it.
+//! A cloud profile as scheduling sees it, and where a shoot's is found.
+
+use std::sync::Arc;
 
 use meta::Object;
 use meta::field::aggregate;
 use meta::selector::Selector;
 
-use crate::kind::cloud_profile::CloudProfile;
+use super::Fleet;
+use super::shoot::Wants;
+use crate::kind::cloud_profile::{CloudProfile, CloudProfileSpec};
+use crate::kind::namespaced_cloud_profile::NamespacedCloudProfile;
+use crate::kind::shoot::spec::{CLOUD_PROFILE, NAMESPACED_CLOUD_PROFILE};
 
 /// A cloud profile's say about seeds and shoots.
 #[derive(Debug, PartialEq)]
@@ -15,6 +21,17 @@ pub(crate) struct Profile {
     pub(crate) selector: Selector,
     /// The provider types seeds may have; empty leaves it to the shoot.
     pub(crate) provider_types: Vec<String>,
+    /// The regions its shoots may be in; empty where it does not say.
+    pub(crate) regions: Vec<String>,
+}
+
+/// A profile in a namespace.
+#[derive(Debug, PartialEq)]
+pub(crate) struct OwnProfile {
+    /// The CloudProfile it is made of.
+    pub(crate) parent: String,
+    /// What came of it; until then its shoots go by the parent.
+    made: Option<Arc<Profile>>,
 }
 
 impl Profile {
@@ -24,14 +41,69 @@ impl Profile {
     /// Why it cannot be read.
     pub(crate) fn read(object: &Object) -> Result<Self, String> {
         let profile: CloudProfile = object.view().map_err(|error| error.to_string())?;
-        let selector = profile.spec.seed_selector.unwrap_or_default();
+        Self::of(profile.spec, "spec")
+    }
+
+    fn of(spec: CloudProfileSpec, path: &str) -> Result<Self, String> {
+        let selector = spec.seed_selector.unwrap_or_default();
         let compiled = selector
-            .compile("spec.seedSelector")
+            .compile(&format!("{path}.seedSelector"))
             .map_err(|errors| aggregate(&errors))?;
+        let regions = spec.regions.unwrap_or_default().into_iter();
         Ok(Self {
-            provider: profile.spec.r#type,
+            provider: spec.r#type,
             selector: compiled,
             provider_types: selector.provider_types,
+            regions: regions.map(|region| region.name).collect(),
         })
+    }
+}
+
+impl OwnProfile {
+    /// Reads a NamespacedCloudProfile.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    pub(crate) fn read(object: &Object) -> Result<Self, String> {
+        let profile: NamespacedCloudProfile = object.view().map_err(|error| error.to_string())?;
+        let made = profile.status.and_then(|status| status.cloud_profile_spec);
+        // Gardener stores an empty one first.
+        let made = made.filter(|made| !made.r#type.is_empty());
+        let made = made.map(|made| Profile::of(made, "status.cloudProfileSpec"));
+        Ok(Self {
+            parent: profile.spec.parent.name,
+            made: made.transpose()?.map(Arc::new),
+        })
+    }
+}
+
+impl Fleet {
+    /// The profile a shoot goes by.
+    pub(crate) fn profile_of(&self, wants: &Wants) -> Option<&Arc<Profile>> {
+        let (kind, name) = &wants.profile;
+        match kind.as_str() {
+            CLOUD_PROFILE => self.profiles.get(name.as_str()),
+            NAMESPACED_CLOUD_PROFILE => {
+                let own = self.own_profile(&wants.namespace, name)?;
+                let parent = || self.profiles.get(own.parent.as_str());
+                own.made.as_ref().or_else(parent)
+            }
+            _ => None,
+        }
+    }
+
+    /// The NamespacedCloudProfile called `name` in `namespace`.
+    pub(crate) fn own_profile(&self, namespace: &str, name: &str) -> Option<&Arc<OwnProfile>> {
+        self.own_profiles.get(&(Arc::from(namespace), Arc::from(name)))
+    }
+
+    /// The CloudProfile that a shoot's profile is, or is made of, as far as that is known.
+    pub(crate) fn root_of<'a>(&'a self, namespace: &str, profile: &'a (String, String)) -> Option<&'a str> {
+        let (kind, name) = profile;
+        match kind.as_str() {
+            CLOUD_PROFILE => Some(name),
+            NAMESPACED_CLOUD_PROFILE => Some(&self.own_profile(namespace, name)?.parent),
+            _ => None,
+        }
     }
 }

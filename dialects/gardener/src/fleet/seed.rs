@@ -53,6 +53,8 @@ pub(crate) struct Facts {
     pub(crate) networks: [Range; 3],
     /// The ranges of shoots that name none: nodes (never), pods, services.
     pub(crate) defaults: [Range; 3],
+    /// Which of those meet one that Gardener keeps for itself, as bits.
+    pub(crate) reserved: u32,
     /// The labels.
     pub(crate) labels: Arc<[(u32, u32)]>,
     /// The taints that ask for a toleration.
@@ -85,6 +87,7 @@ impl Row {
             limit: limit(&seed)?,
             networks: networks(&seed),
             defaults: defaults(&seed),
+            reserved: reserved(&defaults(&seed)),
             labels: interned(&labels, names),
             taints: seed
                 .spec
@@ -156,6 +159,13 @@ fn defaults(seed: &Seed) -> [Range; 3] {
         Range::of(given.pods.as_deref()),
         Range::of(given.services.as_deref()),
     ]
+}
+
+/// Which of `ranges` meet one that Gardener keeps for itself, as bits.
+pub(super) fn reserved(ranges: &[Range; 3]) -> u32 {
+    let bits = ranges.iter().enumerate();
+    bits.map(|(bit, range)| u32::from(range.reserved_for().is_some()) << bit)
+        .sum()
 }
 
 fn interned(labels: &Labels, names: &mut Names) -> Arc<[(u32, u32)]> {

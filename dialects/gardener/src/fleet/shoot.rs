@@ -1,6 +1,5 @@
 //! A shoot as scheduling sees it.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use meta::Object;
@@ -8,8 +7,9 @@ use meta::field::aggregate;
 use meta::selector::Selector;
 
 use super::Seats;
-use crate::cidr::Range;
-use crate::kind::shoot::spec::{Dns, Shoot, ShootSpec, TESTING};
+use super::seed::reserved;
+use crate::cidr::{Families, Range};
+use crate::kind::shoot::spec::{Dns, Shoot, ShootSpec, TESTING, Toleration};
 use crate::names::DEFAULT_SCHEDULER;
 
 /// A shoot and what it was read from.
@@ -28,6 +28,8 @@ pub(crate) struct Record {
 /// What a shoot asks of its seed. Two equal ones are decided alike.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Wants {
+    /// The namespace it is in.
+    pub(crate) namespace: String,
     /// The scheduler it belongs to.
     pub(crate) scheduler: String,
     /// Whether its own machines run its control plane.
@@ -48,10 +50,12 @@ pub(crate) struct Wants {
     pub(crate) ranges: [Option<String>; 3],
     /// The same, read.
     pub(crate) networks: [Range; 3],
-    /// The taints it puts up with: value by key, the last one of a key.
-    pub(crate) tolerations: BTreeMap<String, String>,
-    /// How many tolerations it lists.
-    pub(crate) toleration_count: usize,
+    /// The families of its addresses.
+    pub(crate) families: Families,
+    /// Which of its ranges meet one that Gardener keeps for itself, as bits.
+    pub(crate) reserved: u32,
+    /// The taints it puts up with, as listed.
+    pub(crate) tolerations: Vec<Toleration>,
     /// The labels its seed must have.
     pub(crate) selector: Selector,
     /// The provider types its seed may have; empty leaves it to the profile.
@@ -67,7 +71,7 @@ impl Record {
         let shoot: Shoot = object.view().map_err(|error| error.to_string())?;
         Ok(Self {
             object: Arc::clone(object),
-            wants: Wants::read(&shoot.spec)?,
+            wants: Wants::read(object.meta().namespace(), &shoot.spec)?,
             seats: Seats::of(shoot.spec.seed_name.as_deref(), shoot.status.seed_name.as_deref()),
             seed: shoot
                 .spec
@@ -86,16 +90,18 @@ impl Record {
 }
 
 impl Wants {
-    /// Reads what `spec` asks for.
+    /// Reads what `spec`, of a shoot in `namespace`, asks for.
     ///
     /// # Errors
     /// What is wrong with its selector.
-    pub(crate) fn read(spec: &ShootSpec) -> Result<Self, String> {
+    pub(crate) fn read(namespace: &str, spec: &ShootSpec) -> Result<Self, String> {
         let selector = spec.seed_selector.clone().unwrap_or_default();
         let networking = spec.networking.clone().unwrap_or_default();
         let ranges = [networking.nodes, networking.pods, networking.services];
         let (kind, profile) = spec.profile().unwrap_or_default();
+        let networks = [0, 1, 2].map(|index: usize| Range::of(ranges[index].as_deref()));
         Ok(Self {
+            namespace: namespace.to_owned(),
             scheduler: spec.scheduler().to_owned(),
             self_hosted: spec.is_self_hosted(),
             workerless: spec.provider.workers.is_empty(),
@@ -104,10 +110,11 @@ impl Wants {
             region: spec.region.clone(),
             testing: spec.purpose.as_deref() == Some(TESTING),
             dns: spec.dns.as_ref().is_some_and(is_managed),
-            networks: [0, 1, 2].map(|index: usize| Range::of(ranges[index].as_deref())),
+            families: Families::of(networking.ip_families.iter().map(String::as_str)),
+            reserved: reserved(&networks),
+            networks,
             ranges,
-            tolerations: tolerations(spec),
-            toleration_count: spec.tolerations.len(),
+            tolerations: spec.tolerations.clone(),
             selector: selector
                 .compile("spec.seedSelector")
                 .map_err(|errors| aggregate(&errors))?,
@@ -127,11 +134,4 @@ fn is_managed(dns: &Dns) -> bool {
         .first()
         .and_then(|provider| provider.r#type.as_deref())
         != Some("unmanaged")
-}
-
-fn tolerations(spec: &ShootSpec) -> BTreeMap<String, String> {
-    let pairs = spec.tolerations.iter();
-    pairs
-        .map(|one| (one.key.clone(), one.value.clone().unwrap_or_default()))
-        .collect()
 }

@@ -31,6 +31,18 @@ pub struct CloudProfileSpec {
     /// The seeds that shoots with this profile may be scheduled to. Without it, all of the shoot's own provider type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed_selector: Option<SeedSelector>,
+    /// The regions that shoots with this profile may be in. Without any, it is not known which.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub regions: Option<Vec<Region>>,
+}
+
+/// A region that shoots may be in.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(extend("required" = ["name"], "x-kubernetes-preserve-unknown-fields" = true))]
+pub struct Region {
+    /// The name.
+    pub name: String,
 }
 
 const INFO: KindInfo = KindInfo {

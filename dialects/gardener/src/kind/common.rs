@@ -7,6 +7,8 @@ use meta::{FieldError, Labels};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::cidr::{FAMILIES, Families, Range};
+
 /// A label selector on seeds, with the provider types they may have.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
@@ -71,6 +73,12 @@ pub struct LastOperation {
 }
 
 impl LastOperation {
+    /// Whether a control plane is on its way from one seed to another.
+    #[must_use]
+    pub fn is_move(&self) -> bool {
+        self.r#type == "Migrate" || (self.r#type == "Restore" && self.state != "Succeeded")
+    }
+
     /// The cell: `Reconcile Succeeded (100%)`.
     #[must_use]
     pub fn cell(operation: Option<&Self>) -> String {
@@ -128,25 +136,81 @@ pub(crate) fn immutable(errors: &mut Vec<FieldError>, path: &str, old: Option<&s
 /// Refuses what is no CIDR.
 pub(crate) fn cidr(errors: &mut Vec<FieldError>, path: &str, text: Option<&str>) {
     if let Some(text) = text
-        && let Err(problem) = crate::cidr::Range::parse(text)
+        && let Err(problem) = Range::parse(text)
     {
         errors.push(FieldError::invalid(path, text, problem));
     }
 }
 
-/// The families of addresses there are.
-const IP_FAMILIES: [&str; 2] = ["IPv4", "IPv6"];
-
 /// Refuses families of addresses that are none, and those named twice.
 pub(crate) fn ip_families(errors: &mut Vec<FieldError>, path: &str, families: &[String]) {
     for (index, family) in families.iter().enumerate() {
         let path = format!("{path}[{index}]");
-        if !IP_FAMILIES.contains(&family.as_str()) {
-            errors.push(FieldError::not_supported(path, family.as_str(), &IP_FAMILIES));
+        if !FAMILIES.contains(&family.as_str()) {
+            errors.push(FieldError::not_supported(path, family.as_str(), &FAMILIES));
         } else if families[..index].contains(family) {
             errors.push(FieldError::duplicate(path, family.as_str()));
         }
     }
+}
+
+/// Refuses ranges of a family that is none of `families`.
+pub(crate) fn of_families(
+    errors: &mut Vec<FieldError>,
+    families: &[String],
+    given: &[(&'static str, Option<&str>)],
+) {
+    if families.iter().any(|family| !FAMILIES.contains(&family.as_str())) {
+        // Nobody knows which are meant.
+        return;
+    }
+    let families = Families::of(families.iter().map(String::as_str));
+    for (path, text) in given {
+        let Some(text) = text else { continue };
+        // What is no CIDR is told elsewhere.
+        if Range::parse(text).is_ok_and(|range| !families.admit(range)) {
+            let detail = format!(
+                "must be a range of the ipFamilies, which are {}",
+                families.words()
+            );
+            errors.push(FieldError::invalid(*path, *text, detail));
+        }
+    }
+}
+
+/// Refuses ranges that meet one that Gardener keeps for itself.
+pub(crate) fn unreserved(errors: &mut Vec<FieldError>, given: &[(&'static str, Option<&str>)]) {
+    for (path, text) in given {
+        let Some(text) = text else { continue };
+        if let Some(purpose) = Range::parse(text).ok().and_then(Range::reserved_for) {
+            let detail = format!("must not meet {purpose}");
+            errors.push(FieldError::invalid(*path, *text, detail));
+        }
+    }
+}
+
+/// Refuses ranges that meet one another. What is no CIDR is told elsewhere.
+pub(crate) fn disjoint(errors: &mut Vec<FieldError>, given: &[(&'static str, Option<&str>)]) {
+    let mut earlier: Vec<(&str, &str, Range)> = Vec::new();
+    for (path, text) in given {
+        let Some((text, range)) = text.and_then(|text| Some((text, Range::parse(text).ok()?))) else {
+            continue;
+        };
+        for &(other_path, other_text, other) in &earlier {
+            if range.overlaps(other) {
+                let detail = format!("must not overlap with \"{other_path}\" (\"{other_text}\")");
+                errors.push(FieldError::invalid(*path, text, detail));
+            }
+        }
+        earlier.push((path, text, range));
+    }
+}
+
+/// The first two numbers of a version of Kubernetes: 1 and 34 of `1.34.1`.
+pub(crate) fn minor_version(text: &str) -> Option<(u32, u32)> {
+    let mut numbers = text.strip_prefix('v').unwrap_or(text).split('.');
+    let mut number = || numbers.next()?.parse().ok();
+    Some((number()?, number()?))
 }
 
 /// Judges a label key: an optional DNS subdomain and `/`, then at most 63 letters, digits, `-`, `_` and `.`.

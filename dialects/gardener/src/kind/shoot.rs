@@ -4,7 +4,7 @@ pub mod binding;
 mod columns;
 mod defaults;
 mod immutable;
-mod rules;
+pub(crate) mod rules;
 pub mod spec;
 
 use std::sync::OnceLock;
@@ -68,9 +68,9 @@ impl Kind for ShootKind {
     fn prepare(&self, write: &Write<'_>, new: &mut Value) {
         let Some(root) = new.as_object_mut() else { return };
         match write.via {
-            Via::Create | Via::Update => defaults::fill_in(root),
+            Via::Create | Via::Update => defaults::fill_in(root, write.old),
             Via::Subresource(BINDING) => {
-                defaults::fill_in(root);
+                defaults::fill_in(root, write.old);
                 if let Some(old) = write.old {
                     binding::keep_status(old, root);
                 }
@@ -92,12 +92,13 @@ impl Kind for ShootKind {
         let given = matches!(write.via, Via::Create | Via::Update)
             && write.old.is_none_or(|old| ranges(old) != ranges(new));
         if let Some(networking) = shoot.spec.networking.as_ref().filter(|_| given) {
-            errors.extend(rules::disjoint(networking));
+            errors.extend(rules::ranges(networking));
         }
         // What is stored has passed these rules; if it cannot be read, there is nothing to compare with.
         let old: Option<(Shoot, &Value)> = write
             .old
             .and_then(|value| Some((view(self.schema(VERSION), value).ok()?, value)));
+        errors.extend(rules::old_form(&shoot, old.as_ref().map(|(old, _)| old)));
         if let Some((old, old_value)) = old {
             let changed = immutable::Changed {
                 old: &old,

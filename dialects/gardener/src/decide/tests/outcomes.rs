@@ -173,7 +173,7 @@ fn the_newer_profile_reference_wins() {
         "/spec/cloudProfile/kind",
         json!("NamespacedCloudProfile"),
     );
-    let message = "NamespacedCloudProfile \"aws\" not found: only profiles of kind CloudProfile are read";
+    let message = "NamespacedCloudProfile \"aws\" not found";
     assert_eq!(
         ended(&fleet(std::slice::from_ref(&namespaced)), &namespaced).2,
         message
@@ -282,7 +282,7 @@ fn the_report_explains_every_seed() {
     let overlap = "networks overlap: default pods 100.96.0.0/11 and seed's pods 100.100.0.0/16";
     let expected = [
         ("b.gardener", true, Some(1), ""),
-        ("a.gardener", false, Some(2), "1 shoots, seed \"b\" has 0"),
+        ("a.gardener", false, Some(2), "1 shoot, seed \"b\" has 0"),
         ("c.gardener", false, None, overlap),
     ];
     assert_eq!(rows, expected);

@@ -6,8 +6,8 @@ use meta::FieldError;
 use meta::quantity::Quantity;
 
 use super::spec::{Seed, SeedBackup, SeedNetworks};
-use crate::cidr::Range;
-use crate::kind::common::{cidr, immutable, ip_families, required};
+use crate::cidr::{FAMILIES, Families, Range};
+use crate::kind::common::{cidr, disjoint, immutable, ip_families, of_families, required, unreserved};
 
 /// Every rule, over the seed as it will be and as it was.
 pub(super) fn check(seed: &Seed, old: Option<&Seed>) -> Vec<FieldError> {
@@ -61,7 +61,8 @@ fn unique_zones(errors: &mut Vec<FieldError>, zones: &[String]) {
     }
 }
 
-/// All ranges are CIDRs, and no two of them meet: the shoots' default ranges are reached from the seed.
+/// All ranges are CIDRs of the seed's families that meet none that Gardener keeps for itself. Those of the seed do not meet,
+/// nor do those that it gives to shoots; the latter may meet the seed's where they are of IPv4, which is mapped.
 fn networks(errors: &mut Vec<FieldError>, networks: &SeedNetworks) {
     required(
         errors,
@@ -76,7 +77,7 @@ fn networks(errors: &mut Vec<FieldError>, networks: &SeedNetworks) {
         "must be the CIDR of the seed's services",
     );
     let defaults = networks.shoot_defaults.as_ref();
-    let given = [
+    let own = [
         ("spec.networks.nodes", networks.nodes.as_deref()),
         (
             "spec.networks.pods",
@@ -86,6 +87,8 @@ fn networks(errors: &mut Vec<FieldError>, networks: &SeedNetworks) {
             "spec.networks.services",
             Some(networks.services.as_str()).filter(|text| !text.is_empty()),
         ),
+    ];
+    let given = [
         (
             "spec.networks.shootDefaults.pods",
             defaults.and_then(|defaults| defaults.pods.as_deref()),
@@ -96,20 +99,31 @@ fn networks(errors: &mut Vec<FieldError>, networks: &SeedNetworks) {
         ),
     ];
     ip_families(errors, "spec.networks.ipFamilies", &networks.ip_families);
-    let mut earlier: Vec<(&str, &str, Range)> = Vec::new();
-    for (path, text) in given {
-        let Some(text) = text else { continue };
-        let Ok(range) = Range::parse(text) else {
-            cidr(errors, path, Some(text));
-            continue;
-        };
-        for &(other_path, other_text, other) in &earlier {
-            if range.overlaps(other) {
-                let detail = format!("must not overlap with \"{other_path}\" (\"{other_text}\")");
-                errors.push(FieldError::invalid(path, text, detail));
+    for (path, text) in own.iter().chain(&given) {
+        cidr(errors, path, *text);
+    }
+    for ranges in [&own[..], &given[..]] {
+        of_families(errors, &networks.ip_families, ranges);
+        unreserved(errors, ranges);
+        disjoint(errors, ranges);
+    }
+    apart(errors, &own, &given);
+}
+
+/// Refuses IPv6 ranges for shoots that meet those of the seed.
+fn apart(
+    errors: &mut Vec<FieldError>,
+    own: &[(&'static str, Option<&str>)],
+    given: &[(&'static str, Option<&str>)],
+) {
+    let six = Families::of([FAMILIES[1]]);
+    for default in given {
+        let is_six = |text: &str| Range::parse(text).is_ok_and(|range| six.admit(range));
+        if default.1.is_some_and(is_six) {
+            for one in own {
+                disjoint(errors, &[*one, *default]);
             }
         }
-        earlier.push((path, text, range));
     }
 }
 

@@ -88,8 +88,18 @@ fn every_rule_of_a_seed_is_told() {
         ),
         (
             "/spec/networks/shootDefaults/pods",
-            json!("10.3.1.0/24"),
-            "spec.networks.shootDefaults.pods: Invalid value",
+            json!("100.64.0.0/16"),
+            "spec.networks.shootDefaults.services: Invalid value: \"100.64.0.0/13\": must not overlap with",
+        ),
+        (
+            "/spec/networks/shootDefaults/pods",
+            json!("fd00::/64"),
+            "spec.networks.shootDefaults.pods: Invalid value: \"fd00::/64\": must be a range of the ipFamilies, which are IPv4",
+        ),
+        (
+            "/spec/networks/pods",
+            json!("241.0.0.0/16"),
+            "spec.networks.pods: Invalid value: \"241.0.0.0/16\": must not meet 241.0.0.0/8, which is reserved for",
         ),
         (
             "/spec/networks/ipFamilies",
@@ -127,6 +137,23 @@ fn every_rule_of_a_seed_is_told() {
 }
 
 #[test]
+fn ranges_for_shoots_may_meet_those_of_the_seed_where_they_are_of_ipv4() {
+    let good = seed("s", "aws", "eu-west-1");
+    let default = |seed: Value, text: &str| with(seed, "/spec/networks/shootDefaults/pods", json!(text));
+    assert_eq!(errors(&default(good.clone(), "10.3.1.0/24"), None), [""; 0]);
+    let both = with(good, "/spec/networks/ipFamilies", json!(["IPv4", "IPv6"]));
+    let both = with(both, "/spec/networks/pods", json!("fd00:1::/64"));
+    assert_eq!(errors(&default(both.clone(), "10.3.1.0/24"), None), [""; 0]);
+    assert_eq!(
+        errors(&default(both, "fd00:1::/96"), None),
+        [
+            "spec.networks.shootDefaults.pods: Invalid value: \"fd00:1::/96\": must not overlap with \
+             \"spec.networks.pods\" (\"fd00:1::/64\")"
+        ]
+    );
+}
+
+#[test]
 fn networks_and_backup_cannot_be_changed() {
     let old = with(
         seed("s", "aws", "eu-west-1"),
@@ -152,8 +179,8 @@ fn networks_and_backup_cannot_be_changed() {
         ),
         (
             "/spec/networks/ipFamilies",
-            json!(["IPv6"]),
-            "spec.networks.ipFamilies: Invalid value: [\"IPv6\"]: field is immutable",
+            json!(["IPv4", "IPv6"]),
+            "spec.networks.ipFamilies: Invalid value: [\"IPv4\",\"IPv6\"]: field is immutable",
         ),
         (
             "/spec/backup/provider",

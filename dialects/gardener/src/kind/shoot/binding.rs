@@ -1,37 +1,52 @@
 //! What a write through `shoots/binding` means, whoever makes it (docs/systems/gardener.md, "Binding").
 
 use meta::FieldError;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::defaults::label_seeds;
+use super::spec::Toleration;
+use crate::cidr::{Families, Range};
 use crate::kind::{child, fill};
 
 /// Why a plain write may not touch the seed's name.
 pub const ONLY_BY_BINDING: &str = "may only be changed through the subresource shoots/binding";
 
-/// The network ranges a seed gives to shoots that name none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DefaultRanges<'a> {
-    /// The pods' range.
+/// What a shoot gets with its seed where it names nothing itself.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Given<'a> {
+    /// The pods' range, of the seed.
     pub pods: Option<&'a str>,
-    /// The services' range.
+    /// The services' range, of the seed.
     pub services: Option<&'a str>,
+    /// The tolerations, of the project.
+    pub tolerations: Vec<&'a Toleration>,
 }
 
-/// Binds the raw `shoot` to `seed`: writes the name, the ranges the seed gives, the labels, and takes away what a
-/// failed attempt left in the status.
-pub fn bind(shoot: &mut Value, seed: &str, ranges: DefaultRanges<'_>) {
+/// Binds the raw `shoot` to `seed`: writes the name, what is given with it, the labels, and takes away what a failed
+/// attempt left in the status.
+pub fn bind(shoot: &mut Value, seed: &str, given: &Given<'_>) {
     let Some(root) = shoot.as_object_mut() else { return };
     let bare = seed_name(root).is_none();
     if let Some(spec) = child(root, "spec") {
         spec.insert("seedName".to_owned(), seed.into());
-        let pods = ranges.pods.filter(|_| !is_workerless(spec));
-        fill_ranges(spec, DefaultRanges { pods, ..ranges });
+        fill_ranges(spec, given);
+        tolerate(spec, &given.tolerations);
     }
     if bare {
         forget_pending(root);
     }
     label_seeds(root);
+}
+
+/// Adds what the project tolerates.
+fn tolerate(spec: &mut Map<String, Value>, tolerations: &[&Toleration]) {
+    if tolerations.is_empty() {
+        return;
+    }
+    fill(spec, "tolerations", Value::Array(Vec::new()));
+    if let Some(list) = spec.get_mut("tolerations").and_then(Value::as_array_mut) {
+        list.extend(tolerations.iter().map(|toleration| json!(toleration)));
+    }
 }
 
 /// Whether the cluster has no machines, and so no pods.
@@ -40,16 +55,23 @@ fn is_workerless(spec: &Map<String, Value>) -> bool {
     workers.and_then(Value::as_array).is_none_or(Vec::is_empty)
 }
 
-/// Writes the ranges a seed gives where the shoot names none.
-fn fill_ranges(spec: &mut Map<String, Value>, ranges: DefaultRanges<'_>) {
-    let given = [("pods", ranges.pods), ("services", ranges.services)];
-    if given.iter().all(|(_, range)| range.is_none()) {
+/// Writes the ranges a seed gives where the shoot names none: those of its families alone.
+fn fill_ranges(spec: &mut Map<String, Value>, given: &Given<'_>) {
+    let names = spec
+        .get("networking")
+        .and_then(|networking| networking.get("ipFamilies"));
+    let names = names.and_then(Value::as_array).into_iter().flatten();
+    let families = Families::of(names.filter_map(Value::as_str));
+    let pods = given.pods.filter(|_| !is_workerless(spec));
+    let ranges = [("pods", pods), ("services", given.services)]
+        .map(|(name, range)| (name, range.filter(|range| families.admit(Range::of(Some(range))))));
+    if ranges.iter().all(|(_, range)| range.is_none()) {
         return;
     }
     let Some(networking) = child(spec, "networking") else {
         return;
     };
-    for (name, range) in given {
+    for (name, range) in ranges {
         if let Some(range) = range {
             fill(networking, name, range);
         }

@@ -2,25 +2,66 @@
 
 use serde_json::{Map, Value, json};
 
+use super::spec::CLOUD_PROFILE;
+use crate::kind::common::minor_version;
 use crate::kind::{child, fill};
 use crate::names::{DEFAULT_SCHEDULER, GARDEN_NAMESPACE, PROTECTED_TAINT, SEED_NAME_LABEL};
 
-/// Purpose, scheduler, the kind of the profile, and what Gardener's own shoots tolerate.
-pub(super) fn fill_in(root: &mut Map<String, Value>) {
+/// The older form of naming the profile.
+const OLD_FORM: &str = "cloudProfileName";
+
+/// Purpose, scheduler, both forms of naming the profile, and what Gardener's own shoots tolerate.
+pub(super) fn fill_in(root: &mut Map<String, Value>, old: Option<&Value>) {
     let in_garden = root
         .get("metadata")
         .and_then(|metadata| metadata.get("namespace")?.as_str())
         == Some(GARDEN_NAMESPACE);
+    let deletion = root
+        .get("metadata")
+        .and_then(|metadata| metadata.get("deletionTimestamp"));
+    let is_deleting = deletion.is_some_and(|at| !at.is_null());
     let Some(spec) = root.get_mut("spec").and_then(Value::as_object_mut) else {
         return;
     };
     fill(spec, "purpose", "evaluation");
     fill(spec, "schedulerName", DEFAULT_SCHEDULER);
-    if let Some(reference) = spec.get_mut("cloudProfile").and_then(Value::as_object_mut) {
-        fill(reference, "kind", super::spec::CLOUD_PROFILE);
+    if !is_deleting {
+        name_profile(spec, old.and_then(|old| old.get("spec")));
     }
     if in_garden {
         tolerate_protected(spec);
+    }
+}
+
+/// Fills in one form of naming the profile from the other, as far as the Shoot's Kubernetes has both: before 1.33 both are
+/// there, since 1.34 `cloudProfile` alone.
+fn name_profile(spec: &mut Map<String, Value>, old: Option<&Value>) {
+    let version = spec
+        .get("kubernetes")
+        .and_then(|kubernetes| kubernetes.get("version"));
+    let version = version.and_then(Value::as_str).and_then(minor_version);
+    let has_one_form = version >= Some((1, 34));
+    let given = spec.get(OLD_FORM).and_then(Value::as_str).map(str::to_owned);
+    if !has_one_form && let Some(name) = &given {
+        fill(spec, "cloudProfile", json!({"kind": CLOUD_PROFILE, "name": name}));
+    }
+    let Some(reference) = spec.get_mut("cloudProfile").and_then(Value::as_object_mut) else {
+        return;
+    };
+    fill(reference, "kind", CLOUD_PROFILE);
+    let is_plain = reference["kind"] == CLOUD_PROFILE;
+    let Some(named) = reference.get("name").and_then(Value::as_str).map(str::to_owned) else {
+        return;
+    };
+    if has_one_form {
+        let before = old.and_then(|old| old.get(OLD_FORM)?.as_str());
+        if is_plain && given.as_deref() == Some(named.as_str()) && before == Some(named.as_str()) {
+            spec.remove(OLD_FORM);
+        }
+    } else if !is_plain {
+        spec.remove(OLD_FORM);
+    } else if version.is_none_or(|version| version < (1, 33)) || given.is_some_and(|given| given != named) {
+        spec.insert(OLD_FORM.to_owned(), named.into());
     }
 }
 

@@ -7,8 +7,9 @@ use serde_json::Value;
 
 use super::BINDING;
 use super::binding;
-use super::spec::{Networking, Shoot};
-use crate::kind::common::immutable;
+use super::spec::{ControlPlane, Networking, Shoot, ZONE};
+use crate::cidr::FAMILIES;
+use crate::kind::common::{LastOperation, immutable};
 
 /// A shoot before and after a write, read and raw.
 #[derive(Clone, Copy)]
@@ -40,14 +41,12 @@ pub(super) fn check(via: Via, changed: &Changed<'_>) -> Vec<FieldError> {
     } else if old.seed_name != new.seed_name {
         errors.push(FieldError::forbidden("spec.seedName", binding::ONLY_BY_BINDING));
     }
-    if old.profile().is_some() && old.profile() != new.profile() {
-        let path = if new.cloud_profile.is_some() {
-            "spec.cloudProfile"
-        } else {
-            "spec.cloudProfileName"
-        };
-        let name = new.profile().map(|(_, name)| name).unwrap_or_default();
-        errors.push(FieldError::invalid(path, name, "field is immutable"));
+    if via == Via::Subresource(BINDING) && old.profile() != new.profile() {
+        // Otherwise the other profiles have a say in it.
+        errors.push(FieldError::forbidden(
+            new.profile_path(),
+            "a binding cannot change the cloud profile",
+        ));
     }
     immutable(&mut errors, "spec.region", Some(&old.region), Some(&new.region));
     immutable(
@@ -63,6 +62,11 @@ pub(super) fn check(via: Via, changed: &Changed<'_>) -> Vec<FieldError> {
         new.scheduler_name.as_deref(),
     );
     networking(&mut errors, old.networking.as_ref(), new.networking.as_ref());
+    zones(
+        &mut errors,
+        old.control_plane.as_ref(),
+        new.control_plane.as_ref(),
+    );
     let domain = |dns: Option<&super::spec::Dns>| dns.and_then(|dns| dns.domain.clone());
     let (old_domain, new_domain) = (domain(old.dns.as_ref()), domain(new.dns.as_ref()));
     immutable(
@@ -87,12 +91,11 @@ fn frozen(changed: &Changed<'_>) -> Option<FieldError> {
         ));
     }
     let operation = changed.old.status.last_operation.as_ref();
-    let (kind, state) = operation.map_or(("", ""), |operation| (&operation.r#type, &operation.state));
     let apart = match (&changed.old.spec.seed_name, &changed.old.status.seed_name) {
         (Some(wanted), Some(actual)) => wanted != actual,
         _ => false,
     };
-    let moving = apart || kind == "Migrate" || (kind == "Restore" && state != "Succeeded");
+    let moving = apart || operation.is_some_and(LastOperation::is_move);
     moving.then(|| {
         FieldError::forbidden(
             "spec",
@@ -107,12 +110,6 @@ fn networking(errors: &mut Vec<FieldError>, old: Option<&Networking>, new: Optio
     let new = new.unwrap_or(&none);
     immutable(
         errors,
-        "spec.networking.nodes",
-        old.nodes.as_deref(),
-        new.nodes.as_deref(),
-    );
-    immutable(
-        errors,
         "spec.networking.pods",
         old.pods.as_deref(),
         new.pods.as_deref(),
@@ -123,4 +120,37 @@ fn networking(errors: &mut Vec<FieldError>, old: Option<&Networking>, new: Optio
         old.services.as_deref(),
         new.services.as_deref(),
     );
+    let families = |networking: &Networking| match networking.ip_families.as_slice() {
+        [] => vec![FAMILIES[0].to_owned()],
+        given => given.to_vec(),
+    };
+    let (was, is) = (families(old), families(new));
+    // IPv6 may be added to IPv4, and taken away again.
+    let grows = |one: &[String], other: &[String]| one == [FAMILIES[0]] && other == FAMILIES;
+    if was != is && !grows(&was, &is) && !grows(&is, &was) {
+        let detail = format!("cannot change from {} to {}", was.join(", "), is.join(", "));
+        errors.push(FieldError::forbidden("spec.networking.ipFamilies", detail));
+    }
+}
+
+/// The zones of a control plane stay, unless they are given up, or others are added to survive the loss of a zone.
+fn zones(errors: &mut Vec<FieldError>, old: Option<&ControlPlane>, new: Option<&ControlPlane>) {
+    const PATH: &str = "spec.controlPlane.zones";
+    let of = |plane: Option<&ControlPlane>| plane.map(|plane| plane.zones.clone()).unwrap_or_default();
+    let (was, is) = (of(old), of(new));
+    if was == is || is.is_empty() {
+        return;
+    }
+    let survives = |plane: Option<&ControlPlane>| {
+        let high = plane.and_then(|plane| plane.high_availability.as_ref());
+        high.is_some_and(|high| high.failure_tolerance.r#type == ZONE)
+    };
+    if was.is_empty() || survives(old) || !survives(new) {
+        errors.push(FieldError::forbidden(PATH, "field is immutable"));
+    } else if !was.iter().all(|zone| is.contains(zone)) {
+        errors.push(FieldError::forbidden(
+            PATH,
+            "a zone that is there cannot be taken away when others are added",
+        ));
+    }
 }

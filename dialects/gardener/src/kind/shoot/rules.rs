@@ -9,8 +9,7 @@ use super::spec::{
     AccessRestriction, CLOUD_PROFILE, ControlPlane, Dns, INFRASTRUCTURE, NAMESPACED_CLOUD_PROFILE,
     Networking, Shoot, Toleration, ZONE,
 };
-use crate::cidr::Range;
-use crate::kind::common::{cidr, ip_families, label_key, label_text, required};
+use crate::kind::common::{cidr, disjoint, ip_families, label_key, label_text, of_families, required};
 use crate::names::GARDEN_NAMESPACE;
 
 /// Every rule that needs no older state. `namespace` is the shoot's.
@@ -71,7 +70,7 @@ pub(super) fn check(shoot: &Shoot, namespace: &str) -> Vec<FieldError> {
     if let Some(selector) = &spec.seed_selector {
         errors.extend(selector.compile("spec.seedSelector").err().into_iter().flatten());
     }
-    tolerations(&mut errors, &spec.tolerations);
+    tolerations(&mut errors, "spec.tolerations", &spec.tolerations);
     errors
 }
 
@@ -98,28 +97,34 @@ fn zones(errors: &mut Vec<FieldError>, control_plane: &ControlPlane) {
     }
 }
 
-/// The ranges that the shoot itself names are disjoint. Those of a stored shoot were judged when they were given.
-pub(super) fn disjoint(networking: &Networking) -> Vec<FieldError> {
+/// The ranges that the shoot itself names are disjoint, and of its families. Those of a stored shoot were judged when they
+/// were given.
+pub(super) fn ranges(networking: &Networking) -> Vec<FieldError> {
     let given = [
         ("spec.networking.nodes", networking.nodes.as_deref()),
         ("spec.networking.pods", networking.pods.as_deref()),
         ("spec.networking.services", networking.services.as_deref()),
     ];
-    // What is no CIDR is told elsewhere.
-    let ranges: Vec<(&str, &str, Range)> = given
-        .iter()
-        .filter_map(|(path, text)| Some((*path, (*text)?, Range::parse((*text)?).ok()?)))
-        .collect();
     let mut errors = Vec::new();
-    for (index, (path, text, range)) in ranges.iter().enumerate() {
-        for (other_path, other_text, other) in &ranges[..index] {
-            if range.overlaps(*other) {
-                let detail = format!("must not overlap with \"{other_path}\" (\"{other_text}\")");
-                errors.push(FieldError::invalid(*path, *text, detail));
-            }
-        }
-    }
+    of_families(&mut errors, &networking.ip_families, &given);
+    disjoint(&mut errors, &given);
     errors
+}
+
+/// Since Kubernetes 1.34 there is one form of naming the profile.
+pub(super) fn old_form(shoot: &Shoot, old: Option<&Shoot>) -> Option<FieldError> {
+    let named = |shoot: &Shoot| {
+        let name = shoot.spec.cloud_profile_name.clone();
+        (
+            name.filter(|name| !name.is_empty()),
+            shoot.spec.has_one_profile_form(),
+        )
+    };
+    let is_refused = matches!(named(shoot), (Some(_), true)) && old.map(named) != Some(named(shoot));
+    is_refused.then(|| {
+        let detail = "is gone for Kubernetes 1.34 and newer: name the profile in spec.cloudProfile.name";
+        FieldError::forbidden("spec.cloudProfileName", detail)
+    })
 }
 
 fn profile(errors: &mut Vec<FieldError>, shoot: &Shoot) {
@@ -196,10 +201,11 @@ fn names(errors: &mut Vec<FieldError>, shoot: &Shoot) {
     }
 }
 
-fn tolerations(errors: &mut Vec<FieldError>, tolerations: &[Toleration]) {
+/// The rules of a list of tolerations, which stands at `list`.
+pub(crate) fn tolerations(errors: &mut Vec<FieldError>, list: &str, tolerations: &[Toleration]) {
     let mut seen = BTreeSet::new();
     for (index, toleration) in tolerations.iter().enumerate() {
-        let path = format!("spec.tolerations[{index}]");
+        let path = format!("{list}[{index}]");
         let key = toleration.key.as_str();
         if key.is_empty() {
             errors.push(FieldError::required(

@@ -1,12 +1,13 @@
 //! The fields of a Shoot (docs/systems/gardener.md, "Shoot").
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::kind::common::{Condition, Gardener, LastOperation, SeedSelector};
+use crate::kind::common::{Condition, Gardener, LastOperation, SeedSelector, minor_version};
 use crate::names::DEFAULT_SCHEDULER;
 
 /// The fields of a Shoot beside its metadata.
@@ -26,10 +27,11 @@ pub struct Shoot {
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct ShootSpec {
-    /// The cloud profile. Cannot be changed. cloudProfile is the newer form and wins when both are there.
+    /// The cloud profile, in the older form, which Kubernetes 1.34 and newer no longer have. cloudProfile wins when both
+    /// are there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cloud_profile_name: Option<String>,
-    /// The cloud profile, by kind and name. Cannot be changed.
+    /// The cloud profile, by kind and name. It changes between a CloudProfile and the NamespacedCloudProfiles made of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cloud_profile: Option<CloudProfileReference>,
     /// The region the cluster runs in. Cannot be changed. Scheduling compares it with the regions of seeds.
@@ -109,7 +111,7 @@ pub struct Worker {
     pub control_plane: Option<BTreeMap<String, Value>>,
 }
 
-/// The networks of a cluster, as CIDRs. None can be changed once set.
+/// The networks of a cluster, as CIDRs.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
@@ -117,13 +119,13 @@ pub struct Networking {
     /// The range of the nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<String>,
-    /// The range of the pods; the seed's default when absent.
+    /// The range of the pods; the seed's default of one of ipFamilies when absent. Cannot be changed once set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pods: Option<String>,
-    /// The range of the services; the seed's default when absent.
+    /// The range of the services; the seed's default of one of ipFamilies when absent. Cannot be changed once set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub services: Option<String>,
-    /// The families of addresses, IPv4 and IPv6.
+    /// The families of addresses, IPv4 and IPv6; IPv4 when absent. Without IPv4, no range is needed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ip_families: Vec<String>,
 }
@@ -202,7 +204,7 @@ pub struct DnsProvider {
 }
 
 /// A taint the cluster puts up with.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct Toleration {
@@ -269,6 +271,24 @@ pub const CLOUD_PROFILE: &str = "CloudProfile";
 /// The kind of profiles in namespaces.
 pub const NAMESPACED_CLOUD_PROFILE: &str = "NamespacedCloudProfile";
 
+impl Toleration {
+    /// Whether this one, in a list of those allowed, allows `other`: it is the same, or has no value and so allows every
+    /// one.
+    #[must_use]
+    pub fn allows(&self, other: &Self) -> bool {
+        self.key == other.key && (self.value.is_none() || self.value == other.value)
+    }
+}
+
+impl fmt::Display for Toleration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.value.as_deref() {
+            None | Some("") => f.write_str(&self.key),
+            Some(value) => write!(f, "{}={value}", self.key),
+        }
+    }
+}
+
 impl ShootSpec {
     /// The profile's kind and name, whichever form names it.
     #[must_use]
@@ -285,6 +305,25 @@ impl ShootSpec {
             (None, Some(name)) => Some((CLOUD_PROFILE, name)),
             (None, None) => None,
         }
+    }
+
+    /// The field that names the profile.
+    #[must_use]
+    pub fn profile_path(&self) -> &'static str {
+        match self.cloud_profile {
+            Some(_) => "spec.cloudProfile.name",
+            None => "spec.cloudProfileName",
+        }
+    }
+
+    /// Whether its profile is named in `cloudProfile` alone: since Kubernetes 1.34.
+    #[must_use]
+    pub fn has_one_profile_form(&self) -> bool {
+        let version = self
+            .kubernetes
+            .as_ref()
+            .map(|kubernetes| kubernetes.version.as_str());
+        version.and_then(minor_version) >= Some((1, 34))
     }
 
     /// Whether its machines run its control plane, so that it needs no seed.

@@ -1,5 +1,7 @@
 //! Defaults, rules, immutability and columns of shoots.
 
+mod forms;
+
 use meta::kind::{Via, Write};
 use meta::{Cell, Kind, Object, Revision, Timestamp};
 use serde_json::{Value, json};
@@ -278,7 +280,11 @@ fn what_is_immutable_is_told() {
     let old = prepared(
         Via::Create,
         None,
-        with(foo(), "/spec/dns", json!({"domain": "a.b"})),
+        with(
+            with(foo(), "/spec/dns", json!({"domain": "a.b"})),
+            "/spec/networking/services",
+            json!("10.8.0.0/16"),
+        ),
     );
     let cases = [
         (
@@ -292,24 +298,24 @@ fn what_is_immutable_is_told() {
             "spec.provider.type: Invalid value",
         ),
         (
-            "/spec/cloudProfileName",
-            json!("x"),
-            "spec.cloudProfileName: Invalid value: \"x\": field is immutable",
-        ),
-        (
-            "/spec/cloudProfile",
-            json!({"kind": "CloudProfile", "name": "x"}),
-            "spec.cloudProfile: Invalid value",
-        ),
-        (
             "/spec/schedulerName",
             json!("x"),
             "spec.schedulerName: Invalid value",
         ),
         (
-            "/spec/networking/nodes",
+            "/spec/networking/services",
             json!("10.9.0.0/16"),
-            "spec.networking.nodes: Invalid value",
+            "spec.networking.services: Invalid value",
+        ),
+        (
+            "/spec/networking/ipFamilies",
+            json!(["IPv6", "IPv4"]),
+            "spec.networking.ipFamilies: Forbidden: cannot change from IPv4 to IPv6, IPv4",
+        ),
+        (
+            "/spec/controlPlane/zones",
+            json!(["a"]),
+            "spec.controlPlane.zones: Forbidden: field is immutable",
         ),
         ("/spec/dns/domain", json!("c.d"), "spec.dns.domain: Invalid value"),
         (
@@ -325,6 +331,14 @@ fn what_is_immutable_is_told() {
             "{pointer}: {told:?}"
         );
     }
+    let grown = with(
+        old.clone(),
+        "/spec/networking/ipFamilies",
+        json!(["IPv4", "IPv6"]),
+    );
+    let grown = with(grown, "/spec/networking/nodes", json!("10.9.0.0/16"));
+    assert_eq!(errors(Via::Update, Some(&old), &grown), [""; 0]);
+    assert_eq!(errors(Via::Update, Some(&grown), &old), [""; 0]);
     let fine = with(
         with(old.clone(), "/spec/networking/pods", json!("172.16.0.0/16")),
         "/spec/purpose",
@@ -516,7 +530,9 @@ fn upstreams_other_fields_pass() {
         "/spec/maintenance",
         json!({"autoUpdate": {"kubernetesVersion": true}}),
     );
-    let full = with(full, "/spec/networking/type", json!("calico"));
+    let mut full = with(full, "/spec/networking/type", json!("calico"));
+    full["spec"]["cloudProfile"] = json!({"kind": "CloudProfile", "name": "aws"});
+    full["spec"].as_object_mut().unwrap().remove("cloudProfileName");
     let kind = ShootKind::default();
     assert!(kind.schema("v1beta1").unknown_fields(&full).is_empty());
     assert!(created(&full).is_empty());

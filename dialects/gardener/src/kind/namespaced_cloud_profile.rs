@@ -1,0 +1,191 @@
+//! NamespacedCloudProfile: a cloud profile of one project, made of one without a namespace.
+
+use std::sync::OnceLock;
+
+use meta::kind::{ALL_VERBS, Write};
+use meta::{Column, FieldError, Kind, KindInfo, Schema, Scope};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::kind::cloud_profile::CloudProfileSpec;
+use crate::kind::common::required;
+use crate::kind::shoot::spec::CLOUD_PROFILE;
+use crate::kind::{child, fill, view};
+use crate::names::{GROUP, VERSION};
+
+/// The fields of a NamespacedCloudProfile beside its metadata.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct NamespacedCloudProfile {
+    /// What the profile adds to its parent.
+    pub spec: NamespacedCloudProfileSpec,
+    /// What became of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<NamespacedCloudProfileStatus>,
+}
+
+/// What a profile adds to its parent.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct NamespacedCloudProfileSpec {
+    /// The CloudProfile it is made of. Cannot be changed.
+    pub parent: Parent,
+}
+
+/// The profile that another one is made of.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("required" = ["name"]))]
+pub struct Parent {
+    /// CloudProfile, which is the default.
+    #[schemars(extend("enum" = ["CloudProfile"]))]
+    pub kind: String,
+    /// The name.
+    pub name: String,
+}
+
+/// What became of a profile.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct NamespacedCloudProfileStatus {
+    /// The parent with what the profile adds: what its shoots go by. Until that is there they go by the parent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cloud_profile_spec: Option<CloudProfileSpec>,
+}
+
+const INFO: KindInfo = KindInfo {
+    group: GROUP,
+    versions: &[VERSION],
+    storage_version: VERSION,
+    kind: "NamespacedCloudProfile",
+    plural: "namespacedcloudprofiles",
+    singular: "namespacedcloudprofile",
+    short_names: &["nsprofile", "nscpfl"],
+    categories: &[],
+    scope: Scope::Namespaced,
+    verbs: ALL_VERBS,
+    status: true,
+    unconditional_update: true,
+    strategic: false,
+};
+
+const COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("Parent Name", "The profile it is made of").at(".spec.parent.name"),
+    Column::text("Parent Kind", "The kind of the profile it is made of").at(".spec.parent.kind"),
+    Column::AGE,
+];
+
+/// The kind NamespacedCloudProfile.
+#[derive(Debug, Default)]
+pub struct NamespacedCloudProfileKind(OnceLock<Schema>);
+
+impl Kind for NamespacedCloudProfileKind {
+    fn info(&self) -> &KindInfo {
+        &INFO
+    }
+
+    fn schema(&self, _version: &str) -> &Schema {
+        self.0.get_or_init(Schema::of::<NamespacedCloudProfile>)
+    }
+
+    fn prepare(&self, _write: &Write<'_>, new: &mut Value) {
+        let spec = new.get_mut("spec").and_then(Value::as_object_mut);
+        if let Some(parent) = spec.and_then(|spec| child(spec, "parent")) {
+            fill(parent, "kind", CLOUD_PROFILE);
+        }
+    }
+
+    fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+        let profile: NamespacedCloudProfile = match view(self.schema(VERSION), new) {
+            Ok(profile) => profile,
+            Err(errors) => return errors,
+        };
+        let mut errors = Vec::new();
+        let parent = &profile.spec.parent;
+        required(
+            &mut errors,
+            "spec.parent.name",
+            &parent.name,
+            "must name the CloudProfile that this profile is made of",
+        );
+        let old: Option<NamespacedCloudProfile> =
+            write.old.and_then(|old| view(self.schema(VERSION), old).ok());
+        if old.is_some_and(|old| old.spec.parent != *parent) {
+            errors.push(FieldError::invalid(
+                "spec.parent",
+                parent.name.as_str(),
+                "field is immutable",
+            ));
+        }
+        let made = profile.status.and_then(|status| status.cloud_profile_spec);
+        if let Some(selector) = made.and_then(|made| made.seed_selector) {
+            let path = "status.cloudProfileSpec.seedSelector";
+            errors.extend(selector.compile(path).err().into_iter().flatten());
+        }
+        errors
+    }
+
+    fn columns(&self) -> &[Column] {
+        COLUMNS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use meta::Timestamp;
+    use meta::kind::Via;
+    use serde_json::json;
+
+    use super::*;
+
+    fn profile(parent: &Value) -> Value {
+        json!({"metadata": {"name": "mine", "namespace": "garden-dev"}, "spec": {"parent": parent}})
+    }
+
+    fn told(old: Option<&Value>, new: &Value) -> Vec<String> {
+        let write = Write {
+            via: if old.is_some() { Via::Update } else { Via::Create },
+            old,
+            now: Timestamp::UNIX_EPOCH,
+        };
+        let kind = NamespacedCloudProfileKind::default();
+        let mut new = new.clone();
+        kind.prepare(&write, &mut new);
+        let mut errors = kind.schema(VERSION).validate(&new);
+        errors.extend(kind.validate(&write, &new));
+        errors.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn the_parent_is_a_cloud_profile_and_stays_it() {
+        let aws = profile(&json!({"name": "aws"}));
+        assert!(told(None, &aws).is_empty());
+        let named = profile(&json!({"kind": "CloudProfile", "name": "aws"}));
+        assert!(told(Some(&named), &aws).is_empty(), "the kind is the default");
+        assert_eq!(
+            told(Some(&named), &profile(&json!({"name": "gcp"}))),
+            ["spec.parent: Invalid value: \"gcp\": field is immutable"]
+        );
+        for bad in [
+            json!({}),
+            json!({"name": ""}),
+            json!({"kind": "NamespacedCloudProfile", "name": "other"}),
+        ] {
+            assert!(!told(None, &profile(&bad)).is_empty(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn what_gardener_stores_before_it_has_made_the_profile_is_taken() {
+        let mut new = profile(&json!({"kind": "CloudProfile", "name": "aws"}));
+        new["status"] = json!({"cloudProfileSpec": {
+            "kubernetes": {}, "machineImages": null, "machineTypes": null, "regions": null, "type": "",
+        }});
+        assert_eq!(told(None, &new), [""; 0]);
+    }
+}

@@ -1,0 +1,331 @@
+//! Project: whose a namespace is, and which taints its shoots may tolerate.
+
+use std::sync::OnceLock;
+
+use meta::kind::{ALL_VERBS, Write};
+use meta::name::dns_label;
+use meta::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::kind::common::{immutable, or_else};
+use crate::kind::shoot::rules::tolerations;
+use crate::kind::shoot::spec::Toleration;
+use crate::kind::{child, fill, view};
+use crate::names::{GARDEN_NAMESPACE, GROUP, PROJECT_PREFIX, PROTECTED_TAINT, VERSION};
+
+/// The fields of a Project beside its metadata.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct Project {
+    /// What the project is.
+    pub spec: ProjectSpec,
+    /// What became of it.
+    pub status: ProjectStatus,
+}
+
+/// What a project is.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct ProjectSpec {
+    /// The namespace of the project. Cannot be changed. Without it, garden- and the project's name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// Who answers for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub owner: Option<Subject>,
+    /// Who made it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created_by: Option<Subject>,
+    /// The taints of seeds that shoots of the project put up with, and may.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tolerations: Option<ProjectTolerations>,
+}
+
+/// A user, a group or a service account.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct Subject {
+    /// The name.
+    pub name: String,
+}
+
+/// The taints that shoots of a project put up with, and may.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ProjectTolerations {
+    /// The tolerations of each shoot that has none of the same key. Each must be in the whitelist.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub defaults: Vec<Toleration>,
+    /// The tolerations that shoots may have; one without a value allows every value. Changing this takes the verb
+    /// modify-spec-tolerations-whitelist on projects.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub whitelist: Vec<Toleration>,
+}
+
+/// What became of a project.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct ProjectStatus {
+    /// Pending, Ready, Failed or Terminating.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
+}
+
+impl Project {
+    /// The namespace of the project called `name`.
+    #[must_use]
+    pub fn namespace(&self, name: &str) -> String {
+        let given = self.spec.namespace.as_deref();
+        let given = given.filter(|namespace| !namespace.is_empty());
+        given.map_or_else(|| format!("{PROJECT_PREFIX}{name}"), str::to_owned)
+    }
+}
+
+const INFO: KindInfo = KindInfo {
+    group: GROUP,
+    versions: &[VERSION],
+    storage_version: VERSION,
+    kind: "Project",
+    plural: "projects",
+    singular: "project",
+    short_names: &[],
+    categories: &[],
+    scope: Scope::Cluster,
+    verbs: ALL_VERBS,
+    status: true,
+    unconditional_update: true,
+    strategic: false,
+};
+
+const COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("Namespace", "The project's namespace").at(".spec.namespace"),
+    Column::text("Status", "The phase of the project").at(".status.phase"),
+    Column::text("Owner", "Who answers for it").at(".spec.owner.name"),
+    Column::text("Creator", "Who made it").at(".spec.createdBy.name"),
+    Column::AGE,
+];
+
+/// The most characters of a project's name.
+const NAME_LENGTH: usize = 10;
+
+/// The kind Project.
+#[derive(Debug, Default)]
+pub struct ProjectKind(OnceLock<Schema>);
+
+impl Kind for ProjectKind {
+    fn info(&self) -> &KindInfo {
+        &INFO
+    }
+
+    fn schema(&self, _version: &str) -> &Schema {
+        self.0.get_or_init(Schema::of::<Project>)
+    }
+
+    fn prepare(&self, _write: &Write<'_>, new: &mut Value) {
+        let Some(spec) = new.get_mut("spec").and_then(Value::as_object_mut) else {
+            return;
+        };
+        if spec.get("namespace").and_then(Value::as_str) == Some(GARDEN_NAMESPACE) {
+            tolerate_protected(spec);
+        }
+    }
+
+    fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+        let project: Project = match view(self.schema(VERSION), new) {
+            Ok(project) => project,
+            Err(errors) => return errors,
+        };
+        let name = new
+            .pointer("/metadata/name")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        let mut errors = Vec::new();
+        if name.len() > NAME_LENGTH {
+            let detail = format!("must be no more than {NAME_LENGTH} characters");
+            errors.push(FieldError::invalid("metadata.name", name, detail));
+        }
+        if let Some(namespace) = project.spec.namespace.as_deref() {
+            check_namespace(&mut errors, namespace);
+        }
+        if let Some(given) = &project.spec.tolerations {
+            check_tolerations(&mut errors, given);
+        }
+        let old: Option<Project> = write.old.and_then(|old| view(self.schema(VERSION), old).ok());
+        if let Some(old) = old {
+            immutable(
+                &mut errors,
+                "spec.namespace",
+                old.spec.namespace.as_deref(),
+                project.spec.namespace.as_deref(),
+            );
+            if old.spec.owner.is_some() && project.spec.owner.is_none() {
+                errors.push(FieldError::forbidden(
+                    "spec.owner",
+                    "the owner cannot be taken away",
+                ));
+            }
+        }
+        errors
+    }
+
+    fn columns(&self) -> &[Column] {
+        COLUMNS
+    }
+
+    fn row(&self, object: &Object) -> Vec<Cell> {
+        const UNKNOWN: &str = "<unknown>";
+        let project = object.view::<Project>().unwrap_or_default();
+        let spec = &project.spec;
+        let name = |subject: &Option<Subject>| {
+            or_else(subject.as_ref().map(|subject| subject.name.as_str()), UNKNOWN)
+        };
+        vec![
+            object.meta().name().into(),
+            or_else(spec.namespace.as_deref(), UNKNOWN).into(),
+            or_else(project.status.phase.as_deref(), UNKNOWN).into(),
+            name(&spec.owner).into(),
+            name(&spec.created_by).into(),
+            Cell::Age(object.meta().creation_timestamp()),
+        ]
+    }
+}
+
+fn check_namespace(errors: &mut Vec<FieldError>, namespace: &str) {
+    const PATH: &str = "spec.namespace";
+    if namespace != GARDEN_NAMESPACE && !namespace.starts_with(PROJECT_PREFIX) {
+        let detail = format!("must start with {PROJECT_PREFIX}");
+        errors.push(FieldError::invalid(PATH, namespace, detail));
+    }
+    if let Err(problem) = dns_label(namespace) {
+        errors.push(FieldError::invalid(PATH, namespace, problem));
+    }
+}
+
+fn check_tolerations(errors: &mut Vec<FieldError>, given: &ProjectTolerations) {
+    const DEFAULTS: &str = "spec.tolerations.defaults";
+    tolerations(errors, DEFAULTS, &given.defaults);
+    tolerations(errors, "spec.tolerations.whitelist", &given.whitelist);
+    for (index, default) in given.defaults.iter().enumerate() {
+        if !given.whitelist.iter().any(|allowed| allowed.allows(default)) {
+            let detail = "must be in spec.tolerations.whitelist, too";
+            errors.push(FieldError::forbidden(format!("{DEFAULTS}[{index}]"), detail));
+        }
+    }
+}
+
+/// Gardener's own shoots put up with the taint of protected seeds.
+fn tolerate_protected(spec: &mut Map<String, Value>) {
+    let Some(tolerations) = child(spec, "tolerations") else {
+        return;
+    };
+    for list in ["defaults", "whitelist"] {
+        fill(tolerations, list, json!([]));
+        let Some(list) = tolerations.get_mut(list).and_then(Value::as_array_mut) else {
+            continue;
+        };
+        if !list.iter().any(|one| one["key"] == PROTECTED_TAINT) {
+            list.push(json!({"key": PROTECTED_TAINT}));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use meta::Timestamp;
+    use meta::kind::Via;
+
+    use super::*;
+
+    fn project(spec: &Value) -> Value {
+        json!({"metadata": {"name": "dev"}, "spec": spec})
+    }
+
+    fn written(old: Option<&Value>, new: &Value) -> (Value, Vec<String>) {
+        let write = Write {
+            via: if old.is_some() { Via::Update } else { Via::Create },
+            old,
+            now: Timestamp::UNIX_EPOCH,
+        };
+        let kind = ProjectKind::default();
+        let mut new = new.clone();
+        kind.prepare(&write, &mut new);
+        let mut errors = kind.schema(VERSION).validate(&new);
+        errors.extend(kind.validate(&write, &new));
+        (new, errors.iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn a_default_toleration_is_one_that_is_allowed() {
+        let told = |defaults: Value, whitelist: Value| {
+            let spec = json!({"tolerations": {"defaults": defaults, "whitelist": whitelist}});
+            written(None, &project(&spec)).1
+        };
+        let gpu = || json!([{"key": "gpu", "value": "a100"}]);
+        assert!(told(gpu(), gpu()).is_empty());
+        assert!(told(gpu(), json!([{"key": "gpu"}])).is_empty(), "every value");
+        for whitelist in [
+            json!([]),
+            json!([{"key": "gpu", "value": "h100"}]),
+            json!([{"key": "cpu"}]),
+        ] {
+            let told = told(gpu(), whitelist.clone());
+            assert_eq!(told.len(), 1, "{whitelist}: {told:?}");
+            assert!(
+                told[0].starts_with("spec.tolerations.defaults[0]: Forbidden"),
+                "{told:?}"
+            );
+        }
+        let twice = json!([{"key": "gpu"}, {"key": "gpu"}]);
+        assert_eq!(
+            told(json!([]), twice),
+            ["spec.tolerations.whitelist[1]: Duplicate value: \"gpu=\""]
+        );
+    }
+
+    #[test]
+    fn the_project_of_garden_tolerates_protected_seeds() {
+        let (garden, errors) = written(None, &project(&json!({"namespace": "garden"})));
+        assert_eq!(errors, [""; 0]);
+        let protected = json!([{"key": "seed.gardener.cloud/protected"}]);
+        assert_eq!(
+            garden["spec"]["tolerations"],
+            json!({"defaults": protected, "whitelist": protected})
+        );
+        assert_eq!(written(None, &garden).0, garden);
+        let (other, _) = written(None, &project(&json!({"namespace": "garden-dev"})));
+        assert_eq!(other["spec"], json!({"namespace": "garden-dev"}));
+    }
+
+    #[test]
+    fn namespace_and_owner_stay() {
+        let old = project(&json!({"namespace": "garden-dev", "owner": {"name": "ann"}}));
+        assert!(written(Some(&old), &old).1.is_empty());
+        assert_eq!(
+            written(Some(&old), &project(&json!({"namespace": "garden-x"}))).1,
+            [
+                "spec.namespace: Invalid value: \"garden-x\": field is immutable",
+                "spec.owner: Forbidden: the owner cannot be taken away",
+            ]
+        );
+        assert_eq!(
+            written(None, &project(&json!({"namespace": "dev"}))).1,
+            ["spec.namespace: Invalid value: \"dev\": must start with garden-"]
+        );
+        let long = json!({"metadata": {"name": "development"}, "spec": {}});
+        assert_eq!(written(None, &long).1.len(), 1);
+    }
+
+    #[test]
+    fn a_project_without_a_namespace_has_one_by_its_name() {
+        let read = |spec: Value| Project::deserialize(&project(&spec)).unwrap().namespace("dev");
+        assert_eq!(read(json!({})), "garden-dev");
+        assert_eq!(read(json!({"namespace": "garden-other"})), "garden-other");
+    }
+}

@@ -1,0 +1,140 @@
+//! What depends on the version of Kubernetes, on the families of addresses, and on where a control plane is.
+
+use meta::kind::Via;
+use serde_json::{Value, json};
+
+use super::{created, errors, foo, prepared};
+use crate::kind::shoot::binding;
+use crate::testing::with;
+
+#[test]
+fn the_zones_of_a_control_plane_stay_but_may_become_more() {
+    let plane = |zones: Value, tolerance: &str| {
+        let plane = json!({"zones": zones, "highAvailability": {"failureTolerance": {"type": tolerance}}});
+        with(foo(), "/spec/controlPlane", plane)
+    };
+    let one = plane(json!(["a"]), "node");
+    for (new, fine) in [
+        (one.clone(), true),
+        (foo(), true),
+        (plane(json!(["b"]), "node"), false),
+        (plane(json!(["a", "b", "c"]), "zone"), true),
+        (plane(json!(["b", "c", "d"]), "zone"), false),
+    ] {
+        assert_eq!(errors(Via::Update, Some(&one), &new).is_empty(), fine, "{new}");
+    }
+    let three = plane(json!(["a", "b", "c"]), "zone");
+    let other = plane(json!(["a", "b", "d"]), "zone");
+    assert!(!errors(Via::Update, Some(&three), &other).is_empty());
+}
+
+#[test]
+fn a_profile_has_the_forms_that_the_version_of_kubernetes_has() {
+    let shoot = |version: Option<&str>, old: Option<&str>, new: Option<(&str, &str)>| {
+        let mut shoot = foo();
+        let spec = shoot["spec"].as_object_mut().unwrap();
+        spec.remove("cloudProfileName");
+        if let Some(version) = version {
+            spec.insert("kubernetes".to_owned(), json!({"version": version}));
+        }
+        if let Some(name) = old {
+            spec.insert("cloudProfileName".to_owned(), json!(name));
+        }
+        if let Some((kind, name)) = new {
+            spec.insert("cloudProfile".to_owned(), json!({"kind": kind, "name": name}));
+        }
+        shoot
+    };
+    let forms = |shoot: &Value| {
+        let text = |path: &str| {
+            shoot
+                .pointer(path)
+                .and_then(Value::as_str)
+                .unwrap_or("-")
+                .to_owned()
+        };
+        [
+            text("/spec/cloudProfileName"),
+            text("/spec/cloudProfile/kind"),
+            text("/spec/cloudProfile/name"),
+        ]
+    };
+    let (plain, own) = ("CloudProfile", "NamespacedCloudProfile");
+    for (version, old, new, expected) in [
+        (Some("1.32.4"), Some("aws"), None, ["aws", plain, "aws"]),
+        (None, Some("aws"), None, ["aws", plain, "aws"]),
+        (Some("1.32.4"), None, Some((plain, "aws")), ["aws", plain, "aws"]),
+        (Some("1.33.0"), None, Some((plain, "aws")), ["-", plain, "aws"]),
+        (
+            Some("1.33.0"),
+            Some("gcp"),
+            Some((plain, "aws")),
+            ["aws", plain, "aws"],
+        ),
+        (
+            Some("1.32.4"),
+            Some("aws"),
+            Some((own, "mine")),
+            ["-", own, "mine"],
+        ),
+        (Some("1.34.0"), None, Some((plain, "aws")), ["-", plain, "aws"]),
+    ] {
+        let new = shoot(version, old, new);
+        let made = prepared(Via::Create, None, new.clone());
+        assert_eq!(forms(&made), expected, "{new}");
+        assert_eq!(errors(Via::Create, None, &made), [""; 0], "{new}");
+    }
+    // Whoever goes to 1.34 loses the older form.
+    let before = prepared(Via::Create, None, shoot(Some("1.33.0"), Some("aws"), None));
+    let after = with(before.clone(), "/spec/kubernetes/version", json!("1.34.0"));
+    assert_eq!(
+        forms(&prepared(Via::Update, Some(&before), after)),
+        ["-", plain, "aws"]
+    );
+    let gone = shoot(Some("1.34.0"), Some("aws"), None);
+    let told = "spec.cloudProfileName: Forbidden: is gone for Kubernetes 1.34 and newer: name the profile in \
+                spec.cloudProfile.name";
+    assert_eq!(created(&gone), [told]);
+    let labelled = with(gone.clone(), "/metadata/labels", json!({"a": "b"}));
+    assert_eq!(
+        errors(Via::Update, Some(&gone), &labelled),
+        [""; 0],
+        "what is stored so stays"
+    );
+}
+
+#[test]
+fn ranges_are_of_the_families_of_the_shoot() {
+    let six = with(foo(), "/spec/networking", json!({"ipFamilies": ["IPv6"]}));
+    assert_eq!(created(&six), [""; 0]);
+    let four = with(six.clone(), "/spec/networking/pods", json!("100.96.0.0/11"));
+    assert_eq!(
+        created(&four),
+        [
+            "spec.networking.pods: Invalid value: \"100.96.0.0/11\": must be a range of the ipFamilies, which are IPv6"
+        ]
+    );
+    let both = with(four, "/spec/networking/ipFamilies", json!(["IPv6", "IPv4"]));
+    assert_eq!(created(&both), [""; 0]);
+}
+
+#[test]
+fn what_comes_with_a_seed_is_of_the_families_of_the_shoot() {
+    let given = binding::Given {
+        pods: Some("100.96.0.0/11"),
+        services: Some("fd00:2::/112"),
+        tolerations: Vec::new(),
+    };
+    let bound = |families: Value| {
+        let mut shoot = with(foo(), "/spec/networking", json!({}));
+        shoot["spec"]["provider"]["workers"] = json!([{"name": "w"}]);
+        shoot["spec"]["networking"]["ipFamilies"] = families;
+        binding::bind(&mut shoot, "s", &given);
+        let text = |name: &str| shoot["spec"]["networking"][name].as_str().map(str::to_owned);
+        (text("pods").is_some(), text("services").is_some())
+    };
+    assert_eq!(bound(json!([])), (true, false));
+    assert_eq!(bound(json!(["IPv4"])), (true, false));
+    assert_eq!(bound(json!(["IPv6"])), (false, true));
+    assert_eq!(bound(json!(["IPv4", "IPv6"])), (true, true));
+}
