@@ -138,10 +138,11 @@ fn resource(rest: &[&str]) -> bool {
 
 /// Lists are read in pages; a watch has none.
 fn page(query: Option<&str>) -> Result<(), Refusal> {
-    for pair in query.unwrap_or_default().split('&') {
-        let Some(limit) = pair.strip_prefix("limit=") else {
+    // As the server reads it, for which a name is the same however it is encoded.
+    for (name, limit) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
+        if name != "limit" {
             continue;
-        };
+        }
         if !limit
             .parse::<u32>()
             .is_ok_and(|limit| (1..=LARGEST_PAGE).contains(&limit))

@@ -30,6 +30,16 @@ const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 /// The longest Audit-ID taken over from a client.
 const LONGEST_ID: usize = 64;
 
+/// What is kept of a client's name for itself, as kube-apiserver's audit log has it: a head may have many kilobytes.
+const LONGEST_AGENT: usize = 1024;
+
+fn cut(user_agent: &str) -> String {
+    match user_agent.get(..user_agent.floor_char_boundary(LONGEST_AGENT)) {
+        Some(begin) if begin.len() < user_agent.len() => format!("{begin}...TRUNCATED"),
+        _ => user_agent.to_owned(),
+    }
+}
+
 /// One request's trail.
 pub(super) struct Trail {
     pub(super) id: String,
@@ -79,7 +89,7 @@ impl Trail {
                 .uri
                 .path_and_query()
                 .map_or_else(|| parts.uri.to_string(), ToString::to_string),
-            user_agent: header(USER_AGENT).unwrap_or_default().to_owned(),
+            user_agent: cut(header(USER_AGENT).unwrap_or_default()),
             source_ips: source_ips(&parts.headers, connection),
             info: None,
             labels: Labels::of(&RequestInfo::default(), None),

@@ -251,6 +251,22 @@ fn several_conflicts_are_told_by_owner() {
 }
 
 #[test]
+fn of_many_conflicts_the_first_thousand_are_told() {
+    let data = |value: &str| {
+        let all: serde_json::Map<_, _> = (0..3_000).map(|n| (format!("k{n}"), value.into())).collect();
+        json!({"data": all})
+    };
+    let mut world = World::new();
+    world.apply("p", data("x"));
+    let config = json!({"spec": data("y")});
+    let refused = world.apply_to(("a", ""), &config, false).unwrap_err();
+    let text = refused.to_string();
+    assert!(text.starts_with("Apply failed with 3000 conflicts: conflicts with \"p\":\n- .spec.data.k0"));
+    assert!(text.ends_with("\nand 2000 more"), "{}", &text[text.len() - 100..]);
+    assert_eq!((refused.causes().count(), text.lines().count()), (1_000, 1_002));
+}
+
+#[test]
 fn what_does_not_fit_is_told_with_the_object_it_is_in() {
     let mut world = World::new();
     let config = json!({"apiVersion": VERSION, "kind": "Widget", "metadata": {"name": "w", "namespace": "ns"},

@@ -88,7 +88,7 @@ impl fmt::Display for Refused {
 impl std::error::Error for Refused {}
 
 impl Refused {
-    /// The conflicts one by one, as causes of a `Status` tell them: the message and the field.
+    /// The first conflicts one by one, as causes of a `Status` tell them: the message and the field.
     pub fn causes(&self) -> impl Iterator<Item = (String, String)> {
         let conflicts = match self {
             Self::Conflicts(conflicts) => conflicts.as_slice(),
@@ -98,9 +98,12 @@ impl Refused {
             let message = format!("conflict with {}", conflict.owner);
             let paths = conflict.paths.paths().into_iter();
             paths.map(move |path| (message.clone(), path))
-        })
+        }).take(SHOWN)
     }
 }
+
+/// How many conflicts are told one by one: nobody reads more, and there may be as many as fields.
+const SHOWN: usize = 1_000;
 
 fn message(conflicts: &[Conflict]) -> String {
     let lists: Vec<Vec<String>> = conflicts.iter().map(|conflict| conflict.paths.paths()).collect();
@@ -113,10 +116,18 @@ fn message(conflicts: &[Conflict]) -> String {
             only.owner
         );
     }
-    let mut lines = Vec::new();
+    let (mut lines, mut left) = (Vec::new(), SHOWN);
     for (conflict, paths) in conflicts.iter().zip(lists) {
+        if left == 0 {
+            break;
+        }
         lines.push(format!("conflicts with {}:", conflict.owner));
-        lines.extend(paths.into_iter().map(|path| format!("- {path}")));
+        let shown = paths.len().min(left);
+        left -= shown;
+        lines.extend(paths.into_iter().take(shown).map(|path| format!("- {path}")));
+    }
+    if count > SHOWN {
+        lines.push(format!("and {} more", count - SHOWN));
     }
     format!("Apply failed with {count} conflicts: {}", lines.join("\n"))
 }

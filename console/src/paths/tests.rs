@@ -135,6 +135,10 @@ fn pages_and_paths_are_bounded() {
             "{limit}"
         );
     }
+    for encoded in ["%6cimit=501", "limit=%35%30%31", "a=b&l%69mit=0"] {
+        let path = format!("{targets}?{encoded}");
+        assert_eq!(code(false, Method::GET, &path), Some(400), "{encoded}");
+    }
     let long = format!("{targets}?continue={}", "x".repeat(LONGEST));
     assert_eq!(code(false, Method::GET, &long), Some(414));
 }
