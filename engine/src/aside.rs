@@ -13,7 +13,7 @@ pub(crate) const LONG: Duration = Duration::from_micros(750);
 
 /// Does `work`, which is as much as judging so many `targets`. Where that is much, what else would run on this thread of the
 /// runtime (probes, other requests) runs on another one meanwhile.
-pub(crate) fn aside<T>(targets: u32, work: impl FnOnce() -> T) -> T {
+pub fn aside<T>(targets: u32, work: impl FnOnce() -> T) -> T {
     let has_others =
         Handle::try_current().is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread);
     if targets > MANY && has_others {

@@ -48,6 +48,7 @@ mod turns;
 pub mod what_if;
 
 pub use advice::Advice;
+pub use aside::aside;
 pub use behind::Behind;
 pub use bind::{Commit, Committer};
 pub use bound::{Bind, BindError, BindObserver, Bound, Settled, Unplaced};

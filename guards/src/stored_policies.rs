@@ -107,6 +107,15 @@ impl Catalog for StoredPolicies {
             objects: shown.collect(),
         })
     }
+
+    fn count(&self, named: &ParamKind, namespace: &str, most: usize) -> usize {
+        let Some((kind, _)) = self.kind(named) else {
+            return 0;
+        };
+        let namespace = if kind.info().namespaced() { namespace } else { "" };
+        let all = self.source.cached(kind.stored_in());
+        all.iter(Some(namespace), None).take(most).count()
+    }
 }
 
 fn same(before: &[Collection; 4], now: &[Collection; 4]) -> bool {

@@ -79,6 +79,12 @@ impl Constraints {
         self.version(subject).is_some()
     }
 
+    /// The same, where the namespace is selected as far as is known.
+    pub(crate) fn may_concern_in(&self, subject: &Subject<'_>, surroundings: &dyn Surroundings) -> bool {
+        let is_selected = || self.is_for_namespace(subject.request.namespace, surroundings) != Ok(false);
+        self.may_concern(subject) && is_selected()
+    }
+
     fn version<'a>(&self, subject: &Subject<'a>) -> Option<&'a str> {
         if version(&self.excluded, self.exact, subject).is_some() {
             return None;

@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 use admission::client::{Recorded, Rounds, Subject};
 use cel::{Decisions, Review};
-use meta::{GroupResource, Status};
+use meta::{GroupResource, Status, budget};
 use serde_json::{Value, json};
 
 use crate::PolicyType;
 use crate::binding::Binding;
-use crate::evaluate::{Evaluation, OutOfBudget, Unasked, conditions_hold};
+use crate::evaluate::{EACH, Evaluation, Left, OutOfBudget, Unasked, conditions_hold};
 use crate::input::Input;
 use crate::mutate;
 use crate::params::ParamRef;
@@ -31,6 +31,8 @@ pub(crate) struct Pass<'w, 's> {
     pub(crate) subject: &'s Subject<'s>,
     pub(crate) decisions: Arc<Decisions>,
     pub(crate) unasked: Unasked,
+    /// What all policies may still cost.
+    pub(crate) left: Left,
     checks: Vec<Checked>,
 }
 
@@ -72,12 +74,14 @@ impl<'w, 's> Pass<'w, 's> {
         surroundings: &'w dyn Surroundings,
         subject: &'s Subject<'s>,
         decisions: Arc<Decisions>,
+        left: Left,
     ) -> Self {
         Self {
             surroundings,
             subject,
             decisions,
             unasked: Unasked::default(),
+            left,
             checks: Vec::new(),
         }
     }
@@ -197,6 +201,7 @@ impl<'w, 's> Pass<'w, 's> {
     ) -> Result<(), Status> {
         let mut refused: Option<Status> = None;
         let mut failures = Vec::new();
+        let mut shown: Option<(&str, Input)> = None;
         for bound in &in_force.validating {
             let mut annotations: Vec<(String, Vec<String>)> = Vec::new();
             for meeting in self.meetings(bound, object) {
@@ -207,9 +212,15 @@ impl<'w, 's> Pass<'w, 's> {
                         continue;
                     }
                 };
-                let namespace = self.namespace()?;
+                let input = match shown.take() {
+                    Some((version, input)) if version == meeting.version => input,
+                    _ => {
+                        let namespace = self.namespace()?;
+                        Input::new(self.subject, meeting.version, object, namespace.as_deref())
+                    }
+                };
                 for params in &meeting.params {
-                    let input = Input::new(self.subject, meeting.version, object, namespace.as_deref());
+                    budget::wanted()?;
                     let said = self.say(&bound.policy, &input, params.as_deref());
                     self.follow(
                         &meeting,
@@ -219,7 +230,11 @@ impl<'w, 's> Pass<'w, 's> {
                         &mut annotations,
                         recorded,
                     );
+                    if self.left.is_out() {
+                        break;
+                    }
                 }
+                shown = Some((meeting.version, input));
             }
             for (key, values) in annotations {
                 let key = format!("{}/{key}", bound.policy.name);
@@ -263,9 +278,19 @@ impl<'w, 's> Pass<'w, 's> {
     }
 
     fn say(&self, policy: &Policy, input: &Input, params: Option<&Value>) -> Said {
+        let before = self.left.get();
+        let said = match self.left.spend(EACH) {
+            Ok(()) => self.evaluated(policy, input, params),
+            Err(OutOfBudget) => Said::failure(policy, OutOfBudget::text()),
+        };
+        policy.has_cost(before - self.left.get());
+        said
+    }
+
+    fn evaluated(&self, policy: &Policy, input: &Input, params: Option<&Value>) -> Said {
         let params = policy.param_kind.as_ref().map(|_| params);
         let values = input.values(params, true);
-        let conditions = Evaluation::new(policy, &values, &self.decisions, &self.unasked);
+        let conditions = self.evaluation(policy, &values);
         match conditions_hold(policy, conditions) {
             Ok(true) => {}
             Ok(false) => return Said::default(),
@@ -274,8 +299,11 @@ impl<'w, 's> Pass<'w, 's> {
             Err(problem) => return Said::failure(policy, problem),
         }
         let values = input.values(params, false);
-        let mut evaluation = Evaluation::new(policy, &values, &self.decisions, &self.unasked);
-        validate::evaluate(policy, &mut evaluation)
+        validate::evaluate(policy, &mut self.evaluation(policy, &values))
+    }
+
+    fn evaluation<'a>(&'a self, policy: &'a Policy, values: &'a [cel::Value<'a>]) -> Evaluation<'a, 'a> {
+        Evaluation::new(policy, values, &self.decisions, &self.unasked, &self.left)
     }
 
     fn follow(
@@ -386,15 +414,26 @@ impl<'w, 's> Pass<'w, 's> {
         }
         if !meetings.is_empty() {
             let namespace = self.namespace()?;
+            let mut shown: Option<(&str, Input)> = None;
             for meeting in &meetings {
+                let mut input = match shown.take() {
+                    Some((version, input)) if version == meeting.version => input,
+                    _ => Input::new(self.subject, meeting.version, Some(object), namespace.as_deref()),
+                };
                 for params in &meeting.params {
+                    budget::wanted()?;
                     let round = Round {
                         meeting,
                         params: params.as_deref(),
-                        namespace: namespace.as_deref(),
                     };
-                    self.invoke(&round, object, rounds, &mut problems);
+                    let before = self.left.get();
+                    self.invoke(&round, &mut input, object, rounds, &mut problems);
+                    meeting.bound.policy.has_cost(before - self.left.get());
+                    if self.left.is_out() {
+                        break;
+                    }
                 }
+                shown = Some((meeting.version, input));
             }
         }
         refusal::not_mutated_by(self.subject.request, &problems).map_or(Ok(()), Err)
@@ -433,6 +472,7 @@ impl<'w, 's> Pass<'w, 's> {
     fn invoke(
         &mut self,
         round: &Round<'_>,
+        input: &mut Input,
         object: &mut Value,
         rounds: &mut Rounds,
         problems: &mut Vec<(String, bool)>,
@@ -448,11 +488,12 @@ impl<'w, 's> Pass<'w, 's> {
             return;
         };
         let params = policy.param_kind.as_ref().map(|_| round.params);
-        let mut input = Input::new(self.subject, version, Some(object), round.namespace);
-        let held = {
-            let values = input.values(params, true);
-            let conditions = Evaluation::new(policy, &values, &self.decisions, &self.unasked);
-            conditions_hold(policy, conditions)
+        let held = match self.left.spend(EACH) {
+            Ok(()) => {
+                let values = input.values(params, true);
+                conditions_hold(policy, self.evaluation(policy, &values))
+            }
+            Err(OutOfBudget) => Err(OutOfBudget::text()),
         };
         match held {
             Ok(true) => {}
@@ -466,12 +507,12 @@ impl<'w, 's> Pass<'w, 's> {
         if !rounds.includes(&id) {
             return;
         }
-        let before = object.clone();
+        let mut before: Option<Value> = None;
         for mutation in mutations {
             let start = Instant::now();
             let result = {
                 let values = input.values(params, false);
-                let mut evaluation = Evaluation::new(policy, &values, &self.decisions, &self.unasked);
+                let mut evaluation = self.evaluation(policy, &values);
                 let shown = input.object().unwrap_or(&Value::Null);
                 mutate::carry_out(mutation, &mut evaluation, self.subject, version, shown)
             };
@@ -481,7 +522,8 @@ impl<'w, 's> Pass<'w, 's> {
                         let mut held = self.subject.as_held(version, changed);
                         self.subject.default(&mut held);
                         input.set_object(self.subject.in_version(version, &held));
-                        *object = held;
+                        let was = std::mem::replace(object, held);
+                        before.get_or_insert(was);
                     }
                     let outcome = Outcome {
                         error: ErrorType::None,
@@ -493,7 +535,8 @@ impl<'w, 's> Pass<'w, 's> {
                 Err(problem) => self.unmutated(bound, Some(binding), problem, true, problems),
             }
         }
-        rounds.called(id, mutate::again(policy), *object != before);
+        let changed = before.is_some_and(|before| *object != before);
+        rounds.called(id, mutate::again(policy), changed);
     }
 }
 
@@ -501,7 +544,6 @@ impl<'w, 's> Pass<'w, 's> {
 struct Round<'p> {
     meeting: &'p Meeting<'p>,
     params: Option<&'p Value>,
-    namespace: Option<&'p Value>,
 }
 
 impl Round<'_> {

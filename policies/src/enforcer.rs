@@ -11,13 +11,24 @@ use parking_lot::Mutex;
 use serde_json::Value;
 
 use crate::PolicyType;
+use crate::constraints::Constraints;
 use crate::dispatch::Pass;
-use crate::set::InForce;
+use crate::evaluate::{Left, WRITE_LIMIT};
+use crate::params::ParamRef;
+use crate::set::{Bound, InForce};
+use crate::stored::Stored;
 use crate::surroundings::Surroundings;
 
 /// How often a write is evaluated again for access reviews. Each costs an expression a third of what it may, so few are
 /// met; who needs more makes them one by one in variables.
 const MOST_ROUNDS: usize = 64;
+
+/// What policies cost at most where they are asked. What costs more is begun anew aside: others wait for a thread that
+/// evaluates it.
+const AT_ONCE: u64 = 100_000;
+
+/// With how many parameters a policy is evaluated, as far as is counted before.
+const MOST_PARAMS: usize = 1_000;
 
 /// The groups about which no policy has a say, as in kube-apiserver: that of policies and webhook configurations, so that
 /// whoever sets one up wrong can take it away, and those of reviews, which store nothing and which others rely on.
@@ -31,15 +42,26 @@ const EXEMPT: [&str; 3] = [
 pub struct Enforcer {
     surroundings: Arc<dyn Surroundings>,
     in_force: Mutex<Arc<InForce>>,
+    /// Held while policies are compiled, so that it is done once.
+    compiling: Mutex<()>,
+    /// What all of them may cost a write.
+    most: u64,
 }
 
 impl Enforcer {
     /// Those of `surroundings`.
     #[must_use]
     pub fn new(surroundings: Arc<dyn Surroundings>) -> Arc<Self> {
+        Self::costing(surroundings, WRITE_LIMIT)
+    }
+
+    /// The same where all of them may cost a write `most`.
+    pub(crate) fn costing(surroundings: Arc<dyn Surroundings>, most: u64) -> Arc<Self> {
         Arc::new(Self {
             surroundings,
             in_force: Mutex::default(),
+            compiling: Mutex::default(),
+            most,
         })
     }
 
@@ -67,6 +89,18 @@ impl Enforcer {
         if Arc::ptr_eq(&known.stored, &stored) {
             return known;
         }
+        let mut now = known;
+        self.surroundings
+            .aside(&mut || now = self.compiled(Arc::clone(&stored)));
+        now
+    }
+
+    fn compiled(&self, stored: Arc<Stored>) -> Arc<InForce> {
+        let _alone = self.compiling.lock();
+        let known = Arc::clone(&self.in_force.lock());
+        if Arc::ptr_eq(&known.stored, &stored) {
+            return known;
+        }
         let now = Arc::new(InForce::new(stored, &known));
         tracing::info!(
             validating = now.validating.len(),
@@ -75,6 +109,52 @@ impl Enforcer {
         );
         *self.in_force.lock() = Arc::clone(&now);
         now
+    }
+
+    /// One pass by `work`, which may cost what is `left`. What costs little is done at once; else all of it again, aside.
+    fn pass<'s, T>(
+        &'s self,
+        subject: &'s Subject<'s>,
+        decisions: &Arc<Decisions>,
+        left: &mut u64,
+        work: impl Fn(&mut Pass<'s, 's>) -> T,
+    ) -> (Pass<'s, 's>, T) {
+        let run = |most: u64| {
+            let left = Left::new(most);
+            let mut pass = Pass::new(&*self.surroundings, subject, Arc::clone(decisions), left);
+            let outcome = work(&mut pass);
+            (pass, outcome)
+        };
+        let little = AT_ONCE.min(*left);
+        let (pass, outcome) = run(little);
+        if !pass.left.is_out() {
+            *left -= little - pass.left.get();
+            return (pass, outcome);
+        }
+        let mut done = (pass, outcome);
+        self.surroundings.aside(&mut || done = run(*left));
+        *left = done.0.left.get();
+        done
+    }
+
+    /// What evaluating `bound` takes about a write of `subject`, as far as is known before.
+    fn expected(&self, bound: &Bound, subject: &Subject<'_>) -> u64 {
+        let policy = &bound.policy;
+        let concerns = |constraints: Option<&Constraints>| {
+            constraints.is_none_or(|constraints| constraints.may_concern_in(subject, &*self.surroundings))
+        };
+        if !concerns(policy.constraints.as_ref()) {
+            return 0;
+        }
+        let bindings = bound.bindings.iter();
+        let counts = bindings
+            .filter(|binding| concerns(binding.constraints.as_ref()))
+            .map(|binding| {
+                let (kind, by) = (policy.param_kind.as_ref(), binding.params.as_ref());
+                let namespace = subject.request.namespace;
+                ParamRef::count(kind, by, namespace, &*self.surroundings, MOST_PARAMS) as u64
+            });
+        policy.expected().saturating_mul(counts.sum())
     }
 
     /// Makes the reviews that were asked for; whether there were any.
@@ -102,11 +182,12 @@ impl Enforcer {
         recorded: &mut Recorded,
     ) -> Result<(), Status> {
         let in_force = self.in_force();
-        let mut decisions = Arc::default();
+        let (mut decisions, mut left) = (Arc::default(), self.most);
         for _ in 0..MOST_ROUNDS {
-            let mut said = Recorded::default();
-            let mut pass = Pass::new(&*self.surroundings, subject, Arc::clone(&decisions));
-            let result = pass.validate(&in_force, object, &mut said);
+            let (pass, (result, mut said)) = self.pass(subject, &decisions, &mut left, |pass| {
+                let mut said = Recorded::default();
+                (pass.validate(&in_force, object, &mut said), said)
+            });
             if !self.decide(subject, pass, &mut decisions).await {
                 recorded.warnings.append(&mut said.warnings);
                 recorded.annotations.append(&mut said.annotations);
@@ -123,11 +204,13 @@ impl Enforcer {
         rounds: &mut Rounds,
     ) -> Result<(), Status> {
         let in_force = self.in_force();
-        let mut decisions = Arc::default();
+        let (mut decisions, mut left) = (Arc::default(), self.most);
         for _ in 0..MOST_ROUNDS {
-            let (mut changed, mut after) = (object.clone(), rounds.clone());
-            let mut pass = Pass::new(&*self.surroundings, subject, Arc::clone(&decisions));
-            let result = pass.mutate(&in_force, &mut changed, &mut after);
+            let (pass, (result, changed, after)) = self.pass(subject, &decisions, &mut left, |pass| {
+                let (mut changed, mut after) = (object.clone(), rounds.clone());
+                let result = pass.mutate(&in_force, &mut changed, &mut after);
+                (result, changed, after)
+            });
             if !self.decide(subject, pass, &mut decisions).await {
                 (*object, *rounds) = (changed, after);
                 return result;
@@ -148,9 +231,29 @@ impl client::Policies for Enforcer {
         (PolicyType::Mutating.kind(), PolicyType::Validating.kind())
     }
 
+    fn effort(&self, subject: &Subject<'_>) -> usize {
+        if EXEMPT.contains(&subject.request.resource.group) {
+            return 0;
+        }
+        let stored = self.surroundings.stored();
+        let in_force = Arc::clone(&self.in_force.lock());
+        if !Arc::ptr_eq(&in_force.stored, &stored) {
+            // They are compiled first.
+            return if stored.is_empty() { 0 } else { usize::MAX };
+        }
+        let both = in_force.mutating.iter().chain(&in_force.validating);
+        let all = both
+            .map(|bound| self.expected(bound, subject))
+            .fold(0, u64::saturating_add);
+        usize::try_from(all).unwrap_or(usize::MAX)
+    }
+
     fn concern(&self, subject: &Subject<'_>) -> bool {
+        if EXEMPT.contains(&subject.request.resource.group) {
+            return false;
+        }
         let in_force = self.in_force();
-        if in_force.is_empty() || EXEMPT.contains(&subject.request.resource.group) {
+        if in_force.is_empty() {
             return false;
         }
         [PolicyType::Mutating, PolicyType::Validating]

@@ -1,6 +1,6 @@
 //! Evaluating the expressions of one policy on one write: budgets, variables, reviews that must be made first.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -33,12 +33,45 @@ impl OutOfBudget {
     }
 }
 
+/// What all policies may cost that one write meets, each with all its parameters: ten of the dearest. Beyond that their
+/// `failurePolicy` decides, as where one alone costs too much.
+pub(crate) const WRITE_LIMIT: u64 = 10 * POLICY_LIMIT;
+
+/// What evaluating a policy costs beside its expressions.
+pub(crate) const EACH: u64 = 500;
+
+/// What all policies may still cost.
+#[derive(Debug)]
+pub(crate) struct Left(Cell<u64>);
+
+impl Left {
+    pub(crate) fn new(cost: u64) -> Self {
+        Self(Cell::new(cost))
+    }
+
+    pub(crate) fn get(&self) -> u64 {
+        self.0.get()
+    }
+
+    /// Takes `cost`.
+    pub(crate) fn spend(&self, cost: u64) -> Result<(), OutOfBudget> {
+        let left = self.0.get().checked_sub(cost);
+        self.0.set(left.unwrap_or_default());
+        left.map(drop).ok_or(OutOfBudget)
+    }
+
+    pub(crate) fn is_out(&self) -> bool {
+        self.0.get() == 0
+    }
+}
+
 /// The expressions of one policy over one write.
 pub(crate) struct Evaluation<'a, 's> {
     values: &'a [Value<'a>],
     lazy: Lazy<'a>,
     unasked: &'s Unasked,
     left: u64,
+    all: &'s Left,
 }
 
 impl<'a, 's> Evaluation<'a, 's> {
@@ -47,13 +80,16 @@ impl<'a, 's> Evaluation<'a, 's> {
         values: &'a [Value<'a>],
         decisions: &Arc<Decisions>,
         unasked: &'s Unasked,
+        all: &'s Left,
     ) -> Self {
-        let lazy = Lazy::new(&policy.variables, values, Arc::clone(decisions), PER_CALL_LIMIT);
+        let most = PER_CALL_LIMIT.min(all.get());
+        let lazy = Lazy::new(&policy.variables, values, Arc::clone(decisions), most);
         Self {
             values,
             lazy,
             unasked,
             left: POLICY_LIMIT,
+            all,
         }
     }
 
@@ -79,13 +115,15 @@ impl<'a, 's> Evaluation<'a, 's> {
             Ok(program) => program,
             Err(problem) => return Ok(Err(format!("compilation error: {problem}"))),
         };
-        let evaluation = program.evaluate_with(self.values, PER_CALL_LIMIT, &self.lazy);
+        let most = PER_CALL_LIMIT.min(self.all.get());
+        let evaluation = program.evaluate_with(self.values, most, &self.lazy);
         if let Err(Error::Unasked(review)) = &evaluation.value {
             // What is said now is thrown away: everything is evaluated again once the answer is there.
             self.unasked.0.borrow_mut().insert((**review).clone());
             return Ok(Err("an access review is not made yet".to_owned()));
         }
         let cost = evaluation.cost.saturating_add(self.lazy.take_cost());
+        self.all.spend(cost)?;
         self.left = self.left.checked_sub(cost).ok_or(OutOfBudget)?;
         Ok(evaluation
             .value

@@ -38,6 +38,26 @@ impl ParamRef {
         })
     }
 
+    /// With how many parameters a policy is evaluated for a write in `namespace`, up to `most`.
+    pub(crate) fn count(
+        kind: Option<&ParamKind>,
+        by: Option<&Self>,
+        namespace: &str,
+        surroundings: &dyn Surroundings,
+        most: usize,
+    ) -> usize {
+        match (kind, by) {
+            (Some(kind), Some(by)) if by.name.is_empty() => {
+                let own = match by.namespace.as_str() {
+                    "" => namespace,
+                    named => named,
+                };
+                surroundings.count(kind, own, most)
+            }
+            _ => 1,
+        }
+    }
+
     /// The parameters for a write in `namespace`. `None` as an element is no parameter, with which a policy is evaluated as
     /// well.
     ///

@@ -1,6 +1,8 @@
 //! A policy, compiled.
 
-use cel::{Environment, Type, Variable};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use cel::{Environment, POLICY_LIMIT, Type, Variable};
 use parking_lot::Mutex;
 use serde_json::Value;
 
@@ -24,7 +26,12 @@ pub struct Policy {
     pub(crate) body: Body,
     /// Why it could not be evaluated when that was last told.
     told: Mutex<String>,
+    /// What an evaluation cost of late, the dearest; [`u64::MAX`] where there was none.
+    dearest: AtomicU64,
 }
+
+/// By what part of it the dearest evaluation is forgotten at each that was cheaper.
+const FORGET: u64 = 256;
 
 /// What it does.
 #[derive(Debug)]
@@ -114,7 +121,22 @@ impl Policy {
             },
             param_kind,
             told: Mutex::default(),
+            dearest: AtomicU64::new(u64::MAX),
         }
+    }
+
+    /// What evaluating it once will cost, as it did of late; what was never evaluated may cost all that it may.
+    pub(crate) fn expected(&self) -> u64 {
+        self.dearest.load(Ordering::Relaxed).min(POLICY_LIMIT)
+    }
+
+    /// Notes what evaluating it once has cost.
+    pub(crate) fn has_cost(&self, cost: u64) {
+        let dearest = match self.dearest.load(Ordering::Relaxed) {
+            u64::MAX => cost,
+            before => cost.max(before - before / FORGET),
+        };
+        self.dearest.store(dearest, Ordering::Relaxed);
     }
 
     /// Says in the log why it could not be evaluated, once for each problem in a row: every write may meet it.

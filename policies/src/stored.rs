@@ -16,3 +16,11 @@ pub struct Stored {
     /// Their bindings.
     pub validating_bindings: Vec<Arc<Value>>,
 }
+
+impl Stored {
+    /// Whether there is no policy.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.mutating.is_empty() && self.validating.is_empty()
+    }
+}

@@ -47,6 +47,9 @@ pub trait Catalog: Send + Sync + 'static {
     /// # Errors
     /// Why they cannot be known.
     fn params(&self, kind: &ParamKind, namespace: &str, name: Option<&str>) -> Result<Params, ParamError>;
+
+    /// How many [`Catalog::params`] would find without a name, up to `most`.
+    fn count(&self, kind: &ParamKind, namespace: &str, most: usize) -> usize;
 }
 
 /// What evaluating needs to know.
@@ -56,6 +59,11 @@ pub trait Surroundings: Decider + Catalog {
 
     /// Notes what a policy had to say, for metrics.
     fn checked(&self, check: &Check<'_>);
+
+    /// Does `work`, for which others who share the thread should not wait.
+    fn aside(&self, work: &mut dyn FnMut()) {
+        work();
+    }
 }
 
 /// Why a policy could not be evaluated, as the label of kube-apiserver's metrics.

@@ -23,6 +23,13 @@ impl Chain {
         self.asked(subject).next().is_some()
     }
 
+    /// What asking others about `subject` takes of this server: see [`Policies::effort`].
+    #[must_use]
+    pub fn effort(&self, subject: &Subject<'_>) -> usize {
+        let all = self.policies.iter().map(|policies| policies.effort(subject));
+        all.fold(0, usize::saturating_add)
+    }
+
     fn asked(&self, subject: &Subject<'_>) -> impl Iterator<Item = &dyn Policies> {
         let all = self.policies.iter().map(|policies| &**policies);
         all.filter(|policies| policies.concern(subject))

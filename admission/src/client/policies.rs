@@ -31,6 +31,12 @@ pub trait Policies: Send + Sync + 'static {
     /// Whether anybody is to be asked about writes of this subject at all. Cheap; a yes may turn out to be a no.
     fn concern(&self, subject: &Subject<'_>) -> bool;
 
+    /// What asking them about such a write takes of this server, as far as is known before its object is, in bytes that could be
+    /// parsed meanwhile. Cheap.
+    fn effort(&self, _subject: &Subject<'_>) -> usize {
+        0
+    }
+
     /// Has them change `object`, as it is held; null on delete, which they can only refuse.
     fn mutate<'a>(
         &'a self,

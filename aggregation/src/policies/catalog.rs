@@ -190,6 +190,14 @@ impl Catalog for HubPolicies {
         let watched = self.params.read().get(kind).map(Arc::clone);
         watched.ok_or_else(|| kind.unknown())?.params(namespace, name)
     }
+
+    fn count(&self, kind: &ParamKind, namespace: &str, most: usize) -> usize {
+        if self.local.find(kind).is_ok() {
+            return self.local.count(kind, namespace, most);
+        }
+        let watched = self.params.read().get(kind).map(Arc::clone);
+        watched.map_or(0, |watched| watched.count(namespace, most))
+    }
 }
 
 fn stored(heard: &[Known; 4]) -> Stored {

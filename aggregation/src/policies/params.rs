@@ -94,20 +94,35 @@ impl Watched {
                 let place = (namespace.to_owned(), name.to_owned());
                 objects.get(&place).map(Arc::clone).into_iter().collect()
             }
-            None => {
-                let from = (namespace.to_owned(), String::new());
-                let there = objects.range(from..);
-                there
-                    .take_while(|((own, _), _)| own == namespace)
-                    .map(|(_, object)| Arc::clone(object))
-                    .collect()
-            }
+            None => there(objects, namespace).map(Arc::clone).collect(),
         };
         Ok(Params {
             namespaced: *namespaced,
             objects: found,
         })
     }
+
+    /// How many there are in `namespace`, up to `most`.
+    pub(super) fn count(&self, namespace: &str, most: usize) -> usize {
+        let known = self.known.read();
+        let Known::Objects { namespaced, objects } = &*known else {
+            return 0;
+        };
+        let namespace = if *namespaced { namespace } else { "" };
+        there(objects, namespace).take(most).count()
+    }
+}
+
+/// The objects in `namespace`, which is empty where they are in none.
+fn there<'a>(
+    objects: &'a BTreeMap<Place, Arc<Value>>,
+    namespace: &'a str,
+) -> impl Iterator<Item = &'a Arc<Value>> {
+    let from = (namespace.to_owned(), String::new());
+    let there = objects.range(from..);
+    there
+        .take_while(move |((own, _), _)| own == namespace)
+        .map(|(_, object)| object)
 }
 
 async fn keep(client: Client, kind: ParamKind, known: Arc<RwLock<Known>>, report: watch::Sender<bool>) {

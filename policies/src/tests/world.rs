@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll, Waker};
 
@@ -81,6 +82,8 @@ pub(super) struct Toys {
     pub(super) allowed: BTreeSet<String>,
     pub(super) reviews: Mutex<Vec<Review>>,
     pub(super) checks: Mutex<Vec<String>>,
+    /// How often something was done aside.
+    pub(super) asides: AtomicUsize,
 }
 
 impl Decider for Toys {
@@ -119,12 +122,22 @@ impl Catalog for Toys {
             objects: known.objects.iter().filter(wanted).cloned().collect(),
         })
     }
+
+    fn count(&self, kind: &ParamKind, namespace: &str, most: usize) -> usize {
+        let found = self.params(kind, namespace, None);
+        found.map_or(0, |found| found.objects.len().min(most))
+    }
 }
 
 impl Surroundings for Toys {
     fn namespace(&self, name: &str) -> Option<Arc<Value>> {
         let found = json!({"metadata": {"name": name, "labels": {"tier": "gold"}}});
         (name == "team").then(|| Arc::new(found))
+    }
+
+    fn aside(&self, work: &mut dyn FnMut()) {
+        self.asides.fetch_add(1, Ordering::Relaxed);
+        work();
     }
 
     fn checked(&self, check: &Check<'_>) {
@@ -205,7 +218,7 @@ impl Default for Write {
 }
 
 impl Write {
-    fn with<T>(&self, run: impl FnOnce(&Subject<'_>) -> T) -> T {
+    pub(super) fn with<T>(&self, run: impl FnOnce(&Subject<'_>) -> T) -> T {
         let user = UserInfo {
             name: "alice".to_owned(),
             groups: vec!["dev".to_owned()],
