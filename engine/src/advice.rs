@@ -24,7 +24,6 @@ use scheduling::Ix;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::aside::aside;
 use crate::simulate::Fault;
 use crate::snapshot::Snapshot;
 use crate::what_if::{Catalog, World};
@@ -35,7 +34,7 @@ pub use patch::Form;
 /// How many targets are advised about where nothing else is said.
 pub const TARGETS: usize = 10;
 
-/// How much one piece of advice may take: about as many steps as targets are judged.
+/// How much one piece of advice may take: steps of what judging a target takes, some 150 ns.
 const STEPS: u64 = 10_000_000;
 
 /// The circumstances of advice.
@@ -197,11 +196,6 @@ impl Set {
 /// # Errors
 /// See [`NoAdvice`]. A search that takes too long is none: it says so ([`Advice::gave_up`]).
 pub fn advise(world: &World, catalog: &Catalog, demand: &Key, terms: &Terms) -> Result<Advice, NoAdvice> {
-    // Many decisions, and however small each is, others are not to wait for all of them.
-    aside(u32::MAX, || looked_for(world, catalog, demand, terms))
-}
-
-fn looked_for(world: &World, catalog: &Catalog, demand: &Key, terms: &Terms) -> Result<Advice, NoAdvice> {
     let snapshot = world.snapshot();
     let decision = decide(snapshot, demand, None, terms)?.ok_or_else(|| NoAdvice::Demand(demand.clone()))?;
     let order = match &terms.only {
@@ -215,10 +209,11 @@ fn looked_for(world: &World, catalog: &Catalog, demand: &Key, terms: &Terms) -> 
         decision,
     };
     let places = Places::of(&*snapshot.inventory, &advice.decision);
+    let demands = snapshot.inventory.demands().len();
     let mut budget = Budget::new("advice", STEPS, u64::MAX);
     for &candidate in order.iter().take(terms.limit) {
         budget::wanted().map_err(NoAdvice::Ended)?;
-        let mut search = Search::new(world, catalog, demand, terms, candidate, &mut budget);
+        let mut search = Search::new(world, catalog, demand, terms, candidate, demands, &mut budget);
         let mut advised = about(snapshot, &advice.decision, &places, candidate);
         advised.advice = match search.sets(&advice.decision) {
             Ok(sets) => sets,

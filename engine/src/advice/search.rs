@@ -24,6 +24,8 @@ const EDITS: usize = 8;
 const WIDTH: usize = 32;
 /// Steps of a trial beside those of deciding: objects are read, judged and folded.
 const TRIAL: usize = 1_000;
+/// Steps for each target of a world that was forked: what decisions read is derived anew from it.
+const DERIVED: usize = 5;
 /// How much dearer a target is to judge where expressions run.
 const EXPRESSIONS: usize = 64;
 
@@ -51,6 +53,8 @@ pub(super) struct Search<'a> {
     demand: &'a Key,
     terms: &'a Terms,
     cluster: Arc<str>,
+    /// How many demands there are: each is looked at to tell which ones a change makes due.
+    demands: usize,
     budget: &'a mut Budget,
     found: Vec<(usize, Set)>,
     cut: bool,
@@ -79,6 +83,7 @@ impl<'a> Search<'a> {
         demand: &'a Key,
         terms: &'a Terms,
         candidate: Ix,
+        demands: usize,
         budget: &'a mut Budget,
     ) -> Self {
         Self {
@@ -87,6 +92,7 @@ impl<'a> Search<'a> {
             catalog,
             demand,
             terms,
+            demands,
             budget,
             found: Vec::new(),
             cut: false,
@@ -232,7 +238,8 @@ impl<'a> Search<'a> {
         let inventory = &self.world.snapshot().inventory;
         let (effort, count) = (inventory.effort(self.demand) as usize, inventory.count() as usize);
         let work = effort.min(count.saturating_mul(EXPRESSIONS));
-        Ok(self.budget.spend(TRIAL + work)?)
+        let forked = count.saturating_mul(DERIVED).saturating_add(self.demands);
+        Ok(self.budget.spend(work.saturating_add(TRIAL + forked))?)
     }
 
     /// Notes the way to `node`, if the patches that it comes down to do the same on the world as it is.
