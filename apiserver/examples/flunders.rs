@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock};
 use anyhow::Result;
 use apiserver::authn::{Authentication, CaPool};
 use apiserver::authz::AlwaysAllow;
-use apiserver::{Call, ChainConfig, Group, Reply, Resource, Server, ServerConfig};
+use apiserver::{Call, ChainConfig, Group, Reply, RequestInfo, Resource, Server, ServerConfig};
 use apiserver::{Subresource, SubresourceHandler, SystemClock};
 use certs::{Folder, ServingCertificate};
 use meta::kind::Write;
@@ -55,6 +55,10 @@ struct Weight(Arc<dyn Store>);
 
 #[async_trait::async_trait]
 impl SubresourceHandler for Weight {
+    fn effort(&self, _request: &RequestInfo) -> usize {
+        0
+    }
+
     async fn get(&self, call: &Call) -> Result<Reply, Status> {
         let flunders = self.0.cached(INFO.resource());
         let found = flunders.get(&call.namespace, &call.name);

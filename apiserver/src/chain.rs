@@ -131,7 +131,8 @@ pub struct Chain {
 /// as they arrive.
 ///
 /// # Errors
-/// 413 when it is longer, by its own word or in fact; 429 when there is no memory for it; 400 when it breaks off.
+/// 413 when it is longer, by its own word or in fact; 429 when there is no memory for it; 400 when it breaks off; 408 when it
+/// trickles.
 pub async fn read_body(
     headers: &HeaderMap,
     body: Body,
@@ -318,26 +319,30 @@ impl Chain {
             }
             None => user,
         };
-        // Limits after authentication, because administrators get in regardless. Before authorization where that asks
-        // others and takes a while; where it does not, nobody takes a place for a refusal.
+        // Limits after authentication, because administrators get in regardless. A place before authorization where that
+        // asks others and takes a while; where it does not, nobody takes one for a refusal.
         trail.charge = Some(self.charge(&info, &user, &trail.labels)?);
-        if self.authorizer.is_local() {
-            self.authorize(&info, &user, trail).await?;
+        if !self.authorizer.is_local() {
             trail.place = self.place(&info, &user, &trail.labels)?;
-        } else {
-            trail.place = self.place(&info, &user, &trail.labels)?;
-            self.authorize(&info, &user, trail).await?;
         }
+        self.authorize(&info, &user, trail).await?;
         trail.long_running = info.is_long_running();
+        // Bodies after authorization: nobody makes the server read megabytes it will not use. And a place once all is there:
+        // who sends a byte now and then keeps nobody out.
+        let reads = !info.is_resource || matches!(info.verb, "get" | "list" | "watch");
+        let (body, weight) = if reads {
+            (bytes::Bytes::new(), 0)
+        } else {
+            trail.place = None;
+            self.body(trail, &info, &parts, body).await?
+        };
+        if trail.place.is_none() {
+            trail.place = self.place(&info, &user, &trail.labels)?;
+        }
         if !info.is_resource {
             return self.path(&info, &parts);
         }
-        // Bodies after authorization: nobody makes the server read megabytes it will not use.
-        let (body, weight) = match info.verb {
-            "get" | "list" | "watch" => (bytes::Bytes::new(), 0),
-            _ => self.body(trail, &info, &parts, body).await?,
-        };
-        let weight = weight.saturating_add(self.api.effort(&info));
+        let weight = weight.saturating_add(self.api.effort(&info, &parts.headers));
         self.dispatch(info, user, parts, body, weight, trail).await
     }
 
@@ -415,7 +420,7 @@ impl Chain {
         } else {
             &self.writes
         };
-        if let Some(place) = limiters.admit(user.is_in(UNAUTHENTICATED)) {
+        if let Some(place) = limiters.admit(holder(user), user.is_in(UNAUTHENTICATED)) {
             return Ok(Some(place));
         }
         self.metrics.terminated(labels, 429);
@@ -427,19 +432,14 @@ impl Chain {
 
     /// What the request is charged for from the start.
     fn charge(&self, info: &RequestInfo, user: &UserInfo, labels: &Labels) -> Result<Charge, Status> {
-        let (holder, share) = if user.is_in(authz::MASTERS) || is_probe(info) {
-            (user.name.as_str(), Share::Exempt)
+        let share = if user.is_in(authz::MASTERS) || is_probe(info) {
+            Share::Exempt
         } else if user.is_in(UNAUTHENTICATED) {
-            (UNAUTHENTICATED, Share::UNAUTHENTICATED)
+            Share::UNAUTHENTICATED
         } else {
-            (user.name.as_str(), Share::USER)
+            Share::USER
         };
-        let least = if info.is_long_running() {
-            memory::LONG_RUNNING
-        } else {
-            memory::REQUEST
-        };
-        let charge = self.memory.charge(holder, share, least);
+        let charge = self.memory.charge(holder(user), share, least(info));
         charge.inspect_err(|_| self.metrics.terminated(labels, 429))
     }
 
@@ -482,8 +482,9 @@ impl Chain {
         let request = Authorized::new(request);
         let mut response = if weight > heavy::LIGHT {
             let api = Arc::clone(&self.api);
+            let turn = holder(&request.user).to_owned();
             let work = async move { api.dispatch(request).await };
-            self.heavy.run(work).await?
+            self.heavy.run(&turn, work).await?
         } else {
             self.api.dispatch(request).await
         };
@@ -543,10 +544,9 @@ impl Chain {
             .charge
             .take()
             .unwrap_or_else(|| self.memory.free(UNAUTHENTICATED, Share::UNAUTHENTICATED));
-        charge.shrink_to(if trail.long_running {
-            memory::LONG_RUNNING
-        } else {
-            memory::REQUEST
+        charge.shrink_to(match &trail.info {
+            Some(info) if trail.long_running => least(info),
+            _ => memory::REQUEST,
         });
         let size = http_body::Body::size_hint(response.body()).exact();
         if size.is_some() {
@@ -566,6 +566,23 @@ impl Chain {
             });
         }
         Held::new(charge, patience)
+    }
+}
+
+/// Whose share of places, bytes and turns a request takes: its user's, or that of all whom nobody has identified.
+fn holder(user: &UserInfo) -> &str {
+    match user.is_in(UNAUTHENTICATED) {
+        true => UNAUTHENTICATED,
+        false => &user.name,
+    }
+}
+
+/// What a request holds at least. The selectors of a watch are kept, and every change is compared with them: who selects by
+/// more has fewer watches.
+fn least(info: &RequestInfo) -> usize {
+    match info.is_long_running() {
+        true => memory::LONG_RUNNING + info.selectors() * memory::SELECTOR,
+        false => memory::REQUEST,
     }
 }
 

@@ -82,17 +82,13 @@ pub trait Api: Send + Sync + 'static {
 
     /// How many bytes the stored object has that a write would change; 0 where there is none. Asked before the write, to
     /// know what it will cost.
-    fn changes(&self, _info: &RequestInfo) -> usize {
-        0
-    }
+    fn changes(&self, info: &RequestInfo) -> usize;
 
-    /// What the answer takes beside that, in bytes that could be parsed meanwhile: see [`crate::resource::Effort`].
-    fn effort(&self, _info: &RequestInfo) -> usize {
-        0
-    }
+    /// What the answer takes beside that, in bytes that could be parsed meanwhile: see [`crate::heavy`].
+    fn effort(&self, info: &RequestInfo, headers: &HeaderMap) -> usize;
 
     /// Lets go of what is kept for requests that did not come. Called every minute.
-    async fn tidy(&self) {}
+    async fn tidy(&self);
 
     /// Answers one request, errors included (as a [`Status`] body, see [`crate::respond::status`]).
     async fn dispatch(&self, request: Authorized) -> Response<Body>;

@@ -6,6 +6,7 @@ mod body;
 mod computed;
 mod create;
 mod delete;
+mod effort;
 mod get;
 mod list;
 mod patch;
@@ -18,7 +19,7 @@ use std::sync::Arc;
 use admission::Chain;
 use async_trait::async_trait;
 use axum::body::Body;
-use http::Response;
+use http::{HeaderMap, Response};
 use meta::{Clock, GroupResource, Revision, Status};
 use storage::Collection;
 
@@ -152,9 +153,8 @@ impl Api for ApiState {
         stored().unwrap_or_default()
     }
 
-    fn effort(&self, info: &RequestInfo) -> usize {
-        let effort = || self.served(info)?.resource.effort.as_ref();
-        effort().map_or(0, |effort| effort(info))
+    fn effort(&self, info: &RequestInfo, headers: &HeaderMap) -> usize {
+        effort::of(self, info, headers)
     }
 
     async fn tidy(&self) {

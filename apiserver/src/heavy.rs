@@ -1,7 +1,11 @@
 //! Heavy requests run on threads of their own, a few at a time, so that those of the runtime stay free for everybody.
 //!
-//! What a request costs grows with what was sent and with the object it changes: decoding, patching, admission, validation
-//! and serializing megabytes take a good part of a second, in which nothing else would run on that thread, probes included.
+//! What a request costs grows with what was sent, with the object it changes and with what it asks about: decoding, patching,
+//! admission, validation and serializing megabytes take a good part of a second, and so do ten thousand objects that are
+//! looked at, in which nothing else would run on that thread, probes included. It is estimated before it begins, in bytes that
+//! could be parsed meanwhile (some ten nanoseconds each). Users take turns ([`queue`]).
+
+mod queue;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -9,15 +13,19 @@ use std::sync::Arc;
 use meta::Status;
 use meta::budget::Ended;
 use tokio::runtime::Handle;
-use tokio::sync::Semaphore;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::Instrument;
+
+use queue::Queue;
 
 #[cfg(test)]
 mod tests;
 
-/// Requests with more bytes than this to work on are heavy.
+/// Requests with more than this to work on are heavy, in bytes that could be parsed meanwhile.
 pub const LIGHT: usize = 128 * 1024;
+
+/// The effort of what is always heavy, since nobody knows before how much it is.
+pub const UNKNOWN: usize = usize::MAX;
 
 /// Ends the work when it is dropped: what is counted, and what awaits.
 struct Guard(Ended, #[expect(dead_code, reason = "dropped")] DropGuard);
@@ -31,7 +39,7 @@ impl Drop for Guard {
 /// A bound on heavy work at once.
 #[derive(Debug)]
 pub struct Heavy {
-    places: Arc<Semaphore>,
+    queue: Arc<Queue>,
 }
 
 impl Default for Heavy {
@@ -45,11 +53,11 @@ impl Default for Heavy {
 impl Heavy {
     fn at_most(places: usize) -> Self {
         Self {
-            places: Arc::new(Semaphore::new(places)),
+            queue: Queue::new(places),
         }
     }
 
-    /// Runs `work` on a thread of its own, once there is a place. When this future is dropped, because the time allotted
+    /// Runs `work` on a thread of its own, once it is the turn of `user`. When this future is dropped, because the time allotted
     /// is over or the client is gone, the work ends at its next `await`, and so does what it counts ([`meta::Budget`]).
     ///
     /// # Errors
@@ -57,14 +65,13 @@ impl Heavy {
     ///
     /// # Panics
     /// Where the work does.
-    pub async fn run<T, F>(&self, work: F) -> Result<T, Status>
+    pub async fn run<T, F>(&self, user: &str, work: F) -> Result<T, Status>
     where
         T: Send + 'static,
         F: Future<Output = T> + Send + 'static,
     {
         let stopped = || Status::unavailable("the server is shutting down", 1);
-        let place = Arc::clone(&self.places).acquire_owned().await;
-        let place = place.map_err(|_closed| stopped())?;
+        let place = self.queue.turn(user).await;
         let dropped = CancellationToken::new();
         let ended = Ended::default();
         let _guard = Guard(ended.clone(), dropped.clone().drop_guard());

@@ -1,15 +1,21 @@
-//! How many requests may be in flight, reads and writes counted apart, so that neither starves the other.
+//! How many requests may be in flight, reads and writes counted apart, so that neither starves the other, and by user, so
+//! that none starves the rest.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
+/// A user may always have the places divided by this, as long as there are any.
+const OWN: usize = 8;
+/// So many times as many are kept for those who have less: beyond its own a user gets a place only while more are free.
+const KEPT: usize = 4;
+
 /// A bound on requests in flight.
 ///
-/// A request holds its place from admission until its answer is there, or, where that is made while it is read, until the
-/// last byte is handed over. A client that stops reading would hold it for ever, so a place older than the request
+/// A request holds its place from when all of it is there until its answer is, or, where that is made while it is read, until
+/// the last byte is handed over. A client that stops reading would hold it for ever, so a place older than the request
 /// time-out can be taken over when there is no other; no timers are needed for that.
 #[derive(Debug)]
 pub(crate) struct Limiter {
@@ -21,8 +27,9 @@ pub(crate) struct Limiter {
 #[derive(Debug, Default)]
 struct Held {
     next: u64,
-    /// When each place was taken; ids increase, so the first entry is the oldest.
-    since: BTreeMap<u64, Instant>,
+    /// When each place was taken, and for whom; ids increase, so the first entry is the oldest.
+    since: BTreeMap<u64, (Instant, Arc<str>)>,
+    by_holder: HashMap<Arc<str>, usize>,
 }
 
 /// A place among the requests in flight, given back when dropped.
@@ -42,25 +49,30 @@ impl Limiter {
         })
     }
 
-    /// A place, unless all are taken.
-    pub(crate) fn admit(self: &Arc<Self>) -> Option<Place> {
+    /// A place for `holder`, unless all are taken that it may have.
+    pub(crate) fn admit(self: &Arc<Self>, holder: &str) -> Option<Place> {
         let now = Instant::now();
         let mut held = self.held.lock();
-        if self.most > 0 && held.since.len() >= self.most {
-            let (&oldest, &since) = held.since.first_key_value()?;
+        if !self.has_room(&held, holder) {
+            let (&oldest, &(since, _)) = held.since.first_key_value()?;
             if now.duration_since(since) < self.longest {
                 return None;
             }
-            held.since.remove(&oldest);
+            held.give_back(oldest);
         }
-        let id = held.next;
-        held.next += 1;
-        held.since.insert(id, now);
+        let id = held.take(holder, now);
         drop(held);
         Some(Place {
             limiter: self.clone(),
             id,
         })
+    }
+
+    fn has_room(&self, held: &Held, holder: &str) -> bool {
+        let (most, all) = (self.most, held.since.len());
+        let own = held.by_holder.get(holder).copied().unwrap_or_default();
+        let kept = most / OWN * KEPT;
+        most == 0 || all < most && (own < most / OWN || all < most - kept)
     }
 
     /// How many places are taken.
@@ -69,9 +81,36 @@ impl Limiter {
     }
 }
 
+impl Held {
+    fn take(&mut self, holder: &str, now: Instant) -> u64 {
+        let holder: Arc<str> = match self.by_holder.get_key_value(holder) {
+            Some((known, _)) => Arc::clone(known),
+            None => holder.into(),
+        };
+        *self.by_holder.entry(Arc::clone(&holder)).or_default() += 1;
+        let id = self.next;
+        self.next += 1;
+        self.since.insert(id, (now, holder));
+        id
+    }
+
+    /// Frees the place `id`, unless it was taken over.
+    fn give_back(&mut self, id: u64) {
+        let Some((_, holder)) = self.since.remove(&id) else {
+            return;
+        };
+        if let Some(own) = self.by_holder.get_mut(&holder) {
+            *own -= 1;
+            if *own == 0 {
+                self.by_holder.remove(&holder);
+            }
+        }
+    }
+}
+
 impl Drop for Place {
     fn drop(&mut self) {
-        self.limiter.held.lock().since.remove(&self.id);
+        self.limiter.held.lock().give_back(self.id);
     }
 }
 
@@ -96,13 +135,13 @@ impl Limiters {
         }
     }
 
-    /// A place, unless all are taken that the caller may have.
-    pub(crate) fn admit(&self, unauthenticated: bool) -> Option<Places> {
+    /// A place for `holder`, unless all are taken that it may have.
+    pub(crate) fn admit(&self, holder: &str, unauthenticated: bool) -> Option<Places> {
         let own = match unauthenticated {
-            true => Some(self.unauthenticated.admit()?),
+            true => Some(self.unauthenticated.admit(holder)?),
             false => None,
         };
-        Some(Places(self.all.admit()?, own))
+        Some(Places(self.all.admit(holder)?, own))
     }
 
     /// How many places are taken.
@@ -118,20 +157,20 @@ mod tests {
     #[test]
     fn places_are_bounded_and_given_back() {
         let limiter = Limiter::new(2, Duration::from_mins(1));
-        let first = limiter.admit().unwrap();
-        let second = limiter.admit().unwrap();
-        assert!(limiter.admit().is_none());
+        let first = limiter.admit("ann").unwrap();
+        let second = limiter.admit("ann").unwrap();
+        assert!(limiter.admit("ann").is_none());
         drop(first);
         assert_eq!(limiter.in_flight(), 1);
-        assert!(limiter.admit().is_some());
+        assert!(limiter.admit("ann").is_some());
         drop(second);
     }
 
     #[test]
     fn a_place_held_too_long_can_be_taken_over() {
         let limiter = Limiter::new(1, Duration::ZERO);
-        let stuck = limiter.admit().unwrap();
-        let next = limiter.admit().unwrap();
+        let stuck = limiter.admit("ann").unwrap();
+        let next = limiter.admit("ann").unwrap();
         drop(stuck);
         assert_eq!(limiter.in_flight(), 1);
         drop(next);
@@ -141,19 +180,40 @@ mod tests {
     #[test]
     fn zero_is_no_bound() {
         let limiter = Limiter::new(0, Duration::from_mins(1));
-        let places: Vec<_> = (0..1000).map(|_| limiter.admit().unwrap()).collect();
+        let places: Vec<_> = (0..1000).map(|_| limiter.admit("ann").unwrap()).collect();
         assert_eq!(places.len(), 1000);
     }
 
     #[test]
     fn callers_nobody_knows_get_a_small_share() {
         let limiters = Limiters::new(32, Duration::from_mins(1));
-        let strangers: Vec<_> = (0..32).filter_map(|_| limiters.admit(true)).collect();
+        let strangers: Vec<_> = (0..32).filter_map(|_| limiters.admit("", true)).collect();
         assert_eq!(strangers.len(), 2);
-        let users: Vec<_> = (0..32).filter_map(|_| limiters.admit(false)).collect();
+        let users = ["ann", "bob", "cid", "dan", "eve", "fay", "gil", "hal"];
+        let users: Vec<_> = (0..32)
+            .filter_map(|turn| limiters.admit(users[turn % 8], false))
+            .collect();
         assert_eq!(users.len(), 30);
         drop((strangers, users));
         assert_eq!(limiters.in_flight(), 0);
-        assert!(limiters.admit(true).is_some());
+        assert!(limiters.admit("", true).is_some());
+    }
+
+    #[test]
+    fn one_user_cannot_take_the_places_of_the_others() {
+        let limiter = Limiter::new(32, Duration::from_mins(1));
+        let greedy: Vec<_> = (0..32).filter_map(|_| limiter.admit("ann")).collect();
+        assert_eq!(greedy.len(), 16, "half of them");
+        let second: Vec<_> = (0..32).filter_map(|_| limiter.admit("bob")).collect();
+        assert_eq!(second.len(), 4, "an eighth");
+        let others: Vec<_> = ["cid", "dan", "eve"]
+            .iter()
+            .flat_map(|user| (0..4).map(|_| limiter.admit(user).unwrap()))
+            .collect();
+        assert_eq!(limiter.in_flight(), 32);
+        assert!(limiter.admit("fay").is_none(), "all are taken");
+        drop((greedy, second, others));
+        assert_eq!(limiter.in_flight(), 0);
+        assert!(limiter.held.lock().by_holder.is_empty());
     }
 }

@@ -90,6 +90,13 @@ impl RequestInfo {
         self.is_resource && (self.verb == "watch" || self.verb == "proxy" || self.subresource == "proxy")
     }
 
+    /// How many bytes of selectors are asked for, below a proxy too.
+    #[must_use]
+    pub fn selectors(&self) -> usize {
+        let length = |name: &str| self.query.first(name).map_or(0, str::len);
+        length("labelSelector") + length("fieldSelector")
+    }
+
     /// Whether nothing can change by it.
     #[must_use]
     pub fn is_read_only(&self) -> bool {

@@ -22,13 +22,12 @@ pub struct Resource {
     pub backing: Backing,
     /// Subresources beside `status`, which every kind with `status: true` has by itself when it is stored.
     pub subresources: Vec<Subresource>,
-    /// What its answers take, and those of its subresources, beside the bytes that were sent; nothing where it is `None`.
+    /// What writes of it take beside the bytes that were sent; nothing where it is `None`.
     pub effort: Option<Effort>,
 }
 
-/// How much work the answer to a request is beside the bytes that were sent, in bytes that could be parsed meanwhile: much
-/// for what is computed, or for a write that plugins look around for. Large ones leave the runtime's threads free for
-/// everybody else.
+/// How much work a request is that plugins look around for, beside the bytes that were sent, in bytes that could be parsed
+/// meanwhile: see [`crate::heavy`].
 pub type Effort = Arc<dyn Fn(&RequestInfo) -> usize + Send + Sync>;
 
 impl Resource {
@@ -68,6 +67,21 @@ impl Resource {
     pub fn taking(mut self, effort: Effort) -> Self {
         self.effort = Some(effort);
         self
+    }
+
+    /// What the program's own part in a request takes, as those who answer it say.
+    #[must_use]
+    pub fn effort_of(&self, info: &RequestInfo) -> usize {
+        let own = self.effort.as_ref().map_or(0, |effort| effort(info));
+        let answered = match (info.subresource.as_str(), &self.backing) {
+            ("", Backing::Computed(handler)) => handler.effort(info),
+            ("", _) => 0,
+            (name, _) => {
+                let known = self.subresources.iter().find(|known| known.name == name);
+                known.map_or(0, |known| known.handler.effort(info))
+            }
+        };
+        own.saturating_add(answered)
     }
 
     /// Whether `status` is a subresource that this library serves by itself.
@@ -124,6 +138,10 @@ pub struct Change<'a> {
 /// A resource made at each request. Verbs not in the kind's list are never called.
 #[async_trait]
 pub trait Computed: Send + Sync + 'static {
+    /// What the answer to the request takes beside the bytes that were sent, in bytes that could be parsed meanwhile, or
+    /// [`crate::heavy::UNKNOWN`]: much leaves the runtime's threads free for everybody else.
+    fn effort(&self, info: &RequestInfo) -> usize;
+
     /// One object.
     ///
     /// # Errors
@@ -192,6 +210,9 @@ impl Subresource {
 /// Answers a subresource. `patch` is done by the server: get, patch, update.
 #[async_trait]
 pub trait SubresourceHandler: Send + Sync + 'static {
+    /// What the answer to the request takes: see [`Computed::effort`]. What an API below takes it says by itself.
+    fn effort(&self, info: &RequestInfo) -> usize;
+
     /// The API that requests to paths below the subresource go to, where it is one (`proxy`). Its verbs are those of
     /// HTTP methods: `get`, `update`, `patch`.
     ///

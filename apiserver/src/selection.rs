@@ -2,9 +2,13 @@
 
 use meta::kind::SelectableField;
 use meta::selector::{FieldSelector, LabelPrint, Selector};
-use meta::{Object, Status};
+use meta::{Budget, Object, Status};
 
 use crate::served::Served;
+
+/// Terms of selectors that are compared with objects in one list: some seconds of it, a hundred terms for each of a million
+/// objects.
+const MOST: u64 = 100_000_000;
 
 #[derive(Clone, Copy)]
 enum Field {
@@ -83,6 +87,16 @@ impl Selection {
             .iter()
             .find(|(field, equal, _)| *equal && is(field))
             .map(|(_, _, value)| value.as_str())
+    }
+
+    /// How many comparisons an object takes at most.
+    pub(crate) fn terms(&self) -> usize {
+        1 + self.labels.requirements.len() + self.fields.len()
+    }
+
+    /// What comparing objects in one list may take.
+    pub(crate) fn budget(&self) -> Budget {
+        Budget::new("selecting by labels and fields", MOST, 0)
     }
 
     /// Whether nothing but the namespace is asked for.

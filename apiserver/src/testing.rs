@@ -152,9 +152,18 @@ impl Api for Toy {
         })
     }
 
-    fn effort(&self, info: &RequestInfo) -> usize {
-        if info.name == "counting" { usize::MAX } else { 0 }
+    fn changes(&self, _: &RequestInfo) -> usize {
+        0
     }
+
+    fn effort(&self, info: &RequestInfo, _: &http::HeaderMap) -> usize {
+        match info.name == "counting" {
+            true => crate::heavy::UNKNOWN,
+            false => 0,
+        }
+    }
+
+    async fn tidy(&self) {}
 
     async fn dispatch(&self, request: Authorized) -> Response<Body> {
         if self.route(&request.info).is_none() {

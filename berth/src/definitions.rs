@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use apiserver::{Backing, Call, Computed, Group, ListQuery, Listing, Resource};
+use apiserver::{Backing, Call, Computed, Group, ListQuery, Listing, RequestInfo, Resource};
 use async_trait::async_trait;
 use meta::kind::KindInfo;
 use meta::{Cell, Column, Kind, Object, Schema, Scope, Status};
@@ -77,6 +77,10 @@ struct Nothing;
 
 #[async_trait]
 impl Computed for Nothing {
+    fn effort(&self, _: &RequestInfo) -> usize {
+        0
+    }
+
     async fn list(&self, _call: &Call, _query: &ListQuery) -> Result<Arc<dyn Listing>, Status> {
         Ok(Arc::new(Vec::new()))
     }

@@ -4,6 +4,8 @@ mod access;
 mod backups;
 mod configuration_files;
 mod controllers;
+#[cfg(test)]
+mod effort;
 mod groups;
 mod identity;
 mod in_memory;

@@ -134,9 +134,9 @@ impl Front {
                 if body.len().saturating_add((self.effort)()) <= heavy::LIGHT {
                     self.read(phase, &body, peer).await?
                 } else {
-                    let (front, peer) = (Arc::clone(self), Arc::clone(peer));
+                    let (front, peer, turn) = (Arc::clone(self), Arc::clone(peer), holder(peer));
                     let work = async move { front.read(phase, &body, &peer).await };
-                    self.heavy.run(work).await??
+                    self.heavy.run(&turn, work).await??
                 }
             }
         };

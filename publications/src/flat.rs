@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use apiserver::{Backing, Call, Computed, ListQuery, Listing, Resource};
+use apiserver::{Backing, Call, Computed, ListQuery, Listing, RequestInfo, Resource, heavy};
 use async_trait::async_trait;
 use dialect_contract::Dialect;
 use engine::{Engine, Snapshot};
@@ -80,6 +80,11 @@ impl Flat {
 
 #[async_trait]
 impl Computed for Flat {
+    /// All of them are made at each read.
+    fn effort(&self, _: &RequestInfo) -> usize {
+        heavy::UNKNOWN
+    }
+
     async fn get(&self, call: &Call) -> Result<Arc<Object>, Status> {
         let named = name::system_of(&call.name);
         let is_asked = |system: &str| named.is_none_or(|named| named == system);

@@ -19,7 +19,7 @@ use apiserver::documents::Documents;
 use apiserver::registry::{InstallError, Registry};
 use apiserver::version::VersionInfo;
 use apiserver::view as library;
-use apiserver::{Call, Group, Inner, Subresource, SubresourceHandler, ViewApi};
+use apiserver::{Call, Group, Inner, RequestInfo, Subresource, SubresourceHandler, ViewApi};
 use async_trait::async_trait;
 use dialect_contract::{Dialect, config};
 use dialect_kcp::names::{DIALECT, WORKLOAD_CLUSTERS};
@@ -118,6 +118,10 @@ impl View {
 
 #[async_trait]
 impl SubresourceHandler for SyncerView {
+    fn effort(&self, _: &RequestInfo) -> usize {
+        0
+    }
+
     async fn api(&self, call: &Call) -> Result<Option<Arc<dyn Inner>>, Status> {
         let missing = || Status::not_found(TARGETS, &call.name);
         let (name, dialect) = names::split(&call.name).ok_or_else(missing)?;

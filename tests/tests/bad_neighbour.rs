@@ -3,10 +3,14 @@
 //!
 //! Times are measured and printed. Only a generous deadline is asserted, since tests run on busy machines.
 
+#[path = "bad_neighbour/asking.rs"]
+mod asking;
 #[path = "bad_neighbour/attacks.rs"]
 mod attacks;
 #[path = "bad_neighbour/explaining.rs"]
 mod explaining;
+#[path = "bad_neighbour/trickling.rs"]
+mod trickling;
 #[path = "bad_neighbour/unread.rs"]
 mod unread;
 
@@ -15,6 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use http::Method;
+use kube::Client;
 use serde_json::json;
 use tests::Server;
 use tests::raw::{self, get, write};
@@ -27,6 +32,9 @@ const DEADLINE: Duration = Duration::from_secs(15);
 
 /// What the server may have in memory: more than the bound on bytes in flight, for what the allocator keeps.
 const MOST_MEMORY_KIB: u64 = 1024 * 1024;
+
+/// Held by the one test that runs: each measures what its own neighbours do.
+static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 
 /// Set when the attackers are to stop.
 type Over = Arc<AtomicBool>;
@@ -91,8 +99,63 @@ fn show(what: &str, took: &mut [Duration]) {
     );
 }
 
+/// An ordinary user, and a probe.
+struct Bystander {
+    eve: Client,
+    stranger: Client,
+    rounds: usize,
+    gets: Vec<Duration>,
+    writes: Vec<Duration>,
+    probes: Vec<Duration>,
+}
+
+impl Bystander {
+    fn of(eve: Client, stranger: Client) -> Self {
+        Self {
+            eve,
+            stranger,
+            rounds: 0,
+            gets: Vec::new(),
+            writes: Vec::new(),
+            probes: Vec::new(),
+        }
+    }
+
+    /// A create of a ConfigMap with `text`, some reads of it, and probes: all of them are answered.
+    async fn round(&mut self, text: &str) {
+        let maps = "/api/v1/namespaces/team-eve/configmaps";
+        let name = format!("map-{}", self.rounds);
+        let map =
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"x": text}});
+        let create = write(&self.eve, Method::POST, maps, &map);
+        let created = timed("a create", &mut self.writes, create).await;
+        assert_eq!(created.code, 201, "{}", String::from_utf8_lossy(&created.body));
+        for _ in 0..5 {
+            let got = timed("a get", &mut self.gets, get(&self.eve, &format!("{maps}/{name}"))).await;
+            assert_eq!(got.code, 200, "{}", String::from_utf8_lossy(&got.body));
+        }
+        for path in ["/livez", "/readyz"] {
+            let answer = timed(path, &mut self.probes, get(&self.stranger, path)).await;
+            assert_eq!(
+                answer.code,
+                200,
+                "{path}: {}",
+                String::from_utf8_lossy(&answer.body)
+            );
+        }
+        self.rounds += 1;
+    }
+
+    fn show(&mut self) {
+        show("gets", &mut std::mem::take(&mut self.gets));
+        show("creates", &mut std::mem::take(&mut self.writes));
+        show("probes", &mut std::mem::take(&mut self.probes));
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn abusive_clients_take_nothing_from_an_ordinary_user() {
+    let _alone = ALONE.lock().await;
     let server = Server::start();
     users(&server);
     explaining::fleet(&server);
@@ -134,31 +197,11 @@ async fn abusive_clients_take_nothing_from_an_ordinary_user() {
         tokio::spawn(unread::strangers(server.url().to_owned(), over.clone())),
     ];
 
-    let maps = "/api/v1/namespaces/team-eve/configmaps";
-    let (mut gets, mut writes, mut probes) = (Vec::new(), Vec::new(), Vec::new());
+    let mut bystander = Bystander::of(eve, stranger);
     let started = Instant::now();
-    let mut round = 0;
     // On a busy machine longer, until there is enough to tell.
-    while started.elapsed() < FOR || round < 6 {
-        let name = format!("map-{round}");
-        let map =
-            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"x": "1"}});
-        let created = timed("a create", &mut writes, write(&eve, Method::POST, maps, &map)).await;
-        assert_eq!(created.code, 201, "{}", String::from_utf8_lossy(&created.body));
-        for _ in 0..5 {
-            let got = timed("a get", &mut gets, get(&eve, &format!("{maps}/{name}"))).await;
-            assert_eq!(got.code, 200, "{}", String::from_utf8_lossy(&got.body));
-        }
-        for path in ["/livez", "/readyz"] {
-            let answer = timed(path, &mut probes, get(&stranger, path)).await;
-            assert_eq!(
-                answer.code,
-                200,
-                "{path}: {}",
-                String::from_utf8_lossy(&answer.body)
-            );
-        }
-        round += 1;
+    while started.elapsed() < FOR || bystander.rounds < 6 {
+        bystander.round("x").await;
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 
@@ -167,10 +210,64 @@ async fn abusive_clients_take_nothing_from_an_ordinary_user() {
         let told = attacker.await.expect("an attacker sees what it should");
         println!("{told}");
     }
-    show("gets", &mut gets);
-    show("creates", &mut writes);
-    show("probes", &mut probes);
+    bystander.show();
     let (after, most) = memory(&server);
     println!("memory: {before} KiB before, {after} KiB after, {most} KiB at most");
     assert!(most < MOST_MEMORY_KIB, "{most} KiB");
+}
+
+/// How long each neighbour is alone with the bystander.
+const EACH: Duration = Duration::from_secs(5);
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn much_that_is_asked_in_few_bytes_takes_nothing_from_an_ordinary_user() {
+    let _alone = ALONE.lock().await;
+    let server = Server::start();
+    users(&server);
+    explaining::fleet(&server);
+    asking::prepare(&server);
+    server
+        .kubectl("-n team-dan create rolebinding more --clusterrole edit --user ida")
+        .ok();
+    let kubeconfig = |user: &str| server.kubeconfig_for(user, &[]);
+    let mut files: std::collections::BTreeMap<_, _> = ["bob", "dan", "eve", "gil", "ida", "nobody"]
+        .map(|user| (user, kubeconfig(user)))
+        .into();
+    let url = server.url().to_owned();
+    let mut bystander = Bystander::of(
+        raw::client(&files["eve"]).await,
+        raw::client(&files["nobody"]).await,
+    );
+    let bob = files.remove("bob").expect("it was made");
+    let (dan, gil, ida) = (
+        raw::client(&files["dan"]).await,
+        raw::client(&files["gil"]).await,
+        raw::client(&files["ida"]).await,
+    );
+    let (over, large) = (Over::default(), "x".repeat(200_000));
+    let neighbours: Vec<std::pin::Pin<Box<dyn Future<Output = String>>>> = vec![
+        Box::pin(trickling::one_by_one(url.clone(), bob.clone(), over.clone())),
+        Box::pin(trickling::as_streams(url, bob, over.clone())),
+        Box::pin(asking::advice(gil.clone(), over.clone())),
+        Box::pin(asking::selectors(dan, over.clone())),
+        Box::pin(asking::policies(ida, over.clone())),
+        Box::pin(asking::reviews(gil.clone(), over.clone())),
+        Box::pin(asking::computed(gil, over.clone())),
+    ];
+    for neighbour in neighbours {
+        over.store(false, Ordering::Relaxed);
+        let standing_by = async {
+            let (started, before) = (Instant::now(), bystander.rounds);
+            while started.elapsed() < EACH || bystander.rounds < before + 3 {
+                bystander.round(&large).await;
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            over.store(true, Ordering::Relaxed);
+        };
+        let (told, ()) = tokio::join!(neighbour, standing_by);
+        println!("{told}");
+        bystander.show();
+        let (_, most) = memory(&server);
+        assert!(most < MOST_MEMORY_KIB, "{most} KiB");
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use apiserver::{Call, Document, Query, Reply, Rows, SubresourceHandler};
+use apiserver::{Call, Document, Query, Reply, RequestInfo, Rows, SubresourceHandler, heavy};
 use async_trait::async_trait;
 use engine::advice::{self, Advice, NoAdvice, Terms};
 use engine::{Catalog, Engine, Snapshot, World};
@@ -28,6 +28,11 @@ pub(super) struct Advising {
 
 #[async_trait]
 impl SubresourceHandler for Advising {
+    /// Many decisions, of which nobody knows before how many.
+    fn effort(&self, _: &RequestInfo) -> usize {
+        heavy::UNKNOWN
+    }
+
     async fn get(&self, call: &Call) -> Result<Reply, Status> {
         let terms = terms(&call.query, call.now)?;
         let Found { snapshot, demand } = self.about.find(&self.engine, &call.namespace, &call.name).await?;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use apiserver::{Attributes, Call, Computed, Reply, SubresourceHandler};
+use apiserver::{Attributes, Call, Computed, Reply, RequestInfo, SubresourceHandler};
 use async_trait::async_trait;
 use dialect_contract::Decision;
 use dialect_contract::report::{self, ReasonCount};
@@ -36,6 +36,11 @@ pub(super) struct Bindings(pub(super) Binder);
 
 #[async_trait]
 impl SubresourceHandler for BindingSubresource {
+    /// Binding is the engine's, which has bounds of its own.
+    fn effort(&self, _: &RequestInfo) -> usize {
+        0
+    }
+
     async fn get(&self, call: &Call) -> Result<Reply, Status> {
         let Found { snapshot, demand } = self
             .about
@@ -66,6 +71,11 @@ impl SubresourceHandler for BindingSubresource {
 
 #[async_trait]
 impl Computed for Bindings {
+    /// Binding is the engine's, which has bounds of its own.
+    fn effort(&self, _: &RequestInfo) -> usize {
+        0
+    }
+
     async fn create(&self, call: &Call, body: Value) -> Result<Reply, Status> {
         let name = body["metadata"]["name"].as_str().unwrap_or_default();
         let decisions = decisions_of(&call.namespace);

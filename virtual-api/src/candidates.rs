@@ -3,11 +3,12 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use apiserver::{Call, Computed, ListQuery, Listing};
+use apiserver::{Call, Computed, ListQuery, Listing, RequestInfo, heavy};
 use async_trait::async_trait;
 use dialect_contract::Decision;
 use dialect_contract::report::{self, Entry, Places, View, Writer};
 use engine::{Engine, Snapshot};
+use meta::selector::FieldSelector;
 use meta::{Key, Mold, Object, Revision, Status, budget};
 use serde::Serialize;
 use storage::Name;
@@ -70,11 +71,11 @@ impl Candidates {
     }
 
     /// The one decision whose candidates are asked for, where its namespace is given.
-    fn only<'q>(&self, call: &Call, query: &'q ListQuery) -> Option<&'q str> {
-        if self.namespaced && call.namespace.is_empty() {
+    fn only<'q>(&self, namespace: &str, fields: &'q FieldSelector) -> Option<&'q str> {
+        if self.namespaced && namespace.is_empty() {
             return None;
         }
-        let mut of = query.fields.terms.iter().filter(|(path, ..)| path == "decision");
+        let mut of = fields.terms.iter().filter(|(path, ..)| path == "decision");
         match (of.next(), of.next()) {
             (Some((_, true, name)), None) => Some(name),
             _ => None,
@@ -345,6 +346,17 @@ impl Listing for Rows {
 
 #[async_trait]
 impl Computed for Candidates {
+    /// Without the one decision that it is about, a list decides all there are.
+    fn effort(&self, info: &RequestInfo) -> usize {
+        let about = |decision: &str| About::Decision.effort(&self.engine, &info.namespace, decision);
+        if info.verb == "get" {
+            return names::split_candidate(&info.name).map_or(0, |(decision, _)| about(decision));
+        }
+        let fields = info.query.first("fieldSelector").unwrap_or_default();
+        let fields = FieldSelector::parse(fields).unwrap_or_default();
+        self.only(&info.namespace, &fields).map_or(heavy::UNKNOWN, about)
+    }
+
     async fn get(&self, call: &Call) -> Result<Arc<Object>, Status> {
         let resource = meta::GroupResource::new(super::kinds::GROUP, self.resource());
         let missing = || Status::not_found(resource, &call.name);
@@ -363,7 +375,7 @@ impl Computed for Candidates {
     }
 
     async fn list(&self, call: &Call, query: &ListQuery) -> Result<Arc<dyn Listing>, Status> {
-        if let Some(name) = self.only(call, query) {
+        if let Some(name) = self.only(&call.namespace, &query.fields) {
             return self.of_one(call, query, name).await;
         }
         let mut worlds = self.demands(&call.namespace).await?;

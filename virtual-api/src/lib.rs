@@ -50,7 +50,7 @@ use std::sync::Arc;
 
 use apiserver::registry::Registry;
 use apiserver::resource::Effort;
-use apiserver::{Backing, Group, Resource, Subresource};
+use apiserver::{Backing, Group, Resource, Subresource, heavy};
 use dialect_contract::{DemandKind, Dialect};
 use engine::{Catalog, Committer, Engine};
 use meta::{GroupResource, Kind};
@@ -63,9 +63,6 @@ use self::projection::Projection;
 use self::records::{Past, Records};
 use self::resolve::About;
 use self::reviews::Reviews;
-
-/// What judging a target and telling of it takes, in bytes that could be parsed meanwhile.
-const EACH_TARGET: usize = 100;
 
 /// How much is to be judged at present, in bytes that could be parsed meanwhile.
 pub type Work = Arc<dyn Fn() -> usize + Send + Sync>;
@@ -166,20 +163,15 @@ impl VirtualApi {
                 kind,
             }) as Arc<_>)
         };
-        let explaining = self.explaining();
-        let deciding = |kind, backing| resource(kind, backing).taking(Arc::clone(&explaining));
-        // A review brings worlds and decisions of its own, in few bytes.
-        let apart: Effort = Arc::new(|_| usize::MAX);
-        let review = |kind, name| resource(kind, reviews(name)).taking(Arc::clone(&apart));
         let mut resources = vec![
             resource(kinds::binding::namespaced(), bindings()),
-            deciding(kinds::candidate::namespaced(), candidates(true)),
+            resource(kinds::candidate::namespaced(), candidates(true)),
             resource(kinds::binding::cluster(), bindings()),
-            deciding(kinds::candidate::cluster(), candidates(false)),
+            resource(kinds::candidate::cluster(), candidates(false)),
             self.decisions(kinds::decision::cluster()),
             self.decisions(kinds::decision::namespaced()),
-            review(kinds::review::local(), "LocalSchedulingReview"),
-            review(kinds::review::kind(), "SchedulingReview"),
+            resource(kinds::review::local(), reviews("LocalSchedulingReview")),
+            resource(kinds::review::kind(), reviews("SchedulingReview")),
             resource(kinds::target::kind(), self.projected()),
         ];
         if let Some(records) = &self.records {
@@ -206,9 +198,7 @@ impl VirtualApi {
             owned::advice(&self.binder.engine, &self.catalog),
         ];
         subresources.extend(self.records.clone().map(history));
-        resource(kind, self.projected())
-            .with_all(subresources)
-            .taking(self.explaining_at(&["scheduling", "advice"]))
+        resource(kind, self.projected()).with_all(subresources)
     }
 
     /// A resource of a dialect's own with what is added to what can be placed: the subresources `binding` and
@@ -231,38 +221,21 @@ impl VirtualApi {
     #[must_use]
     pub fn effort(&self) -> Work {
         let engine = Arc::clone(&self.binder.engine);
-        Arc::new(move || EACH_TARGET * engine.most_targets() as usize)
+        Arc::new(move || resolve::effort(&engine))
     }
 
-    /// The effort of what is decided at each request.
-    #[must_use]
-    pub fn explaining(&self) -> Effort {
-        let effort = self.effort();
-        Arc::new(move |_| effort())
-    }
-
-    fn explaining_at(&self, subresources: &'static [&'static str]) -> Effort {
-        let effort = self.effort();
-        Arc::new(move |info| match subresources.contains(&&*info.subresource) {
-            true => effort(),
-            false => 0,
-        })
-    }
-
-    /// The effort of requests about what can be placed. Binding is the engine's, which has bounds of its own; a write decides
-    /// by itself where it is tried only, or where the object may name its place.
+    /// The effort of writes of what can be placed. Binding is the engine's, which has bounds of its own; a write decides by
+    /// itself where it is tried only, which may run expressions that it brings, or where the object may name its place.
     fn deciding(&self, names_its_place: bool) -> Effort {
         let effort = self.effort();
         Arc::new(move |info| {
-            let writes = matches!(info.verb, "create" | "update" | "patch");
+            let writes = matches!(info.verb, "create" | "update" | "patch") && info.subresource.is_empty();
             let tries = info.query.first("dryRun").is_some();
-            let decides = match &*info.subresource {
-                "" => writes && (tries || names_its_place),
-                "binding" => names_its_place,
-                "scheduling" => true,
-                _ => false,
-            };
-            if decides { effort() } else { 0 }
+            match writes {
+                true if tries => heavy::UNKNOWN,
+                true if names_its_place => effort(),
+                _ => 0,
+            }
         })
     }
 

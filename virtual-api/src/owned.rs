@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use admission::Denied;
 use apiserver::registry::Registry;
-use apiserver::{Call, Reply, Subresource, SubresourceHandler};
+use apiserver::{Call, Reply, RequestInfo, Subresource, SubresourceHandler};
 use async_trait::async_trait;
 use dialect_contract::{DemandKind, Dialect, OwnPlace};
 use engine::bind::ATTEMPTS;
@@ -111,6 +111,13 @@ struct WholeObject {
 }
 
 impl WholeObject {
+    fn about(&self) -> About {
+        About::Source {
+            dialect: self.dialect,
+            resource: self.own.resource,
+        }
+    }
+
     fn key(&self, call: &Call) -> Key {
         Key::new(self.own.resource, &call.namespace, &call.name)
     }
@@ -151,6 +158,14 @@ impl WholeObject {
 
 #[async_trait]
 impl SubresourceHandler for WholeObject {
+    /// What a write names is judged.
+    fn effort(&self, info: &RequestInfo) -> usize {
+        match info.verb {
+            "get" => 0,
+            _ => self.about().effort(&self.engine, &info.namespace, &info.name),
+        }
+    }
+
     async fn get(&self, call: &Call) -> Result<Reply, Status> {
         self.registry.get(&self.key(call)).await.map(Reply::Object)
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use apiserver::{Call, Document, Query, Reply, Rows, SubresourceHandler};
+use apiserver::{Call, Document, Query, Reply, RequestInfo, Rows, SubresourceHandler};
 use async_trait::async_trait;
 use meta::{GroupResource, Object, Status};
 use serde::Serialize;
@@ -19,6 +19,9 @@ pub const RECORDS: GroupResource = GroupResource::new(GROUP, "decisionrecords");
 pub const CLUSTER_RECORDS: GroupResource = GroupResource::new(GROUP, "clusterdecisionrecords");
 /// Bytes of all records together, at most.
 pub const MOST_BYTES: usize = 32 * 1024 * 1024;
+
+/// What reading a record takes and telling of it, in bytes that could be parsed meanwhile.
+const EACH: usize = 4 * 1024;
 
 /// The resource of records in `namespace`; where that is empty, of ClusterDecisions.
 #[must_use]
@@ -90,6 +93,10 @@ pub(super) struct Past(pub(super) Records);
 
 #[async_trait]
 impl SubresourceHandler for Past {
+    fn effort(&self, _: &RequestInfo) -> usize {
+        EACH.saturating_mul(self.0.bounds.per_decision)
+    }
+
     /// Those who asked may not know that there is no such decision, or none any more: then there is no record either.
     async fn get(&self, call: &Call) -> Result<Reply, Status> {
         let limit = limit(&call.query)?;

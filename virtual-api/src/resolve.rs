@@ -10,6 +10,16 @@ use super::projection::{CLUSTER_DECISIONS, DECISIONS};
 /// Seconds after which a client should ask again while the inventory is behind.
 const RETRY_AFTER: u32 = 1;
 
+/// What telling of a target takes, in bytes that could be parsed meanwhile.
+const TOLD: usize = 90;
+/// What judging one takes that is compared by its fields (see [`dialect_contract::Inventory::effort`]).
+const JUDGED: usize = 10;
+
+/// How much is to be judged and told of where nothing is known but how many targets there are.
+pub(crate) fn effort(engine: &Engine) -> usize {
+    (TOLD + JUDGED).saturating_mul(engine.most_targets() as usize)
+}
+
 /// What a request to a computed resource is about.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum About {
@@ -51,29 +61,49 @@ impl About {
             Self::Decision => Status::not_found(decisions_of(namespace), name),
             Self::Source { resource, .. } => Status::not_found(resource, name),
         };
-        let dialect = match self {
-            Self::Decision => names::split(name).ok_or_else(missing)?.1,
-            Self::Source { dialect, .. } => dialect,
-        };
+        let dialect = self.dialect(name).ok_or_else(missing)?;
         let snapshot = engine
             .fresh(dialect)
             .await
             .map_err(|error| behind(&error))?
             .ok_or_else(missing)?;
-        let demand = match self {
+        Ok(Found {
+            demand: self.demand(&snapshot, namespace, name).ok_or_else(missing)?,
+            snapshot,
+        })
+    }
+
+    fn dialect(self, name: &str) -> Option<&str> {
+        match self {
+            Self::Decision => names::split(name).map(|(_, dialect)| dialect),
+            Self::Source { dialect, .. } => Some(dialect),
+        }
+    }
+
+    fn demand(self, snapshot: &Snapshot, namespace: &str, name: &str) -> Option<Key> {
+        match self {
             Self::Decision => {
-                let (source, _) = names::split(name).ok_or_else(missing)?;
+                let (source, _) = names::split(name)?;
                 names::demand(&*snapshot.dialect, &*snapshot.inventory, namespace, source)
             }
             Self::Source { resource, .. } => {
                 let key = Key::new(resource, namespace, name);
                 snapshot.inventory.object(&key).map(|_| key)
             }
+        }
+    }
+
+    /// What deciding on `name` in `namespace` takes, as it is known now, and telling of it, in bytes that could be parsed
+    /// meanwhile.
+    pub(crate) fn effort(self, engine: &Engine, namespace: &str, name: &str) -> usize {
+        let of = || {
+            let snapshot = engine.snapshot(self.dialect(name)?)?;
+            let demand = self.demand(&snapshot, namespace, name)?;
+            let inventory = &snapshot.inventory;
+            let (told, judged) = (inventory.count() as usize, inventory.effort(&demand) as usize);
+            Some(told.saturating_mul(TOLD).saturating_add(judged.saturating_mul(JUDGED)))
         };
-        Ok(Found {
-            demand: demand.ok_or_else(missing)?,
-            snapshot,
-        })
+        of().unwrap_or_else(|| effort(engine))
     }
 }
 

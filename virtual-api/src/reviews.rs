@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use apiserver::{Attributes, Call, Computed, Reply};
+use apiserver::{Attributes, Call, Computed, Reply, RequestInfo, heavy};
 use async_trait::async_trait;
 use dialect_contract::{DemandKind, Dialect};
 use engine::{Catalog, Engine, World};
@@ -33,6 +33,11 @@ struct Demand {
 
 #[async_trait]
 impl Computed for Reviews {
+    /// A review brings worlds and decisions of its own, in few bytes.
+    fn effort(&self, _: &RequestInfo) -> usize {
+        heavy::UNKNOWN
+    }
+
     async fn create(&self, call: &Call, mut body: Value) -> Result<Reply, Status> {
         let name = body["metadata"]["name"].as_str().unwrap_or_default().to_owned();
         let invalid = |errors: Vec<FieldError>| Status::invalid(GROUP, self.kind, &name, &errors);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use apiserver::{Call, Document, Query, Reply, Rows, SubresourceHandler};
+use apiserver::{Call, Document, Query, Reply, RequestInfo, Rows, SubresourceHandler, heavy};
 use async_trait::async_trait;
 use dialect_contract::report::{self, Entry, Places, View, Written};
 use dialect_contract::{Decision, Report};
@@ -32,6 +32,13 @@ pub(super) struct Scheduling {
 
 #[async_trait]
 impl SubresourceHandler for Scheduling {
+    fn effort(&self, info: &RequestInfo) -> usize {
+        match info.query.first("advice") {
+            None | Some("" | "false") => self.about.effort(&self.engine, &info.namespace, &info.name),
+            Some(_) => heavy::UNKNOWN,
+        }
+    }
+
     async fn get(&self, call: &Call) -> Result<Reply, Status> {
         let choice = Choice::parse(&call.query)?;
         let Found { snapshot, demand } = self.about.find(&self.engine, &call.namespace, &call.name).await?;

@@ -29,10 +29,16 @@ use crate::unread::Patience;
 const DISCARD: usize = 16 * 1024 * 1024;
 const DISCARD_FOR: Duration = Duration::from_secs(2);
 
+/// How long a body may take whatever it is, and how many bytes have to come in each second beyond that, on average: what it
+/// holds meanwhile is not to be had for a byte now and then.
+const ARRIVAL: Duration = Duration::from_secs(10);
+const LEAST_RATE: usize = 4 * 1024;
+
 /// Reads a whole request body of at most `limit` bytes, which are added to `charge` as they arrive.
 ///
 /// # Errors
-/// 413 when it is longer, by its own word or in fact; 429 when there is no memory for it; 400 when it breaks off.
+/// 413 when it is longer, by its own word or in fact; 429 when there is no memory for it; 400 when it breaks off; 408 when it
+/// trickles.
 pub(super) async fn read(
     headers: &HeaderMap,
     mut body: Body,
@@ -48,7 +54,13 @@ pub(super) async fn read(
     }
     let mut parts: Vec<Bytes> = Vec::new();
     let mut length = 0;
-    while let Some(frame) = body.frame().await {
+    let begun = Instant::now();
+    loop {
+        let deadline = begun + ARRIVAL + Duration::from_secs((length / LEAST_RATE) as u64);
+        let frame = tokio::time::timeout_at(deadline, body.frame()).await;
+        let Some(frame) = frame.map_err(|_elapsed| trickles(length))? else {
+            break;
+        };
         let frame = frame.map_err(|problem| {
             Status::bad_request(format!("the request body could not be read: {problem}"))
         })?;
@@ -67,6 +79,15 @@ pub(super) async fn read(
         parts.push(data);
     }
     Ok(joined(parts, length))
+}
+
+fn trickles(length: usize) -> Status {
+    let text = format!(
+        "the request body comes too slowly: {length} bytes of it came, and after {} seconds there must be {LEAST_RATE} a \
+         second on average; send it again over a better connection, or less in one request",
+        ARRIVAL.as_secs()
+    );
+    Status::failure(408, "Timeout", text)
 }
 
 /// One part as it is, several as one.

@@ -12,6 +12,7 @@ use crate::testing::{Ca, Toy, chain_config};
 mod audited;
 mod effort;
 mod metrics;
+mod shares;
 
 const FOOS: &str = "/apis/g.io/v1/namespaces/ns/foos";
 

@@ -62,9 +62,14 @@ pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
 /// How many of the objects computed here an answer has that is asked for `limit`; 0 is all.
 pub(super) fn most(accepted: Accepted, limit: usize) -> usize {
     match accepted.shape {
-        Shape::Table(_) if limit >= WHOLE => 0,
+        Shape::Table(_) if is_whole(limit) => 0,
         _ => limit,
     }
+}
+
+/// Whether a table in pages of so many rows may be answered whole.
+pub(super) fn is_whole(limit: usize) -> bool {
+    limit >= WHOLE
 }
 
 /// The page that `options` ask for.
@@ -75,7 +80,7 @@ pub(super) async fn page(cx: &Cx<'_>, options: &ListOptions) -> Result<Page, Sta
         Some(token) => following(cx, token).await?,
         None => read(cx, freshness(options)).await?,
     };
-    let page = cut(cx, &collection, &selection, options.limit, token.as_ref());
+    let page = cut(cx, &collection, &selection, options.limit, token.as_ref())?;
     if page.next.is_some() {
         hold(cx, &collection);
     }
@@ -163,7 +168,7 @@ fn cut(
     selection: &Selection,
     limit: usize,
     token: Option<&Token>,
-) -> Page {
+) -> Result<Page, Status> {
     let after = token.map(Token::last);
     let after = after.as_ref();
     let mut page = Page {
@@ -178,14 +183,18 @@ fn cut(
                 && selection.matches(object)
         });
         page.items.extend(found.cloned());
-        return page;
+        return Ok(page);
     }
     let everything = selection.is_everything();
     let mut rest = collection.iter(selection.namespace(), after);
     let (mut last, mut next) = (None, None);
+    let mut budget = selection.budget();
     for (name, object) in rest.by_ref() {
-        if !everything && !selection.matches(object) {
-            continue;
+        if !everything {
+            budget.spend(selection.terms())?;
+            if !selection.matches(object) {
+                continue;
+            }
         }
         if limit > 0 && page.items.len() == limit {
             next = last.map(|last| Token::after(last, collection.revision));
@@ -207,7 +216,7 @@ fn cut(
         next = next.map(|next| next.leaving(remaining));
     }
     page.next = next.map(|token| token.encode());
-    page
+    Ok(page)
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ mod along;
 mod apply;
 mod consulted;
 mod deletes;
+mod effort;
 mod fuzz;
 mod inside;
 mod lists;

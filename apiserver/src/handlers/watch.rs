@@ -35,7 +35,11 @@ pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
     let framer = Framer::new(cx, accepted)?;
 
     // From here on the answer is a success, and what goes wrong is an event: that is where clients look for it.
-    let start = match start(cx, source, &options).await {
+    let begun = start(cx, source, &options).await.and_then(|(there, watch)| {
+        let initial = there.map(|there| feed::present(&there, &selection, cx.served));
+        Ok((initial.transpose()?, watch))
+    });
+    let start = match begun {
         Ok((initial, watch)) => Start::Running { initial, watch },
         Err(status) => Start::Failed(Box::new(status)),
     };

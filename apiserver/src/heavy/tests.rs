@@ -11,7 +11,7 @@ use super::*;
 async fn the_runtime_answers_while_heavy_work_keeps_a_thread_busy() {
     let heavy = Heavy::at_most(1);
     let (finish, busy) = mpsc::channel::<()>();
-    let work = heavy.run(async move {
+    let work = heavy.run("ann", async move {
         // Blocks its thread, as decoding does.
         busy.recv().unwrap();
         7
@@ -31,7 +31,7 @@ async fn no_more_run_at_once_than_there_are_places() {
     let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let one = || {
         let (running, most) = (Arc::clone(&running), Arc::clone(&most));
-        heavy.run(async move {
+        heavy.run("ann", async move {
             most.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
             tokio::time::sleep(Duration::from_millis(2)).await;
             running.fetch_sub(1, Ordering::SeqCst);
@@ -45,13 +45,13 @@ async fn no_more_run_at_once_than_there_are_places() {
 #[tokio::test]
 async fn work_nobody_waits_for_ends_and_gives_its_place_back() {
     let heavy = Heavy::at_most(1);
-    let endless = heavy.run(std::future::pending::<()>());
+    let endless = heavy.run("ann", std::future::pending::<()>());
     assert!(
         tokio::time::timeout(Duration::from_millis(10), endless)
             .await
             .is_err()
     );
-    let next = tokio::time::timeout(Duration::from_secs(10), heavy.run(async { 1 }));
+    let next = tokio::time::timeout(Duration::from_secs(10), heavy.run("ann", async { 1 }));
     assert_eq!(next.await.unwrap().unwrap(), 1);
 }
 
@@ -59,7 +59,7 @@ async fn work_nobody_waits_for_ends_and_gives_its_place_back() {
 async fn counted_work_ends_with_its_request_though_it_awaits_nothing() {
     let heavy = Heavy::at_most(1);
     let (tell, told) = mpsc::channel();
-    let endless = heavy.run(async move {
+    let endless = heavy.run("ann", async move {
         let mut budget = meta::Budget::new("counting", u64::MAX, 0);
         while budget.spend(1).is_ok() {}
         tell.send(()).unwrap();
@@ -70,12 +70,12 @@ async fn counted_work_ends_with_its_request_though_it_awaits_nothing() {
             .is_err()
     );
     told.recv_timeout(Duration::from_secs(10)).unwrap();
-    let next = tokio::time::timeout(Duration::from_secs(10), heavy.run(async { 1 }));
+    let next = tokio::time::timeout(Duration::from_secs(10), heavy.run("ann", async { 1 }));
     assert_eq!(next.await.unwrap().unwrap(), 1);
 }
 
 #[tokio::test]
 #[should_panic(expected = "broken")]
 async fn a_panic_is_the_callers() {
-    drop(Heavy::at_most(1).run(async { panic!("broken") }).await);
+    drop(Heavy::at_most(1).run("ann", async { panic!("broken") }).await);
 }

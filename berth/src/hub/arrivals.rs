@@ -8,7 +8,7 @@ use apiserver::context::{Api, Authorized, Route};
 use apiserver::request_info::RequestInfo;
 use async_trait::async_trait;
 use axum::body::Body;
-use http::Response;
+use http::{HeaderMap, Response};
 use k8s_openapi::api::core::v1::Namespace;
 use kube::Client;
 use kubernetes::core::namespace::RESOURCE;
@@ -59,6 +59,18 @@ impl Arrivals {
 impl Api for Arrivals {
     fn route(&self, info: &RequestInfo) -> Option<Route> {
         self.api.route(info)
+    }
+
+    fn changes(&self, info: &RequestInfo) -> usize {
+        self.api.changes(info)
+    }
+
+    fn effort(&self, info: &RequestInfo, headers: &HeaderMap) -> usize {
+        self.api.effort(info, headers)
+    }
+
+    async fn tidy(&self) {
+        self.api.tidy().await;
     }
 
     async fn dispatch(&self, request: Authorized) -> Response<Body> {

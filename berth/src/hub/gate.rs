@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use axum::body::Body;
 use berth_hub::SyncStatus;
 use engine::{Behind, Engine};
-use http::Response;
+use http::{HeaderMap, Response};
 use meta::Status;
 use meta::selector::FieldSelector;
 use virtual_api::kinds::published;
@@ -108,6 +108,18 @@ fn may_select(fields: &FieldSelector, dialect: &str) -> bool {
 impl Api for Gate {
     fn route(&self, info: &RequestInfo) -> Option<Route> {
         self.api.route(info)
+    }
+
+    fn changes(&self, info: &RequestInfo) -> usize {
+        self.api.changes(info)
+    }
+
+    fn effort(&self, info: &RequestInfo, headers: &HeaderMap) -> usize {
+        self.api.effort(info, headers)
+    }
+
+    async fn tidy(&self) {
+        self.api.tidy().await;
     }
 
     async fn dispatch(&self, request: Authorized) -> Response<Body> {

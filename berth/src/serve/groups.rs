@@ -173,8 +173,7 @@ pub(super) fn assemble(
         .push(publications::resource(&dialects, store));
     let copies = Arc::new(Copies::default());
     let flat = publications::flat(&engine, hub.map(|_| Arc::clone(&copies)));
-    let explaining = virtual_api.explaining();
-    virtual_api = virtual_api.serving(flat.taking(explaining));
+    virtual_api = virtual_api.serving(flat);
     let mut place = Place::Here(Arc::clone(&registry));
     let mut mirrored = Vec::new();
     let mut groups = Vec::new();

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use apiserver::{Call, Reply, SubresourceHandler};
+use apiserver::{Call, Reply, RequestInfo, SubresourceHandler};
 use async_trait::async_trait;
 use meta::kind::{SelectableField, Via, Write};
 use meta::{
@@ -276,6 +276,10 @@ impl Finalize {
 
 #[async_trait]
 impl SubresourceHandler for Finalize {
+    fn effort(&self, _: &RequestInfo) -> usize {
+        0
+    }
+
     async fn update(&self, call: &Call, body: Value) -> Result<Reply, Status> {
         let errors = finalizer_errors(&body);
         if !errors.is_empty() {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use admission::UserInfo;
-use apiserver::{Access, Attributes, Call, Computed, Reply};
+use apiserver::{Access, Attributes, Call, Computed, Reply, RequestInfo};
 use async_trait::async_trait;
 use meta::{FieldError, Status};
 use schemars::JsonSchema;
@@ -119,6 +119,10 @@ pub(crate) struct Local;
 
 #[async_trait]
 impl Computed for Own {
+    fn effort(&self, _: &RequestInfo) -> usize {
+        0
+    }
+
     async fn create(&self, call: &Call, object: Value) -> Result<Reply, Status> {
         let kind = "SelfSubjectAccessReview";
         let spec: SelfSubjectAccessReviewSpec = spec(&object)?;
@@ -138,6 +142,10 @@ impl Computed for Own {
 
 #[async_trait]
 impl Computed for Any {
+    fn effort(&self, _: &RequestInfo) -> usize {
+        0
+    }
+
     async fn create(&self, call: &Call, object: Value) -> Result<Reply, Status> {
         let attributes = somebody("SubjectAccessReview", &object)?;
         answer(call, object, attributes).await
@@ -146,6 +154,10 @@ impl Computed for Any {
 
 #[async_trait]
 impl Computed for Local {
+    fn effort(&self, _: &RequestInfo) -> usize {
+        0
+    }
+
     async fn create(&self, call: &Call, object: Value) -> Result<Reply, Status> {
         let kind = "LocalSubjectAccessReview";
         let attributes = somebody(kind, &object)?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use apiserver::{Call, Computed, Reply};
+use apiserver::{Call, Computed, Reply, RequestInfo, heavy};
 use async_trait::async_trait;
 use meta::{FieldError, Status};
 use schemars::JsonSchema;
@@ -76,6 +76,10 @@ pub(crate) struct WhoAmI;
 
 #[async_trait]
 impl Computed for WhoAmI {
+    fn effort(&self, _: &RequestInfo) -> usize {
+        0
+    }
+
     async fn create(&self, call: &Call, mut object: Value) -> Result<Reply, Status> {
         let mut user = json!({"username": call.user.name});
         if !call.user.uid.is_empty() {
@@ -105,6 +109,11 @@ impl Rules {
 
 #[async_trait]
 impl Computed for Rules {
+    /// Every rule of every binding that may concern the caller.
+    fn effort(&self, _: &RequestInfo) -> usize {
+        heavy::UNKNOWN
+    }
+
     async fn create(&self, call: &Call, mut object: Value) -> Result<Reply, Status> {
         let namespace = object["spec"]["namespace"].as_str().unwrap_or_default();
         if namespace.is_empty() {

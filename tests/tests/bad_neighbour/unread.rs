@@ -1,19 +1,24 @@
 //! Callers without any certificate that open as many streams as they may and read none of the answers.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use http::Request;
 use http_body_util::Empty;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, SignatureScheme};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 
 use super::Over;
 
@@ -27,21 +32,49 @@ pub(super) async fn strangers(url: String, over: Over) -> String {
     format!("strangers: {all} streams that read nothing")
 }
 
-async fn unread(address: String, over: Over) -> usize {
+/// Speaks `protocol`, with the certificate of the user of a kubeconfig or without any.
+pub(super) fn connector(kubeconfig: Option<&Path>, protocol: &str) -> TlsConnector {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let mut config = ClientConfig::builder_with_provider(provider.clone())
+    let builder = ClientConfig::builder_with_provider(provider.clone())
         .with_safe_default_protocol_versions()
         .expect("ring knows TLS 1.3")
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(Anybody(provider)))
-        .with_no_client_auth();
-    config.alpn_protocols = vec![b"h2".to_vec()];
-    let connector = TlsConnector::from(Arc::new(config));
+        .with_custom_certificate_verifier(Arc::new(Anybody(provider)));
+    let mut config = match kubeconfig {
+        None => builder.with_no_client_auth(),
+        Some(file) => {
+            let text = std::fs::read_to_string(file).expect("the kubeconfig can be read");
+            let of = |field: &str| {
+                let mut lines = text.lines();
+                let data = lines.find_map(|line| line.trim().strip_prefix(field));
+                let data = data.expect("it has a certificate").trim().trim_matches('"');
+                STANDARD.decode(data).expect("base64")
+            };
+            let certificates = CertificateDer::pem_slice_iter(&of("client-certificate-data:"))
+                .collect::<Result<_, _>>()
+                .expect("certificates");
+            let key = PrivateKeyDer::from_pem_slice(&of("client-key-data:")).expect("a key");
+            builder
+                .with_client_auth_cert(certificates, key)
+                .expect("the key is of the certificate")
+        }
+    };
+    config.alpn_protocols = vec![protocol.as_bytes().to_vec()];
+    TlsConnector::from(Arc::new(config))
+}
+
+/// A connection; `None` where the server has had enough.
+pub(super) async fn connect(connector: &TlsConnector, address: &str) -> Option<TlsStream<TcpStream>> {
+    let stream = TcpStream::connect(address).await.expect("the server listens");
+    let name = ServerName::try_from("127.0.0.1").expect("an address is a name");
+    connector.connect(name, stream).await.ok()
+}
+
+async fn unread(address: String, over: Over) -> usize {
+    let connector = connector(None, "h2");
     let mut streams = 0;
     while !over.load(Ordering::Relaxed) {
-        let stream = TcpStream::connect(&address).await.expect("the server listens");
-        let name = ServerName::try_from("127.0.0.1").expect("an address is a name");
-        let Ok(stream) = connector.connect(name, stream).await else {
+        let Some(stream) = connect(&connector, &address).await else {
             continue;
         };
         let handshake = hyper::client::conn::http2::Builder::new(TokioExecutor::new())

@@ -1,6 +1,6 @@
 //! What is worth a thread of its own: requests that decide, over many targets, by themselves.
 
-use apiserver::{Query, RequestInfo, Resource};
+use apiserver::{Query, RequestInfo, Resource, heavy};
 use meta::GroupResource;
 use storage::Source;
 use virtual_api::kinds::GROUP;
@@ -15,7 +15,7 @@ fn effort(resource: &Resource, verb: &'static str, subresource: &str, query: &st
         query: Query::parse(query),
         ..RequestInfo::default()
     };
-    resource.effort.as_ref().map_or(0, |effort| effort(&info))
+    resource.effort_of(&info)
 }
 
 /// Until the targets of the world are known.
@@ -49,12 +49,16 @@ async fn a_request_is_heavy_where_it_decides_by_itself() {
         );
     }
     let candidates = world.resource(GROUP, "candidates");
-    assert!(effort(candidates, "list", "", "") > 0);
+    assert_eq!(effort(candidates, "list", "", ""), heavy::UNKNOWN, "of all decisions");
     let decisions = world.resource(GROUP, "decisions");
     assert_eq!(effort(decisions, "list", "", ""), 0);
     assert_eq!(effort(decisions, "create", "binding", ""), 0);
     assert!(effort(decisions, "get", "scheduling", "") > 0);
-    assert!(effort(decisions, "get", "advice", "") > 0);
+    assert_eq!(effort(decisions, "get", "advice", ""), heavy::UNKNOWN);
+    assert_eq!(
+        effort(decisions, "get", "scheduling", "advice=true"),
+        heavy::UNKNOWN
+    );
 }
 
 #[tokio::test]

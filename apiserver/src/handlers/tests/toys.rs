@@ -18,6 +18,7 @@ use crate::call::{Call, Document, ListQuery, Reply, Rows};
 use crate::decode::BodyDecoder;
 use crate::listing::Listing;
 use crate::registry::Registry;
+use crate::request_info::RequestInfo;
 use crate::resource::{Backing, Computed, Group, Resource, Subresource, SubresourceHandler};
 
 pub(super) const GROUP: &str = "toys.example.com";
@@ -289,6 +290,10 @@ fn key(call: &Call) -> meta::Key {
 
 #[async_trait]
 impl SubresourceHandler for Paint {
+    fn effort(&self, _: &RequestInfo) -> usize {
+        0
+    }
+
     async fn get(&self, call: &Call) -> Result<Reply, Status> {
         self.0.get(&key(call)).await.map(Reply::Object)
     }
@@ -308,6 +313,10 @@ struct Report;
 
 #[async_trait]
 impl SubresourceHandler for Report {
+    fn effort(&self, _: &RequestInfo) -> usize {
+        0
+    }
+
     async fn get(&self, call: &Call) -> Result<Reply, Status> {
         let metadata = json!({"name": call.name, "namespace": call.namespace});
         Ok(Reply::Document(Arc::new(Parts { metadata })))
@@ -356,6 +365,10 @@ fn review(index: i64, lists: usize) -> Arc<Object> {
 
 #[async_trait]
 impl Computed for Reviews {
+    fn effort(&self, _: &RequestInfo) -> usize {
+        0
+    }
+
     async fn get(&self, call: &Call) -> Result<Arc<Object>, Status> {
         let index = call
             .name

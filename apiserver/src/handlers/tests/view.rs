@@ -132,6 +132,10 @@ impl Proxy {
 
 #[async_trait]
 impl SubresourceHandler for Proxy {
+    fn effort(&self, _: &RequestInfo) -> usize {
+        0
+    }
+
     async fn api(&self, call: &Call) -> Result<Option<Arc<dyn Inner>>, Status> {
         let mut teams = self.teams.lock();
         let team = teams

@@ -27,10 +27,19 @@ const LAST_BOOKMARK: Duration = Duration::from_secs(2);
 /// Changes taken at a time.
 const BATCH: usize = 256;
 
+/// Terms of the selector that are compared before others get their turn.
+const SLICE: usize = 16 * 1024;
+
+/// The objects that a watch begins with.
+pub(super) struct Initial {
+    revision: Revision,
+    items: Vec<Arc<Object>>,
+}
+
 /// How a watch begins.
 pub(super) enum Start {
     Running {
-        initial: Option<Collection>,
+        initial: Option<Initial>,
         watch: Box<dyn Watch>,
     },
     Failed(Box<Status>),
@@ -83,16 +92,13 @@ impl Feed {
             Start::Failed(status) => Phase::Failed(status),
             Start::Running { initial: None, watch } => Phase::Live(watch),
             Start::Running {
-                initial: Some(collection),
+                initial: Some(Initial { revision, items }),
                 watch,
-            } => {
-                let items = present(&collection, &selection, framer.served());
-                Phase::Initial {
-                    items: items.into_iter(),
-                    revision: collection.revision,
-                    watch,
-                }
-            }
+            } => Phase::Initial {
+                items: items.into_iter(),
+                revision,
+                watch,
+            },
         };
         let announce_end = options.bookmarks && options.send_initial_events == Some(true);
         let bookmarks = options.bookmarks;
@@ -125,7 +131,7 @@ impl Feed {
                     }
                 }
                 Phase::Behind { events, watch } => match self.changes(events, watch) {
-                    chunk if chunk.is_empty() => {}
+                    chunk if chunk.is_empty() => tokio::task::yield_now().await,
                     chunk => return Some(chunk),
                 },
                 Phase::Live(watch) => match self.live(watch).await {
@@ -210,7 +216,11 @@ impl Feed {
 
     fn chunk(&mut self, events: &mut std::vec::IntoIter<Arc<Event>>) -> Bytes {
         let mut out = Vec::new();
-        while out.len() < CHUNK {
+        let slice = (SLICE / self.selection.terms()).max(1);
+        for _ in 0..slice {
+            if out.len() >= CHUNK {
+                break;
+            }
             let Some(event) = events.next() else { break };
             let Some((kind, object)) = self.seen(&event) else {
                 continue;
@@ -259,20 +269,31 @@ impl Feed {
 }
 
 /// The selected objects that are there.
-fn present(collection: &Collection, selection: &Selection, served: &Served) -> Vec<Arc<Object>> {
-    let fits = |object: &&Arc<Object>| selection.matches(object);
+///
+/// # Errors
+/// 422 where comparing takes too much, 504 when nobody waits any more.
+pub(super) fn present(
+    collection: &Collection,
+    selection: &Selection,
+    served: &Served,
+) -> Result<Initial, Status> {
+    let mut items = Vec::new();
     if let Some((namespace, name)) = selection.single(served) {
-        return collection
-            .get(namespace, name)
-            .filter(fits)
-            .cloned()
-            .into_iter()
-            .collect();
+        let found = collection.get(namespace, name);
+        items.extend(found.filter(|object| selection.matches(object)).cloned());
+    } else {
+        let mut budget = selection.budget();
+        for (_, object) in collection.iter(selection.namespace(), None) {
+            budget.spend(selection.terms())?;
+            if selection.matches(object) {
+                items.push(Arc::clone(object));
+            }
+        }
     }
-    let items = collection
-        .iter(selection.namespace(), None)
-        .map(|(_, object)| object);
-    items.filter(fits).cloned().collect()
+    Ok(Initial {
+        revision: collection.revision,
+        items,
+    })
 }
 
 /// What `event` is to a watcher of everything.

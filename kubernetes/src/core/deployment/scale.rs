@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock};
 
 use apiserver::registry::Registry;
-use apiserver::{Call, Part, Reply, Subresource, SubresourceHandler};
+use apiserver::{Call, Part, Reply, RequestInfo, Subresource, SubresourceHandler};
 use async_trait::async_trait;
 use meta::{FieldError, Key, Object, Schema, Status};
 use schemars::JsonSchema;
@@ -77,6 +77,10 @@ impl Part for Scale {
 
 #[async_trait]
 impl SubresourceHandler for Scale {
+    fn effort(&self, _: &RequestInfo) -> usize {
+        0
+    }
+
     fn part(&self) -> Option<&dyn Part> {
         Some(self)
     }

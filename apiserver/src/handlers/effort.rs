@@ -1,0 +1,180 @@
+//! What answering a request takes beside what was sent, as far as that can be known before: by it is decided where the request
+//! runs ([`crate::heavy`]), in bytes that could be parsed meanwhile.
+
+use admission::client::{Form, Subject};
+use admission::{Operation, Request, UserInfo};
+use http::HeaderMap;
+use storage::Collection;
+
+use super::{ApiState, list};
+use crate::heavy::LIGHT;
+use crate::negotiation::{self, Accepted, Answer, Encoding, Shape};
+use crate::request_info::RequestInfo;
+use crate::resource::Backing;
+use crate::served::Served;
+
+/// An object that is looked at, and joined with others.
+const OBJECT: usize = 8;
+/// A term of a selector that is looked up in the labels of one object.
+const TERM: usize = 4;
+/// The fields of an object that are selected by: it is parsed once for them.
+const FIELDS: usize = 64;
+/// A row of a table.
+const ROW: usize = 100;
+/// An object as a view shows it.
+const SEEN: usize = 500;
+/// A byte that is parsed and written anew, as indented JSON or as YAML.
+const REWRITTEN: usize = 4;
+
+/// The effort of the request that `info` and `headers` are of.
+pub(super) fn of(state: &ApiState, info: &RequestInfo, headers: &HeaderMap) -> usize {
+    let Some(served) = state.served(info) else {
+        return 0;
+    };
+    let below = info.inner.as_ref().map_or(0, |inner| seen(state, inner, headers));
+    served
+        .resource
+        .effort_of(info)
+        .saturating_add(read(served, info, headers))
+        .saturating_add(admitted(state, served, info))
+        .saturating_add(below)
+}
+
+/// What is asked for through a view is of objects that are served here as well.
+fn seen(state: &ApiState, inner: &RequestInfo, headers: &HeaderMap) -> usize {
+    let Some(served) = state.served(inner) else {
+        return 0;
+    };
+    let shown = match inner.verb {
+        "list" | "watch" => SEEN.saturating_mul(looked_at(served, inner, SEEN).0),
+        _ => 0,
+    };
+    read(served, inner, headers).saturating_add(shown)
+}
+
+/// What reading takes, and writing down what was read.
+fn read(served: &Served, info: &RequestInfo, headers: &HeaderMap) -> usize {
+    if let Backing::Computed(_) = served.resource.backing {
+        // Each object is made by its handler, whose effort that is; here each is compared.
+        return info.selectors().saturating_mul(TERM * OBJECT);
+    }
+    if !matches!(info.subresource.as_str(), "" | "status") {
+        return 0;
+    }
+    let accepts = |answer| negotiation::negotiate(headers, &info.query, answer).ok();
+    match info.verb {
+        "list" | "deletecollection" => listed(served, info, accepts(Answer::List)),
+        "watch" if begins_with_objects(info) => listed(served, info, None),
+        "get" if accepts(Answer::Object).is_some_and(is_rewritten) => {
+            let all = served.source().map(|source| source.cached(served.stored));
+            let object = all.as_ref().and_then(|all| all.get(&info.namespace, &info.name));
+            object.map_or(0, |object| object.len() * REWRITTEN)
+        }
+        _ => 0,
+    }
+}
+
+fn is_rewritten(accepted: Accepted) -> bool {
+    accepted.encoding != Encoding::Json
+}
+
+fn begins_with_objects(info: &RequestInfo) -> bool {
+    let of = |name: &str| info.query.first(name).unwrap_or_default();
+    matches!(of("resourceVersion"), "" | "0") || of("sendInitialEvents") == "true"
+}
+
+/// What looking at every object takes that a list may have. A selector does not make the list shorter, but longer to look at.
+fn listed(served: &Served, info: &RequestInfo, accepted: Option<Accepted>) -> usize {
+    let text = |name: &str| info.query.first(name).unwrap_or_default();
+    let terms = |text: &str| match text {
+        "" => 0,
+        text => 1 + text.bytes().filter(|byte| *byte == b',').count(),
+    };
+    let (labels, fields) = (text("labelSelector"), text("fieldSelector"));
+    let mut each = OBJECT + TERM * (terms(labels) + terms(fields));
+    if !fields.is_empty() {
+        each += FIELDS;
+    }
+    if matches!(accepted, Some(Accepted { shape: Shape::Table(_), .. })) {
+        each += ROW;
+    }
+    let (mut count, all) = looked_at(served, info, each);
+    let limit = text("limit").parse().unwrap_or(0);
+    if limit > 0 && info.selectors() == 0 && !list::is_whole(limit) {
+        count = count.min(limit);
+    }
+    let rewritten = match accepted.is_some_and(is_rewritten) {
+        true => REWRITTEN * bytes(&all, info, count),
+        false => 0,
+    };
+    count.saturating_mul(each).saturating_add(rewritten) + info.selectors()
+}
+
+/// How many objects a list looks at, which take `each`: as many at most as make it heavy.
+fn looked_at(served: &Served, info: &RequestInfo, each: usize) -> (usize, Collection) {
+    let Some(source) = served.source() else {
+        return (0, Collection::default());
+    };
+    let all = source.cached(served.stored);
+    let is_one = !info.name.is_empty() && (!served.info().namespaced() || !info.namespace.is_empty());
+    let count = match info.namespace.as_str() {
+        _ if is_one => 1,
+        "" => all.items.len(),
+        namespace => all.iter(Some(namespace), None).take(LIGHT / each + 1).count(),
+    };
+    (count, all)
+}
+
+/// The bytes of the first `count` objects of a list, as many at most as make it heavy.
+fn bytes(all: &Collection, info: &RequestInfo, count: usize) -> usize {
+    let namespace = Some(info.namespace.as_str()).filter(|namespace| !namespace.is_empty());
+    let mut sum = 0;
+    for (_, object) in all.iter(namespace, None).take(count) {
+        sum += object.len();
+        if sum > LIGHT {
+            break;
+        }
+    }
+    sum
+}
+
+/// What admission policies take that a write would meet.
+fn admitted(state: &ApiState, served: &Served, info: &RequestInfo) -> usize {
+    let operations: &[Operation] = match info.verb {
+        "create" => &[Operation::Create],
+        "update" => &[Operation::Update],
+        // What is applied may be created by it.
+        "patch" => &[Operation::Update, Operation::Create],
+        "delete" | "deletecollection" => &[Operation::Delete],
+        _ => return 0,
+    };
+    let user = UserInfo::default();
+    let takes = |operation: &Operation| {
+        let request = Request {
+            operation: *operation,
+            resource: served.name,
+            kind: served.info().kind,
+            subresource: &info.subresource,
+            namespace: &info.namespace,
+            name: &info.name,
+            user: &user,
+            old: None,
+            dry_run: false,
+        };
+        let subject = Subject {
+            request: &request,
+            version: served.version,
+            versions: served.info().versions,
+            form: Form::Own {
+                kind: served.kind(),
+                held: served.version,
+            },
+        };
+        state.registry.chain().effort(&subject)
+    };
+    let one = operations.iter().map(takes).max().unwrap_or_default();
+    match info.verb {
+        "deletecollection" if one > 0 => one.saturating_mul(looked_at(served, info, OBJECT).0),
+        _ => one,
+    }
+}

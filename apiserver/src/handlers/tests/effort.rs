@@ -1,0 +1,85 @@
+//! What requests take, as it is known before.
+
+use super::*;
+use crate::heavy::LIGHT;
+
+/// `count` widgets in namespace `ns`, three in `other`.
+fn many(client: &Client, count: usize) {
+    let steps = (0..count + 3).map(|number| {
+        let namespace = if number < count { "ns" } else { "other" };
+        let name = format!("w{number}");
+        let value = json!({"apiVersion": "toys.example.com/v1", "kind": "Widget",
+            "metadata": {"name": name, "namespace": namespace, "uid": name}, "spec": {"color": "red"}});
+        storage::Step {
+            verb: storage::Verb::Create,
+            key: meta::Key::new(GroupResource::new(toys::GROUP, "widgets"), namespace, &name),
+            subresource: "",
+            object: Some(meta::Draft::new(&value).unwrap()),
+            expect: storage::Expect::Absent,
+            guards: Vec::new(),
+        }
+    });
+    client.toys.store.commit(&steps.collect::<Vec<_>>()).unwrap();
+}
+
+/// Whether `method` on `path` is heavy.
+fn is_heavy(client: &Client, method: &str, path: &str, accept: &str) -> bool {
+    let request = Client::request(method, path, &[("accept", accept)], b"");
+    client.api.effort(&request.info, &request.headers) > LIGHT
+}
+
+const JSON: &str = "application/json";
+const TABLE: &str = "application/json;as=Table;g=meta.k8s.io;v=v1";
+const YAML: &str = "application/yaml";
+
+#[test]
+fn a_list_is_heavy_by_what_is_looked_at_and_not_by_what_is_sent() {
+    let client = Client::new();
+    many(&client, 2_000);
+    let terms = vec!["!a"; 100].join(",");
+    let value = format!("color%20in%20({})", vec!["x"; 100].join(","));
+    for (method, query, accept, expected) in [
+        ("GET", String::new(), JSON, false),
+        ("GET", "labelSelector=a".to_owned(), JSON, false),
+        ("GET", format!("labelSelector={terms}"), JSON, true),
+        ("GET", format!("labelSelector={value}"), JSON, true),
+        ("GET", format!("fieldSelector={}", vec!["metadata.name!=x"; 100].join(",")), JSON, true),
+        // A page of a selection is looked for among all.
+        ("GET", format!("limit=1&labelSelector={terms}"), JSON, true),
+        ("DELETE", format!("labelSelector={terms}"), JSON, true),
+        ("GET", format!("watch=1&labelSelector={terms}"), JSON, true),
+        ("GET", format!("watch=1&resourceVersion=5&labelSelector={terms}"), JSON, false),
+        ("GET", String::new(), TABLE, true),
+        ("GET", "limit=100".to_owned(), TABLE, false),
+        ("GET", String::new(), YAML, true),
+        ("GET", "limit=10".to_owned(), YAML, false),
+    ] {
+        let path = "/apis/toys.example.com/v1/namespaces/ns/widgets";
+        let target = format!("{path}?{query}");
+        assert_eq!(is_heavy(&client, method, &target, accept), expected, "{method} {target} {accept}");
+        let elsewhere = target.replace("/ns/", "/other/");
+        assert!(!is_heavy(&client, method, &elsewhere, accept), "{method} {elsewhere} {accept}");
+    }
+    let one = format!("{WIDGETS}?fieldSelector=metadata.name%3Dw1&labelSelector={terms}");
+    assert!(!is_heavy(&client, "GET", &one, JSON));
+}
+
+#[tokio::test]
+async fn a_selector_that_compares_too_much_is_refused() {
+    let client = Client::new();
+    many(&client, 2_000);
+    let terms = vec!["!a"; 60_000].join(",");
+    // Longer than an address of the tests' client may be.
+    let request = Client::request("GET", ALL_WIDGETS, &[], b"");
+    let query = crate::request_info::Query::parse(&format!("labelSelector={terms}"));
+    let info = RequestInfo {
+        query,
+        ..(*request.info).clone()
+    };
+    let request = RequestCx {
+        info: Arc::new(info),
+        ..request
+    };
+    let response = client.api.dispatch(Authorized::new(request)).await;
+    assert_eq!(response.status(), 422);
+}

@@ -1,0 +1,221 @@
+//! Whose turn it is: users take turns, however many requests each has waiting.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::sync::oneshot;
+
+/// A user with nothing running is let in though all places are taken, until this many times as many run: whatever others do
+/// then takes no more than a share of the processors.
+const BEYOND: usize = 2;
+
+/// Places, and who waits for one.
+#[derive(Debug)]
+pub(super) struct Queue {
+    most: usize,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    running: usize,
+    next: u64,
+    users: HashMap<Arc<str>, User>,
+    /// The users with somebody waiting, in the order of their turns.
+    turns: VecDeque<Arc<str>>,
+}
+
+#[derive(Debug, Default)]
+struct User {
+    running: usize,
+    waiting: BTreeMap<u64, oneshot::Sender<Place>>,
+}
+
+/// A place, given to the next one when dropped.
+#[derive(Debug)]
+pub(super) struct Place {
+    queue: Arc<Queue>,
+    user: Arc<str>,
+}
+
+/// Somebody who waits; whoever stops waiting leaves the queue.
+struct Waiting<'a> {
+    queue: &'a Queue,
+    user: Arc<str>,
+    ticket: u64,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.queue.state.lock().leave(&self.user, self.ticket);
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.queue.state.lock().end(&self.user);
+        self.queue.admit();
+    }
+}
+
+impl Queue {
+    pub(super) fn new(most: usize) -> Arc<Self> {
+        Arc::new(Self {
+            most,
+            state: Mutex::default(),
+        })
+    }
+
+    /// A place, once it is the turn of `user`.
+    pub(super) async fn turn(self: &Arc<Self>, user: &str) -> Place {
+        let (tell, told) = oneshot::channel();
+        let (user, ticket) = self.state.lock().join(user, tell);
+        let _waiting = Waiting {
+            queue: self,
+            user: Arc::clone(&user),
+            ticket,
+        };
+        self.admit();
+        match told.await {
+            Ok(place) => place,
+            // Nobody drops the sender of one who waits: it is in the queue until this is.
+            Err(_) => std::future::pending().await,
+        }
+    }
+
+    /// Gives the places that are free to those whose turn it is.
+    fn admit(self: &Arc<Self>) {
+        loop {
+            // Told outside of the lock: the place of one who is gone comes back at once.
+            let Some((user, tell)) = self.state.lock().begin(self.most) else {
+                return;
+            };
+            let queue = Arc::clone(self);
+            drop(tell.send(Place { queue, user }));
+        }
+    }
+}
+
+impl State {
+    fn join(&mut self, user: &str, tell: oneshot::Sender<Place>) -> (Arc<str>, u64) {
+        let name: Arc<str> = match self.users.get_key_value(user) {
+            Some((known, _)) => Arc::clone(known),
+            None => user.into(),
+        };
+        let ticket = self.next;
+        self.next += 1;
+        let own = self.users.entry(Arc::clone(&name)).or_default();
+        if own.waiting.is_empty() {
+            self.turns.push_back(Arc::clone(&name));
+        }
+        own.waiting.insert(ticket, tell);
+        (name, ticket)
+    }
+
+    fn leave(&mut self, user: &Arc<str>, ticket: u64) {
+        let Some(own) = self.users.get_mut(user) else {
+            return;
+        };
+        if own.waiting.remove(&ticket).is_some() && own.waiting.is_empty() {
+            self.turns.retain(|waiting| waiting != user);
+        }
+        self.forget(user);
+    }
+
+    /// The next one who may begin.
+    fn begin(&mut self, most: usize) -> Option<(Arc<str>, oneshot::Sender<Place>)> {
+        let (free, beyond) = (self.running < most, self.running < most * BEYOND);
+        let users = &self.users;
+        let may = |user: &Arc<str>| free || beyond && users.get(user).is_some_and(|own| own.running == 0);
+        let turn = self.turns.iter().position(may)?;
+        let user = self.turns.remove(turn)?;
+        let own = self.users.get_mut(&user)?;
+        let (_, tell) = own.waiting.pop_first()?;
+        own.running += 1;
+        self.running += 1;
+        if !own.waiting.is_empty() {
+            self.turns.push_back(Arc::clone(&user));
+        }
+        Some((user, tell))
+    }
+
+    fn end(&mut self, user: &Arc<str>) {
+        self.running -= 1;
+        if let Some(own) = self.users.get_mut(user) {
+            own.running -= 1;
+        }
+        self.forget(user);
+    }
+
+    fn forget(&mut self, user: &Arc<str>) {
+        if self
+            .users
+            .get(user)
+            .is_some_and(|own| own.running == 0 && own.waiting.is_empty())
+        {
+            self.users.remove(user);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+
+    use super::*;
+
+    fn is_empty(queue: &Queue) -> bool {
+        let state = queue.state.lock();
+        state.running == 0 && state.users.is_empty() && state.turns.is_empty()
+    }
+
+    #[test]
+    fn users_take_turns_however_many_requests_each_has() {
+        let queue = Queue::new(1);
+        let first = queue.turn("ann").now_or_never().unwrap();
+        let mut anns: Vec<_> = (0..100).map(|_| Box::pin(queue.turn("ann"))).collect();
+        for waiting in &mut anns {
+            assert!(waiting.as_mut().now_or_never().is_none());
+        }
+        let bob = queue.turn("bob").now_or_never().expect("bob has nothing running");
+        let mut next = Box::pin(queue.turn("bob"));
+        assert!(next.as_mut().now_or_never().is_none());
+        drop((first, bob));
+        let second = anns[0].as_mut().now_or_never().expect("it is the turn of ann");
+        let other = next.as_mut().now_or_never().expect("then of bob");
+        drop((anns, next));
+        drop((second, other));
+        assert!(is_empty(&queue));
+    }
+
+    #[test]
+    fn a_user_alone_has_the_places_and_all_together_no_more_than_twice_as_many() {
+        let queue = Queue::new(2);
+        let turn = |user: &str| queue.turn(user).now_or_never();
+        let running = [turn("ann"), turn("ann"), turn("bob"), turn("cid")];
+        assert!(running.iter().all(Option::is_some));
+        assert!(turn("ann").is_none() && turn("dan").is_none());
+        drop(running);
+        assert!(is_empty(&queue));
+    }
+
+    #[test]
+    fn who_stops_waiting_leaves_the_queue_and_a_place_on_its_way_to_the_next() {
+        let queue = Queue::new(1);
+        let running = queue.turn("ann").now_or_never().unwrap();
+        let mut gone = Box::pin(queue.turn("ann"));
+        assert!(gone.as_mut().now_or_never().is_none());
+        let mut told = Box::pin(queue.turn("ann"));
+        assert!(told.as_mut().now_or_never().is_none());
+        let mut next = Box::pin(queue.turn("ann"));
+        assert!(next.as_mut().now_or_never().is_none());
+        drop(gone);
+        drop(running);
+        // It was given the place, and goes without having looked.
+        drop(told);
+        let next = next.as_mut().now_or_never().expect("the place went on");
+        drop(next);
+        assert!(is_empty(&queue));
+    }
+}

@@ -1,0 +1,175 @@
+//! That nothing served here does work without bounds on the runtime's threads: every verb of every resource, asked about a
+//! large world, is heavy, or stands below with the reason why it need not be.
+
+use std::time::Instant;
+
+use apiserver::heavy::LIGHT;
+use apiserver::{Api, Backing, Group, Query, RequestInfo, Resource};
+use meta::{Draft, Key};
+use storage::{Expect, Revision, Source, Step, Verb};
+
+use super::*;
+
+/// So many objects of each resource, and so many clusters.
+const EACH: usize = 200;
+const CLUSTERS: usize = 1_500;
+
+/// What is bounded whatever there is in the world: `resource[/subresource] verb`.
+const BOUNDED: &[&str] = &[
+    // The writes of a binding are the engine's, which decides as many at once as there are processors.
+    "bindings create",
+    "clusterbindings create",
+    "clusterdecisions/binding create",
+    "clusterdecisions/binding get",
+    "decisions/binding create",
+    "decisions/binding get",
+    "clusterrequests/binding get",
+    "clusterresourceplacements/binding get",
+    "placements/binding get",
+    // As many records as are kept of one decision.
+    "clusterdecisions/history get",
+    "decisions/history get",
+    // One question, or none.
+    "localsubjectaccessreviews create",
+    "selfsubjectaccessreviews create",
+    "selfsubjectreviews create",
+    "subjectaccessreviews create",
+    // An empty list.
+    "customresourcedefinitions list",
+    // What is below says by itself what it takes.
+    "targets/proxy get",
+    "targets/proxy patch",
+    "targets/proxy update",
+    // One object as it is stored.
+    "deployments/scale get",
+    "shoots/binding get",
+];
+
+/// What no policy has a say in, so that writes of it take what was sent.
+const EXEMPT: [&str; 3] = [
+    "admissionregistration.k8s.io",
+    "authentication.k8s.io",
+    "authorization.k8s.io",
+];
+
+fn put(store: &MemoryStore, key: Key, value: &serde_json::Value) {
+    let step = Step {
+        verb: Verb::Create,
+        key,
+        subresource: "",
+        object: Some(Draft::new(value).expect("an object")),
+        expect: Expect::Absent,
+        guards: Vec::new(),
+    };
+    store.commit(&[step]).expect("a new object");
+}
+
+/// Objects of everything that is stored, and a policy about all of it.
+fn fill(store: &MemoryStore, groups: &[Group]) {
+    for resource in groups.iter().flat_map(|group| &group.resources) {
+        let info = resource.kind.info();
+        let count = match info.kind {
+            _ if !matches!(resource.backing, Backing::Stored(_)) => 0,
+            _ if info.group == "admissionregistration.k8s.io" => 0,
+            "ManagedCluster" => CLUSTERS,
+            _ => EACH,
+        };
+        for number in 0..count {
+            let (namespace, name) = (if info.namespaced() { "ns" } else { "" }, format!("x{number}"));
+            let key = Key::new(resource.kind.stored_in(), namespace, &name);
+            if store.cached(key.resource).get(namespace, &name).is_some() {
+                continue;
+            }
+            let value = serde_json::json!({
+                "apiVersion": info.api_version(info.storage_version), "kind": info.kind,
+                "metadata": {"name": name, "namespace": namespace, "uid": format!("{}-{name}", info.kind)},
+                "spec": {"hubAcceptsClient": true},
+            });
+            put(store, key, &value);
+        }
+    }
+    let rule = serde_json::json!({"apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*/*"], "operations": ["*"]});
+    let policy = serde_json::json!({
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",
+        "metadata": {"name": "all", "uid": "all"},
+        "spec": {"matchConstraints": {"resourceRules": [rule]}, "validations": [{"expression": "true"}]},
+    });
+    let key = Key::new(kubernetes::core::admission_policies::VALIDATING, "", "all");
+    put(store, key, &policy);
+}
+
+/// Each verb of `resource` and of its subresources, as asked about an object or a selection.
+fn requests(resource: &Resource) -> Vec<(String, RequestInfo)> {
+    let info = resource.kind.info();
+    let of = |subresource: &str, verb: &'static str| {
+        let selects = matches!(verb, "list" | "watch" | "deletecollection");
+        let is_named = !selects && verb != "create" || !subresource.is_empty();
+        let query = match selects {
+            true => format!("labelSelector={}", vec!["!a"; EACH].join(",")),
+            false => String::new(),
+        };
+        let name = match info.plural {
+            _ if !is_named => String::new(),
+            "decisions" | "clusterdecisions" => "x1.ocm".to_owned(),
+            "candidates" | "clustercandidates" => "x1.ocm:x1.ocm".to_owned(),
+            // The other systems have no targets here: what is not known is taken for the largest.
+            _ if subresource == "scheduling" => "absent".to_owned(),
+            _ => "x1".to_owned(),
+        };
+        let request = RequestInfo {
+            is_resource: true,
+            verb,
+            group: info.group.to_owned(),
+            version: info.versions[0].to_owned(),
+            resource: info.plural.to_owned(),
+            namespace: if info.namespaced() { "ns" } else { "" }.to_owned(),
+            subresource: subresource.to_owned(),
+            named_in_path: is_named,
+            name,
+            query: Query::parse(&query),
+            ..RequestInfo::default()
+        };
+        let slash = if subresource.is_empty() { "" } else { "/" };
+        (format!("{}{slash}{subresource} {verb}", info.plural), request)
+    };
+    let own = info.verbs.iter().map(|verb| of("", verb));
+    let status = ["get", "update", "patch"].iter().map(|verb| of("status", verb));
+    let below = resource.subresources.iter();
+    own.chain(status.filter(|_| resource.has_status()))
+        .chain(below.flat_map(|below| below.verbs.iter().map(|verb| of(below.name, verb))))
+        .collect()
+}
+
+#[tokio::test]
+async fn every_verb_of_every_resource_is_heavy_in_a_large_world_or_bounded_for_a_reason() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let options = Options::demo(folder.path(), 0);
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let memory = Arc::new(MemoryStore::new(Revision(1), storage::Limits::default()));
+    let store: Arc<dyn Store> = memory.clone();
+    let parts = groups::assemble(&store, &clock, &options, None).expect("all parts");
+    fill(&memory, &parts.groups);
+    let tasks = [parts.engine.spawn(), parts.virtual_api.spawn()];
+    parts.engine.caught_up(store.revision()).await.expect("it is read");
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !parts.virtual_api.is_ready() {
+        assert!(Instant::now() < deadline, "targets and decisions are not shown");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let mut light = Vec::new();
+    for resource in parts.groups.iter().flat_map(|group| &group.resources) {
+        let is_exempt = EXEMPT.contains(&resource.kind.info().group);
+        for (shown, request) in requests(resource) {
+            let stored = !matches!(resource.backing, Backing::Computed(_))
+                && matches!(request.subresource.as_str(), "" | "status");
+            // One object, whose bytes are weighed; writes take what policies do.
+            let is_weighed = stored && (request.verb == "get" || is_exempt);
+            let effort = parts.api.effort(&request, &http::HeaderMap::new());
+            if effort <= LIGHT && !is_weighed && !BOUNDED.contains(&shown.as_str()) {
+                light.push(format!("{shown}: {effort}"));
+            }
+        }
+    }
+    tasks.iter().for_each(tokio::task::JoinHandle::abort);
+    assert!(light.is_empty(), "on the runtime's threads:\n{}", light.join("\n"));
+}
