@@ -229,6 +229,15 @@ async fn much_that_is_asked_in_few_bytes_takes_nothing_from_an_ordinary_user() {
     server
         .kubectl("-n team-dan create rolebinding more --clusterrole edit --user ida")
         .ok();
+    server
+        .kubectl(
+            "create clusterrole computed --verb list,get \
+             --resource publisheddecisions.scheduling.berth.dev,decisionrecords.scheduling.berth.dev",
+        )
+        .ok();
+    server
+        .kubectl("create clusterrolebinding computed --clusterrole computed --user gil")
+        .ok();
     let kubeconfig = |user: &str| server.kubeconfig_for(user, &[]);
     let mut files: std::collections::BTreeMap<_, _> = ["bob", "dan", "eve", "gil", "ida", "nobody"]
         .map(|user| (user, kubeconfig(user)))

@@ -101,7 +101,10 @@ impl About {
             let demand = self.demand(&snapshot, namespace, name)?;
             let inventory = &snapshot.inventory;
             let (told, judged) = (inventory.count() as usize, inventory.effort(&demand) as usize);
-            Some(told.saturating_mul(TOLD).saturating_add(judged.saturating_mul(JUDGED)))
+            Some(
+                told.saturating_mul(TOLD)
+                    .saturating_add(judged.saturating_mul(JUDGED)),
+            )
         };
         of().unwrap_or_else(|| effort(engine))
     }

@@ -95,7 +95,13 @@ fn listed(served: &Served, info: &RequestInfo, accepted: Option<Accepted>) -> us
     if !fields.is_empty() {
         each += FIELDS;
     }
-    if matches!(accepted, Some(Accepted { shape: Shape::Table(_), .. })) {
+    if matches!(
+        accepted,
+        Some(Accepted {
+            shape: Shape::Table(_),
+            ..
+        })
+    ) {
         each += ROW;
     }
     let (mut count, all) = looked_at(served, info, each);

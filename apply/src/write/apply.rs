@@ -94,11 +94,14 @@ impl Refused {
             Self::Conflicts(conflicts) => conflicts.as_slice(),
             _ => &[],
         };
-        conflicts.iter().flat_map(|conflict| {
-            let message = format!("conflict with {}", conflict.owner);
-            let paths = conflict.paths.paths().into_iter();
-            paths.map(move |path| (message.clone(), path))
-        }).take(SHOWN)
+        conflicts
+            .iter()
+            .flat_map(|conflict| {
+                let message = format!("conflict with {}", conflict.owner);
+                let paths = conflict.paths.paths().into_iter();
+                paths.map(move |path| (message.clone(), path))
+            })
+            .take(SHOWN)
     }
 }
 

@@ -150,7 +150,11 @@ async fn every_verb_of_every_resource_is_heavy_in_a_large_world_or_bounded_for_a
     let parts = groups::assemble(&store, &clock, &options, None).expect("all parts");
     fill(&memory, &parts.groups);
     let tasks = [parts.engine.spawn(), parts.virtual_api.spawn()];
-    parts.engine.caught_up(store.revision()).await.expect("it is read");
+    parts
+        .engine
+        .caught_up(store.revision())
+        .await
+        .expect("it is read");
     let deadline = Instant::now() + Duration::from_secs(60);
     while !parts.virtual_api.is_ready() {
         assert!(Instant::now() < deadline, "targets and decisions are not shown");
@@ -171,5 +175,9 @@ async fn every_verb_of_every_resource_is_heavy_in_a_large_world_or_bounded_for_a
         }
     }
     tasks.iter().for_each(tokio::task::JoinHandle::abort);
-    assert!(light.is_empty(), "on the runtime's threads:\n{}", light.join("\n"));
+    assert!(
+        light.is_empty(),
+        "on the runtime's threads:\n{}",
+        light.join("\n")
+    );
 }

@@ -153,7 +153,7 @@ fn a_search_that_takes_too_long_says_so() {
         .unwrap();
     let catalog = catalog();
     let key = demand();
-    let mut search = Search::new(&world, &catalog, &key, &terms, 0, &mut budget);
+    let mut search = Search::new(&world, &catalog, &key, &terms, 0, 1, &mut budget);
     let Err(search::Stop::Spent(exceeded)) = search.sets(&decision) else {
         panic!("it did not end");
     };

@@ -92,7 +92,11 @@ fn what_costs_much_is_evaluated_aside() {
         enforcer.look();
         let before = world.asides.load(Ordering::Relaxed);
         assert_eq!(judged(&enforcer), "");
-        assert_eq!(world.asides.load(Ordering::Relaxed) - before, count, "{expression}");
+        assert_eq!(
+            world.asides.load(Ordering::Relaxed) - before,
+            count,
+            "{expression}"
+        );
         let checks = world.checks.lock().len();
         assert_eq!(checks, 0, "what was thrown away is not noted");
     }

@@ -18,7 +18,7 @@ const AT_ONCE: usize = 60;
 /// ConfigMaps in the namespace of those who list them, and have them as parameters.
 const MAPS: usize = 1_500;
 
-const DECISIONS: &str = "/apis/scheduling.berth.dev/v1alpha1/namespaces/team-gil/decisions/wide.ocm";
+const DECISIONS: &str = "/apis/scheduling.berth.dev/v1alpha1/namespaces/team-gil/decisions";
 
 /// Many ConfigMaps with labels, and a policy that is evaluated with each of them, and not for long.
 pub(super) fn prepare(server: &Server) {
@@ -30,13 +30,14 @@ pub(super) fn prepare(server: &Server) {
         write!(maps, "{map}\n---\n").expect("text grows");
     }
     let api = "admissionregistration.k8s.io/v1";
-    let rule = json!({"apiGroups": [""], "apiVersions": ["v1"], "resources": ["secrets"], "operations": ["CREATE"]});
+    let rule =
+        json!({"apiGroups": [""], "apiVersions": ["v1"], "resources": ["secrets"], "operations": ["CREATE"]});
     let policy = json!({
         "apiVersion": api, "kind": "ValidatingAdmissionPolicy", "metadata": {"name": "limits"},
         "spec": {
             "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"},
             "matchConstraints": {"resourceRules": [rule]},
-            "validations": [{"expression": "lists.range(200).all(x, lists.range(50).all(y, x + y >= 0))"}],
+            "validations": [{"expression": "lists.range(50).all(x, lists.range(10).all(y, x + y >= 0))"}],
         },
     });
     let binding = json!({
@@ -79,14 +80,20 @@ async fn read(client: &Client, path: &str) -> Option<u16> {
 
 /// `berth:explainer`: advice on all of a large fleet, which nobody waits for.
 pub(super) async fn advice(client: Client, over: Over) -> String {
-    let path = format!("{DECISIONS}/advice?limit=0&timeout=5s");
-    abandoned("advice", Duration::from_secs(2), over, async |_| read(&client, &path).await).await
+    let path = format!("{DECISIONS}/narrow.ocm/advice?limit=0&timeout=5s");
+    abandoned("advice", Duration::from_secs(2), over, async |_| {
+        read(&client, &path).await
+    })
+    .await
 }
 
 /// `view` in a namespace: lists of objects with many labels by selectors of many terms.
 pub(super) async fn selectors(client: Client, over: Over) -> String {
     let terms: Vec<String> = (0..1_000).map(|n| format!("k{}%3Dv", n % 40)).collect();
-    let path = format!("/api/v1/namespaces/team-dan/configmaps?labelSelector={}", terms.join(","));
+    let path = format!(
+        "/api/v1/namespaces/team-dan/configmaps?labelSelector={}",
+        terms.join(",")
+    );
     let watch = format!("{path}&watch=1&timeoutSeconds=1");
     let patience = Duration::from_secs(3);
     abandoned("long selectors", patience, over, async |number| {
@@ -98,11 +105,21 @@ pub(super) async fn selectors(client: Client, over: Over) -> String {
 /// `edit` in a namespace: small writes that are judged with each of its ConfigMaps.
 pub(super) async fn policies(client: Client, over: Over) -> String {
     let path = "/api/v1/namespaces/team-dan/secrets?dryRun=All";
+    let first = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "first"}});
+    let answer = write(&client, Method::POST, path, &first).await;
+    assert!(
+        [201, 504].contains(&answer.code),
+        "{}",
+        String::from_utf8_lossy(&answer.body)
+    );
     abandoned("policies", Duration::from_secs(3), over, async |number| {
-        let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": format!("s{number}")}});
+        let secret =
+            json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": format!("s{number}")}});
         let body = secret.to_string();
         let headers = [("content-type", "application/json")];
-        let answer = attempt(&client, Method::POST, path, &headers, body.as_bytes()).await.ok()?;
+        let answer = attempt(&client, Method::POST, path, &headers, body.as_bytes())
+            .await
+            .ok()?;
         Some(answer.code)
     })
     .await
@@ -124,10 +141,17 @@ pub(super) async fn reviews(client: Client, over: Over) -> String {
     told.note(&answer, &[201]);
     let body = review.to_string();
     let headers = [("content-type", "application/json")];
-    abandoned("reviews in a namespace", Duration::from_secs(10), over, async |_| {
-        let answer = attempt(&client, Method::POST, path, &headers, body.as_bytes()).await.ok()?;
-        Some(answer.code)
-    })
+    abandoned(
+        "reviews in a namespace",
+        Duration::from_secs(10),
+        over,
+        async |_| {
+            let answer = attempt(&client, Method::POST, path, &headers, body.as_bytes())
+                .await
+                .ok()?;
+            Some(answer.code)
+        },
+    )
     .await
 }
 
@@ -140,11 +164,16 @@ pub(super) async fn computed(client: Client, over: Over) -> String {
         format!("{group}/decisionrecords?labelSelector={terms}"),
         format!("{group}/targets?labelSelector={terms}"),
         format!("{group}/namespaces/team-gil/candidates"),
-        format!("{DECISIONS}/history"),
+        format!("{DECISIONS}/wide.ocm/history"),
     ];
     for path in &paths {
         let answer = get(&client, path).await;
-        assert_eq!(answer.code, 200, "{path}: {}", String::from_utf8_lossy(&answer.body));
+        assert_eq!(
+            answer.code,
+            200,
+            "{path}: {}",
+            String::from_utf8_lossy(&answer.body)
+        );
     }
     abandoned("computed lists", Duration::from_secs(3), over, async |number| {
         read(&client, &paths[number % paths.len()]).await

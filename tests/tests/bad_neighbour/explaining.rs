@@ -53,7 +53,7 @@ fn bomb(number: usize) -> Value {
     json!({"predicates": [{"requiredClusterSelector": {"celSelector": {"celExpressions": [source]}}}]})
 }
 
-/// A fleet for all of them, and a placement for each.
+/// A fleet for all of them, and placements: one that takes all of it, and one that nothing fits.
 pub(super) fn fleet(server: &Server) {
     let mut all = set().to_string();
     for number in 0..CLUSTERS {
@@ -62,7 +62,11 @@ pub(super) fn fleet(server: &Server) {
     for namespace in ["team-gil", "team-hal"] {
         write!(all, "\n---\n{}", bound(namespace)).expect("text grows");
     }
-    write!(all, "\n---\n{}", placement("team-gil", "wide", &json!({}))).expect("text grows");
+    let nowhere = json!({"predicates": [{"requiredClusterSelector": {
+        "labelSelector": {"matchLabels": {"zone": "nowhere", "tier": "none"}}}}]});
+    for (name, spec) in [("wide", json!({})), ("narrow", nowhere)] {
+        write!(all, "\n---\n{}", placement("team-gil", name, &spec)).expect("text grows");
+    }
     server.load(&server.file("fleet.yaml", &all));
 }
 

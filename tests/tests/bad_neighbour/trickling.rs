@@ -59,7 +59,10 @@ pub(super) async fn one_by_one(url: String, kubeconfig: PathBuf, over: Over) -> 
         })
     });
     let refused: Vec<_> = futures::future::join_all(all).await;
-    let refused: usize = refused.into_iter().map(|one| one.expect("each sees what it should")).sum();
+    let refused: usize = refused
+        .into_iter()
+        .map(|one| one.expect("each sees what it should"))
+        .sum();
     format!("trickling, HTTP/1.1: {refused} refused")
 }
 
@@ -74,7 +77,8 @@ pub(super) async fn as_streams(url: String, kubeconfig: PathBuf, over: Over) -> 
             let Some(stream) = connect(&connector, &address).await else {
                 continue;
             };
-            let shaken = hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await;
+            let shaken =
+                hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await;
             let Ok((mut sender, connection)) = shaken else {
                 continue;
             };
@@ -104,7 +108,10 @@ pub(super) async fn as_streams(url: String, kubeconfig: PathBuf, over: Over) -> 
             answers.iter().for_each(tokio::task::JoinHandle::abort);
         }
     }
-    assert!(begun >= STREAMS, "{begun} streams only: the attack did not happen");
+    assert!(
+        begun >= STREAMS,
+        "{begun} streams only: the attack did not happen"
+    );
     format!("trickling, HTTP/2: {begun} streams")
 }
 

@@ -44,16 +44,16 @@ pub(super) fn connector(kubeconfig: Option<&Path>, protocol: &str) -> TlsConnect
         None => builder.with_no_client_auth(),
         Some(file) => {
             let text = std::fs::read_to_string(file).expect("the kubeconfig can be read");
+            let file: serde_json::Value = serde_saphyr::from_str(&text).expect("a kubeconfig");
             let of = |field: &str| {
-                let mut lines = text.lines();
-                let data = lines.find_map(|line| line.trim().strip_prefix(field));
-                let data = data.expect("it has a certificate").trim().trim_matches('"');
+                let data = file["users"][0]["user"][field].as_str();
+                let data: String = data.expect("it has a certificate").split_whitespace().collect();
                 STANDARD.decode(data).expect("base64")
             };
-            let certificates = CertificateDer::pem_slice_iter(&of("client-certificate-data:"))
+            let certificates = CertificateDer::pem_slice_iter(&of("client-certificate-data"))
                 .collect::<Result<_, _>>()
                 .expect("certificates");
-            let key = PrivateKeyDer::from_pem_slice(&of("client-key-data:")).expect("a key");
+            let key = PrivateKeyDer::from_pem_slice(&of("client-key-data")).expect("a key");
             builder
                 .with_client_auth_cert(certificates, key)
                 .expect("the key is of the certificate")

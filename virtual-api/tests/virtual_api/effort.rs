@@ -49,7 +49,11 @@ async fn a_request_is_heavy_where_it_decides_by_itself() {
         );
     }
     let candidates = world.resource(GROUP, "candidates");
-    assert_eq!(effort(candidates, "list", "", ""), heavy::UNKNOWN, "of all decisions");
+    assert_eq!(
+        effort(candidates, "list", "", ""),
+        heavy::UNKNOWN,
+        "of all decisions"
+    );
     let decisions = world.resource(GROUP, "decisions");
     assert_eq!(effort(decisions, "list", "", ""), 0);
     assert_eq!(effort(decisions, "create", "binding", ""), 0);

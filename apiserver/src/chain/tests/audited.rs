@@ -58,12 +58,19 @@ async fn the_audit_log_tells_who_did_what_and_how_it_ended() {
 fn a_client_cannot_fill_the_audit_log_with_its_name() {
     let connection = Connection::new("192.0.2.1:1000".parse().unwrap(), Vec::new());
     let agent = |name: &str| {
-        let (parts, ()) = Request::get("/").header("user-agent", name).body(()).unwrap().into_parts();
+        let (parts, ()) = Request::get("/")
+            .header("user-agent", name)
+            .body(())
+            .unwrap()
+            .into_parts();
         let now = crate::testing::now();
         Trail::start(&parts, &connection, now, crate::Annotations::default()).user_agent
     };
     assert_eq!(agent("kubectl/v1.34"), "kubectl/v1.34");
-    assert_eq!(agent(&"x".repeat(60_000)), format!("{}...TRUNCATED", "x".repeat(1024)));
+    assert_eq!(
+        agent(&"x".repeat(60_000)),
+        format!("{}...TRUNCATED", "x".repeat(1024))
+    );
 }
 
 /// The events in a log that `policy` asks for, after `ask`.

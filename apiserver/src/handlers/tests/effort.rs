@@ -43,12 +43,22 @@ fn a_list_is_heavy_by_what_is_looked_at_and_not_by_what_is_sent() {
         ("GET", "labelSelector=a".to_owned(), JSON, false),
         ("GET", format!("labelSelector={terms}"), JSON, true),
         ("GET", format!("labelSelector={value}"), JSON, true),
-        ("GET", format!("fieldSelector={}", vec!["metadata.name!=x"; 100].join(",")), JSON, true),
+        (
+            "GET",
+            format!("fieldSelector={}", vec!["metadata.name!=x"; 100].join(",")),
+            JSON,
+            true,
+        ),
         // A page of a selection is looked for among all.
         ("GET", format!("limit=1&labelSelector={terms}"), JSON, true),
         ("DELETE", format!("labelSelector={terms}"), JSON, true),
         ("GET", format!("watch=1&labelSelector={terms}"), JSON, true),
-        ("GET", format!("watch=1&resourceVersion=5&labelSelector={terms}"), JSON, false),
+        (
+            "GET",
+            format!("watch=1&resourceVersion=5&labelSelector={terms}"),
+            JSON,
+            false,
+        ),
         ("GET", String::new(), TABLE, true),
         ("GET", "limit=100".to_owned(), TABLE, false),
         ("GET", String::new(), YAML, true),
@@ -56,9 +66,16 @@ fn a_list_is_heavy_by_what_is_looked_at_and_not_by_what_is_sent() {
     ] {
         let path = "/apis/toys.example.com/v1/namespaces/ns/widgets";
         let target = format!("{path}?{query}");
-        assert_eq!(is_heavy(&client, method, &target, accept), expected, "{method} {target} {accept}");
+        assert_eq!(
+            is_heavy(&client, method, &target, accept),
+            expected,
+            "{method} {target} {accept}"
+        );
         let elsewhere = target.replace("/ns/", "/other/");
-        assert!(!is_heavy(&client, method, &elsewhere, accept), "{method} {elsewhere} {accept}");
+        assert!(
+            !is_heavy(&client, method, &elsewhere, accept),
+            "{method} {elsewhere} {accept}"
+        );
     }
     let one = format!("{WIDGETS}?fieldSelector=metadata.name%3Dw1&labelSelector={terms}");
     assert!(!is_heavy(&client, "GET", &one, JSON));
