@@ -1,6 +1,6 @@
 //! Server-side apply of one object: what it says of itself, then what it says of its status.
 
-use anyhow::{Result, anyhow};
+use anyhow::{Context, Result, anyhow};
 use http::Method;
 use meta::Status;
 use serde_json::{Value, json};
@@ -29,8 +29,8 @@ impl Client {
         self.apply_at(&path, &main, force).await?;
         if let Some(status) = status {
             let of_status = status_alone(object, status);
-            self.apply_at(&format!("{path}/status"), &of_status, force)
-                .await?;
+            let applied = self.apply_at(&format!("{path}/status"), &of_status, force).await;
+            applied.with_context(|| format!("{} was applied without its status", shown(object)))?;
         }
         Ok((shown(object), "serverside-applied"))
     }

@@ -221,7 +221,11 @@ impl Client {
             let mut merged = stored.clone();
             merged["status"] = object["status"].clone();
             let path = format!("{path}/status");
-            stored = self.replace(&path, object, merged, &stored, notes).await?;
+            let written = self.replace(&path, object, merged, &stored, notes).await;
+            stored = written.with_context(|| match before {
+                None => format!("{shown} was created without its status"),
+                Some(_) => format!("{shown} was written, and its status was not"),
+            })?;
         }
         Ok((
             shown,

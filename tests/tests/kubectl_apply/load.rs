@@ -101,3 +101,19 @@ fn loading_server_side_meets_conflicts_and_takes_over_only_when_told_to() {
     assert!(load(&server, &[], &cluster("tier: bronze", 8)).0);
     assert!(managers(&stored(&server)).contains(&json!(["berth-load", "Update", null])));
 }
+
+#[test]
+fn an_object_whose_status_is_refused_is_told_to_be_there_without_it() {
+    let server = Server::start_with(&["--controllers=-ocm"]);
+    let bad = cluster("tier: gold", 4).replace("\"4\"", "many");
+    for (flags, told) in [
+        (&[][..], "/east was created without its status: "),
+        (&[][..], "/east was written, and its status was not: "),
+        (&["--server-side"][..], "/east was applied without its status: "),
+    ] {
+        let (loaded, said) = load(&server, flags, &bad);
+        assert!(!loaded && said.contains(told), "{told:?} is not in {said}");
+        assert!(said.contains("status.capacity"), "{said}");
+    }
+    assert_eq!(stored(&server)["metadata"]["labels"]["tier"], "gold");
+}
