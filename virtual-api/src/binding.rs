@@ -51,6 +51,7 @@ impl SubresourceHandler for BindingSubresource {
         let targets: Vec<String> = view
             .placed
             .iter()
+            .filter(|placed| !placed.leaving)
             .filter_map(|placed| snapshot.inventory.candidate(&placed.cluster_name))
             .map(|candidate| {
                 names::join(

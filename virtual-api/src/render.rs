@@ -227,10 +227,11 @@ impl Standing {
             }
             phase => phase,
         };
-        let message = match (phase, view.placed.len(), view.wanted) {
+        let stays: Vec<&Placed> = view.placed.iter().filter(|place| !place.leaving).collect();
+        let message = match (phase, stays.len(), view.wanted) {
             (Phase::Partial, count, Some(wanted)) => format!("bound to {count} of {wanted} clusters"),
             (Phase::Bound | Phase::Partial | Phase::Releasing, 1, _) => {
-                format!("bound to {}", view.placed[0].cluster_name)
+                format!("bound to {}", stays[0].cluster_name)
             }
             (Phase::Bound | Phase::Partial | Phase::Releasing, count, _) => {
                 format!("bound to {count} clusters")

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use anstyle::Style;
-use dialect_contract::report::Places;
+use dialect_contract::report::{self, Places};
 use dialect_contract::{Action, BindingChange, Decision, Inventory, Outcome, Write as Planned, names};
 use engine::simulate::Decided;
 
@@ -304,16 +304,18 @@ impl<'a> Rows<'a> {
         }
         let number = |number: Option<String>| Cell::plain(number.unwrap_or_default());
         let rank = self.places.rank(candidate).map(|rank| rank.to_string());
-        let score = self
-            .decision
-            .solved
-            .total_of(candidate)
-            .map(|score| score.to_string());
+        let solved = &self.decision.solved;
+        let row = solved.row_of(candidate);
+        let parts = row.into_iter().flat_map(|row| {
+            let columns = solved.scores.iter();
+            columns.map(move |column| column.values[row])
+        });
+        let score = report::score_cell(solved.total_of(candidate), parts);
         let mut reasons = reasons.into_iter();
         self.rows.push(vec![
             Cell::plain(format!("  {}", self.name_of(candidate))),
             number(rank),
-            number(score),
+            Cell::plain(score),
             result,
             Cell::plain(reasons.next().unwrap_or_default()),
         ]);

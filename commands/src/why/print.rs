@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use dialect_contract::report;
 use serde_json::Value;
 
 use crate::args::{WhyOutput, WhyQuestion};
@@ -94,7 +95,7 @@ fn table(out: &mut impl Write, report: &Value, wide: bool) -> io::Result<()> {
         let first = [
             Cell::plain(format!("  {name}")),
             Cell::plain(number(candidate, "rank")),
-            Cell::plain(number(candidate, "score")),
+            Cell::plain(score(candidate)),
             result,
         ];
         rows.push(row(first, wide.then(|| scores(candidate)), reasons.next()));
@@ -190,8 +191,8 @@ fn one(out: &mut impl Write, candidate: &Value) -> io::Result<()> {
     }
     let parts = scores(candidate);
     if !parts.is_empty() {
-        let total = number(candidate, "score");
-        writeln!(out, "    {}", terminal::dim(&format!("score {total}: {parts}")))?;
+        let score = score(candidate);
+        writeln!(out, "    {}", terminal::dim(&format!("score {score}: {parts}")))?;
     }
     Ok(())
 }
@@ -204,6 +205,15 @@ fn reason(rejection: &Value) -> String {
         "" => format!("{reason}: {message}"),
         plugin => format!("{plugin}/{reason}: {message}"),
     }
+}
+
+/// The score in one text.
+fn score(candidate: &Value) -> String {
+    let parts = list(candidate, "scores").iter();
+    report::score_cell(
+        candidate["score"].as_i64(),
+        parts.map(|score| score["value"].as_i64()),
+    )
 }
 
 /// `Steady 100, Balance 20 × 2`: the weight where it is not one.

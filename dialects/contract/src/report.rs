@@ -52,6 +52,22 @@ pub fn writes(inventory: &dyn Inventory, decision: &Decision) -> Vec<WriteEntry>
         .collect()
 }
 
+/// The score as a table shows it: the total, or where the system ranks by one score after the other and adds nothing up,
+/// all of them in that order. Empty where nothing was scored.
+#[must_use]
+pub fn score_cell(total: Option<i64>, parts: impl Iterator<Item = Option<i64>>) -> String {
+    if let Some(total) = total {
+        return total.to_string();
+    }
+    let parts: Vec<String> = parts
+        .map(|part| part.map_or_else(|| "–".to_owned(), |part| part.to_string()))
+        .collect();
+    if parts.iter().all(|part| part == "–") {
+        return String::new();
+    }
+    parts.join("/")
+}
+
 /// How many targets each reason refuses, by plugin in pipeline order.
 #[must_use]
 pub fn reason_counts(inventory: &dyn Inventory, decision: &Decision) -> Vec<ReasonCount> {
@@ -312,7 +328,14 @@ impl View<'_> {
     fn picked(&self) -> Vec<Pick> {
         // A set, since both lists may be as long as the fleet.
         let current = self.decision.current.iter();
-        let held: HashSet<&str> = current.map(|current| &*current.cluster_name).collect();
+        let mut held: HashSet<&str> = current.map(|current| &*current.cluster_name).collect();
+        // What comes back was on its way out.
+        let again = self.decision.changes.iter().filter(|change| {
+            matches!(change.action, crate::Action::Bind | crate::Action::Restore)
+        });
+        again.for_each(|change| {
+            held.remove(&*change.cluster_name);
+        });
         let picks = self.decision.solved.picked.iter();
         let mut list: Vec<Pick> = picks
             .map(|&candidate| {

@@ -124,12 +124,13 @@ pub struct DemandView {
 }
 
 impl DemandView {
-    /// The phase by the number of its places alone.
+    /// The phase by the number of its places alone; those on their way out are none.
     #[must_use]
     pub fn by_number(&self) -> Phase {
-        let have = i64::try_from(self.placed.len()).unwrap_or(i64::MAX);
+        let have = self.placed.iter().filter(|place| !place.leaving).count();
+        let have = i64::try_from(have).unwrap_or(i64::MAX);
         match self.wanted {
-            _ if self.placed.is_empty() => Phase::Pending,
+            _ if have == 0 => Phase::Pending,
             Some(wanted) if have < wanted => Phase::Partial,
             _ => Phase::Bound,
         }

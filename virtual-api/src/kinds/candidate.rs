@@ -91,11 +91,15 @@ fn row(object: &Object) -> Vec<Cell> {
     let name = text(status, "target").or_else(|| text(status, "clusterName"));
     let rejections = status["rejections"].as_array().map(Vec::as_slice);
     let reasons = rejections.unwrap_or_default().iter();
+    let scores = status["scores"].as_array().into_iter().flatten();
     let judged = Judged {
         name: &name.unwrap_or_default(),
         feasible: status["feasible"].clone(),
         rank: status["rank"].clone(),
-        score: status["score"].clone(),
+        score: report::score_cell(
+            status["score"].as_i64(),
+            scores.map(|score| score["value"].as_i64()),
+        ),
         picked: status["picked"].clone(),
         reasons: reasons
             .map(|entry| {

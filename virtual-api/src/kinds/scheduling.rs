@@ -1,7 +1,7 @@
 //! Scheduling: what the scheduler would decide now, and every reason for it (docs/api.md, "The scheduling report").
 
 use dialect_contract::Report;
-use dialect_contract::report::{Candidate, WriteEntry};
+use dialect_contract::report::{self, Candidate, WriteEntry};
 use meta::{Cell, Column, Schema};
 use schemars::JsonSchema;
 use serde_json::Value;
@@ -39,7 +39,10 @@ pub fn columns() -> Vec<Column> {
             ..Column::text("Feasible", "Whether no plugin refuses it")
         },
         Column::text("Rank", "The place in the ranking, from 1").integer(),
-        Column::text("Score", "The weighted total, where the system adds scores").integer(),
+        Column::text(
+            "Score",
+            "The weighted total; where the system adds nothing up, its scores in the order in which they decide",
+        ),
         Column {
             r#type: "boolean",
             ..Column::text("Picked", "Whether it is in the resulting set")
@@ -57,8 +60,8 @@ pub struct Judged<'a> {
     pub feasible: Value,
     /// The place in the ranking, or null.
     pub rank: Value,
-    /// The weighted total, or null.
-    pub score: Value,
+    /// The score in one text ([`report::score_cell`]), or empty.
+    pub score: String,
     /// Whether it is in the resulting set.
     pub picked: Value,
     /// Plugin, token and sentence of every refusal.
@@ -77,7 +80,10 @@ impl<'a> Judged<'a> {
             },
             feasible: candidate.feasible.into(),
             rank: candidate.rank.into(),
-            score: candidate.score.into(),
+            score: report::score_cell(
+                candidate.score,
+                candidate.scores.iter().map(|score| score.value),
+            ),
             picked: candidate.picked.into(),
             reasons: rejections
                 .map(|entry| [entry.plugin, entry.reason, &entry.message])
@@ -98,7 +104,7 @@ impl<'a> Judged<'a> {
             self.name.into(),
             Cell::Value(self.feasible),
             Cell::Value(self.rank),
-            Cell::Value(self.score),
+            self.score.into(),
             Cell::Value(self.picked),
             tokens.join(",").into(),
             messages.join("; ").into(),

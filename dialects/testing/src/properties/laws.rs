@@ -75,17 +75,20 @@ fn at_rest(server: &Server, decision: &Decision) -> Result<(), String> {
     }
     let placed = inventory
         .demand(&decision.demand, server.now)
-        .is_some_and(|view| !view.placed.is_empty());
+        .map(|view| view.placed)
+        .unwrap_or_default();
+    let stays = placed.iter().any(|place| !place.leaving);
     let fits = match decision.outcome {
-        Outcome::Unchanged => placed,
-        Outcome::Scheduled => !placed,
+        Outcome::Unchanged => !placed.is_empty(),
+        // What is on its way out is no place any more.
+        Outcome::Scheduled => !stays,
         Outcome::Partial | Outcome::Provision => false,
         _ => true,
     };
     if !fits {
         let outcome = decision.outcome.as_str();
         return Err(format!(
-            "ends as {outcome} with nothing to write, something placed: {placed}"
+            "ends as {outcome} with nothing to write, something placed: {stays}"
         ));
     }
     Ok(())
@@ -227,14 +230,15 @@ pub(crate) fn exact(matter: &Matter<'_>, mut server: Server) -> Result<(), Strin
         return Ok(());
     };
     let before = placed(&server, demand);
-    for (name, state) in &before {
+    for (name, place) in &before {
         let known = decision
             .current
             .iter()
-            .any(|current| *current.cluster_name == **name && current.state == state);
+            .any(|current| *current.cluster_name == **name && current.state == place.state);
         if !known {
             return Err(format!(
-                "{demand}: bound to {name} ({state}), which `current` does not list"
+                "{demand}: bound to {name} ({}), which `current` does not list",
+                place.state
             ));
         }
     }
@@ -252,13 +256,15 @@ pub(crate) fn exact(matter: &Matter<'_>, mut server: Server) -> Result<(), Strin
             return Err(format!("{demand}: two changes of {name}"));
         }
         let (was, is) = (
-            before.get(name).map(String::as_str),
-            after.get(name).map(String::as_str),
+            before.get(name).map(|place| place.state.as_str()),
+            after.get(name).map(|place| place.state.as_str()),
         );
+        let left = before.get(name).is_none_or(|place| place.leaving);
+        let leaves = after.get(name).is_none_or(|place| place.leaving);
         let right = match change.action {
-            Action::Unbind => is.is_none() || (!change.to.is_empty() && is == Some(change.to)),
+            Action::Unbind => leaves && (change.to.is_empty() || is == Some(change.to)),
             Action::Keep => is == was || is == Some(change.to),
-            Action::Bind | Action::Create => is == Some(change.to) && (was != is),
+            Action::Bind | Action::Create => is == Some(change.to) && (left || was != is),
             Action::Restore => is == Some(change.to),
         };
         if !right {
@@ -269,7 +275,8 @@ pub(crate) fn exact(matter: &Matter<'_>, mut server: Server) -> Result<(), Strin
     }
     let all: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     for name in all.into_iter().filter(|name| !named.contains(name.as_str())) {
-        let (was, is) = (before.get(name), after.get(name));
+        let state = |places: &BTreeMap<String, Placed>| places.get(name).map(|place| place.state.clone());
+        let (was, is) = (state(&before), state(&after));
         if was != is {
             return Err(format!(
                 "{demand}: {name} goes from {was:?} to {is:?}, which no change announces"
@@ -279,11 +286,11 @@ pub(crate) fn exact(matter: &Matter<'_>, mut server: Server) -> Result<(), Strin
     Ok(())
 }
 
-/// Where `demand` is placed, with states.
-fn placed(server: &Server, demand: &Key) -> BTreeMap<String, String> {
+/// Where `demand` is placed, by cluster.
+fn placed(server: &Server, demand: &Key) -> BTreeMap<String, Placed> {
     let view = server.inventory().demand(demand, server.now);
     let list = view.map(|view| view.placed).unwrap_or_default();
-    let entry = |placed: Placed| (placed.cluster_name.to_string(), placed.state);
+    let entry = |placed: Placed| (placed.cluster_name.to_string(), placed);
     list.into_iter().map(entry).collect()
 }
 
