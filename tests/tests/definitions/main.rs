@@ -5,6 +5,7 @@
 //! To have another system compared: name its module in `tests/definitions/go.mod`, and write a file like `ocm.rs`.
 
 mod compare;
+mod fleet;
 mod ocm;
 
 use std::collections::BTreeSet;
