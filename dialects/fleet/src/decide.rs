@@ -16,9 +16,8 @@ use dialect_contract::{Action, Ask, BindingChange, Current, Decision, Outcome, R
 use scheduling::{Ix, Solved};
 
 use crate::detail::Detail;
-use crate::filters::{CLUSTER_AFFINITY, SAME_PLACEMENT_ANTI_AFFINITY, TOPOLOGY_SPREAD_CONSTRAINTS};
 use crate::fleet::Fleet;
-use crate::fleet::record::PlacementRecord;
+use crate::fleet::record::{Hold, PlacementRecord};
 use crate::kind::{ClusterDecision, State};
 use crate::plan::{Plan, SnapshotPlan, Step};
 use crate::policy::{Mode, Policy};
@@ -40,20 +39,31 @@ pub(crate) fn decide(fleet: &Fleet, record: &PlacementRecord, ask: &Ask<'_>) -> 
     }
 }
 
-/// Where the placement is bound, by cluster name: each cluster once.
+/// Where the placement is bound, by cluster name: each cluster once, those that are let go and not cleaned yet included.
 fn current(fleet: &Fleet, ask: &Ask<'_>) -> Vec<Current> {
-    let live = fleet
-        .bindings_of(&ask.demand.name)
-        .filter(|binding| binding.live());
-    let mut list: Vec<Current> = live
+    let places = fleet.places_of(&ask.demand.name).into_iter();
+    places
         .map(|binding| Current {
             cluster_name: Arc::clone(&binding.cluster),
             state: binding.state.as_str(),
         })
-        .collect();
-    list.sort_by(|a, b| a.cluster_name.cmp(&b.cluster_name));
-    list.dedup_by(|later, first| later.cluster_name == first.cluster_name);
-    list
+        .collect()
+}
+
+/// The clusters that are done with once the scheduler takes its finalizer off, as far as `changes` says nothing else of
+/// them.
+fn released_clusters(fleet: &Fleet, ask: &Ask<'_>, changes: &[BindingChange]) -> Vec<BindingChange> {
+    let named: HashSet<&str> = changes.iter().map(|change| &*change.cluster_name).collect();
+    let places = fleet.places_of(&ask.demand.name).into_iter();
+    places
+        .filter(|binding| binding.hold() == Hold::Released && !named.contains(&*binding.cluster))
+        .map(|binding| BindingChange {
+            action: Action::Unbind,
+            cluster_name: Arc::clone(&binding.cluster),
+            from: binding.state.as_str(),
+            to: "",
+        })
+        .collect()
 }
 
 /// A decision that has not run the pipeline.
@@ -124,8 +134,10 @@ fn invalid(
         problem: Some(problem.to_owned()),
         ..Detail::default()
     };
+    let mut kept = changes(&decision.current, Action::Keep, |state| state);
+    kept.retain(|change| change.from != State::Unscheduled.as_str());
     Decision {
-        changes: changes(&decision.current, Action::Keep, |state| state),
+        changes: kept,
         detail: Box::new(detail),
         ..decision
     }
@@ -145,7 +157,8 @@ fn judge(
     }
     let selection = select::select(fleet, columns, policy, &classes, ask)?;
     let decided = decided(policy, &selection, ask);
-    let (steps, changes) = steps(&classes, &selection, &decided, columns);
+    let (steps, mut changes) = steps(&classes, &selection, &decided, columns);
+    changes.extend(released_clusters(fleet, ask, &changes));
     let satisfied = Satisfied::of(policy, &selection, columns);
     let listed = status::listed(fleet, policy, &selection, &classes, &decided);
     let plan = Plan {
@@ -155,24 +168,20 @@ fn judge(
         steps,
     };
     let bound = !selection.solved.picked.is_empty();
-    let (outcome, reason) = outcome(&satisfied, &changes, bound, plan.writes());
+    let (outcome, reason) = outcome(policy, &satisfied, &changes, bound, plan.writes());
+    let filled = matches!(policy.mode, Mode::Number(wanted) if selection.kept.len() >= wanted);
+    let unfit = selection.unfit();
     let Selection {
         solved,
         unknown,
         skews,
+        emptiest,
+        scorers,
         ..
     } = selection;
-    let scorers: &[&str] = match policy.mode {
-        Mode::Number(_) => &[
-            CLUSTER_AFFINITY,
-            SAME_PLACEMENT_ANTI_AFFINITY,
-            TOPOLOGY_SPREAD_CONSTRAINTS,
-        ],
-        Mode::All | Mode::Fixed(_) => &[],
-    };
     Ok(Decision {
         solved,
-        scorers: scorers.iter().map(|name| Arc::from(*name)).collect(),
+        scorers: scorers.into_iter().map(Arc::from).collect(),
         unknown: unknown
             .into_iter()
             .map(|name| (name, "PickFixed", "NotFound"))
@@ -181,7 +190,10 @@ fn judge(
         detail: Box::new(Detail {
             satisfied: Some(satisfied),
             plan: Some(plan),
+            filled,
+            unfit,
             skews,
+            emptiest,
             ..Detail::default()
         }),
         ..unjudged(fleet, record, ask, outcome, reason)
@@ -300,6 +312,7 @@ fn steps(
 
 /// The outcome and its token.
 fn outcome(
+    policy: &Policy,
     satisfied: &Satisfied,
     changes: &[BindingChange],
     bound: bool,
@@ -309,6 +322,8 @@ fn outcome(
         .iter()
         .any(|change| matches!(change.action, Action::Bind | Action::Restore));
     let (outcome, reason) = match (satisfied.fulfilled, bound) {
+        // The policy asks for whatever fits and is fulfilled, yet nothing is placed anywhere.
+        (true, false) if policy.mode == Mode::All => (Outcome::Unschedulable, "NoClusterFits"),
         (true, _) => (Outcome::Scheduled, if new { "Picked" } else { "Kept" }),
         (false, true) => (Outcome::Partial, satisfied.reason()),
         (false, false) => (Outcome::Unschedulable, satisfied.reason()),

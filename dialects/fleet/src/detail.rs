@@ -1,5 +1,6 @@
 //! What a decision of this system says beyond what every dialect reports.
 
+use crate::filters::spread::Emptiest;
 use crate::fleet::record::BindingRecord;
 use crate::plan::Plan;
 use crate::satisfied::Satisfied;
@@ -17,6 +18,12 @@ pub(crate) struct Detail {
     pub(crate) satisfied: Option<Satisfied>,
     /// What the objects will say; `None` where they stay.
     pub(crate) plan: Option<Plan>,
+    /// Whether the number asked for was placed before, so that nothing was picked.
+    pub(crate) filled: bool,
+    /// What is kept though a filter refuses it today.
+    pub(crate) unfit: Vec<Ix>,
+    /// For every constraint the emptiest domain; `None` where there is no domain.
+    pub(crate) emptiest: Vec<Option<Emptiest>>,
     /// For every candidate that a constraint refuses, in their order: how many clusters its domain and the emptiest
     /// domain have.
     pub(crate) skews: Vec<(Ix, u32, u32)>,

@@ -83,7 +83,7 @@ fn matches(term: &Term, columns: &Columns) -> Bits {
 /// The clusters whose property passes `test`.
 pub(crate) fn passing(test: &Test, columns: &Columns) -> Bits {
     let mut passing = Bits::none(columns.count());
-    for (&candidate, &value) in columns.property(&test.name).into_iter().flatten() {
+    for (&candidate, value) in columns.property(&test.name).into_iter().flatten() {
         passing.set(candidate, test.passes(Some(value.exact)));
     }
     passing

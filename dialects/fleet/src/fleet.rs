@@ -62,6 +62,15 @@ impl Fleet {
         self.bindings.get(name).into_iter().flat_map(|own| own.values())
     }
 
+    /// One binding of the placement `name` for each cluster, by cluster name: those on their way out included, where there
+    /// is none to stay.
+    pub(crate) fn places_of(&self, name: &str) -> Vec<&Arc<BindingRecord>> {
+        let mut places: Vec<&Arc<BindingRecord>> = self.bindings_of(name).collect();
+        places.sort_by(|a, b| a.cluster.cmp(&b.cluster).then_with(|| a.hold().cmp(&b.hold())));
+        places.dedup_by(|later, first| later.cluster == first.cluster);
+        places
+    }
+
     /// Whether there is an object at `key`, readable or not.
     pub(crate) fn taken(&self, key: &Key) -> bool {
         self.parents.contains_key(key) || self.unusable.contains(key)

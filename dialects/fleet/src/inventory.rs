@@ -108,7 +108,7 @@ impl Words for Fleet {
     }
 
     fn not_picked(&self, decision: &Decision, _candidate: Ix, rank: Option<usize>) -> (&'static str, String) {
-        words::not_picked(decision, rank)
+        words::not_picked(self, decision, rank)
     }
 
     fn message(&self, decision: &Decision) -> String {

@@ -2,10 +2,13 @@
 //! the read-only views.
 
 mod binding;
+mod condition;
 mod member_cluster;
 mod placement;
 mod policy;
 mod policy_rules;
+mod property;
+mod rollout;
 mod snapshot;
 #[cfg(test)]
 mod tests;

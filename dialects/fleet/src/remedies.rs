@@ -7,6 +7,7 @@ use meta::Key;
 use scheduling::{Ix, Rejection};
 use serde_json::{Value, json};
 
+use crate::columns::Columns;
 use crate::detail::Detail;
 use crate::filters::{AFFINITY, ELIGIBILITY, SPREAD, TAINTS};
 use crate::fleet::Fleet;
@@ -37,6 +38,7 @@ pub(crate) fn remedies(
         decision,
         record,
         policy,
+        columns: fleet.columns(),
         cluster: fleet.columns().row(candidate),
         candidate,
     };
@@ -47,7 +49,7 @@ pub(crate) fn remedies(
     match refusal.plugin {
         AFFINITY => case.affinity(),
         ELIGIBILITY => vec![ineligible()],
-        TAINTS => case.taint(detail as usize),
+        TAINTS => case.taint(case.cluster, detail as usize),
         SPREAD => case.spread(detail as usize),
         _ if detail == 0 => vec![case.named()],
         _ => vec![ineligible()],
@@ -63,6 +65,7 @@ struct Case<'a> {
     decision: &'a Decision,
     record: &'a PlacementRecord,
     policy: &'a Policy,
+    columns: &'a Columns,
     cluster: &'a Cluster,
     candidate: Ix,
 }
@@ -82,10 +85,6 @@ impl Case<'_> {
         Remedy::new(Whose::Request, text, edit)
     }
 
-    fn cluster_key(&self) -> Key {
-        Key::new(CLUSTERS, "", &self.cluster.name)
-    }
-
     /// Each required term is one way in: by labels on the cluster, or by asking for less.
     fn affinity(&self) -> Vec<Remedy> {
         let mut remedies = Vec::new();
@@ -96,7 +95,7 @@ impl Case<'_> {
             {
                 let text = labels::words(&format!("MemberCluster {}", self.cluster.name), &changes);
                 let edit = Edit::Merge {
-                    key: self.cluster_key(),
+                    key: Key::new(CLUSTERS, "", &self.cluster.name),
                     patch: labels::patch(&changes),
                 };
                 remedies.push(Remedy::new(Whose::Target, text, edit));
@@ -149,23 +148,23 @@ impl Case<'_> {
         (!gone.is_empty()).then_some(Remedy { text, ..remedy })
     }
 
-    fn taint(&self, place: usize) -> Vec<Remedy> {
-        let Some(taint) = self.cluster.taints.get(place) else {
+    /// The taint at `place` of `cluster` is tolerated, or goes.
+    fn taint(&self, cluster: &Cluster, place: usize) -> Vec<Remedy> {
+        let Some(taint) = cluster.taints.get(place) else {
             return Vec::new();
         };
         let mut toleration = json!({"key": taint.key, "operator": "Exists", "effect": taint.effect});
-        let mut shown = taint.key.clone();
         if !taint.value.is_empty() {
             toleration["operator"] = "Equal".into();
             toleration["value"] = taint.value.as_str().into();
-            shown.push_str(&format!("={}", taint.value));
         }
-        let shown = format!("{shown}:{}", taint.effect);
+        let shown = taint.to_string();
         let tolerate = self.asked(format!("tolerate the taint {shown}"), |policy| {
             push(&mut policy["tolerations"], toleration);
         });
-        let text = format!("take the taint {shown} off MemberCluster {}", self.cluster.name);
-        let edit = Edit::of(self.cluster_key(), &self.cluster.object, |cluster| {
+        let text = format!("take the taint {shown} off MemberCluster {}", cluster.name);
+        let key = Key::new(CLUSTERS, "", &cluster.name);
+        let edit = Edit::of(key, &cluster.object, |cluster| {
             if let Some(taints) = cluster["spec"]["taints"].as_array_mut()
                 && place < taints.len()
             {
@@ -175,7 +174,23 @@ impl Case<'_> {
         vec![tolerate, Remedy::new(Whose::Target, text, edit)]
     }
 
-    /// A constraint that lets one more in, or that only prefers.
+    /// The taint that keeps the placement from the only cluster of the emptiest domain: with that one filled the others may
+    /// take one more.
+    fn emptiest(&self, constraint: usize) -> Vec<Remedy> {
+        let emptiest = self.decision.detail::<Detail>().map(|detail| &detail.emptiest);
+        let emptiest = emptiest.and_then(|all| all.get(constraint)?.as_ref()?.only);
+        let Some(only) = emptiest else {
+            return Vec::new();
+        };
+        match self.decision.solved.rejections_of(only) {
+            [refusal] if refusal.plugin == TAINTS => {
+                self.taint(self.columns.row(only), refusal.reason.detail as usize)
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// A constraint that lets one more in, or that only prefers; or the emptiest domain filled.
     fn spread(&self, place: usize) -> Vec<Remedy> {
         let Some(constraint) = self.policy.spread.get(place) else {
             return Vec::new();
@@ -202,6 +217,7 @@ impl Case<'_> {
         remedies.push(self.asked(text, |policy| {
             policy["topologySpreadConstraints"][place]["whenUnsatisfiable"] = "ScheduleAnyway".into();
         }));
+        remedies.extend(self.emptiest(place));
         remedies
     }
 

@@ -7,6 +7,7 @@ use scheduling::{Ix, Reason};
 use crate::columns::Columns;
 use crate::detail::Detail;
 use crate::eligibility::{Ineligible, Limits};
+use crate::filters::spread::Emptiest;
 use crate::filters::{AFFINITY, ELIGIBILITY, SPREAD, TAINTS};
 use crate::fleet::Fleet;
 use crate::policy::{Policy, Term};
@@ -20,6 +21,7 @@ pub(super) struct Words<'a> {
     policy: Option<&'a Policy>,
     limits: Limits,
     skews: &'a [(Ix, u32, u32)],
+    emptiest: &'a [Option<Emptiest>],
 }
 
 impl<'a> Words<'a> {
@@ -29,12 +31,14 @@ impl<'a> Words<'a> {
         columns: &'a Columns,
         policy: Option<&'a Policy>,
         skews: &'a [(Ix, u32, u32)],
+        emptiest: &'a [Option<Emptiest>],
     ) -> Self {
         Self {
             columns,
             policy,
             limits: fleet.limits,
             skews,
+            emptiest,
         }
     }
 
@@ -52,8 +56,7 @@ impl<'a> Words<'a> {
                     .skews
                     .binary_search_by_key(&candidate, |(candidate, ..)| *candidate);
                 let counts = place.ok().map(|place| (self.skews[place].1, self.skews[place].2));
-                let sentence = self.policy.map(|policy| skew(policy, reason.detail, counts));
-                sentence.unwrap_or_default()
+                self.skew(candidate, reason.detail, counts)
             }
             _ => match ineligible(reason.detail) {
                 Some(why) => self.ineligible(candidate, why),
@@ -62,19 +65,39 @@ impl<'a> Words<'a> {
         }
     }
 
+    /// Why the constraint of this number refuses a cluster; `counts` are those of its domain and of the emptiest.
+    pub(super) fn skew(&self, candidate: Ix, number: u32, counts: Option<(u32, u32)>) -> String {
+        let constraint = self.policy.and_then(|policy| policy.spread.get(number as usize));
+        let Some(constraint) = constraint else {
+            return "a topology spread constraint is violated".to_owned();
+        };
+        let rule = format!(
+            "one more would exceed maxSkew {} over {}",
+            constraint.max_skew, constraint.key
+        );
+        let Some((own, least)) = counts else {
+            return rule;
+        };
+        let domain = self.columns.row(candidate).labels().get(&constraint.key);
+        let domain = domain.unwrap_or_default();
+        let emptiest = self.emptiest.get(number as usize).and_then(Option::as_ref);
+        let emptiest = match emptiest {
+            Some(Emptiest { value, others: 0, .. }) => format!("the emptiest domain {value} has {least}"),
+            Some(Emptiest { value, others, .. }) => {
+                format!("the emptiest domains, {value} and {others} more, have {least}")
+            }
+            None => format!("the emptiest domain has {least}"),
+        };
+        format!("{rule}: its domain {domain} has {own}, {emptiest}")
+    }
+
     fn ineligible(&self, candidate: Ix, why: Ineligible) -> String {
         why.sentence(&self.columns.row(candidate).standing, self.limits)
     }
 
     fn taint(&self, candidate: Ix, place: u32) -> String {
         match self.columns.row(candidate).taints.get(place as usize) {
-            Some(taint) if taint.value.is_empty() => {
-                format!("the taint {}:{} is not tolerated", taint.key, taint.effect)
-            }
-            Some(taint) => format!(
-                "the taint {}={}:{} is not tolerated",
-                taint.key, taint.value, taint.effect
-            ),
+            Some(taint) => format!("the taint {taint} is not tolerated"),
             None => "a taint is not tolerated".to_owned(),
         }
     }
@@ -108,17 +131,18 @@ impl<'a> Words<'a> {
             return format!("the label {alone}");
         }
         let failed = term.properties.iter().find_map(|test| {
-            let value = row.properties.get(test.name.as_str()).map(|amount| amount.exact);
-            (!test.passes(value)).then_some((test, value))
+            let value = row.properties.get(test.name.as_str());
+            (!test.passes(value.map(|amount| amount.exact))).then_some((test, value))
         });
         match failed {
             Some((test, None)) => format!("the property {}, which it does not have", test.name),
             Some((test, Some(value))) => {
                 format!(
-                    "the property {} {} {}, which is {value}",
+                    "the property {} {} {}, which is {}",
                     test.name,
                     test.operator.as_str(),
-                    test.text
+                    test.text,
+                    value.text
                 )
             }
             None => "nothing".to_owned(),
@@ -136,21 +160,6 @@ fn ineligible(code: u32) -> Option<Ineligible> {
         Ineligible::Unhealthy,
     ];
     all.into_iter().find(|reason| u32::from(*reason as u16) == code)
-}
-
-/// Why `constraint` refuses a cluster; `counts` are those of its domain and of the emptiest.
-pub(super) fn skew(policy: &Policy, constraint: u32, counts: Option<(u32, u32)>) -> String {
-    let Some(constraint) = policy.spread.get(constraint as usize) else {
-        return "a topology spread constraint is violated".to_owned();
-    };
-    let rule = format!(
-        "one more would exceed maxSkew {} over {}",
-        constraint.max_skew, constraint.key
-    );
-    match counts {
-        Some((own, least)) => format!("{rule}: its domain has {own}, the emptiest domain has {least}"),
-        None => rule,
-    }
 }
 
 /// The token of a refusal by the filter `plugin`.
@@ -174,27 +183,57 @@ pub(crate) fn refusal(
 ) -> String {
     let record = fleet.placements.get(&decision.demand);
     let policy = record.and_then(|record| record.policy.as_ref().as_ref().ok());
-    let skews = decision
-        .detail::<Detail>()
-        .map(|detail| detail.skews.as_slice())
-        .unwrap_or_default();
-    Words::new(fleet, fleet.columns(), policy, skews).refusal(candidate, plugin, reason)
+    let detail = decision.detail::<Detail>();
+    let skews = detail.map(|detail| detail.skews.as_slice());
+    let emptiest = detail.map(|detail| detail.emptiest.as_slice());
+    let words = Words::new(
+        fleet,
+        fleet.columns(),
+        policy,
+        skews.unwrap_or_default(),
+        emptiest.unwrap_or_default(),
+    );
+    words.refusal(candidate, plugin, reason)
 }
 
 /// The token and the sentence for a feasible cluster that is not picked.
-pub(crate) fn not_picked(decision: &Decision, rank: Option<usize>) -> (&'static str, String) {
+pub(crate) fn not_picked(fleet: &Fleet, decision: &Decision, rank: Option<usize>) -> (&'static str, String) {
     let picked = decision.solved.picked.len();
     let verb = if picked == 1 { "is" } else { "are" };
+    let detail = decision.detail::<Detail>();
+    if let Some(detail) = detail.filter(|detail| detail.filled) {
+        let what = match picked {
+            0 => "no cluster is asked for".to_owned(),
+            1 => "the 1 cluster asked for is placed already".to_owned(),
+            count => format!("the {count} clusters asked for are placed already"),
+        };
+        return ("NumberReached", format!("{what}{}", unfit(fleet, detail)));
+    }
     let text = match rank {
         Some(rank) => {
             format!(
-                "ranks {rank} of {}, and {picked} {verb} selected",
-                decision.solved.ranked.len()
+                "ranks {rank} of {}, and {picked} {verb} selected{}",
+                decision.solved.ranked.len(),
+                detail.map(|detail| unfit(fleet, detail)).unwrap_or_default()
             )
         }
         None => format!("{picked} other clusters {verb} selected"),
     };
     ("NotPickedByScore", text)
+}
+
+/// What holds a place though it would not get it today.
+fn unfit(fleet: &Fleet, detail: &Detail) -> String {
+    if detail.unfit.is_empty() {
+        return String::new();
+    }
+    let columns = fleet.columns();
+    let rows = detail.unfit.iter().map(|&candidate| &*columns.row(candidate).name);
+    let (stay, it) = match detail.unfit.len() {
+        1 => ("stays", "it"),
+        _ => ("stay", "they"),
+    };
+    format!("; {} {stay} although {it} would not be picked today", names(rows))
 }
 
 /// The summary of a decision in one line.

@@ -33,7 +33,7 @@ fn cluster(index: usize) -> BoxedStrategy<Value> {
             let mut value = member(&format!("c{index}"), &labels, health);
             if let Some(nodes) = nodes {
                 value["status"]["properties"] =
-                    json!({"kubernetes-fleet.io/node-count": {"value": nodes.to_string()}});
+                    json!({"kubernetes-fleet.io/node-count": {"value": nodes.to_string(), "observationTime": FRESH}});
             }
             if let Some(taint) = taint {
                 value["spec"]["taints"] = json!([{"key": taint, "effect": "NoSchedule"}]);

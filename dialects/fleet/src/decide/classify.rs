@@ -19,7 +19,7 @@ pub(super) struct Classes<'a> {
     pub(super) deleting: Vec<&'a Arc<BindingRecord>>,
     /// Unscheduled already; comes back when its cluster is picked.
     pub(super) unscheduled: ByCandidate<'a>,
-    /// The cluster is gone or leaving.
+    /// The cluster is gone.
     pub(super) dangling: Vec<&'a Arc<BindingRecord>>,
     /// Made by an older policy.
     pub(super) obsolete: ByCandidate<'a>,
@@ -42,19 +42,19 @@ impl<'a> Classes<'a> {
         };
         for binding in fleet.bindings_of(name) {
             let candidate = columns.candidate(&binding.cluster);
-            let staying = candidate.filter(|&candidate| !columns.standings[candidate as usize].leaving);
-            match (candidate, staying) {
+            match candidate {
                 _ if binding.deleting() => classes.deleting.push(binding),
-                (candidate, _) if binding.state == State::Unscheduled => {
+                candidate if binding.state == State::Unscheduled => {
                     classes
                         .unscheduled
                         .extend(candidate.map(|candidate| (candidate, binding)));
                 }
-                (_, None) => classes.dangling.push(binding),
-                (_, Some(candidate)) if binding.snapshot != snapshot => {
+                // A cluster that is leaving is still there, and what is on it is to stay.
+                None => classes.dangling.push(binding),
+                Some(candidate) if binding.snapshot != snapshot => {
                     classes.obsolete.push((candidate, binding));
                 }
-                (_, Some(candidate)) => classes.present.push((candidate, binding)),
+                Some(candidate) => classes.present.push((candidate, binding)),
             }
         }
         classes.unscheduled.sort_by_key(|(candidate, _)| *candidate);

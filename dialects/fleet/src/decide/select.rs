@@ -17,7 +17,9 @@ use crate::filters::{
     ClusterAffinity, ClusterEligibility, PickFixed, SamePlacementAntiAffinity, TaintToleration,
     TopologySpread,
 };
-use crate::filters::{FIXED, SPREAD};
+use crate::filters::{
+    CLUSTER_AFFINITY, FIXED, SAME_PLACEMENT_ANTI_AFFINITY, SPREAD, TOPOLOGY_SPREAD_CONSTRAINTS,
+};
 use crate::fleet::Fleet;
 use crate::fleet::record::BindingRecord;
 use crate::kind::State;
@@ -248,10 +250,10 @@ impl Case<'_> {
         let ranked = ranked
             .chain(others.iter().map(|standing| standing.candidate))
             .collect();
-        let scores = if by_score {
+        let (scorers, scores) = if by_score {
             self.score(&chosen, &others, &feasible)
         } else {
-            Vec::new()
+            (Vec::new(), Vec::new())
         };
         let violations = rejections.iter().filter(|rejection| rejection.plugin == SPREAD);
         let skews = violations.filter_map(|rejection| {
@@ -260,6 +262,8 @@ impl Case<'_> {
         });
         Selection {
             skews: skews.collect(),
+            emptiest: spread.emptiest(self.columns),
+            scorers,
             let_go: self.let_go(&kept),
             unknown: Vec::new(),
             solved: Solved {
@@ -289,28 +293,41 @@ impl Case<'_> {
         going
     }
 
-    /// The score columns; the system ranks by them one after the other and has no total.
+    /// The scorers that have a say and their columns: the system ranks by them one after the other, in this order, and has
+    /// no total.
     fn score(
         &self,
         chosen: &[Standing],
         others: &[Standing],
         feasible: &[Ix],
-    ) -> Vec<scheduling::ScoreColumn> {
-        let mut columns = [(); 3].map(|()| vec![None; self.columns.count() as usize]);
+    ) -> (Vec<&'static str>, Vec<scheduling::ScoreColumn>) {
+        let mut scorers = vec![CLUSTER_AFFINITY];
+        if !self.policy.spread.is_empty() {
+            scorers.insert(0, TOPOLOGY_SPREAD_CONSTRAINTS);
+        }
+        if !self.classes.obsolete.is_empty() {
+            scorers.push(SAME_PLACEMENT_ANTI_AFFINITY);
+        }
+        let value = |scorer: &str, standing: &Standing| match scorer {
+            TOPOLOGY_SPREAD_CONSTRAINTS => standing.topology,
+            CLUSTER_AFFINITY => standing.affinity,
+            _ => i32::from(standing.sticky),
+        };
+        let mut columns = vec![vec![None; self.columns.count() as usize]; scorers.len()];
         // A kept binding without a score was not scored when it was made.
         let unscored = |standing: &&Standing| {
             let binding = Classes::find(&self.classes.present, standing.candidate);
             binding.is_some_and(|binding| binding.decision.cluster_score.is_none())
         };
         for standing in chosen.iter().filter(|standing| !unscored(standing)).chain(others) {
-            let place = standing.candidate as usize;
-            columns[0][place] = Some(standing.affinity);
-            columns[1][place] = Some(i32::from(standing.sticky));
-            columns[2][place] = Some(standing.topology);
+            for (scorer, column) in scorers.iter().zip(&mut columns) {
+                column[standing.candidate as usize] = Some(value(scorer, standing));
+            }
         }
-        let scorers = columns.each_ref().map(|column| Known(column));
-        let scorers: [&dyn Scorer<Columns>; 3] = [&scorers[0], &scorers[1], &scorers[2]];
-        scheduling::score(&**self.columns, feasible, &scorers).0
+        let known: Vec<Known<'_>> = columns.iter().map(|column| Known(column)).collect();
+        let known: Vec<&dyn Scorer<Columns>> = known.iter().map(|known| known as _).collect();
+        let columns = scheduling::score(&**self.columns, feasible, &known).0;
+        (scorers, columns)
     }
 
     /// PickFixed: the clusters named, if they are eligible. A named cluster that has a binding keeps it.
@@ -375,6 +392,8 @@ impl Case<'_> {
             let_go: self.let_go(&kept),
             others: Vec::new(),
             skews: Vec::new(),
+            emptiest: Vec::new(),
+            scorers: Vec::new(),
             recorded: picked.clone(),
             solved: Solved {
                 rejections,
@@ -440,6 +459,8 @@ impl Case<'_> {
         let placed =
             |candidate: Ix| kept.contains(&candidate) || picks.iter().any(|pick| pick.candidate == candidate);
         let mut errors = Vec::new();
+        let emptiest = spread.emptiest(self.columns);
+        let words = words::Words::new(self.fleet, self.columns, Some(self.policy), &[], &emptiest);
         for (index, name) in chosen.iter().enumerate() {
             let left = self
                 .columns
@@ -449,7 +470,7 @@ impl Case<'_> {
                 let detail = match spread.violated(candidate) {
                     Some(constraint) => {
                         let counts = spread.counts(constraint, candidate);
-                        let sentence = words::skew(self.policy, constraint, counts);
+                        let sentence = words.skew(candidate, constraint, counts);
                         format!("TopologySpreadConstraints/SkewExceeded: {sentence}")
                     }
                     None => "is more than the placement asks for".to_owned(),
@@ -481,7 +502,7 @@ impl Case<'_> {
             }
         });
         let rejections: Vec<Rejection> = judged.collect();
-        let words = words::Words::new(self.fleet, self.columns, Some(self.policy), &[]);
+        let words = words::Words::new(self.fleet, self.columns, Some(self.policy), &[], &[]);
         status::joined(&words, &rejections)
     }
 }

@@ -6,6 +6,7 @@ use dialect_columns::Bits;
 use scheduling::{Ix, Solved};
 
 use crate::columns::Columns;
+use crate::filters::spread::Emptiest;
 use crate::scores::Standing;
 
 /// Which bindings stay, which clusters are picked and which bindings are let go.
@@ -27,6 +28,10 @@ pub(super) struct Selection {
     pub(super) others: Vec<Standing>,
     /// See [`crate::detail::Detail::skews`].
     pub(super) skews: Vec<(Ix, u32, u32)>,
+    /// See [`crate::detail::Detail::emptiest`].
+    pub(super) emptiest: Vec<Option<Emptiest>>,
+    /// The scorers that have a say, the first to decide first.
+    pub(super) scorers: Vec<&'static str>,
     /// The columns it was made on.
     pub(super) columns: Arc<Columns>,
     pub(super) chosen: Bits,
@@ -36,6 +41,13 @@ impl Selection {
     /// Whether `candidate` is kept or picked.
     pub(super) fn is_chosen(&self, candidate: Ix) -> bool {
         self.chosen.has(candidate)
+    }
+
+    /// What is kept though a filter refuses it today.
+    pub(super) fn unfit(&self) -> Vec<Ix> {
+        let fits = |candidate: &Ix| self.solved.feasible.binary_search(candidate).is_ok();
+        let kept = self.kept.iter().copied();
+        kept.filter(|candidate| !fits(candidate)).collect()
     }
 
     /// The name of a candidate.

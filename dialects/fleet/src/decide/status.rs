@@ -32,6 +32,9 @@ impl Satisfied {
     pub(super) fn of(policy: &Policy, selection: &Selection, columns: &Columns) -> Self {
         let count = selection.kept.len() + selection.picks.len();
         let (fulfilled, message) = match &policy.mode {
+            Mode::All if selection.others.is_empty() && count == 0 => {
+                (true, format!("{FOUND}no cluster that fits"))
+            }
             Mode::All if selection.others.is_empty() => {
                 (true, format!("{FOUND}{}, every one that fits", clusters(count)))
             }
@@ -120,7 +123,13 @@ pub(super) fn listed(
             None => Classes::find(&classes.present, *candidate).map(kept),
         });
     let mut list: Vec<ClusterDecision> = selected.collect();
-    let words = Words::new(fleet, &selection.columns, Some(policy), &selection.skews);
+    let words = Words::new(
+        fleet,
+        &selection.columns,
+        Some(policy),
+        &selection.skews,
+        &selection.emptiest,
+    );
     let room = DECISIONS_LISTED.saturating_sub(list.len());
     if let Mode::Fixed(names) = &policy.mode {
         list.extend(missing(names, selection, &words).into_iter().take(room));

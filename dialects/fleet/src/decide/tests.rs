@@ -82,7 +82,7 @@ fn chosen_clusters_must_keep_the_topology_even() {
         refused(&world, &["a", "b"]),
         [
             "spec.targets[0]: Invalid value: \"a\": TopologySpreadConstraints/SkewExceeded: one more would exceed maxSkew 1 \
-             over zone: its domain has 1, the emptiest domain has 0"
+             over zone: its domain 1 has 1, the emptiest domain 2 has 0"
         ]
     );
 }
@@ -176,7 +176,7 @@ fn a_property_that_is_no_quantity_fails_the_placements_that_compare_it_and_no_ot
 }
 
 #[test]
-fn the_view_lists_live_bindings_only() {
+fn what_is_let_go_is_told_until_it_is_cleaned_and_counts_for_nothing() {
     let mut world = world(&json!({"placementType": "PickN", "numberOfClusters": 2}));
     let demand = key(&placement(&json!({})));
     let view = |world: &World| world.fleet.demand(&demand, NOW.parse().unwrap()).unwrap();
@@ -189,9 +189,89 @@ fn the_view_lists_live_bindings_only() {
     let mut binding = world.bindings().remove(0);
     binding["spec"]["state"] = "Unscheduled".into();
     world.put(&binding);
+    let places = |world: &World| -> Vec<(String, String, bool)> {
+        let placed = view(world).placed.into_iter();
+        placed
+            .map(|at| (at.cluster_name.to_string(), at.state, at.leaving))
+            .collect()
+    };
+    let entry = |name: &str, state: &str, leaving| (name.to_owned(), state.to_owned(), leaving);
+    let unscheduled = [
+        entry("b", "Unscheduled", true),
+        entry("c", "Scheduled", false),
+    ];
     assert_eq!(
-        (view(&world).phase, view(&world).placed.len()),
-        (Phase::Partial, 1)
+        (view(&world).phase, places(&world)),
+        (Phase::Partial, unscheduled.to_vec())
+    );
+    let decision = world.choose(&[]).unwrap();
+    let current: Vec<(&str, &str)> = decision
+        .current
+        .iter()
+        .map(|at| (&*at.cluster_name, at.state))
+        .collect();
+    assert_eq!(current, [("b", "Unscheduled"), ("c", "Scheduled")]);
+    // The rollout deletes it, and the work on the cluster is cleaned up meanwhile.
+    binding["metadata"]["deletionTimestamp"] = NOW.into();
+    binding["metadata"]["finalizers"] = json!(["kubernetes-fleet.io/work-cleanup"]);
+    world.put(&binding);
+    assert_eq!(places(&world), unscheduled);
+    world.remove(&binding);
+    assert_eq!(places(&world), [entry("c", "Scheduled", false)]);
+}
+
+#[test]
+fn a_number_that_is_reached_is_the_reason_and_not_a_rank() {
+    let mut world = world(&json!({"placementType": "PickN", "numberOfClusters": 1}));
+    let first = world.choose(&[]).unwrap();
+    let reason = |world: &World, decision: &dialect_contract::Decision| {
+        let candidate = world.fleet.candidate("a").unwrap();
+        let rank = decision
+            .solved
+            .ranked
+            .iter()
+            .position(|&ranked| ranked == candidate);
+        let (token, text) = world
+            .fleet
+            .not_picked(decision, candidate, rank.map(|rank| rank + 1));
+        format!("{token}: {text}")
+    };
+    assert_eq!(
+        reason(&world, &first),
+        "NotPickedByScore: ranks 3 of 3, and 1 is selected"
+    );
+    world.settle();
+    let decision = world.choose(&[]).unwrap();
+    assert_eq!(
+        reason(&world, &decision),
+        "NumberReached: the 1 cluster asked for is placed already"
+    );
+    let mut tainted = cluster("c", &json!({}));
+    tainted["spec"]["taints"] = json!([{"key": "k", "effect": "NoSchedule"}]);
+    world.put(&tainted);
+    let decision = world.choose(&[]).unwrap();
+    assert_eq!(
+        reason(&world, &decision),
+        "NumberReached: the 1 cluster asked for is placed already; c stays although it would not be picked today"
+    );
+}
+
+#[test]
+fn properties_are_told_in_the_unit_they_were_written_in() {
+    let mut small = cluster("small", &json!({}));
+    small["status"]["resourceUsage"] = json!({"available": {"memory": "16Gi"}});
+    let policy = json!({"placementType": "PickAll", "affinity": {"clusterAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": {"clusterSelectorTerms": [{"propertySelector": {
+            "matchExpressions": [
+                {"name": "resources.kubernetes-fleet.io/available-memory", "operator": "Ge", "values": ["20Gi"]}]}}]}}}});
+    let world = World::of([small, placement(&policy)]);
+    let decision = world.choose(&[]).unwrap();
+    let refusal = decision.solved.rejections[0];
+    assert_eq!(
+        world
+            .fleet
+            .sentence(&decision, 0, refusal.plugin, refusal.reason),
+        "clusterSelectorTerms[0] asks for the property resources.kubernetes-fleet.io/available-memory Ge 20Gi, which is 16Gi"
     );
 }
 

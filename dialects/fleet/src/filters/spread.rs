@@ -6,6 +6,7 @@
 //! cluster anew for every pick; a test compares the two.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use dialect_columns::{Domains, NO_DOMAIN};
 use scheduling::Ix;
@@ -73,6 +74,26 @@ impl Extremes {
 }
 
 impl Counted<'_> {
+    fn emptiest(&self, columns: &Columns) -> Option<Emptiest> {
+        let mut clusters: HashMap<u32, Vec<Ix>> = HashMap::new();
+        for (candidate, &domain) in (0..).zip(&self.domains.of) {
+            let count = self.counts.get(domain as usize);
+            if count.is_some_and(|&count| count == self.extremes.smallest) {
+                clusters.entry(domain).or_default().push(candidate);
+            }
+        }
+        let value = |candidate: Ix| columns.row(candidate).labels().get(&self.constraint.key);
+        let (value, own) = clusters
+            .values()
+            .filter_map(|own| Some((value(*own.first()?)?, own)))
+            .min()?;
+        Some(Emptiest {
+            value: value.into(),
+            others: clusters.len() - 1,
+            only: Some(own[0]).filter(|_| own.len() == 1),
+        })
+    }
+
     /// The change of skew if one more is placed in `domain`, and whether that is too much; `None` outside of all
     /// domains.
     fn judge(&self, domain: u32) -> Option<(i32, bool)> {
@@ -83,6 +104,17 @@ impl Counted<'_> {
         let skew = i64::from(self.extremes.largest) - i64::from(self.extremes.smallest);
         Some((change, skew + i64::from(change) > self.constraint.max_skew))
     }
+}
+
+/// The emptiest domain of a constraint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Emptiest {
+    /// The value of the label.
+    pub(crate) value: Arc<str>,
+    /// How many other domains are as empty.
+    pub(crate) others: usize,
+    /// A cluster of it, where it has only one.
+    pub(crate) only: Option<Ix>,
 }
 
 impl<'a> Spread<'a> {
@@ -162,6 +194,14 @@ impl<'a> Spread<'a> {
             .counts
             .get(counted.domains.of[candidate as usize] as usize)?;
         Some((*count, counted.extremes.smallest))
+    }
+
+    /// The emptiest domain of each constraint: of several, the one whose value comes first.
+    pub(crate) fn emptiest(&self, columns: &Columns) -> Vec<Option<Emptiest>> {
+        self.constraints
+            .iter()
+            .map(|counted| counted.emptiest(columns))
+            .collect()
     }
 
     /// The cell of every candidate in `candidates`, and how many cells there are.

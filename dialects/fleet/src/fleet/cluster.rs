@@ -11,21 +11,25 @@ use crate::eligibility::{Limits, Standing};
 use crate::kind::{self, MemberCluster, PropertyValue, Taint};
 use crate::names::RESOURCE_PROPERTY_PREFIX;
 
-/// The value of a property: exact for comparing, near for scaling.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// The value of a property: exact for comparing, near for scaling, as written for telling.
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Amount {
     /// The quantity.
     pub(crate) exact: Quantity,
     /// The nearest double.
     pub(crate) near: f64,
+    /// The text in the object.
+    pub(crate) text: Arc<str>,
 }
 
 impl Amount {
-    fn of(exact: Quantity) -> Self {
-        Self {
+    fn of(text: &str) -> Option<Self> {
+        let exact = Quantity::parse(text).ok()?;
+        Some(Self {
             exact,
             near: exact.as_f64(),
-        }
+            text: text.into(),
+        })
     }
 }
 
@@ -115,12 +119,7 @@ fn unreadable(view: &MemberCluster) -> BTreeMap<Arc<str>, Arc<str>> {
 fn properties(view: &MemberCluster) -> BTreeMap<Arc<str>, Amount> {
     let own = own_properties(view);
     let mut list: BTreeMap<Arc<str>, Amount> = own
-        .filter_map(|(name, property)| {
-            Some((
-                name.as_str().into(),
-                Amount::of(Quantity::parse(&property.value).ok()?),
-            ))
-        })
+        .filter_map(|(name, property)| Some((name.as_str().into(), Amount::of(&property.value)?)))
         .collect();
     let usage = &view.status.resource_usage;
     let parts: [(&str, &BTreeMap<String, QuantityText>); 3] = [
@@ -130,10 +129,14 @@ fn properties(view: &MemberCluster) -> BTreeMap<Arc<str>, Amount> {
     ];
     for (part, resources) in parts {
         for (resource, amount) in resources {
-            if let Ok(amount) = amount.get() {
+            let amount = match amount {
+                QuantityText::Text(text) => Amount::of(text),
+                QuantityText::Number(number) => Amount::of(&number.to_string()),
+            };
+            if let Some(amount) = amount {
                 list.insert(
                     format!("{RESOURCE_PROPERTY_PREFIX}{part}-{resource}").into(),
-                    Amount::of(amount),
+                    amount,
                 );
             }
         }

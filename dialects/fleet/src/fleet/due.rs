@@ -55,9 +55,8 @@ pub(super) fn snapshot(fleet: &Fleet, name: &Arc<str>, lost: bool) -> Option<Key
 
 /// A cluster changed.
 pub(super) fn cluster(fleet: &Fleet, name: &Arc<str>, old: Option<&Cluster>, new: Option<&Cluster>) -> Due {
-    let leaves = |cluster: Option<&Cluster>| cluster.is_none_or(|cluster| cluster.standing.leaving);
     let mut decide = Vec::new();
-    if leaves(new) && !leaves(old) {
+    if new.is_none() {
         decide.extend(bound_to(fleet, name).map(key));
         decide.retain(|key| fleet.placements.contains_key(key));
         decide.dedup();

@@ -10,7 +10,7 @@ use crate::kind::{
     PolicySnapshot, PolicySnapshotStatus, State,
 };
 use crate::names::{
-    GENERATION_ANNOTATION, INDEX_LABEL, LATEST_LABEL, NUMBER_ANNOTATION, PARENT_LABEL,
+    BINDING_FINALIZER, GENERATION_ANNOTATION, INDEX_LABEL, LATEST_LABEL, NUMBER_ANNOTATION, PARENT_LABEL,
     PREVIOUS_STATE_ANNOTATION,
 };
 use crate::policy::Policy;
@@ -145,6 +145,19 @@ impl SnapshotRecord {
     }
 }
 
+/// How much of a place of its cluster a binding still is, the most first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Hold {
+    /// Resources are meant to be there.
+    Live,
+    /// Unscheduled: the rollout is to take it away.
+    LetGo,
+    /// Being deleted, while something is cleaned up.
+    Deleted,
+    /// Being deleted, and the scheduler alone holds it still.
+    Released,
+}
+
 /// A ClusterResourceBinding.
 #[derive(Debug)]
 pub(crate) struct BindingRecord {
@@ -197,6 +210,18 @@ impl BindingRecord {
     /// Whether resources are meant to be on the cluster.
     pub(crate) fn live(&self) -> bool {
         !self.deleting() && self.state != State::Unscheduled
+    }
+
+    /// How much of a place of its cluster the binding still is; of several to one cluster, the one that is the most stands
+    /// for it.
+    pub(crate) fn hold(&self) -> Hold {
+        let finalizers = self.object.meta().finalizers();
+        match (self.deleting(), self.state) {
+            (false, State::Scheduled | State::Bound) => Hold::Live,
+            (false, State::Unscheduled) => Hold::LetGo,
+            (true, _) if matches!(finalizers, [only] if **only == *BINDING_FINALIZER) => Hold::Released,
+            (true, _) => Hold::Deleted,
+        }
     }
 
     /// The state to come back to from Unscheduled. Without a word on it the rollout starts over.

@@ -102,7 +102,7 @@ fn a_heartbeat_and_a_property_nobody_asks_for_are_not_due() {
 }
 
 #[test]
-fn a_cluster_that_leaves_is_due_at_once_for_what_it_holds() {
+fn a_cluster_that_is_gone_is_due_for_what_it_held_and_one_that_leaves_is_not() {
     let mut world = settled(&pick(1));
     // The larger name was picked.
     let leaving = |name: &str| {
@@ -111,8 +111,8 @@ fn a_cluster_that_leaves_is_due_at_once_for_what_it_holds() {
         value
     };
     assert!(!due(&world.put(&leaving("a")).decide));
-    assert!(due(&world.put(&leaving("b")).decide));
-    assert!(!due(&world.remove(&leaving("b")).decide), "it left before");
+    assert!(!due(&world.put(&leaving("b")).decide), "it is still there");
+    assert!(due(&world.remove(&leaving("b")).decide));
     let mut world = settled(&pick(1));
     assert!(due(&world.remove(&cluster("b", &json!({}))).decide));
 }

@@ -69,35 +69,38 @@ fn conventional(cluster: &Cluster, keys: &[&str]) -> String {
         .to_owned()
 }
 
-/// Where the placement `key` stands. A binding that is Unscheduled or being deleted is on its way out and not listed:
-/// whoever deploys by this list must not deploy there.
+/// Where the placement `key` stands. A binding that is Unscheduled or being deleted is on its way out: whoever deploys by
+/// this list must not deploy there.
 pub(super) fn demand(fleet: &Fleet, key: &Key, record: &PlacementRecord) -> DemandView {
-    let live = fleet.bindings_of(&key.name).filter(|binding| binding.live());
-    let mut placed: Vec<Placed> = live
+    let policy = record.policy.as_ref().as_ref().ok();
+    // With constraints a cluster is better or worse by two scores, which are no number.
+    let by_affinity =
+        policy.is_some_and(|policy| matches!(policy.mode, Mode::Number(_)) && policy.spread.is_empty());
+    let places = fleet.places_of(&key.name).into_iter();
+    let placed: Vec<Placed> = places
         .map(|binding| Placed {
             cluster_name: Arc::clone(&binding.cluster),
             reason: binding.decision.reason.clone(),
-            score: None,
+            score: binding
+                .decision
+                .cluster_score
+                .filter(|_| by_affinity)
+                .and_then(|score| score.affinity_score)
+                .map(i64::from),
             state: binding.state.as_str().to_owned(),
-            leaving: false,
+            leaving: !binding.live(),
         })
         .collect();
-    placed.sort_by(|a, b| a.cluster_name.cmp(&b.cluster_name));
-    placed.dedup_by(|a, b| a.cluster_name == b.cluster_name);
-    let wanted = record
-        .policy
-        .as_ref()
-        .as_ref()
-        .ok()
-        .and_then(|policy| match &policy.mode {
-            Mode::All => None,
-            Mode::Number(number) => i64::try_from(*number).ok(),
-            Mode::Fixed(names) => i64::try_from(names.len()).ok(),
-        });
-    let short = wanted.is_some_and(|wanted| i64::try_from(placed.len()).is_ok_and(|have| have < wanted));
+    let wanted = policy.and_then(|policy| match &policy.mode {
+        Mode::All => None,
+        Mode::Number(number) => i64::try_from(*number).ok(),
+        Mode::Fixed(names) => i64::try_from(names.len()).ok(),
+    });
+    let have = placed.iter().filter(|place| !place.leaving).count();
+    let short = wanted.is_some_and(|wanted| i64::try_from(have).is_ok_and(|have| have < wanted));
     let phase = match () {
         () if record.deleting() => Phase::Releasing,
-        () if placed.is_empty() && wanted != Some(0) => Phase::Pending,
+        () if have == 0 && wanted != Some(0) => Phase::Pending,
         () if record.policy.is_err() => Phase::Invalid,
         () if short => Phase::Partial,
         () => Phase::Bound,

@@ -6,9 +6,14 @@ use meta::kind::{ALL_VERBS, Via, Write};
 use meta::schema::types::Condition;
 use meta::{Column, FieldError, Kind, KindInfo, NameError, Schema, Scope};
 use schemars::JsonSchema;
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::condition::ConditionForm;
+use super::rollout::{
+    ApplyStrategy, DeleteStrategy, DiffedPlacement, DriftedPlacement, FailedPlacement, NamespacedName,
+};
 use crate::names::{PLACEMENT_GROUP, STORED, VERSIONS};
 
 /// One cluster a placement is bound to.
@@ -48,7 +53,9 @@ impl State {
 /// The decision and where it stands.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-#[schemars(extend("required" = ["clusterDecision", "schedulingPolicySnapshotName", "state", "targetCluster"]))]
+#[schemars(extend("required" = [
+    "clusterDecision", "resourceSnapshotName", "schedulingPolicySnapshotName", "state", "targetCluster",
+]))]
 pub(crate) struct BindingSpec {
     /// Scheduled by the scheduler, Bound by the rollout, Unscheduled when it is no longer wanted.
     #[schemars(with = "String", extend("enum" = ["Scheduled", "Bound", "Unscheduled"], "default" = null))]
@@ -61,6 +68,18 @@ pub(crate) struct BindingSpec {
     pub(crate) target_cluster: String,
     /// Why the cluster was selected.
     pub(crate) cluster_decision: ClusterDecision,
+    /// The overrides of namespaced resources that apply; filled in by the rollout.
+    #[schemars(with = "Option<Vec<NamespacedName>>")]
+    pub(crate) resource_override_snapshots: IgnoredAny,
+    /// The overrides of cluster-scoped resources that apply; filled in by the rollout.
+    #[schemars(with = "Option<Vec<String>>")]
+    pub(crate) cluster_resource_override_snapshots: IgnoredAny,
+    /// How the resources are applied; filled in by the rollout.
+    #[schemars(with = "Option<ApplyStrategy>")]
+    pub(crate) apply_strategy: IgnoredAny,
+    /// What becomes of the resources when the placement is deleted; filled in by the rollout.
+    #[schemars(with = "Option<DeleteStrategy>")]
+    pub(crate) delete_strategy: IgnoredAny,
 }
 
 /// A decision about one cluster.
@@ -93,11 +112,20 @@ pub(crate) struct ClusterScore {
 
 /// What the rollout reports.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
-#[serde(default)]
+#[serde(rename_all = "camelCase", default)]
 pub(crate) struct BindingStatus {
     /// The progress on the cluster, one entry per step.
-    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
+    #[schemars(with = "Vec<ConditionForm>", extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub(crate) conditions: Vec<Condition>,
+    /// Resources that could not be placed on the cluster, or are not available there.
+    #[schemars(with = "Option<Vec<FailedPlacement>>", length(max = 100))]
+    pub(crate) failed_placements: IgnoredAny,
+    /// Resources that are no longer on the cluster as they were placed.
+    #[schemars(with = "Option<Vec<DriftedPlacement>>", length(max = 100))]
+    pub(crate) drifted_placements: IgnoredAny,
+    /// Resources that are on the cluster otherwise than the hub has them.
+    #[schemars(with = "Option<Vec<DiffedPlacement>>", length(max = 100))]
+    pub(crate) diffed_placements: IgnoredAny,
 }
 
 /// Serves ClusterResourceBinding.

@@ -4,6 +4,7 @@
 mod rules;
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::LazyLock;
 
 use meta::kind::{ALL_VERBS, Via, Write};
@@ -13,6 +14,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::condition::ConditionForm;
 use crate::names::{CLUSTER_GROUP, LONGEST_NAME, MEMBER_AGENT, STORED, VERSIONS};
 
 /// A cluster of the fleet.
@@ -72,6 +74,16 @@ pub(crate) struct Taint {
     pub(crate) effect: String,
 }
 
+impl fmt::Display for Taint {
+    /// `key=value:effect`, as `kubectl taint` writes it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.value.as_str() {
+            "" => write!(f, "{}:{}", self.key, self.effect),
+            value => write!(f, "{}={value}:{}", self.key, self.effect),
+        }
+    }
+}
+
 /// How the cluster is checked before it leaves.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
@@ -86,7 +98,7 @@ pub(crate) struct DeleteOptions {
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct MemberClusterStatus {
     /// The state of the cluster as a whole.
-    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
+    #[schemars(with = "Vec<ConditionForm>", extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub(crate) conditions: Vec<Condition>,
     /// What the property provider of the cluster says, by property name.
     pub(crate) properties: BTreeMap<String, PropertyValue>,
@@ -101,8 +113,9 @@ pub(crate) struct MemberClusterStatus {
 /// The value of a property.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(extend("required" = ["observationTime", "value"]))]
 pub(crate) struct PropertyValue {
-    /// The value, a quantity.
+    /// The value: mostly a quantity, but for those nobody compares.
     pub(crate) value: String,
     /// When the value was observed.
     pub(crate) observation_time: Option<Time>,
@@ -130,7 +143,7 @@ pub(crate) struct AgentStatus {
     /// Which agent: MemberAgent, MultiClusterServiceAgent or ServiceExportImportAgent.
     pub(crate) r#type: String,
     /// Whether the agent has joined and is healthy.
-    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
+    #[schemars(with = "Vec<ConditionForm>", extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub(crate) conditions: Vec<Condition>,
     /// When the agent last reported.
     pub(crate) last_received_heartbeat: Option<Time>,
@@ -199,10 +212,6 @@ impl Kind for MemberClusterKind {
             Via::Subresource(_) => Vec::new(),
             Via::Create | Via::Update => rules::spec_errors(new.get("spec").unwrap_or(&Value::Null)),
         }
-    }
-
-    fn own_rules(&self, _write: &Write<'_>, new: &Value) -> Vec<FieldError> {
-        rules::status_errors(new.get("status").unwrap_or(&Value::Null))
     }
 
     fn validate_name(&self, name: &str) -> Result<(), NameError> {

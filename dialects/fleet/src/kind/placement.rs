@@ -11,10 +11,13 @@ use meta::selector::LabelSelector;
 use meta::{Column, FieldError, Kind, KindInfo, NameError, Schema, Scope};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
+use super::condition::ConditionForm;
 use super::member_cluster::short_subdomain;
 use super::policy::PlacementPolicy;
+use super::rollout::{PerClusterPlacementStatus, ResourceIdentifier, RolloutStrategy};
 use crate::names::{PLACEMENT_GROUP, STORED, VERSIONS};
 
 /// Asks for clusters to place cluster-scoped resources and namespaces on.
@@ -39,8 +42,8 @@ pub(crate) struct PlacementSpec {
     /// Which clusters are chosen; every eligible one when it is left out.
     pub(crate) policy: Option<PlacementPolicy>,
     /// How changes reach the chosen clusters. Kept for the rollout, not for scheduling.
-    #[schemars(with = "Option<Anything>")]
-    pub(crate) strategy: Option<Value>,
+    #[schemars(with = "Option<RolloutStrategy>")]
+    pub(crate) strategy: IgnoredAny,
     /// How many old snapshots are kept.
     #[schemars(range(min = 1, max = 1000), extend("default" = 10))]
     pub(crate) revision_history_limit: Option<i32>,
@@ -48,11 +51,6 @@ pub(crate) struct PlacementSpec {
     #[schemars(extend("enum" = ["ClusterScopeOnly", "NamespaceAccessible"], "default" = "ClusterScopeOnly"))]
     pub(crate) status_reporting_scope: Option<String>,
 }
-
-/// An object of any fields.
-#[derive(JsonSchema)]
-#[schemars(extend("type" = "object", "x-kubernetes-preserve-unknown-fields" = true))]
-struct Anything {}
 
 /// Which resources are placed.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
@@ -69,8 +67,11 @@ pub(crate) struct ResourceSelector {
     pub(crate) name: String,
     /// A selector over the labels of the resources that are meant. Not together with name.
     pub(crate) label_selector: Option<LabelSelector>,
-    /// Whether a selected namespace brings what is in it.
-    #[schemars(extend("enum" = ["NamespaceOnly", "NamespaceWithResources"], "default" = "NamespaceWithResources"))]
+    /// Whether a selected namespace brings what is in it, or what the other selectors select of it.
+    #[schemars(extend(
+        "enum" = ["NamespaceOnly", "NamespaceWithResources", "NamespaceWithResourceSelectors"],
+        "default" = "NamespaceWithResources",
+    ))]
     pub(crate) selection_scope: Option<String>,
 }
 
@@ -79,10 +80,16 @@ pub(crate) struct ResourceSelector {
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct PlacementStatus {
     /// The progress of the placement, one entry per step.
-    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
+    #[schemars(with = "Vec<ConditionForm>", extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub(crate) conditions: Vec<Condition>,
     /// The number of the resource snapshot the status is about.
     pub(crate) observed_resource_index: Option<String>,
+    /// The resources that the selectors found.
+    #[schemars(with = "Option<Vec<ResourceIdentifier>>")]
+    pub(crate) selected_resources: IgnoredAny,
+    /// The progress on each chosen cluster, and what could not be chosen.
+    #[schemars(with = "Option<Vec<PerClusterPlacementStatus>>")]
+    pub(crate) placement_statuses: IgnoredAny,
 }
 
 /// Serves ClusterResourcePlacement.

@@ -178,9 +178,10 @@ pub(crate) struct TopologySpreadConstraint {
     pub(crate) max_skew: Option<i32>,
     /// The label whose values are the topology.
     pub(crate) topology_key: String,
-    /// DoNotSchedule refuses a cluster that would exceed maxSkew, ScheduleAnyway only ranks it low.
+    /// DoNotSchedule, as where it is left out, refuses a cluster that would exceed maxSkew; ScheduleAnyway only ranks it
+    /// low.
     #[serde(skip_serializing_if = "String::is_empty")]
-    #[schemars(extend("enum" = ["DoNotSchedule", "ScheduleAnyway"], "default" = "DoNotSchedule"))]
+    #[schemars(extend("enum" = ["DoNotSchedule", "ScheduleAnyway"]))]
     pub(crate) when_unsatisfiable: String,
 }
 
@@ -200,6 +201,6 @@ pub(crate) struct Toleration {
     pub(crate) value: String,
     /// The effect of the taint; empty means every effect.
     #[serde(skip_serializing_if = "String::is_empty")]
-    #[schemars(extend("enum" = ["NoSchedule", ""]))]
+    #[schemars(extend("enum" = ["NoSchedule"]))]
     pub(crate) effect: String,
 }

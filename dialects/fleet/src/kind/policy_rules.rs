@@ -7,37 +7,23 @@ use meta::FieldError;
 use meta::quantity::Quantity;
 use meta::selector::{Selector, validate_label_key, validate_label_value};
 
-use super::policy::{ClusterAffinity, ClusterSelectorTerm, PlacementPolicy, PlacementType, Toleration};
-use crate::names::{LONGEST_NAME, RESOURCE_PROPERTY_PREFIX};
+use serde_json::Value;
 
-/// Every violation in `policy`, which stands at `path`.
-pub(super) fn errors(policy: &PlacementPolicy, path: &str) -> Vec<FieldError> {
+use super::policy::{ClusterAffinity, ClusterSelectorTerm, PlacementPolicy, PlacementType, Toleration};
+use super::property;
+use crate::names::LONGEST_NAME;
+
+/// Every violation in `policy`, which stands at `path` and was read from `raw`.
+pub(super) fn errors(policy: &PlacementPolicy, raw: &Value, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
+    misplaced(policy, raw, path, &mut errors);
     match policy.placement_type {
-        PlacementType::PickAll => {
-            only_for(policy, path, &["affinity", "tolerations"], &mut errors);
+        PlacementType::PickN if policy.number_of_clusters.is_none() => {
+            let detail = "must be specified when placementType is PickN";
+            errors.push(FieldError::required(format!("{path}.numberOfClusters"), detail));
         }
-        PlacementType::PickN => {
-            only_for(
-                policy,
-                path,
-                &[
-                    "numberOfClusters",
-                    "affinity",
-                    "topologySpreadConstraints",
-                    "tolerations",
-                ],
-                &mut errors,
-            );
-            if policy.number_of_clusters.is_none() {
-                let detail = "must be specified when placementType is PickN";
-                errors.push(FieldError::required(format!("{path}.numberOfClusters"), detail));
-            }
-        }
-        PlacementType::PickFixed => {
-            only_for(policy, path, &["clusterNames"], &mut errors);
-            cluster_names(&policy.cluster_names, path, &mut errors);
-        }
+        PlacementType::PickFixed => cluster_names(&policy.cluster_names, path, &mut errors),
+        PlacementType::PickAll | PlacementType::PickN => {}
     }
     if let Some(affinity) = policy
         .affinity
@@ -61,19 +47,21 @@ pub(super) fn errors(policy: &PlacementPolicy, path: &str) -> Vec<FieldError> {
     errors
 }
 
-/// Refuses the fields that are set and not among `allowed`.
-fn only_for(policy: &PlacementPolicy, path: &str, allowed: &[&str], errors: &mut Vec<FieldError>) {
-    let set = [
-        ("clusterNames", !policy.cluster_names.is_empty()),
-        ("numberOfClusters", policy.number_of_clusters.is_some()),
-        ("affinity", policy.affinity.is_some()),
-        (
+/// Refuses the fields that are not for this type. One that is there counts, even if it is empty; but an empty list of
+/// names does PickN no harm.
+fn misplaced(policy: &PlacementPolicy, raw: &Value, path: &str, errors: &mut Vec<FieldError>) {
+    let refused: &[&str] = match policy.placement_type {
+        PlacementType::PickAll => &["clusterNames", "numberOfClusters", "topologySpreadConstraints"],
+        PlacementType::PickN if !policy.cluster_names.is_empty() => &["clusterNames"],
+        PlacementType::PickN => &[],
+        PlacementType::PickFixed => &[
+            "numberOfClusters",
+            "affinity",
             "topologySpreadConstraints",
-            !policy.topology_spread_constraints.is_empty(),
-        ),
-        ("tolerations", !policy.tolerations.is_empty()),
-    ];
-    for (name, _) in set.iter().filter(|(name, set)| *set && !allowed.contains(name)) {
+            "tolerations",
+        ],
+    };
+    for name in refused.iter().filter(|name| !raw[**name].is_null()) {
         let detail = format!(
             "may not be specified when placementType is {}",
             policy.placement_type.as_str()
@@ -136,7 +124,7 @@ fn cluster_affinity(
             errors.push(FieldError::forbidden(format!("{path}.propertySelector"), detail));
         }
         if let Some(sorter) = &preferred.preference.property_sorter {
-            property_name(&sorter.name, &format!("{path}.propertySorter.name"), errors);
+            property::check_name(&sorter.name, &format!("{path}.propertySorter.name"), errors);
         }
     }
 }
@@ -146,24 +134,6 @@ fn labels(term: &ClusterSelectorTerm, path: &str, errors: &mut Vec<FieldError>) 
         let compiled = Selector::compile(selector, &format!("{path}.labelSelector"));
         errors.extend(compiled.err().unwrap_or_default());
     }
-}
-
-fn property_name(name: &str, path: &str, errors: &mut Vec<FieldError>) {
-    if let Err(problem) = validate_label_key(name) {
-        errors.push(FieldError::invalid(path, name, problem));
-    } else if name.starts_with(RESOURCE_PROPERTY_PREFIX) && resource_property(name).is_none() {
-        let detail = format!(
-            "must be {RESOURCE_PROPERTY_PREFIX} with total-, allocatable- or available- and the name of a resource"
-        );
-        errors.push(FieldError::invalid(path, name, detail));
-    }
-}
-
-/// The kind of usage (`total`, `allocatable`, `available`) and the resource that a property name stands for.
-fn resource_property(name: &str) -> Option<(&str, &str)> {
-    let (usage, resource) = name.strip_prefix(RESOURCE_PROPERTY_PREFIX)?.split_once('-')?;
-    let known = matches!(usage, "total" | "allocatable" | "available") && !resource.is_empty();
-    known.then_some((usage, resource))
 }
 
 /// The bounds that the requirements on one property leave.
@@ -218,7 +188,8 @@ impl Bounds {
             }
         }
         let ((low, low_open), (high, high_open)) = (self.low?, self.high?);
-        let nothing = low > high || (low == high && !(low_open && high_open && !self.unequal.contains(&low)));
+        // A range that Ne alone empties is left to find nothing, as KubeFleet leaves it.
+        let nothing = low > high || (low == high && !(low_open && high_open));
         nothing.then(|| format!("no value is between {low} and {high} as the bounds on this property ask"))
     }
 }
@@ -227,7 +198,7 @@ fn properties(selector: &super::policy::PropertySelector, path: &str, errors: &m
     let mut known: BTreeMap<&str, Bounds> = BTreeMap::new();
     for (index, requirement) in selector.match_expressions.iter().enumerate() {
         let path = format!("{path}[{index}]");
-        property_name(&requirement.name, &format!("{path}.name"), errors);
+        property::check_name(&requirement.name, &format!("{path}.name"), errors);
         let [value] = requirement.values.as_slice() else {
             let detail = "must be exactly one quantity";
             errors.push(FieldError::invalid(
@@ -293,6 +264,6 @@ fn toleration_shape(toleration: &Toleration, path: &str, errors: &mut Vec<FieldE
 }
 
 /// A toleration as an error shows it.
-pub(super) fn shown(toleration: &Toleration) -> serde_json::Value {
+pub(super) fn shown(toleration: &Toleration) -> Value {
     serde_json::to_value(toleration).unwrap_or_default()
 }

@@ -58,7 +58,7 @@ fn defaults_are_those_of_the_system() {
         value["spec"]["policy"],
         json!({
             "placementType": "PickAll", "tolerations": [{"key": "a", "operator": "Equal"}],
-            "topologySpreadConstraints": [{"topologyKey": "region", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}],
+            "topologySpreadConstraints": [{"topologyKey": "region", "maxSkew": 1}],
         })
     );
     let mut cluster = json!({"spec": {"identity": {"kind": "User", "name": "x"}, "deleteOptions": {}}});
@@ -85,14 +85,298 @@ fn the_type_of_a_policy_stays_and_tolerations_are_only_added() {
         change(&Value::Null),
         ["spec.policy: Forbidden: may not be removed once it is set"]
     );
-    assert!(
+}
+
+#[test]
+fn no_policy_is_pick_all_and_stays_pick_all() {
+    let change = |policy: &Value| {
         errors(
             &PlacementKind,
             Some(&placement(&Value::Null)),
-            placement(&json!({"placementType": "PickFixed"}))
+            placement(policy),
         )
-        .is_empty()
+    };
+    assert!(change(&json!({"placementType": "PickAll", "tolerations": [{"operator": "Exists"}]})).is_empty());
+    for policy in [
+        json!({"placementType": "PickN", "numberOfClusters": 1}),
+        json!({"placementType": "PickFixed", "clusterNames": ["a"]}),
+    ] {
+        let found = change(&policy);
+        assert_eq!(found.len(), 1, "{found:#?}");
+        assert!(
+            found[0].contains("field is immutable: it is PickAll, since without a policy"),
+            "{found:#?}"
+        );
+    }
+}
+
+#[test]
+fn fields_of_another_type_are_refused_even_where_they_are_empty() {
+    let refused = |policy: Value| -> Vec<String> {
+        let found = errors(&PlacementKind, None, placement(&policy));
+        let field = |error: String| error.split(':').next().unwrap_or_default().to_owned();
+        found.into_iter().map(field).collect()
+    };
+    for (policy, fields) in [
+        (json!({"clusterNames": []}), vec!["spec.policy.clusterNames"]),
+        (
+            json!({"topologySpreadConstraints": [], "numberOfClusters": 1}),
+            vec![
+                "spec.policy.numberOfClusters",
+                "spec.policy.topologySpreadConstraints",
+            ],
+        ),
+        (
+            json!({"placementType": "PickFixed", "tolerations": []}),
+            vec!["spec.policy.tolerations"],
+        ),
+        (
+            json!({"placementType": "PickFixed", "affinity": {}}),
+            vec!["spec.policy.affinity"],
+        ),
+        (json!({"placementType": "PickFixed"}), vec![]),
+        (
+            json!({"placementType": "PickN", "numberOfClusters": 1, "clusterNames": [], "affinity": {}, "tolerations": []}),
+            vec![],
+        ),
+    ] {
+        assert_eq!(refused(policy.clone()), fields, "{policy}");
+    }
+}
+
+#[test]
+fn property_ranges_are_refused_where_no_value_is_left_and_not_for_a_hole() {
+    let bounds = |bounds: &[(&str, &str)]| {
+        let expressions = bounds.iter().map(|(operator, value)| {
+            json!({"name": "kubernetes.azure.com/vm-sizes/Standard_D2s/count", "operator": operator, "values": [value]})
+        });
+        let expressions: Vec<Value> = expressions.collect();
+        let terms = json!([{"propertySelector": {"matchExpressions": expressions}}]);
+        let required = json!({"requiredDuringSchedulingIgnoredDuringExecution": {"clusterSelectorTerms": terms}});
+        let policy = json!({"affinity": {"clusterAffinity": required}});
+        errors(&PlacementKind, None, placement(&policy))
+    };
+    for allowed in [
+        &[("Ge", "5"), ("Le", "5"), ("Ne", "5")][..],
+        &[("Eq", "1"), ("Eq", "1000m")],
+    ] {
+        assert_eq!(bounds(allowed), Vec::<String>::new());
+    }
+    for refused in [
+        &[("Gt", "5"), ("Le", "5")][..],
+        &[("Eq", "5"), ("Ne", "5")],
+        &[("Eq", "5"), ("Eq", "6")],
+        &[("Eq", "5"), ("Lt", "5")],
+    ] {
+        assert_eq!(bounds(refused).len(), 1, "{refused:?}");
+    }
+}
+
+fn selecting(selectors: Value, scope: &str) -> Value {
+    let mut value = placement(&Value::Null);
+    value["spec"]["resourceSelectors"] = selectors;
+    value["spec"]["statusReportingScope"] = scope.into();
+    value
+}
+
+#[test]
+fn a_namespace_of_which_parts_are_selected_is_the_only_one_and_named() {
+    let namespace = |name: &str, scope: &str| {
+        let mut selector = json!({"group": "", "version": "v1", "kind": "Namespace", "selectionScope": scope});
+        if !name.is_empty() {
+            selector["name"] = name.into();
+        }
+        selector
+    };
+    let quota = json!({"group": "", "version": "v1", "kind": "ResourceQuota", "name": "q"});
+    let refused = |selectors: &[Value]| {
+        let selectors = selectors.to_vec().into();
+        errors(&PlacementKind, None, selecting(selectors, "ClusterScopeOnly"))
+    };
+    let parts = "NamespaceWithResourceSelectors";
+    assert_eq!(
+        refused(&[namespace("app", parts), quota.clone()]),
+        Vec::<String>::new()
     );
+    assert_eq!(
+        refused(&[namespace("", parts), quota]),
+        [
+            "spec.resourceSelectors[0].name: Required value: must be specified when selectionScope is \
+          NamespaceWithResourceSelectors"
+        ]
+    );
+    let two = refused(&[namespace("a", parts), namespace("b", "NamespaceOnly")]);
+    assert!(
+        matches!(two.as_slice(), [error] if error.starts_with("spec.resourceSelectors[0].selectionScope: Forbidden")),
+        "{two:#?}"
+    );
+}
+
+#[test]
+fn a_status_that_a_namespace_shows_needs_one_namespace_and_stays_there() {
+    let namespace =
+        |name: &str| json!({"group": "", "version": "v1", "kind": "Namespace", "name": name});
+    let one = selecting(json!([namespace("a")]), "NamespaceAccessible");
+    assert_eq!(
+        errors(&PlacementKind, None, one.clone()),
+        Vec::<String>::new()
+    );
+    let two = selecting(json!([namespace("a"), namespace("b")]), "NamespaceAccessible");
+    let found = errors(&PlacementKind, None, two);
+    assert!(
+        matches!(found.as_slice(), [error] if error.starts_with("spec.statusReportingScope: Forbidden") && error.ends_with("there are 2")),
+        "{found:#?}"
+    );
+    let moved = selecting(json!([namespace("a")]), "ClusterScopeOnly");
+    assert_eq!(
+        errors(&PlacementKind, Some(&one), moved),
+        [
+            "spec.statusReportingScope: Invalid value: \"ClusterScopeOnly\": field is immutable: it is NamespaceAccessible"
+        ]
+    );
+}
+
+#[test]
+fn a_strategy_has_the_settings_of_its_type() {
+    let with = |strategy: Value| {
+        let mut value = placement(&Value::Null);
+        value["spec"]["strategy"] = strategy;
+        value
+    };
+    let external = with(json!({"type": "External"}));
+    assert_eq!(
+        errors(&PlacementKind, None, external.clone()),
+        Vec::<String>::new()
+    );
+    let back = errors(
+        &PlacementKind,
+        Some(&external),
+        with(json!({"type": "RollingUpdate"})),
+    );
+    assert!(
+        matches!(back.as_slice(), [error] if error.starts_with("spec.strategy.type: Forbidden")),
+        "{back:#?}"
+    );
+    let bad = errors(
+        &PlacementKind,
+        None,
+        with(json!({
+            "type": "External",
+            "rollingUpdate": {"maxSurge": "200%", "unavailablePeriodSeconds": -1},
+            "applyStrategy": {"comparisonOption": "fullComparison", "serverSideApplyConfig": {"force": true}},
+        })),
+    );
+    for path in [
+        "spec.strategy.rollingUpdate: Forbidden",
+        "spec.strategy.rollingUpdate.maxSurge: Invalid value: \"200%\"",
+        "spec.strategy.rollingUpdate.unavailablePeriodSeconds: Invalid value: -1",
+        "spec.strategy.applyStrategy.comparisonOption: Unsupported value: \"fullComparison\"",
+        "spec.strategy.applyStrategy.serverSideApplyConfig: Forbidden",
+    ] {
+        assert!(
+            bad.iter().any(|error| error.starts_with(path)),
+            "{path} is not in {bad:#?}"
+        );
+    }
+}
+
+#[test]
+fn a_snapshot_without_its_number_is_as_an_older_hub_left_it() {
+    let snapshot = json!({
+        "metadata": {"name": "p-0", "annotations": {"kubernetes-fleet.io/number-of-clusters": "2"}},
+        "spec": {"policyHash": "AAAA", "policy": {"placementType": "PickN"}},
+    });
+    assert_eq!(errors(&SnapshotKind, None, snapshot), Vec::<String>::new());
+}
+
+#[test]
+fn members_may_have_taints_of_one_key_and_properties_that_are_no_quantities() {
+    let cluster = json!({
+        "metadata": {"name": "c"},
+        "spec": {"identity": {"kind": "User", "name": "x"}, "taints": [
+            {"key": "team", "value": "a", "effect": "NoSchedule"}, {"key": "team", "value": "b", "effect": "NoSchedule"},
+        ]},
+        "status": {"properties": {
+            "kubernetes.azure.com/vm-sizes/Standard_D2s/count": {"value": "3", "observationTime": NOW},
+            "k8s.io/cluster-entrypoint": {"value": "https://10.0.0.1:6443", "observationTime": NOW},
+        }},
+    });
+    assert_eq!(errors(&MemberClusterKind, None, cluster), Vec::<String>::new());
+}
+
+/// Everything of `value` that the schema of `kind` does not know.
+fn unknown(kind: &dyn Kind, value: &Value) -> Vec<String> {
+    kind.schema("v1beta1").unknown_fields(value)
+}
+
+#[test]
+fn what_a_hub_exports_is_known_field_by_field() {
+    let condition = |r#type: &str| {
+        json!({"type": r#type, "status": "True", "reason": "Said", "message": "ok", "lastTransitionTime": NOW})
+    };
+    let resource = json!({
+        "group": "apps", "version": "v1", "kind": "Deployment", "name": "web", "namespace": "shop",
+        "envelope": {"name": "e", "namespace": "shop", "type": "ResourceEnvelope"},
+    });
+    let beside = |more: Value| {
+        let mut all = resource.clone();
+        all.as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        all
+    };
+    let patch = json!([{"path": "/spec/replicas", "valueInMember": "1", "valueInHub": "2"}]);
+    let failed = json!([beside(json!({"condition": condition("Applied")}))]);
+    let drifted = json!([beside(json!({
+        "observationTime": NOW, "firstDriftedObservedTime": NOW, "targetClusterObservedGeneration": 1,
+        "observedDrifts": patch.clone(),
+    }))]);
+    let diffed = json!([beside(json!({
+        "observationTime": NOW, "firstDiffedObservedTime": NOW, "targetClusterObservedGeneration": 1,
+        "observedDiffs": patch,
+    }))]);
+    let apply = json!({
+        "comparisonOption": "FullComparison", "whenToApply": "IfNotDrifted", "type": "ServerSideApply",
+        "allowCoOwnership": true, "serverSideApplyConfig": {"force": true}, "whenToTakeOver": "Never",
+    });
+    let mut exported = placement(&json!({"placementType": "PickAll"}));
+    exported["spec"]["strategy"] = json!({
+        "type": "RollingUpdate",
+        "rollingUpdate": {"maxSurge": "25%", "maxUnavailable": 1, "unavailablePeriodSeconds": 60},
+        "applyStrategy": apply.clone(),
+        "deleteStrategy": {"propagationPolicy": "Abandon"},
+        "reportBackStrategy": {"type": "Mirror", "destination": "WorkAPI"},
+    });
+    exported["status"] = json!({
+        "observedResourceIndex": "0",
+        "selectedResources": [resource.clone()],
+        "conditions": [condition("ClusterResourcePlacementScheduled")],
+        "placementStatuses": [{
+            "clusterName": "m1", "observedResourceIndex": "0", "conditions": [condition("Scheduled")],
+            "applicableResourceOverrides": [{"name": "o-0", "namespace": "shop"}],
+            "applicableClusterResourceOverrides": ["o-0"],
+            "failedPlacements": failed.clone(), "driftedPlacements": drifted.clone(), "diffedPlacements": diffed.clone(),
+        }],
+    });
+    assert_eq!(unknown(&PlacementKind, &exported), Vec::<String>::new());
+    assert_eq!(errors(&PlacementKind, None, exported), Vec::<String>::new());
+    let binding = json!({
+        "apiVersion": "placement.kubernetes-fleet.io/v1beta1", "kind": "ClusterResourceBinding",
+        "metadata": {"name": "p-m1-0"},
+        "spec": {
+            "state": "Bound", "resourceSnapshotName": "p-0-snapshot", "schedulingPolicySnapshotName": "p-0",
+            "targetCluster": "m1", "clusterDecision": {"clusterName": "m1", "selected": true, "reason": "picked"},
+            "resourceOverrideSnapshots": [{"name": "o-0", "namespace": "shop"}],
+            "clusterResourceOverrideSnapshots": ["o-0"],
+            "applyStrategy": apply, "deleteStrategy": {"propagationPolicy": "Delete"},
+        },
+        "status": {
+            "conditions": [condition("Applied")],
+            "failedPlacements": failed, "driftedPlacements": drifted, "diffedPlacements": diffed,
+        },
+    });
+    assert_eq!(unknown(&BindingKind, &binding), Vec::<String>::new());
+    assert_eq!(errors(&BindingKind, None, binding), Vec::<String>::new());
 }
 
 #[test]
@@ -124,12 +408,12 @@ fn schemas_refuse_what_is_out_of_range() {
     none["spec"]["resourceSelectors"] = json!([]);
     assert!(errors(&PlacementKind, None, none)[0].starts_with("spec.resourceSelectors: Invalid value"));
     let cluster = json!({"metadata": {"name": "c"}, "spec": {"heartbeatPeriodSeconds": 601, "taints": [
-        {"key": "a", "effect": "NoSchedule"}, {"key": "a", "value": "x", "effect": "NoSchedule"}, {"key": "b b", "effect": "NoExecute"}]}});
+        {"key": "a", "value": "x", "effect": "NoSchedule"}, {"key": "a", "value": "x", "effect": "NoSchedule"}, {"key": "b b", "effect": "NoExecute"}]}});
     let bad = errors(&MemberClusterKind, None, cluster);
     for path in [
         "spec.identity: Required value",
         "spec.heartbeatPeriodSeconds: Invalid value: 601",
-        "spec.taints[1]: Duplicate value: \"a:NoSchedule\"",
+        "spec.taints[1]: Duplicate value: \"a=x:NoSchedule\"",
         "spec.taints[2].key: Invalid value: \"b b\"",
         "spec.taints[2].effect: Unsupported value",
     ] {
@@ -190,7 +474,7 @@ fn columns_are_those_of_the_system() {
             json!({"metadata": {"name": "b"}, "spec": {"targetCluster": ""}})
         )
         .len(),
-        4
+        5
     );
     let snapshot = json!({
         "apiVersion": "placement.kubernetes-fleet.io/v1beta1", "kind": "ClusterSchedulingPolicySnapshot",

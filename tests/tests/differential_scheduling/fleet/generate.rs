@@ -143,8 +143,13 @@ fn placement(draw: &mut Draw, name: &str, clusters: usize, objects: &mut Vec<Val
                     decision.remove("clusterScore");
                 }
                 let elsewhere = listed.is_some_and(|listed| !listed.contains(&json!(cluster)));
+                // What is bound to a cluster that leaves stays until that is gone; the original lets it go at the next cycle
+                // (docs/systems/fleet.md, "Differences from upstream"), and picks another in its place.
+                let leaves = objects.iter().any(|object| {
+                    object["metadata"]["name"] == *cluster && !object["metadata"]["deletionTimestamp"].is_null()
+                });
                 // The policy of a fixed list binds nothing else.
-                if !(elsewhere && by_it) {
+                if !leaves && !(elsewhere && by_it) {
                     objects.push(bound);
                 }
             }

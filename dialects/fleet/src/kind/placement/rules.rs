@@ -1,5 +1,5 @@
 //! What a ClusterResourcePlacement must satisfy beyond its schema, and what may not change (docs/systems/fleet.md,
-//! "Placement policy").
+//! "Placement policy" and "Placements beside the policy").
 
 use meta::FieldError;
 use meta::selector::Selector;
@@ -7,29 +7,34 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{PlacementSpec, ResourceSelector};
-use crate::kind::policy::PlacementPolicy;
+use crate::kind::policy::{PlacementPolicy, PlacementType};
 use crate::kind::policy_rules;
 
 /// Every violation in `new`, which replaces `old`.
 pub(super) fn errors(old: Option<&Value>, new: &Value) -> Vec<FieldError> {
     // What does not even parse has been refused by the schema.
-    let spec = |object: &Value| {
-        object
-            .get("spec")
-            .and_then(|spec| PlacementSpec::deserialize(spec).ok())
-    };
-    let Some(new) = spec(new) else {
+    let read = |object: &Value| PlacementSpec::deserialize(&object["spec"]).ok();
+    let Some(spec) = read(new) else {
         return Vec::new();
     };
     let mut errors = Vec::new();
-    for (index, selector) in new.resource_selectors.iter().enumerate() {
+    for (index, selector) in spec.resource_selectors.iter().enumerate() {
         resource_selector(selector, &format!("spec.resourceSelectors[{index}]"), &mut errors);
     }
-    if let Some(policy) = &new.policy {
-        errors.extend(policy_rules::errors(policy, "spec.policy"));
+    namespaces(&spec, &mut errors);
+    if let Some(policy) = &spec.policy {
+        errors.extend(policy_rules::errors(policy, &new["spec"]["policy"], "spec.policy"));
     }
-    if let Some(old) = old.and_then(spec).and_then(|old| old.policy) {
-        immutable(&old, new.policy.as_ref(), &mut errors);
+    strategy(&new["spec"]["strategy"], &mut errors);
+    if let Some(old) = old {
+        if let Some(known) = read(old) {
+            immutable(&known, &spec, &mut errors);
+        }
+        let external = |object: &Value| object["spec"]["strategy"]["type"] == "External";
+        if external(old) && !external(new) {
+            let detail = "may not change from External: staged update runs depend on it";
+            errors.push(FieldError::forbidden("spec.strategy.type", detail));
+        }
     }
     errors
 }
@@ -46,26 +51,100 @@ fn resource_selector(selector: &ResourceSelector, path: &str, errors: &mut Vec<F
     errors.extend(compiled.err().unwrap_or_default());
 }
 
-/// The policy stays, its type stays, and tolerations are only added.
-fn immutable(old: &PlacementPolicy, new: Option<&PlacementPolicy>, errors: &mut Vec<FieldError>) {
-    let Some(new) = new else {
-        errors.push(FieldError::forbidden(
-            "spec.policy",
-            "may not be removed once it is set",
-        ));
-        return;
-    };
-    if new.placement_type != old.placement_type {
+/// A namespace of which the other selectors take parts is the only one, and named; a status that a namespace shows needs
+/// one namespace to be shown in.
+fn namespaces(spec: &PlacementSpec, errors: &mut Vec<FieldError>) {
+    const IN_PARTS: &str = "NamespaceWithResourceSelectors";
+    let selectors = spec.resource_selectors.iter().enumerate();
+    let all: Vec<(usize, &ResourceSelector)> = selectors
+        .filter(|(_, selector)| selector.kind == "Namespace")
+        .collect();
+    let core = |selector: &ResourceSelector| selector.group.is_empty() && selector.version == "v1";
+    for &(index, selector) in all
+        .iter()
+        .filter(|(_, selector)| core(selector) && selector.selection_scope.as_deref() == Some(IN_PARTS))
+    {
+        let path = format!("spec.resourceSelectors[{index}]");
+        if selector.name.is_empty() {
+            let detail = format!("must be specified when selectionScope is {IN_PARTS}");
+            errors.push(FieldError::required(format!("{path}.name"), detail));
+        }
+        if all.len() > 1 {
+            let detail = format!("may be {IN_PARTS} only where no other selector selects Namespaces");
+            errors.push(FieldError::forbidden(format!("{path}.selectionScope"), detail));
+        }
+    }
+    if spec.status_reporting_scope.as_deref() == Some("NamespaceAccessible") && all.len() != 1 {
+        let detail = format!(
+            "NamespaceAccessible needs exactly one resourceSelector with kind Namespace, in which the status is shown; there \
+             are {}",
+            all.len()
+        );
+        errors.push(FieldError::forbidden("spec.statusReportingScope", detail));
+    }
+}
+
+/// Settings that are for another type of strategy than the one that is set.
+fn strategy(strategy: &Value, errors: &mut Vec<FieldError>) {
+    let rolling = &strategy["rollingUpdate"];
+    if strategy["type"] == "External" && !rolling.is_null() {
+        let detail = "may not be specified when type is External";
+        errors.push(FieldError::forbidden("spec.strategy.rollingUpdate", detail));
+    }
+    let period = &rolling["unavailablePeriodSeconds"];
+    if period.as_i64().is_some_and(|seconds| seconds < 0) {
         errors.push(FieldError::invalid(
-            "spec.policy.placementType",
-            new.placement_type.as_str(),
-            format!("field is immutable: it is {}", old.placement_type.as_str()),
+            "spec.strategy.rollingUpdate.unavailablePeriodSeconds",
+            period.clone(),
+            "must be greater than or equal to 0",
         ));
     }
-    for toleration in old
-        .tolerations
+    let apply = &strategy["applyStrategy"];
+    if !apply["serverSideApplyConfig"].is_null() && apply["type"] != "ServerSideApply" {
+        errors.push(FieldError::forbidden(
+            "spec.strategy.applyStrategy.serverSideApplyConfig",
+            "may only be specified when type is ServerSideApply",
+        ));
+    }
+}
+
+/// The policy stays, its type stays, and tolerations are only added. No policy is PickAll.
+fn immutable(old: &PlacementSpec, new: &PlacementSpec, errors: &mut Vec<FieldError>) {
+    if let Some(scope) = &old.status_reporting_scope
+        && new.status_reporting_scope.as_ref() != Some(scope)
+    {
+        errors.push(FieldError::invalid(
+            "spec.statusReportingScope",
+            new.status_reporting_scope.clone(),
+            format!("field is immutable: it is {scope}"),
+        ));
+    }
+    let Some(policy) = &new.policy else {
+        if old.policy.is_some() {
+            let detail = "may not be removed once it is set";
+            errors.push(FieldError::forbidden("spec.policy", detail));
+        }
+        return;
+    };
+    let known = old.policy.as_ref();
+    let known_type = known.map_or(PlacementType::PickAll, |known| known.placement_type);
+    if policy.placement_type != known_type {
+        let why = match known {
+            Some(_) => String::new(),
+            None => ", since without a policy every cluster that fits is picked".to_owned(),
+        };
+        errors.push(FieldError::invalid(
+            "spec.policy.placementType",
+            policy.placement_type.as_str(),
+            format!("field is immutable: it is {}{why}", known_type.as_str()),
+        ));
+    }
+    let tolerations = |policy: &PlacementPolicy| policy.tolerations.clone();
+    for toleration in known
+        .map(tolerations)
+        .unwrap_or_default()
         .iter()
-        .filter(|known| !new.tolerations.contains(known))
+        .filter(|known| !policy.tolerations.contains(known))
     {
         let detail = format!(
             "may only be added to: {} was changed or removed",

@@ -1,0 +1,35 @@
+//! Conditions as the system's definitions have them: every field but the generation is required. What is read is more
+//! lenient ([`meta::schema::types::Condition`]).
+
+#![expect(dead_code, reason = "the type gives the schema; nothing is read into it")]
+
+use meta::schema::types::Time;
+use schemars::JsonSchema;
+
+/// A name, perhaps with a domain and a slash before it.
+const TYPE: &str = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$";
+/// A token.
+const REASON: &str = r"^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$";
+
+/// One observation about an object.
+#[derive(JsonSchema)]
+#[schemars(rename = "Condition", rename_all = "camelCase")]
+pub(super) struct ConditionForm {
+    /// When the status last changed from one value to another.
+    last_transition_time: Time,
+    /// The sentence for a person; may be empty.
+    #[schemars(length(max = 32768))]
+    message: String,
+    /// The generation of the object that was observed.
+    #[schemars(range(min = 0))]
+    observed_generation: Option<i64>,
+    /// The token for a program, in CamelCase, saying why the status is what it is.
+    #[schemars(length(min = 1, max = 1024), regex(pattern = REASON))]
+    reason: String,
+    /// True, False or Unknown.
+    #[schemars(extend("enum" = ["True", "False", "Unknown"]))]
+    status: String,
+    /// What the condition is about, in CamelCase; a list holds each type once.
+    #[schemars(length(max = 316), regex(pattern = TYPE))]
+    r#type: String,
+}

@@ -1,0 +1,69 @@
+//! Names of properties (docs/systems/fleet.md, "MemberCluster").
+
+use meta::FieldError;
+use meta::selector::validate_label_key;
+
+use crate::names::RESOURCE_PROPERTY_PREFIX;
+
+/// Notes what is wrong with `name`, the name of a property, which stands at `path`.
+pub(super) fn check_name(name: &str, path: &str, errors: &mut Vec<FieldError>) {
+    if let Err(problem) = judge(name) {
+        errors.push(FieldError::invalid(path, name, problem));
+    }
+}
+
+/// A name is a label's key, or several parts with slashes between: `kubernetes.azure.com/vm-sizes/Standard_D2s/count`. The
+/// first of several may be a DNS subdomain, every other one is a name.
+fn judge(name: &str) -> Result<(), String> {
+    if let Some(resource) = name.strip_prefix(RESOURCE_PROPERTY_PREFIX) {
+        let usage = resource.split_once('-').map(|(usage, _)| usage);
+        if !matches!(usage, Some("total" | "allocatable" | "available")) {
+            return Err(format!(
+                "must be {RESOURCE_PROPERTY_PREFIX} with total-, allocatable- or available- and the name of a resource"
+            ));
+        }
+        return validate_label_key(name).map_err(|error| error.to_string());
+    }
+    let mut parts = name.split('/');
+    let first = parts.next().unwrap_or_default();
+    let problem = match validate_label_key(first) {
+        Err(_) if name.len() > first.len() && meta::name::dns_subdomain(first).is_ok() => None,
+        judged => judged.err().map(|error| (first, error)),
+    };
+    let rest = parts.find_map(|part| validate_label_key(part).err().map(|error| (part, error)));
+    match problem.or(rest) {
+        None => Ok(()),
+        Some((part, error)) if part.len() == name.len() => Err(error.to_string()),
+        Some((part, error)) => Err(format!("the part \"{part}\" between slashes: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_properties_may_have_several_slashes() {
+        for name in [
+            "kubernetes-fleet.io/node-count",
+            "node-count",
+            "kubernetes.azure.com/vm-sizes/Standard_D2s_v3/count",
+            "resources.kubernetes-fleet.io/available-cpu",
+            "resources.kubernetes-fleet.io/total-nvidia.com_gpu-shared",
+        ] {
+            assert_eq!(judge(name), Ok(()), "{name}");
+        }
+        for name in [
+            "",
+            "a//b",
+            "a/b/",
+            "/a",
+            "a b/c/d",
+            "resources.kubernetes-fleet.io/cpu",
+            "resources.kubernetes-fleet.io/free-cpu",
+            "resources.kubernetes-fleet.io/total-a/b",
+        ] {
+            assert!(judge(name).is_err(), "{name}");
+        }
+    }
+}
