@@ -22,6 +22,18 @@ const RENAMED: &str = "renamed since the module's release, when the names were n
 
 const MEANT: &[Meant] = &[
     Meant {
+        line: "MemberCluster: x-kubernetes-validations",
+        why: "the kind's own rule for names",
+    },
+    Meant {
+        line: "MemberCluster.spec.deleteOptions: is not known there",
+        why: SINCE,
+    },
+    Meant {
+        line: "MemberCluster.status.namespaces: is not known there",
+        why: SINCE,
+    },
+    Meant {
         line: "ClusterResourcePlacement.spec.policy.affinity.clusterAffinity.requiredDuringSchedulingIgnoredDuringExecution.clusterSelectorTerms[].propertySelector.matchExpressions[].operator: enum",
         why: "its webhook refuses other words",
     },

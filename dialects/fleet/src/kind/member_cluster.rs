@@ -48,7 +48,7 @@ pub(crate) struct MemberClusterSpec {
 /// Who the agent of the cluster is on the hub.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-#[schemars(extend("required" = ["kind", "name"]))]
+#[schemars(extend("required" = ["kind", "name"], "x-kubernetes-map-type" = "atomic"))]
 pub(crate) struct Subject {
     /// User, Group or ServiceAccount.
     pub(crate) kind: String,
