@@ -9,11 +9,12 @@ use crate::kind::State;
 use crate::names::WORK_FINALIZER;
 
 /// What of the spec the rollout fills in (docs/systems/fleet.md, "What is guarded").
-const FILLED: [&str; 4] = [
+const FILLED: [&str; 5] = [
     "resourceSnapshotName",
     "resourceOverrideSnapshots",
     "clusterResourceOverrideSnapshots",
     "applyStrategy",
+    "deleteStrategy",
 ];
 
 /// What the metadata may differ in: the rest is a server's own.

@@ -115,6 +115,7 @@ fn the_rollout_fills_in_its_fields_and_leaves_the_decision_alone() {
         ),
         ("/spec/clusterResourceOverrideSnapshots", json!(["o"])),
         ("/spec/applyStrategy", json!({"type": "ServerSideApply"})),
+        ("/spec/deleteStrategy", json!({"propagationPolicy": "Abandon"})),
         ("/status", json!({"conditions": []})),
         (
             "/metadata/finalizers",
