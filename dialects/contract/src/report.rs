@@ -330,9 +330,11 @@ impl View<'_> {
         let current = self.decision.current.iter();
         let mut held: HashSet<&str> = current.map(|current| &*current.cluster_name).collect();
         // What comes back was on its way out.
-        let again = self.decision.changes.iter().filter(|change| {
-            matches!(change.action, crate::Action::Bind | crate::Action::Restore)
-        });
+        let again = self
+            .decision
+            .changes
+            .iter()
+            .filter(|change| matches!(change.action, crate::Action::Bind | crate::Action::Restore));
         again.for_each(|change| {
             held.remove(&*change.cluster_name);
         });

@@ -228,7 +228,10 @@ fn unfit(fleet: &Fleet, detail: &Detail) -> String {
         return String::new();
     }
     let columns = fleet.columns();
-    let rows = detail.unfit.iter().map(|&candidate| &*columns.row(candidate).name);
+    let rows = detail
+        .unfit
+        .iter()
+        .map(|&candidate| &*columns.row(candidate).name);
     let (stay, it) = match detail.unfit.len() {
         1 => ("stays", "it"),
         _ => ("stay", "they"),

@@ -80,10 +80,7 @@ impl<'a> Judged<'a> {
             },
             feasible: candidate.feasible.into(),
             rank: candidate.rank.into(),
-            score: report::score_cell(
-                candidate.score,
-                candidate.scores.iter().map(|score| score.value),
-            ),
+            score: report::score_cell(candidate.score, candidate.scores.iter().map(|score| score.value)),
             picked: candidate.picked.into(),
             reasons: rejections
                 .map(|entry| [entry.plugin, entry.reason, &entry.message])

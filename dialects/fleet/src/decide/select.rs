@@ -14,11 +14,11 @@ use super::status;
 use crate::columns::Columns;
 use crate::filters::spread::Spread;
 use crate::filters::{
-    ClusterAffinity, ClusterEligibility, PickFixed, SamePlacementAntiAffinity, TaintToleration,
-    TopologySpread,
+    CLUSTER_AFFINITY, FIXED, SAME_PLACEMENT_ANTI_AFFINITY, SPREAD, TOPOLOGY_SPREAD_CONSTRAINTS,
 };
 use crate::filters::{
-    CLUSTER_AFFINITY, FIXED, SAME_PLACEMENT_ANTI_AFFINITY, SPREAD, TOPOLOGY_SPREAD_CONSTRAINTS,
+    ClusterAffinity, ClusterEligibility, PickFixed, SamePlacementAntiAffinity, TaintToleration,
+    TopologySpread,
 };
 use crate::fleet::Fleet;
 use crate::fleet::record::BindingRecord;

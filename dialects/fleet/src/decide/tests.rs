@@ -196,10 +196,7 @@ fn what_is_let_go_is_told_until_it_is_cleaned_and_counts_for_nothing() {
             .collect()
     };
     let entry = |name: &str, state: &str, leaving| (name.to_owned(), state.to_owned(), leaving);
-    let unscheduled = [
-        entry("b", "Unscheduled", true),
-        entry("c", "Scheduled", false),
-    ];
+    let unscheduled = [entry("b", "Unscheduled", true), entry("c", "Scheduled", false)];
     assert_eq!(
         (view(&world).phase, places(&world)),
         (Phase::Partial, unscheduled.to_vec())
@@ -268,9 +265,7 @@ fn properties_are_told_in_the_unit_they_were_written_in() {
     let decision = world.choose(&[]).unwrap();
     let refusal = decision.solved.rejections[0];
     assert_eq!(
-        world
-            .fleet
-            .sentence(&decision, 0, refusal.plugin, refusal.reason),
+        world.fleet.sentence(&decision, 0, refusal.plugin, refusal.reason),
         "clusterSelectorTerms[0] asks for the property resources.kubernetes-fleet.io/available-memory Ge 20Gi, which is 16Gi"
     );
 }

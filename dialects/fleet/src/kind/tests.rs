@@ -89,13 +89,7 @@ fn the_type_of_a_policy_stays_and_tolerations_are_only_added() {
 
 #[test]
 fn no_policy_is_pick_all_and_stays_pick_all() {
-    let change = |policy: &Value| {
-        errors(
-            &PlacementKind,
-            Some(&placement(&Value::Null)),
-            placement(policy),
-        )
-    };
+    let change = |policy: &Value| errors(&PlacementKind, Some(&placement(&Value::Null)), placement(policy));
     assert!(change(&json!({"placementType": "PickAll", "tolerations": [{"operator": "Exists"}]})).is_empty());
     for policy in [
         json!({"placementType": "PickN", "numberOfClusters": 1}),
@@ -152,7 +146,8 @@ fn property_ranges_are_refused_where_no_value_is_left_and_not_for_a_hole() {
         });
         let expressions: Vec<Value> = expressions.collect();
         let terms = json!([{"propertySelector": {"matchExpressions": expressions}}]);
-        let required = json!({"requiredDuringSchedulingIgnoredDuringExecution": {"clusterSelectorTerms": terms}});
+        let required =
+            json!({"requiredDuringSchedulingIgnoredDuringExecution": {"clusterSelectorTerms": terms}});
         let policy = json!({"affinity": {"clusterAffinity": required}});
         errors(&PlacementKind, None, placement(&policy))
     };
@@ -182,7 +177,8 @@ fn selecting(selectors: Value, scope: &str) -> Value {
 #[test]
 fn a_namespace_of_which_parts_are_selected_is_the_only_one_and_named() {
     let namespace = |name: &str, scope: &str| {
-        let mut selector = json!({"group": "", "version": "v1", "kind": "Namespace", "selectionScope": scope});
+        let mut selector =
+            json!({"group": "", "version": "v1", "kind": "Namespace", "selectionScope": scope});
         if !name.is_empty() {
             selector["name"] = name.into();
         }
@@ -214,13 +210,9 @@ fn a_namespace_of_which_parts_are_selected_is_the_only_one_and_named() {
 
 #[test]
 fn a_status_that_a_namespace_shows_needs_one_namespace_and_stays_there() {
-    let namespace =
-        |name: &str| json!({"group": "", "version": "v1", "kind": "Namespace", "name": name});
+    let namespace = |name: &str| json!({"group": "", "version": "v1", "kind": "Namespace", "name": name});
     let one = selecting(json!([namespace("a")]), "NamespaceAccessible");
-    assert_eq!(
-        errors(&PlacementKind, None, one.clone()),
-        Vec::<String>::new()
-    );
+    assert_eq!(errors(&PlacementKind, None, one.clone()), Vec::<String>::new());
     let two = selecting(json!([namespace("a"), namespace("b")]), "NamespaceAccessible");
     let found = errors(&PlacementKind, None, two);
     assert!(
@@ -311,9 +303,7 @@ fn unknown(kind: &dyn Kind, value: &Value) -> Vec<String> {
 
 #[test]
 fn what_a_hub_exports_is_known_field_by_field() {
-    let condition = |r#type: &str| {
-        json!({"type": r#type, "status": "True", "reason": "Said", "message": "ok", "lastTransitionTime": NOW})
-    };
+    let condition = |r#type: &str| json!({"type": r#type, "status": "True", "reason": "Said", "message": "ok", "lastTransitionTime": NOW});
     let resource = json!({
         "group": "apps", "version": "v1", "kind": "Deployment", "name": "web", "namespace": "shop",
         "envelope": {"name": "e", "namespace": "shop", "type": "ResourceEnvelope"},

@@ -146,7 +146,8 @@ fn placement(draw: &mut Draw, name: &str, clusters: usize, objects: &mut Vec<Val
                 // What is bound to a cluster that leaves stays until that is gone; the original lets it go at the next cycle
                 // (docs/systems/fleet.md, "Differences from upstream"), and picks another in its place.
                 let leaves = objects.iter().any(|object| {
-                    object["metadata"]["name"] == *cluster && !object["metadata"]["deletionTimestamp"].is_null()
+                    object["metadata"]["name"] == *cluster
+                        && !object["metadata"]["deletionTimestamp"].is_null()
                 });
                 // The policy of a fixed list binds nothing else.
                 if !leaves && !(elsewhere && by_it) {

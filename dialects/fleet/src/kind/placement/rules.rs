@@ -23,7 +23,11 @@ pub(super) fn errors(old: Option<&Value>, new: &Value) -> Vec<FieldError> {
     }
     namespaces(&spec, &mut errors);
     if let Some(policy) = &spec.policy {
-        errors.extend(policy_rules::errors(policy, &new["spec"]["policy"], "spec.policy"));
+        errors.extend(policy_rules::errors(
+            policy,
+            &new["spec"]["policy"],
+            "spec.policy",
+        ));
     }
     strategy(&new["spec"]["strategy"], &mut errors);
     if let Some(old) = old {
