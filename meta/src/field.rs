@@ -157,9 +157,16 @@ impl FieldError {
     #[must_use]
     pub fn redacted(mut self, fields: &[&str]) -> Self {
         let first = self.path.split(['.', '[']).next().unwrap_or_default();
-        if self.value.is_some() && fields.contains(&first) {
-            self.value = Some("<contents redacted>".into());
+        let Some(value) = self.value.as_ref().filter(|_| fields.contains(&first)) else {
+            return self;
+        };
+        // Some rules quote the value again at their end.
+        if let Some(at) = self.detail.find(&value.to_string()) {
+            self.detail.truncate(at);
+            let kept = self.detail.trim_end_matches([':', ' ']).len();
+            self.detail.truncate(kept);
         }
+        self.value = Some("<contents redacted>".into());
         self
     }
 
@@ -269,6 +276,11 @@ mod tests {
         assert_eq!(
             text,
             "data[password]: Invalid value: \"<contents redacted>\": must be base64"
+        );
+        let twice = FieldError::invalid("data.a", "hunter2", "must be of type byte: \"hunter2\"");
+        assert_eq!(
+            twice.redacted(&["data"]).to_string(),
+            "data.a: Invalid value: \"<contents redacted>\": must be of type byte"
         );
         assert!(error("data").to_string().contains("redacted"));
         assert!(error("type").to_string().contains("hunter2"));
