@@ -231,11 +231,11 @@ fn choices(chosen: &InstallationArgs, set: Set) -> String {
              --mode=decide    decide in the place of the systems' own schedulers, which have to be stopped",
         );
     }
+    let all = dialect_registry::all();
+    let names: Vec<&str> = all.iter().map(|dialect| dialect.name()).collect();
     if chosen.source.is_empty() {
-        let all = dialect_registry::all();
-        let names: Vec<&str> = all.iter().map(|dialect| dialect.name()).collect();
         text.push_str(&format!(
-            "\n  --source=SYSTEM=hub     the system is on the hub, for example --source=ocm=hub\n  \
+            "\n  --source=SYSTEM=hub     the system is on the hub\n  \
              --source=SYSTEM=owned   Berth is the system's API server, on a hub that does not have it\n  \
              where SYSTEM is {}; systems that are not named are left alone",
             names.join(", ")

@@ -155,7 +155,7 @@ fn schema(dialects: &[Arc<dyn Dialect>]) -> Schema {
             "items": {"type": "string", "minLength": 1, "description": "The name of a user; one that ends in * stands for all that begin so."},
             "maxItems": 100,
             "x-kubernetes-list-type": "set",
-            "description": "The users that the system's own programs write as, such as KubeFleet's hub agent. Guards hold nothing against them but writing what Berth decides. Without it, those of the system's usual installation, which its page names.",
+            "description": "The users that the system's own programs write as, such as a rollout's hub agent. Guards hold nothing against them but writing what Berth decides. Without it, those of the system's usual installation, which its page names.",
         }),
     );
     spec.insert(
