@@ -2,6 +2,7 @@
 
 mod access;
 mod backups;
+mod built_in;
 mod configuration_files;
 mod controllers;
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! ten bytes of text that are read or made. Beside them every step counts, since what upstream has for nothing (constants,
 //! `&&`, `||`) takes time as well.
 
+use std::any::Any;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -27,6 +28,8 @@ pub struct Meter {
     utc: bool,
     /// The access reviews made so far.
     decisions: Arc<Decisions>,
+    /// What functions of the caller's own look up.
+    beside: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 impl Meter {
@@ -39,7 +42,22 @@ impl Meter {
             met: HashMap::new(),
             utc,
             decisions: Arc::default(),
+            beside: None,
         }
+    }
+
+    /// The same, with what the functions of the caller's own look up.
+    pub(crate) fn with_beside(self, beside: Arc<dyn Any + Send + Sync>) -> Self {
+        Self {
+            beside: Some(beside),
+            ..self
+        }
+    }
+
+    /// What was handed to [`Program::evaluate_beside`](crate::Program::evaluate_beside), where it is a `T`.
+    #[must_use]
+    pub fn beside<T: 'static>(&self) -> Option<&T> {
+        self.beside.as_deref()?.downcast_ref()
     }
 
     /// The same, knowing what access reviews came to.

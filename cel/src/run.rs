@@ -1,5 +1,6 @@
 //! Evaluating a checked expression.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use crate::error::Error;
@@ -34,6 +35,17 @@ impl Program {
     ) -> Evaluation<'a> {
         let meter = self.meter(limit).with_decisions(Arc::clone(lazy.decisions()));
         self.run(variables, meter, Some(lazy))
+    }
+
+    /// The same with something `beside` that functions of the caller's own look up ([`Meter::beside`]).
+    #[must_use]
+    pub fn evaluate_beside<'a>(
+        &'a self,
+        variables: &'a [Value<'a>],
+        limit: u64,
+        beside: Arc<dyn Any + Send + Sync>,
+    ) -> Evaluation<'a> {
+        self.run(variables, self.meter(limit).with_beside(beside), None)
     }
 
     fn meter(&self, limit: u64) -> Meter {

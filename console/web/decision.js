@@ -13,13 +13,18 @@ const PAST = { Scheduled: "found a place", Unchanged: "stays where it is", Parti
 export function counts(candidates) {
   const found = new Map();
   for (const candidate of candidates) {
-    for (const one of candidate.rejections ?? []) {
+    const rejections = candidate.rejections ?? [];
+    // Of what is none to choose from, nothing else matters.
+    for (const one of candidate.outOfScope ? rejections.slice(0, 1) : rejections) {
       const name = `${one.plugin}/${one.reason}`;
       found.set(name, (found.get(name) ?? 0) + 1);
     }
   }
   return [...found].sort((a, b) => b[1] - a[1] || a[0].localeCompare(b[0]));
 }
+
+/** So many candidates are all shown, also those that are none to choose from. */
+const FEW = 50;
 
 const names = (list) => list.map((one) => one.clusterName).join(", ");
 
@@ -34,19 +39,21 @@ export const Report = ({ status, title, before }) => {
     { title: "Cluster", cell: (row) => html`<strong>${text(row.clusterName)}</strong>${was && was.get(row.target) !== `${row.feasible}/${row.picked}` && html` <span class="chip">changed</span>`}` },
     { title: "Verdict", cell: (row) => html`<span class=${`state ${row.picked ? "good" : row.feasible ? "calm" : "bad"}`}>${row.picked ? "Picked" : row.feasible ? `Feasible${row.reason ? `, ${text(row.reason)}` : ""}` : "Refused"}</span>` },
     { title: "Rank", narrow: true, cell: (row) => text(row.rank) },
-    ...(scored ? [{ title: "Score", cell: (row) => row.score === undefined && !(row.scores ?? []).length ? "" : html`<${Bar} value=${row.score ?? 0} most=${most} label=${text(row.score ?? "")} />${(row.scores ?? []).map((one) => html`<span class="chip" title=${`${text(one.value)} × weight ${text(one.weight)}`}>${text(one.plugin)} ${text(one.weighted ?? one.value)}</span>`)}` }] : []),
+    ...(scored ? [{ title: "Score", cell: (row) => row.score === undefined && !(row.scores ?? []).length ? "" : html`<${Bar} value=${row.score ?? 0} most=${most} label=${text(row.score ?? "")} />${(row.scores ?? []).map((one) => html`<span class="chip" title=${`${text(one.value)} × weight ${text(one.weight)}${one.message ? `: ${text(one.message)}` : ""}`}>${text(one.plugin)} ${text(one.weighted ?? one.value)}</span>`)}` }] : []),
     ...plugins.map((plugin) => ({
       title: plugin,
       cell: (row) => (row.rejections ?? []).filter((one) => one.plugin === plugin)
         .map((one) => html`<span class="refusal" title=${text(one.message)}>✕ ${text(one.reason)}</span>`),
     })),
   ];
-  const rows = [...candidates].sort((a, b) => Number(b.picked ?? false) - Number(a.picked ?? false));
+  const shown = candidates.length > FEW ? candidates.filter((one) => !one.outOfScope || one.picked) : candidates;
+  const rows = [...shown].sort((a, b) => Number(b.picked ?? false) - Number(a.picked ?? false));
   return html`<article>
     ${title && html`<h2>${title}</h2>`}
     <p class="verdict"><${State} of=${status.outcome} /> It ${PAST[status.outcome] ?? "was decided"}${(status.picked ?? []).length > 0 && status.picked.length < 6 ? html`: <strong>${names(status.picked)}</strong>` : ""}. <span class="message">${text(status.message)}</span></p>
+    ${(status.warnings ?? []).map((warning) => html`<p class="problem" role="status">Warning: ${text(warning)}</p>`)}
     ${counts(candidates).length > 0 && html`<p class="counts">${counts(candidates).map(([name, count]) => html`<span class="chip"><strong>${count}</strong> ${name}</span>`)}</p>`}
-    <${Table} label=${title ?? "Candidates"} columns=${columns} rows=${rows} id=${(row) => row.target} empty="No cluster was considered." />
+    <${Table} label=${title ?? "Candidates"} columns=${columns} rows=${rows} id=${(row) => row.target} empty=${candidates.length ? "None of them is one to choose from." : "No cluster was considered."} />
     ${(status.writes ?? []).length > 0 && html`<details><summary>What binding would write: ${status.writes.length} ${status.writes.length === 1 ? "object" : "objects"}</summary><pre tabindex="0">${JSON.stringify(status.writes, null, 2)}</pre></details>`}
   </article>`;
 };

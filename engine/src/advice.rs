@@ -275,22 +275,16 @@ fn find(snapshot: &Snapshot, decision: &Decision, only: &str) -> Result<Ix, NoAd
         .ok_or_else(unknown)
 }
 
-/// The targets that are not picked: the feasible ones by rank, then those with the fewest refusals.
+/// The targets that are not picked: the feasible ones by rank, then the nearest to fitting.
 fn nearest(snapshot: &Snapshot, decision: &Decision) -> Vec<Ix> {
     if !considered(decision) {
         return Vec::new();
     }
-    let solved = &decision.solved;
-    let places = Places::of(&*snapshot.inventory, decision);
-    let mut keyed: Vec<(usize, usize, Ix)> = (0..snapshot.inventory.count())
-        .filter(|&candidate| !places.is_picked(candidate))
-        .map(|candidate| {
-            let refusals = solved.rejections_of(candidate).len();
-            (refusals, places.rank(candidate).unwrap_or_default(), candidate)
-        })
-        .collect();
-    keyed.sort_unstable();
-    keyed.into_iter().map(|(.., candidate)| candidate).collect()
+    let inventory = &*snapshot.inventory;
+    let places = Places::of(inventory, decision);
+    let ranked = decision.solved.ranked.iter().copied();
+    let order = ranked.chain(report::nearest(inventory, decision, &places));
+    order.filter(|&candidate| !places.is_picked(candidate)).collect()
 }
 
 /// What the report says of `candidate`, with why nothing helps where a refusal has no cure.

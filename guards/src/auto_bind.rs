@@ -70,9 +70,7 @@ impl AutoBind {
         };
         match &*settled {
             Ok(bound) => {
-                if let Some(text) = forecast::warning(&bound.snapshot, &bound.decision) {
-                    created.warnings.add(text);
-                }
+                warn(&created.warnings, bound);
                 self.after(created, &key, bound).await
             }
             Err(error) => {
@@ -131,6 +129,10 @@ impl AutoBind {
                 if let Some(text) = forecast.warning {
                     created.warnings.add(format!("would be {text}"));
                 }
+                forecast
+                    .more
+                    .into_iter()
+                    .for_each(|text| created.warnings.add(text));
                 forecast.object
             }
             Err(problem) => unknown(problem),
@@ -190,6 +192,17 @@ impl OnCreate for AutoBind {
     }
 }
 
+/// Tells whoever made the object what they should know of its binding.
+fn warn(warnings: &Warnings, bound: &Bound) {
+    let (snapshot, decision) = (&bound.snapshot, &bound.decision);
+    let unplaced = forecast::warning(snapshot, decision);
+    let more = snapshot.inventory.warnings(decision);
+    unplaced
+        .into_iter()
+        .chain(more)
+        .for_each(|text| warnings.add(text));
+}
+
 /// A binding that is stored with its object.
 struct BoundAlong {
     foreseen: Foreseen,
@@ -201,9 +214,7 @@ impl WhenMade for BoundAlong {
     async fn made(self: Box<Self>, made: &Object, written: Vec<Arc<Object>>) {
         match self.foreseen.made(made, written).await {
             Ok(bound) => {
-                if let Some(text) = forecast::warning(&bound.snapshot, &bound.decision) {
-                    self.warnings.add(text);
-                }
+                warn(&self.warnings, &bound);
             }
             // It is bound; the client may read something older.
             Err(error) => tracing::warn!(%error, "a new object is bound, but not yet seen by the scheduler"),

@@ -18,6 +18,8 @@ pub(super) struct Forecast {
     pub(super) outcome: Outcome,
     /// The words for a client who should know that not all is placed.
     pub(super) warning: Option<String>,
+    /// What else a client should know.
+    pub(super) more: Vec<String>,
     /// The object afterwards.
     pub(super) object: Arc<Object>,
 }
@@ -48,6 +50,7 @@ pub(super) fn forecast(
         Some(Err(refused)) => return Err(meta::field::aggregate(&refused.errors)),
     };
     let warning = warning(world.snapshot(), &decision);
+    let more = world.snapshot().inventory.warnings(&decision);
     let writes = world.snapshot().inventory.writes(&decision);
     world
         .make(&writes, now)
@@ -55,6 +58,7 @@ pub(super) fn forecast(
     Ok(Some(Forecast {
         outcome: decision.outcome,
         warning,
+        more,
         object: Arc::clone(world.get(key).unwrap_or(object)),
     }))
 }

@@ -189,6 +189,7 @@ impl Decided {
                 "decision" => *value == self.name,
                 "target" => *value == view.target_name(entry),
                 "feasible" => *value == view.is_feasible(entry).to_string(),
+                "outOfScope" => *value == view.is_out_of_scope(entry).to_string(),
                 "picked" => *value == view.is_picked(entry).to_string(),
                 _ => *equal,
             };

@@ -18,12 +18,12 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::groups::Parts;
-use super::{Options, identity, mirrors};
+use super::{Options, built_in, identity, mirrors};
 use crate::hub::Hub;
 use crate::manifests::{self, Installation};
 use crate::stores::Storage;
 
-/// Default namespaces and roles, the garbage collector, the counter of quotas, the deleter of namespaces, the checker of
+/// Default namespaces and roles, what the systems make by themselves, the garbage collector, the counter of quotas, the deleter of namespaces, the checker of
 /// policies' types.
 ///
 /// # Errors
@@ -40,6 +40,9 @@ pub(super) async fn alone(
     rbac::bootstrap::ensure(store, &**clock, &manifests::reach(&parts.dialects))
         .await
         .context("creating the default roles")?;
+    built_in::ensure(store, &parts.dialects, &**clock)
+        .await
+        .context("creating what the systems make by themselves")?;
     let kinds = Kinds::of(&parts.groups);
     let collector = garbage::spawn(
         Arc::clone(store),

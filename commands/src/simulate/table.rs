@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use anstyle::Style;
-use dialect_contract::report::{self, Places};
+use dialect_contract::report::{self, Entry, Places, View};
 use dialect_contract::{Action, BindingChange, Decision, Inventory, Outcome, Write as Planned, names};
 use engine::simulate::Decided;
 
@@ -35,6 +35,10 @@ impl Tables {
         let inventory = &*decided.snapshot.inventory;
         writeln!(out, "{}", headline(decided))?;
         writeln!(out, "  {}", terminal::shown(&inventory.message(decision)))?;
+        for text in inventory.warnings(decision) {
+            let told = terminal::shown(&text);
+            writeln!(out, "  {} {told}", terminal::warning("Warning:"))?;
+        }
         let rows = Rows::of(inventory, decision);
         if !rows.rows.is_empty() {
             write!(out, "{}", terminal::styled_table(&HEADINGS, &rows.rows))?;
@@ -199,22 +203,31 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// The feasible that others were better than, then the refused, by name.
+    /// The feasible that others were better than, then the refused, the nearest to fitting first. Of many, those that are none to
+    /// choose from are only counted.
     fn not_picked(&mut self) {
-        let solved = &self.decision.solved;
-        let ranked = solved.ranked.iter().copied();
-        let mut rest: Vec<u32> = ranked
+        let view = View {
+            dialect: "",
+            inventory: self.inventory,
+            decision: self.decision,
+            places: &self.places,
+        };
+        let rest: Vec<Entry> = view.entries();
+        let mut rest: Vec<u32> = rest
+            .into_iter()
+            .filter_map(|entry| match entry {
+                Entry::Target(candidate) => Some(candidate),
+                Entry::Unknown(_) => None,
+            })
             .filter(|candidate| !self.shown.contains(candidate))
             .collect();
-        let mut refused: Vec<u32> = solved
-            .rejections
-            .iter()
-            .map(|rejection| rejection.candidate)
-            .collect();
-        refused.dedup();
-        refused.retain(|candidate| !self.shown.contains(candidate));
-        rest.extend(refused);
-        for &candidate in rest.iter().take(SHOWN) {
+        let outside = |&candidate: &u32| view.is_out_of_scope(Entry::Target(candidate));
+        let shown = match rest.len() > SHOWN {
+            true => rest.partition_point(|candidate| !outside(candidate)).min(SHOWN),
+            false => rest.len(),
+        };
+        let hidden = rest.split_off(shown);
+        for &candidate in &rest {
             let mut reasons = self.refusals(candidate);
             let result = if reasons.is_empty() {
                 let (token, message) =
@@ -236,8 +249,8 @@ impl<'a> Rows<'a> {
                 Cell::plain(format!("{plugin}/{reason}: there is no cluster \"{name}\"")),
             ]);
         }
-        if rest.len() > SHOWN {
-            self.count(&rest[SHOWN..]);
+        if !hidden.is_empty() {
+            self.count(&hidden);
         }
     }
 
@@ -249,7 +262,12 @@ impl<'a> Rows<'a> {
         for &candidate in hidden {
             let refusals = self.decision.solved.rejections_of(candidate);
             feasible += usize::from(refusals.is_empty());
-            for refusal in refusals {
+            let scope = self.inventory.scope();
+            let outside = refusals.iter().any(|refusal| Some(refusal.plugin) == scope);
+            for refusal in refusals
+                .iter()
+                .filter(|refusal| !outside || Some(refusal.plugin) == scope)
+            {
                 let token = self.inventory.token(refusal.plugin, refusal.reason);
                 *counts.entry((refusal.plugin, token)).or_default() += 1;
             }

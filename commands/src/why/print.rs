@@ -64,18 +64,30 @@ pub fn headline(report: &Value) -> String {
         reason if reason.is_empty() || reason == outcome => String::new(),
         reason => format!(", {reason}"),
     };
-    format!(
+    let mut lines = format!(
         "{} {}: {told}{reason}\n  {}",
         terminal::heading(&format!("{} {place}", text(source, "kind"))),
         terminal::dim(&format!("({})", text(&report["spec"], "dialect"))),
         text(status, "message")
-    )
+    );
+    for warning in list(status, "warnings") {
+        let told = shown(warning.as_str().unwrap_or_default());
+        lines.push_str(&format!("\n  {} {told}", terminal::warning("Warning:")));
+    }
+    lines
 }
 
 fn table(out: &mut impl Write, report: &Value, wide: bool) -> io::Result<()> {
     let status = &report["status"];
     let mut rows: Vec<Vec<Cell>> = Vec::new();
-    for candidate in list(status, "candidates") {
+    // Where not all are shown, those that are none to choose from are only counted.
+    let is_cut = status["remainingCandidates"]
+        .as_u64()
+        .is_some_and(|rest| rest > 0);
+    for candidate in list(status, "candidates")
+        .iter()
+        .filter(|candidate| !is_cut || candidate["outOfScope"] != true)
+    {
         let name = named(candidate);
         let change = list(status, "changes")
             .iter()
@@ -147,6 +159,11 @@ fn cut(out: &mut impl Write, report: &Value, counts: &Value) -> io::Result<()> {
     let Some(rest @ 1..) = report["status"]["remainingCandidates"].as_u64() else {
         return Ok(());
     };
+    let candidates = list(&report["status"], "candidates").iter();
+    let rest = rest
+        + candidates
+            .map(|candidate| u64::from(candidate["outOfScope"] == true))
+            .sum::<u64>();
     let counts: Vec<String> = counts
         .as_array()
         .map(Vec::as_slice)
@@ -220,7 +237,11 @@ fn score(candidate: &Value) -> String {
 fn scores(candidate: &Value) -> String {
     let parts = list(candidate, "scores").iter().map(|score| {
         let (plugin, value) = (text(score, "plugin"), number(score, "value"));
-        let value = if value.is_empty() { "–".to_owned() } else { value };
+        let mut value = if value.is_empty() { "–".to_owned() } else { value };
+        let note = text(score, "message");
+        if !note.is_empty() {
+            value.push_str(&format!(" ({note})"));
+        }
         match score["weight"].as_i64() {
             // Of no weight is what only breaks ties.
             Some(0 | 1) | None => format!("{plugin} {value}"),

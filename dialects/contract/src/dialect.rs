@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use admission::Plugin;
-use meta::{GroupResource, Kind};
+use meta::{GroupResource, Key, Kind};
+use serde_json::Value;
 
 use crate::configuration::{Configuration, NoSettings};
 use crate::guarded::Guarded;
@@ -74,6 +75,12 @@ pub trait Dialect: Send + Sync + 'static {
     /// The resources that are guarded in the light of other objects ([`Inventory::guarding`]).
     fn guarded(&self) -> Guarded {
         Guarded::default()
+    }
+
+    /// The objects that the system makes by itself wherever it runs, as they are written. A server that stores the system's objects
+    /// makes those that are missing when it starts.
+    fn built_in(&self) -> Vec<(Key, Value)> {
+        Vec::new()
     }
 
     /// What else there is to show of it.

@@ -181,6 +181,7 @@ fn made_candidate(pick: &Pick) -> Candidate {
         cluster_name: pick.cluster_name.clone(),
         target: pick.target.clone(),
         feasible: true,
+        out_of_scope: false,
         picked: true,
         rank: pick.rank,
         score: pick.score,

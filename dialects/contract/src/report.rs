@@ -68,17 +68,32 @@ pub fn score_cell(total: Option<i64>, parts: impl Iterator<Item = Option<i64>>) 
     parts.join("/")
 }
 
-/// How many targets each reason refuses, by plugin in pipeline order.
+/// How many targets each reason refuses, by plugin in pipeline order. Those that are none to choose from count for that alone.
 #[must_use]
 pub fn reason_counts(inventory: &dyn Inventory, decision: &Decision) -> Vec<ReasonCount> {
     // Refusals are as many as targets, reasons are few.
     let mut found: Vec<((u16, &'static str), i64)> = Vec::new();
+    let scope = inventory.scope();
+    let targets_of = |one: &Rejection, next: &Rejection| one.candidate == next.candidate;
+    let counted = decision
+        .solved
+        .rejections
+        .chunk_by(targets_of)
+        .flat_map(|refusals| {
+            let outside = out_of_scope(scope, refusals);
+            outside.map_or(refusals, std::slice::from_ref)
+        });
     // Neighbours are mostly refused alike.
-    let alike = |one: &Rejection, next: &Rejection| (one.plugin, one.reason) == (next.plugin, next.reason);
-    for refusals in decision.solved.rejections.chunk_by(alike) {
-        let (plugin, reason) = (refusals[0].plugin, refusals[0].reason);
+    let mut counted = counted.peekable();
+    while let Some(&Rejection { plugin, reason, .. }) = counted.next() {
+        let mut targets = 1;
+        while counted
+            .next_if(|next| (next.plugin, next.reason) == (plugin, reason))
+            .is_some()
+        {
+            targets += 1;
+        }
         let token = inventory.token(plugin, reason);
-        let targets = i64::try_from(refusals.len()).unwrap_or(i64::MAX);
         // Tokens are constants: most often it is the very same one, and its text need not be compared.
         let same =
             |((of, known), _): &&mut ((u16, &'static str), i64)| *of == plugin && ptr::eq(*known, token);
@@ -101,6 +116,12 @@ pub fn reason_counts(inventory: &dyn Inventory, decision: &Decision) -> Vec<Reas
             targets,
         })
         .collect()
+}
+
+/// The refusal that says that a target with these `refusals` is none to choose from; `scope` is the filter that says so.
+fn out_of_scope(scope: Option<u16>, refusals: &[Rejection]) -> Option<&Rejection> {
+    let scope = scope?;
+    refusals.iter().find(|refusal| refusal.plugin == scope)
 }
 
 /// Where every candidate of a decision stands: one pass instead of a search per candidate.
@@ -170,6 +191,29 @@ impl Places {
     }
 }
 
+/// Targets that more filters refuse are as far from fitting as those that so many do.
+const FAR: usize = 16;
+
+/// The targets without a rank, the nearest to fitting first: those to choose from before all others, then those that the fewest
+/// filters refuse, then by name. One pass, however many they are.
+#[must_use]
+pub fn nearest(inventory: &dyn Inventory, decision: &Decision, places: &Places) -> Vec<u32> {
+    let scope = inventory.scope();
+    let mut near: [Vec<u32>; FAR] = Default::default();
+    let mut outside = Vec::new();
+    for candidate in (0..inventory.count()).filter(|&candidate| places.rank(candidate).is_none()) {
+        let refusals = &decision.solved.rejections[places.refusals(candidate)];
+        if out_of_scope(scope, refusals).is_some() {
+            outside.push(candidate);
+        } else {
+            near[refusals.len().min(FAR - 1)].push(candidate);
+        }
+    }
+    let mut order = near.concat();
+    order.append(&mut outside);
+    order
+}
+
 /// What one entry of the candidates is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entry {
@@ -193,10 +237,13 @@ pub struct View<'a> {
 }
 
 impl View<'_> {
-    /// Every target considered, in rank order, then by name; then the names of which there is no cluster.
+    /// Every target considered: in rank order, then the [nearest] to fitting first; then the names of which there is no cluster.
     #[must_use]
     pub fn entries(&self) -> Vec<Entry> {
-        let rest = (0..self.considered_count()).filter(|&candidate| self.rank(candidate).is_none());
+        let rest = match self.considered_count() {
+            0 => Vec::new(),
+            _ => nearest(self.inventory, self.decision, self.places),
+        };
         let ranked = self.decision.solved.ranked.iter().copied();
         let unknown = (0..)
             .zip(&self.decision.unknown)
@@ -204,7 +251,7 @@ impl View<'_> {
         ranked.chain(rest).map(Entry::Target).chain(unknown).collect()
     }
 
-    /// The same by number: targets in name order, then the names of which there is no cluster.
+    /// Every target considered by number: targets in name order, then the names of which there is no cluster.
     #[must_use]
     pub fn entries_by_number(&self) -> Vec<Entry> {
         let unknown = (0..)
@@ -250,6 +297,19 @@ impl View<'_> {
         }
     }
 
+    /// Whether the target of `entry` is none to choose from.
+    #[must_use]
+    pub fn is_out_of_scope(&self, entry: Entry) -> bool {
+        match entry {
+            Entry::Target(candidate) => self.outside(self.refusals(candidate)),
+            Entry::Unknown(_) => false,
+        }
+    }
+
+    fn outside(&self, refusals: &[Rejection]) -> bool {
+        out_of_scope(self.inventory.scope(), refusals).is_some()
+    }
+
     /// Whether the target of `entry` is in the resulting set.
     #[must_use]
     pub fn is_picked(&self, entry: Entry) -> bool {
@@ -265,6 +325,7 @@ impl View<'_> {
             outcome: self.decision.outcome.as_str(),
             reason: self.decision.reason,
             message: self.inventory.message(self.decision),
+            warnings: self.inventory.warnings(self.decision),
             evaluated_at: meta::time::rfc3339(self.decision.now),
             inventory_revision: revision.to_string(),
             picked: self.picked(),
@@ -312,16 +373,20 @@ impl View<'_> {
             return Vec::new();
         };
         let columns = self.decision.solved.scores.iter();
-        columns.map(|column| self.score(column, row)).collect()
+        columns.map(|column| self.score(column, row, candidate)).collect()
     }
 
-    /// What the scorer of `column` gave the feasible candidate at `row`.
-    fn score(&self, column: &ScoreColumn, row: usize) -> Score {
+    /// What the scorer of `column` gave the feasible `candidate`, which is at `row`.
+    fn score(&self, column: &ScoreColumn, row: usize, candidate: u32) -> Score {
         Score {
             plugin: Arc::clone(&self.decision.scorers[usize::from(column.plugin)]),
             value: column.values[row],
             weight: column.weight,
             weighted: column.values[row].unwrap_or(0).saturating_mul(column.weight),
+            message: self
+                .inventory
+                .score_message(self.decision, candidate, column.plugin)
+                .unwrap_or_default(),
         }
     }
 
@@ -398,6 +463,7 @@ impl View<'_> {
             cluster_name: Arc::clone(name),
             target: String::new(),
             feasible: false,
+            out_of_scope: false,
             picked: false,
             rank: None,
             score: None,
@@ -450,6 +516,7 @@ impl View<'_> {
             cluster_name: self.inventory.cluster_name(candidate),
             target: self.target(candidate),
             feasible: refusals.is_empty(),
+            out_of_scope: self.outside(refusals),
             picked: self.places.picked[candidate as usize],
             rank: self.rank(candidate),
             score: self.decision.solved.total_of(candidate),

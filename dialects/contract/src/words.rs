@@ -22,6 +22,23 @@ pub trait Words {
         None
     }
 
+    /// The filter whose refusal says that a target is none to choose from at all. Of such a target nothing else matters: it is told
+    /// last, and counted for that reason alone. `None` where all targets are to choose from.
+    fn scope(&self) -> Option<u16> {
+        None
+    }
+
+    /// Why the value that the scorer at this place of [`Decision::scorers`] gave the feasible `candidate` is not one that was
+    /// measured; `None` where it is.
+    fn score_message(&self, _decision: &Decision, _candidate: Ix, _scorer: u16) -> Option<String> {
+        None
+    }
+
+    /// Warnings for whoever asked, whatever the verdict: fields without effect, values that do not count, rules that fail.
+    fn warnings(&self, _decision: &Decision) -> Vec<String> {
+        Vec::new()
+    }
+
     /// The token and sentence for a candidate that is feasible, has this `rank` (from 1) and is not picked.
     fn not_picked(&self, decision: &Decision, candidate: Ix, rank: Option<usize>) -> (&'static str, String);
 

@@ -95,6 +95,11 @@ impl Words for Fleet {
         filters::NAMES
     }
 
+    /// Those in a location that is looked in.
+    fn scope(&self) -> Option<u16> {
+        Some(0)
+    }
+
     fn token(&self, _plugin: u16, reason: Reason) -> &'static str {
         words::token(reason)
     }

@@ -7,9 +7,42 @@
 pub(crate) mod hub_rules;
 
 use admission::{Denied, Needed, Operation, Plugin, Request, Right};
+use serde::Deserialize;
 use serde_json::Value;
 
-use crate::names::{BINDINGS, CLUSTERS, DEFAULT_SET, GROUP, REGISTER_GROUP, SET_LABEL};
+use crate::kind::{PlacementSpec, without_effect};
+
+use crate::names::{BINDINGS, CLUSTERS, DEFAULT_SET, GROUP, PLACEMENTS, REGISTER_GROUP, SET_LABEL};
+
+/// Warns of fields of a Placement that have no effect (docs/systems/ocm.md, "Placement spec"), when the spec is written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WithoutEffect;
+
+impl Plugin for WithoutEffect {
+    fn name(&self) -> &'static str {
+        "PlacementWithoutEffect"
+    }
+
+    fn handles(&self, request: &Request<'_>) -> bool {
+        request.subresource.is_empty()
+            && request.resource == PLACEMENTS
+            && matches!(request.operation, Operation::Create | Operation::Update)
+    }
+
+    fn validate(
+        &self,
+        request: &Request<'_>,
+        object: Option<&Value>,
+        warnings: &mut Vec<String>,
+    ) -> Result<(), Denied> {
+        let spec = object.map(|object| &object["spec"]);
+        let written = spec.filter(|spec| request.old.is_none_or(|old| old["spec"] != **spec));
+        // What cannot be read has been refused by the schema.
+        let read = written.and_then(|spec| PlacementSpec::deserialize(spec).ok());
+        warnings.extend(read.iter().flat_map(without_effect));
+        Ok(())
+    }
+}
 
 /// Asks for the rights on `managedclusters/accept`, `managedclustersets/join` and `managedclustersets/bind`.
 #[derive(Clone, Copy, Debug)]

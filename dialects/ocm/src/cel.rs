@@ -1,23 +1,27 @@
 //! CEL expressions over a cluster: compiled once, results kept per cluster.
 //!
 //! An expression sees one variable, `managedCluster`, the object as a map (docs/systems/ocm.md, "CEL"), and the
-//! functions that OCM's own selectors have. It has no clock, so its result depends on the object alone and is kept
-//! until the object changes. What it costs is counted, per cluster and per decision.
+//! functions that OCM's own selectors have. Its result depends on the object alone, or with `scores()` also on the cluster's
+//! AddOnPlacementScores and on which of them have expired, and is kept until these change. What it costs is counted, per
+//! cluster and per decision.
 
 mod results;
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-use ::cel::{Environment, Error, Function, Program, Type};
+use ::cel::{Environment, Error, Function, Key, Map, Meter, Outcome, Program, Text, Type, Value};
+use meta::Timestamp;
 
-pub(crate) use results::{Judged, Results};
+use crate::scored::ScoredCluster;
+
+pub(crate) use results::{Judged, Reading, Results};
 
 /// A compiled expression with the results it gave.
 #[derive(Debug)]
 pub(crate) struct Expression {
     pub(crate) program: Program,
-    /// Whether it calls `scores()`, which filters may not (a non-goal of the proposal).
+    /// Whether it calls `scores()`: then its result depends on the scores of the cluster, and on time.
     pub(crate) uses_scores: bool,
     /// What came out, by cluster.
     pub(crate) results: Mutex<Results>,
@@ -30,9 +34,73 @@ static ENVIRONMENT: LazyLock<Environment> = LazyLock::new(|| {
         .with_function(Function {
             name: "scores",
             overloads: &["dyn.(string) list(dyn)"],
-            run: |_, _| Err(Error::failed("scores() is not available in predicates")),
+            run: scores,
         })
 });
+
+/// The scores that `managedCluster.scores()` reads.
+#[derive(Debug)]
+pub(crate) struct Scored {
+    /// Whose they are.
+    pub(crate) cluster: Arc<str>,
+    /// Its AddOnPlacementScores, where it has any.
+    pub(crate) objects: Option<Arc<ScoredCluster>>,
+    /// The instant: what has expired is as good as missing.
+    pub(crate) now: Timestamp,
+}
+
+/// `managedCluster.scores(<name of the AddOnPlacementScore>)`: a list of name and value.
+fn scores<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
+    let [Value::Map(of), Value::String(resource)] = args else {
+        return Err(Error::failed("no such overload"));
+    };
+    let scored: &Scored = meter
+        .beside()
+        .ok_or_else(|| Error::failed("no scores are at hand"))?;
+    let Scored {
+        cluster,
+        objects,
+        now,
+    } = scored;
+    let name = of.field("metadata").and_then(|metadata| match metadata {
+        Value::Map(metadata) => metadata.field("name"),
+        _ => None,
+    });
+    if !matches!(name, Some(Value::String(name)) if *name == **cluster) {
+        return Err(Error::failed("scores() is a function of managedCluster alone"));
+    }
+    let object = objects.as_ref().and_then(|objects| objects.object(resource));
+    let object = object.ok_or_else(|| {
+        Error::failed(format!(
+            "there is no AddOnPlacementScore {} in namespace {cluster}",
+            &**resource
+        ))
+    })?;
+    if object.until < *now {
+        let since = meta::time::rfc3339(object.until);
+        let text = format!(
+            "AddOnPlacementScore {} in namespace {cluster} has expired at {since}",
+            &**resource
+        );
+        return Err(Error::failed(text));
+    }
+    let object = Arc::clone(object);
+    meter.charge(LIST_COST + ENTRY_COST * object.values.len())?;
+    let entry = |(name, value): (&Arc<str>, &i32)| {
+        let fields = [
+            ("name", Value::from(&**name)),
+            ("value", Value::Int(i64::from(*value))),
+        ];
+        let fields = fields.map(|(name, value)| (Key::String(Text::Borrowed(name)), value));
+        Value::Map(Map::Values(Arc::new(fields.into_iter().collect())))
+    };
+    Ok(object.values.iter().map(entry).collect::<Vec<_>>().into())
+}
+
+/// What the list that `scores()` makes costs, as in OCM.
+const LIST_COST: usize = 10;
+/// What each entry of it costs.
+const ENTRY_COST: usize = 31;
 
 /// Compiles `source`.
 ///

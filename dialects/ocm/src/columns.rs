@@ -15,7 +15,8 @@ use scheduling::Ix;
 
 use crate::cluster::Cluster;
 use crate::names::SET_LABEL;
-use crate::record::{ClusterSet, Membership, Scores};
+use crate::record::{ClusterSet, Membership};
+use crate::scored::Scores;
 use crate::tally::Tally;
 use taints::Taints;
 

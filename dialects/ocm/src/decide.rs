@@ -169,7 +169,7 @@ impl Case<'_> {
                 ),
             },
         };
-        let matching = match Predicates::judge(predicates, self.columns, &scope) {
+        let matching = match Predicates::judge(predicates, self.fleet, self.ask.now, &scope) {
             Ok(matching) => matching,
             Err(problem) => return Ok(self.misconfigured(problem, &bound, &sets, offered)),
         };
@@ -191,15 +191,40 @@ impl Case<'_> {
         solved.picked = self.pick(&solved)?;
         let satisfied = status::satisfied(
             &bound,
+            &self.fleet.missing_sets(&self.ask.demand.namespace),
             &self.policy.sets,
             &sets,
             offered,
             self.policy.wanted,
             &solved,
         );
-        let exact = [taints.ends(), expires].into_iter().flatten().min();
-        let in_scope = scope.members();
-        Ok(self.conclude(solved, prioritizers, satisfied, exact, in_scope))
+        let asked_for = self
+            .policy
+            .asks_for_scores()
+            .then(|| self.next_expiry(&scope))
+            .flatten();
+        let exact = [taints.ends(), expires, asked_for].into_iter().flatten().min();
+        let detail = Detail {
+            policy: Some(Arc::clone(&self.record.policy)),
+            in_scope: scope.members(),
+            held: Some(self.held.clone()),
+            failing: matching.failing,
+            ..Detail::default()
+        };
+        Ok(self.conclude(solved, prioritizers, satisfied, exact, detail))
+    }
+
+    /// When the next scores of a cluster in `scope` expire, whichever they are: expressions name them as they go.
+    fn next_expiry(&self, scope: &Bits) -> Option<Timestamp> {
+        let names = scope.iter().map(|candidate| &self.columns.row(candidate).name);
+        let scored = names.filter_map(|name| self.fleet.scored.get(name));
+        let ends = scored
+            .flat_map(|scored| &scored.objects)
+            .map(|scores| scores.until);
+        let first = ends
+            .filter(|&until| self.ask.now <= until && until != Timestamp::MAX)
+            .min()?;
+        first.checked_add(SignedDuration::from_nanos(1)).ok()
     }
 
     /// The values of every prioritizer, their weighted sums, and when the first value in use expires.
@@ -275,7 +300,13 @@ impl Case<'_> {
                     errors.push(FieldError::invalid(path, name.as_str(), detail));
                 }
                 Some(candidate) if solved.row_of(candidate).is_none() => {
-                    let reasons = words::refusals(self.columns, self.policy, solved, candidate);
+                    let told = words::Told {
+                        fleet: self.fleet,
+                        policy: Some(self.policy),
+                        held: Some(&self.held),
+                        now: self.ask.now,
+                    };
+                    let reasons = told.refusals(solved, candidate);
                     errors.push(FieldError::invalid(path, name.as_str(), reasons));
                 }
                 Some(candidate) => {
@@ -311,6 +342,7 @@ impl Case<'_> {
     ) -> Decision {
         let satisfied = status::satisfied(
             bound,
+            &self.fleet.missing_sets(&self.ask.demand.namespace),
             &self.policy.sets,
             sets,
             offered,
@@ -353,7 +385,7 @@ impl Case<'_> {
         prioritizers: &[Prioritizer],
         satisfied: Satisfied,
         exact: Option<Timestamp>,
-        in_scope: usize,
+        mut detail: Detail,
     ) -> Decision {
         let plan = Plan::make(
             self.fleet,
@@ -365,14 +397,8 @@ impl Case<'_> {
         );
         let changes = self.changes(&solved.picked);
         let (outcome, reason) = outcome(&satisfied, &changes, &solved);
-        let mut detail = Detail {
-            problem: None,
-            satisfied: Some(satisfied),
-            plan: Some(plan),
-            status_changes: false,
-            policy: Some(Arc::clone(&self.record.policy)),
-            in_scope,
-        };
+        detail.satisfied = Some(satisfied);
+        detail.plan = Some(plan);
         detail.status_changes = status::changes(&self.record.view.status, &detail);
         let writes = detail.status_changes || detail.plan.as_ref().is_some_and(Plan::writes);
         let unchanged = !self.current.is_empty() && !writes && outcome != Outcome::Unschedulable;

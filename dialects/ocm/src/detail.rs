@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use dialect_columns::Bits;
+
+use crate::filters::Failing;
 use crate::plan::Plan;
 use crate::policy::{Policy, Problem};
 use crate::satisfied::Satisfied;
@@ -21,4 +24,8 @@ pub(crate) struct Detail {
     pub(crate) policy: Option<Arc<Policy>>,
     /// How many clusters the sets offer.
     pub(crate) in_scope: usize,
+    /// The clusters that were selected before.
+    pub(crate) held: Option<Bits>,
+    /// The expressions that fail on clusters to choose from.
+    pub(crate) failing: Vec<Failing>,
 }

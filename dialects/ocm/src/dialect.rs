@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use admission::Plugin;
 use dialect_contract::{DemandKind, Dialect, Guarded, Inventory, OnHub, Producer, Shown};
-use meta::{GroupResource, Kind};
+use meta::{GroupResource, Key, Kind};
+use serde_json::{Value, json};
 
-use crate::admission::{Membership, hub_rules};
+use crate::admission::{Membership, WithoutEffect, hub_rules};
 use crate::facts::facts;
 use crate::fleet::Fleet;
 use crate::kind;
-use crate::names::{BINDINGS, CLUSTERS, DECISIONS, PLACEMENTS, SCORES, SETS};
+use crate::names::{BINDINGS, CLUSTERS, DECISIONS, DEFAULT_SET, GLOBAL_SET, GROUP, PLACEMENTS, SCORES, SETS};
 
 /// Open Cluster Management.
 pub(crate) struct Ocm;
@@ -65,7 +66,21 @@ impl Dialect for Ocm {
     }
 
     fn admission(&self) -> Vec<Arc<dyn Plugin>> {
-        vec![Arc::new(Membership)]
+        vec![Arc::new(Membership), Arc::new(WithoutEffect)]
+    }
+
+    /// The sets of whoever names none and of all.
+    fn built_in(&self) -> Vec<(Key, Value)> {
+        let all = json!({"selectorType": "LabelSelector", "labelSelector": {}});
+        let own = json!({"selectorType": "ExclusiveClusterSetLabel"});
+        let set = |(name, selector): (&str, Value)| {
+            let object = json!({
+                "apiVersion": format!("{GROUP}/v1beta2"), "kind": "ManagedClusterSet",
+                "metadata": {"name": name}, "spec": {"clusterSelector": selector},
+            });
+            (Key::new(SETS, "", name), object)
+        };
+        [(DEFAULT_SET, own), (GLOBAL_SET, all)].map(set).into()
     }
 
     fn guarded(&self) -> Guarded {
@@ -98,8 +113,6 @@ impl Dialect for Ocm {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
-
     use super::*;
 
     #[test]

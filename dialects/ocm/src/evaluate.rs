@@ -1,15 +1,17 @@
 //! Running an expression on clusters, and keeping what came out and what it cost.
 
 use std::fmt;
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 
-use ::cel::{Error, PER_CALL_LIMIT, Value};
+use ::cel::{Error, Evaluation, PER_CALL_LIMIT, Value};
 use dialect_columns::Bits;
+use meta::Timestamp;
 use scheduling::Ix;
 
-use crate::cel::{Expression, Judged};
+use crate::cel::{Expression, Judged, Reading, Scored};
 use crate::cluster::Cluster;
-use crate::columns::Columns;
+use crate::fleet::Fleet;
+use crate::scored::ScoredCluster;
 
 /// What the expressions of one decision may cost together, in any fleet.
 const BASE: u64 = 1_000_000;
@@ -46,60 +48,136 @@ impl fmt::Display for Exceeded {
     }
 }
 
-/// Runs expressions during one decision, and counts what they cost.
-#[derive(Default)]
-pub(crate) struct Evaluator {
+/// The clusters that an expression fails on: its value is an error, or neither true nor false.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Failures {
+    /// How many.
+    pub(crate) count: usize,
+    /// The first of them.
+    pub(crate) first: Ix,
+}
+
+/// Runs expressions during one decision, at one instant, and counts what they cost.
+pub(crate) struct Evaluator<'a> {
+    fleet: &'a Fleet,
+    now: Timestamp,
     spent: u64,
 }
 
-impl Evaluator {
-    /// Keeps in `matching` only the clusters of `columns` of which `expression` is true. Errors and other values than
-    /// true are no match. Two decisions that need the same results wait for each other instead of both working.
+impl<'a> Evaluator<'a> {
+    /// For the clusters of `fleet` at `now`.
+    pub(crate) fn new(fleet: &'a Fleet, now: Timestamp) -> Self {
+        Self { fleet, now, spent: 0 }
+    }
+
+    /// Keeps in `matching` only the clusters of which `expression` is true. Errors and other values than true are no match;
+    /// given is on which clusters of `scope` they are. Two decisions that need the same results wait for each other instead of
+    /// both working.
     ///
     /// # Errors
     /// When the expression costs too much on a cluster of `scope`, or all so far do together.
     pub(crate) fn retain(
         &mut self,
         expression: &Expression,
-        columns: &Columns,
         scope: &Bits,
         matching: &mut Bits,
-    ) -> Result<(), Exceeded> {
+    ) -> Result<Option<Failures>, Exceeded> {
+        let columns = self.fleet.columns();
         let clusters = columns.rows.len();
         let limit = BASE + PER_CLUSTER * clusters as u64;
         let mut results = expression.results.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut failures: Option<Failures> = None;
         let candidates: Vec<Ix> = matching.iter().collect();
         for candidate in candidates {
             let cluster = columns.row(candidate);
-            let judged = results.get(cluster.stamp, clusters, || judge(expression, cluster));
+            let reading = self.reading(expression, cluster);
+            let judged = results.get(reading, clusters, || self.run(expression, cluster, judge));
             self.spent = self.spent.saturating_add(judged.cost);
-            if judged.ended && scope.has(candidate) {
+            let in_scope = scope.has(candidate);
+            if judged.ended && in_scope {
                 return Err(Exceeded::One(cluster.name.to_string()));
             }
             if self.spent > limit {
                 return Err(Exceeded::All { limit, clusters });
             }
+            if judged.fails && in_scope {
+                let first = Failures {
+                    count: 0,
+                    first: candidate,
+                };
+                failures.get_or_insert(first).count += 1;
+            }
             if !judged.holds {
                 matching.set(candidate, false);
             }
         }
-        Ok(())
+        Ok(failures)
     }
 
     /// Whether `expression` is true of the cluster at `candidate`.
-    pub(crate) fn holds(&mut self, expression: &Expression, columns: &Columns, candidate: Ix) -> bool {
-        let mut one = Bits::none(columns.count());
+    pub(crate) fn holds(&mut self, expression: &Expression, candidate: Ix) -> bool {
+        let count = self.fleet.columns().count();
+        let mut one = Bits::none(count);
         one.set(candidate, true);
-        let scope = Bits::none(columns.count());
-        self.retain(expression, columns, &scope, &mut one).is_ok() && one.has(candidate)
+        let scope = Bits::none(count);
+        self.retain(expression, &scope, &mut one).is_ok() && one.has(candidate)
+    }
+
+    /// Why `expression` is neither true nor false of the cluster at `candidate`; `None` where it is one of them. It is run again:
+    /// only what came of it is kept.
+    pub(crate) fn failure(&self, expression: &Expression, candidate: Ix) -> Option<String> {
+        let cluster = self.fleet.columns().row(candidate);
+        self.run(expression, cluster, |evaluation| match evaluation.value {
+            Ok(Value::Bool(_)) => None,
+            Ok(value) => Some(format!("its value is a {}, not a bool", value.type_name())),
+            Err(error) => Some(error.to_string()),
+        })
+    }
+
+    /// What the result of `expression` on `cluster` depends on.
+    fn reading(&self, expression: &Expression, cluster: &Cluster) -> Reading {
+        let scored = self
+            .fleet
+            .scored
+            .get(&cluster.name)
+            .filter(|_| expression.uses_scores);
+        let expired = |scored: &Arc<ScoredCluster>| {
+            let objects = scored.objects.iter();
+            objects.filter(|scores| scores.until < self.now).count()
+        };
+        Reading {
+            cluster: cluster.stamp,
+            scores: scored.map_or(0, |scored| scored.stamp),
+            expired: scored.map_or(0, |scored| u32::try_from(expired(scored)).unwrap_or(u32::MAX)),
+        }
+    }
+
+    fn run<R>(
+        &self,
+        expression: &Expression,
+        cluster: &Cluster,
+        told: impl FnOnce(Evaluation<'_>) -> R,
+    ) -> R {
+        let variables = [Value::from(&**cluster.object.value())];
+        told(match expression.uses_scores {
+            false => expression.program.evaluate(&variables, PER_CALL_LIMIT),
+            true => {
+                let scored = Scored {
+                    cluster: Arc::clone(&cluster.name),
+                    objects: self.fleet.scored.get(&cluster.name).cloned(),
+                    now: self.now,
+                };
+                let program = &expression.program;
+                program.evaluate_beside(&variables, PER_CALL_LIMIT, Arc::new(scored))
+            }
+        })
     }
 }
 
-fn judge(expression: &Expression, cluster: &Cluster) -> Judged {
-    let variables = [Value::from(&**cluster.object.value())];
-    let evaluation = expression.program.evaluate(&variables, PER_CALL_LIMIT);
+fn judge(evaluation: Evaluation<'_>) -> Judged {
     Judged {
         holds: matches!(evaluation.value, Ok(Value::Bool(true))),
+        fails: !matches!(evaluation.value, Ok(Value::Bool(_))),
         ended: matches!(evaluation.value, Err(Error::Cost { .. })),
         cost: evaluation.cost.min(PER_CALL_LIMIT),
     }

@@ -9,7 +9,8 @@ use scheduling::{Filter, Ix, Reason, Refusals, Verdict};
 
 use crate::columns::Columns;
 use crate::columns::taints::Tainted;
-use crate::evaluate::{Evaluator, Exceeded};
+use crate::evaluate::{Evaluator, Failures};
+use crate::fleet::Fleet;
 use crate::kind::{Taint, Toleration};
 use crate::names::{PREDICATE, TAINT_TOLERATION};
 use crate::policy::{self, Predicate, Problem};
@@ -70,50 +71,69 @@ impl Filter<Columns> for Lifecycle {
 }
 
 /// Asks for one matching predicate. Selectors were judged for the whole fleet; expressions run where those match.
-pub(crate) struct Predicates(Option<Bits>);
+pub(crate) struct Predicates {
+    matching: Option<Bits>,
+    /// The expressions that fail on clusters to choose from.
+    pub(crate) failing: Vec<Failing>,
+}
+
+/// An expression that fails on some clusters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Failing {
+    /// The index of its predicate.
+    pub(crate) predicate: usize,
+    /// Its index in it.
+    pub(crate) place: usize,
+    /// Where it fails.
+    pub(crate) failures: Failures,
+}
 
 impl Predicates {
-    /// Judges `predicates` over `columns`; none lets everything pass.
+    /// Judges `predicates` over the clusters of `fleet` at `now`; none lets everything pass.
     ///
     /// # Errors
     /// When an expression costs too much on a cluster of `scope`, or all of them together.
-    pub(crate) fn judge(predicates: &[Predicate], columns: &Columns, scope: &Bits) -> Result<Self, Problem> {
+    pub(crate) fn judge(
+        predicates: &[Predicate],
+        fleet: &Fleet,
+        now: Timestamp,
+        scope: &Bits,
+    ) -> Result<Self, Problem> {
+        let mut failing = Vec::new();
         if predicates.is_empty() {
-            return Ok(Self(None));
+            return Ok(Self {
+                matching: None,
+                failing,
+            });
         }
-        let mut evaluator = Evaluator::default();
-        let mut matching = Bits::none(columns.count());
+        let columns = fleet.columns();
+        let count = columns.count();
+        let mut evaluator = Evaluator::new(fleet, now);
+        let mut all = Bits::none(count);
         for (index, predicate) in predicates.iter().enumerate() {
-            let judged = one(predicate, columns, scope, &mut evaluator);
-            matching.unite(&judged.map_err(|(place, exceeded)| Problem {
-                plugin: PREDICATE,
-                text: format!(
-                    "spec.predicates[{index}].requiredClusterSelector.celSelector.celExpressions[{place}]: {exceeded}"
-                ),
-            })?);
+            let mut matching = columns.labels.select(&predicate.labels, count);
+            if !predicate.claims.is_everything() {
+                matching.intersect(&columns.claims.select(&predicate.claims, count));
+            }
+            for (place, (_, expression)) in predicate.expressions.iter().enumerate() {
+                let retained = evaluator.retain(expression, scope, &mut matching);
+                let failures = retained.map_err(|exceeded| Problem {
+                    plugin: PREDICATE,
+                    text: format!("{}: {exceeded}", policy::expression_path(index, place)),
+                })?;
+                failing.extend(failures.map(|failures| Failing {
+                    predicate: index,
+                    place,
+                    failures,
+                }));
+            }
+            all.unite(&matching);
         }
-        Ok(Self(Some(matching)))
+        Ok(Self {
+            matching: Some(all),
+            failing,
+        })
     }
-}
-
-/// The clusters `predicate` matches, or which of its expressions costs too much.
-fn one(
-    predicate: &policy::Predicate,
-    columns: &Columns,
-    scope: &Bits,
-    evaluator: &mut Evaluator,
-) -> Result<Bits, (usize, Exceeded)> {
-    let count = columns.count();
-    let mut matching = columns.labels.select(&predicate.labels, count);
-    if !predicate.claims.is_everything() {
-        matching.intersect(&columns.claims.select(&predicate.claims, count));
-    }
-    for (place, (_, expression)) in predicate.expressions.iter().enumerate() {
-        evaluator
-            .retain(expression, columns, scope, &mut matching)
-            .map_err(|exceeded| (place, exceeded))?;
-    }
-    Ok(matching)
 }
 
 impl Filter<Columns> for Predicates {
@@ -122,14 +142,14 @@ impl Filter<Columns> for Predicates {
     }
 
     fn check(&self, _columns: &Columns, candidate: Ix) -> Verdict {
-        match &self.0 {
+        match &self.matching {
             Some(matching) if !matching.has(candidate) => Verdict::reject(2),
             _ => Verdict::Pass,
         }
     }
 
     fn refuse(&self, _columns: &Columns, _count: Ix) -> Refusals<'_> {
-        match &self.0 {
+        match &self.matching {
             Some(matching) => Refusals::AllBut(matching.words(), Reason { code: 2, detail: 0 }),
             None => Refusals::These(Vec::new()),
         }
@@ -218,6 +238,13 @@ impl<'a> TaintToleration<'a> {
             }
         }
         false
+    }
+
+    /// The taints among `taints`, those of a cluster that is `held` or not, that are not tolerated.
+    pub(crate) fn untolerated<'t>(&self, taints: &'t [Taint], held: bool) -> impl Iterator<Item = &'t Taint> {
+        taints
+            .iter()
+            .filter(move |taint| !self.tolerates(taint, held, false))
     }
 
     /// Why `candidate` is refused, whose taints are `judged`.

@@ -13,9 +13,10 @@ use crate::cel;
 use crate::cluster::Cluster;
 use crate::columns::Columns;
 use crate::columns::moved::Records;
-use crate::names::PLACEMENTS;
+use crate::names::{PLACEMENTS, SCORES};
 use crate::policy::Mention;
-use crate::record::{ClusterSet, DecisionRecord, PlacementRecord, Scores};
+use crate::record::{ClusterSet, DecisionRecord, PlacementRecord};
+use crate::scored::{ScoredCluster, Scores};
 use crate::tally::Tally;
 
 /// Everything the dialect knows of a hub.
@@ -36,6 +37,8 @@ pub(crate) struct Fleet {
     /// Namespace, placement and name of every PlacementDecision with a placement label.
     owned: imbl::OrdSet<(Arc<str>, Arc<str>, Arc<str>)>,
     scores: imbl::OrdMap<Key, Arc<Scores>>,
+    /// The clusters that have any.
+    pub(crate) scored: imbl::HashMap<Arc<str>, Arc<ScoredCluster>>,
     pub(crate) tally: Tally,
     pub(crate) unusable: UnusableObjects,
     /// The columns; empty when clusters came or went since the last read.
@@ -96,12 +99,47 @@ impl Fleet {
 
     /// The sets bound to `namespace` that exist, in name order.
     pub(crate) fn bound_sets(&self, namespace: &Arc<str>) -> Vec<Arc<str>> {
+        let named = self.named_sets(namespace);
+        named
+            .filter(|set| self.sets.contains_key(*set))
+            .cloned()
+            .collect()
+    }
+
+    /// The sets that bindings in `namespace` name and that do not exist, in name order.
+    pub(crate) fn missing_sets(&self, namespace: &Arc<str>) -> Vec<Arc<str>> {
+        let named = self.named_sets(namespace);
+        named
+            .filter(|set| !self.sets.contains_key(*set))
+            .cloned()
+            .collect()
+    }
+
+    fn named_sets<'a>(&'a self, namespace: &'a Arc<str>) -> impl Iterator<Item = &'a Arc<str>> {
         self.bindings
             .range((Arc::clone(namespace), Arc::from(""))..)
-            .take_while(|(of, _)| of == namespace)
-            .filter(|(_, set)| self.sets.contains_key(set))
-            .map(|(_, set)| Arc::clone(set))
-            .collect()
+            .take_while(move |(of, _)| of == namespace)
+            .map(|(_, set)| set)
+    }
+
+    /// Reads the scores of `cluster` together.
+    fn gather_scores(&mut self, cluster: &Arc<str>) {
+        let first = Key {
+            resource: SCORES,
+            namespace: Arc::clone(cluster),
+            name: Arc::from(""),
+        };
+        let own = self
+            .scores
+            .range(first..)
+            .take_while(|(key, _)| key.namespace == *cluster);
+        let objects: Vec<Arc<Scores>> = own.map(|(_, scores)| Arc::clone(scores)).collect();
+        if objects.is_empty() {
+            self.scored.remove(cluster);
+        } else {
+            self.scored
+                .insert(Arc::clone(cluster), Arc::new(ScoredCluster::new(objects)));
+        }
     }
 
     /// The PlacementDecisions of a placement, in the order of their numbers.

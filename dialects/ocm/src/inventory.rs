@@ -3,7 +3,7 @@
 mod view;
 
 use crate::names::{CLUSTERS, PLACEMENTS};
-use crate::{decide, filters, remedies, words, writes};
+use crate::{decide, filters, remedies, warnings, words, writes};
 use dialect_contract::{
     Advisor, Ask, Control, Decision, DemandView, Due, Edit, Guarding, Inventory, Refused, Remedy, Reserved,
     TargetView, Targets, Unusable, Words, Write,
@@ -125,16 +125,29 @@ impl Words for Fleet {
         words::token(plugin)
     }
 
-    fn sentence(&self, decision: &Decision, candidate: Ix, plugin: u16, reason: Reason) -> String {
-        words::refusal(self, decision, candidate, plugin, reason)
+    fn sentence(&self, decision: &Decision, candidate: Ix, plugin: u16, _reason: Reason) -> String {
+        words::refusal(self, decision, candidate, plugin)
+    }
+
+    /// Those in a set to choose from.
+    fn scope(&self) -> Option<u16> {
+        Some(0)
+    }
+
+    fn score_message(&self, decision: &Decision, candidate: Ix, scorer: u16) -> Option<String> {
+        warnings::score(self, decision, candidate, scorer)
+    }
+
+    fn warnings(&self, decision: &Decision) -> Vec<String> {
+        warnings::all(self, decision)
     }
 
     fn alike(&self, decision: &Decision, candidate: Ix, plugin: u16, _reason: Reason) -> Option<u32> {
         words::alike(self, decision, candidate, plugin)
     }
 
-    fn not_picked(&self, decision: &Decision, _candidate: Ix, rank: Option<usize>) -> (&'static str, String) {
-        words::not_picked(decision, rank)
+    fn not_picked(&self, decision: &Decision, candidate: Ix, rank: Option<usize>) -> (&'static str, String) {
+        words::not_picked(self, decision, candidate, rank)
     }
 
     fn message(&self, decision: &Decision) -> String {

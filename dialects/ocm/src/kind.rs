@@ -26,7 +26,7 @@ pub(crate) use managed_cluster_set::{ManagedClusterSet, SelectorType};
 pub(crate) use managed_cluster_set_binding::ManagedClusterSetBinding;
 pub(crate) use placement::{DecisionGroupStatus, Placement, PlacementStatus};
 pub(crate) use placement_decision::PlacementDecision;
-pub(crate) use placement_rules::claims_as_labels;
+pub(crate) use placement_rules::{claims_as_labels, without_effect};
 pub(crate) use placement_spec::{GroupStrategy, PlacementSpec, Predicate, PrioritizerPolicy, Toleration};
 
 /// A name, perhaps with a domain and a slash before it.

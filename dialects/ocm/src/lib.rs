@@ -65,10 +65,12 @@ mod policy;
 mod record;
 mod remedies;
 mod satisfied;
+mod scored;
 mod scores;
 mod tally;
 #[cfg(test)]
 mod tests;
+mod warnings;
 mod words;
 mod writes;
 

@@ -27,6 +27,8 @@ pub(crate) const SCORES: GroupResource = GroupResource::new(GROUP, "addonplaceme
 pub(crate) const SET_LABEL: &str = "cluster.open-cluster-management.io/clusterset";
 /// The exclusive set of clusters that name none.
 pub(crate) const DEFAULT_SET: &str = "default";
+/// The set of all clusters.
+pub(crate) const GLOBAL_SET: &str = "global";
 /// The label of a PlacementDecision that names its Placement.
 pub(crate) const PLACEMENT_LABEL: &str = "cluster.open-cluster-management.io/placement";
 /// The label of a PlacementDecision with the index of its decision group, from `0`.

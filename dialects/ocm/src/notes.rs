@@ -39,7 +39,7 @@ pub(crate) fn notes(fleet: &Fleet, decision: &Decision, wrote: bool) -> Vec<Note
     notes
 }
 
-/// One event per PlacementDecision that was made, changed or deleted. A change made while scores had `expired` is a
+/// One event per PlacementDecision that was made, changed or deleted. One made or changed while scores had `expired` is a
 /// warning that says so: whoever feeds them may have stopped.
 fn files(decision: &Decision, detail: Option<&Detail>, expired: &[String]) -> Vec<Note> {
     let placement = &decision.demand;
@@ -60,7 +60,7 @@ fn files(decision: &Decision, detail: Option<&Detail>, expired: &[String]) -> Ve
             listed(&file.clusters)
         );
         let mut note = note(reason, action, text, file.key.clone());
-        if file.stored.is_some() && !expired.is_empty() {
+        if !expired.is_empty() {
             note.r#type = NoteType::Warning;
             note.text.push_str(": ");
             note.text.push_str(&expired.join("; "));

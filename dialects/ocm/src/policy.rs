@@ -45,6 +45,11 @@ impl Problem {
     }
 }
 
+/// The path of an expression of a predicate, both by their places.
+pub(crate) fn expression_path(predicate: usize, place: usize) -> String {
+    format!("spec.predicates[{predicate}].requiredClusterSelector.celSelector.celExpressions[{place}]")
+}
+
 /// A compiled spec.
 #[derive(Debug)]
 pub(crate) struct Policy {
@@ -128,11 +133,17 @@ impl Policy {
             || groups.into_iter().any(|one| differs(&one.labels, &one.claims))
     }
 
+    /// Whether a predicate looks at the scores of a cluster.
+    pub(crate) fn asks_for_scores(&self) -> bool {
+        let predicates = self.predicates.iter().flatten();
+        let mut expressions = predicates.flat_map(|predicate| &predicate.expressions);
+        expressions.any(|(_, expression)| expression.uses_scores)
+    }
+
     /// Whether a score of the AddOnPlacementScore objects named `resource` counts.
     pub(crate) fn uses_score(&self, resource: &str) -> bool {
-        self.prioritizers.iter().flatten().any(
-            |prioritizer| matches!(&prioritizer.scoring, Scoring::AddOn { resource: name, .. } if **name == *resource),
-        )
+        let named = |prioritizer: &Prioritizer| matches!(&prioritizer.scoring, Scoring::AddOn { resource: name, .. } if **name == *resource);
+        self.asks_for_scores() || self.prioritizers.iter().flatten().any(named)
     }
 }
 

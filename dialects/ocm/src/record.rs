@@ -1,10 +1,9 @@
 //! The other objects of a hub, each read once when it changes.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use meta::selector::Selector;
-use meta::{Labels, Object, Timestamp};
+use meta::{Labels, Object};
 
 use crate::cel;
 use crate::kind::{self, ManagedClusterSet, SelectorType};
@@ -143,37 +142,5 @@ impl DecisionRecord {
     /// The name of the Placement it belongs to, where its label names one.
     pub(crate) fn placement(&self) -> Option<&str> {
         self.object.meta().labels().get(PLACEMENT_LABEL)
-    }
-}
-
-/// An AddOnPlacementScore.
-#[derive(Debug, PartialEq)]
-pub(crate) struct Scores {
-    /// The cluster it is about: its namespace.
-    pub(crate) cluster: Arc<str>,
-    /// Its name.
-    pub(crate) resource: Arc<str>,
-    /// The values by score name; of a name listed twice the last one.
-    pub(crate) values: BTreeMap<Arc<str>, i32>,
-    /// The last instant they count.
-    pub(crate) until: Timestamp,
-}
-
-impl Scores {
-    /// Reads the scores of `cluster` in the object named `resource`.
-    pub(crate) fn new(cluster: &Arc<str>, resource: &Arc<str>, view: &kind::AddOnPlacementScore) -> Self {
-        let values = view
-            .status
-            .scores
-            .iter()
-            .map(|score| (score.name.as_str().into(), score.value))
-            .collect();
-        let until = view.status.valid_until.unwrap_or(Timestamp::MAX);
-        Self {
-            cluster: Arc::clone(cluster),
-            resource: Arc::clone(resource),
-            values,
-            until,
-        }
     }
 }

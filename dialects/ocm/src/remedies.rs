@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::cluster::Cluster;
 use crate::evaluate::Evaluator;
 use crate::fleet::Fleet;
-use crate::names::{BINDINGS, CLUSTERS, GROUP, SET_LABEL};
+use crate::names::{BINDINGS, CLUSTERS, GROUP, SET_LABEL, SETS};
 use crate::policy::Predicate;
 use crate::record::{Membership, PlacementRecord};
 
@@ -98,6 +98,7 @@ impl Case<'_> {
             .take(MOST)
             .filter_map(|(name, _)| self.opened(name, !bound.contains(name)))
             .collect();
+        remedies.extend(self.made(&bound));
         let chosen = bound
             .iter()
             .filter(|set| wanted.is_empty() || wanted.contains(set));
@@ -117,6 +118,39 @@ impl Case<'_> {
             return vec![Remedy::none(text)];
         }
         remedies
+    }
+
+    /// The set that the label of the cluster names is made, where there is none, and bound.
+    fn made(&self, bound: &[std::sync::Arc<str>]) -> Option<Remedy> {
+        let name: std::sync::Arc<str> = self.cluster.labels().get(SET_LABEL)?.into();
+        if self.fleet.sets.contains_key(&name) || meta::name::dns_subdomain(&name).is_err() {
+            return None;
+        }
+        let is_bound = self
+            .fleet
+            .missing_sets(&self.decision.demand.namespace)
+            .contains(&name);
+        let opened = self.opened(&name, !is_bound && !bound.contains(&name));
+        let set = Edit::Create {
+            key: Key::new(SETS, "", &*name),
+            object: json!({
+                "apiVersion": format!("{GROUP}/v1beta2"),
+                "kind": "ManagedClusterSet",
+                "metadata": {"name": &*name},
+                "spec": {"clusterSelector": {"selectorType": "ExclusiveClusterSetLabel"}},
+            }),
+        };
+        let mut text = format!("make ManagedClusterSet {name}");
+        let mut edits = vec![set];
+        if let Some(opened) = opened {
+            text.push_str(&format!(" and {}", opened.text));
+            edits.extend(opened.edits);
+        }
+        Some(Remedy {
+            text,
+            whose: Whose::Fleet,
+            edits,
+        })
     }
 
     /// The set `name`, which the cluster is in, is bound where it is not, and asked for where the placement names sets.
@@ -167,10 +201,10 @@ impl Case<'_> {
 
     /// The expressions that do not hold, by their places.
     fn failing(&self, predicate: &Predicate) -> Vec<usize> {
-        let mut evaluator = Evaluator::default();
+        let mut evaluator = Evaluator::new(self.fleet, self.decision.now);
         let expressions = predicate.expressions.iter().enumerate();
         expressions
-            .filter(|(_, (_, expression))| !evaluator.holds(expression, self.fleet.columns(), self.candidate))
+            .filter(|(_, (_, expression))| !evaluator.holds(expression, self.candidate))
             .map(|(place, _)| place)
             .collect()
     }

@@ -9,6 +9,7 @@ use meta::Timestamp;
 use scheduling::{Ix, Scorer};
 
 use crate::columns::{Columns, ScoreColumn};
+use crate::fleet::Fleet;
 
 /// Few decisions are better.
 pub(crate) struct Balance<'a> {
@@ -155,6 +156,41 @@ impl Scorer<Columns> for AddOn<'_> {
                 values[row] = Some(value.into());
             }
         });
+    }
+}
+
+/// Why the value of an AddOn score of a cluster is 0 whatever was measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Absence {
+    /// It counted until then.
+    Expired(Timestamp),
+    /// The cluster has no such object.
+    NoObject,
+    /// The object has no score of this name.
+    NoScore,
+}
+
+impl Absence {
+    /// What is missing at `candidate` of the score in `column`, which is `fleet`'s of that name in the objects named `resource`.
+    pub(crate) fn of(
+        fleet: &Fleet,
+        column: Option<&ScoreColumn>,
+        resource: &str,
+        candidate: Ix,
+        now: Timestamp,
+    ) -> Option<Self> {
+        let column = column.map(Vec::as_slice).unwrap_or_default();
+        if let Ok(place) = column.binary_search_by_key(&candidate, |entry| entry.candidate) {
+            let until = column[place].until;
+            return (until < now).then_some(Self::Expired(until));
+        }
+        let scored = fleet.scored.get(&fleet.columns().row(candidate).name);
+        let object = scored.and_then(|scored| scored.object(resource));
+        Some(if object.is_some() {
+            Self::NoScore
+        } else {
+            Self::NoObject
+        })
     }
 }
 

@@ -11,4 +11,5 @@ mod predicates;
 mod reserved;
 mod scores;
 mod stories;
+mod told;
 mod world;

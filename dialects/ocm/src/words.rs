@@ -2,17 +2,20 @@
 
 use std::fmt;
 
+use dialect_columns::Bits;
 use dialect_contract::{Action, Decision, Outcome};
+use meta::Timestamp;
 use meta::selector::Selector;
-use scheduling::{Ix, Reason, Solved};
+use scheduling::{Ix, Solved};
 
-use crate::columns::Columns;
 use crate::columns::taints::Tainted;
 use crate::detail::Detail;
 use crate::evaluate::Evaluator;
-use crate::filters::{FILTERS, REASONS};
+use crate::filters::{FILTERS, REASONS, TaintToleration};
 use crate::fleet::Fleet;
+use crate::kind::{DecisionGroupStatus, Taint};
 use crate::names::SET_LABEL;
+use crate::plan::Plan;
 use crate::policy::{Policy, Predicate};
 
 /// Cluster names a summary lists at most.
@@ -24,24 +27,23 @@ pub(crate) fn token(plugin: u16) -> &'static str {
 }
 
 /// The sentence of a refusal.
-pub(crate) fn refusal(
-    fleet: &Fleet,
-    decision: &Decision,
-    candidate: Ix,
-    plugin: u16,
-    reason: Reason,
-) -> String {
+pub(crate) fn refusal(fleet: &Fleet, decision: &Decision, candidate: Ix, plugin: u16) -> String {
     let detail = decision.detail::<Detail>();
-    let policy = detail.and_then(|detail| detail.policy.as_deref());
-    sentence(fleet.columns(), policy, candidate, plugin, reason)
+    let told = Told {
+        fleet,
+        policy: detail.and_then(|detail| detail.policy.as_deref()),
+        held: detail.and_then(|detail| detail.held.as_ref()),
+        now: decision.now,
+    };
+    told.sentence(candidate, plugin)
 }
 
 /// What the sentence of a refusal by `plugin` takes from the candidate, as a number; `None` where that is not known.
 pub(crate) fn alike(fleet: &Fleet, decision: &Decision, candidate: Ix, plugin: u16) -> Option<u32> {
+    let policy = decision.detail::<Detail>()?.policy.as_deref()?;
     match plugin {
         1 => Some(0),
         2 => {
-            let policy = decision.detail::<Detail>()?.policy.as_deref()?;
             let predicates = policy.predicates.as_deref().ok()?;
             predicates
                 .iter()
@@ -49,68 +51,99 @@ pub(crate) fn alike(fleet: &Fleet, decision: &Decision, candidate: Ix, plugin: u
                 .then_some(0)
         }
         3 => match fleet.columns().taints.of(candidate) {
-            Tainted::Like(list) => Some(list),
+            Tainted::Like(list) => {
+                // Of two with the same taints, times and what is selected already may tell other ones.
+                let mut taints = fleet.columns().taints.list(list).iter();
+                let mut tolerations = policy.tolerations.iter().flatten();
+                let depends = taints.any(|taint| taint.effect == "NoSelectIfNew")
+                    || tolerations.any(|toleration| toleration.toleration_seconds.is_some());
+                (!depends).then_some(list)
+            }
             Tainted::Not | Tainted::Somehow => None,
         },
         _ => None,
     }
 }
 
-/// Every refusal of `candidate` as one text: what a choice of targets answers.
-pub(crate) fn refusals(columns: &Columns, policy: &Policy, solved: &Solved, candidate: Ix) -> String {
-    let lines: Vec<String> = solved
-        .rejections_of(candidate)
-        .iter()
-        .map(|rejection| {
-            let plugin = usize::from(rejection.plugin);
-            let text = sentence(
-                columns,
-                Some(policy),
-                candidate,
-                rejection.plugin,
-                rejection.reason,
-            );
-            format!("{}/{}: {text}", FILTERS[plugin], REASONS[plugin])
-        })
-        .collect();
-    lines.join("; ")
+/// What refusals are told by.
+pub(crate) struct Told<'a> {
+    /// Everything that is known.
+    pub(crate) fleet: &'a Fleet,
+    /// What the clusters were judged by.
+    pub(crate) policy: Option<&'a Policy>,
+    /// The clusters that were selected before.
+    pub(crate) held: Option<&'a Bits>,
+    /// The instant of the decision.
+    pub(crate) now: Timestamp,
 }
 
-fn sentence(
-    columns: &Columns,
-    policy: Option<&Policy>,
-    candidate: Ix,
-    plugin: u16,
-    reason: Reason,
-) -> String {
-    let row = columns.row(candidate);
-    match plugin {
-        0 => match row.labels().get(SET_LABEL) {
-            Some(set) => {
-                format!("the cluster is in none of the sets to choose from; its set label names \"{set}\"")
+impl Told<'_> {
+    /// Every refusal of `candidate` as one text: what a choice of targets answers.
+    pub(crate) fn refusals(&self, solved: &Solved, candidate: Ix) -> String {
+        let lines: Vec<String> = solved
+            .rejections_of(candidate)
+            .iter()
+            .map(|rejection| {
+                let plugin = usize::from(rejection.plugin);
+                let text = self.sentence(candidate, rejection.plugin);
+                format!("{}/{}: {text}", FILTERS[plugin], REASONS[plugin])
+            })
+            .collect();
+        lines.join("; ")
+    }
+
+    fn sentence(&self, candidate: Ix, plugin: u16) -> String {
+        let row = self.fleet.columns().row(candidate);
+        match plugin {
+            0 => match row.labels().get(SET_LABEL) {
+                Some(set) if !self.fleet.sets.contains_key(set) => format!(
+                    "the cluster is in none of the sets to choose from; its set label names \"{set}\", and there is no such \
+                     ManagedClusterSet"
+                ),
+                Some(set) => {
+                    format!(
+                        "the cluster is in none of the sets to choose from; its set label names \"{set}\""
+                    )
+                }
+                None => "the cluster is in none of the sets to choose from and has no set label".to_owned(),
+            },
+            1 => "the cluster is being deleted".to_owned(),
+            2 => {
+                let predicates = self.policy.and_then(|policy| policy.predicates.as_deref().ok());
+                let unmatched = Unmatched {
+                    predicates: predicates.unwrap_or_default(),
+                    fleet: self.fleet,
+                    now: self.now,
+                    candidate,
+                };
+                unmatched.to_string()
             }
-            None => "the cluster is in none of the sets to choose from and has no set label".to_owned(),
-        },
-        1 => "the cluster is being deleted".to_owned(),
-        2 => {
-            let predicates = policy.and_then(|policy| policy.predicates.as_deref().ok());
-            let unmatched = Unmatched {
-                predicates: predicates.unwrap_or_default(),
-                columns,
-                candidate,
-            };
-            unmatched.to_string()
+            _ => self.untolerated(candidate),
         }
-        _ => match row.taints().get(reason.detail as usize) {
-            Some(taint) if taint.value.is_empty() => {
-                format!("the taint {}:{} is not tolerated", taint.key, taint.effect)
-            }
-            Some(taint) => format!(
-                "the taint {}={}:{} is not tolerated",
-                taint.key, taint.value, taint.effect
-            ),
-            None => "a taint is not tolerated".to_owned(),
-        },
+    }
+
+    /// Every taint of the cluster that keeps it away.
+    fn untolerated(&self, candidate: Ix) -> String {
+        let columns = self.fleet.columns();
+        let tolerations = self.policy.and_then(|policy| policy.tolerations.as_deref().ok());
+        let nobody = Bits::none(columns.count());
+        let held = self.held.unwrap_or(&nobody);
+        let filter = TaintToleration::new(tolerations.unwrap_or_default(), &nobody, held, self.now);
+        let taints = filter.untolerated(columns.row(candidate).taints(), held.has(candidate));
+        let shown: Vec<String> = taints.take(LISTED).map(shown).collect();
+        match shown.as_slice() {
+            [] => "a taint is not tolerated".to_owned(),
+            [one] => format!("the taint {one} is not tolerated"),
+            many => format!("the taints {} are not tolerated", many.join(", ")),
+        }
+    }
+}
+
+/// `key=value:effect`, or `key:effect`.
+fn shown(taint: &Taint) -> String {
+    match taint.value.as_str() {
+        "" => format!("{}:{}", taint.key, taint.effect),
+        value => format!("{}={value}:{}", taint.key, taint.effect),
     }
 }
 
@@ -118,16 +151,17 @@ fn sentence(
 /// in between.
 struct Unmatched<'a> {
     predicates: &'a [Predicate],
-    columns: &'a Columns,
+    fleet: &'a Fleet,
+    now: Timestamp,
     candidate: Ix,
 }
 
 impl fmt::Display for Unmatched<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut evaluator = Evaluator::default();
+        let mut evaluator = Evaluator::new(self.fleet, self.now);
         for (index, predicate) in self.predicates.iter().enumerate() {
             let between = if index > 0 { "; " } else { "" };
-            let asked = mismatch(predicate, self.columns, self.candidate, &mut evaluator);
+            let asked = mismatch(predicate, self.fleet, self.candidate, &mut evaluator);
             write!(f, "{between}predicates[{index}] {asked}")?;
         }
         Ok(())
@@ -139,7 +173,8 @@ enum Asked<'a> {
     Nothing,
     Labels(&'a Selector),
     Claims(&'a Selector),
-    Expression(&'a str),
+    /// An expression, and why it is neither true nor false where it is neither.
+    Expression(&'a str, Option<String>),
 }
 
 impl fmt::Display for Asked<'_> {
@@ -148,7 +183,8 @@ impl fmt::Display for Asked<'_> {
             Self::Nothing => f.write_str("matches"),
             Self::Labels(selector) => write!(f, "asks for labels {selector}"),
             Self::Claims(selector) => write!(f, "asks for claims {selector}"),
-            Self::Expression(source) => write!(f, "asks for {source}"),
+            Self::Expression(source, None) => write!(f, "asks for {source}"),
+            Self::Expression(source, Some(failure)) => write!(f, "asks for {source}, which fails: {failure}"),
         }
     }
 }
@@ -156,15 +192,15 @@ impl fmt::Display for Asked<'_> {
 /// The first part of `predicate`, which refuses the cluster, that does not match.
 fn mismatch<'a>(
     predicate: &'a Predicate,
-    columns: &Columns,
+    fleet: &Fleet,
     candidate: Ix,
-    evaluator: &mut Evaluator,
+    evaluator: &mut Evaluator<'_>,
 ) -> Asked<'a> {
     // Where labels are all that it asks for, the cluster need not be looked at again: it has been refused.
     if predicate.asks_for_labels_only() {
         return Asked::Labels(&predicate.labels);
     }
-    let row = columns.row(candidate);
+    let row = fleet.columns().row(candidate);
     if !predicate.labels.matches(row.labels()) {
         return Asked::Labels(&predicate.labels);
     }
@@ -172,20 +208,39 @@ fn mismatch<'a>(
         return Asked::Claims(&predicate.claims);
     }
     let mut expressions = predicate.expressions.iter();
-    let failed = expressions.find(|(_, expression)| !evaluator.holds(expression, columns, candidate));
-    failed.map_or(Asked::Nothing, |(source, _)| Asked::Expression(source))
+    let unmet = expressions.find(|(_, expression)| !evaluator.holds(expression, candidate));
+    unmet.map_or(Asked::Nothing, |(source, expression)| {
+        Asked::Expression(source, evaluator.failure(expression, candidate))
+    })
 }
 
 /// The token and the sentence for a feasible cluster that is not picked.
-pub(crate) fn not_picked(decision: &Decision, rank: Option<usize>) -> (&'static str, String) {
-    let picked = decision.solved.picked.len();
-    let text = match rank {
+pub(crate) fn not_picked(
+    fleet: &Fleet,
+    decision: &Decision,
+    candidate: Ix,
+    rank: Option<usize>,
+) -> (&'static str, String) {
+    let solved = &decision.solved;
+    let picked = solved.picked.len();
+    let mut text = match rank {
         Some(rank) => format!(
             "ranks {rank} of {}, and {picked} are selected",
-            decision.solved.ranked.len()
+            solved.ranked.len()
         ),
         None => format!("{picked} other clusters are selected"),
     };
+    let total = solved.total_of(candidate);
+    let last = solved
+        .picked
+        .last()
+        .filter(|last| total.is_some() && solved.total_of(**last) == total);
+    if let (Some(&last), Some(total)) = (last, total) {
+        let last = &fleet.columns().row(last).name;
+        text.push_str(&format!(
+            "; {last} has the same score, {total}, and of equal ones the name decides"
+        ));
+    }
     ("LowerRank", text)
 }
 
@@ -223,7 +278,25 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
         .picked
         .iter()
         .map(|&candidate| &*columns.row(candidate).name);
-    format!("{counts}; picked {}", names(rows))
+    let groups = detail.and_then(|detail| detail.plan.as_ref()).map(groups);
+    format!("{counts}; picked {}{}", names(rows), groups.unwrap_or_default())
+}
+
+/// The decision groups with how many clusters each has, where there are several or they have names.
+fn groups(plan: &Plan) -> String {
+    let is_whole = |group: &DecisionGroupStatus| group.decision_group_name.is_empty();
+    if plan.groups.len() < 2 && plan.groups.iter().all(is_whole) {
+        return String::new();
+    }
+    let all = plan.groups.iter().map(|group| {
+        let name = match group.decision_group_name.as_str() {
+            "" => String::new(),
+            name => format!(" {name}"),
+        };
+        format!("{}{name} ({})", group.decision_group_index, group.cluster_count)
+    });
+    let all: Vec<String> = all.collect();
+    format!("; decision groups {}", names(all.iter().map(String::as_str)))
 }
 
 /// What becomes of the clusters of a placement that cannot be understood.
@@ -250,7 +323,7 @@ fn kept(decision: &Decision) -> String {
 }
 
 /// The first names, and how many more there are.
-fn names<'a>(all: impl ExactSizeIterator<Item = &'a str>) -> String {
+pub(crate) fn names<'a>(all: impl ExactSizeIterator<Item = &'a str>) -> String {
     let count = all.len();
     if count == 0 {
         return "no cluster".to_owned();

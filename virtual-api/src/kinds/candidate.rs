@@ -59,6 +59,10 @@ pub const SELECTABLE: &[SelectableField] = &[
     SelectableField::computed("decision", |value| text_at(value, "/spec/decision")),
     SelectableField::computed("target", |value| text_at(value, "/spec/target")),
     SelectableField::computed("feasible", |value| text_at(value, "/status/feasible")),
+    SelectableField::computed("outOfScope", |value| match text_at(value, "/status/outOfScope") {
+        text if text.is_empty() => "false".into(),
+        text => text,
+    }),
     SelectableField::computed("picked", |value| text_at(value, "/status/picked")),
 ];
 

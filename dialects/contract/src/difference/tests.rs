@@ -20,6 +20,7 @@ fn candidate(line: &'static str) -> Candidate {
         cluster_name: words[0].into(),
         target: format!("{}.toy", words[0]),
         feasible: words[1] != "Refused",
+        out_of_scope: false,
         picked: words[1] == "Picked",
         rank: None,
         score,
@@ -29,6 +30,7 @@ fn candidate(line: &'static str) -> Candidate {
                 value: Some(value),
                 weight: 1,
                 weighted: value,
+                message: String::new(),
             })
             .into_iter()
             .collect(),
@@ -53,6 +55,7 @@ fn report(outcome: &'static str, candidates: &[&'static str]) -> Report {
         outcome,
         reason: outcome,
         message: String::new(),
+        warnings: Vec::new(),
         evaluated_at: String::new(),
         inventory_revision: "1".to_owned(),
         picked: Vec::new(),

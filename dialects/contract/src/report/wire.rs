@@ -18,6 +18,10 @@ pub struct Report<Candidates = Vec<Candidate>, Writes = Vec<WriteEntry>, Advice 
     pub reason: &'static str,
     /// The summary for a person.
     pub message: String,
+    /// What whoever asked should know besides: fields without effect, scores that do not count, expressions that fail.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Option<Vec<String>>")]
+    pub warnings: Vec<String>,
     /// The instant the decision is for.
     #[schemars(extend("format" = "date-time"))]
     pub evaluated_at: String,
@@ -29,7 +33,8 @@ pub struct Report<Candidates = Vec<Candidate>, Writes = Vec<WriteEntry>, Advice 
     pub current: Vec<CurrentEntry>,
     /// What would happen to each cluster.
     pub changes: Vec<ChangeEntry>,
-    /// Every target considered, best first, the infeasible ones by name at the end.
+    /// Every target considered, best first; the infeasible ones at the end, the nearest to fitting first, and at last those that are
+    /// out of scope.
     pub candidates: Candidates,
     /// How many more there are, where `?limit=` asked for the first ones.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -115,6 +120,10 @@ pub struct Score {
     pub weight: i64,
     /// Value times weight.
     pub weighted: i64,
+    /// Why the value is not one that was measured, where it is none.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    #[schemars(with = "Option<String>")]
+    pub message: String,
 }
 
 /// A cluster the object is bound to now.
@@ -159,6 +168,10 @@ pub struct Candidate {
     pub cluster_name: Arc<str>,
     /// Whether no plugin refuses it.
     pub feasible: bool,
+    /// Whether it is none to choose from at all; absent where it is one.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(with = "Option<bool>")]
+    pub out_of_scope: bool,
     /// Whether it is in the resulting set.
     pub picked: bool,
     /// The place in the ranking, from 1; absent for the infeasible.

@@ -89,6 +89,9 @@ impl<'a> Writer<'a> {
         json(&*name, out);
         out.extend_from_slice(br#","feasible":"#);
         json(&refusals.is_empty(), out);
+        if view.outside(refusals) {
+            out.extend_from_slice(br#","outOfScope":true"#);
+        }
         out.extend_from_slice(br#","picked":"#);
         json(&view.places.is_picked(candidate), out);
         if let Some(rank) = view.rank(candidate) {
@@ -153,7 +156,7 @@ impl<'a> Writer<'a> {
         for column in &decision.solved.scores {
             out.extend_from_slice(before);
             before = b",";
-            json(&self.view.score(column, row), out);
+            json(&self.view.score(column, row, candidate), out);
         }
         if !decision.solved.scores.is_empty() {
             out.push(b']');

@@ -6,34 +6,52 @@ use std::collections::HashMap;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Judged {
     pub(crate) holds: bool,
+    /// Whether it has no value, or one that is neither true nor false.
+    pub(crate) fails: bool,
     /// What that cost, kept with it: whether a decision may afford its expressions does not depend on what is known.
     pub(crate) cost: u64,
     /// Whether it was ended, because it cost more than one evaluation may.
     pub(crate) ended: bool,
 }
 
-/// Results by the stamp of the cluster that was judged, in two generations: what is still asked for moves to the young
+/// The readings of objects that an expression was run on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Reading {
+    /// The stamp of the cluster.
+    pub(crate) cluster: u64,
+    /// The stamp of its scores, where it asks for them.
+    pub(crate) scores: u64,
+    /// How many of these have expired, which says which.
+    pub(crate) expired: u32,
+}
+
+/// Results by what was judged, in two generations: what is still asked for moves to the young
 /// one, what is not is forgotten when the generations change. So memory is bounded, and a cluster that comes or goes
 /// costs one evaluation, not one per cluster.
 #[derive(Debug, Default)]
 pub(crate) struct Results {
-    young: HashMap<u64, Judged>,
-    old: HashMap<u64, Judged>,
+    young: HashMap<Reading, Judged>,
+    old: HashMap<Reading, Judged>,
 }
 
 impl Results {
     /// The fewest results a generation holds.
     const LEAST: usize = 256;
 
-    pub(crate) fn get(&mut self, stamp: u64, clusters: usize, judge: impl FnOnce() -> Judged) -> Judged {
-        if let Some(&held) = self.young.get(&stamp) {
+    pub(crate) fn get(
+        &mut self,
+        reading: Reading,
+        clusters: usize,
+        judge: impl FnOnce() -> Judged,
+    ) -> Judged {
+        if let Some(&held) = self.young.get(&reading) {
             return held;
         }
-        let held = self.old.get(&stamp).copied().unwrap_or_else(judge);
+        let held = self.old.get(&reading).copied().unwrap_or_else(judge);
         if self.young.len() >= clusters.max(Self::LEAST) {
             self.old = std::mem::take(&mut self.young);
         }
-        self.young.insert(stamp, held);
+        self.young.insert(reading, held);
         held
     }
 }
@@ -49,10 +67,16 @@ mod tests {
         for round in 0..10u64 {
             // One of 1,000 clusters changes in each round.
             for stamp in (0..999).chain([10_000 + round]) {
-                results.get(stamp, 1_000, || {
+                let reading = Reading {
+                    cluster: stamp,
+                    scores: 0,
+                    expired: 0,
+                };
+                results.get(reading, 1_000, || {
                     runs += 1;
                     Judged {
                         holds: true,
+                        fails: false,
                         cost: 1,
                         ended: false,
                     }

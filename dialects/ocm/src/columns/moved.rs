@@ -11,7 +11,8 @@ use scheduling::Ix;
 use super::{Columns, ScoreColumn, ScoreEntry};
 use crate::cluster::Cluster;
 use crate::names::SCORES;
-use crate::record::{ClusterSet, Scores};
+use crate::record::ClusterSet;
+use crate::scored::Scores;
 use crate::tally::Tally;
 
 /// The records new columns are made of.

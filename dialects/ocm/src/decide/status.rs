@@ -27,6 +27,7 @@ pub(crate) struct Aspect<'a> {
 /// The condition PlacementSatisfied: the first rule that holds.
 pub(crate) fn satisfied(
     bound: &[Arc<str>],
+    missing: &[Arc<str>],
     asked: &[Arc<str>],
     sets: &[&Arc<str>],
     offered: bool,
@@ -40,10 +41,14 @@ pub(crate) fn satisfied(
     };
     let selected = solved.picked.len();
     if bound.is_empty() {
-        return unmet(
-            "NoManagedClusterSetBindings",
-            "no ManagedClusterSetBinding of an existing ManagedClusterSet is in the namespace".to_owned(),
-        );
+        let message = match missing {
+            [] => "no ManagedClusterSetBinding is in the namespace".to_owned(),
+            missing => format!(
+                "no ManagedClusterSetBinding of an existing ManagedClusterSet is in the namespace: there is no ManagedClusterSet {}",
+                list(missing)
+            ),
+        };
+        return unmet("NoManagedClusterSetBindings", message);
     }
     if sets.is_empty() {
         let message = format!(

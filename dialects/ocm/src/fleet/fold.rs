@@ -10,7 +10,8 @@ use super::{Fleet, due};
 use crate::cluster::Cluster;
 use crate::kind::{self, view};
 use crate::names::{BINDINGS, CLUSTERS, DECISIONS, PLACEMENTS, SCORES, SETS};
-use crate::record::{ClusterSet, DecisionRecord, PlacementRecord, Scores};
+use crate::record::{ClusterSet, DecisionRecord, PlacementRecord};
+use crate::scored::Scores;
 
 /// Takes in `change`.
 pub(crate) fn fold(fleet: &mut Fleet, change: &Change) -> Due {
@@ -276,6 +277,7 @@ fn scores(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
     if old == new {
         return Due::nothing();
     }
+    fleet.gather_scores(&key.namespace);
     if let Some(columns) = fleet.columns_mut() {
         columns.change_scores(old.as_deref(), new.as_deref());
     }

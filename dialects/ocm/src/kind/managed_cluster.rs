@@ -279,21 +279,27 @@ fn stamp_taints(write: &Write<'_>, new: &mut Value) {
         let stamp = match write.via {
             Via::Create => Value::String(now.clone()),
             _ if given => continue,
-            _ => unchanged_time(write.old, taint).unwrap_or_else(|| Value::String(now.clone())),
+            // One without a time, of a hub or a file, has none for good.
+            _ => match unchanged(write.old, taint) {
+                Some(known) => match known.get("timeAdded") {
+                    Some(time) => time.clone(),
+                    None => continue,
+                },
+                None => Value::String(now.clone()),
+            },
         };
         taint.insert("timeAdded".to_owned(), stamp);
     }
 }
 
-/// The stored `timeAdded` of a taint that is there already with the same key, value and effect.
-fn unchanged_time(old: Option<&Value>, taint: &serde_json::Map<String, Value>) -> Option<Value> {
+/// The stored taint with the same key, value and effect.
+fn unchanged<'a>(old: Option<&'a Value>, taint: &serde_json::Map<String, Value>) -> Option<&'a Value> {
     let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
     let same = |known: &Value, name: &str| text(known.get(name)) == text(taint.get(name));
     let known = old?.pointer("/spec/taints")?.as_array()?;
-    let found = known
+    known
         .iter()
-        .find(|known| ["key", "value", "effect"].iter().all(|name| same(known, name)))?;
-    found.get("timeAdded").cloned()
+        .find(|known| ["key", "value", "effect"].iter().all(|name| same(known, name)))
 }
 
 /// The API server of a cluster is reached over HTTPS.
@@ -348,8 +354,9 @@ fn taint_errors(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
         ) else {
             continue;
         };
-        let allowed = match unchanged_time(write.old, fields) {
-            Some(stored) => stored.is_null() || instant(&stored) == instant(time),
+        let stored = unchanged(write.old, fields).map(|stored| &stored["timeAdded"]);
+        let allowed = match stored {
+            Some(stored) => stored.is_null() || instant(stored) == instant(time),
             None => instant(time) == now,
         };
         if !allowed {

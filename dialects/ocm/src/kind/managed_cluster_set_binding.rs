@@ -46,7 +46,7 @@ pub(super) struct ManagedClusterSetBindingKind;
 
 static INFO: KindInfo = KindInfo {
     group: GROUP,
-    versions: &["v1beta2"],
+    versions: &["v1beta2", "v1alpha1"],
     storage_version: "v1beta2",
     kind: "ManagedClusterSetBinding",
     plural: "managedclustersetbindings",

@@ -32,6 +32,43 @@ pub(super) fn errors(spec: &PlacementSpec) -> Vec<FieldError> {
     errors
 }
 
+/// The fields of `spec` that change nothing, or not what they seem to, each with what it does instead: what no release of OCM acts
+/// on, and what no write here accepts and files and hubs may have.
+pub(crate) fn without_effect(spec: &PlacementSpec) -> Vec<String> {
+    let mut list = Vec::new();
+    let constraints = &spec.spread_policy.spread_constraints;
+    if !constraints.is_empty() {
+        let strict = constraints
+            .iter()
+            .any(|constraint| constraint.when_unsatisfiable.as_deref() == Some("DoNotSchedule"));
+        let although = if strict { ", DoNotSchedule neither" } else { "" };
+        list.push(format!(
+            "spec.spreadPolicy has no effect{although}: OCM's scheduler does not look at it"
+        ));
+    }
+    if spec.sort_by.as_deref() == Some("Score") {
+        list.push(
+            "spec.sortBy: Score has no effect: decisions are listed by the names of clusters".to_owned(),
+        );
+    }
+    if spec
+        .score_rate_limit
+        .as_deref()
+        .is_some_and(|limit| limit != "1m")
+    {
+        list.push("spec.scoreRateLimit has no effect: decisions follow scores at once".to_owned());
+    }
+    for (index, toleration) in spec.tolerations.iter().enumerate() {
+        let operator = toleration.operator.as_str();
+        if !matches!(operator, "" | "Equal" | "Exists") {
+            list.push(format!(
+                "spec.tolerations[{index}] tolerates nothing: its operator is \"{operator}\", not Equal or Exists"
+            ));
+        }
+    }
+    list
+}
+
 /// The label selector that stands for a claim selector: the same operators, no `matchLabels`.
 pub(crate) fn claims_as_labels(claims: &ClaimSelector) -> LabelSelector {
     LabelSelector {

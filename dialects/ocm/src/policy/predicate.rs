@@ -54,11 +54,6 @@ fn one(predicate: &kind::Predicate, path: &str, cache: &cel::Cache) -> Result<Pr
         let expression = cache
             .get(source)
             .map_err(|problem| format!("{path}: {problem}"))?;
-        if expression.uses_scores {
-            return Err(format!(
-                "{path}: scores() is not available in predicates, scores only rank clusters"
-            ));
-        }
         expressions.push((source.as_str().into(), expression));
     }
     Ok(Predicate {

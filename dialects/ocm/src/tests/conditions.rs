@@ -99,11 +99,6 @@ fn a_misconfigured_placement_keeps_its_decisions() {
             "Predicate:spec.predicates[0].requiredClusterSelector.celSelector.celExpressions[0]: compilation failed: ERROR: <input>:1:4: Syntax error",
         ),
         (
-            json!({"predicates": [{"requiredClusterSelector": {"celSelector": {"celExpressions":
-                ["managedCluster.scores('default').size() > 0"]}}}]}),
-            "Predicate:spec.predicates[0].requiredClusterSelector.celSelector.celExpressions[0]: scores()",
-        ),
-        (
             json!({"predicates": [{"requiredClusterSelector": {"labelSelector": {"matchExpressions":
                 [{"key": "a", "operator": "Near"}]}}}]}),
             "Predicate:spec.predicates[0].requiredClusterSelector.labelSelector.matchExpressions[0]",

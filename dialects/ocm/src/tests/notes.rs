@@ -90,8 +90,11 @@ fn a_decision_that_moves_while_scores_have_expired_is_a_warning() {
     let key = placement("ns", "p");
     world.put(&wants("p", &by_score));
     let made = world.settle(&key);
-    // As in the original, only a change is a warning.
-    assert!(told(&noted(&world.fleet, &made, true))[0].starts_with("Normal DecisionCreate: "));
+    assert_eq!(
+        told(&noted(&world.fleet, &made, true))[0],
+        "Warning DecisionCreate: PlacementDecision p-decision-1 of placement p was created: 1 cluster: b: \
+         AddOnPlacementScores c/default expired in plugin AddOn/default/cpu"
+    );
     let later = now().checked_add(jiff::SignedDuration::from_secs(1)).unwrap();
     let notes = noted(&world.fleet, &world.decide_at(&key, later), true);
     assert_eq!(

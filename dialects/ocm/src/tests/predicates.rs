@@ -112,7 +112,7 @@ fn an_expression_follows_changes_of_the_cluster() {
     let report = serde_json::to_value(world.report(&world.decide(&key))).unwrap();
     assert_eq!(
         report["candidates"][1]["rejections"][0]["message"],
-        "predicates[0] asks for managedCluster.metadata.annotations['x'] == 'y'"
+        "predicates[0] asks for managedCluster.metadata.annotations['x'] == 'y', which fails: no such key: annotations"
     );
 }
 

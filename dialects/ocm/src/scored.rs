@@ -1,0 +1,64 @@
+//! AddOnPlacementScores, each read once when it changes.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use meta::Timestamp;
+
+use crate::kind;
+
+/// All AddOnPlacementScores of one cluster.
+#[derive(Debug)]
+pub(crate) struct ScoredCluster {
+    /// Unique to these readings of the objects: results kept for them belong to no others.
+    pub(crate) stamp: u64,
+    /// The objects, by name.
+    pub(crate) objects: Vec<Arc<Scores>>,
+}
+
+impl ScoredCluster {
+    /// The scores in `objects`, by name.
+    pub(crate) fn new(objects: Vec<Arc<Scores>>) -> Self {
+        static STAMPS: AtomicU64 = AtomicU64::new(1);
+        let stamp = STAMPS.fetch_add(1, Ordering::Relaxed);
+        Self { stamp, objects }
+    }
+
+    /// The object named `resource`.
+    pub(crate) fn object(&self, resource: &str) -> Option<&Arc<Scores>> {
+        self.objects.iter().find(|scores| *scores.resource == *resource)
+    }
+}
+
+/// An AddOnPlacementScore.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Scores {
+    /// The cluster it is about: its namespace.
+    pub(crate) cluster: Arc<str>,
+    /// Its name.
+    pub(crate) resource: Arc<str>,
+    /// The values by score name; of a name listed twice the last one.
+    pub(crate) values: BTreeMap<Arc<str>, i32>,
+    /// The last instant they count.
+    pub(crate) until: Timestamp,
+}
+
+impl Scores {
+    /// Reads the scores of `cluster` in the object named `resource`.
+    pub(crate) fn new(cluster: &Arc<str>, resource: &Arc<str>, view: &kind::AddOnPlacementScore) -> Self {
+        let values = view
+            .status
+            .scores
+            .iter()
+            .map(|score| (score.name.as_str().into(), score.value))
+            .collect();
+        let until = view.status.valid_until.unwrap_or(Timestamp::MAX);
+        Self {
+            cluster: Arc::clone(cluster),
+            resource: Arc::clone(resource),
+            values,
+            until,
+        }
+    }
+}

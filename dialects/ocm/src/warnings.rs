@@ -1,0 +1,156 @@
+//! What a reader of a decision should know besides: fields without effect, sets that do not exist, scores that do not count,
+//! expressions that fail.
+
+use std::collections::BTreeMap;
+
+use dialect_contract::Decision;
+use scheduling::Ix;
+
+use crate::detail::Detail;
+use crate::evaluate::Evaluator;
+use crate::filters::Failing;
+use crate::fleet::Fleet;
+use crate::kind::without_effect;
+use crate::policy::{Policy, Prioritizer, Scoring, expression_path};
+use crate::scores::Absence;
+use crate::words::names;
+
+/// Every warning.
+pub(crate) fn all(fleet: &Fleet, decision: &Decision) -> Vec<String> {
+    let Some(record) = fleet.placements.get(&decision.demand) else {
+        return Vec::new();
+    };
+    let mut list = without_effect(&record.view.spec);
+    let Some(detail) = decision.detail::<Detail>() else {
+        return list;
+    };
+    let Some(policy) = detail.policy.as_deref() else {
+        return list;
+    };
+    list.extend(missing_sets(fleet, decision, policy));
+    list.extend(
+        detail
+            .failing
+            .iter()
+            .filter_map(|failing| failure(fleet, decision, policy, failing)),
+    );
+    for prioritizer in policy.prioritizers.iter().flatten() {
+        list.extend(absences(fleet, decision, prioritizer));
+    }
+    list
+}
+
+/// Why the score at `scorer` of a cluster is 0 whatever was measured.
+pub(crate) fn score(fleet: &Fleet, decision: &Decision, candidate: Ix, scorer: u16) -> Option<String> {
+    let policy = decision.detail::<Detail>()?.policy.as_deref()?;
+    let prioritizer = policy.prioritizers.as_ref().ok()?.get(usize::from(scorer))?;
+    let Scoring::AddOn { resource, score } = &prioritizer.scoring else {
+        return None;
+    };
+    let column = fleet.columns().scores(resource, score);
+    let absence = Absence::of(
+        fleet,
+        column.map(|column| &**column),
+        resource,
+        candidate,
+        decision.now,
+    )?;
+    Some(told(absence, resource, score))
+}
+
+fn told(absence: Absence, resource: &str, score: &str) -> String {
+    match absence {
+        Absence::Expired(until) => format!("expired since {}", meta::time::rfc3339(until)),
+        Absence::NoObject => format!("there is no AddOnPlacementScore {resource}"),
+        Absence::NoScore => format!("AddOnPlacementScore {resource} has no score {score}"),
+    }
+}
+
+/// Bindings and `spec.clusterSets` that name what is not there, while other sets are chosen from.
+fn missing_sets(fleet: &Fleet, decision: &Decision, policy: &Policy) -> Vec<String> {
+    let namespace = &decision.demand.namespace;
+    let bound = fleet.bound_sets(namespace);
+    if bound.is_empty() {
+        // The condition says so.
+        return Vec::new();
+    }
+    let missing = fleet.missing_sets(namespace);
+    let mut list: Vec<String> = missing
+        .iter()
+        .map(|set| {
+            format!("ManagedClusterSetBinding {set} has no effect: there is no ManagedClusterSet {set}")
+        })
+        .collect();
+    let unbound = policy
+        .sets
+        .iter()
+        .filter(|set| !bound.contains(set) && !missing.contains(set));
+    list.extend(
+        unbound
+            .map(|set| format!("spec.clusterSets names {set}, which is not bound to namespace {namespace}")),
+    );
+    list
+}
+
+fn failure(fleet: &Fleet, decision: &Decision, policy: &Policy, failing: &Failing) -> Option<String> {
+    let predicate = policy.predicates.as_ref().ok()?.get(failing.predicate)?;
+    let (source, expression) = predicate.expressions.get(failing.place)?;
+    let evaluator = Evaluator::new(fleet, decision.now);
+    let first = failing.failures.first;
+    let why = evaluator.failure(expression, first)?;
+    let path = expression_path(failing.predicate, failing.place);
+    let clusters = match failing.failures.count {
+        1 => "1 cluster".to_owned(),
+        count => format!("{count} clusters"),
+    };
+    let name = &fleet.columns().row(first).name;
+    Some(format!(
+        "{path}: {source} fails on {clusters} to choose from, which is no match; on {name}: {why}"
+    ))
+}
+
+/// The feasible clusters whose score counts as 0 whatever was measured, by the reason.
+fn absences(fleet: &Fleet, decision: &Decision, prioritizer: &Prioritizer) -> Option<String> {
+    let Scoring::AddOn { resource, score } = &prioritizer.scoring else {
+        return None;
+    };
+    let columns = fleet.columns();
+    let column = columns.scores(resource, score).map(|column| &**column);
+    let mut found: BTreeMap<Absence, Vec<&str>> = BTreeMap::new();
+    for &candidate in &decision.solved.feasible {
+        if let Some(absence) = Absence::of(fleet, column, resource, candidate, decision.now) {
+            // Of those that expired at different times, the first time is told.
+            let known = found.keys().next().copied();
+            let kind = match (absence, known) {
+                (Absence::Expired(_), Some(first @ Absence::Expired(_))) => first,
+                _ => absence,
+            };
+            found.entry(kind).or_default().push(&columns.row(candidate).name);
+        }
+    }
+    if found.is_empty() {
+        return None;
+    }
+    let count: usize = found.values().map(Vec::len).sum();
+    let parts: Vec<String> = found
+        .into_iter()
+        .map(|(absence, clusters)| {
+            format!(
+                "{} ({})",
+                told(absence, resource, score),
+                names(clusters.into_iter())
+            )
+        })
+        .collect();
+    let weight = prioritizer.weight;
+    let wins = match weight < 0 {
+        true => format!("; with weight {weight} that is better than any score above 0"),
+        false => String::new(),
+    };
+    Some(format!(
+        "{} counts as 0 for {count} of {} feasible clusters: {}{wins}",
+        prioritizer.name,
+        decision.solved.feasible.len(),
+        parts.join("; ")
+    ))
+}
