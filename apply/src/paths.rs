@@ -117,7 +117,10 @@ impl Walk {
             Value::Array(items) => match &node.list {
                 None => self.refuse(format!("expected {}, got list", expected(node))),
                 Some(list) if list.granular() => self.items(list, items, set),
-                Some(_) => set.member = true,
+                Some(list) => {
+                    set.member = true;
+                    self.fit(list, items);
+                }
             },
             _ => match node.scalar {
                 Some(scalars) if takes(scalars, value) => set.member = true,
@@ -151,6 +154,18 @@ impl Walk {
     /// An atomic object is one path, but what stands in it must fit as well.
     fn fits(&mut self, shape: &Shape, value: &Value) {
         self.fields(shape, value, &mut Set::default());
+    }
+
+    /// So is an atomic list. What is stored there may be older than the schema, and is replaced as a whole.
+    fn fit(&mut self, list: &List, items: &[Value]) {
+        if self.stored || !list.described() {
+            return;
+        }
+        for (index, item) in (0..).zip(items) {
+            self.path.push(Element::Index(index));
+            self.visit(&list.items, item, &mut Set::default());
+            self.path.pop();
+        }
     }
 
     fn items(&mut self, list: &List, items: &[Value], set: &mut Set) {

@@ -61,13 +61,17 @@ pub(crate) enum Scalars {
     Boolean,
 }
 
-/// The type of a value that no schema describes: granular maps, atomic lists.
-pub(crate) static DEDUCED: LazyLock<Arc<Node>> = LazyLock::new(|| {
-    let items = Node {
+/// What stands for the items of lists that no schema describes: nothing looks into them.
+static UNDESCRIBED: LazyLock<Arc<Node>> = LazyLock::new(|| {
+    Arc::new(Node {
         object: None,
         list: None,
         scalar: Some(Scalars::Any),
-    };
+    })
+});
+
+/// The type of a value that no schema describes: granular maps, atomic lists.
+pub(crate) static DEDUCED: LazyLock<Arc<Node>> = LazyLock::new(|| {
     Arc::new(Node {
         object: Some(Shape {
             atomic: false,
@@ -76,7 +80,7 @@ pub(crate) static DEDUCED: LazyLock<Arc<Node>> = LazyLock::new(|| {
         }),
         list: Some(List {
             by: By::Atomic,
-            items: Arc::new(items),
+            items: Arc::clone(&UNDESCRIBED),
         }),
         scalar: Some(Scalars::Any),
     })
@@ -91,6 +95,13 @@ impl Types {
         Self {
             root: compile(schema.openapi(), false),
         }
+    }
+}
+
+impl List {
+    /// Whether a schema says what its items are.
+    pub(crate) fn described(&self) -> bool {
+        !Arc::ptr_eq(&self.items, &UNDESCRIBED)
     }
 }
 

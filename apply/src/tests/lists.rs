@@ -41,6 +41,35 @@ fn the_last_who_applies_decides_the_order_of_shared_items() {
 }
 
 #[test]
+fn items_of_atomic_lists_are_looked_into_as_well() {
+    let mut world = World::new();
+    for (spec, told) in [
+        (
+            json!({"terms": [{"key": "a"}, {"kye": "b"}]}),
+            ".spec.terms[1].kye: field not declared in schema",
+        ),
+        (
+            json!({"terms": [{"parts": [{"off": "x"}]}]}),
+            ".spec.terms[0].parts[0].off: field not declared in schema",
+        ),
+        (
+            json!({"terms": [{"values": [1]}]}),
+            ".spec.terms[0].values[0]: expected string, got 1",
+        ),
+        (
+            json!({"args": ["a", {"b": "c"}]}),
+            ".spec.args[1]: expected string, got map",
+        ),
+    ] {
+        let refused = world.try_apply("a", spec).unwrap_err();
+        assert!(refused.iter().any(|line| line.contains(told)), "{refused:?}");
+    }
+    let fine = json!({"terms": [{"key": "a", "values": ["b"]}, null], "bare": [{"x": [{"y": 1}]}, [[2]]], "any": [{"z": [[]]}]});
+    world.apply("a", fine.clone());
+    assert_eq!(world.at("/terms"), fine["terms"]);
+}
+
+#[test]
 fn sets_keep_what_others_put_in() {
     let mut world = World::new();
     world.update("u", json!({"tags": ["c", "a", "b"]}));
