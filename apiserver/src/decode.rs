@@ -134,18 +134,9 @@ pub(crate) fn yaml(bytes: &[u8]) -> Result<Decoded, Status> {
     let refuse =
         |problem: String| Status::bad_request(format!("unable to decode the body as YAML: {problem}"));
     let text = std::str::from_utf8(bytes).map_err(|problem| refuse(problem.to_string()))?;
-    let options = serde_saphyr::options! {
-        duplicate_keys: serde_saphyr::options::DuplicateKeyPolicy::PassThrough,
-        // `yes` and `off` are booleans to Kubernetes, which reads YAML 1.1.
-        strict_booleans: false,
-        with_snippet: false,
-    };
-    let document: tree::Document =
-        serde_saphyr::from_str_with_options(text, options).map_err(|problem| refuse(problem.to_string()))?;
-    Ok(Decoded {
-        value: document.value,
-        duplicates: document.duplicates,
-    })
+    let yaml::Document { value, duplicates } =
+        yaml::document(text).map_err(|problem| refuse(problem.to_string()))?;
+    Ok(Decoded { value, duplicates })
 }
 
 fn too_deep() -> String {
@@ -202,9 +193,10 @@ mod tests {
 
     #[test]
     fn scalars_keep_the_types_kubernetes_gives_them() {
-        let decoded =
-            yaml(b"a: yes\nb: true\nc: 1.5\nd: 2021-10-28T08:31:39Z\ne: \"1\"\nf: ~\n1: x\ng: 0x10\n")
-                .unwrap();
+        let decoded = yaml(
+            b"a: yes\nb: true\nc: 1.5\nd: 2021-10-28T08:31:39Z\ne: \"1\"\nf: ~\n1: x\ng: 0x10\nh: 017\n",
+        )
+        .unwrap();
         assert_eq!(decoded.value["a"], true);
         assert_eq!(decoded.value["b"], true);
         assert_eq!(decoded.value["c"], 1.5);
@@ -213,5 +205,6 @@ mod tests {
         assert_eq!(decoded.value["f"], Value::Null);
         assert_eq!(decoded.value["1"], "x");
         assert_eq!(decoded.value["g"], 16);
+        assert_eq!(decoded.value["h"], 15);
     }
 }

@@ -81,7 +81,7 @@ fn said(file: Option<&Path>) -> Result<Encryption> {
 }
 
 fn read(text: &str) -> Result<Encryption> {
-    let file: File = serde_saphyr::from_str(text)?;
+    let file: File = yaml::from_str(text).map_err(|problem| anyhow!(problem))?;
     ensure!(
         API_VERSION.contains(&file.api_version.as_str()) && file.kind == KIND,
         "kind {KIND} of {} is expected, not {} of {}",

@@ -96,7 +96,14 @@ impl Plugin for ConfigMaps {
 
 fn entry(dialect: &Arc<dyn Dialect>, key: &str, text: &str) -> Result<Entry, Vec<FieldError>> {
     let path = format!("data[{key}]");
-    let value: Value = serde_saphyr::from_str(text).map_err(|error| vec![unreadable(&path, &error)])?;
+    let value: Value = yaml::from_str(text).map_err(|error| {
+        vec![FieldError {
+            kind: FieldErrorKind::Invalid,
+            path: path.clone(),
+            value: None,
+            detail: format!("is not YAML: {error}"),
+        }]
+    })?;
     if !value.is_object() {
         return Ok(Entry::Other);
     }
@@ -117,21 +124,6 @@ fn entry(dialect: &Arc<dyn Dialect>, key: &str, text: &str) -> Result<Entry, Vec
             .map(|text| format!("{path}: {}", text.trim_start_matches('.')))
             .collect(),
     ))
-}
-
-/// What is wrong with the text, and in which line.
-fn unreadable(path: &str, error: &serde_saphyr::Error) -> FieldError {
-    let place = error.location().map_or_else(String::new, |place| {
-        format!("line {}, column {}: ", place.line(), place.column())
-    });
-    let text = error.without_snippet().to_string();
-    let first = text.lines().next().unwrap_or_default();
-    FieldError {
-        kind: FieldErrorKind::Invalid,
-        path: path.to_owned(),
-        value: None,
-        detail: format!("is not YAML: {place}{first}"),
-    }
 }
 
 #[cfg(test)]

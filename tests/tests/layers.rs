@@ -24,6 +24,7 @@ const LAYERS: [&[&str]; 11] = [
         "storage",
         "openapi",
         "certs",
+        "yaml",
         "admission",
         "client",
     ],

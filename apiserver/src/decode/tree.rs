@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::fmt;
 
 use meta::nesting::DEPTH_LIMIT;
-use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
 /// More duplicates than this are not told, nor looked at: writing their paths takes time.
@@ -32,23 +32,6 @@ impl Duplicates {
                 paths.push(text);
             }
         }
-    }
-}
-
-/// A value together with what stands twice in it, for formats that take a type and no seed.
-pub(crate) struct Document {
-    pub(crate) value: Value,
-    pub(crate) duplicates: Vec<String>,
-}
-
-impl<'de> Deserialize<'de> for Document {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut duplicates = Duplicates::default();
-        let value = read(deserializer, &mut duplicates)?;
-        Ok(Self {
-            value,
-            duplicates: duplicates.into_paths(),
-        })
     }
 }
 

@@ -17,7 +17,7 @@ pub(super) fn dispatcher(map: &Value) -> Result<Option<String>, String> {
     let text = map["data"][KEY]
         .as_str()
         .ok_or_else(|| format!("it has no key {KEY}"))?;
-    let configuration: Value = serde_saphyr::from_str(text).map_err(|error| format!("{KEY}: {error}"))?;
+    let configuration = yaml::value(text).map_err(|error| format!("{KEY}: {error}"))?;
     let named = configuration["multiKueue"]["dispatcherName"].as_str();
     Ok(named.filter(|name| !name.is_empty()).map(str::to_owned))
 }

@@ -44,7 +44,7 @@ fn dialects() -> &'static [Arc<dyn Dialect>] {
 
 fn run(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
-    let Ok(file) = serde_saphyr::from_str::<Value>(&text) else {
+    let Ok(file) = yaml::value(&text) else {
         return;
     };
     match config::from_file(dialects(), &file) {

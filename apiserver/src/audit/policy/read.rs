@@ -36,7 +36,7 @@ impl std::fmt::Display for PolicyErrors {
 impl std::error::Error for PolicyErrors {}
 
 pub(super) fn policy(text: &str) -> Result<Policy, PolicyErrors> {
-    let value: Value = serde_saphyr::from_str(text)
+    let value: Value = yaml::from_str(text)
         .map_err(|problem| PolicyErrors(vec![FieldError::invalid("", "", problem.to_string())]))?;
     let mut reader = Reader::default();
     let read = reader.policy(&value);

@@ -1,0 +1,69 @@
+//! YAML as kubectl and kube-apiserver read it: documents in, JSON values out (docs/api.md, "YAML").
+//!
+//! Both go through a reader of YAML 1.1 that resolves scalars in its own way (`yes` is true, `017` is fifteen, a date is a
+//! text), so a crate that reads YAML 1.2 tells something else of the same file. Here a parser of events does the syntax,
+//! and this crate says what they mean.
+
+mod build;
+mod scalar;
+mod stream;
+mod tabs;
+mod text;
+
+#[cfg(test)]
+mod tests;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+pub use stream::documents;
+pub use text::decode;
+
+/// One document.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Document {
+    /// Its value; of a field that stands twice, the last one. Nothing at all is null.
+    pub value: Value,
+    /// The paths of fields that stand twice, as in `spec.taints[0].key`.
+    pub duplicates: Vec<String>,
+}
+
+/// Something that is no YAML, or none that can be JSON.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}, column {column}: {text}")]
+pub struct Problem {
+    /// The line, from 1.
+    pub line: usize,
+    /// The column, from 1.
+    pub column: usize,
+    /// What is wrong there.
+    pub text: String,
+}
+
+/// Reads a text that is one document.
+///
+/// # Errors
+/// What is wrong with it, a second document among others.
+pub fn document(text: &str) -> Result<Document, Problem> {
+    build::document(text, 0)
+}
+
+/// Reads a text that is one document without regard to fields that stand twice.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn value(text: &str) -> Result<Value, Problem> {
+    document(text).map(|document| document.value)
+}
+
+/// Reads a text that is one document, as a `T`, which no field of may stand twice.
+///
+/// # Errors
+/// What is wrong with the text, or why it is no `T`.
+pub fn from_str<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    let document = document(text).map_err(|problem| problem.to_string())?;
+    match document.duplicates.first() {
+        Some(path) => Err(format!("duplicate field \"{path}\"")),
+        None => serde_json::from_value(document.value).map_err(|error| error.to_string()),
+    }
+}

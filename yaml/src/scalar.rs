@@ -1,0 +1,241 @@
+//! What a scalar means.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Number, Value};
+
+/// The prefix of the tags that YAML itself knows: `!!int` is short for `tag:yaml.org,2002:int`.
+const CORE: &str = "tag:yaml.org,2002:";
+
+/// A scalar, resolved.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Scalar {
+    Null,
+    Boolean(bool),
+    Integer(i64),
+    /// An integer beyond those with a sign.
+    Large(u64),
+    Float(f64),
+    Text(String),
+}
+
+impl Scalar {
+    /// The scalar that stands as `text`, `plain` or in quotes, with the tag `tag`.
+    pub(crate) fn read(text: &str, plain: bool, tag: Option<&str>) -> Result<Self, String> {
+        match tag.map(|tag| tag.strip_prefix(CORE).ok_or(())) {
+            None if plain => Ok(resolve(text)),
+            None | Some(Err(()) | Ok("str")) => Ok(Self::Text(text.to_owned())),
+            Some(Ok("binary")) => binary(text),
+            Some(Ok(name)) => tagged(name, text),
+        }
+    }
+
+    /// The value as JSON has it. A number without a fraction is an integer, as it is to whoever reads that JSON.
+    pub(crate) fn into_value(self) -> Result<Value, String> {
+        Ok(match self {
+            Self::Null => Value::Null,
+            Self::Boolean(value) => value.into(),
+            Self::Integer(value) => value.into(),
+            Self::Large(value) => value.into(),
+            Self::Float(value) => number(value)?,
+            Self::Text(text) => text.into(),
+        })
+    }
+
+    /// The name of the field that it is the key of.
+    pub(crate) fn into_key(self) -> Result<String, String> {
+        match self {
+            Self::Text(text) => Ok(text),
+            Self::Boolean(value) => Ok(value.to_string()),
+            Self::Integer(value) => Ok(value.to_string()),
+            Self::Float(value) => Ok(float_key(value)),
+            Self::Null => Err(
+                "null cannot be a key: put quotes around a key that is empty or a word of YAML".to_owned(),
+            ),
+            Self::Large(value) => Err(format!("{value} cannot be a key: put quotes around it")),
+        }
+    }
+
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Boolean(_) => "bool",
+            Self::Integer(_) | Self::Large(_) => "int",
+            Self::Float(_) => "float",
+            Self::Text(_) => "str",
+        }
+    }
+}
+
+/// A plain scalar, by its letters.
+fn resolve(text: &str) -> Scalar {
+    match text {
+        "" | "~" | "null" | "Null" | "NULL" => return Scalar::Null,
+        "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => {
+            return Scalar::Boolean(true);
+        }
+        "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => {
+            return Scalar::Boolean(false);
+        }
+        ".nan" | ".NaN" | ".NAN" => return Scalar::Float(f64::NAN),
+        ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => return Scalar::Float(f64::INFINITY),
+        "-.inf" | "-.Inf" | "-.INF" => return Scalar::Float(f64::NEG_INFINITY),
+        _ => {}
+    }
+    let found = match text.as_bytes()[0] {
+        b'.' => fraction(text),
+        b'0'..=b'9' | b'+' | b'-' => numeric(text),
+        _ => None,
+    };
+    found.unwrap_or_else(|| Scalar::Text(text.to_owned()))
+}
+
+/// A number that begins with its point: underscores stand between digits alone.
+fn fraction(text: &str) -> Option<Scalar> {
+    let bytes = text.as_bytes();
+    let digit = |index: usize| bytes.get(index).is_some_and(u8::is_ascii_digit);
+    let mut underscores = (0..bytes.len()).filter(|index| bytes[*index] == b'_');
+    if !underscores.all(|index| index > 0 && digit(index - 1) && digit(index + 1)) {
+        return None;
+    }
+    float(&text.replace('_', ""))
+}
+
+/// A number that begins with a digit or a sign.
+fn numeric(text: &str) -> Option<Scalar> {
+    let plain = text.replace('_', "");
+    if let Some(found) = integer(&plain) {
+        return Some(found);
+    }
+    if let Some(found) = decimal(&plain).then(|| float(&plain)).flatten() {
+        return Some(found);
+    }
+    // Binary digits with a sign of their own.
+    let digits = plain.strip_prefix("0b")?;
+    i64::from_str_radix(digits, 2).ok().map(Scalar::Integer)
+}
+
+/// An integer as Go writes one: `0x`, `0o` and `0b` say the base, and so does a leading zero.
+fn integer(text: &str) -> Option<Scalar> {
+    let (sign, digits) = match text.as_bytes().first()? {
+        b'-' => ("-", &text[1..]),
+        b'+' => ("", &text[1..]),
+        _ => ("", text),
+    };
+    let prefix = digits.get(..2).unwrap_or_default();
+    let (base, digits) = match prefix {
+        "0x" | "0X" => (16, &digits[2..]),
+        "0o" | "0O" => (8, &digits[2..]),
+        "0b" | "0B" => (2, &digits[2..]),
+        _ if digits.len() > 1 && digits.starts_with('0') => (8, &digits[1..]),
+        _ => (10, digits),
+    };
+    if digits.is_empty() || !digits.chars().all(|digit| digit.is_digit(base)) {
+        return None;
+    }
+    if let Ok(value) = i64::from_str_radix(&format!("{sign}{digits}"), base) {
+        return Some(Scalar::Integer(value));
+    }
+    let signed = text.starts_with(['-', '+']);
+    let large = (!signed).then(|| u64::from_str_radix(digits, base).ok());
+    large.flatten().map(Scalar::Large)
+}
+
+/// Whether `text` is a decimal number: a sign, digits, a point and an exponent, of which much may be absent.
+fn decimal(text: &str) -> bool {
+    let text = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let (number, exponent) = match text.split_once(['e', 'E']) {
+        Some((number, exponent)) => (number, Some(exponent)),
+        None => (text, None),
+    };
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let some = |text: &str| !text.is_empty() && digits(text);
+    let whole = match number.split_once('.') {
+        Some(("", fraction)) => some(fraction),
+        Some((whole, fraction)) => some(whole) && digits(fraction),
+        None => some(number),
+    };
+    whole && exponent.is_none_or(|exponent| some(exponent.strip_prefix(['-', '+']).unwrap_or(exponent)))
+}
+
+fn float(text: &str) -> Option<Scalar> {
+    let value: f64 = text.parse().ok()?;
+    value.is_finite().then_some(Scalar::Float(value))
+}
+
+fn tagged(name: &str, text: &str) -> Result<Scalar, String> {
+    let found = resolve(text);
+    match (name, found) {
+        ("float", Scalar::Integer(value)) =>
+        {
+            #[allow(clippy::cast_precision_loss, reason = "the tag asks for it")]
+            Ok(Scalar::Float(value as f64))
+        }
+        ("timestamp", Scalar::Text(text)) if dated(&text) => Ok(Scalar::Text(text)),
+        ("bool" | "int" | "float" | "null" | "timestamp", found) if found.kind() != name => {
+            Err(format!("cannot decode !!{} `{text}` as a !!{name}", found.kind()))
+        }
+        ("bool" | "int" | "float" | "null" | "timestamp", found) => Ok(found),
+        // Tags that say nothing about a scalar.
+        _ => Ok(Scalar::Text(text.to_owned())),
+    }
+}
+
+/// Whether `text` begins with a date.
+fn dated(text: &str) -> bool {
+    let mut parts = text.splitn(3, '-');
+    let mut digits = |most: usize| {
+        parts.next().is_some_and(|part| {
+            (1..=most).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit())
+        })
+    };
+    text.find('-') == Some(4)
+        && digits(4)
+        && digits(2)
+        && parts
+            .next()
+            .is_some_and(|day| day.starts_with(|first: char| first.is_ascii_digit()))
+}
+
+fn binary(text: &str) -> Result<Scalar, String> {
+    let letters: String = text
+        .chars()
+        .filter(|letter| !matches!(letter, '\n' | '\r'))
+        .collect();
+    match STANDARD.decode(letters) {
+        Ok(bytes) => Ok(Scalar::Text(String::from_utf8_lossy(&bytes).into_owned())),
+        Err(_) => Err("!!binary value contains invalid base64 data".to_owned()),
+    }
+}
+
+fn number(value: f64) -> Result<Value, String> {
+    /// From here on there are integers that have no sign.
+    const BEYOND: f64 = 9_223_372_036_854_775_808.0;
+    if value.fract() == 0.0 && value.abs() < BEYOND {
+        #[allow(clippy::cast_possible_truncation, reason = "it has no fraction and fits")]
+        return Ok((value as i64).into());
+    }
+    let number = Number::from_f64(value).ok_or_else(|| format!("{value} is no number of JSON"))?;
+    Ok(Value::Number(number))
+}
+
+/// A float as the name of a field: the shortest digits that tell it from other floats of single precision.
+fn float_key(value: f64) -> String {
+    #[allow(clippy::cast_possible_truncation, reason = "keys have single precision")]
+    let single = value as f32;
+    if single.is_nan() {
+        return ".nan".to_owned();
+    }
+    if single.is_infinite() {
+        return if single > 0.0 { ".inf" } else { "-.inf" }.to_owned();
+    }
+    let scientific = format!("{single:e}");
+    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or_default();
+    if (-4..6).contains(&exponent) {
+        format!("{single}")
+    } else {
+        let sign = if exponent < 0 { '-' } else { '+' };
+        format!("{digits}e{sign}{:02}", exponent.abs())
+    }
+}

@@ -1,0 +1,49 @@
+//! The documents of a stream, separated as kubectl does it: by lines, before anything is parsed. So a document that is
+//! broken takes no other with it.
+
+use crate::{Document, Problem, build};
+
+/// What separates documents, at the begin of a line.
+const SEPARATOR: &str = "---";
+
+/// Reads every document of a stream, in order, or says what is wrong with it.
+#[must_use]
+pub fn documents(text: &str) -> Vec<Result<Document, Problem>> {
+    let mut found = Vec::new();
+    let mut begin = Place::default();
+    let mut place = Place::default();
+    for line in text.split_inclusive('\n') {
+        let here = place;
+        place.offset += line.len();
+        place.line += 1;
+        let Some(rest) = line.strip_prefix(SEPARATOR) else {
+            continue;
+        };
+        let rest = rest.trim();
+        // Whether this was meant to end the document before is anybody's guess, so that is not read either.
+        found.push(match rest.is_empty() || rest.starts_with('#') {
+            true => part(text, begin, here),
+            false => Err(Problem {
+                line: place.line,
+                column: 1,
+                text: format!("invalid document separator: begin a new line after ---, before {rest:?}"),
+            }),
+        });
+        begin = place;
+    }
+    found.push(part(text, begin, place));
+    // What stands before the first separator, and between two in a row, is mostly nothing.
+    found.retain(|document| !matches!(document, Ok(document) if document.value.is_null()));
+    found
+}
+
+#[derive(Clone, Copy, Default)]
+struct Place {
+    offset: usize,
+    /// How many lines there are before.
+    line: usize,
+}
+
+fn part(text: &str, begin: Place, end: Place) -> Result<Document, Problem> {
+    build::document(&text[begin.offset..end.offset], begin.line)
+}

@@ -1,0 +1,42 @@
+//! Bytes as text.
+
+use std::borrow::Cow;
+
+use crate::Problem;
+
+/// The text of a file: UTF-8, or UTF-16 where a byte order mark says so, which is how some shells write files.
+///
+/// # Errors
+/// Where it is neither.
+pub fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, Problem> {
+    let wide = |bytes: &[u8], unit: fn([u8; 2]) -> u16| {
+        let (pairs, rest) = bytes.as_chunks::<2>();
+        let text = char::decode_utf16(pairs.iter().map(|pair| unit(*pair))).collect::<Result<String, _>>();
+        match text {
+            Ok(text) if rest.is_empty() => Ok(Cow::Owned(text)),
+            _ => Err(malformed(1, "it is not UTF-16, which its first bytes say it is")),
+        }
+    };
+    match bytes {
+        [0xff, 0xfe, rest @ ..] => wide(rest, u16::from_le_bytes),
+        [0xfe, 0xff, rest @ ..] => wide(rest, u16::from_be_bytes),
+        [0xef, 0xbb, 0xbf, rest @ ..] => utf8(rest).map(Cow::Borrowed),
+        _ => utf8(bytes).map(Cow::Borrowed),
+    }
+}
+
+fn utf8(bytes: &[u8]) -> Result<&str, Problem> {
+    std::str::from_utf8(bytes).map_err(|error| {
+        let before = &bytes[..error.valid_up_to()];
+        let line = before.split(|byte| *byte == b'\n').count();
+        malformed(line, "it is not UTF-8")
+    })
+}
+
+fn malformed(line: usize, text: &str) -> Problem {
+    Problem {
+        line,
+        column: 1,
+        text: text.to_owned(),
+    }
+}
