@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use apiserver::SystemClock;
 use commands::args::FilesArgs;
 use commands::manifest;
-use commands::simulate::{MALFORMED, catalog, configurations, input};
+use commands::simulate::{MALFORMED, catalog, configurations, input, told};
 use console::{Console, PageArgs};
 use engine::Simulation;
 use meta::{Clock, Key, Object, Timestamp};
@@ -61,41 +61,18 @@ fn named(paths: &[PathBuf]) -> String {
     }
 }
 
-/// The objects of the files that some scheduler or server knows, or everything wrong with the files.
+/// The objects of the files that could be read, or why there are none.
 fn objects(args: &FilesArgs, now: Timestamp) -> Result<Vec<(Key, Arc<Object>)>, Vec<String>> {
     let dialects = dialect_registry::all();
     let catalog = catalog(&dialects);
-    let mut problems = Vec::new();
-    let given = configurations(&args.config, &dialects, &mut problems);
+    let given = configurations(&args.config, &dialects)?;
     let (documents, unread) = manifest::read_all(&args.filename);
-    problems.extend(unread.iter().map(ToString::to_string));
-    let inputs = documents.iter().cloned().map(input).collect();
+    if unread.iter().any(|problem| problem.number == 0) {
+        return Err(unread.iter().map(ToString::to_string).collect());
+    }
+    let inputs = documents.into_iter().map(input).collect();
     // The same judgement as of `simulate`.
-    match Simulation::load(&dialects, &catalog, given, inputs, now) {
-        Ok(simulation) => {
-            for (kind, count) in simulation.unread() {
-                anstream::eprintln!("note: no system schedules by {kind}: {count} left out of account");
-            }
-        }
-        Err(found) => problems.extend(found.iter().map(ToString::to_string)),
-    }
-    if !problems.is_empty() {
-        return Err(problems);
-    }
-    let known = documents
-        .into_iter()
-        .filter(|document| catalog.find(document.api_version(), document.kind()).is_some());
-    let mut objects = Vec::new();
-    for document in known {
-        let at = format!("{}: document {}", document.file, document.number);
-        match catalog.read(document.object, "", now) {
-            Ok(object) => objects.push(object),
-            Err(errors) => problems.extend(errors.iter().map(|error| format!("{at}: {error}"))),
-        }
-    }
-    if problems.is_empty() {
-        Ok(objects)
-    } else {
-        Err(problems)
-    }
+    let simulation = Simulation::load(&dialects, &catalog, given, inputs, now);
+    told(&unread, simulation.findings(), false)?;
+    Ok(simulation.into_objects())
 }

@@ -66,8 +66,9 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
                 .unwrap_or_else(|| args.data_dir.join("admin.kubeconfig"));
             let client = berth_client::Client::from_kubeconfig(&path).await?;
             let mode = commands::load::WriteMode::of(args.server_side, args.force_conflicts);
+            let client = client.validating(args.validate.into());
             let mut client = client.writing_as(args.field_manager);
-            commands::load::run(&mut client, &args.filename, mode).await?;
+            commands::load::run(&mut client, &args.filename, mode, args.validate).await?;
         }
         Command::Advice(args) => return commands::advice::run(&args.question, &args.connection).await,
         Command::Why(args) => return commands::why::run(&args.question, &args.connection).await,

@@ -158,45 +158,255 @@ fn exit_codes_tell_what_is_not_placed_when_asked() {
     );
 }
 
+const BAD: &str = "apiVersion: core.gardener.cloud/v1beta1\nkind: Shot\nmetadata: {name: a}\n\
+     ---\napiVersion: cluster.open-cluster-management.io/v1beta1\nkind: Placement\nmetadata: {name: p}\n\
+     spec: {numberOfClusters: -1, decisionStrategy: 5}\n\
+     ---\nkind: Seed\n\
+     ---\na: [1\n\
+     ---\napiVersion: cluster.open-cluster-management.io/v1beta1\nkind: Placement\nmetadata: {name: fine}\nspec: {}\n";
+
 #[test]
-fn every_problem_of_the_input_is_told_with_its_place_and_ends_with_2() {
+fn what_cannot_be_read_is_told_with_its_place_and_the_rest_is_decided() {
     let folder = tempfile::tempdir().expect("a folder");
-    let path = file(
-        &folder,
-        "bad.yaml",
-        "apiVersion: core.gardener.cloud/v1beta1\nkind: Shot\nmetadata: {name: a}\n\
-         ---\napiVersion: cluster.open-cluster-management.io/v1beta1\nkind: Placement\nmetadata: {name: p}\n\
-         spec: {numberOfClusters: -1, decisionStrategy: 5}\n\
-         ---\nkind: Seed\n",
+    let path = file(&folder, "bad.yaml", BAD).display().to_string();
+    let output = simulate(&["-f", &path]);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(
+        out(&output).contains("Placement default/fine (ocm)"),
+        "{}",
+        out(&output)
     );
+    let told = [
+        "bad.yaml: document 2: spec.decisionStrategy",
+        "bad.yaml: document 2: spec.numberOfClusters",
+        "Placement is set aside: ",
+        "bad.yaml: document 3: apiVersion: Required value",
+        "bad.yaml: document 4: line ",
+        "Shot.core.gardener.cloud: 1 left out of account; is Shoot of core.gardener.cloud meant?",
+    ];
+    for part in told {
+        assert!(errors(&output).contains(part), "{part}\n{}", errors(&output));
+    }
+    let strict = simulate(&["-f", &path, "--strict"]);
+    assert_eq!((strict.status.code(), out(&strict).as_str()), (Some(2), ""));
+    for part in told {
+        assert!(errors(&strict).contains(part), "{part}\n{}", errors(&strict));
+    }
+}
+
+#[test]
+fn a_malformed_configuration_or_a_file_that_is_not_there_ends_with_2() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = file(&folder, "bad.yaml", BAD).display().to_string();
     let config = file(
         &folder,
         "config.yaml",
         "apiVersion: config.berth.dev/v1alpha1\nkind: SchedulerConfiguration\nmetadata: {name: gardener}\n\
          spec: {gardener: {schedulers: {shoot: {candidateDeterminationStrategy: Nearest}}}}\n",
     );
-    let output = simulate(&[
-        "-f",
-        &path.display().to_string(),
-        "--config",
-        &config.display().to_string(),
-    ]);
-    assert_eq!(output.status.code(), Some(2));
-    assert_eq!(out(&output), "");
-    let text = errors(&output);
-    for part in [
-        "bad.yaml: document 1: kind: Unsupported value: \"core.gardener.cloud/v1beta1 Shot\"",
-        "bad.yaml: document 2: spec.decisionStrategy",
-        "bad.yaml: document 2: spec.numberOfClusters",
-        "bad.yaml: document 3: apiVersion: Required value",
-        "config.yaml: spec.gardener.schedulers.shoot.candidateDeterminationStrategy: Unsupported value: \"Nearest\"",
+    let map = file(
+        &folder,
+        "map.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: gardener-scheduler}\ndata: {config.yaml: x}\n",
+    );
+    for (arguments, part) in [
+        (
+            ["--config", &config.display().to_string()],
+            "config.yaml: spec.gardener.schedulers.shoot.candidateDeterminationStrategy: Unsupported value: \"Nearest\"",
+        ),
+        (
+            ["--config", &map.display().to_string()],
+            "it is a ConfigMap, and the file is the text below one of its keys (config.yaml)",
+        ),
+        (["-f", "/nowhere.yaml"], "/nowhere.yaml: No such file"),
     ] {
-        assert!(text.contains(part), "{part}\n{text}");
+        let output = simulate(&[&["-f", &path][..], &arguments].concat());
+        assert_eq!((output.status.code(), out(&output).as_str()), (Some(2), ""));
+        assert!(errors(&output).contains(part), "{part}\n{}", errors(&output));
     }
 }
 
 #[test]
-fn the_namespace_of_the_kcp_seed_is_no_yaml_and_is_refused_by_file() {
+fn fields_that_nobody_knows_are_told_also_within_items_and_strict_ends_at_them() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = "apiVersion: cluster.open-cluster-management.io/v1beta1\nkind: Placement\nmetadata: {name: NAME}\n\
+         spec:\n  numberOfClusters: 1\n  numberOfClusters: 2\n  predicates:\n  - requiredClusterSelector: {}\n    \
+         matchExpressions:\n    - {key: env, operator: In, values: [dev]}\n---\n";
+    let both = format!("{}{}", text.replace("NAME", "one"), text.replace("NAME", "two"));
+    let path = file(&folder, "placements.yaml", &both).display().to_string();
+    let output = simulate(&["-f", &path]);
+    assert_eq!(output.status.code(), Some(0), "{}", errors(&output));
+    let told = [
+        "placements.yaml: document 1: Placement: unknown field \"spec.predicates[0].matchExpressions\", and in another object",
+        "placements.yaml: document 1: Placement: duplicate field \"spec.numberOfClusters\", and in another object",
+    ];
+    for part in told {
+        assert!(errors(&output).contains(part), "{part}\n{}", errors(&output));
+    }
+    assert_eq!(simulate(&["-f", &path, "--strict"]).status.code(), Some(2));
+}
+
+#[test]
+fn kinds_that_no_scheduler_looks_at_are_counted_whatever_their_group() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let object = |api_version: &str, kind: &str| {
+        format!("---\napiVersion: {api_version}\nkind: {kind}\nmetadata: {{name: x, namespace: there}}\n")
+    };
+    let foreign = [
+        ("apps/v1", "Deployment"),
+        ("core.gardener.cloud/v1beta1", "Quota"),
+        ("placement.kubernetes-fleet.io/v1beta1", "ClusterStagedUpdateRun"),
+        ("clusters.openmcp.cloud/v1alpha1", "SomethingElse"),
+        ("v1", "PersistentVolumeClaim"),
+    ];
+    let text: String = foreign
+        .iter()
+        .map(|(api_version, kind)| object(api_version, kind))
+        .collect();
+    let spelling = object("workload.kcp.dev/v1alpha1", "WorkloadCluster");
+    let path = file(&folder, "all.yaml", &format!("{text}{spelling}"))
+        .display()
+        .to_string();
+    let output = simulate(&["-f", &path]);
+    assert_eq!(output.status.code(), Some(0), "{}", errors(&output));
+    for (_, kind) in foreign {
+        assert!(
+            errors(&output).contains(&format!("no system schedules by {kind}")),
+            "{kind}\n{}",
+            errors(&output)
+        );
+    }
+    let hint = "WorkloadCluster.workload.kcp.dev: 1 left out of account; is WorkloadCluster of workloads.kcp.dev meant?";
+    assert!(errors(&output).contains(hint), "{}", errors(&output));
+    let path = file(&folder, "apps.yaml", &object("apps/v1", "Deployment"))
+        .display()
+        .to_string();
+    assert_eq!(simulate(&["-f", &path, "--strict"]).status.code(), Some(0));
+}
+
+#[test]
+fn what_another_server_stored_and_we_would_refuse_leaves_out_only_what_depends_on_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let group = "apiVersion: cluster.open-cluster-management.io";
+    let text = format!(
+        "{group}/v1beta1\nkind: Placement\nmetadata: {{name: {}, namespace: team}}\nspec: {{}}\n---\n\
+         {group}/v1beta1\nkind: Placement\nmetadata: {{name: web, namespace: team}}\nspec: {{}}\n---\n\
+         {group}/v1beta2\nkind: ManagedClusterSet\nmetadata: {{name: odd}}\n\
+         spec: {{clusterSelector: {{selectorType: LabelSelector, labelSelector: {{matchExpressions: [{{key: a, operator: Like, values: [b]}}]}}}}}}\n---\n\
+         {group}/v1beta2\nkind: ManagedClusterSet\nmetadata: {{name: even}}\n\
+         spec: {{clusterSelector: {{selectorType: LabelSelector, labelSelector: {{}}}}}}\n---\n\
+         {group}/v1beta2\nkind: ManagedClusterSetBinding\nmetadata: {{name: even, namespace: team}}\nspec: {{clusterSet: even}}\n---\n\
+         {group}/v1\nkind: ManagedCluster\nmetadata: {{name: c1}}\nspec: {{hubAcceptsClient: true}}\n",
+        "a".repeat(64)
+    );
+    let path = file(&folder, "hub.yaml", &text).display().to_string();
+    let output = simulate(&["-f", &path]);
+    assert_eq!(output.status.code(), Some(3), "{}", errors(&output));
+    let text = errors(&output);
+    assert!(text.contains("hub.yaml: document 1: metadata.name"), "{text}");
+    assert!(text.contains("hub.yaml: document 3: "), "{text}");
+    assert!(
+        out(&output).contains("Placement team/web (ocm): Scheduled"),
+        "{}",
+        out(&output)
+    );
+}
+
+#[test]
+fn ranges_of_a_shoot_that_overlap_are_refused_as_a_server_does_until_one_has_stored_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let shoot = |metadata: &str| {
+        format!(
+            "apiVersion: core.gardener.cloud/v1beta1\nkind: Shoot\nmetadata: {{name: web, namespace: garden-dev{metadata}}}\n\
+             spec:\n  cloudProfile: {{name: aws}}\n  region: eu-west-1\n  provider: {{type: aws}}\n  \
+             networking: {{type: calico, nodes: 10.250.0.0/16, pods: 10.250.128.0/17, services: 100.64.0.0/13}}\n"
+        )
+    };
+    let path = file(&folder, "new.yaml", &shoot("")).display().to_string();
+    let output = simulate(&["-f", &path, &example("gardener/fleet.yaml"), "--at", AT]);
+    assert_eq!(output.status.code(), Some(3), "{}", errors(&output));
+    assert!(
+        errors(&output).contains("spec.networking.pods: Invalid value"),
+        "{}",
+        errors(&output)
+    );
+    let path = file(
+        &folder,
+        "old.yaml",
+        &shoot(", uid: 2f4b7bfc-0000-4000-8000-000000000001"),
+    )
+    .display()
+    .to_string();
+    let output = simulate(&["-f", &path, &example("gardener/fleet.yaml"), "--at", AT]);
+    assert!(
+        !errors(&output).contains("must not overlap"),
+        "{}",
+        errors(&output)
+    );
+}
+
+#[test]
+fn a_stored_configuration_wins_over_a_file_as_on_a_server() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let configured = |strategy: &str| {
+        format!(
+            "apiVersion: config.berth.dev/v1alpha1\nkind: SchedulerConfiguration\nmetadata: {{name: gardener}}\n\
+             spec: {{gardener: {{schedulers: {{shoot: {{candidateDeterminationStrategy: {strategy}}}}}}}}}\n"
+        )
+    };
+    let stored = file(&folder, "stored.yaml", &configured("MinimalDistance"))
+        .display()
+        .to_string();
+    let given = file(&folder, "given.yaml", &configured("SameRegion"))
+        .display()
+        .to_string();
+    let files = [
+        example("gardener/fleet.yaml"),
+        example("gardener/unschedulable.yaml"),
+    ];
+    let ask = |more: &[&str]| simulate(&[&["-f", &files[0], &files[1], "--at", AT], more].concat());
+    let alone = out(&ask(&["--config", &stored]));
+    assert_ne!(
+        alone,
+        out(&ask(&["--config", &given])),
+        "the strategies decide differently"
+    );
+    let both = ask(&["-f", &stored, "--config", &given]);
+    assert_eq!(out(&both), alone);
+    assert!(
+        errors(&both).contains("--config of gardener counts for nothing"),
+        "{}",
+        errors(&both)
+    );
+}
+
+#[test]
+fn an_export_of_earlier_is_told_to_be_one() {
+    let files = example("fleet");
+    let output = simulate(&["-f", &files]);
+    assert!(
+        errors(&output).contains("--at decides for another instant, such as --at 2021-10-"),
+        "{}",
+        errors(&output)
+    );
+    let then = simulate(&["-f", &files, "--at", AT]);
+    assert!(!errors(&then).contains("--at"), "{}", errors(&then));
+}
+
+#[test]
+fn any_number_of_comments_and_the_words_of_yaml_1_1_are_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = format!(
+        "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {{name: c1}}\nspec:\n{}  hubAcceptsClient: on\n",
+        "  # a comment\n".repeat(500)
+    );
+    let path = file(&folder, "long.yaml", &text).display().to_string();
+    let output = simulate(&["-f", &path]);
+    assert_eq!((output.status.code(), errors(&output).as_str()), (Some(0), ""));
+}
+
+#[test]
+fn the_namespace_of_the_kcp_seed_is_no_yaml_and_is_told_by_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = file(
         &folder,
@@ -205,20 +415,19 @@ fn the_namespace_of_the_kcp_seed_is_no_yaml_and_is_refused_by_file() {
          scheduling.kcp.dev/placement: {\"root:compute+us-east1-gcp+a7fcajg8a-a9sf-a738\":\"Bound\"}\n",
     );
     let output = simulate(&["-f", &path.display().to_string()]);
-    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(output.status.code(), Some(3));
     assert!(
-        errors(&output).contains("namespace.yaml: "),
+        errors(&output).contains("namespace.yaml: document 1: line 3, column "),
         "{}",
         errors(&output)
     );
-    assert_eq!(out(&output), "");
 }
 
 #[test]
 fn one_object_twice_is_a_problem_that_names_both_places() {
     let fleet = example("gardener/fleet.yaml");
     let output = simulate(&["-f", &fleet, &fleet]);
-    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(output.status.code(), Some(3));
     assert!(
         errors(&output).contains("the same object stands in"),
         "{}",

@@ -5,7 +5,7 @@ use http::Method;
 use meta::Status;
 use serde_json::{Value, json};
 
-use crate::{Client, collection, refused, shown};
+use crate::{Client, FieldValidation, collection, refused, shown};
 
 /// The media type of what is applied. There is none with `+json`; JSON is YAML.
 const APPLY: &str = "application/apply-patch+yaml";
@@ -36,22 +36,27 @@ impl Client {
     }
 
     async fn apply_at(&self, path: &str, object: &Value, force: bool) -> Result<()> {
-        let path = self.managed(path, force);
+        let path = self.managed(path, force, None);
         let answer = self.send(Method::PATCH, &path, Some((APPLY, object))).await?;
         answer.map(drop).map_err(conflict_or_refused)
     }
 
-    /// `path` with the manager of this client, and `force`.
-    pub(crate) fn managed(&self, path: &str, force: bool) -> String {
-        let Some(manager) = &self.manager else {
-            return path.to_owned();
-        };
+    /// `path` with the manager of this client, `force`, and what becomes of unknown fields.
+    pub(crate) fn managed(&self, path: &str, force: bool, validation: Option<FieldValidation>) -> String {
         let mut query = form_urlencoded::Serializer::new(String::new());
-        query.append_pair("fieldManager", manager);
-        if force {
-            query.append_pair("force", "true");
+        if let Some(manager) = &self.manager {
+            query.append_pair("fieldManager", manager);
+            if force {
+                query.append_pair("force", "true");
+            }
         }
-        format!("{path}?{}", query.finish())
+        if let Some(validation) = validation {
+            query.append_pair("fieldValidation", validation.as_str());
+        }
+        match query.finish() {
+            none if none.is_empty() => path.to_owned(),
+            query => format!("{path}?{query}"),
+        }
     }
 }
 

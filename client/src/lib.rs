@@ -43,6 +43,30 @@ pub struct Client {
     places: HashMap<(String, String), Place>,
     /// The field manager of what is written; the server goes by the user agent where there is none.
     manager: Option<String>,
+    /// What becomes of fields that nobody knows; the server's default where nothing is said.
+    validation: Option<FieldValidation>,
+}
+
+/// What becomes of fields that the kind has not or that stand twice, as `--validate` of kubectl says it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FieldValidation {
+    /// The object is refused.
+    Strict,
+    /// They are told.
+    Warn,
+    /// Nothing.
+    Ignore,
+}
+
+impl FieldValidation {
+    /// The word for the query parameter `fieldValidation`.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Strict => "Strict",
+            Self::Warn => "Warn",
+            Self::Ignore => "Ignore",
+        }
+    }
 }
 
 /// How often a write that is refused for single fields is tried without them: guards and rules speak in turn.
@@ -97,6 +121,7 @@ impl Client {
             inner,
             places: HashMap::new(),
             manager: None,
+            validation: None,
         }
     }
 
@@ -107,11 +132,29 @@ impl Client {
         self
     }
 
+    /// The same client, whose [`Client::put`] asks for `validation`. Of a status, which is a report and no wish, unknown
+    /// fields are told at most.
+    #[must_use]
+    pub fn validating(mut self, validation: FieldValidation) -> Self {
+        self.validation = Some(validation);
+        self
+    }
+
     /// Sends one request. The outer error is a connection that failed.
     ///
     /// # Errors
     /// When no answer came, or none that is JSON.
     pub async fn send(&self, method: Method, path: &str, body: Option<(&str, &Value)>) -> Result<Answer> {
+        self.exchange(method, path, body).await.map(|(answer, _)| answer)
+    }
+
+    /// Sends one request; gives the answer and the warnings that came with it.
+    async fn exchange(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<(&str, &Value)>,
+    ) -> Result<(Answer, Vec<String>)> {
         let mut request = Request::builder()
             .method(method.clone())
             .uri(path)
@@ -132,6 +175,12 @@ impl Client {
             .await
             .with_context(|| format!("{method} {path}"))?;
         let code = response.status();
+        let warnings = response
+            .headers()
+            .get_all("warning")
+            .iter()
+            .filter_map(warning)
+            .collect();
         let bytes = response
             .into_body()
             .collect_bytes()
@@ -140,7 +189,7 @@ impl Client {
         if code.is_success() {
             let value = serde_json::from_slice(&bytes)
                 .with_context(|| format!("{method} {path}: {code}: {}", String::from_utf8_lossy(&bytes)))?;
-            return Ok(Ok(value));
+            return Ok((Ok(value), warnings));
         }
         // Where nothing is served, and from what is in between, an answer has no form.
         let status = serde_json::from_slice(&bytes).unwrap_or_else(|_| {
@@ -151,7 +200,7 @@ impl Client {
                 format!("{method} {path}: {code}: {}", text.trim()),
             )
         });
-        Ok(Err(Box::new(status)))
+        Ok((Err(Box::new(status)), warnings))
     }
 
     /// Reads `path` as text, with the time the server says it is.
@@ -201,18 +250,25 @@ impl Client {
         let (mut stored, before) = match self.send(Method::GET, &path, None).await? {
             Ok(stored) => {
                 let before = stored["metadata"]["resourceVersion"].clone();
-                let merged = replacement(object, &stored);
+                let mut merged = replacement(object, &stored);
+                if place.status {
+                    take_over(&mut merged, &stored, "status");
+                }
+                let path = self.managed(&path, false, self.validation);
                 let written = self.replace(&path, object, merged, &stored, notes).await?;
                 (written, Some(before))
             }
             Err(status) if status.code == 404 => {
-                let answer = self
-                    .send(
-                        Method::POST,
-                        &self.managed(&collection, false),
-                        Some(("application/json", object)),
-                    )
-                    .await?;
+                let mut main = object.clone();
+                if place.status
+                    && let Some(fields) = main.as_object_mut()
+                {
+                    fields.remove("status");
+                }
+                let path = self.managed(&collection, false, self.validation);
+                let body = Some(("application/json", &main));
+                let (answer, warnings) = self.exchange(Method::POST, &path, body).await?;
+                notes.extend(warnings.into_iter().filter(|text| about_fields(text)));
                 (answer.map_err(refused)?, None)
             }
             Err(status) => return Err(refused(status)),
@@ -220,7 +276,11 @@ impl Client {
         if place.status && object.get("status").is_some() {
             let mut merged = stored.clone();
             merged["status"] = object["status"].clone();
-            let path = format!("{path}/status");
+            let validation = self.validation.map(|validation| match validation {
+                FieldValidation::Strict => FieldValidation::Warn,
+                other => other,
+            });
+            let path = self.managed(&format!("{path}/status"), false, validation);
             let written = self.replace(&path, object, merged, &stored, notes).await;
             stored = written.with_context(|| match before {
                 None => format!("{shown} was created without its status"),
@@ -249,16 +309,12 @@ impl Client {
     ) -> Result<Value> {
         let mut kept = Vec::new();
         for _ in 0..ATTEMPTS {
-            let answer = self
-                .send(
-                    Method::PUT,
-                    &self.managed(path, false),
-                    Some(("application/json", &next)),
-                )
-                .await?;
+            let body = Some(("application/json", &next));
+            let (answer, warnings) = self.exchange(Method::PUT, path, body).await?;
             match answer {
                 Ok(written) => {
                     notes.append(&mut kept);
+                    notes.extend(warnings.into_iter().filter(|text| about_fields(text)));
                     return Ok(written);
                 }
                 Err(status) => {
@@ -344,6 +400,32 @@ fn collection(object: &Value, place: &Place) -> String {
     } else {
         format!("{}/{}", root(version), place.plural)
     }
+}
+
+/// Takes a field over from `stored`, or takes it away where that has none.
+fn take_over(value: &mut Value, stored: &Value, field: &str) {
+    let Some(fields) = value.as_object_mut() else {
+        return;
+    };
+    match stored.get(field) {
+        Some(stored) => fields.insert(field.to_owned(), stored.clone()),
+        None => fields.remove(field),
+    };
+}
+
+/// The text of a header Warning: `299 - "unknown field \"spec.foo\""`.
+fn warning(value: &http::HeaderValue) -> Option<String> {
+    let text = value.to_str().ok()?.strip_prefix("299 ")?;
+    let (_, text) = text.split_once(" \"")?;
+    let text = text.rsplit_once('"').map_or(text, |(text, _)| text);
+    Some(text.replace("\\\"", "\"").replace("\\\\", "\\"))
+}
+
+/// Whether a warning is about fields that nobody knows. Others are about what the object asks for.
+fn about_fields(warning: &str) -> bool {
+    warning.starts_with("unknown field")
+        || warning.starts_with("duplicate field")
+        || warning.contains("more unknown fields")
 }
 
 /// `object` over what is stored: system metadata, labels, annotations and finalizers it does not name stay.

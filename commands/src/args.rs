@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use berth_client::Client;
+use berth_client::{Client, FieldValidation};
 use clap::{Args, ValueEnum};
 use console::ConsoleArgs;
 use meta::Timestamp;
@@ -276,6 +276,11 @@ pub struct SimulateArgs {
     /// Exit with 1 when something found no place, or not all it asked for; of a plan: when anything would change.
     #[arg(long)]
     pub exit_code: bool,
+    /// Decide nothing and exit with 2 when an object cannot be read, has a field that its kind has not, or is of a kind of
+    /// these systems that no scheduler looks at. Without it, that is told, the rest is decided, and the exit code is 3 when
+    /// an object was set aside.
+    #[arg(long)]
+    pub strict: bool,
 }
 
 /// What changes in a plan.
@@ -301,6 +306,27 @@ impl ChangeArgs {
     }
 }
 
+/// What becomes of unknown fields: as kubectl has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Validate {
+    /// The object is refused.
+    Strict,
+    /// They are told.
+    Warn,
+    /// Nothing.
+    Ignore,
+}
+
+impl From<Validate> for FieldValidation {
+    fn from(validate: Validate) -> Self {
+        match validate {
+            Validate::Strict => Self::Strict,
+            Validate::Warn => Self::Warn,
+            Validate::Ignore => Self::Ignore,
+        }
+    }
+}
+
 /// Arguments of `berth load`.
 #[derive(Args, Clone, Debug)]
 pub struct LoadArgs {
@@ -313,6 +339,10 @@ pub struct LoadArgs {
     /// The data folder of the standalone server.
     #[arg(long, env = "BERTH_DATA_DIR", default_value = "berth-data")]
     pub data_dir: PathBuf,
+    /// What becomes of fields that a kind has not, or that stand twice: `strict` refuses the object, `warn` tells them, as
+    /// is always done of a status. With --server-side unknown fields are always refused.
+    #[arg(long, value_enum, default_value_t = Validate::Strict)]
+    pub validate: Validate,
     /// Use server-side apply for the objects and their status: fields that another manager owns and that differ are a
     /// conflict, and fields left out since the last apply are removed.
     #[arg(long)]

@@ -8,6 +8,7 @@ use anyhow::{Result, bail};
 use berth_client::Client;
 use futures::{StreamExt, stream};
 
+use crate::args::Validate;
 use crate::manifest::{self, Document};
 
 /// So many objects are written at once where there are many of one kind.
@@ -49,15 +50,16 @@ impl WriteMode {
 /// kind in a row are written side by side.
 ///
 /// # Errors
-/// Every problem of the files, before anything is written; or the objects the server refused, after the others are
-/// written.
-pub async fn run(client: &mut Client, paths: &[PathBuf], mode: WriteMode) -> Result<()> {
-    let documents = match manifest::read(paths) {
-        Ok(documents) => namespaces_first(documents),
-        Err(problems) => bail!(lines(&problems)),
-    };
+/// Where a file cannot be read at all, before anything is written; the documents that are no objects, and the objects that
+/// the server refused, after the others are written.
+pub async fn run(client: &mut Client, paths: &[PathBuf], mode: WriteMode, validate: Validate) -> Result<()> {
+    let (documents, unread) = manifest::read_all(paths);
+    if unread.iter().any(|problem| problem.number == 0) {
+        bail!(lines(&unread));
+    }
+    let mut refused: Vec<String> = unread.iter().map(ToString::to_string).collect();
+    let documents = without_duplicates(namespaces_first(documents), validate, &mut refused);
     let mut progress = Progress::of(documents.len());
-    let mut refused = Vec::new();
     for run in documents.chunk_by(|a, b| (a.api_version(), a.kind()) == (b.api_version(), b.kind())) {
         let at_once = if run.len() < MANY { 1 } else { AT_ONCE };
         // The first one finds out where the kind is served, for all.
@@ -82,6 +84,32 @@ pub async fn run(client: &mut Client, paths: &[PathBuf], mode: WriteMode) -> Res
     } else {
         bail!(lines(&refused))
     }
+}
+
+/// Tells fields that stand twice, which no server sees any more; with `Strict`, takes the objects that have any out.
+fn without_duplicates(
+    documents: Vec<Document>,
+    validate: Validate,
+    refused: &mut Vec<String>,
+) -> Vec<Document> {
+    let mut keep = |document: &Document| {
+        let Some(path) = document.duplicates.first() else {
+            return true;
+        };
+        let place = format!("{}: document {}", document.file, document.number);
+        match validate {
+            Validate::Strict => {
+                refused.push(format!(
+                    "{place}: duplicate field \"{path}\" (--validate=warn takes the last one)"
+                ));
+                return false;
+            }
+            Validate::Warn => eprintln!("Warning: {place}: duplicate field \"{path}\""),
+            Validate::Ignore => {}
+        }
+        true
+    };
+    documents.into_iter().filter(|document| keep(document)).collect()
 }
 
 /// An object that is written: its line, and what of it gave way to what is stored.

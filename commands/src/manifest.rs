@@ -1,7 +1,9 @@
 //! Reading manifests: files and folders of YAML or JSON, several documents each. Nothing is skipped silently: every
 //! problem is told with its file and document.
 
+use std::borrow::Cow;
 use std::fmt;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -15,6 +17,8 @@ pub struct Document {
     pub number: usize,
     /// The object.
     pub object: Value,
+    /// The paths of its fields that stand twice; the last one counts.
+    pub duplicates: Vec<String>,
 }
 
 impl Document {
@@ -63,19 +67,6 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Reads all of `paths`, or nothing.
-///
-/// # Errors
-/// Every problem of every file.
-pub fn read(paths: &[PathBuf]) -> Result<Vec<Document>, Vec<Problem>> {
-    let (documents, problems) = read_all(paths);
-    if problems.is_empty() {
-        Ok(documents)
-    } else {
-        Err(problems)
-    }
-}
-
 /// Reads files and, without descending into them, folders (`*.yaml`, `*.yml`, `*.json`, by name); `-` is standard
 /// input. Gives what could be read, and every problem with the rest.
 #[must_use]
@@ -88,21 +79,33 @@ pub fn read_all(paths: &[PathBuf]) -> (Vec<Document>, Vec<Problem>) {
             Vec::new()
         }) {
             let name = file.display().to_string();
-            let text = match name.as_str() {
-                "-" => std::io::read_to_string(std::io::stdin()),
-                _ => std::fs::read_to_string(&file),
-            };
-            match text {
+            match text(&file) {
                 Ok(text) => parse(&name, &text, &mut documents, &mut problems),
-                Err(error) => problems.push(Problem {
+                Err(problem) => problems.push(Problem {
                     file: name,
                     number: 0,
-                    problem: error.to_string(),
+                    problem,
                 }),
             }
         }
     }
     (documents, problems)
+}
+
+/// The text of a file; of `-`, standard input.
+///
+/// # Errors
+/// Why there is none.
+pub fn text(file: &Path) -> Result<String, String> {
+    let mut bytes = Vec::new();
+    let read = match file.as_os_str() == "-" {
+        true => std::io::stdin().read_to_end(&mut bytes),
+        false => std::fs::File::open(file).and_then(|mut file| file.read_to_end(&mut bytes)),
+    };
+    read.map_err(|error| error.to_string())?;
+    yaml::decode(&bytes)
+        .map(Cow::into_owned)
+        .map_err(|problem| problem.to_string())
 }
 
 fn files(path: &Path) -> Result<Vec<PathBuf>, Problem> {
@@ -134,66 +137,74 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, Problem> {
     Ok(list)
 }
 
-/// Parses the documents of one text; a `List` stands for its items.
+/// Parses the documents of one text; a `List` stands for its items. What cannot be read takes no other document with it.
 pub fn parse(file: &str, text: &str, documents: &mut Vec<Document>, problems: &mut Vec<Problem>) {
-    let values = match values(text) {
-        Ok(values) => values,
-        Err(problem) => {
+    for (number, found) in (1..).zip(values(text)) {
+        let mut tell = |problem: String| {
             problems.push(Problem {
                 file: file.to_owned(),
-                number: 0,
+                number,
                 problem,
             });
-            return;
-        }
-    };
-    for (number, value) in (1..).zip(values) {
-        let mut add = |object: Value| match judge(&object) {
+        };
+        let yaml::Document { value, duplicates } = match found {
+            Ok(found) => found,
+            Err(problem) => {
+                tell(problem);
+                continue;
+            }
+        };
+        let mut add = |object: Value, duplicates: Vec<String>| match judge(&object) {
             Ok(()) => documents.push(Document {
                 file: file.to_owned(),
                 number,
                 object,
+                duplicates,
             }),
-            Err(problem) => problems.push(Problem {
-                file: file.to_owned(),
-                number,
-                problem: problem.to_owned(),
-            }),
+            Err(problem) => tell(problem.to_owned()),
         };
         match value {
-            Value::Null => {}
             Value::Object(mut list) if list.get("kind").and_then(Value::as_str).is_some_and(is_list) => {
                 match list.remove("items") {
-                    Some(Value::Array(items)) => items.into_iter().for_each(&mut add),
-                    _ => add(Value::Object(list)),
+                    Some(Value::Array(items)) => {
+                        for (index, item) in items.into_iter().enumerate() {
+                            add(item, below(&duplicates, &format!("items[{index}].")));
+                        }
+                    }
+                    _ => add(Value::Object(list), duplicates),
                 }
             }
-            object => add(object),
+            object => add(object, duplicates),
         }
     }
 }
 
-/// Every value of a text: one of JSON, or the documents of YAML.
-fn values(text: &str) -> Result<Vec<Value>, String> {
+/// Those of `paths` that are below `start`, from there.
+fn below(paths: &[String], start: &str) -> Vec<String> {
+    let below = paths.iter().filter_map(|path| path.strip_prefix(start));
+    below.map(str::to_owned).collect()
+}
+
+/// Every document of a text: JSON, one value after the other, or YAML.
+fn values(text: &str) -> Vec<Result<yaml::Document, String>> {
     // What looks like JSON and is not may still be YAML.
     if text.trim_start().starts_with('{')
-        && let Ok(value) = serde_json::from_str(text)
+        && let Ok(values) = serde_json::Deserializer::from_str(text)
+            .into_iter()
+            .collect::<Result<Vec<Value>, _>>()
     {
-        return Ok(vec![value]);
+        let document = |value| {
+            Ok(yaml::Document {
+                value,
+                duplicates: Vec::new(),
+            })
+        };
+        return values.into_iter().map(document).collect();
     }
-    // As long as nothing is repeated by aliases, which keep their limits, a text has no more nodes than letters: a
-    // fleet of any size is read.
-    let most = text.len().saturating_add(1);
-    let options = serde_saphyr::options! {
-        strict_booleans: true,
-        budget: serde_saphyr::budget! {
-            max_documents: most,
-            max_events: most.saturating_mul(4),
-            max_nodes: most,
-            max_total_scalar_bytes: most.max(64 << 20),
-        },
-    };
-    serde_saphyr::from_multiple_with_options(text, options).map_err(|error| error.to_string())
+    let documents = yaml::documents(text).into_iter();
+    documents
+        .map(|found| found.map_err(|problem| problem.to_string()))
+        .collect()
 }
 
 fn is_list(kind: &str) -> bool {
@@ -211,6 +222,10 @@ fn judge(object: &Value) -> Result<(), &'static str> {
     } else if object["kind"] == "SchedulingReview" {
         // A question: it is never stored, and mostly has no name.
         Ok(())
+    } else if matches!(object["metadata"]["name"], Value::Bool(_) | Value::Number(_)) {
+        Err(
+            "metadata.name: a string is expected: put quotes around numbers, and around y, n, yes, no, on and off, which are booleans",
+        )
     } else if !text(&object["metadata"]["name"]) && !text(&object["metadata"]["generateName"]) {
         Err("metadata.name: Required value: name or generateName is required")
     } else {
@@ -241,11 +256,32 @@ mod tests {
     #[test]
     fn a_fleet_of_any_size_is_read() {
         let one = "apiVersion: v1\nkind: A\nmetadata: {name: x, labels: {a: b, c: d, e: f, y: n}}\n";
+        let one = one.replace("y: n", "z: on1");
         let text = vec![one; 40_000].join("---\n");
         let (documents, problems) = read_text(&text);
         assert!(problems.is_empty(), "{problems:?}");
         assert_eq!(documents.len(), 40_000);
-        assert_eq!(documents[0].object["metadata"]["labels"]["y"], "n");
+        assert_eq!(documents[0].object["metadata"]["labels"]["z"], "on1");
+    }
+
+    #[test]
+    fn a_document_that_cannot_be_read_takes_no_other_with_it() {
+        let (documents, problems) = read_text(
+            "apiVersion: v1\nkind: A\nmetadata: {name: x}\n---\na: [1\n---\nkind: B\n---\napiVersion: v1\nkind: C\nmetadata: {name: z}\n",
+        );
+        let names: Vec<&str> = documents.iter().map(Document::name).collect();
+        assert_eq!(names, ["x", "z"]);
+        let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        assert!(told[0].starts_with("f.yaml: document 2: line "), "{told:?}");
+        assert_eq!(told[1], "f.yaml: document 3: apiVersion: Required value");
+    }
+
+    #[test]
+    fn fields_that_stand_twice_are_known_by_object() {
+        let (documents, _) = read_text(
+            "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: A\n  metadata: {name: x}\n  spec: {a: 1, a: 2}\n",
+        );
+        assert_eq!(documents[0].duplicates, ["spec.a"]);
     }
 
     #[test]
@@ -264,6 +300,8 @@ mod tests {
         let (documents, problems) =
             read_text("{\"apiVersion\": \"v1\", \"kind\": \"A\", \"metadata\": {\"name\": \"x\"}}");
         assert!(problems.is_empty() && documents.len() == 1);
+        let two = "{\"apiVersion\": \"v1\", \"kind\": \"A\", \"metadata\": {\"name\": \"x\"}}\n".repeat(2);
+        assert_eq!(read_text(&two).0.len(), 2, "one after the other");
     }
 
     #[test]
@@ -275,5 +313,7 @@ mod tests {
         );
         let (_, problems) = read_text("a: [1, 2\n");
         assert_eq!(problems.len(), 1);
+        let (_, problems) = read_text("apiVersion: v1\nkind: A\nmetadata: {name: n}\n");
+        assert!(problems[0].problem.contains("put quotes around"), "{problems:?}");
     }
 }

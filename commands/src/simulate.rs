@@ -2,23 +2,24 @@
 //! "Simulating"). The "plan" step for a placement change.
 
 pub mod advice;
+mod heartbeat;
 mod output;
 mod plan;
 mod table;
 mod wanted;
 
 use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use apiserver::SystemClock;
 use dialect_contract::{Dialect, Outcome, config};
 use engine::advice::NoAdvice;
-use engine::simulate::{Decided, Fault, Input, Terms};
+use engine::simulate::{Decided, Fault, Findings, Input, Terms};
 use engine::{Catalog, Simulation};
 use kubernetes::core;
-use meta::Clock;
+use meta::{Clock, Timestamp};
 use serde_json::Value;
 
 use crate::args::{SimulateArgs, SimulateOutput};
@@ -30,8 +31,10 @@ use table::Tables;
 pub const DONE: u8 = 0;
 /// With `--exit-code`: something found no place, or not all it asked for.
 pub const UNPLACED: u8 = 1;
-/// The input or the configuration is malformed.
+/// The question or the configuration is malformed; with `--strict`, the input.
 pub const MALFORMED: u8 = 2;
+/// Something of the input was set aside, and the rest was decided.
+pub const SET_ASIDE: u8 = 3;
 
 /// Why a simulation ended early.
 #[derive(Debug, thiserror::Error)]
@@ -47,7 +50,8 @@ enum Stop {
     NoAdvice(#[from] NoAdvice),
 }
 
-/// Decides and prints; problems of the input go to standard error, all of them, and end it with exit code 2.
+/// Decides and prints; what is to be said of the input goes to standard error, and the exit code says whether all of it was
+/// decided.
 #[must_use]
 pub fn run(args: &SimulateArgs) -> ExitCode {
     let terms = Terms {
@@ -59,12 +63,12 @@ pub fn run(args: &SimulateArgs) -> ExitCode {
         anstream::eprintln!("error: -o markdown is for plans: with --change, --drain, --delete or --against");
         return ExitCode::from(MALFORMED);
     }
-    let loaded = load(args, &terms).and_then(|simulation| {
+    let loaded = load(args, &args.filename, &terms).and_then(|read| {
         let only = args.r#for.as_deref();
-        let wanted = only.map(|only| wanted::find(&simulation, only)).transpose();
-        Ok((simulation, wanted.map_err(|problem| vec![problem])?))
+        let wanted = only.map(|only| wanted::find(&read.simulation, only)).transpose();
+        Ok((read, wanted.map_err(|problem| vec![problem])?))
     });
-    let (mut simulation, wanted) = match loaded {
+    let (read, wanted) = match loaded {
         Ok(loaded) => loaded,
         Err(problems) => {
             for problem in problems {
@@ -73,23 +77,76 @@ pub fn run(args: &SimulateArgs) -> ExitCode {
             return ExitCode::from(MALFORMED);
         }
     };
-    for (kind, count) in simulation.unread() {
-        anstream::eprintln!("note: no system schedules by {kind}: {count} left out of account");
-    }
     if !args.change.is_empty() || !args.against.is_empty() {
-        return plan::run(args, simulation, &terms);
+        return plan::run(args, read, &terms);
     }
-    let mut unplaced = false;
-    let decided = print(&mut simulation, args, &terms, wanted.as_ref(), &mut unplaced);
+    let Read {
+        mut simulation,
+        whole,
+        heartbeat,
+    } = read;
+    let mut tally = Tally::default();
+    let decided = print(&mut simulation, args, &terms, wanted.as_ref(), &mut tally);
+    if args.at.is_none() && tally.stale {
+        tell_stale(heartbeat);
+    }
     match decided {
         Err(Stop::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::from(DONE),
         Err(stop) => {
             anstream::eprintln!("error: {stop}");
             ExitCode::FAILURE
         }
-        Ok(()) if unplaced && args.exit_code => ExitCode::from(UNPLACED),
+        Ok(()) if !whole => ExitCode::from(SET_ASIDE),
+        Ok(()) if tally.unplaced && args.exit_code => ExitCode::from(UNPLACED),
         Ok(()) => ExitCode::from(DONE),
     }
+}
+
+/// What came of the decisions.
+#[derive(Default)]
+struct Tally {
+    /// Something found no place, or not all it asked for.
+    unplaced: bool,
+    /// Something found no cluster, and the heartbeats of most were too old.
+    stale: bool,
+}
+
+impl Tally {
+    fn add(&mut self, decided: &Decided<'_>) {
+        let decision = decided.decision;
+        self.unplaced |= matches!(
+            decision.outcome,
+            Outcome::Partial | Outcome::Unschedulable | Outcome::Invalid
+        );
+        let inventory = &*decided.snapshot.inventory;
+        let stale = |candidate: u32| {
+            let mut refusals = decision.solved.rejections_of(candidate).iter();
+            refusals.any(|refusal| inventory.token(refusal.plugin, refusal.reason) == HEARTBEAT)
+        };
+        if decision.solved.ranked.is_empty() && !decision.solved.rejections.is_empty() {
+            let count = inventory.count() as usize;
+            let old = (0..inventory.count())
+                .filter(|candidate| stale(*candidate))
+                .count();
+            self.stale |= old * 2 > count;
+        }
+    }
+}
+
+/// The token of those that refuse a cluster since it was not heard of for long.
+const HEARTBEAT: &str = "HeartbeatStale";
+
+fn tell_stale(newest: Option<Timestamp>) {
+    let at = match newest {
+        Some(newest) => format!(
+            ", such as --at {}, when the last of them was",
+            meta::time::rfc3339(newest)
+        ),
+        None => String::new(),
+    };
+    anstream::eprintln!(
+        "note: the clusters' heartbeats are too old now. Is this an export of earlier? --at decides for another instant{at}"
+    );
 }
 
 fn print(
@@ -97,16 +154,10 @@ fn print(
     args: &SimulateArgs,
     terms: &Terms,
     wanted: Option<&wanted::Wanted>,
-    unplaced: &mut bool,
+    tally: &mut Tally,
 ) -> Result<(), Stop> {
     let choose = |dialect: &dyn Dialect, demand: &meta::Key| {
         wanted.is_none_or(|wanted| wanted.is(dialect.name(), demand))
-    };
-    let mut note = |outcome: Outcome| {
-        *unplaced |= matches!(
-            outcome,
-            Outcome::Partial | Outcome::Unschedulable | Outcome::Invalid
-        );
     };
     let catalog = catalog(&dialect_registry::all());
     let advised = |decided: &Decided<'_>| -> Result<Option<Value>, Stop> {
@@ -120,7 +171,7 @@ fn print(
         SimulateOutput::Table => {
             let mut tables = Tables::default();
             simulation.run(terms, choose, |decided| -> Result<(), Stop> {
-                note(decided.decision.outcome);
+                tally.add(decided);
                 tables.write(&mut out, decided)?;
                 if let Some(advice) = advised(decided)? {
                     advice::targets(&mut out, &advice)?;
@@ -132,7 +183,7 @@ fn print(
         SimulateOutput::Json | SimulateOutput::Yaml | SimulateOutput::Markdown => {
             let mut list = List::new(args.output);
             simulation.run(terms, choose, |decided| -> Result<(), Stop> {
-                note(decided.decision.outcome);
+                tally.add(decided);
                 let advice = advised(decided)?;
                 Ok(list.write(&mut out, decided, advice)?)
             })?;
@@ -154,22 +205,79 @@ fn found(decided: &Decided<'_>, catalog: &Catalog, terms: &Terms) -> Result<Valu
     Ok(found.short())
 }
 
-fn load(args: &SimulateArgs, terms: &Terms) -> Result<Simulation, Vec<String>> {
+/// A world that was read.
+struct Read {
+    simulation: Simulation,
+    /// Whether nothing was set aside.
+    whole: bool,
+    /// When the last cluster was heard of.
+    heartbeat: Option<Timestamp>,
+}
+
+/// Reads files and tells what is to be said of them.
+fn load(args: &SimulateArgs, files: &[PathBuf], terms: &Terms) -> Result<Read, Vec<String>> {
     let dialects = dialect_registry::all();
-    let mut problems = Vec::new();
-    let configurations = configurations(&args.config, &dialects, &mut problems);
-    let (documents, unread) = manifest::read_all(&args.filename);
-    problems.extend(unread.iter().map(ToString::to_string));
-    let inputs = documents.into_iter().map(input).collect();
-    let catalog = catalog(&dialects);
-    match Simulation::load(&dialects, &catalog, configurations, inputs, terms.now) {
-        Ok(simulation) if problems.is_empty() => Ok(simulation),
-        Ok(_) => Err(problems),
-        Err(found) => {
-            problems.extend(found.iter().map(ToString::to_string));
-            Err(problems)
-        }
+    let configurations = configurations(&args.config, &dialects)?;
+    let (documents, unread) = manifest::read_all(files);
+    // A file that is not there is a mistake in the question.
+    if unread.iter().any(|problem| problem.number == 0) {
+        return Err(unread.iter().map(ToString::to_string).collect());
     }
+    let heartbeat = documents
+        .iter()
+        .filter_map(|document| heartbeat::newest(&document.object))
+        .max();
+    let inputs = documents.into_iter().map(input).collect();
+    let simulation = Simulation::load(&dialects, &catalog(&dialects), configurations, inputs, terms.now);
+    let whole = told(&unread, simulation.findings(), args.strict)?;
+    if !whole {
+        anstream::eprintln!("note: the rest is decided by what could be read; with --strict nothing is");
+    }
+    Ok(Read {
+        simulation,
+        whole,
+        heartbeat,
+    })
+}
+
+/// Tells what is to be said of files on standard error; whether nothing of them was set aside.
+///
+/// # Errors
+/// With `strict`, everything that they should not have.
+pub fn told(unread: &[manifest::Problem], findings: &Findings, strict: bool) -> Result<bool, Vec<String>> {
+    let problems = unread.iter().map(ToString::to_string);
+    let problems = problems.chain(findings.problems.iter().map(ToString::to_string));
+    let surplus = findings.surplus.values().map(ToString::to_string);
+    let passed_over = |of: bool| {
+        let kinds = findings.unread.iter();
+        let kinds = kinds.filter(move |(_, unread)| (unread.near || unread.hint.is_some()) == of);
+        kinds.map(|(kind, unread)| {
+            let hint = unread.hint.as_ref().map(|hint| format!("; {hint}"));
+            let count = unread.count;
+            format!(
+                "no system schedules by {kind}: {count} left out of account{}",
+                hint.unwrap_or_default()
+            )
+        })
+    };
+    if strict && (!unread.is_empty() || findings.any()) {
+        return Err(problems.chain(surplus).chain(passed_over(true)).collect());
+    }
+    let mut count = 0;
+    for problem in problems {
+        anstream::eprintln!("error: {problem}");
+        count += 1;
+    }
+    for surplus in surplus {
+        anstream::eprintln!("warning: {surplus}");
+    }
+    for kind in passed_over(true)
+        .chain(passed_over(false))
+        .chain(findings.unused.iter().cloned())
+    {
+        anstream::eprintln!("note: {kind}");
+    }
+    Ok(count == 0)
 }
 
 /// The kinds that files may have objects of.
@@ -184,34 +292,46 @@ pub fn input(document: Document) -> Input {
     Input {
         at: format!("{}: document {}", document.file, document.number),
         value: document.object,
+        duplicates: document.duplicates,
     }
 }
 
 /// The configurations of `--config`, each for its dialect.
+///
+/// # Errors
+/// Everything wrong with any of them.
 pub fn configurations(
     files: &[PathBuf],
     dialects: &[Arc<dyn Dialect>],
-    problems: &mut Vec<String>,
-) -> Vec<(Arc<dyn Dialect>, Value)> {
+) -> Result<Vec<(Arc<dyn Dialect>, Value)>, Vec<String>> {
+    let mut problems = Vec::new();
     let mut list: Vec<(Arc<dyn Dialect>, Value)> = Vec::new();
     for file in files {
-        let name = file.display();
-        let text = match std::fs::read_to_string(file) {
-            Ok(text) => text,
-            Err(error) => {
-                problems.push(format!("{name}: {error}"));
-                continue;
-            }
-        };
-        let read: Result<Value, _> = serde_saphyr::from_str(&text);
-        match read.map(|value| config::from_file(dialects, &value)) {
-            Err(error) => problems.push(format!("{name}: {error}")),
-            Ok(Err(errors)) => problems.extend(errors.iter().map(|error| format!("{name}: {error}"))),
-            Ok(Ok((dialect, _))) if list.iter().any(|(other, _)| other.name() == dialect.name()) => {
+        match configuration_file(file, dialects) {
+            Err(found) => problems.extend(found),
+            Ok((dialect, _)) if list.iter().any(|(other, _)| other.name() == dialect.name()) => {
+                let name = file.display();
                 problems.push(format!("{name}: there is another --config of {}", dialect.name()));
             }
-            Ok(Ok(found)) => list.push(found),
+            Ok(found) => list.push(found),
         }
     }
-    list
+    match problems.is_empty() {
+        true => Ok(list),
+        false => Err(problems),
+    }
+}
+
+/// The configuration in a file of `--config`, and whose it is.
+fn configuration_file(
+    file: &Path,
+    dialects: &[Arc<dyn Dialect>],
+) -> Result<(Arc<dyn Dialect>, Value), Vec<String>> {
+    let told = |problem: String| vec![format!("{}: {problem}", file.display())];
+    let text = manifest::text(file).map_err(told)?;
+    let value: Value = yaml::from_str(&text).map_err(told)?;
+    config::from_file(dialects, &value).map_err(|errors| {
+        let errors = errors.iter();
+        errors.flat_map(|error| told(error.to_string())).collect()
+    })
 }

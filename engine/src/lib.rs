@@ -44,6 +44,7 @@ pub mod plan;
 mod settle;
 pub mod simulate;
 pub mod snapshot;
+mod spelling;
 mod turns;
 pub mod what_if;
 

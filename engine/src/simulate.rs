@@ -1,17 +1,21 @@
 //! Deciding every demand of a set of objects, with no server: what `berth simulate` prints and scenarios test
 //! (docs/api.md, "Simulating").
 
-use std::collections::BTreeMap;
+mod findings;
+mod load;
+
 use std::sync::Arc;
 
-use dialect_contract::{Decision, Dialect, Refused, config, names};
-use meta::{FieldError, Key, Object, Timestamp};
+use dialect_contract::{Decision, Dialect, Refused, names};
+use meta::{Key, Object, Timestamp};
 use serde_json::Value;
+
+pub use findings::{Findings, Surplus, Unread};
 
 pub use crate::fault::{Fault, Problem};
 use crate::plan::{self, Plan, Step};
 use crate::snapshot::Snapshot;
-use crate::what_if::{Catalog, Unreadable, World};
+use crate::what_if::{Catalog, World};
 
 /// One object, and where it stands (a file and a document, in words).
 #[derive(Clone, Debug)]
@@ -20,6 +24,8 @@ pub struct Input {
     pub at: String,
     /// The object.
     pub value: Value,
+    /// The paths of its fields that stand twice.
+    pub duplicates: Vec<String>,
 }
 
 /// The circumstances of a simulation.
@@ -50,54 +56,36 @@ pub struct Decided<'a> {
 /// A world for each dialect, made of the same objects.
 pub struct Simulation {
     worlds: Vec<World>,
-    /// The objects no dialect looks at, counted by kind.
-    unread: BTreeMap<String, usize>,
+    /// The objects that were taken, in their order.
+    objects: Vec<(Key, Arc<Object>)>,
+    findings: Findings,
 }
 
 impl Simulation {
-    /// Reads `inputs` into one world for each of `dialects`. SchedulerConfigurations may be among them; those of
-    /// `configurations` (a dialect and its part) win over them.
-    ///
-    /// # Errors
-    /// Everything wrong with any object.
+    /// Reads `inputs` into one world for each of `dialects`. SchedulerConfigurations may be among them: as on a server,
+    /// they win over those of `configurations` (a dialect and its part). What cannot be taken is set aside, and
+    /// [`Simulation::findings`] says so.
+    #[must_use]
     pub fn load(
         dialects: &[Arc<dyn Dialect>],
         catalog: &Catalog,
         configurations: Vec<(Arc<dyn Dialect>, Value)>,
         inputs: Vec<Input>,
         now: Timestamp,
-    ) -> Result<Self, Vec<Problem>> {
-        let mut loader = Loader {
-            dialects,
-            catalog,
-            now,
-            simulation: Self {
-                worlds: dialects
-                    .iter()
-                    .map(|dialect| World::empty(Arc::clone(dialect)))
-                    .collect(),
-                unread: BTreeMap::new(),
-            },
-            seen: BTreeMap::new(),
-            problems: Vec::new(),
-        };
-        for input in inputs {
-            loader.take(input);
-        }
-        for (dialect, spec) in configurations {
-            loader.configure(String::new(), &*dialect, &spec, "");
-        }
-        if loader.problems.is_empty() {
-            Ok(loader.simulation)
-        } else {
-            Err(loader.problems)
-        }
+    ) -> Self {
+        load::load(dialects, catalog, configurations, inputs, now)
     }
 
-    /// The kinds of the objects no dialect looks at, with how many there are of each.
+    /// The objects that were taken, as they would be stored.
     #[must_use]
-    pub fn unread(&self) -> &BTreeMap<String, usize> {
-        &self.unread
+    pub fn into_objects(self) -> Vec<(Key, Arc<Object>)> {
+        self.objects
+    }
+
+    /// What is to be said of the input.
+    #[must_use]
+    pub fn findings(&self) -> &Findings {
+        &self.findings
     }
 
     /// The world of the dialect named `dialect`.
@@ -245,109 +233,4 @@ fn step<E: From<Fault>>(
         kind,
     })?;
     Ok(snapshot.inventory.writes(&decision))
-}
-
-/// Puts inputs where they belong and gathers what is wrong with them.
-struct Loader<'a> {
-    dialects: &'a [Arc<dyn Dialect>],
-    catalog: &'a Catalog,
-    now: Timestamp,
-    simulation: Simulation,
-    /// Where each object was first seen.
-    seen: BTreeMap<Key, String>,
-    problems: Vec<Problem>,
-}
-
-impl Loader<'_> {
-    fn take(&mut self, input: Input) {
-        let Input { at, value } = input;
-        if value["apiVersion"] == format!("{}/{}", config::GROUP, config::VERSION) {
-            return self.take_configuration(at, &value);
-        }
-        let text = |field: &str| value[field].as_str().unwrap_or_default();
-        let (api_version, kind) = (text("apiVersion"), text("kind"));
-        if !kind.is_empty() && self.catalog.find(api_version, kind).is_none() {
-            let (group, _) = api_version.rsplit_once('/').unwrap_or(("", api_version));
-            // A kind of a group nobody here knows is none of our business; one of a known group is a mistake.
-            if !api_version.is_empty() && !self.catalog.knows_group(group) {
-                let kind = format!("{kind}.{group}");
-                *self
-                    .simulation
-                    .unread
-                    .entry(kind.trim_end_matches('.').to_owned())
-                    .or_default() += 1;
-                return;
-            }
-        }
-        let shown = value["kind"].as_str().unwrap_or_default().to_owned();
-        match self.catalog.read(value, "", self.now) {
-            Err(errors) => self.report(&at, errors),
-            Ok((key, object)) => self.put(at, &key, &object, shown),
-        }
-    }
-
-    fn put(&mut self, at: String, key: &Key, object: &Arc<Object>, kind: String) {
-        if let Some(first) = self.seen.get(key) {
-            let mut error = FieldError::duplicate("metadata.name", key.name.to_string());
-            error.detail = format!("the same object stands in {first}");
-            return self.report(&at, vec![error]);
-        }
-        let mut read = false;
-        for world in &mut self.simulation.worlds {
-            if !world.reads(key.resource) {
-                continue;
-            }
-            read = true;
-            if let Err(Unreadable(problem)) = world.put(key, Arc::clone(object)) {
-                let error = FieldError::invalid("metadata.name", key.name.to_string(), problem);
-                self.problems.push(Problem {
-                    at: at.clone(),
-                    error,
-                });
-            }
-        }
-        let own = |dialect: &Arc<dyn Dialect>| {
-            let mut kinds = dialect.kinds().into_iter();
-            kinds.any(|kind| kind.info().resource() == key.resource)
-        };
-        // What a system serves and its scheduler does not look at (a ClusterProfile) is no surprise.
-        if !read && !self.dialects.iter().any(own) {
-            *self.simulation.unread.entry(kind).or_default() += 1;
-        }
-        self.seen.insert(key.clone(), at);
-    }
-
-    fn take_configuration(&mut self, at: String, value: &Value) {
-        match config::from_file(self.dialects, value) {
-            Err(errors) => self.report(&at, errors),
-            Ok((dialect, spec)) => {
-                let key = config::key(dialect.name());
-                if let Some(first) = self.seen.insert(key, at.clone()) {
-                    let mut error = FieldError::duplicate("metadata.name", dialect.name());
-                    error.detail = format!("the same object stands in {first}");
-                    return self.report(&at, vec![error]);
-                }
-                let path = format!("spec.{}", dialect.name());
-                self.configure(at, &*dialect, &spec, &path);
-            }
-        }
-    }
-
-    fn configure(&mut self, at: String, dialect: &dyn Dialect, spec: &Value, path: &str) {
-        let worlds = &mut self.simulation.worlds;
-        let world = worlds
-            .iter_mut()
-            .find(|world| world.snapshot().dialect.name() == dialect.name());
-        if let Some(Err(errors)) = world.map(|world| world.configure(spec, path)) {
-            self.report(&at, errors);
-        }
-    }
-
-    fn report(&mut self, at: &str, errors: Vec<FieldError>) {
-        let problems = errors.into_iter().map(|error| Problem {
-            at: at.to_owned(),
-            error,
-        });
-        self.problems.extend(problems);
-    }
 }

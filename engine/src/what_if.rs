@@ -14,6 +14,7 @@ use storage::Collection;
 use crate::dirty::{self, Marked};
 use crate::feeder::writable;
 use crate::snapshot::Snapshot;
+use crate::spelling;
 
 /// The kinds objects in files and reviews may be of.
 #[derive(Clone, Default)]
@@ -87,10 +88,28 @@ impl Catalog {
     /// Everything wrong with it, with paths that begin with `path` (the object's own paths when it is empty).
     pub fn read(
         &self,
-        mut value: Value,
+        value: Value,
         path: &str,
         now: Timestamp,
     ) -> Result<(Key, Arc<Object>), Vec<FieldError>> {
+        let read = self.judge(value, path, now)?;
+        match read.errors.is_empty() {
+            true => Ok((read.key, read.object)),
+            false => Err(read.errors),
+        }
+    }
+
+    /// Reads one object like [`Catalog::read`], and gives it also where its kind has something against it: another API
+    /// server may have stored it all the same.
+    ///
+    /// # Errors
+    /// Why it is no object of its kind at all.
+    pub(crate) fn judge(
+        &self,
+        mut value: Value,
+        path: &str,
+        now: Timestamp,
+    ) -> Result<Judged, Vec<FieldError>> {
         let at = |field: &str| join(path, field);
         let (kind, version) = self.kind_of(&value, path)?;
         let info = kind.info();
@@ -101,6 +120,7 @@ impl Catalog {
             )]);
         }
         place(&mut value, info, path)?;
+        let unknown = unknown_fields(&**kind, version, &value);
         kind.to_stored(version, &mut value);
         value["apiVersion"] = info.api_version(info.storage_version).into();
         let schema = kind.schema(info.storage_version);
@@ -113,35 +133,81 @@ impl Catalog {
             now,
         };
         kind.prepare(&write, &mut value);
-        // What preparing filled in is no change of the object.
+        // What preparing filled in is no change of the object. What was never stored is judged as a create would be.
         let old = value.clone();
-        let write = kind::Write {
-            old: Some(&old),
-            ..write
+        let write = match stored(&value) {
+            true => kind::Write {
+                old: Some(&old),
+                ..write
+            },
+            false => kind::Write {
+                via: Via::Create,
+                old: None,
+                now,
+            },
         };
-        let mut errors = schema.validate(&value);
-        errors.extend(kind.validate(&write, &value));
-        let name = value["metadata"]["name"].as_str().unwrap_or_default();
-        if let Err(problem) = kind.validate_name(name) {
-            errors.push(FieldError::invalid("metadata.name", name, problem));
-        }
-        if !errors.is_empty() {
-            return Err(errors
-                .into_iter()
+        let placed = |errors: Vec<FieldError>| -> Vec<FieldError> {
+            let errors = errors.into_iter();
+            errors
                 .map(|error| FieldError {
                     path: at(&error.path),
                     ..error
                 })
-                .collect());
+                .collect()
+        };
+        let mut misfits = schema.validate(&value);
+        let errors = kind.validate(&write, &value);
+        let name = value["metadata"]["name"].as_str().unwrap_or_default();
+        if let Err(problem) = kind.validate_name(name) {
+            misfits.push(FieldError::invalid("metadata.name", name, problem));
+        }
+        if !misfits.is_empty() {
+            return Err(placed(misfits.into_iter().chain(errors).collect()));
         }
         let object = Object::new(&value, Revision::default()).map_err(|Malformed { path, problem }| {
             vec![FieldError::invalid(at(&path), Value::Null, problem)]
         })?;
         let meta = object.meta();
-        Ok((
-            Key::new(kind.stored_in(), meta.namespace(), meta.name()),
-            Arc::new(object),
-        ))
+        Ok(Judged {
+            key: Key::new(kind.stored_in(), meta.namespace(), meta.name()),
+            object: Arc::new(object),
+            unknown,
+            errors: placed(errors),
+        })
+    }
+
+    /// The paths of fields that the kind of `value` has not; the first ones, and none where there is no such kind.
+    #[must_use]
+    pub fn unknown_fields(&self, value: &Value) -> Vec<String> {
+        let text = |field: &str| value[field].as_str().unwrap_or_default();
+        let known = self.find(text("apiVersion"), text("kind"));
+        known.map_or_else(Vec::new, |(kind, version)| {
+            unknown_fields(&**kind, version, value)
+        })
+    }
+
+    /// Which kind is probably meant by one that is not in the catalog: one of another version, or of another spelling.
+    #[must_use]
+    pub fn hint(&self, api_version: &str, kind: &str) -> Option<String> {
+        let (group, _) = api_version.rsplit_once('/').unwrap_or(("", api_version));
+        if let Some(known) = self.kinds.get(&(group, kind)) {
+            let info = known.info();
+            let versions: Vec<String> = info
+                .versions
+                .iter()
+                .map(|version| info.api_version(version))
+                .collect();
+            return Some(format!("it is read as {}", versions.join(", ")));
+        }
+        let near = |near: &(&'static str, &'static str)| match near.0 == group {
+            true => spelling::near(kind, near.1),
+            false => kind == near.1 && spelling::near(group, near.0),
+        };
+        let (group, kind) = *self.kinds.keys().find(|known| near(known))?;
+        Some(match group {
+            "" => format!("is {kind} meant?"),
+            group => format!("is {kind} of {group} meant?"),
+        })
     }
 
     /// The kind that `apiVersion` and `kind` of `value` name, with its version.
@@ -178,6 +244,31 @@ impl Catalog {
                 .map(|version| format!("{} {}", info.api_version(version), info.kind))
         })
     }
+}
+
+/// So many unknown fields of an object are told.
+const UNKNOWN: usize = 20;
+
+fn unknown_fields(kind: &dyn Kind, version: &str, value: &Value) -> Vec<String> {
+    kind.schema(version)
+        .new_unknown_fields(value, &Value::Null, UNKNOWN)
+        .paths
+}
+
+/// An object as it would be stored, and what is to be said of it.
+pub(crate) struct Judged {
+    pub(crate) key: Key,
+    pub(crate) object: Arc<Object>,
+    /// The paths of fields that its kind has not.
+    pub(crate) unknown: Vec<String>,
+    /// What its kind has against it.
+    pub(crate) errors: Vec<FieldError>,
+}
+
+/// Whether a server has stored `value` already, or somebody describes it as if.
+fn stored(value: &Value) -> bool {
+    let written = ["uid", "resourceVersion", "creationTimestamp", "generation"];
+    value.get("status").is_some() || written.iter().any(|field| value["metadata"].get(field).is_some())
 }
 
 /// `field` below `path`; either may be empty.

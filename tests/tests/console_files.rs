@@ -102,7 +102,10 @@ fn decided(scheduling: &Value) -> Value {
 }
 
 #[test]
-fn files_of_all_five_systems_are_shown_as_simulate_decides_each() {
+fn files_of_all_five_systems_are_shown_as_simulate_decides_each_a_broken_one_among_them_or_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let broken = folder.path().join("broken.yaml").display().to_string();
+    std::fs::write(&broken, "a: [1\n---\napiVersion: core.gardener.cloud/v1beta1\nkind: Seed\nmetadata: {name: s}\nspec: {provider: 1}\n").unwrap();
     let files = [
         "gardener/fleet.yaml",
         "gardener/load.yaml",
@@ -117,8 +120,8 @@ fn files_of_all_five_systems_are_shown_as_simulate_decides_each() {
         "openmcp/shared.yaml",
         "kcp/fleet.yaml",
         "kcp/namespaces.yaml",
-    ]
-    .map(example);
+    ];
+    let files: Vec<String> = files.into_iter().map(example).chain([broken]).collect();
     let simulated = Command::new(tests::berth())
         .args(["simulate", "--independent", "--at", NOW, "-o", "json", "-f"])
         .args(&files)
@@ -166,7 +169,7 @@ fn what_if_is_answered_and_nothing_is_written() {
 }
 
 #[test]
-fn malformed_files_are_told_of_as_simulate_does_and_flags_of_a_server_do_not_go_with_files() {
+fn a_malformed_configuration_is_told_of_as_simulate_does_and_flags_of_a_server_do_not_go_with_files() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("bad.yaml").display().to_string();
     std::fs::write(
@@ -176,7 +179,11 @@ fn malformed_files_are_told_of_as_simulate_does_and_flags_of_a_server_do_not_go_
     .unwrap();
     let run = |command: &str, more: &[&str]| {
         let mut program = Command::new(tests::berth());
-        program.args([command, "-f", &file]).args(more).output().unwrap()
+        program
+            .args([command, "-f", &example("ocm"), "--config", &file])
+            .args(more)
+            .output()
+            .unwrap()
     };
     let (console, simulate) = (run("console", &["--no-open"]), run("simulate", &[]));
     assert_eq!(console.status.code(), Some(2));

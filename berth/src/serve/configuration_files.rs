@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
 use berth_hub::mirror::FROM_FILE;
+use commands::manifest;
 use configuration::SchedulerConfiguration;
 use dialect_contract::{Dialect, config};
 use meta::{Draft, FieldError, Key, Kind, Timestamp, time};
@@ -27,9 +28,9 @@ pub(super) async fn fill(
 ) -> Result<()> {
     let mut kept = BTreeSet::new();
     for file in files {
-        let text = std::fs::read_to_string(file).with_context(|| format!("reading {}", file.display()))?;
+        let text = manifest::text(file).map_err(|problem| anyhow!("{}: {problem}", file.display()))?;
         let value: Value =
-            serde_saphyr::from_str(&text).with_context(|| format!("reading {}", file.display()))?;
+            yaml::from_str(&text).map_err(|problem| anyhow!("{}: {problem}", file.display()))?;
         let (dialect, spec) = read(&parts.dialects, &value, now).map_err(|errors| {
             let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
             anyhow!("{}:\n{}", file.display(), lines.join("\n"))

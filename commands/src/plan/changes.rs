@@ -23,7 +23,7 @@ pub struct Entry {
 pub struct Changes {
     /// The entries, in order: files, then what is drained, then what is deleted.
     pub entries: Vec<Entry>,
-    /// Objects of kinds that no system looks at, in words.
+    /// Objects of kinds that no system looks at, and fields that nobody knows, in words.
     pub notes: Vec<String>,
     /// What is wrong.
     pub problems: Vec<String>,
@@ -68,10 +68,6 @@ impl Changes {
 
     fn take(&mut self, document: Document, catalog: &Catalog) {
         let at = format!("{}: document {}", document.file, document.number);
-        let (group, _) = document
-            .api_version()
-            .rsplit_once('/')
-            .unwrap_or(("", document.api_version()));
         if document.kind() == "SchedulingReview" {
             let Some(list) = document.object["spec"]["changes"].as_array() else {
                 let problem = "spec.changes: Required value: only reviews with changes are plans";
@@ -80,14 +76,25 @@ impl Changes {
             for (index, entry) in list.iter().enumerate() {
                 self.add(&at, format!("spec.changes[{index}]"), entry.clone());
             }
-        } else if catalog.find(document.api_version(), document.kind()).is_none()
-            && !catalog.knows_group(group)
-        {
+        } else if catalog.find(document.api_version(), document.kind()).is_none() {
             let kind = document.kind();
+            let hint = catalog
+                .hint(document.api_version(), kind)
+                .map(|hint| format!("; {hint}"));
             self.notes.push(format!(
-                "no system schedules by {kind}: {at} is left out of account"
+                "no system schedules by {kind}: {at} is left out of account{}",
+                hint.unwrap_or_default()
             ));
         } else {
+            let unknown = catalog.unknown_fields(&document.object);
+            let unknown = unknown
+                .iter()
+                .map(|path| format!("{at}: unknown field \"{path}\""));
+            let twice = document
+                .duplicates
+                .iter()
+                .map(|path| format!("{at}: duplicate field \"{path}\""));
+            self.notes.extend(twice.chain(unknown));
             self.add(&at, String::new(), json!({"object": document.object}));
         }
     }

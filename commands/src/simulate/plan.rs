@@ -7,14 +7,15 @@ use engine::simulate::{NoPlan, Terms};
 use engine::{Plan, Simulation};
 use serde_json::Value;
 
-use super::{DONE, MALFORMED, UNPLACED, catalog, load};
+use super::{DONE, MALFORMED, Read, SET_ASIDE, UNPLACED, catalog, load};
 use crate::args::SimulateArgs;
 use crate::plan::{changes, print};
 
 /// Plans and prints.
-pub(super) fn run(args: &SimulateArgs, simulation: Simulation, terms: &Terms) -> ExitCode {
-    match plan(args, simulation, terms) {
-        Ok(plan) => told(args, &plan),
+pub(super) fn run(args: &SimulateArgs, read: Read, terms: &Terms) -> ExitCode {
+    let mut whole = read.whole;
+    match plan(args, read.simulation, terms, &mut whole) {
+        Ok(plan) => told(args, &plan, whole),
         Err(problems) => {
             for problem in problems {
                 anstream::eprintln!("error: {problem}");
@@ -24,15 +25,17 @@ pub(super) fn run(args: &SimulateArgs, simulation: Simulation, terms: &Terms) ->
     }
 }
 
-fn plan(args: &SimulateArgs, mut simulation: Simulation, terms: &Terms) -> Result<Plan, Vec<String>> {
+fn plan(
+    args: &SimulateArgs,
+    mut simulation: Simulation,
+    terms: &Terms,
+    whole: &mut bool,
+) -> Result<Plan, Vec<String>> {
     if !args.against.is_empty() {
-        let other = SimulateArgs {
-            filename: args.against.clone(),
-            ..args.clone()
-        };
-        let mut other = load(&other, terms)?;
+        let mut other = load(args, &args.against, terms)?;
+        *whole &= other.whole;
         return simulation
-            .compare(&mut other, terms)
+            .compare(&mut other.simulation, terms)
             .map_err(|fault| vec![fault.to_string()]);
     }
     let catalog = catalog(&dialect_registry::all());
@@ -52,7 +55,7 @@ fn plan(args: &SimulateArgs, mut simulation: Simulation, terms: &Terms) -> Resul
         })
 }
 
-fn told(args: &SimulateArgs, plan: &Plan) -> ExitCode {
+fn told(args: &SimulateArgs, plan: &Plan, whole: bool) -> ExitCode {
     let value = serde_json::to_value(plan).unwrap_or(Value::Null);
     let mut out = BufWriter::with_capacity(1 << 16, anstream::AutoStream::auto(io::stdout().lock()));
     let printed = print::print(&mut out, &value, args.output).and_then(|()| out.flush());
@@ -62,6 +65,7 @@ fn told(args: &SimulateArgs, plan: &Plan) -> ExitCode {
             anstream::eprintln!("error: {error}");
             ExitCode::FAILURE
         }
+        Ok(()) if !whole => ExitCode::from(SET_ASIDE),
         Ok(()) if args.exit_code && plan.counts.changed() > 0 => ExitCode::from(UNPLACED),
         Ok(()) => ExitCode::from(DONE),
     }

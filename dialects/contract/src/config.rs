@@ -47,6 +47,9 @@ pub fn from_file(
     }
 }
 
+/// So many keys of a ConfigMap are named.
+const KEYS: usize = 5;
+
 /// Dialect, spec, and the path of the spec in the file.
 fn recognize(
     dialects: &[Arc<dyn Dialect>],
@@ -69,7 +72,15 @@ fn recognize(
         .find_map(|dialect| Some((dialect, dialect.configuration().own_file(file)?)));
     own.map(|(dialect, spec)| (Arc::clone(dialect), spec, String::new()))
         .ok_or_else(|| {
-            let detail = "is neither a SchedulerConfiguration nor a configuration file of a dialect";
+            let mut detail = "is neither a SchedulerConfiguration nor a configuration file of a dialect".to_owned();
+            if let ("ConfigMap", Some(data)) = (file["kind"].as_str().unwrap_or_default(), file["data"].as_object()) {
+                // The file is in there, as an operator keeps it.
+                let keys: Vec<&str> = data.keys().take(KEYS).map(String::as_str).collect();
+                detail.push_str(&format!(
+                    ": it is a ConfigMap, and the file is the text below one of its keys ({}); give that text as a file of its own",
+                    keys.join(", ")
+                ));
+            }
             vec![FieldError::invalid(
                 "apiVersion",
                 file["apiVersion"].clone(),

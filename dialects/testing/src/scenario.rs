@@ -118,7 +118,11 @@ impl Scenario {
         for name in ["inventory.yaml", "request.yaml"] {
             for (number, value) in (1..).zip(documents(&folder.join(name))) {
                 let at = format!("{name}: document {number}");
-                inputs.push(Input { at, value });
+                inputs.push(Input {
+                    at,
+                    value,
+                    duplicates: Vec::new(),
+                });
             }
         }
         let one = |name: &str| documents(&folder.join(name)).into_iter().next();
@@ -152,8 +156,11 @@ impl Scenario {
             self.inputs.clone(),
             terms.now,
         );
-        let mut simulation =
-            loaded.map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+        let problems = &loaded.findings().problems;
+        if !problems.is_empty() {
+            return Err(problems.iter().map(ToString::to_string).collect());
+        }
+        let mut simulation = loaded;
         if let Some(changes) = &self.changes {
             return plan(&mut simulation, &catalog, changes, &terms);
         }
@@ -290,7 +297,14 @@ fn refused(expected: &[Value], problems: &[String]) -> Vec<String> {
 fn documents(path: &Path) -> Vec<Value> {
     match std::fs::read_to_string(path) {
         Ok(text) => {
-            serde_saphyr::from_multiple(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+            let documents = yaml::documents(&text).into_iter();
+            documents
+                .map(|found| {
+                    found
+                        .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+                        .value
+                })
+                .collect()
         }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
         Err(error) => panic!("{}: {error}", path.display()),

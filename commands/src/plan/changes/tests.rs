@@ -38,7 +38,7 @@ fn a_review_stands_for_its_changes_and_an_object_for_itself() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("change.yaml");
     let text = "kind: SchedulingReview\napiVersion: scheduling.berth.dev/v1alpha1\nspec:\n  changes:\n  - drain: a.ocm\n  - {}\n\
-         ---\napiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {name: b}\n\
+         ---\napiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {name: b}\nspce: {}\n\
          ---\napiVersion: example.com/v1\nkind: Whale\nmetadata: {name: w}\n";
     std::fs::write(&file, text).unwrap();
     let args = ChangeArgs {
@@ -48,7 +48,14 @@ fn a_review_stands_for_its_changes_and_an_object_for_itself() {
     };
     let changes = read(&args, &catalog(), None);
     assert_eq!(changes.problems, Vec::<String>::new());
-    assert_eq!(changes.notes.len(), 1, "{:?}", changes.notes);
+    let [unknown, unread] = changes.notes.as_slice() else {
+        panic!("{:?}", changes.notes);
+    };
+    assert!(
+        unknown.ends_with("change.yaml: document 2: unknown field \"spce\""),
+        "{unknown}"
+    );
+    assert!(unread.contains("no system schedules by Whale"), "{unread}");
     let fields: Vec<&String> = changes
         .entries
         .iter()

@@ -1,0 +1,99 @@
+//! What is to be said of an input: what was set aside, and what was not looked at.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::fault::Problem;
+
+/// What is to be said of the input of a simulation, which went on all the same.
+#[derive(Clone, Debug, Default)]
+pub struct Findings {
+    /// Why objects were set aside, and what is wrong with others.
+    pub problems: Vec<Problem>,
+    /// Fields that nobody knows, or that stand twice.
+    pub surplus: BTreeMap<(String, String), Surplus>,
+    /// The objects that no dialect looks at, by kind.
+    pub unread: BTreeMap<String, Unread>,
+    /// Configurations that count for nothing beside others, in words.
+    pub unused: Vec<String>,
+}
+
+/// A field of a kind that nobody reads, wherever it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Surplus {
+    /// Where the first one stands.
+    pub at: String,
+    /// What is said of the first one.
+    pub what: String,
+    /// How many objects have it.
+    pub count: usize,
+}
+
+impl fmt::Display for Surplus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.at, self.what)?;
+        match self.count - 1 {
+            0 => Ok(()),
+            1 => write!(f, ", and in another object"),
+            more => write!(f, ", and in {more} more objects"),
+        }
+    }
+}
+
+/// The objects of a kind that no dialect looks at.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unread {
+    /// How many there are.
+    pub count: usize,
+    /// Whether its group is one of those that Berth serves.
+    pub near: bool,
+    /// What may be meant instead.
+    pub hint: Option<String>,
+}
+
+impl Findings {
+    /// Whether there is anything that `--strict` ends at: all but kinds of groups that are nobody's business here.
+    #[must_use]
+    pub fn any(&self) -> bool {
+        !self.problems.is_empty()
+            || !self.surplus.is_empty()
+            || self
+                .unread
+                .values()
+                .any(|unread| unread.near || unread.hint.is_some())
+    }
+
+    pub(super) fn unread(&mut self, kind: String) -> &mut Unread {
+        let unread = self.unread.entry(kind).or_default();
+        unread.count += 1;
+        unread
+    }
+
+    /// Notes a field of a `kind`; of many objects with it, the first one is told.
+    pub(super) fn surplus(&mut self, kind: &str, path: &str, at: &str, word: &str) {
+        let key = (kind.to_owned(), format!("{word} {}", anywhere(path)));
+        let what = || format!("{kind}: {word} field \"{path}\"");
+        let surplus = self.surplus.entry(key).or_insert_with(|| Surplus {
+            at: at.to_owned(),
+            what: what(),
+            count: 0,
+        });
+        surplus.count += 1;
+    }
+}
+
+/// A path without the numbers of items.
+fn anywhere(path: &str) -> String {
+    let mut text = String::with_capacity(path.len());
+    let mut within = false;
+    for letter in path.chars() {
+        match letter {
+            '[' => within = true,
+            ']' => within = false,
+            _ if within && letter.is_ascii_digit() => continue,
+            _ => {}
+        }
+        text.push(letter);
+    }
+    text
+}

@@ -1,0 +1,60 @@
+//! Names that are nearly the same.
+
+/// Names are no longer than that, in Kubernetes: longer ones are not compared.
+const LONGEST: usize = 253;
+/// So many letters may differ; of short names, one.
+const MOST: usize = 2;
+/// From so many letters on a name is not short.
+const LONG: usize = 6;
+
+/// Whether `one` and `other` differ in case, or in so few letters that one is probably the other, mistyped.
+pub(crate) fn near(one: &str, other: &str) -> bool {
+    if one.eq_ignore_ascii_case(other) {
+        return true;
+    }
+    let shorter = one.len().min(other.len());
+    let most = if shorter < LONG { 1 } else { MOST };
+    one.len().max(other.len()) <= LONGEST && shorter > MOST && distance(one, other) <= most
+}
+
+/// How many letters have to be put in, taken out or changed to make `one` of `other`.
+fn distance(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().collect();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (place, letter) in (1..).zip(one.chars()) {
+        let mut diagonal = std::mem::replace(&mut row[0], place);
+        for (index, against) in other.iter().enumerate() {
+            let changed = diagonal + usize::from(letter != *against);
+            diagonal = row[index + 1];
+            row[index + 1] = changed.min(diagonal + 1).min(row[index] + 1);
+        }
+    }
+    row[other.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_were_mistyped_are_near() {
+        for (one, other) in [
+            ("workload.kcp.dev", "workloads.kcp.dev"),
+            ("Placemnt", "Placement"),
+            ("placement", "Placement"),
+            ("Shot", "Shoot"),
+            ("ManagedCluserSet", "ManagedClusterSet"),
+        ] {
+            assert!(near(one, other) && near(other, one), "{one} {other}");
+        }
+        for (one, other) in [
+            ("Seed", "Shoot"),
+            ("Project", "Placement"),
+            ("apps", "core"),
+            ("", "Seed"),
+        ] {
+            assert!(!near(one, other), "{one} {other}");
+        }
+        assert_eq!(distance("kitten", "sitting"), 3);
+    }
+}
