@@ -19,6 +19,24 @@ pub struct Labels {
     ends: Box<[u32]>,
 }
 
+/// The domains of deployment tools: what they made carries labels of theirs, and by those they know what to prune.
+const TOOLS: [&str; 5] = [
+    "argocd.argoproj.io",
+    "helm.sh",
+    "helm.toolkit.fluxcd.io",
+    "kapp.k14s.io",
+    "kustomize.toolkit.fluxcd.io",
+];
+
+/// Labels that several tools use so.
+const OF_TOOLS: [&str; 2] = ["app.kubernetes.io/instance", "app.kubernetes.io/managed-by"];
+
+/// Whether a deployment tool knows by the label `key` what it made.
+fn is_of_tool(key: &str) -> bool {
+    let domain = key.split_once('/').map(|(domain, _)| domain);
+    domain.is_some_and(|domain| TOOLS.contains(&domain) || OF_TOOLS.contains(&key))
+}
+
 /// What a selector looks labels up in.
 pub trait LabelSet {
     /// The value of the label `key`.
@@ -79,6 +97,12 @@ impl Labels {
     /// The keys, in order.
     pub fn keys(&self) -> impl DoubleEndedIterator<Item = &str> + ExactSizeIterator {
         (0..self.len()).map(|index| self.part(2 * index))
+    }
+
+    /// Those that hold for what is made of the object, too: all but the ones by which a deployment tool knows what it made,
+    /// and would prune what it did not.
+    pub fn inherited(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.iter().filter(|(key, _)| !is_of_tool(key))
     }
 
     /// A map of them, to be changed.
@@ -192,6 +216,25 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn what_tools_know_their_own_by_is_not_inherited() {
+        let labels: Labels = [
+            ("app.kubernetes.io/instance", "x"),
+            ("app.kubernetes.io/managed-by", "Helm"),
+            ("app.kubernetes.io/name", "web"),
+            ("argocd.argoproj.io/instance", "x"),
+            ("helm.sh/chart", "x-1"),
+            ("helm.toolkit.fluxcd.io/name", "x"),
+            ("instance", "x"),
+            ("kapp.k14s.io/app", "1"),
+            ("kustomize.toolkit.fluxcd.io/name", "x"),
+        ]
+        .into_iter()
+        .collect();
+        let inherited: Vec<_> = labels.inherited().map(|(key, _)| key).collect();
+        assert_eq!(inherited, ["app.kubernetes.io/name", "instance"]);
+    }
 
     proptest! {
         #[test]

@@ -18,7 +18,7 @@ use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 pub use self::annotations::Annotations;
 pub use self::draft::{Draft, Malformed};
@@ -259,6 +259,22 @@ impl Object {
     /// When a field has another type than `T` says.
     pub fn view<'a, T: Deserialize<'a>>(&'a self) -> Result<T, serde_json::Error> {
         serde_json::from_slice(self.text.own())
+    }
+
+    /// The owner reference to this object, which is of `kind`, in what is made of it in `namespace` (the empty one: in none).
+    /// `None` where there can be none: an owner stands in the same namespace, or in none. It holds up no deletion.
+    #[must_use]
+    pub fn as_owner(&self, kind: &str, namespace: &str) -> Option<Value> {
+        let meta = self.meta();
+        let reachable = meta.namespace().is_empty() || meta.namespace() == namespace;
+        (reachable && !meta.uid().is_empty()).then(|| {
+            json!({
+                "apiVersion": self.api_version(),
+                "kind": kind,
+                "name": meta.name(),
+                "uid": meta.uid(),
+            })
+        })
     }
 
     /// The draft this object was made of, for giving the same content another revision (a `DELETED` event).

@@ -1,12 +1,12 @@
 //! A decision as slices of a PlacementDecision.
 
 use dialect_contract::{DemandView, Placed};
-use meta::Labels;
+use meta::Object;
 use serde_json::{Value, json};
 
 use crate::rank::{self, Rank};
 use crate::slices::Slice;
-use crate::{API_VERSION, SYSTEM_LABEL, Settings, mark, name};
+use crate::{API_VERSION, SYSTEM_LABEL, Settings, inherited, mark, name};
 
 /// The label that all slices of a decision share.
 pub const KEY_LABEL: &str = "multicluster.x-k8s.io/decision-key";
@@ -20,8 +20,10 @@ pub struct Decided<'a> {
     pub system: &'a str,
     /// The decision's key (see [`name::decision`]).
     pub key: &'a str,
-    /// The labels of the object that is placed.
-    pub labels: &'a Labels,
+    /// The object that is placed.
+    pub source: &'a Object,
+    /// Its kind.
+    pub kind: &'a str,
 }
 
 /// The clusters `view` is placed on, as the system names them, each with the reason. A cluster on its way out is no
@@ -64,16 +66,19 @@ fn reason(place: &Placed, rank: Option<Rank>) -> String {
 /// The object of one slice.
 #[must_use]
 pub fn render(settings: &Settings, decided: &Decided<'_>, slice: &Slice) -> Value {
-    let mut labels = decided.labels.to_map();
+    let mut labels = inherited(decided.source.meta().labels());
     labels.extend(settings.labels.clone());
     labels.insert(SYSTEM_LABEL.to_owned(), decided.system.to_owned());
     labels.insert(KEY_LABEL.to_owned(), decided.key.to_owned());
     labels.insert(INDEX_LABEL.to_owned(), slice.index.to_string());
-    let metadata = json!({
+    let mut metadata = json!({
         "name": name::slice(decided.key, slice.index),
         "namespace": settings.namespace,
         "labels": labels,
     });
+    if let Some(owner) = decided.source.as_owner(decided.kind, &settings.namespace) {
+        metadata["ownerReferences"] = json!([owner]);
+    }
     let decisions: Vec<Value> = slice
         .clusters
         .iter()
@@ -114,10 +119,51 @@ pub fn read(object: &Value) -> Option<Slice> {
 
 #[cfg(test)]
 mod tests {
-    use meta::Kind;
+    use std::collections::BTreeMap;
+
+    use meta::{Kind, Revision};
 
     use super::*;
     use crate::kinds;
+
+    fn placed(namespace: &str, labels: Value) -> Object {
+        let object = json!({
+            "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement",
+            "metadata": {"name": "p", "namespace": namespace, "uid": "u-1", "labels": labels},
+        });
+        Object::new(&object, Revision(1)).unwrap()
+    }
+
+    #[test]
+    fn a_slice_is_owned_by_what_is_placed_beside_it_and_takes_no_label_of_a_tool() {
+        let labels = json!({"app.kubernetes.io/instance": "shop", "team": "a"});
+        let (here, elsewhere) = (placed("argocd", labels.clone()), placed("other", labels));
+        let settings = Settings {
+            namespace: "argocd".to_owned(),
+            ..Settings::default()
+        };
+        let rendered = |source: &Object| {
+            let decided = Decided {
+                system: "ocm",
+                key: "k",
+                source,
+                kind: "Placement",
+            };
+            let slice = Slice {
+                index: 0,
+                clusters: BTreeMap::new(),
+            };
+            render(&settings, &decided, &slice)["metadata"].take()
+        };
+        let metadata = rendered(&here);
+        assert_eq!(
+            metadata["ownerReferences"],
+            json!([{"apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement", "name": "p", "uid": "u-1"}])
+        );
+        assert_eq!(metadata["labels"]["team"], "a");
+        assert_eq!(metadata["labels"].get("app.kubernetes.io/instance"), None);
+        assert_eq!(rendered(&elsewhere).get("ownerReferences"), None);
+    }
 
     fn place(name: &str, score: Option<i64>) -> Placed {
         Placed {
@@ -156,11 +202,12 @@ mod tests {
             namespace: "argocd".to_owned(),
             ..Settings::default()
         };
-        let labels = [(KEY_LABEL, "stolen")].into_iter().collect();
+        let source = placed("ns", json!({KEY_LABEL: "stolen"}));
         let decided = Decided {
             system: "ocm",
             key: "ns.p.ocm",
-            labels: &labels,
+            source: &source,
+            kind: "Placement",
         };
         let clusters = [("b", "why"), ("a", "")].map(|(name, why)| (name.to_owned(), why.to_owned()));
         let slice = Slice {

@@ -27,7 +27,9 @@ mod rank;
 pub mod settings;
 pub mod slices;
 
-use meta::GroupResource;
+use std::collections::BTreeMap;
+
+use meta::{GroupResource, Labels};
 
 pub use settings::{NameRule, Settings};
 
@@ -49,3 +51,12 @@ pub const USER: &str = "berth:scheduler";
 
 /// The label that says which system a published object is about.
 pub const SYSTEM_LABEL: &str = "scheduling.berth.dev/system";
+
+/// The labels that what is published takes from its source, to be added to.
+#[must_use]
+pub fn inherited(labels: &Labels) -> BTreeMap<String, String> {
+    labels
+        .inherited()
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .collect()
+}

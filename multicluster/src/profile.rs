@@ -6,7 +6,7 @@ use dialect_contract::{Facts, TargetView};
 use meta::{Timestamp, time};
 use serde_json::{Map, Value, json};
 
-use crate::{API_VERSION, SYSTEM_LABEL, Settings, mark, name};
+use crate::{API_VERSION, SYSTEM_LABEL, Settings, inherited, mark, name};
 
 /// The label that repeats the cluster manager's name.
 const MANAGER_LABEL: &str = "x-k8s.io/cluster-manager";
@@ -93,7 +93,7 @@ fn healthy_before(profile: &Value) -> Option<&Value> {
 
 /// The cluster's own labels, then those asked for, then those the KEP asks for.
 fn labels(settings: &Settings, target: Target<'_>) -> BTreeMap<String, String> {
-    let mut labels = target.view.labels.to_map();
+    let mut labels = inherited(&target.view.labels);
     labels.extend(settings.labels.clone());
     labels.insert(SYSTEM_LABEL.to_owned(), target.system.to_owned());
     labels.insert(MANAGER_LABEL.to_owned(), settings.manager.clone());

@@ -3,7 +3,6 @@
 //! Who reads them takes off a cluster what it no longer finds. So where not all there is can be known the answer is 503, of
 //! lists that could show a decision of that system, too.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use apiserver::{Backing, Call, Computed, ListQuery, Listing, RequestInfo, Resource, heavy};
@@ -203,18 +202,22 @@ impl Row {
         Some(json!({
             "apiVersion": API_VERSION,
             "kind": "PublishedDecision",
-            "metadata": self.metadata(system, &view.object),
+            "metadata": self.metadata(system, &view.object, view.kind),
             "spec": spec,
             "status": {"decisions": entries},
         }))
     }
 
-    fn metadata(&self, system: &str, source: &Object) -> Map<String, Value> {
+    fn metadata(&self, system: &str, source: &Object, of: &str) -> Map<String, Value> {
+        let owner = source.as_owner(of, &self.name.namespace);
         let source = source.meta();
         // A decision that two Publications show is two objects.
         let kind = format!("PublishedDecision/{}", self.place.name);
         let mut metadata = render::metadata(source, &kind, &self.name.namespace, &self.name.name);
-        let mut labels: BTreeMap<String, String> = source.labels().to_map();
+        if let Some(owner) = owner {
+            metadata.insert("ownerReferences".to_owned(), json!([owner]));
+        }
+        let mut labels = multicluster::inherited(source.labels());
         labels.extend(self.place.rules.settings.labels.clone());
         labels.insert(SYSTEM_LABEL.to_owned(), system.to_owned());
         metadata.insert("labels".to_owned(), json!(labels));

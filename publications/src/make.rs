@@ -242,7 +242,8 @@ impl Place<'_> {
         let decided = Decided {
             system,
             key: self.key,
-            labels: view.object.meta().labels(),
+            source: &view.object,
+            kind: view.kind,
         };
         let settings = &self.rules.rules.settings;
         for index in order {

@@ -141,6 +141,9 @@ pub(crate) fn decision(
     let source = view.object.meta();
     let mut metadata = metadata(source, kind, &namespace, &name);
     labels(&mut metadata, source.labels());
+    if let Some(owner) = view.object.as_owner(view.kind, &namespace) {
+        metadata.insert("ownerReferences".to_owned(), json!([owner]));
+    }
     if source.generation() > 0 {
         metadata.insert("generation".to_owned(), source.generation().into());
     }
@@ -325,8 +328,12 @@ impl Condition<'_> {
 }
 
 fn labels(metadata: &mut Map<String, Value>, labels: &Labels) {
+    let labels: Map<String, Value> = labels
+        .inherited()
+        .map(|(key, value)| (key.to_owned(), value.into()))
+        .collect();
     if !labels.is_empty() {
-        metadata.insert("labels".to_owned(), json!(labels));
+        metadata.insert("labels".to_owned(), labels.into());
     }
 }
 
