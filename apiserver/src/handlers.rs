@@ -106,7 +106,11 @@ impl ApiState {
         }
         let verb = request.info.verb;
         if !served.takes(verb) || !cx.is_well_placed() {
-            return Err(Status::method_not_allowed());
+            let mut refused = Status::method_not_allowed();
+            if let Some(why) = served.resource.refusal {
+                refused.message = format!("{}: {why}", refused.message);
+            }
+            return Err(refused);
         }
         let computed = matches!(served.resource.backing, Backing::Computed(_));
         match verb {

@@ -24,6 +24,8 @@ pub struct Resource {
     pub subresources: Vec<Subresource>,
     /// What writes of it take beside the bytes that were sent; nothing where it is `None`.
     pub effort: Option<Effort>,
+    /// Why other verbs than the kind's are not served; Kubernetes' own words where it is `None`.
+    pub refusal: Option<&'static str>,
 }
 
 /// How much work a request is that plugins look around for, beside the bytes that were sent, in bytes that could be parsed
@@ -39,6 +41,7 @@ impl Resource {
             backing,
             subresources: Vec::new(),
             effort: None,
+            refusal: None,
         }
     }
 
@@ -82,6 +85,13 @@ impl Resource {
             }
         };
         own.saturating_add(answered)
+    }
+
+    /// The same, where clients are told `why` other verbs than the kind's are not served.
+    #[must_use]
+    pub fn refusing(mut self, why: &'static str) -> Self {
+        self.refusal = Some(why);
+        self
     }
 
     /// Whether `status` is a subresource that this library serves by itself.

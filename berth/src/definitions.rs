@@ -1,17 +1,21 @@
-//! An empty list of CustomResourceDefinitions, standalone only.
+//! CustomResourceDefinitions, of which there are none, standalone only.
 //!
 //! Before it sends an object whose kind cannot be patched (a Binding, a review), `kubectl` asks whether the kind is a
-//! custom resource, and gives up when nobody answers. Here nothing is: every kind is built in.
+//! custom resource, and gives up when nobody answers; Helm's charts look definitions up, and operators watch them. Here
+//! nothing is: every kind is built in.
 
 use std::sync::Arc;
 
-use apiserver::{Backing, Call, Computed, Group, ListQuery, Listing, RequestInfo, Resource};
-use async_trait::async_trait;
+use apiserver::{Backing, Group, Resource};
 use meta::kind::KindInfo;
-use meta::{Cell, Column, Kind, Object, Schema, Scope, Status};
+use meta::{Cell, Column, Kind, Object, Revision, Schema, Scope};
 use serde_json::json;
+use storage::{Limits, MemoryStore};
 
 const GROUP: &str = "apiextensions.k8s.io";
+
+const REFUSAL: &str = "every kind that this server serves is built in (`kubectl api-resources` lists them), and it takes no \
+                       CustomResourceDefinition; leave it out, or apply it to a cluster";
 
 struct Definition {
     info: KindInfo,
@@ -32,7 +36,7 @@ pub fn group() -> Group {
         short_names: &["crd", "crds"],
         categories: &[],
         scope: Scope::Cluster,
-        verbs: &["list"],
+        verbs: &["get", "list", "watch"],
         status: false,
         unconditional_update: false,
         strategic: false,
@@ -40,14 +44,19 @@ pub fn group() -> Group {
     let schema = Schema::from_value(json!({
         "type": "object",
         "description": "A kind that is defined by an object. This server has none: every kind it serves is built in.",
-        "properties": {},
+        // As much as clients look at before they send one, and are told why it is not taken.
+        "properties": {
+            "spec": {"type": "object", "description": "The kind.", "x-kubernetes-preserve-unknown-fields": true},
+            "status": {"type": "object", "description": "Whether it is served.", "x-kubernetes-preserve-unknown-fields": true},
+        },
     }));
     let kind = Arc::new(Definition {
         info,
         schema,
         columns: [Column::NAME, Column::AGE],
     });
-    let resource = Resource::new(kind, Backing::Computed(Arc::new(Nothing)));
+    let nothing = MemoryStore::new(Revision(1), Limits::default());
+    let resource = Resource::new(kind, Backing::Projected(Arc::new(nothing))).refusing(REFUSAL);
     Group {
         name: GROUP,
         resources: vec![resource],
@@ -69,19 +78,5 @@ impl Kind for Definition {
 
     fn row(&self, object: &Object) -> Vec<Cell> {
         meta::kind::name_and_age(object)
-    }
-}
-
-/// Lists nothing.
-struct Nothing;
-
-#[async_trait]
-impl Computed for Nothing {
-    fn effort(&self, _: &RequestInfo) -> usize {
-        0
-    }
-
-    async fn list(&self, _call: &Call, _query: &ListQuery) -> Result<Arc<dyn Listing>, Status> {
-        Ok(Arc::new(Vec::new()))
     }
 }
