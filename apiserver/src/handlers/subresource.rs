@@ -258,11 +258,10 @@ impl<'a> Custom<'a> {
     /// Get, patch, update; again when what was read is no longer what is there.
     async fn patch(&self) -> Result<Reply, Status> {
         let cx = self.cx;
-        let own = self.subresource.kind == cx.served.info().kind;
         let patch = Patching::read(
             cx,
             Formats {
-                strategic: own && cx.served.info().strategic,
+                strategic: self.schema().is_some() && cx.served.info().strategic,
                 apply: self.subresource.handler.part().is_some(),
             },
         )?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use admission::UserInfo;
 use async_trait::async_trait;
-use meta::{CommitError, Draft, Guard, Key, Object, Status, Timestamp, Write};
+use meta::{CommitError, Draft, Guard, Key, Object, Revision, Status, Timestamp, Write};
 use storage::{Applied, Step, Store, StoreError};
 
 use super::commit::{Author, Origin, Plan};
@@ -82,7 +82,15 @@ impl Registry {
         };
         match self.create_by(&insert, served, actor, namespace, body).await? {
             Made::Whole(object) => Ok(object),
-            Made::Alone(object) => Ok(hook.created(insert.created(object)).await),
+            Made::Alone(object) => {
+                let after = hook.created(insert.created(object)).await;
+                // What would be written about it comes from a world where it is stored.
+                let stored = actor.dry_run && after.revision() != Revision(0);
+                Ok(match stored {
+                    true => Arc::new(after.draft().unstored()),
+                    false => after,
+                })
+            }
         }
     }
 

@@ -124,6 +124,11 @@ impl SubresourceHandler for Scale {
 fn shown(deployment: &Object) -> Value {
     let meta = deployment.meta();
     let object = deployment.value();
+    let mut spec = json!({});
+    // Go's type leaves a zero out.
+    if let wanted @ 1.. = number(object, &["spec", "replicas"]) {
+        spec["replicas"] = wanted.into();
+    }
     json!({
         "apiVersion": "autoscaling/v1",
         "kind": "Scale",
@@ -134,7 +139,7 @@ fn shown(deployment: &Object) -> Value {
             "resourceVersion": deployment.revision().to_string(),
             "creationTimestamp": object["metadata"]["creationTimestamp"],
         },
-        "spec": {"replicas": number(object, &["spec", "replicas"])},
+        "spec": spec,
         "status": {"replicas": number(object, &["status", "replicas"]), "selector": selector_text(object)},
     })
 }
