@@ -177,8 +177,11 @@ impl Kubeconfig {
             }],
             current_context: NAME,
         };
-        let yaml =
-            serde_saphyr::to_string(&config).map_err(|problem| KubeconfigError::Yaml(problem.to_string()))?;
+        // Certificates as plain scalars, as every other tool writes them and simple readers of YAML take them.
+        let options = serde_saphyr::ser_options! { prefer_block_scalars: false };
+        let mut yaml = String::new();
+        serde_saphyr::to_fmt_writer_with_options(&mut yaml, &config, options)
+            .map_err(|problem| KubeconfigError::Yaml(problem.to_string()))?;
         Ok(Self { yaml })
     }
 

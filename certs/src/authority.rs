@@ -10,7 +10,7 @@ use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer,
     KeyPair, KeyUsagePurpose, SanType, SerialNumber,
 };
-use rustls_pki_types::{CertificateDer, DnsName, UnixTime};
+use rustls_pki_types::{CertificateDer, DnsName, PrivateKeyDer, UnixTime};
 
 use crate::der;
 use crate::error::CertsError;
@@ -29,7 +29,7 @@ const BACKDATE: SignedDuration = SignedDuration::from_mins(5);
 pub struct Issued {
     /// The certificate, PEM.
     pub certificate: String,
-    /// The key, PEM (PKCS #8).
+    /// The key, PEM: of a CA PKCS #8, of other certificates SEC 1.
     pub key: String,
 }
 
@@ -174,7 +174,7 @@ impl Authority {
         let certificate = params.signed_by(&key, &self.issuer).map_err(issuing("berth"))?;
         Ok(Issued {
             certificate: certificate.pem(),
-            key: key.serialize_pem(),
+            key: encoded(&key, "berth")?,
         })
     }
 
@@ -206,7 +206,7 @@ impl Authority {
             .map_err(|problem| issue_problem(user, problem))?;
         Ok(Issued {
             certificate: pem::encode_certificate(&named),
-            key: key.serialize_pem(),
+            key: encoded(&key, user)?,
         })
     }
 
@@ -278,10 +278,19 @@ fn generate(subject: &str) -> Result<KeyPair, CertsError> {
     KeyPair::generate().map_err(issuing(subject))
 }
 
+fn encoded(key: &KeyPair, subject: &str) -> Result<String, CertsError> {
+    pem::encode_key(&key.serialize_der()).map_err(|problem| issue_problem(subject, problem))
+}
+
 fn read_key(content: &[u8], path: &Path) -> Result<KeyPair, CertsError> {
-    let key = pem::private_key(content, path)?;
-    KeyPair::try_from(key.secret_der())
-        .map_err(|problem| CertsError::malformed(path, format!("is not a PKCS #8 private key: {problem}")))
+    let malformed = |problem: String| {
+        CertsError::malformed(path, format!("is not a private key that can sign: {problem}"))
+    };
+    let key = match pem::private_key(content, path)? {
+        PrivateKeyDer::Sec1(key) => der::pkcs8_of(key.secret_sec1_der()).map_err(malformed)?,
+        key => key.secret_der().to_vec(),
+    };
+    KeyPair::try_from(key).map_err(|problem| malformed(problem.to_string()))
 }
 
 fn self_signed(common_name: &str, key: &KeyPair, now: Timestamp) -> Result<String, CertsError> {

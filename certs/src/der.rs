@@ -1,13 +1,20 @@
-//! Just enough DER to give an issued certificate several organizations, one per group: rcgen's names hold each kind of
-//! attribute once.
+//! Just enough DER for what rcgen does not do: an issued certificate with several organizations, one per group, since its
+//! names hold each kind of attribute once; and keys of elliptic curves as SEC 1 has them.
 
 use rcgen::SigningKey;
 
 const SEQUENCE: u8 = 0x30;
 const SET: u8 = 0x31;
+const INTEGER: u8 = 0x02;
 const BIT_STRING: u8 = 0x03;
+const OCTET_STRING: u8 = 0x04;
 const OBJECT_IDENTIFIER: u8 = 0x06;
 const UTF8_STRING: u8 = 0x0c;
+/// The curve in an ECPrivateKey.
+const PARAMETERS: u8 = 0xa0;
+
+/// `id-ecPublicKey`, 1.2.840.10045.2.1.
+const EC_PUBLIC_KEY: [u8; 7] = [0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01];
 
 /// `id-at-commonName`, 2.5.4.3.
 const COMMON_NAME: [u8; 3] = [0x55, 0x04, 0x03];
@@ -50,6 +57,60 @@ pub(crate) fn with_subject(issued: &[u8], subject: &[u8], key: &impl SigningKey)
         SEQUENCE,
         &[&signed[..], algorithm.whole, &element(BIT_STRING, &signature)].concat(),
     ))
+}
+
+/// The ECPrivateKey (RFC 5915) in a PKCS #8 key, which names its curve: the form that more readers know. `None` where the key is
+/// of no elliptic curve.
+///
+/// # Errors
+/// When `key` is no PKCS #8.
+pub(crate) fn sec1_of(key: &[u8]) -> Result<Option<Vec<u8>>, String> {
+    let [info] = elements(key)?[..] else {
+        return Err("not one DER element".to_owned());
+    };
+    let [_version, algorithm, key, ..] = elements(info.content)?[..] else {
+        return Err("not the parts of a PKCS #8 key".to_owned());
+    };
+    let [kind, curve] = elements(algorithm.content)?[..] else {
+        return Ok(None);
+    };
+    if kind.content != EC_PUBLIC_KEY {
+        return Ok(None);
+    }
+    let [inner] = elements(key.content)?[..] else {
+        return Err("not one ECPrivateKey".to_owned());
+    };
+    let mut parts = elements(inner.content)?.into_iter();
+    let mut content = Vec::with_capacity(inner.content.len() + curve.whole.len() + 2);
+    for part in parts.by_ref().take(2) {
+        content.extend_from_slice(part.whole);
+    }
+    content.extend(element(PARAMETERS, curve.whole));
+    for part in parts.filter(|part| part.whole[0] != PARAMETERS) {
+        content.extend_from_slice(part.whole);
+    }
+    Ok(Some(element(SEQUENCE, &content)))
+}
+
+/// The PKCS #8 key of an ECPrivateKey that names its curve.
+///
+/// # Errors
+/// When `key` is none.
+pub(crate) fn pkcs8_of(key: &[u8]) -> Result<Vec<u8>, String> {
+    let [inner] = elements(key)?[..] else {
+        return Err("not one DER element".to_owned());
+    };
+    let parts = elements(inner.content)?;
+    let curve = parts.iter().find(|part| part.whole[0] == PARAMETERS);
+    let curve = curve.ok_or("an EC private key that names no curve")?;
+    let kind = element(OBJECT_IDENTIFIER, &EC_PUBLIC_KEY);
+    let algorithm = element(SEQUENCE, &[&kind[..], curve.content].concat());
+    // The curve stands beside the key then, and readers are strict about it standing once.
+    let kept = parts.iter().filter(|part| part.whole[0] != PARAMETERS);
+    let kept: Vec<u8> = kept.flat_map(|part| part.whole).copied().collect();
+    let key = element(OCTET_STRING, &element(SEQUENCE, &kept));
+    let version = element(INTEGER, &[0]);
+    Ok(element(SEQUENCE, &[version, algorithm, key].concat()))
 }
 
 fn attribute(kind: &[u8], value: &str) -> Vec<u8> {
@@ -126,6 +187,22 @@ mod tests {
             assert_eq!(list.len(), 2);
             assert_eq!(list[0].content, content);
         }
+    }
+
+    #[test]
+    fn a_key_of_a_curve_goes_to_sec_1_and_back() {
+        let key = rcgen::KeyPair::generate().unwrap();
+        let pkcs8 = key.serialize_der();
+        let sec1 = sec1_of(&pkcs8).unwrap().expect("P-256 is a curve");
+        let parts = elements(elements(&sec1).unwrap()[0].content).unwrap();
+        let tags: Vec<u8> = parts.iter().map(|part| part.whole[0]).collect();
+        assert_eq!(
+            tags,
+            [INTEGER, OCTET_STRING, PARAMETERS, 0xa1],
+            "the curve and the public key are named"
+        );
+        assert_eq!(pkcs8_of(&sec1).unwrap(), pkcs8);
+        assert!(pkcs8_of(&pkcs8).is_err() && sec1_of(&sec1).is_err());
     }
 
     #[test]

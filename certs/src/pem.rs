@@ -10,6 +10,7 @@ use rustls::sign::CertifiedKey;
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
+use crate::der;
 use crate::error::CertsError;
 use crate::files;
 
@@ -114,8 +115,20 @@ pub fn validity(certificate: &CertificateDer<'_>) -> Result<(Timestamp, Timestam
 
 /// A certificate as PEM.
 pub(crate) fn encode_certificate(der: &[u8]) -> String {
+    encode("CERTIFICATE", der)
+}
+
+/// A PKCS #8 key as PEM: one of an elliptic curve as SEC 1, which clients read that know no other form of those.
+pub(crate) fn encode_key(pkcs8: &[u8]) -> Result<String, String> {
+    Ok(match der::sec1_of(pkcs8)? {
+        Some(sec1) => encode("EC PRIVATE KEY", &sec1),
+        None => encode("PRIVATE KEY", pkcs8),
+    })
+}
+
+fn encode(label: &str, der: &[u8]) -> String {
     const LINE: usize = 64;
-    let mut text = String::from("-----BEGIN CERTIFICATE-----\n");
+    let mut text = format!("-----BEGIN {label}-----\n");
     let encoded = base64::engine::general_purpose::STANDARD.encode(der);
     let mut rest = encoded.as_str();
     while !rest.is_empty() {
@@ -124,6 +137,6 @@ pub(crate) fn encode_certificate(der: &[u8]) -> String {
         text.push('\n');
         rest = others;
     }
-    text.push_str("-----END CERTIFICATE-----\n");
+    text.push_str(&format!("-----END {label}-----\n"));
     text
 }
