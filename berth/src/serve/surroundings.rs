@@ -23,8 +23,8 @@ use crate::hub::Hub;
 use crate::manifests::{self, Installation};
 use crate::stores::Storage;
 
-/// Default namespaces and roles, what the systems make by themselves, the garbage collector, the counter of quotas, the deleter of namespaces, the checker of
-/// policies' types.
+/// Default namespaces and roles, what the systems make by themselves, the garbage collector, the counter of quotas, the
+/// deleter of namespaces, the writer of aggregated roles, the checker of policies' types.
 ///
 /// # Errors
 /// When the defaults cannot be stored.
@@ -59,9 +59,10 @@ pub(super) async fn alone(
         parts.admission.protection(),
         ending.clone(),
     );
+    let aggregator = rbac::aggregation::spawn(Arc::clone(store), ending.clone());
     let source = Arc::clone(store) as Arc<dyn Source>;
     let checker = type_checking::spawn(&parts.registry, &source, &parts.groups, ending.clone());
-    Ok(vec![collector, counter, deleter, checker])
+    Ok(vec![collector, counter, deleter, aggregator, checker])
 }
 
 /// What is followed on a hub: whom it believes, and the objects decisions depend on.

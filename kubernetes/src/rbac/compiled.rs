@@ -211,7 +211,8 @@ struct ClusterRoleView<'a> {
     selectors: Option<Vec<Selector>>,
 }
 
-fn cluster_roles_of(roles: &Collection) -> HashMap<String, Arc<[PolicyRule]>> {
+/// The rules of every cluster role, put together.
+pub(super) fn cluster_roles_of(roles: &Collection) -> HashMap<String, Arc<[PolicyRule]>> {
     let views: BTreeMap<&str, ClusterRoleView<'_>> = roles
         .iter(None, None)
         .filter_map(|(name, object)| {
