@@ -59,6 +59,9 @@ fn one_version(kind: &dyn Kind, version: &str) -> Value {
         value["additionalPrinterColumns"] = columns.into();
     }
     let fields = selectable_fields(kind, &value["schema"]["openAPIV3Schema"]);
+    let fields: Vec<Value> = fields
+        .map(|path| json!({"jsonPath": format!(".{path}")}))
+        .collect();
     if !fields.is_empty() {
         value["selectableFields"] = fields.into();
     }
@@ -95,8 +98,8 @@ fn printer_columns(kind: &dyn Kind) -> Vec<Value> {
 const SELECTABLE: usize = 8;
 
 /// The selectable fields that a hub can read by itself: simple ones, whose type the schema tells.
-fn selectable_fields(kind: &dyn Kind, schema: &Value) -> Vec<Value> {
-    let is_simple = |path: &str| {
+pub(crate) fn selectable_fields(kind: &dyn Kind, schema: &Value) -> impl Iterator<Item = &'static str> {
+    let is_simple = move |path: &str| {
         let mut at = schema;
         for name in path.split('.') {
             at = &at["properties"][name];
@@ -105,10 +108,9 @@ fn selectable_fields(kind: &dyn Kind, schema: &Value) -> Vec<Value> {
     };
     let fields = kind.selectable().iter();
     fields
-        .filter(|field| field.computed.is_none() && is_simple(field.path))
+        .filter(move |field| field.computed.is_none() && is_simple(field.path))
         .take(SELECTABLE)
-        .map(|field| json!({"jsonPath": format!(".{}", field.path)}))
-        .collect()
+        .map(|field| field.path)
 }
 
 /// CRDs want the keys of a keyed list to be required or to have a default. Where they are neither, the list is one value

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use meta::schema::object_meta;
 use serde_json::{Value, json};
 
-use crate::names;
 use crate::resource::{Entry, Gvk, Version};
+use crate::{crd, names};
 
 /// The definition of `Status`.
 pub(crate) const STATUS: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.Status";
@@ -22,6 +22,7 @@ const STATUS_DETAILS: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.StatusDetails
 const STATUS_CAUSE: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.StatusCause";
 
 const GVK: &str = "x-kubernetes-group-version-kind";
+const SELECTABLE: &str = "x-kubernetes-selectable-fields";
 
 /// A reference to the definition `name`.
 pub(crate) fn reference(name: &str) -> Value {
@@ -38,6 +39,7 @@ pub(crate) fn of_version(version: &Version<'_>) -> BTreeMap<String, Value> {
     let mut all = common();
     for entry in &version.entries {
         add(&mut all, &entry.gvk, entry.schema.openapi());
+        add_selectable(&mut all, entry);
         if entry.verbs.contains(&"list") {
             let (name, list) = list(entry);
             all.insert(name, list);
@@ -64,6 +66,18 @@ fn add(all: &mut BTreeMap<String, Value>, gvk: &Gvk, schema: &Value) {
     let mut schema = schema.clone();
     schema[GVK] = json!([gvk_value(gvk)]);
     all.insert(names::definition(gvk), schema);
+}
+
+/// The fields that lists select by, as kube-apiserver tells them of custom resources.
+fn add_selectable(all: &mut BTreeMap<String, Value>, entry: &Entry<'_>) {
+    if entry.info.strategic {
+        return;
+    }
+    let fields = crd::selectable_fields(entry.kind, entry.schema.openapi());
+    let fields: Vec<Value> = fields.map(|path| json!({"fieldPath": path})).collect();
+    if let (false, Some(schema)) = (fields.is_empty(), all.get_mut(&names::definition(&entry.gvk))) {
+        schema[SELECTABLE] = fields.into();
+    }
 }
 
 fn list(entry: &Entry<'_>) -> (String, Value) {

@@ -56,6 +56,7 @@ pub(crate) struct Sub<'a> {
 
 /// One resource in one version.
 pub(crate) struct Entry<'a> {
+    pub(crate) kind: &'a dyn Kind,
     pub(crate) info: &'a KindInfo,
     pub(crate) schema: &'a Schema,
     pub(crate) gvk: Gvk,
@@ -193,6 +194,7 @@ fn entry<'a>(resource: &'a ResourceDoc, version: &'static str) -> Entry<'a> {
     subresources.sort_by_key(|sub| sub.name);
     let schema = resource.kind.schema(version);
     Entry {
+        kind: &*resource.kind,
         info,
         schema,
         gvk: own(info.kind),

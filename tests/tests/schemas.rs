@@ -159,3 +159,71 @@ async fn every_list_and_object_of_every_kind_says_how_it_merges() {
         assert_eq!(merges.get(&path), Some(&how), "{path}");
     }
 }
+
+/// How the lists of `schema` merge, by path.
+fn list_types(schema: &Value, path: &str, types: &mut BTreeMap<String, Value>) {
+    if let Some(list_type) = schema.get(LIST_TYPE) {
+        types.insert(path.to_owned(), list_type.clone());
+    }
+    for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+        if !(path.is_empty() && name == "metadata") {
+            list_types(field, &format!("{path}.{name}"), types);
+        }
+    }
+    for below in ["items", "additionalProperties"] {
+        if schema[below].is_object() {
+            list_types(&schema[below], &format!("{path}.{below}"), types);
+        }
+    }
+}
+
+#[test]
+fn a_kind_merges_in_the_same_way_here_and_by_the_definition_that_is_printed() {
+    for dialect in dialect_registry::all() {
+        for kind in dialect.kinds() {
+            let definition = openapi::crd::definition(&*kind);
+            for version in definition["spec"]["versions"].as_array().unwrap() {
+                let (mut served, mut printed) = (BTreeMap::new(), BTreeMap::new());
+                let name = version["name"].as_str().unwrap();
+                list_types(kind.schema(name).openapi(), "", &mut served);
+                list_types(&version["schema"]["openAPIV3Schema"], "", &mut printed);
+                assert_eq!(served, printed, "{} {name}", kind.info().kind);
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn fields_that_lists_select_by_are_told_as_of_custom_resources() {
+    let server = Server::start();
+    let client = raw::client(&server.kubeconfig()).await;
+    let swagger = get(&client, "/openapi/v2").await.json();
+    let mut told = 0;
+    for dialect in dialect_registry::all() {
+        for kind in dialect.kinds() {
+            let definition = openapi::crd::definition(&*kind);
+            for version in definition["spec"]["versions"].as_array().unwrap() {
+                let wanted = version["selectableFields"].as_array().into_iter().flatten();
+                let wanted: Vec<Value> = wanted
+                    .map(|field| {
+                        let path = field["jsonPath"].as_str().unwrap().trim_start_matches('.');
+                        serde_json::json!({"fieldPath": path})
+                    })
+                    .collect();
+                let info = kind.info();
+                let gvk =
+                    serde_json::json!([{"group": info.group, "version": version["name"], "kind": info.kind}]);
+                let mut definitions = swagger["definitions"].as_object().unwrap().values();
+                let schema = definitions.find(|schema| schema["x-kubernetes-group-version-kind"] == gvk);
+                let schema = schema.unwrap_or_else(|| panic!("{gvk} is not served"));
+                let found = schema["x-kubernetes-selectable-fields"]
+                    .as_array()
+                    .cloned()
+                    .unwrap_or_default();
+                assert_eq!(found, wanted, "{gvk}");
+                told += wanted.len();
+            }
+        }
+    }
+    assert!(told > 0);
+}

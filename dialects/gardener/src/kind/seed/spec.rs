@@ -164,7 +164,6 @@ pub struct SeedBackup {
 pub struct SeedStatus {
     /// Conditions: GardenletReady, Bootstrapped, BackupBucketsReady, ExtensionsReady, SeedSystemComponentsHealthy.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub conditions: Vec<Condition>,
     /// What the agent is doing or did last.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -249,7 +249,6 @@ pub struct ShootStatus {
     /// Conditions: APIServerAvailable, ControlPlaneHealthy, ObservabilityComponentsHealthy, EveryNodeReady,
     /// SystemComponentsHealthy.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub conditions: Vec<Condition>,
     /// Whether the cluster sleeps now.
     #[serde(skip_serializing_if = "Option::is_none")]
