@@ -9,7 +9,8 @@ use meta::Status;
 use meta::nesting::{DEPTH_LIMIT, is_shallow};
 use serde_json::Value;
 
-pub(crate) use check::{Expected, TOLD, check_fields, duplicate_fields, identify, metadata_types};
+pub(crate) use check::{Expected, TOLD, check_fields, duplicate_fields, identify, metadata_types, own_types};
+pub(crate) use tree::Doubles;
 
 /// Reads bodies in a format of the program's own: Kubernetes' protobuf, for the kinds whose messages it knows.
 pub trait BodyDecoder: Send + Sync + 'static {
@@ -55,14 +56,15 @@ pub(crate) fn media_type(headers: &HeaderMap) -> String {
     }
 }
 
-/// Decodes the body of a create, an update or a delete.
+/// Decodes the body of a create, an update or a delete. `doubles` says whether a number that is written as a double stays one.
 pub(crate) fn body(
     decoder: Option<&dyn BodyDecoder>,
     headers: &HeaderMap,
     bytes: &[u8],
+    doubles: Doubles,
 ) -> Result<Decoded, Status> {
     let decoded = match media_type(headers).as_str() {
-        "application/json" => json(bytes),
+        "application/json" => json_with(bytes, doubles),
         "application/yaml" | "application/x-yaml" | "text/yaml" => yaml(bytes),
         "application/vnd.kubernetes.protobuf" => {
             let value = decoder.and_then(|decoder| decoder.decode(bytes));
@@ -90,12 +92,17 @@ pub(crate) fn body(
 
 /// Reads JSON; errors say the line and column.
 pub(crate) fn json(bytes: &[u8]) -> Result<Decoded, Status> {
+    json_with(bytes, Doubles::Whole)
+}
+
+fn json_with(bytes: &[u8], doubles: Doubles) -> Result<Decoded, Status> {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Err(Status::bad_request("the body is empty; an object is required"));
     }
     let mut duplicates = tree::Duplicates::default();
     let mut reader = serde_json::Deserializer::from_slice(bytes);
-    let value = tree::read(&mut reader, &mut duplicates).and_then(|value| reader.end().map(|()| value));
+    let value =
+        tree::read(&mut reader, &mut duplicates, doubles).and_then(|value| reader.end().map(|()| value));
     let value = value
         .map_err(|problem| Status::bad_request(format!("unable to decode the body as JSON: {problem}")))?;
     Ok(Decoded {

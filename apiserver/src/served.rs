@@ -93,6 +93,13 @@ impl Served {
         }
     }
 
+    /// Whether Kubernetes' programs read it into a type of its own, which takes no value of another type, as they do with
+    /// its own kinds. Custom resources are judged by their schemas alone.
+    #[must_use]
+    pub(crate) fn has_own_type(&self) -> bool {
+        self.info().strategic
+    }
+
     /// How its objects merge: made of the schema when it is first asked for.
     pub(crate) fn merging(&self) -> &Merging {
         self.merging.get_or_init(|| Merging::of(self))

@@ -79,11 +79,13 @@ fn names(fields: &Fields, served: &Served, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// A prefix of names as a name: what is added to it stands in for a dash at its end.
+/// A prefix of names as a name, as kube-apiserver judges it: a letter stands in for a dash at its end and what is before it,
+/// so that a prefix may be one longer than a name.
 fn as_name(prefix: &str) -> Cow<'_, str> {
-    match prefix.strip_suffix('-') {
-        Some(rest) if !rest.is_empty() => Cow::Owned(format!("{rest}a")),
-        _ => Cow::Borrowed(prefix),
+    let masked = || prefix.strip_suffix('-')?.get(..prefix.len().checked_sub(2)?);
+    match masked() {
+        Some(rest) => Cow::Owned(format!("{rest}a")),
+        None => Cow::Borrowed(prefix),
     }
 }
 
@@ -309,6 +311,22 @@ mod tests {
             &"a".repeat(64),
         ] {
             assert!(qualified_name(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_prefix_may_be_one_longer_than_a_name() {
+        let name = "a".repeat(252);
+        assert_eq!(as_name(&format!("{name}x-")).len(), 253);
+        for (prefix, judged) in [
+            ("a-", "a"),
+            ("ab-", "aa"),
+            ("a.-", "aa"),
+            ("-", "-"),
+            ("ab", "ab"),
+            ("\u{e4}-", "\u{e4}-"),
+        ] {
+            assert_eq!(as_name(prefix), judged);
         }
     }
 

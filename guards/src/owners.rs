@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use admission::{Denied, Needed, Operation, Plugin, Request, Right};
+use admission::{Needed, Operation, Plugin, Request, Right};
 use meta::object::OwnerReference;
 use meta::{GroupResource, Kind};
 use serde::Deserialize as _;
@@ -48,25 +48,6 @@ impl Plugin for OwnerReferences {
             && !request.user.name.starts_with("berth:")
     }
 
-    fn validate(
-        &self,
-        request: &Request<'_>,
-        object: Option<&Value>,
-        _: &mut Vec<String>,
-    ) -> Result<(), Denied> {
-        let unknown = newly_blocked(request, object)
-            .into_iter()
-            .find(|owner| self.find(owner).is_none());
-        match unknown {
-            None => Ok(()),
-            Some(owner) => Err(Denied::Forbidden(format!(
-                "cannot set blockOwnerDeletion: no kind {} of {} is served here, so whether you may set finalizers on the \
-                 owner is not known; leave blockOwnerDeletion out",
-                owner.kind, owner.api_version
-            ))),
-        }
-    }
-
     fn needs(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<Needed> {
         let mut needed = Vec::new();
         if request.operation == Operation::Update && owners(request.old) != owners(object) {
@@ -83,6 +64,7 @@ impl Plugin for OwnerReferences {
         }
         for owner in newly_blocked(request, object) {
             let Some((resource, namespaced)) = self.find(&owner) else {
+                needed.push(over_all(&owner));
                 continue;
             };
             let namespace = if namespaced { request.namespace } else { "" };
@@ -100,6 +82,26 @@ impl Plugin for OwnerReferences {
         }
         needed
     }
+}
+
+/// The right to make objects block an owner of a kind that is not known: only who may set finalizers on everything has it.
+fn over_all(owner: &OwnerReference) -> Needed {
+    let right = Right {
+        verb: "update".to_owned(),
+        group: "*".to_owned(),
+        resource: "*".to_owned(),
+        subresource: "finalizers".to_owned(),
+        namespace: String::new(),
+        name: "*".to_owned(),
+    };
+    Needed::or_forbidden(
+        right,
+        format!(
+            "cannot set blockOwnerDeletion: no kind {} of {} is served here, so whether you may set finalizers on the \
+             owner is not known; leave blockOwnerDeletion out",
+            owner.kind, owner.api_version
+        ),
+    )
 }
 
 /// The owners of an object, as far as they can be read.
@@ -141,8 +143,8 @@ mod tests {
         ]}})
     }
 
-    /// The rights an update from `old` to `new` needs, or the refusal; a create where there is no `old`.
-    fn asked(old: Option<&Value>, new: &Value) -> Result<Vec<String>, Denied> {
+    /// The rights an update from `old` to `new` needs; a create where there is no `old`.
+    fn asked(old: Option<&Value>, new: &Value) -> Vec<String> {
         let plugin = OwnerReferences::new(&kubernetes::core::kinds());
         let user = UserInfo::default();
         let request = Request {
@@ -157,11 +159,10 @@ mod tests {
             dry_run: false,
         };
         assert!(plugin.handles(&request));
-        plugin.validate(&request, Some(new), &mut Vec::new())?;
         let needs = plugin.needs(&request, Some(new)).into_iter();
-        Ok(needs
+        needs
             .map(|Needed { right, .. }| format!("{} {} in {:?}", right.spoken(), right.name, right.namespace))
-            .collect())
+            .collect()
     }
 
     #[test]
@@ -170,32 +171,27 @@ mod tests {
         let delete = "delete seeds.core.gardener.cloud a in \"ns\"".to_owned();
         let finalize = "update configmaps/finalizers o in \"ns\"".to_owned();
         let (plain, blocking) = (owned(None, "ConfigMap"), owned(Some(true), "ConfigMap"));
-        assert_eq!(
-            asked(None, &plain).unwrap(),
-            [""; 0],
-            "whoever makes it may choose"
-        );
-        assert_eq!(asked(None, &blocking).unwrap(), std::slice::from_ref(&finalize));
-        assert_eq!(asked(Some(&none), &plain).unwrap(), std::slice::from_ref(&delete));
-        assert_eq!(asked(Some(&plain), &none).unwrap(), std::slice::from_ref(&delete));
-        assert_eq!(asked(Some(&plain), &plain).unwrap(), [""; 0]);
-        assert_eq!(
-            asked(Some(&plain), &blocking).unwrap(),
-            [delete.clone(), finalize]
-        );
-        assert_eq!(
-            asked(Some(&blocking), &plain).unwrap(),
-            std::slice::from_ref(&delete)
-        );
+        assert_eq!(asked(None, &plain), [""; 0], "whoever makes it may choose");
+        assert_eq!(asked(None, &blocking), std::slice::from_ref(&finalize));
+        assert_eq!(asked(Some(&none), &plain), std::slice::from_ref(&delete));
+        assert_eq!(asked(Some(&plain), &none), std::slice::from_ref(&delete));
+        assert_eq!(asked(Some(&plain), &plain), [""; 0]);
+        assert_eq!(asked(Some(&plain), &blocking), [delete.clone(), finalize]);
+        assert_eq!(asked(Some(&blocking), &plain), std::slice::from_ref(&delete));
         let cluster_scoped = owned(Some(true), "Namespace");
-        let rights = asked(Some(&cluster_scoped), &cluster_scoped).unwrap();
+        let rights = asked(Some(&cluster_scoped), &cluster_scoped);
         assert_eq!(rights, [""; 0], "it blocked it before");
-        let rights = asked(Some(&none), &cluster_scoped).unwrap();
+        let rights = asked(Some(&none), &cluster_scoped);
         assert_eq!(
             rights,
             [delete, "update namespaces/finalizers o in \"\"".to_owned()]
         );
-        assert!(asked(None, &owned(Some(true), "Nothing")).is_err());
-        assert!(asked(None, &owned(Some(false), "Nothing")).is_ok());
+        let unknown = asked(None, &owned(Some(true), "Nothing"));
+        assert_eq!(
+            unknown,
+            ["update *.*/finalizers * in \"\""],
+            "who may finalize everything needs no look-up"
+        );
+        assert_eq!(asked(None, &owned(Some(false), "Nothing")), [""; 0]);
     }
 }

@@ -5,6 +5,7 @@
 //! allocates nothing unless something is wrong.
 
 mod defaults;
+mod mistyped;
 mod node;
 pub mod object_meta;
 mod path;
@@ -21,6 +22,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use crate::field::FieldError;
+pub use mistyped::Mistyped;
 pub(crate) use node::Node;
 use path::Path;
 pub use read::Reading;
@@ -96,6 +98,12 @@ impl Schema {
         let mut errors = Vec::new();
         validate::check(&self.node, value, &Path::Root, &mut errors);
         errors
+    }
+
+    /// The first value that somebody could not read who reads the object into a type of its own.
+    #[must_use]
+    pub fn mistyped(&self, value: &Value) -> Option<Mistyped> {
+        mistyped::first(&self.node, value, &Path::Root)
     }
 
     /// The paths (`spec.x[0].y`) of fields the schema does not know.

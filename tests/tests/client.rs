@@ -2,6 +2,8 @@
 
 #[path = "client/apply.rs"]
 mod apply;
+#[path = "client/tools.rs"]
+mod tools;
 #[path = "client/websockets.rs"]
 mod websockets;
 

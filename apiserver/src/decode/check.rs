@@ -1,8 +1,8 @@
 //! What a decoded body must be before anything looks at its meaning: the right kind, metadata of the right types, and
 //! no unknown or duplicate fields where the client asks for that.
 
-use meta::Status;
-use meta::schema::Unknown;
+use meta::schema::{Mistyped, Unknown};
+use meta::{Schema, Status};
 use serde_json::Value;
 
 use crate::call::Warnings;
@@ -63,6 +63,7 @@ enum Type {
     TextMap,
     TextList,
     Owners,
+    Managers,
     Anything,
 }
 
@@ -81,7 +82,7 @@ const METADATA: [(&str, Type); 15] = [
     ("annotations", Type::TextMap),
     ("ownerReferences", Type::Owners),
     ("finalizers", Type::TextList),
-    ("managedFields", Type::Anything),
+    ("managedFields", Type::Managers),
 ];
 
 const OWNER: [(&str, Type); 6] = [
@@ -92,6 +93,29 @@ const OWNER: [(&str, Type); 6] = [
     ("controller", Type::Bool),
     ("blockOwnerDeletion", Type::Bool),
 ];
+
+const MANAGER: [(&str, Type); 7] = [
+    ("manager", Type::Text),
+    ("operation", Type::Text),
+    ("apiVersion", Type::Text),
+    ("time", Type::Time),
+    ("fieldsType", Type::Text),
+    ("fieldsV1", Type::Anything),
+    ("subresource", Type::Text),
+];
+
+/// Checks that a reader of the kind's own type could read `value`, by the kind's `schema`.
+///
+/// # Errors
+/// 400 naming the first field of a wrong type.
+pub(crate) fn own_types(value: &Value, schema: &Schema, expected: Expected<'_>) -> Result<(), Status> {
+    match schema.mistyped(value) {
+        None => Ok(()),
+        Some(Mistyped { path, have, want }) => Err(expected.cannot_be_handled(&format!(
+            "json: cannot unmarshal {have} into field {path} of type {want}"
+        ))),
+    }
+}
 
 /// Checks the types of the metadata's fields; nulls have been dropped.
 ///
@@ -115,7 +139,7 @@ fn has_type(value: &Value, kind: Type, path: &str, expected: Expected<'_>) -> Re
     let (fits, wanted) = match kind {
         Type::Text => (value.is_string(), "a string"),
         Type::Integer => (value.is_i64(), "an integer"),
-        Type::Bool => (value.is_boolean() || value.is_null(), "a boolean"),
+        Type::Bool => (value.is_boolean(), "a boolean"),
         Type::Time => (
             value
                 .as_str()
@@ -123,7 +147,7 @@ fn has_type(value: &Value, kind: Type, path: &str, expected: Expected<'_>) -> Re
             "an RFC 3339 time",
         ),
         Type::TextMap => (value.is_object(), "an object"),
-        Type::TextList | Type::Owners => (value.is_array(), "an array"),
+        Type::TextList | Type::Owners | Type::Managers => (value.is_array(), "an array"),
         Type::Anything => (true, ""),
     };
     if !fits {
@@ -137,22 +161,30 @@ fn has_type(value: &Value, kind: Type, path: &str, expected: Expected<'_>) -> Re
             .iter()
             .enumerate()
             .try_for_each(|(index, item)| has_type(item, Type::Text, &format!("{path}[{index}]"), expected)),
-        (Type::Owners, Value::Array(items)) => items
-            .iter()
-            .enumerate()
-            .try_for_each(|(index, item)| owner(item, &format!("{path}[{index}]"), expected)),
+        (Type::Owners, Value::Array(items)) => entries(items, &OWNER, path, expected),
+        (Type::Managers, Value::Array(items)) => entries(items, &MANAGER, path, expected),
         _ => Ok(()),
     }
 }
 
-fn owner(value: &Value, path: &str, expected: Expected<'_>) -> Result<(), Status> {
-    let Some(fields) = value.as_object() else {
-        return Err(wrong(expected, path, "an object", value));
-    };
-    OWNER.iter().try_for_each(|(name, kind)| match fields.get(*name) {
-        Some(value) => has_type(value, *kind, &format!("{path}.{name}"), expected),
-        None => Ok(()),
-    })
+/// Checks the items of a list of objects with such fields. A `null` among them is a field that is absent.
+fn entries(
+    items: &[Value],
+    types: &[(&str, Type)],
+    path: &str,
+    expected: Expected<'_>,
+) -> Result<(), Status> {
+    for (index, item) in items.iter().enumerate() {
+        let Some(fields) = item.as_object() else {
+            return Err(wrong(expected, &format!("{path}[{index}]"), "an object", item));
+        };
+        for (name, kind) in types {
+            if let Some(value) = fields.get(*name).filter(|value| !value.is_null()) {
+                has_type(value, *kind, &format!("{path}[{index}].{name}"), expected)?;
+            }
+        }
+    }
+    Ok(())
 }
 
 fn wrong(expected: Expected<'_>, path: &str, wanted: &str, have: &Value) -> Status {

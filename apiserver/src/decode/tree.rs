@@ -10,6 +10,16 @@ use serde_json::{Map, Number, Value};
 /// More duplicates than this are not told, nor looked at: writing their paths takes time.
 const TOLD: usize = 100;
 
+/// What becomes of a double without a fraction: `1.0`, `1e2` and `-0`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Doubles {
+    /// An integer, as it is to JSON Schema, and so to kube-apiserver in custom resources: they come from clients that keep
+    /// every number as a double, and go into integer fields.
+    Whole,
+    /// A double, as it is written: readers of a kind's own type take none for an integer.
+    Kept,
+}
+
 /// The paths of fields that stand twice.
 #[derive(Default)]
 pub(crate) struct Duplicates {
@@ -39,6 +49,7 @@ impl Duplicates {
 pub(crate) fn read<'de, D: Deserializer<'de>>(
     deserializer: D,
     duplicates: &mut Duplicates,
+    doubles: Doubles,
 ) -> Result<Value, D::Error> {
     Node {
         path: Path {
@@ -47,6 +58,7 @@ pub(crate) fn read<'de, D: Deserializer<'de>>(
             step: Step::Root,
         },
         duplicates,
+        doubles,
     }
     .deserialize(deserializer)
 }
@@ -96,6 +108,7 @@ impl<'a> Path<'a> {
 struct Node<'a> {
     path: Path<'a>,
     duplicates: &'a Duplicates,
+    doubles: Doubles,
 }
 
 impl<'de> DeserializeSeed<'de> for Node<'_> {
@@ -128,12 +141,10 @@ impl<'de> Visitor<'de> for Node<'_> {
         Ok(value.into())
     }
 
-    /// A number without a fraction is an integer, as it is to JSON Schema and to kube-apiserver: `1.0`, `1e2` and `-0`
-    /// come from clients that keep every number as a double, and go into integer fields.
     fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
         /// From here on doubles skip integers.
         const EXACT: f64 = 9_007_199_254_740_992.0;
-        if value.fract() == 0.0 && value.abs() < EXACT {
+        if self.doubles == Doubles::Whole && value.fract() == 0.0 && value.abs() < EXACT {
             #[allow(clippy::cast_possible_truncation, reason = "it has no fraction and fits")]
             return Ok((value as i64).into());
         }
@@ -166,10 +177,7 @@ impl<'de> Visitor<'de> for Node<'_> {
         let mut list = Vec::new();
         loop {
             let path = self.path.child(Step::Index(list.len()));
-            match items.next_element_seed(Node {
-                path,
-                duplicates: self.duplicates,
-            })? {
+            match items.next_element_seed(Node { path, ..self })? {
                 Some(value) => list.push(value),
                 None => return Ok(Value::Array(list)),
             }
@@ -183,10 +191,7 @@ impl<'de> Visitor<'de> for Node<'_> {
             if fields.contains_key(&name) {
                 self.duplicates.add(&path);
             }
-            let value = entries.next_value_seed(Node {
-                path,
-                duplicates: self.duplicates,
-            })?;
+            let value = entries.next_value_seed(Node { path, ..self })?;
             fields.insert(name, value);
         }
         Ok(Value::Object(fields))

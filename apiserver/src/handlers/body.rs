@@ -4,7 +4,7 @@ use meta::{Schema, Status};
 use serde_json::Value;
 
 use super::Cx;
-use crate::decode::{self, Expected};
+use crate::decode::{self, Doubles, Expected};
 use crate::options::WriteOptions;
 use crate::registry;
 
@@ -27,7 +27,9 @@ impl Cx<'_> {
     ) -> Result<Value, Status> {
         let request = self.request;
         let decoder = self.state.decoder.as_deref();
-        let decoded = decode::body(decoder, &request.headers, &request.body)?;
+        let own = self.served.has_own_type();
+        let doubles = if own { Doubles::Kept } else { Doubles::Whole };
+        let decoded = decode::body(decoder, &request.headers, &request.body, doubles)?;
         let mut value = decoded.value;
         if decode::media_type(&request.headers).contains("protobuf") {
             request.annotations.object(|| value.to_string().into_bytes());
@@ -35,6 +37,9 @@ impl Cx<'_> {
         decode::identify(&mut value, expected)?;
         registry::drop_nulls(&mut value);
         decode::metadata_types(&value, expected)?;
+        if let (true, Some(schema)) = (own, schema) {
+            decode::own_types(&value, schema, expected)?;
+        }
         let unknown = || {
             let schema = schema.map(|schema| schema.new_unknown_fields(&value, &Value::Null, decode::TOLD));
             schema.unwrap_or_default()

@@ -8,7 +8,7 @@ use meta::{Object, Status, Why};
 
 use super::Cx;
 use super::list::{self, Page};
-use crate::decode::{self, Expected};
+use crate::decode::{self, Doubles, Expected};
 use crate::negotiation::Answer;
 use crate::options::{DeleteOptions, ListOptions};
 use crate::registry::{Deleted, Target};
@@ -60,7 +60,13 @@ fn options(cx: &Cx<'_>) -> Result<DeleteOptions, Status> {
     if request.body.is_empty() {
         return DeleteOptions::of_query(&request.info.query);
     }
-    let mut value = decode::body(cx.state.decoder.as_deref(), &request.headers, &request.body)?.value;
+    let mut value = decode::body(
+        cx.state.decoder.as_deref(),
+        &request.headers,
+        &request.body,
+        Doubles::Whole,
+    )?
+    .value;
     let has = |value: &serde_json::Value, field: &str, wanted: &str| {
         value[field]
             .as_str()

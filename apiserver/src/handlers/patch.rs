@@ -75,6 +75,9 @@ impl Patching {
         decode::identify(&mut value, expected).map_err(invalid)?;
         registry::drop_nulls(&mut value);
         decode::metadata_types(&value, expected).map_err(invalid)?;
+        if let (true, Some(schema)) = (cx.served.has_own_type(), schema) {
+            decode::own_types(&value, schema, expected).map_err(invalid)?;
+        }
         same_uid(cx, &value, before)?;
         // Unknown fields are kept, so a patch does not answer for those that were there.
         let unknown = || {

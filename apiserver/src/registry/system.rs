@@ -194,8 +194,9 @@ fn differs_in_substance(new: &Value, old: &Value) -> bool {
             .any(|(name, value)| old.get(name) != Some(value))
 }
 
-/// The fields of metadata that are absent when they are empty.
-const ABSENT_WHEN_EMPTY: [&str; 4] = ["annotations", "finalizers", "labels", "ownerReferences"];
+/// The maps and the lists of metadata that are absent when they are empty.
+const MAPS: [&str; 2] = ["annotations", "labels"];
+const LISTS: [&str; 2] = ["finalizers", "ownerReferences"];
 
 /// Kubernetes' own encoders write `null` for empty metadata fields, or an empty list or map; they mean absent.
 pub(crate) fn drop_nulls(value: &mut Value) {
@@ -208,16 +209,14 @@ pub(crate) fn drop_nulls(value: &mut Value) {
     let Some(fields) = fields.as_object_mut() else {
         return;
     };
-    let empty = |value: &Value| match value {
-        Value::Array(items) => items.is_empty(),
-        Value::Object(entries) => entries.is_empty(),
-        other => other.is_null(),
-    };
-    fields.retain(|name, value| match ABSENT_WHEN_EMPTY.contains(&name.as_str()) {
-        true => !empty(value),
-        false => !value.is_null(),
+    // An empty list where a map belongs says something else, and is refused as any other.
+    fields.retain(|name, value| match value {
+        Value::Null => false,
+        Value::Array(items) => !items.is_empty() || !LISTS.contains(&name.as_str()),
+        Value::Object(entries) => !entries.is_empty() || !MAPS.contains(&name.as_str()),
+        _ => true,
     });
-    for map in ["labels", "annotations"] {
+    for map in MAPS {
         let Some(entries) = fields.get_mut(map).and_then(Value::as_object_mut) else {
             continue;
         };

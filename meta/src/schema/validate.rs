@@ -56,7 +56,7 @@ pub(super) fn has_type(kind: Type, value: &Value) -> bool {
     }
 }
 
-fn type_name(value: &Value) -> &'static str {
+pub(super) fn type_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "boolean",
@@ -68,8 +68,9 @@ fn type_name(value: &Value) -> &'static str {
     }
 }
 
-fn wrong_type(node: &Node, have: &str, path: &Path<'_>) -> FieldError {
-    let want = match node.kind {
+/// A type, as messages name it.
+pub(super) fn wanted(kind: Type) -> &'static str {
+    match kind {
         Type::Object => "object",
         Type::Array => "array",
         Type::String => "string",
@@ -78,7 +79,11 @@ fn wrong_type(node: &Node, have: &str, path: &Path<'_>) -> FieldError {
         Type::Boolean => "boolean",
         Type::IntOrString => "integer,string",
         Type::Any => "any",
-    };
+    }
+}
+
+fn wrong_type(node: &Node, have: &str, path: &Path<'_>) -> FieldError {
+    let want = wanted(node.kind);
     FieldError::type_invalid(
         path.to_string(),
         have,
@@ -222,7 +227,7 @@ fn string(node: &Node, text: &str, path: &Path<'_>, errors: &mut Vec<FieldError>
 }
 
 /// Whether `text` is of `format`; formats nobody checks hold.
-fn has_format(format: &str, text: &str) -> bool {
+pub(super) fn has_format(format: &str, text: &str) -> bool {
     match format {
         "date-time" => is_rfc3339(text) && time::parse(text).is_some(),
         "date" => text.parse::<jiff::civil::Date>().is_ok(),
@@ -259,12 +264,13 @@ fn is_offset(text: &str) -> bool {
     matches!(bytes, [b'+' | b'-', _, _, b':', _, _])
 }
 
+/// Whether `number` is none that an `int32` does not hold.
+pub(super) fn is_int32(number: &Number) -> bool {
+    number.as_i64().is_none_or(|number| i32::try_from(number).is_ok())
+}
+
 fn numeric(node: &Node, number: &Number, path: &Path<'_>, errors: &mut Vec<FieldError>) {
-    if node.format.as_deref() == Some("int32")
-        && number
-            .as_i64()
-            .is_some_and(|number| i32::try_from(number).is_err())
-    {
+    if node.format.as_deref() == Some("int32") && !is_int32(number) {
         let detail = format!("{path} in body must be of type int32: \"{number}\"");
         errors.push(FieldError::type_invalid(
             path.to_string(),

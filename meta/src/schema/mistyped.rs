@@ -1,0 +1,100 @@
+//! The first value that a reader of a kind's own type stumbles over, as Go's decoder does: another type of JSON, a number that
+//! does not fit, a text that is no time or base64. Everything else about a value is a rule, and for validation to say.
+
+use serde_json::Value;
+
+use super::Node;
+use super::path::Path;
+use super::validate::{has_format, has_type, is_int32, type_name, wanted};
+
+/// What cannot be read, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mistyped {
+    /// The field.
+    pub path: String,
+    /// The type that stands there.
+    pub have: &'static str,
+    /// The type that it is read as.
+    pub want: String,
+}
+
+/// The first one below `value`, which is at `node`. A `null` is nothing, of whatever type.
+pub(super) fn first(node: &Node, value: &Value, path: &Path<'_>) -> Option<Mistyped> {
+    let mistyped = |want: &str| {
+        Some(Mistyped {
+            path: path.to_string(),
+            have: type_name(value),
+            want: want.to_owned(),
+        })
+    };
+    if value.is_null() {
+        return None;
+    }
+    if !has_type(node.kind, value) {
+        return mistyped(wanted(node.kind));
+    }
+    match value {
+        Value::Object(fields) => fields.iter().find_map(|(name, value)| {
+            let field = node.field(name)?;
+            first(field, value, &Path::Field(path, name))
+        }),
+        Value::Array(elements) => {
+            let items = node.items.as_ref()?;
+            let mut elements = elements.iter().enumerate();
+            elements.find_map(|(index, element)| first(items, element, &Path::Index(path, index)))
+        }
+        Value::String(text) => match node.format.as_deref() {
+            Some(format @ ("byte" | "date-time")) if !has_format(format, text) => mistyped(format),
+            _ => None,
+        },
+        Value::Number(number) if node.format.as_deref() == Some("int32") && !is_int32(number) => {
+            mistyped("int32")
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::Schema;
+
+    #[test]
+    fn types_are_told_apart_from_rules() {
+        let schema = Schema::from_value(json!({"type": "object", "required": ["needed"], "properties": {
+            "data": {"type": "object", "additionalProperties": {"type": "string", "maxLength": 3}},
+            "bytes": {"type": "string", "format": "byte"},
+            "at": {"type": "string", "format": "date-time"},
+            "small": {"type": "integer", "format": "int32", "minimum": 5},
+            "list": {"type": "array", "items": {"type": "object", "properties": {"on": {"type": "boolean"}}}},
+            "port": {"x-kubernetes-int-or-string": true},
+        }}));
+        let first = |value| {
+            schema
+                .mistyped(&value)
+                .map(|found| format!("{} {} {}", found.path, found.have, found.want))
+        };
+        for fine in [
+            json!({"data": {"k": "too long"}, "small": 1, "list": [{"on": null}, null], "other": 1, "port": "x"}),
+            json!({"data": null, "bytes": "YQ==", "at": "2026-01-01T00:00:00Z"}),
+        ] {
+            assert_eq!(first(fine.clone()), None, "{fine}");
+        }
+        for (value, found) in [
+            (json!({"data": []}), "data array object"),
+            (json!({"data": {"k": 1}}), "data.k integer string"),
+            (json!({"bytes": "!"}), "bytes string byte"),
+            (json!({"at": "yesterday"}), "at string date-time"),
+            (json!({"small": 1.0}), "small number integer"),
+            (json!({"small": 4_000_000_000_u64}), "small integer int32"),
+            (
+                json!({"list": [{"on": true}, {"on": "x"}]}),
+                "list[1].on string boolean",
+            ),
+            (json!({"port": 1.5}), "port number integer,string"),
+        ] {
+            assert_eq!(first(value).as_deref(), Some(found));
+        }
+    }
+}
