@@ -110,9 +110,9 @@ fn requests(resource: &Resource) -> Vec<(String, RequestInfo)> {
         };
         let name = match info.plural {
             _ if !is_named => String::new(),
-            "decisions" | "clusterdecisions" => "x1.ocm".to_owned(),
-            "candidates" | "clustercandidates" => "x1.ocm:x1.ocm".to_owned(),
-            // The other systems have no targets here: what is not known is taken for the largest.
+            // What is not known is taken for a decision on the most targets there are.
+            "decisions" | "clusterdecisions" => "absent.system".to_owned(),
+            "candidates" | "clustercandidates" => "absent.system:x1.system".to_owned(),
             _ if subresource == "scheduling" => "absent".to_owned(),
             _ => "x1".to_owned(),
         };
