@@ -245,8 +245,9 @@ fn choices(chosen: &InstallationArgs, set: Set) -> String {
     let part = part
         .filter(|_| set != Set::All)
         .map_or_else(String::new, |part| format!(" {part}"));
+    let system = names.first().unwrap_or(&"SYSTEM");
     text.push_str(&format!(
-        "\nfor example: berth manifests{part} --mode=observe --source=ocm=hub"
+        "\nfor example: berth manifests{part} --mode=observe --source={system}=hub"
     ));
     text
 }
