@@ -77,7 +77,7 @@ pub struct RestoreArgs {
 pub fn take(args: &BackupArgs) -> Result<()> {
     if args.to == Path::new("-") {
         let contents = objects(args, &mut io::stdout().lock())?;
-        anstream::eprintln!("{}", told("backed up", contents, "standard output"));
+        commands::say_error!("{}", told("backed up", contents, "standard output"));
         return Ok(());
     }
     let folder = &args.to;
@@ -101,7 +101,7 @@ pub fn take(args: &BackupArgs) -> Result<()> {
         drop(fs::remove_dir_all(&partial));
     })?;
     fs::rename(&partial, folder).with_context(|| folder.display().to_string())?;
-    println!("{}", told("backed up", contents, &folder.display().to_string()));
+    commands::say!("{}", told("backed up", contents, &folder.display().to_string()));
     Ok(())
 }
 
@@ -216,18 +216,18 @@ pub fn restore(args: &RestoreArgs) -> Result<()> {
         }
         (contents, _) => contents?,
     };
-    println!("{}", told("restored", contents, &file.display().to_string()));
+    commands::say!("{}", told("restored", contents, &file.display().to_string()));
     if let Some(kept) = kept {
-        println!("what was there is {}", kept.display());
+        commands::say!("what was there is {}", kept.display());
     }
     for name in CERTIFICATES {
         let (Some(folder), target) = (folder, args.data_dir.join(name)) else {
             break;
         };
         if target.exists() {
-            println!("{} stays as it is", target.display());
+            commands::say!("{} stays as it is", target.display());
         } else if copy(&folder.join(name), &target)? {
-            println!("restored {}", target.display());
+            commands::say!("restored {}", target.display());
         }
     }
     opens(&file, args)
@@ -239,7 +239,7 @@ fn opens(file: &Path, args: &RestoreArgs) -> Result<()> {
     match EmbeddedStore::open_encrypted(file, Limits::default(), &encryption) {
         Ok(_) => Ok(()),
         Err(problem @ StoreError::Sealed { .. }) => {
-            println!("not decrypted here: {problem}");
+            commands::say!("not decrypted here: {problem}");
             Ok(())
         }
         Err(problem) => Err(problem.into()),

@@ -1,12 +1,14 @@
 //! `berth check`: is what is installed as it should be, and if not, what mends it (docs/operate.md, "Checking")? It asks a
 //! standalone server or a hub as the person of the kubeconfig, and changes nothing.
 
+mod absent;
 mod args;
 mod finding;
 mod hub;
 mod judge;
 mod print;
 mod rights;
+mod webhooks;
 
 use std::process::ExitCode;
 
@@ -20,12 +22,14 @@ use serde_json::Value;
 use virtual_api::API_VERSION;
 
 pub use args::{CheckArgs, CheckOutput, CheckQuestion};
-use finding::{Finding, Verdict};
+use finding::{Finding, Report, Requests, Verdict};
 
 /// The largest page of a list.
 const PAGE: usize = 500;
 /// How many decisions are looked at.
 const MOST: usize = 20_000;
+/// The exit code where Berth is not installed, and nothing is wrong.
+const NOT_INSTALLED: u8 = 3;
 
 /// Checks and prints.
 ///
@@ -33,18 +37,17 @@ const MOST: usize = 20_000;
 /// When no server answers.
 pub async fn run(question: &CheckQuestion, server: &ServerArgs) -> Result<ExitCode> {
     let client = server.client().await?;
-    let findings = Asked {
+    let report = Asked {
         client: &client,
         now: SystemClock.now(),
     }
     .all(server)
     .await?;
-    print::print(&findings, question.output)?;
-    let wrong = findings.iter().any(|finding| finding.verdict == Verdict::Wrong);
-    Ok(if wrong {
-        ExitCode::FAILURE
-    } else {
-        ExitCode::SUCCESS
+    print::print(&report, question.output)?;
+    Ok(match (report.count(Verdict::Wrong), report.installed) {
+        (0, true) => ExitCode::SUCCESS,
+        (0, false) => ExitCode::from(NOT_INSTALLED),
+        _ => ExitCode::FAILURE,
     })
 }
 
@@ -62,7 +65,7 @@ enum Read {
 }
 
 impl Asked<'_> {
-    async fn all(&self, server: &ServerArgs) -> Result<Vec<Finding>> {
+    async fn all(&self, server: &ServerArgs) -> Result<Report> {
         let version = self.client.raw("/version").await?;
         let stated: Value = serde_json::from_str(&version.text).unwrap_or_default();
         let stated = stated["gitVersion"].as_str().unwrap_or("none").to_owned();
@@ -70,20 +73,33 @@ impl Asked<'_> {
         let mut findings = vec![versions(&stated)];
         findings.push(judge::clock(version.date.as_deref(), self.now));
         findings.extend(self.credentials(server));
-        let served = self.group().await?;
+        let group = self.read(&format!("/apis/{API_VERSION}")).await?;
+        let mut report = Report {
+            installed: true,
+            findings,
+            requests: None,
+        };
+        // What is registered and does not answer is no 404.
+        if !standalone && matches!(group, Read::Absent) && !self.runs().await? {
+            report.installed = false;
+            report.findings.extend(self.not_installed().await?);
+            return Ok(report);
+        }
+        let served = served(group);
         let is_served = served.verdict == Verdict::Ok;
-        findings.push(served);
-        if standalone {
-            findings.extend(self.standalone().await?);
-        } else {
-            findings.extend(self.registered().await?);
-        }
+        report.findings.push(served);
+        report.findings.extend(match standalone {
+            true => self.standalone().await?,
+            false => self.registered().await?,
+        });
         if is_served {
-            findings.extend(self.own_rights().await?);
-            findings.extend(self.configurations().await?);
-            findings.extend(self.decisions().await?);
+            report.findings.extend(self.own_rights().await?);
+            report.findings.extend(self.configurations().await?);
+            let (findings, requests) = self.decisions().await?;
+            report.findings.extend(findings);
+            report.requests = requests;
         }
-        Ok(findings)
+        Ok(report)
     }
 
     async fn read(&self, path: &str) -> Result<Read> {
@@ -124,40 +140,17 @@ impl Asked<'_> {
         finding.into_iter().collect()
     }
 
-    /// Whether Berth's own group answers.
-    async fn group(&self) -> Result<Finding> {
-        let path = format!("/apis/{API_VERSION}");
-        Ok(match self.read(&path).await? {
-            Read::Object(list) => {
-                let count = list["resources"].as_array().map_or(0, Vec::len);
-                Finding::ok(
-                    "registration",
-                    API_VERSION,
-                    format!("{count} resources are served"),
-                )
-            }
-            Read::Absent => Finding::ok("registration", API_VERSION, "it is not served").but(
-                Verdict::Wrong,
-                "berth manifests | kubectl apply --server-side -f -",
-            ),
-            Read::Refused(message) => Finding::ok("registration", API_VERSION, message).but(
-                Verdict::Wrong,
-                "kubectl get apiservice v1alpha1.scheduling.berth.dev -o yaml",
-            ),
-        })
-    }
-
     /// What only a server itself tells: its checks and its certificates.
     async fn standalone(&self) -> Result<Vec<Finding>> {
         let ready = self.client.raw("/readyz?verbose").await?;
         let mut findings = match ready.code {
             200 | 500 => judge::readiness(&ready.text),
-            _ => vec![unread("sources", "readiness", "/readyz", ready.code)],
+            _ => vec![unread("sources", "readiness", "/readyz")],
         };
         let metrics = self.client.raw("/metrics").await?;
         findings.extend(match metrics.code {
             200 => judge::certificates(&metrics.text, self.now),
-            code => vec![unread("certificates", "server", "/metrics", code)],
+            _ => vec![unread("certificates", "server", "/metrics")],
         });
         Ok(findings)
     }
@@ -181,7 +174,8 @@ impl Asked<'_> {
         })
     }
 
-    async fn decisions(&self) -> Result<Vec<Finding>> {
+    /// What has no place; and how many that is of how many requests, where these may be read.
+    async fn decisions(&self) -> Result<(Vec<Finding>, Option<Requests>)> {
         let mut all = Vec::new();
         for resource in ["decisions", "clusterdecisions"] {
             let mut token = String::new();
@@ -199,14 +193,14 @@ impl Asked<'_> {
                     }
                     Read::Absent => break,
                     Read::Refused(message) => {
-                        return Ok(vec![
-                            Finding::ok("held", resource, message).but(Verdict::Unknown, ""),
-                        ]);
+                        let finding = Finding::ok("held", resource, message).but(Verdict::Unknown, "");
+                        return Ok((vec![finding], None));
                     }
                 }
             }
         }
-        Ok(judge::held(&all))
+        let (findings, requests) = judge::held(&all);
+        Ok((findings, Some(requests)))
     }
 }
 
@@ -230,10 +224,32 @@ fn versions(stated: &str) -> Finding {
     }
 }
 
+/// Whether Berth's own group answers.
+fn served(group: Read) -> Finding {
+    match group {
+        Read::Object(list) => {
+            let count = list["resources"].as_array().map_or(0, Vec::len);
+            Finding::ok(
+                "registration",
+                API_VERSION,
+                format!("{count} resources are served"),
+            )
+        }
+        Read::Absent => Finding::ok("registration", API_VERSION, "it is not served").but(
+            Verdict::Wrong,
+            "the server's log says why (docs/operate.md, \"Troubleshooting\")",
+        ),
+        Read::Refused(message) => Finding::ok("registration", API_VERSION, message).but(
+            Verdict::Wrong,
+            "kubectl get apiservice v1alpha1.scheduling.berth.dev -o yaml",
+        ),
+    }
+}
+
 /// What may not be read.
-fn unread(area: &'static str, subject: &str, path: &str, code: u16) -> Finding {
-    let mend = format!("kubectl get --raw {path}");
-    Finding::ok(area, subject, format!("{path} answers {code}")).but(Verdict::Unknown, mend)
+fn unread(area: &'static str, subject: &str, path: &str) -> Finding {
+    let message = format!("not looked at: you may not read {path} (ClusterRole berth:metrics-reader)");
+    Finding::ok(area, subject, message).but(Verdict::Unknown, format!("kubectl get --raw {path}"))
 }
 
 fn items(list: &Value) -> &[Value] {

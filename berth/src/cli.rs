@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use commands::args::{
-    AdviceArgs, ConsoleCommand, ExportArgs, HistoryArgs, LoadArgs, PlanArgs, SimulateArgs, WhyArgs,
+    AdviceArgs, CompareArgs, ConsoleCommand, ExportArgs, HistoryArgs, LoadArgs, PlanArgs, SimulateCommand,
+    WhyArgs,
 };
 use dispatch::DispatchArgs;
 use http::uri::Authority;
@@ -60,44 +61,55 @@ pub enum Command {
     Serve(Box<ServeArgs>),
     /// Serve with each system's example fleet loaded, decided and explained on the terminal
     Demo(DemoArgs),
-    /// Decide every placeable object in files against the clusters in them, with no server
+    /// Decide every placeable object of files, or of the hub, against the clusters there; nothing is written
+    ///
+    /// Without -f the hub that the kubeconfig names is read, which needs no Berth there.
     ///
     /// With --change, --drain, --delete or --against: what that would do to the decisions, before it is made.
     ///
     /// Exit codes: 0 when everything was decided; 1 with --exit-code, when something found no place or not all it
     /// asked for (of a plan: when anything would change); 2 when the input or the configuration is malformed (every
     /// problem is on standard error).
-    Simulate(SimulateArgs),
+    Simulate(SimulateCommand),
+    /// Compare what is placed with what Berth would decide: where it differs, and why; nothing is written
+    ///
+    /// It reads the systems' objects on the hub that the kubeconfig names, with or without Berth there, or those of -f. What is
+    /// placed counts, as it does in life: what a system keeps where it is, is the same.
+    ///
+    /// Exit codes: 0; 1 with --exit-code, when any request would be decided differently; 2 when the files are malformed.
+    Compare(CompareArgs),
     /// Open a page in the browser that shows decisions with every reason, as your kubeconfig may read them
     ///
     /// It is served on loopback by this process, and nothing is installed in the cluster. The address that is printed holds
     /// a token: keep it to yourself.
     ///
-    /// With -f it shows files, and asks no server.
+    /// With -f it shows files, and asks no server. On a hub without Berth it shows the systems' objects as they are at the
+    /// start, decided in this process.
     Console(ConsoleCommand),
-    /// Explain which cluster an object goes to, and why not to any other, as a running server decides
+    /// Show where an object is placed, and why every other cluster was rejected
     ///
-    /// Also `kubectl berth why`: docs/terminal.md.
+    /// On a hub without Berth it reads the system's objects and decides in this process. Also `kubectl berth why`:
+    /// docs/terminal.md.
     Why(WhyArgs),
     /// Show how a decision changed: when, from and to which clusters, why, and by whom
     ///
     /// Also `kubectl berth history`. It says so where older changes are no longer kept; that is not an error.
     History(HistoryArgs),
-    /// Show what to change so that an object goes to a cluster, as a running server finds it; nothing is stored
+    /// Show what to change so that an object goes to a cluster; nothing is stored
     ///
     /// The smallest sets of changes, each tried on a copy of what the server knows, with the line of kubectl that makes it.
     /// Also `kubectl berth advice`: docs/terminal.md.
     Advice(AdviceArgs),
-    /// Show what a change would do to the decisions of a running server; nothing is stored
+    /// Show what a change would do to the decisions of a server or a hub; nothing is stored
     Plan(PlanArgs),
-    /// Export the objects that a running server decides by, as files for `berth simulate`
+    /// Save a hub's clusters and placements as YAML, for `berth simulate -f`; reads only, Berth need not be installed
     ///
-    /// All that the schedulers read and you may read, of every namespace, or with -n of that one and the cluster-wide
-    /// objects. What was left out is on standard error.
+    /// All that the schedulers read and you may read, of every namespace, or with -n what the decisions of that one depend on.
+    /// What was left out is on standard error, with what it changes.
     Export(ExportArgs),
     /// Check a server, or Berth's installation on a hub, and print the command that fixes each problem
     ///
-    /// Exit code 1: problems were found.
+    /// Exit codes: 0 when nothing is wrong; 1 when something is, or no server answers; 3 when Berth is not installed there.
     Check(CheckArgs),
     /// Write objects with their status, as `kubectl apply` cannot
     Load(LoadArgs),

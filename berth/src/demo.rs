@@ -60,7 +60,7 @@ pub async fn run(args: DemoArgs) -> Result<()> {
     let told = tell(&mut client, &kubeconfig).await;
     if told.is_ok() && !args.exit {
         let console = console_of(&kubeconfig).await?;
-        anstream::println!("{}", commands(&kubeconfig.display().to_string(), &console.url()));
+        commands::say!("{}", commands(&kubeconfig.display().to_string(), &console.url()));
         // It ends with the demo.
         let showing = tokio::spawn(console.serve());
         let ended = match Signals::listen() {
@@ -80,7 +80,7 @@ pub async fn run(args: DemoArgs) -> Result<()> {
 async fn tell(client: &mut Client, kubeconfig: &Path) -> Result<()> {
     // Each system's example begins now: on a slow machine the stories before it take their time.
     let now = || SystemClock.now();
-    anstream::println!("{}\n", heading("Which cluster does this go to, and why?"));
+    commands::say!("{}\n", heading("Which cluster does this go to, and why?"));
     story::openmcp(client, now()).await?;
     story::fleet(client, now()).await?;
     story::gardener(client, now()).await?;

@@ -8,8 +8,9 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use apiserver::SystemClock;
 use commands::args::FilesArgs;
+use commands::catalog::catalog;
 use commands::manifest;
-use commands::simulate::{MALFORMED, catalog, configurations, input, told};
+use commands::simulate::{MALFORMED, configurations, input, told};
 use console::{Console, PageArgs};
 use engine::Simulation;
 use meta::{Clock, Key, Object, Timestamp};
@@ -23,12 +24,16 @@ use crate::serve::InMemory;
 /// # Errors
 /// When the console cannot start.
 pub async fn run(args: &FilesArgs, page: &PageArgs) -> Result<ExitCode> {
+    let args = &FilesArgs {
+        filename: args.paths(),
+        ..args.clone()
+    };
     let now = args.at.unwrap_or_else(|| SystemClock.now());
     let objects = match objects(args, now) {
         Ok(objects) => objects,
         Err(problems) => {
             for problem in problems {
-                anstream::eprintln!("error: {problem}");
+                commands::say_error!("error: {problem}");
             }
             return Ok(ExitCode::from(MALFORMED));
         }
@@ -62,7 +67,7 @@ fn named(paths: &[PathBuf]) -> String {
 }
 
 /// The objects of the files that could be read, or why there are none.
-fn objects(args: &FilesArgs, now: Timestamp) -> Result<Vec<(Key, Arc<Object>)>, Vec<String>> {
+pub(crate) fn objects(args: &FilesArgs, now: Timestamp) -> Result<Vec<(Key, Arc<Object>)>, Vec<String>> {
     let dialects = dialect_registry::all();
     let catalog = catalog(&dialects);
     let given = configurations(&args.config, &dialects)?;

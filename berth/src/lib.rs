@@ -25,6 +25,7 @@ pub mod hub;
 pub mod integrations;
 pub mod kubeconfig;
 pub mod logs;
+pub mod look;
 pub mod manifests;
 pub mod migrate;
 pub mod mode;

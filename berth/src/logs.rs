@@ -35,16 +35,6 @@ fn coloured(is_terminal: bool, no_color: Option<&OsStr>) -> bool {
     is_terminal && no_color.is_none_or(OsStr::is_empty)
 }
 
-/// Says `text` on standard output, where somebody may read it or not.
-pub fn say(text: &str) {
-    let mut out = Lossy(io::stdout());
-    // It never fails.
-    out.write_all(text.as_bytes())
-        .and_then(|()| out.write_all(b"\n"))
-        .and_then(|()| out.flush())
-        .unwrap_or_default();
-}
-
 /// A writer that never fails.
 struct Lossy<W>(W);
 

@@ -23,6 +23,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
+use commands::terminal;
 use configuration::Mode;
 use meta::GroupResource;
 use serde_json::Value;
@@ -196,7 +197,7 @@ impl InstallationArgs {
 /// When there can be no such installation, or an object has no form in YAML.
 pub fn run(args: &ManifestsArgs) -> Result<ExitCode> {
     if args.set == Set::Krew {
-        print!("{}", yaml(&[krew(&args.krew)?])?);
+        terminal::print(&yaml(&[krew(&args.krew)?])?);
         return Ok(ExitCode::SUCCESS);
     }
     let chosen = &args.installation;
@@ -207,7 +208,7 @@ pub fn run(args: &ManifestsArgs) -> Result<ExitCode> {
         }
         Set::Crds => objects(&chosen.installation()?, Set::Crds),
         set if chosen.mode.is_none() || chosen.source.is_empty() => {
-            anstream::eprintln!("{}", choices(chosen, set));
+            commands::say_error!("{}", choices(chosen, set));
             return Ok(ExitCode::from(2));
         }
         set => objects(&chosen.installation()?, set),
@@ -218,7 +219,7 @@ pub fn run(args: &ManifestsArgs) -> Result<ExitCode> {
     if args.inventory && matches!(args.set, Set::Crds | Set::All) {
         objects.extend(published_definitions());
     }
-    print!("{}", yaml(&objects)?);
+    terminal::print(&yaml(&objects)?);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -257,7 +258,7 @@ fn choices(chosen: &InstallationArgs, set: Set) -> String {
 /// # Errors
 /// When an object has no form in YAML.
 pub fn print_syncer_rights(args: &SyncerRightsArgs) -> Result<()> {
-    print!("{}", yaml(&syncer_rights(args))?);
+    terminal::print(&yaml(&syncer_rights(args))?);
     Ok(())
 }
 

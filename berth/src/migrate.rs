@@ -186,13 +186,13 @@ mod with {
         let snapshot = source.export();
         let reached = EtcdStore::import(config, &snapshot, &mut report).await?;
         let (servers, prefix) = (config.endpoints.join(","), &config.prefix);
-        println!(
+        commands::say!(
             "copied {} from {} (revision {}) to {prefix} in etcd (revision {reached})",
             told(&snapshot),
             file.display(),
             snapshot.revision
         );
-        println!(
+        commands::say!(
             "serve from it with: berth serve --storage etcd --etcd-servers {servers} --etcd-prefix {prefix}"
         );
         Ok(())
@@ -213,13 +213,13 @@ mod with {
             );
         }
         let (servers, prefix) = (target.endpoints.join(","), &target.prefix);
-        println!(
+        commands::say!(
             "copied {} from {} in etcd (revision {}) to {prefix} in etcd at {servers} (revision {reached})",
             told(&snapshot),
             source.prefix,
             snapshot.revision
         );
-        println!(
+        commands::say!(
             "serve from it with: berth serve --storage etcd --etcd-servers {servers} --etcd-prefix {prefix}"
         );
         Ok(())
@@ -275,7 +275,7 @@ mod with {
             std::fs::remove_file(&file).with_context(|| file.display().to_string())?;
             bail!("{problem}; {} was removed again", file.display());
         }
-        println!(
+        commands::say!(
             "copied {} from {} in etcd (revision {}) to {}, which goes on from there",
             told(&snapshot),
             config.prefix,
@@ -297,9 +297,11 @@ mod with {
     fn report(at: Copying) {
         match at {
             Copying::Raising { done, of } => {
-                eprintln!("raising etcd's revision, so that resourceVersions do not go back: {done} of {of}");
+                commands::say_error!(
+                    "raising etcd's revision, so that resourceVersions do not go back: {done} of {of}"
+                );
             }
-            Copying::Writing { done, of } => eprintln!("copying: {done} of {of} objects"),
+            Copying::Writing { done, of } => commands::say_error!("copying: {done} of {of} objects"),
         }
     }
 

@@ -10,12 +10,13 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use commands::args::{
-    AdviceQuestion, ConnectionArgs, ExportQuestion, FilesArgs, HistoryQuestion, PlanQuestion, SimulateArgs,
-    WhyQuestion,
+    AdviceQuestion, CompareQuestion, ConnectionArgs, ExportQuestion, FilesArgs, HistoryQuestion, Origin,
+    PlanQuestion, SimulateArgs, WhyQuestion,
 };
 use console::{ConsoleArgs, PageArgs};
 
 use crate::check::CheckQuestion;
+use crate::look::{self, About};
 
 /// What the program is found as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,8 +92,10 @@ pub enum PluginCommand {
     Check(CheckQuestion),
     /// Write what the schedulers read as files that `simulate` reads, of every namespace or with -n of that one
     Export(ExportQuestion),
-    /// Decide every placeable object in files against the clusters in them, with no server
+    /// Decide every placeable object of files, or of the hub, against the clusters there; nothing is written
     Simulate(SimulateArgs),
+    /// Compare what is placed with what Berth would decide: where it differs, and why; nothing is written
+    Compare(CompareQuestion),
 }
 
 /// Does what is asked.
@@ -102,36 +105,57 @@ pub enum PluginCommand {
 pub async fn run(cli: PluginCli) -> Result<ExitCode> {
     let connection = cli.connection;
     match cli.command {
-        PluginCommand::Why(question) => commands::why::run(&question, &connection).await,
+        PluginCommand::Why(question) => why(&question, &connection).await,
         PluginCommand::History(question) => commands::past::run(&question, &connection).await,
-        PluginCommand::Advice(question) => commands::advice::run(&question, &connection).await,
-        PluginCommand::Plan(question) => commands::live_plan::run_as_kubectl(&question, &connection).await,
+        PluginCommand::Advice(question) => advice(&question, &connection).await,
+        PluginCommand::Plan(question) => {
+            let namespace = match (&connection.namespace, &question.origin.from) {
+                (Some(namespace), _) => Some(namespace.clone()),
+                (None, Some(Origin::Files(_))) => None,
+                (None, _) => Some(connection.client().await?.namespace().to_owned()),
+            };
+            let source = look::open(&connection, &question.origin, About::Everything);
+            commands::live_plan::run(&question, namespace.as_deref(), source).await
+        }
+        PluginCommand::Compare(question) => commands::compare::run(&question, &connection).await,
         PluginCommand::Check(question) => crate::check::run(&question, &connection.server).await,
         PluginCommand::Export(question) => {
             commands::export::run(&question, &connection).await?;
             Ok(ExitCode::SUCCESS)
         }
-        PluginCommand::Simulate(args) => Ok(commands::simulate::run(&args)),
-        PluginCommand::Console { page, files } if !files.filename.is_empty() => {
+        PluginCommand::Simulate(args) => commands::simulate::run_on(&args, &connection).await,
+        PluginCommand::Console { page, files } if !files.paths().is_empty() => {
             crate::folder::run(&files, &page).await
         }
-        PluginCommand::Console { page, .. } => {
+        PluginCommand::Console { page, files } => {
             let args = ConsoleArgs {
                 page,
                 kubeconfig: connection.server.kubeconfig,
                 context: connection.server.context,
             };
-            console::run(args, crate::readable::groups()).await?;
+            look::console(args, &files.origin).await?;
             Ok(ExitCode::SUCCESS)
         }
     }
+}
+
+/// `why`, as either program has it.
+pub(crate) async fn why(question: &WhyQuestion, connection: &ConnectionArgs) -> Result<ExitCode> {
+    let source = look::open(connection, &question.origin, About::Decision(&question.object)).await?;
+    commands::why::run(question, &source).await
+}
+
+/// `advice`, as either program has it.
+pub(crate) async fn advice(question: &AdviceQuestion, connection: &ConnectionArgs) -> Result<ExitCode> {
+    let source = look::open(connection, &question.origin, About::Decision(&question.object)).await?;
+    commands::advice::run(question, &source).await
 }
 
 /// Prints what may follow `words`, the last of which is being written, in the form that kubectl reads.
 pub async fn complete(words: impl Iterator<Item = OsString>) -> ExitCode {
     let words: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
     let proposals = complete::proposals(&words).await;
-    crate::logs::say(&proposals.to_string());
+    commands::terminal::say(&proposals.to_string());
     ExitCode::SUCCESS
 }
 

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::cli::{Cli, Command, LogFormat};
+use crate::look::{self, About};
 use crate::plugin::{self, Called, PluginCli};
 
 /// Runs what the arguments of the process say, to its end.
@@ -14,21 +15,34 @@ pub fn main() -> ExitCode {
     match plugin::called(std::env::args_os().next().as_deref()) {
         Called::Plugin => {
             let cli = PluginCli::parse();
-            let filter = cli.log_level.clone();
+            let filter = quiet(&cli.log_level);
             logged(&filter, LogFormat::Text, plugin::run(cli))
         }
         Called::Completion => ended(async { Ok(plugin::complete(std::env::args_os().skip(1)).await) }),
         Called::Berth => {
             let cli = Cli::parse();
-            logged(&cli.log_level, cli.logging_format, run(cli.command))
+            let serves = matches!(
+                cli.command,
+                Command::Serve(_) | Command::Demo(_) | Command::Syncer(_) | Command::Dispatch(_)
+            );
+            let filter = match serves {
+                true => cli.log_level,
+                false => quiet(&cli.log_level),
+            };
+            logged(&filter, cli.logging_format, run(cli.command))
         }
     }
 }
 
-/// The same with a log.
+/// The log of a command that ends with its answer: that a server cannot be reached is its error, and is told once.
+fn quiet(filter: &str) -> String {
+    format!("kube_client::client::builder=off,{filter}")
+}
+
+/// Runs with a log.
 fn logged(filter: &str, format: LogFormat, work: impl Future<Output = anyhow::Result<ExitCode>>) -> ExitCode {
     if let Err(error) = crate::logs::begin(filter, format) {
-        anstream::eprintln!("error: {}", crate::causes::told(&error));
+        commands::say_error!("error: {}", crate::causes::told(&error));
         return ExitCode::from(2);
     }
     ended(work)
@@ -44,7 +58,7 @@ fn ended(work: impl Future<Output = anyhow::Result<ExitCode>>) -> ExitCode {
     match outcome {
         Ok(code) => code,
         Err(error) => {
-            anstream::eprintln!("error: {}", crate::causes::told(&error));
+            commands::say_error!("error: {}", crate::causes::told(&error));
             ExitCode::FAILURE
         }
     }
@@ -54,11 +68,14 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Serve(args) => crate::serve::run(*args).await?,
         Command::Demo(args) => crate::demo::run(args).await?,
-        Command::Simulate(args) => return Ok(commands::simulate::run(&args)),
-        Command::Console(args) if !args.files.filename.is_empty() => {
+        Command::Simulate(args) => {
+            return commands::simulate::run_on(&args.simulate, &args.connection).await;
+        }
+        Command::Compare(args) => return commands::compare::run(&args.question, &args.connection).await,
+        Command::Console(args) if !args.files.paths().is_empty() => {
             return crate::folder::run(&args.files, &args.console.page).await;
         }
-        Command::Console(args) => console::run(args.console, crate::readable::groups()).await?,
+        Command::Console(args) => look::console(args.console, &args.files.origin).await?,
         Command::Export(args) => commands::export::run(&args.question, &args.connection).await?,
         Command::Load(args) => {
             let path = args
@@ -70,11 +87,15 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
             let mut client = client.writing_as(args.field_manager);
             commands::load::run(&mut client, &args.filename, mode, args.validate).await?;
         }
-        Command::Advice(args) => return commands::advice::run(&args.question, &args.connection).await,
-        Command::Why(args) => return commands::why::run(&args.question, &args.connection).await,
+        Command::Advice(args) => return plugin::advice(&args.question, &args.connection).await,
+        Command::Why(args) => return plugin::why(&args.question, &args.connection).await,
         Command::History(args) => return commands::past::run(&args.question, &args.connection).await,
         Command::Check(args) => return crate::check::run(&args.question, &args.server).await,
-        Command::Plan(args) => return commands::live_plan::run(&args).await,
+        Command::Plan(args) => {
+            let connection = args.connection();
+            let source = look::open(&connection, &args.question.origin, About::Everything);
+            return commands::live_plan::run(&args.question, None, source).await;
+        }
         Command::Kubeconfig(args) => crate::serve::issue_kubeconfig(&args)?,
         Command::Manifests(args) => return crate::manifests::run(&args),
         Command::Backup(args) => tokio::task::spawn_blocking(move || crate::backup::take(&args)).await??,

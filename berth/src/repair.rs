@@ -37,10 +37,10 @@ pub fn run(args: &RepairArgs) -> Result<ExitCode> {
     let encryption = encryption::load(args.encryption_provider_config.as_deref())?;
     let found = Rescue::open(&file, &encryption)?;
     for damage in found.damaged() {
-        println!("damaged: {}: {}", damage.record, damage.problem);
+        commands::say!("damaged: {}: {}", damage.record, damage.problem);
     }
     for problem in found.problems() {
-        println!("damaged: {problem}");
+        commands::say!("damaged: {problem}");
     }
     // As errors show them.
     let names = args
@@ -61,28 +61,28 @@ pub fn run(args: &RepairArgs) -> Result<ExitCode> {
         .count();
     let stays = !args.remove_damaged && (unnamed > 0 || lost(&found, &names));
     if stays {
-        println!(
+        commands::say!(
             "nothing was changed: --remove NAME takes out a record, --remove-damaged all that is damaged; {} are whole",
             found.objects()
         );
         return Ok(ExitCode::FAILURE);
     }
     if names.is_empty() && found.damaged().is_empty() && found.problems().is_empty() {
-        println!("{} objects, every one as it was written", found.objects());
+        commands::say!("{} objects, every one as it was written", found.objects());
         return Ok(ExitCode::SUCCESS);
     }
     let before = found.write(&names)?;
     for name in &names {
-        println!("removed {name}");
+        commands::say!("removed {name}");
     }
     for damage in found
         .damaged()
         .iter()
         .filter(|damage| !names.contains(&damage.record))
     {
-        println!("removed {}", damage.record);
+        commands::say!("removed {}", damage.record);
     }
-    println!(
+    commands::say!(
         "{} has what is left; {} is as it was",
         file.display(),
         before.display()

@@ -58,7 +58,6 @@ use crate::etcd;
 use crate::hub::Hub;
 use crate::integrations::{self, Callers, TokenFile};
 use crate::kubeconfig::Kubeconfig;
-use crate::logs;
 use crate::stores::Storage;
 
 /// How long requests in flight may take to complete once the server is told to stop.
@@ -114,9 +113,9 @@ pub async fn run(args: ServeArgs) -> Result<()> {
     let running = Standalone::start(options).await?;
     // Whoever reads that it serves may tell it to stop.
     let signals = Signals::listen()?;
-    logs::say(&format!("serving on https://{}", running.running.address));
+    commands::say!("serving on https://{}", running.running.address);
     if running.kubeconfig.exists() {
-        logs::say(&format!("kubeconfig {}", running.kubeconfig.display()));
+        commands::say!("kubeconfig {}", running.kubeconfig.display());
     }
     running.until_signal(signals).await
 }
@@ -144,7 +143,7 @@ pub fn issue_kubeconfig(args: &KubeconfigArgs) -> Result<()> {
     let issued = Kubeconfig::issue_for(&folder, &server, user, groups, args.force, now, life)?;
     match &args.output {
         Some(path) => issued.write(path)?,
-        None => print!("{}", issued.as_yaml()),
+        None => commands::terminal::print(&issued.as_yaml()),
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use dialect_contract::Hold;
 use kube::api::ListParams;
@@ -59,8 +59,7 @@ pub struct UninstallArgs {
     #[arg(long, conflicts_with = "registration_only")]
     pub delete_namespace: bool,
     /// Take the finalizers off that only Berth's controllers would, once they are gone, so that no object and no
-    /// namespace waits for them: openMCP's on ClusterRequests and Clusters, Fleet's on placements and bindings, those of
-    /// kcp's syncers.
+    /// namespace waits for them: openMCP's on ClusterRequests and Clusters, those of kcp's syncers.
     #[arg(long, conflicts_with_all = ["registration_only", "keep_finalizers"])]
     pub release_finalizers: bool,
     /// Leave these finalizers where they are, for another controller of the same system.
@@ -80,6 +79,7 @@ pub async fn run(args: &UninstallArgs) -> Result<()> {
         client: connect(args).await?,
         dry_run: args.dry_run,
     };
+    remover.not_standalone().await?;
     let service = Service {
         name: args.service.clone(),
         namespace: args.namespace.clone(),
@@ -193,6 +193,19 @@ struct Remover {
 }
 
 impl Remover {
+    /// Refuses where the server is Berth itself, which has no installation.
+    async fn not_standalone(&self) -> Result<()> {
+        let version = self.client.apiserver_version().await;
+        let version = version.map_err(|problem| anyhow!("asking the hub: {}", removal::told(&problem)))?;
+        if version.git_version.contains("+berth.") {
+            bail!(
+                "this is a standalone Berth server, which no hub was told of: there is nothing to uninstall. Stop its process; \
+                 what it stored is in its data folder (--data-dir)"
+            );
+        }
+        Ok(())
+    }
+
     async fn all(&self, removals: &[Removal]) -> Result<()> {
         for removal in removals {
             self.one(removal).await?;
@@ -202,8 +215,8 @@ impl Remover {
 
     async fn one(&self, removal: &Removal) -> Result<()> {
         match removal.delete(&self.client, self.dry_run).await? {
-            Removed::Now if self.dry_run => println!("would delete {removal}"),
-            Removed::Now => println!("deleted {removal}"),
+            Removed::Now if self.dry_run => commands::say!("would delete {removal}"),
+            Removed::Now => commands::say!("deleted {removal}"),
             Removed::Before => {}
         }
         Ok(())
@@ -233,8 +246,8 @@ impl Remover {
         let waiting = self.waiting(own).await?;
         for one in &waiting {
             match (args.release_finalizers, args.dry_run) {
-                (false, _) => println!("only Berth would finish {one}"),
-                (true, true) => println!("would release {}: {one}", one.what()),
+                (false, _) => commands::say!("only Berth would finish {one}"),
+                (true, true) => commands::say!("would release {}: {one}", one.what()),
                 (true, false) => {}
             }
         }
@@ -244,7 +257,7 @@ impl Remover {
         let advice = "delete these objects while Berth runs; or let them go with --release-finalizers; or leave them to another \
                       controller of the same system with --keep-finalizers";
         if args.dry_run {
-            println!("would change nothing: {advice}");
+            commands::say!("would change nothing: {advice}");
             return Ok(());
         }
         bail!("nothing was changed: {advice}")
@@ -254,7 +267,7 @@ impl Remover {
     async fn release(&self, own: &BTreeSet<String>) -> Result<()> {
         for waiting in self.waiting(own).await? {
             let count = waiting.release(&self.client).await?;
-            println!("released {count} {}", waiting.what());
+            commands::say!("released {count} {}", waiting.what());
         }
         Ok(())
     }
@@ -264,7 +277,13 @@ impl Remover {
         let leases: Api<k8s_openapi::api::coordination::v1::Lease> =
             Api::namespaced(self.client.clone(), &service.namespace);
         let all = leases.list(&ListParams::default()).await;
-        let all = all.with_context(|| format!("listing the Leases of {}", service.namespace))?;
+        let all = all.map_err(|problem| {
+            anyhow!(
+                "listing the Leases of {}: {}",
+                service.namespace,
+                removal::told(&problem)
+            )
+        })?;
         for lease in all {
             let (name, annotations) = (
                 lease.metadata.name.unwrap_or_default(),
@@ -286,7 +305,7 @@ impl Remover {
     async fn kept(&self, removals: &[Removal]) -> Result<()> {
         for removal in removals {
             if removal.read(&self.client).await?.is_some() {
-                println!(
+                commands::say!(
                     "kept {removal}, with the objects Berth stored; delete it when they are no longer needed"
                 );
             }
@@ -294,17 +313,15 @@ impl Remover {
         Ok(())
     }
 
-    /// A webhook configuration, if it asks Berth anything.
+    /// A webhook configuration, if it asks Berth anything, or nobody.
     async fn webhooks(&self, removal: &Removal, service: &Service) -> Result<()> {
         let Some(object) = removal.read(&self.client).await? else {
             return Ok(());
         };
-        let webhooks = object["webhooks"].as_array().into_iter().flatten();
-        let mut references = webhooks.map(|webhook| &webhook["clientConfig"]["service"]);
-        if references.any(|reference| is_for(reference, service)) {
+        if is_ours(&object, service) {
             return self.one(removal).await;
         }
-        println!("kept {removal}, which others may use");
+        commands::say!("kept {removal}, whose webhooks ask others");
         Ok(())
     }
 
@@ -346,6 +363,17 @@ fn api_service(object: &Value) -> Value {
         "kind": "APIService",
         "metadata": {"name": object["metadata"]["name"]},
     })
+}
+
+/// Whether a webhook configuration asks Berth anything, or nobody: one without a webhook, as a system that needs none
+/// leaves it, is of no use to others.
+fn is_ours(configuration: &Value, service: &Service) -> bool {
+    let webhooks = configuration["webhooks"].as_array();
+    let mut references = webhooks
+        .into_iter()
+        .flatten()
+        .map(|webhook| &webhook["clientConfig"]["service"]);
+    webhooks.is_none_or(Vec::is_empty) || references.any(|reference| is_for(reference, service))
 }
 
 fn is_for(reference: &Value, service: &Service) -> bool {
@@ -393,6 +421,22 @@ mod tests {
                 "{name} is left behind"
             );
         }
+    }
+
+    #[test]
+    fn a_webhook_configuration_goes_unless_it_asks_others_only() {
+        let berth = default_service();
+        let of = |services: &[&str]| {
+            let webhook = |name: &&str| json!({"clientConfig": {"service": {"namespace": "berth-system", "name": name}}});
+            json!({"webhooks": services.iter().map(webhook).collect::<Vec<_>>()})
+        };
+        assert!(
+            is_ours(&json!({}), &berth),
+            "an empty list is left out by the hub"
+        );
+        assert!(is_ours(&of(&[]), &berth));
+        assert!(is_ours(&of(&["other", "berth"]), &berth));
+        assert!(!is_ours(&of(&["other"]), &berth));
     }
 
     #[test]

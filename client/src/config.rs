@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result};
-use kube::config::{KubeConfigOptions, Kubeconfig};
+use anyhow::{Context, Result, anyhow};
+use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
 
 /// The kubeconfig at `path`, or the one that kubectl would read: what KUBECONFIG names, or `~/.kube/config`.
@@ -11,10 +11,23 @@ use kube::{Client, Config};
 /// # Errors
 /// When there is none, or it cannot be read.
 pub fn kubeconfig(path: Option<&Path>) -> Result<Kubeconfig> {
-    match path {
-        Some(path) => Kubeconfig::read_from(path).with_context(|| format!("reading {}", path.display())),
-        None => Kubeconfig::read().context("reading the kubeconfig (--kubeconfig names one)"),
-    }
+    let (read, from) = match path {
+        Some(path) => (Kubeconfig::read_from(path), "--kubeconfig"),
+        None => (
+            Kubeconfig::read(),
+            match std::env::var_os("KUBECONFIG") {
+                Some(_) => "KUBECONFIG",
+                None => "the default",
+            },
+        ),
+    };
+    read.map_err(|problem| match problem {
+        KubeconfigError::ReadConfig(cause, path) => anyhow!(
+            "the kubeconfig {} ({from}) cannot be read: {cause}; --kubeconfig names another",
+            path.display()
+        ),
+        other => anyhow::Error::new(other).context(format!("reading the kubeconfig ({from})")),
+    })
 }
 
 /// The configuration that [`kubeconfig`] stands for, in its current context or the one that is named.

@@ -17,13 +17,14 @@ mod config;
 mod giving_way;
 
 use std::collections::HashMap;
+use std::error::Error;
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
 use http::{Method, Request};
 use kube::client::Body;
 use meta::Status;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 pub use config::{config, connect, kubeconfig};
 use giving_way::give_way;
@@ -45,6 +46,8 @@ pub struct Client {
     manager: Option<String>,
     /// What becomes of fields that nobody knows; the server's default where nothing is said.
     validation: Option<FieldValidation>,
+    /// The URL of the server, where a kubeconfig says it.
+    url: Option<String>,
 }
 
 /// What becomes of fields that the kind has not or that stand twice, as `--validate` of kubectl says it.
@@ -104,14 +107,41 @@ impl Client {
     /// When there is none, or it does not make a configuration.
     pub async fn as_kubectl(path: Option<&Path>, context: Option<&str>) -> Result<Self> {
         // That a server is not available is an answer: whoever asks does not wait minutes for another.
-        let inner = connect(config(path, context).await?)?;
-        Ok(Self::new(inner))
+        let config = config(path, context).await?;
+        let url = config.cluster_url.to_string();
+        Ok(Self {
+            url: Some(url.trim_end_matches('/').to_owned()),
+            ..Self::new(connect(config)?)
+        })
     }
 
     /// The namespace of the context.
     #[must_use]
     pub fn namespace(&self) -> &str {
         self.inner.default_namespace()
+    }
+
+    /// The URL of the server, as the kubeconfig has it; empty where there is none.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        self.url.as_deref().unwrap_or_default()
+    }
+
+    /// The name that the server knows this client's user by, where it tells.
+    ///
+    /// # Errors
+    /// When no answer came.
+    pub async fn user(&self) -> Result<Option<String>> {
+        let review = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"});
+        let path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
+        let answer = self
+            .send(Method::POST, path, Some(("application/json", &review)))
+            .await?;
+        let name = answer.ok().and_then(|answer| {
+            let name = answer["status"]["userInfo"]["username"].as_str()?;
+            Some(name.to_owned())
+        });
+        Ok(name)
     }
 
     /// The same over a connection made elsewhere.
@@ -122,6 +152,7 @@ impl Client {
             places: HashMap::new(),
             manager: None,
             validation: None,
+            url: None,
         }
     }
 
@@ -173,7 +204,7 @@ impl Client {
             .inner
             .send(request)
             .await
-            .with_context(|| format!("{method} {path}"))?;
+            .map_err(|problem| self.unreached(&problem))?;
         let code = response.status();
         let warnings = response
             .headers()
@@ -203,6 +234,18 @@ impl Client {
         Ok((Err(Box::new(status)), warnings))
     }
 
+    /// No answer came: from where, and the innermost cause. Those between are of libraries, and say it again.
+    fn unreached(&self, problem: &kube::Error) -> anyhow::Error {
+        let mut cause: &dyn Error = problem;
+        while let Some(next) = cause.source() {
+            cause = next;
+        }
+        match self.url() {
+            "" => anyhow!("cannot reach the server: {cause}"),
+            url => anyhow!("cannot reach {url}: {cause}"),
+        }
+    }
+
     /// Reads `path` as text, with the time the server says it is.
     ///
     /// # Errors
@@ -210,7 +253,8 @@ impl Client {
     pub async fn raw(&self, path: &str) -> Result<Raw> {
         let request = Request::builder().uri(path).body(Body::empty());
         let request = request.with_context(|| path.to_owned())?;
-        let response = self.inner.send(request).await.with_context(|| path.to_owned())?;
+        let response = self.inner.send(request).await;
+        let response = response.map_err(|problem| self.unreached(&problem))?;
         let code = response.status().as_u16();
         let date = response.headers().get("date").and_then(|date| date.to_str().ok());
         let date = date.map(str::to_owned);

@@ -6,9 +6,10 @@ use std::process::ExitCode;
 
 use anyhow::{Result, anyhow};
 
-use crate::args::{AdviceOutput, AdviceQuestion, ConnectionArgs};
+use crate::args::{AdviceOutput, AdviceQuestion};
+use crate::catalog::catalog;
 use crate::simulate::advice::targets;
-use crate::simulate::catalog;
+use crate::source::Source;
 use crate::why::print::headline;
 use crate::why::{self, asked};
 
@@ -16,10 +17,9 @@ use crate::why::{self, asked};
 ///
 /// # Errors
 /// When there is no such decision or cluster, the server refuses, or none answers.
-pub async fn run(question: &AdviceQuestion, connection: &ConnectionArgs) -> Result<ExitCode> {
-    let client = connection.client().await?;
+pub async fn run(question: &AdviceQuestion, source: &Source) -> Result<ExitCode> {
+    let (client, namespace) = (&source.client, source.namespace.as_str());
     let dialects = dialect_registry::all();
-    let namespace = connection.namespace(&client);
     let places = asked::places(&question.object, namespace, &dialects, &catalog(&dialects))
         .map_err(|problem| anyhow!("{problem}"))?;
     let mut query: Vec<String> = Vec::new();
@@ -31,10 +31,10 @@ pub async fn run(question: &AdviceQuestion, connection: &ConnectionArgs) -> Resu
         none if none.is_empty() => none,
         some => format!("?{some}"),
     };
-    let found = why::find(&client, &places, "advice", &query).await?;
+    let found = why::find(client, &places, "advice", &query).await?;
     let advice = match why::only_one(found)? {
         Some((_, advice)) => advice,
-        None => return Err(why::absent(&client, &question.object, namespace).await),
+        None => return Err(why::absent(source, &question.object).await),
     };
     let mut out = BufWriter::with_capacity(1 << 16, anstream::AutoStream::auto(io::stdout().lock()));
     let printed = match question.output {

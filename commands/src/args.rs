@@ -1,10 +1,12 @@
 //! Arguments of the commands. Flags take the names that kubectl gives them, where it has one.
 
+use std::convert::Infallible;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use anyhow::Result;
 use berth_client::{Client, FieldValidation};
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, ValueHint};
 use console::ConsoleArgs;
 use meta::Timestamp;
 
@@ -30,6 +32,38 @@ pub struct ConnectionArgs {
     pub namespace: Option<String>,
 }
 
+/// What answers a question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Berth's server.
+    Server,
+    /// The systems' objects on the hub, decided by in this process.
+    Hub,
+    /// The objects in a folder or file, decided by in this process.
+    Files(PathBuf),
+}
+
+impl FromStr for Origin {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(match text {
+            "server" => Self::Server,
+            "hub" => Self::Hub,
+            path => Self::Files(path.into()),
+        })
+    }
+}
+
+/// What answers.
+#[derive(Args, Clone, Debug, Default)]
+pub struct OriginArgs {
+    /// What to decide by: Berth's `server`; the systems' objects on the `hub`, which are read and never written, and need no
+    /// Berth there; or those of a folder. By default the server where it is registered, and the hub where not.
+    #[arg(long, value_name = "server|hub|FOLDER", value_hint = ValueHint::AnyPath)]
+    pub from: Option<Origin>,
+}
+
 /// What a plan is asked for, and how it is printed.
 #[derive(Args, Clone, Debug)]
 pub struct PlanQuestion {
@@ -48,6 +82,9 @@ pub struct PlanQuestion {
     /// Exit with 1 when anything would change.
     #[arg(long)]
     pub exit_code: bool,
+    /// What answers.
+    #[command(flatten)]
+    pub origin: OriginArgs,
 }
 
 /// Arguments of `berth plan`.
@@ -56,12 +93,28 @@ pub struct PlanArgs {
     /// What is asked.
     #[command(flatten)]
     pub question: PlanQuestion,
-    /// The kubeconfig of the server, or of the hub; by default the admin's of --data-dir.
+    /// The kubeconfig of the server, or of the hub; by default the admin's of --data-dir, and where there is none, kubectl's.
     #[arg(long, env = "KUBECONFIG")]
     pub kubeconfig: Option<PathBuf>,
     /// The data folder of the standalone server.
     #[arg(long, env = "BERTH_DATA_DIR", default_value = "berth-data")]
     pub data_dir: PathBuf,
+}
+
+impl PlanArgs {
+    /// Which server, and as whom.
+    #[must_use]
+    pub fn connection(&self) -> ConnectionArgs {
+        let own = self.data_dir.join("admin.kubeconfig");
+        let kubeconfig = self.kubeconfig.clone().or(Some(own).filter(|own| own.exists()));
+        ConnectionArgs {
+            server: ServerArgs {
+                kubeconfig,
+                context: None,
+            },
+            namespace: None,
+        }
+    }
 }
 
 /// How `berth why` prints.
@@ -94,6 +147,9 @@ pub struct WhyQuestion {
     /// Show every cluster in the table, however many there are.
     #[arg(long)]
     pub all: bool,
+    /// What answers.
+    #[command(flatten)]
+    pub origin: OriginArgs,
 }
 
 /// How `berth advice` prints.
@@ -122,6 +178,9 @@ pub struct AdviceQuestion {
     /// How to print.
     #[arg(short = 'o', long, value_enum, default_value_t = AdviceOutput::Table)]
     pub output: AdviceOutput,
+    /// What answers.
+    #[command(flatten)]
+    pub origin: OriginArgs,
 }
 
 /// Arguments of `berth advice`.
@@ -206,7 +265,7 @@ pub struct ExportArgs {
 pub struct FilesArgs {
     /// Show these files and folders of YAML or JSON instead of a server, each decided as `berth simulate --independent` does.
     #[arg(short = 'f', long = "filename", num_args = 1.., value_name = "PATH",
-          conflicts_with_all = ["allow_writes", "kubeconfig", "context"])]
+          conflicts_with_all = ["allow_writes", "kubeconfig", "context", "from"])]
     pub filename: Vec<PathBuf>,
     /// A system's own configuration file, or a SchedulerConfiguration, for -f; repeatable, one per system.
     #[arg(long, value_name = "FILE", requires = "filename")]
@@ -214,6 +273,20 @@ pub struct FilesArgs {
     /// The instant to decide for (RFC 3339), for -f; the clock's at the start by default.
     #[arg(long, value_name = "RFC3339", requires = "filename")]
     pub at: Option<Timestamp>,
+    /// What answers.
+    #[command(flatten)]
+    pub origin: OriginArgs,
+}
+
+impl FilesArgs {
+    /// The files to show; none where a server or a hub is to be shown.
+    #[must_use]
+    pub fn paths(&self) -> Vec<PathBuf> {
+        match &self.origin.from {
+            Some(Origin::Files(path)) => vec![path.clone()],
+            _ => self.filename.clone(),
+        }
+    }
 }
 
 /// Arguments of `berth console`.
@@ -243,8 +316,9 @@ pub enum SimulateOutput {
 /// Arguments of `berth simulate`.
 #[derive(Args, Clone, Debug)]
 pub struct SimulateArgs {
-    /// Files and folders of YAML or JSON, of any mix of systems; `-` is standard input.
-    #[arg(short = 'f', long = "filename", required = true, num_args = 1.., value_name = "PATH")]
+    /// Files and folders of YAML or JSON, of any mix of systems; `-` is standard input. Without it the objects of the hub
+    /// that the kubeconfig names are read, and never written.
+    #[arg(short = 'f', long = "filename", num_args = 1.., value_name = "PATH")]
     pub filename: Vec<PathBuf>,
     /// A system's own configuration file, or a SchedulerConfiguration; repeatable, one per system.
     #[arg(long, value_name = "FILE")]
@@ -273,6 +347,10 @@ pub struct SimulateArgs {
     /// How to print.
     #[arg(short = 'o', long, value_enum, default_value_t = SimulateOutput::Table)]
     pub output: SimulateOutput,
+    /// How much -o json and -o yaml say of clusters that are not picked; by default all, and counts where there are more than
+    /// 10,000 pairs of a request and a cluster.
+    #[arg(long, value_enum)]
+    pub reasons: Option<Reasons>,
     /// Exit with 1 when something found no place, or not all it asked for; of a plan: when anything would change.
     #[arg(long)]
     pub exit_code: bool,
@@ -281,6 +359,75 @@ pub struct SimulateArgs {
     /// an object was set aside.
     #[arg(long)]
     pub strict: bool,
+}
+
+/// How much is said of clusters that are not picked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Reasons {
+    /// Nothing.
+    None,
+    /// How many clusters each reason refuses.
+    Counts,
+    /// Every reason against each cluster.
+    All,
+}
+
+/// Arguments of `berth simulate`.
+#[derive(Args, Clone, Debug)]
+pub struct SimulateCommand {
+    /// What is asked.
+    #[command(flatten)]
+    pub simulate: SimulateArgs,
+    /// Of which hub, where no files are given.
+    #[command(flatten)]
+    pub connection: ConnectionArgs,
+}
+
+/// How `berth compare` prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CompareOutput {
+    /// The counts, and a row for each request.
+    Table,
+    /// A DecisionComparison in JSON.
+    Json,
+    /// A DecisionComparison in YAML.
+    Yaml,
+    /// Markdown.
+    Markdown,
+}
+
+/// What `berth compare` is asked.
+#[derive(Args, Clone, Debug)]
+pub struct CompareQuestion {
+    /// Compare in these files and folders of YAML or JSON instead of on the server of the kubeconfig; `-` is standard input.
+    #[arg(short = 'f', long = "filename", num_args = 1.., value_name = "PATH")]
+    pub filename: Vec<PathBuf>,
+    /// A system's own configuration file, or a SchedulerConfiguration; repeatable, one per system.
+    #[arg(long, value_name = "FILE")]
+    pub config: Vec<PathBuf>,
+    /// The instant to decide for (RFC 3339); the clock's by default.
+    #[arg(long, value_name = "RFC3339")]
+    pub at: Option<Timestamp>,
+    /// Leave out the requests that are decided the same.
+    #[arg(long)]
+    pub only_different: bool,
+    /// How to print.
+    #[arg(short = 'o', long, value_enum, default_value_t = CompareOutput::Table)]
+    pub output: CompareOutput,
+    /// Exit with 1 when any request would be decided differently.
+    #[arg(long)]
+    pub exit_code: bool,
+}
+
+/// Arguments of `berth compare`.
+#[derive(Args, Clone, Debug)]
+pub struct CompareArgs {
+    /// What is asked.
+    #[command(flatten)]
+    pub question: CompareQuestion,
+    /// Of whom.
+    #[command(flatten)]
+    pub connection: ConnectionArgs,
 }
 
 /// What changes in a plan.

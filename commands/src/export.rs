@@ -1,23 +1,14 @@
 //! `berth export`: writes a running server's inventory, as far as the caller may read it, as files that `berth simulate`
 //! reads again and decides by as the server does (docs/api.md, "Exporting").
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use berth_client::Client;
-use dialect_contract::Dialect;
-use engine::Catalog;
-use http::Method;
-use meta::Kind;
 use serde_json::Value;
 
 use crate::args::{ConnectionArgs, ExportQuestion};
-use crate::simulate::catalog;
-
-/// The largest page of a list.
-const PAGE: usize = 500;
+use crate::reading::{Reading, Scope};
 
 /// Reads everything, then writes it.
 ///
@@ -25,138 +16,38 @@ const PAGE: usize = 500;
 /// When no server answers, nothing may be read, or a file cannot be written.
 pub async fn run(question: &ExportQuestion, connection: &ConnectionArgs) -> Result<()> {
     let client = connection.client().await?;
-    let dialects = dialect_registry::all();
-    let catalog = catalog(&dialects);
-    let mut files: BTreeMap<PathBuf, Vec<Value>> = BTreeMap::new();
-    let mut refused = Vec::new();
-    for kind in kinds(&dialects, &catalog) {
-        let info = kind.info();
-        let name = match info.group {
-            "" => info.plural.to_owned(),
-            group => format!("{}.{group}", info.plural),
-        };
-        let objects = match read(&client, &**kind, connection.namespace.as_deref()).await? {
-            Ok(objects) => objects,
-            Err(message) => {
-                refused.push(message);
-                Vec::new()
-            }
-        };
-        files.insert(question.folder.join(format!("{name}.yaml")), objects);
+    let scope = Scope {
+        systems: None,
+        namespace: connection.namespace.clone(),
+    };
+    let reading = Reading::of(&client, &scope).await?;
+    for gap in &reading.gaps {
+        crate::say_error!("note: left out: {gap}");
     }
-    for message in &refused {
-        anstream::eprintln!("note: left out: {message}");
-    }
-    let count: usize = files.values().map(Vec::len).sum();
+    let (count, systems) = (reading.count(), reading.named_systems());
     if count == 0 {
-        bail!("no objects that a scheduler reads were found, or you may not list them");
+        bail!("no objects that a scheduler of {systems} reads were found, or you may not list them");
     }
+    let path = |name: &str| question.folder.join(format!("{name}.yaml"));
+    // What an earlier export wrote of a system that is not here would be decided by.
+    let known = known_names().into_iter().map(|name| (path(&name), Vec::new()));
+    let mut files: BTreeMap<PathBuf, Vec<Value>> = known.collect();
+    let read = reading.kinds.into_iter();
+    files.extend(read.map(|listed| (path(&listed.name), listed.objects)));
     let folder = question.folder.clone();
     tokio::task::spawn_blocking(move || write(&folder, files)).await??;
-    anstream::println!(
-        "{count} objects exported; berth simulate -f {} decides by them",
+    crate::say!(
+        "{count} objects of {systems} exported; berth simulate -f {} --independent decides by them",
         question.folder.display()
     );
     Ok(())
 }
 
-/// The kinds that some scheduler reads, configurations among them.
-fn kinds<'a>(dialects: &[Arc<dyn Dialect>], catalog: &'a Catalog) -> Vec<&'a Arc<dyn Kind>> {
-    let mut kinds: BTreeMap<String, &Arc<dyn Kind>> = BTreeMap::new();
-    for resource in dialects.iter().flat_map(|dialect| dialect.reads()) {
-        let name = match resource.group {
-            "" => resource.resource.to_owned(),
-            group => format!("{}.{group}", resource.resource),
-        };
-        let mut named = catalog.named(&name);
-        named.retain(|kind| kind.info().resource() == resource);
-        if let [kind] = named.as_slice() {
-            kinds.insert(name, kind);
-        }
-    }
-    kinds.into_values().collect()
-}
-
-/// The objects of a kind, or why they may not be read. Of a kind that is not served there are none.
-async fn read(
-    client: &Client,
-    kind: &dyn Kind,
-    namespace: Option<&str>,
-) -> Result<std::result::Result<Vec<Value>, String>> {
-    let info = kind.info();
-    let others = info.versions.iter().copied();
-    let versions = std::iter::once(info.storage_version)
-        .chain(others.filter(|version| *version != info.storage_version));
-    for version in versions {
-        let root = match info.group {
-            "" => format!("/api/{version}"),
-            group => format!("/apis/{group}/{version}"),
-        };
-        let path = match namespace {
-            Some(namespace) if info.namespaced() => format!("{root}/namespaces/{namespace}/{}", info.plural),
-            _ => format!("{root}/{}", info.plural),
-        };
-        match list(client, &path).await? {
-            Ok(Some(mut objects)) => {
-                for object in &mut objects {
-                    object["apiVersion"] = info.api_version(version).into();
-                    object["kind"] = info.kind.into();
-                    if let Some(metadata) = object["metadata"].as_object_mut() {
-                        // What no scheduler reads, and every write changes.
-                        metadata.remove("managedFields");
-                        metadata.remove("resourceVersion");
-                    }
-                }
-                return Ok(Ok(objects));
-            }
-            Ok(None) => {}
-            Err(message) => return Ok(Err(message)),
-        }
-    }
-    Ok(Ok(Vec::new()))
-}
-
-/// Every page of a list; nothing where there is no such list.
-async fn list(client: &Client, path: &str) -> Result<std::result::Result<Option<Vec<Value>>, String>> {
-    let (mut all, mut token) = (Vec::new(), String::new());
-    loop {
-        let page = format!("{path}?limit={PAGE}{token}");
-        match client.send(Method::GET, &page, None).await? {
-            Ok(mut list) => {
-                if let Some(items) = list["items"].as_array_mut() {
-                    all.append(items);
-                }
-                match list["metadata"]["continue"].as_str() {
-                    Some(next) if !next.is_empty() => {
-                        let next: String = form(next);
-                        token = format!("&continue={next}");
-                    }
-                    _ => return Ok(Ok(Some(all))),
-                }
-            }
-            // It took too long: what was read is of a moment that is gone.
-            Err(status) if status.code == 410 && !token.is_empty() => {
-                all.clear();
-                token.clear();
-            }
-            Err(status) if status.code == 404 => return Ok(Ok(None)),
-            Err(status) => return Ok(Err(status.message)),
-        }
-    }
-}
-
-/// A token of any server's as part of a query.
-fn form(token: &str) -> String {
-    let mut text = String::new();
-    for byte in token.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
-                text.push(char::from(byte))
-            }
-            other => text.push_str(&format!("%{other:02X}")),
-        }
-    }
-    text
+/// The names of all that any scheduler reads.
+fn known_names() -> BTreeSet<String> {
+    let dialects = dialect_registry::all();
+    let resources = dialects.iter().flat_map(|dialect| dialect.reads());
+    resources.map(|resource| resource.to_string()).collect()
 }
 
 /// Writes a file for each kind that has objects; that of another, from before, goes.
@@ -210,40 +101,6 @@ mod tests {
             let read = yaml::value(&text).unwrap();
             assert_eq!(read, object, "{text}");
         }
-    }
-
-    #[test]
-    fn what_every_scheduler_reads_is_exported_and_no_secret() {
-        let dialects = dialect_registry::all();
-        let catalog = catalog(&dialects);
-        let names: Vec<&str> = kinds(&dialects, &catalog)
-            .iter()
-            .map(|kind| kind.info().plural)
-            .collect();
-        for plural in [
-            "seeds",
-            "shoots",
-            "cloudprofiles",
-            "managedclusters",
-            "placements",
-            "addonplacementscores",
-            "memberclusters",
-            "clusterresourceplacements",
-            "clusterrequests",
-            "locations",
-            "workloadclusters",
-            "namespaces",
-            "schedulerconfigurations",
-        ] {
-            assert!(names.contains(&plural), "{plural}: {names:?}");
-        }
-        assert!(!names.contains(&"secrets"));
-        let resources: usize = dialects
-            .iter()
-            .flat_map(|dialect| dialect.reads())
-            .collect::<std::collections::BTreeSet<_>>()
-            .len();
-        assert_eq!(names.len(), resources, "{names:?}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! The commands that need no server of this process: `berth simulate`, `why`, `history`, `advice`, `plan`, `export` and
-//! `load` (docs/terminal.md). Each takes its arguments ([`args`]) and prints; [`simulate`] decides files, the others ask a
-//! running server.
+//! The commands that need no server of this process: `berth simulate`, `compare`, `why`, `history`, `advice`, `plan`,
+//! `export` and `load` (docs/terminal.md). Each takes its arguments ([`args`]) and prints; [`simulate`] and [`compare`]
+//! decide files or what is read of a hub ([`reading`]), the others ask whoever answers ([`source`]).
 //!
 //! ```
 //! use commands::{args::SimulateArgs, simulate};
@@ -14,17 +14,21 @@
 //!
 //! let program = Program::parse_from(["simulate", "-f", "../examples/ocm", "--at", "2021-10-28T09:00:00Z"]);
 //! // It prints which cluster each object goes to, and why.
-//! let _code = simulate::run(&program.simulate);
+//! let _code = simulate::run(&program.simulate, Vec::new());
 //! ```
 
 pub mod advice;
 pub mod args;
+pub mod catalog;
+pub mod compare;
 pub mod export;
 pub mod live_plan;
 pub mod load;
 pub mod manifest;
 pub mod past;
 pub mod plan;
+pub mod reading;
 pub mod simulate;
+pub mod source;
 pub mod terminal;
 pub mod why;

@@ -4,41 +4,26 @@ use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use berth_client::Client;
 use http::Method;
 use serde_json::{Value, json};
 use virtual_api::API_VERSION;
 
-use crate::args::{ChangeArgs, ConnectionArgs, PlanArgs, PlanQuestion};
+use crate::args::{ChangeArgs, PlanQuestion};
+use crate::catalog::catalog;
 use crate::plan::changes::{self, Entry};
 use crate::plan::print;
-use crate::simulate::{DONE, MALFORMED, UNPLACED, catalog};
+use crate::simulate::{DONE, MALFORMED, UNPLACED};
+use crate::source::Source;
 
-/// `berth plan`: asks the server of the kubeconfig.
+/// Asks `source` and prints. Objects that name no namespace are in `namespace`, if one is given. What is wrong with the changes
+/// goes to standard error, all of it, and ends it with exit code 2, before anybody is asked.
 ///
 /// # Errors
-/// When no server answers, or the answer is no plan.
-pub async fn run(args: &PlanArgs) -> Result<ExitCode> {
-    let path = args.kubeconfig.clone();
-    let path = path.unwrap_or_else(|| args.data_dir.join("admin.kubeconfig"));
-    ask(&args.question, None, Client::as_kubectl(Some(&path), None)).await
-}
-
-/// `kubectl berth plan`: objects that name no namespace are in the context's, or the one that is given.
-///
-/// # Errors
-/// When no server answers, or the answer is no plan.
-pub async fn run_as_kubectl(question: &PlanQuestion, connection: &ConnectionArgs) -> Result<ExitCode> {
-    let client = connection.client().await?;
-    let namespace = connection.namespace(&client).to_owned();
-    ask(question, Some(&namespace), async { Ok(client) }).await
-}
-
-/// Asks and prints. What is wrong with the changes goes to standard error, all of it, and ends it with exit code 2.
-async fn ask(
+/// When nobody answers, or the answer is no plan.
+pub async fn run(
     args: &PlanQuestion,
     namespace: Option<&str>,
-    client: impl Future<Output = Result<Client>>,
+    source: impl Future<Output = Result<Source>>,
 ) -> Result<ExitCode> {
     let change = ChangeArgs {
         change: args.filename.clone(),
@@ -47,7 +32,7 @@ async fn ask(
     };
     let read = changes::read(&change, &catalog(&dialect_registry::all()), namespace);
     for note in &read.notes {
-        anstream::eprintln!("note: {note}");
+        crate::say_error!("note: {note}");
     }
     // What has no form is told with where it stands, before anybody is asked.
     let problems = match read.problems.is_empty() {
@@ -57,7 +42,7 @@ async fn ask(
     if !problems.is_empty() {
         return Ok(refused(&problems));
     }
-    let client = client.await?;
+    let source = source.await?;
     let review = json!({
         "apiVersion": API_VERSION,
         "kind": "SchedulingReview",
@@ -66,7 +51,7 @@ async fn ask(
     });
     let path = format!("/apis/{API_VERSION}/schedulingreviews");
     let body = Some(("application/json", &review));
-    let answer = match client.send(Method::POST, &path, body).await? {
+    let answer = match source.client.send(Method::POST, &path, body).await? {
         Ok(answer) => answer,
         Err(status) => {
             let causes = status.details.as_ref().map(|details| details.causes.as_slice());
@@ -106,7 +91,7 @@ fn told(field: &str, message: &str, entries: &[Entry]) -> String {
 
 fn refused(problems: &[String]) -> ExitCode {
     for problem in problems {
-        anstream::eprintln!("error: {problem}");
+        crate::say_error!("error: {problem}");
     }
     ExitCode::from(MALFORMED)
 }

@@ -138,8 +138,8 @@ async fn write(client: &mut Client, document: &Document, mode: WriteMode) -> Res
 fn tell(outcome: Result<Written, String>) -> Option<String> {
     match outcome {
         Ok((line, notes)) => {
-            println!("{line}");
-            notes.iter().for_each(|note| eprintln!("{note}"));
+            crate::say!("{line}");
+            notes.iter().for_each(|note| crate::say_error!("{note}"));
             None
         }
         Err(refusal) => Some(refusal),
@@ -181,7 +181,7 @@ impl Progress {
 
     fn print(&self) {
         let rate = self.done as f64 / self.begun.elapsed().as_secs_f64();
-        eprintln!("{} of {} objects, {rate:.0} a second", self.done, self.all);
+        crate::say_error!("{} of {} objects, {rate:.0} a second", self.done, self.all);
     }
 }
 

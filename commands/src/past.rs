@@ -12,7 +12,7 @@ use serde_json::Value;
 use virtual_api::API_VERSION;
 
 use crate::args::{ConnectionArgs, HistoryQuestion};
-use crate::simulate::catalog;
+use crate::catalog::catalog;
 use crate::why::asked::{self, Place};
 
 /// Asks and prints. Where there is no history, that is told, and is no failure.

@@ -18,12 +18,13 @@ use dialect_contract::{Dialect, Outcome, config};
 use engine::advice::NoAdvice;
 use engine::simulate::{Decided, Fault, Findings, Input, Terms};
 use engine::{Catalog, Simulation};
-use kubernetes::core;
 use meta::{Clock, Timestamp};
 use serde_json::Value;
 
-use crate::args::{SimulateArgs, SimulateOutput};
+use crate::args::{ConnectionArgs, Reasons, SimulateArgs, SimulateOutput};
+use crate::catalog::catalog;
 use crate::manifest::{self, Document};
+use crate::reading::{Reading, Scope};
 use output::List;
 use table::Tables;
 
@@ -50,20 +51,38 @@ enum Stop {
     NoAdvice(#[from] NoAdvice),
 }
 
-/// Decides and prints; what is to be said of the input goes to standard error, and the exit code says whether all of it was
-/// decided.
+/// Reads the hub where no files are given, decides and prints.
+///
+/// # Errors
+/// When the hub does not answer.
+pub async fn run_on(args: &SimulateArgs, connection: &ConnectionArgs) -> anyhow::Result<ExitCode> {
+    if !args.filename.is_empty() {
+        return Ok(run(args, Vec::new()));
+    }
+    let client = connection.client().await?;
+    let scope = Scope {
+        systems: None,
+        namespace: connection.namespace.clone(),
+    };
+    let reading = Reading::of(&client, &scope).await?;
+    reading.tell(&client).await?;
+    Ok(run(args, reading.inputs()))
+}
+
+/// Decides what is in the files of `args`, and what was `read`, and prints; what is to be said of the input goes to standard error,
+/// and the exit code says whether all of it was decided.
 #[must_use]
-pub fn run(args: &SimulateArgs) -> ExitCode {
+pub fn run(args: &SimulateArgs, read: Vec<Input>) -> ExitCode {
     let terms = Terms {
         now: args.at.unwrap_or_else(|| SystemClock.now()),
         seed: args.seed,
         independent: args.independent,
     };
     if args.output == SimulateOutput::Markdown && args.change.is_empty() && args.against.is_empty() {
-        anstream::eprintln!("error: -o markdown is for plans: with --change, --drain, --delete or --against");
+        crate::say_error!("error: -o markdown is for plans: with --change, --drain, --delete or --against");
         return ExitCode::from(MALFORMED);
     }
-    let loaded = load(args, &args.filename, &terms).and_then(|read| {
+    let loaded = load(&args.filename, &args.config, args.strict, read, terms.now).and_then(|read| {
         let only = args.r#for.as_deref();
         let wanted = only.map(|only| wanted::find(&read.simulation, only)).transpose();
         Ok((read, wanted.map_err(|problem| vec![problem])?))
@@ -72,7 +91,7 @@ pub fn run(args: &SimulateArgs) -> ExitCode {
         Ok(loaded) => loaded,
         Err(problems) => {
             for problem in problems {
-                anstream::eprintln!("error: {problem}");
+                crate::say_error!("error: {problem}");
             }
             return ExitCode::from(MALFORMED);
         }
@@ -93,7 +112,7 @@ pub fn run(args: &SimulateArgs) -> ExitCode {
     match decided {
         Err(Stop::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::from(DONE),
         Err(stop) => {
-            anstream::eprintln!("error: {stop}");
+            crate::say_error!("error: {stop}");
             ExitCode::FAILURE
         }
         Ok(()) if !whole => ExitCode::from(SET_ASIDE),
@@ -144,7 +163,7 @@ fn tell_stale(newest: Option<Timestamp>) {
         ),
         None => String::new(),
     };
-    anstream::eprintln!(
+    crate::say_error!(
         "note: the clusters' heartbeats are too old now. Is this an export of earlier? --at decides for another instant{at}"
     );
 }
@@ -181,7 +200,7 @@ fn print(
             tables.end(&mut out)?;
         }
         SimulateOutput::Json | SimulateOutput::Yaml | SimulateOutput::Markdown => {
-            let mut list = List::new(args.output);
+            let mut list = List::new(args.output, reasons(args, simulation));
             simulation.run(terms, choose, |decided| -> Result<(), Stop> {
                 tally.add(decided);
                 let advice = advised(decided)?;
@@ -191,6 +210,24 @@ fn print(
         }
     }
     Ok(out.flush()?)
+}
+
+/// How many pairs of a request and a cluster are told of with every reason, unless all are asked for.
+const MOST_PAIRS: usize = 10_000;
+
+/// How much is said of clusters that are not picked.
+fn reasons(args: &SimulateArgs, simulation: &Simulation) -> Reasons {
+    args.reasons.unwrap_or_else(|| match simulation.pairs() {
+        // One request has one fleet.
+        _ if args.r#for.is_some() => Reasons::All,
+        ..=MOST_PAIRS => Reasons::All,
+        pairs => {
+            crate::say_error!(
+                "note: {pairs} pairs of a request and a cluster: reasons are counted; --reasons=all shows each, --for one request"
+            );
+            Reasons::Counts
+        }
+    })
 }
 
 /// What may be done so that targets fit.
@@ -206,32 +243,38 @@ fn found(decided: &Decided<'_>, catalog: &Catalog, terms: &Terms) -> Result<Valu
 }
 
 /// A world that was read.
-struct Read {
-    simulation: Simulation,
+pub(crate) struct Read {
+    pub(crate) simulation: Simulation,
     /// Whether nothing was set aside.
-    whole: bool,
+    pub(crate) whole: bool,
     /// When the last cluster was heard of.
     heartbeat: Option<Timestamp>,
 }
 
-/// Reads files and tells what is to be said of them.
-fn load(args: &SimulateArgs, files: &[PathBuf], terms: &Terms) -> Result<Read, Vec<String>> {
+/// Reads files, takes what was `read` of a hub, and tells what is to be said of them.
+pub(crate) fn load(
+    files: &[PathBuf],
+    config: &[PathBuf],
+    strict: bool,
+    read: Vec<Input>,
+    now: Timestamp,
+) -> Result<Read, Vec<String>> {
     let dialects = dialect_registry::all();
-    let configurations = configurations(&args.config, &dialects)?;
+    let configurations = configurations(config, &dialects)?;
     let (documents, unread) = manifest::read_all(files);
     // A file that is not there is a mistake in the question.
     if unread.iter().any(|problem| problem.number == 0) {
         return Err(unread.iter().map(ToString::to_string).collect());
     }
-    let heartbeat = documents
+    let inputs: Vec<Input> = documents.into_iter().map(input).chain(read).collect();
+    let heartbeat = inputs
         .iter()
-        .filter_map(|document| heartbeat::newest(&document.object))
+        .filter_map(|input| heartbeat::newest(&input.value))
         .max();
-    let inputs = documents.into_iter().map(input).collect();
-    let simulation = Simulation::load(&dialects, &catalog(&dialects), configurations, inputs, terms.now);
-    let whole = told(&unread, simulation.findings(), args.strict)?;
+    let simulation = Simulation::load(&dialects, &catalog(&dialects), configurations, inputs, now);
+    let whole = told(&unread, simulation.findings(), strict)?;
     if !whole {
-        anstream::eprintln!("note: the rest is decided by what could be read; with --strict nothing is");
+        crate::say_error!("note: the rest is decided by what could be read; with --strict nothing is");
     }
     Ok(Read {
         simulation,
@@ -265,26 +308,19 @@ pub fn told(unread: &[manifest::Problem], findings: &Findings, strict: bool) -> 
     }
     let mut count = 0;
     for problem in problems {
-        anstream::eprintln!("error: {problem}");
+        crate::say_error!("error: {problem}");
         count += 1;
     }
     for surplus in surplus {
-        anstream::eprintln!("warning: {surplus}");
+        crate::say_error!("warning: {surplus}");
     }
     for kind in passed_over(true)
         .chain(passed_over(false))
         .chain(findings.unused.iter().cloned())
     {
-        anstream::eprintln!("note: {kind}");
+        crate::say_error!("note: {kind}");
     }
     Ok(count == 0)
-}
-
-/// The kinds that files may have objects of.
-pub fn catalog(dialects: &[Arc<dyn Dialect>]) -> Catalog {
-    let kinds = dialects.iter().flat_map(|dialect| dialect.kinds());
-    let configuration = Arc::new(configuration::SchedulerConfiguration::new(dialects.to_vec()));
-    Catalog::new(core::kinds().into_iter().chain(kinds).chain([configuration as _]))
 }
 
 /// A document as a simulation reads it, which tells its problems by file and document.

@@ -1,5 +1,7 @@
 //! What the program prints for people: tables and colour on a terminal, plain text in a pipe.
 
+use std::io::Write as _;
+
 use anstyle::{AnsiColor, Style};
 
 /// Went where it should.
@@ -10,6 +12,35 @@ pub const BAD: Style = AnsiColor::Red.on_default();
 pub const WARNING: Style = AnsiColor::Yellow.on_default();
 /// Beside the point.
 pub const DIM: Style = Style::new().dimmed();
+
+/// A line on standard output, formatted as by `println!`. Where nobody reads any more (`| head`) it is lost, and what is
+/// being done is done to its end.
+#[macro_export]
+macro_rules! say {
+    () => { $crate::terminal::say("") };
+    ($($argument:tt)*) => { $crate::terminal::say(&format!($($argument)*)) };
+}
+
+/// A line on standard error, as [`say!`](crate::say) on standard output.
+#[macro_export]
+macro_rules! say_error {
+    ($($argument:tt)*) => { $crate::terminal::say_error(&format!($($argument)*)) };
+}
+
+/// Prints `text` as it is on standard output, where somebody may read it or not.
+pub fn print(text: &str) {
+    write!(anstream::stdout(), "{text}").unwrap_or_default();
+}
+
+/// Says `text` on standard output, where somebody may read it or not.
+pub fn say(text: &str) {
+    writeln!(anstream::stdout(), "{text}").unwrap_or_default();
+}
+
+/// Says `text` on standard error, where somebody may read it or not.
+pub fn say_error(text: &str) {
+    writeln!(anstream::stderr(), "{text}").unwrap_or_default();
+}
 
 /// One cell of a table: the style does not count as width.
 #[derive(Clone, Debug)]

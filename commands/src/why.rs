@@ -13,8 +13,9 @@ use http::Method;
 use serde_json::Value;
 use virtual_api::API_VERSION;
 
-use crate::args::{ConnectionArgs, WhyOutput, WhyQuestion};
-use crate::simulate::catalog;
+use crate::args::{WhyOutput, WhyQuestion};
+use crate::catalog::catalog;
+use crate::source::Source;
 use asked::Place;
 
 /// How many clusters a table shows one by one.
@@ -24,10 +25,9 @@ const SHOWN: usize = 50;
 ///
 /// # Errors
 /// When there is no such decision or cluster, the server refuses, or none answers.
-pub async fn run(question: &WhyQuestion, connection: &ConnectionArgs) -> Result<ExitCode> {
-    let client = connection.client().await?;
+pub async fn run(question: &WhyQuestion, source: &Source) -> Result<ExitCode> {
+    let (client, namespace) = (&source.client, source.namespace.as_str());
     let dialects = dialect_registry::all();
-    let namespace = connection.namespace(&client);
     let places = asked::places(&question.object, namespace, &dialects, &catalog(&dialects))
         .map_err(|problem| anyhow!("{problem}"))?;
     let table = matches!(question.output, WhyOutput::Table | WhyOutput::Wide);
@@ -37,9 +37,9 @@ pub async fn run(question: &WhyQuestion, connection: &ConnectionArgs) -> Result<
     } else {
         String::new()
     };
-    let found = find(&client, &places, "scheduling", &query).await?;
+    let found = find(client, &places, "scheduling", &query).await?;
     let Some((place, mut report)) = only_one(found)? else {
-        return Err(absent(&client, &question.object, namespace).await);
+        return Err(absent(source, &question.object).await);
     };
     if let Some(cluster) = &question.cluster {
         only(&mut report, cluster)?;
@@ -110,18 +110,25 @@ pub async fn find(
 }
 
 /// What to say where nothing was found.
-pub async fn absent(client: &Client, object: &[String], namespace: &str) -> anyhow::Error {
-    let group = client
+pub async fn absent(source: &Source, object: &[String]) -> anyhow::Error {
+    let group = source
+        .client
         .send(Method::GET, &format!("/apis/{API_VERSION}"), None)
         .await;
+    let lists = match source.is_within() {
+        true => "`berth compare` lists what there is",
+        false => "`kubectl get decisions -A` lists them all",
+    };
     match group {
         Err(error) => error,
         Ok(Err(status)) if status.code == 404 => anyhow!(
-            "the server does not serve {API_VERSION}: Berth is not installed, or the kubeconfig names another cluster"
+            "the server does not serve {API_VERSION}: Berth is not installed, or the kubeconfig names another cluster; --from=hub \
+             reads the hub and decides here"
         ),
         _ => anyhow!(
-            "no decision for \"{}\" in namespace \"{namespace}\" or cluster-wide: pass -n for another namespace; `kubectl get decisions -A` lists them all",
-            object.join(" ")
+            "no decision for \"{}\" in namespace \"{}\" or cluster-wide: pass -n for another namespace; {lists}",
+            object.join(" "),
+            source.namespace
         ),
     }
 }

@@ -1,7 +1,7 @@
 //! The process: listeners on loopback, one handler for everything.
 
 use std::collections::BTreeSet;
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write as _};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
@@ -134,7 +134,7 @@ impl Console {
         // Whoever reads the address may end it.
         let mut interrupt = signal(SignalKind::interrupt()).context("listening for Ctrl-C")?;
         let url = self.url();
-        anstream::println!("{url}\n\n{note}");
+        say(&format!("{url}\n\n{note}"));
         let opener = match !page.no_open && std::io::stdout().is_terminal() {
             true => Opener::to(&url)
                 .inspect_err(|problem| tracing::debug!(%problem, "no browser was opened"))
@@ -154,11 +154,14 @@ impl Console {
         tokio::select! {
             ended = self.serve() => ended,
             () = unused => {
-                anstream::println!("the console ended: nobody has asked for {:?}", page.idle_timeout.unwrap_or_default());
+                say(&format!(
+                    "the console ended: nobody has asked for {:?}",
+                    page.idle_timeout.unwrap_or_default()
+                ));
                 Ok(())
             }
             _ = interrupt.recv() => {
-                anstream::println!("the console ended");
+                say("the console ended");
                 Ok(())
             }
         }
@@ -226,6 +229,11 @@ pub async fn run(args: ConsoleArgs, groups: BTreeSet<String>) -> Result<()> {
     let console = Console::start(&args, groups).await?;
     let note = "Your kubeconfig's rights are behind this address. Ctrl-C ends it.";
     console.until_ctrl_c(&args.page, note).await
+}
+
+/// A line on standard output; where nobody reads any more it is lost.
+fn say(text: &str) {
+    writeln!(anstream::stdout(), "{text}").unwrap_or_default();
 }
 
 #[cfg(test)]

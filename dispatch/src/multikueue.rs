@@ -16,6 +16,7 @@ mod seen;
 mod tell;
 mod watch;
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -105,10 +106,15 @@ pub async fn run(args: &MultiKueueArgs) -> Result<()> {
 
 async fn nominate_on(ends: Ends, configuration: &Place) {
     let workloads = workloads(&ends.kueue).await;
-    println!(
+    // Whether anybody reads it changes nothing.
+    writeln!(
+        std::io::stdout(),
         "nominating for Workloads of {} while {}/{} has dispatcherName {DISPATCHER}",
-        workloads.api_version, configuration.namespace, configuration.name
-    );
+        workloads.api_version,
+        configuration.namespace,
+        configuration.name
+    )
+    .unwrap_or_default();
     watch::run(ends, workloads, configuration.clone()).await;
 }
 

@@ -95,6 +95,20 @@ impl Simulation {
         worlds.find(|world| world.snapshot().dialect.name() == dialect)
     }
 
+    /// How many pairs of a demand and a candidate of its system there are.
+    #[must_use]
+    pub fn pairs(&self) -> usize {
+        let worlds = self.worlds.iter().map(|world| &world.snapshot().inventory);
+        worlds
+            .map(|inventory| {
+                inventory
+                    .demands()
+                    .len()
+                    .saturating_mul(inventory.count() as usize)
+            })
+            .sum()
+    }
+
     /// Every demand with its dialect, in output order: by dialect, namespace and name.
     #[must_use]
     pub fn demands(&self) -> Vec<(&Arc<dyn Dialect>, Key)> {

@@ -16,6 +16,7 @@ mod queue;
 mod session;
 mod undone;
 
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -93,11 +94,14 @@ async fn sync(args: &SyncerArgs, ends: &Ends, stop: &CancellationToken) -> Resul
         match begun {
             Ok(session) => {
                 pause = PAUSES.0;
-                println!(
+                // Whether anybody reads it changes nothing.
+                writeln!(
+                    std::io::stdout(),
                     "syncing {} to the cluster of {}",
                     session.described(),
                     ends.target
-                );
+                )
+                .unwrap_or_default();
                 match session.run(stop).await.context("syncing")? {
                     End::Stopped => break,
                     End::Changed(what) => tracing::info!(what, "starting over"),

@@ -86,7 +86,11 @@ fn a_server_that_is_well_has_nothing_wrong_and_what_is_held_is_named() {
     );
     let table = text(&check(&server.kubeconfig(), &[]).stdout);
     assert!(
-        table.starts_with("AREA") && table.contains("→ berth why") && table.ends_with("Nothing is wrong.\n"),
+        table.starts_with("AREA")
+            && table.contains("→ berth why")
+            && table.lines().last().is_some_and(
+                |line| line.starts_with("Installation OK; ") && line.contains(" requests have no place")
+            ),
         "{table}"
     );
 }
@@ -121,7 +125,7 @@ fn who_may_not_look_is_told_how_to_be_allowed() {
 
 /// A server that knows nothing, as a cluster without Berth does of Berth.
 #[test]
-fn a_server_without_berth_is_wrong_and_says_what_mends_it() {
+fn a_server_without_berth_is_told_apart_and_nothing_that_changes_it_is_advised() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     std::thread::spawn(move || {
@@ -131,13 +135,18 @@ fn a_server_without_berth_is_wrong_and_says_what_mends_it() {
             let count = stream.read(&mut bytes).unwrap_or(0);
             let (code, body) = if bytes[..count].starts_with(b"GET /version ") {
                 ("200 OK", r#"{"gitVersion":"v1.30.0"}"#)
-            } else if bytes[..count].starts_with(b"GET /apis/apiregistration.k8s.io/") {
+            } else if bytes[..count].starts_with(b"GET /apis ") {
+                (
+                    "200 OK",
+                    r#"{"groups":[{"name":"cluster.open-cluster-management.io"}]}"#,
+                )
+            } else if bytes[..count].starts_with(b"POST /apis/authorization.k8s.io/") {
                 ("503 Service Unavailable", "later\n")
             } else {
                 ("404 Not Found", "404 page not found\n")
             };
             let answer = format!(
-                "HTTP/1.1 {code}\r\nDate: Thu, 01 Jan 2026 00:00:00 GMT\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
+                "HTTP/1.1 {code}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
                 body.len()
             );
             // Whoever asked may have gone.
@@ -157,20 +166,27 @@ fn a_server_without_berth_is_wrong_and_says_what_mends_it() {
         begun.elapsed() < std::time::Duration::from_secs(20),
         "what is not available is told, not waited for"
     );
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(3));
     let table = text(&output.stdout);
     for part in [
         "Kubernetes v1.30.0",
-        "it is not served",
-        "→ berth manifests",
+        "Berth is not installed here",
+        "→ berth compare; berth why",
+        "its objects are on this hub",
+        "not on this hub",
         "503",
-        "wrong.",
     ] {
         assert!(table.contains(part), "{part}:\n{table}");
     }
-    assert!(
-        table.contains("behind this machine's") || table.contains("ahead of this machine's"),
-        "{table}"
+    for harm in ["manifests", "apply", "create", "WRONG"] {
+        assert!(!table.contains(harm), "{harm}:\n{table}");
+    }
+    let last = table.lines().last().unwrap_or_default();
+    assert!(last.starts_with("Berth is not installed here."), "{last}");
+    let report: Value = serde_json::from_slice(&check(&kubeconfig, &["-o", "json"]).stdout).unwrap();
+    assert_eq!(
+        (&report["installed"], &report["healthy"]),
+        (&false.into(), &false.into())
     );
     std::fs::write(
         &kubeconfig,
@@ -181,5 +197,15 @@ fn a_server_without_berth_is_wrong_and_says_what_mends_it() {
     .unwrap();
     let gone = check(&kubeconfig, &[]);
     assert_eq!(gone.status.code(), Some(1));
-    assert!(text(&gone.stderr).contains("/version"), "{}", text(&gone.stderr));
+    let told = text(&gone.stderr);
+    assert!(
+        told.starts_with("error: cannot reach http://127.0.0.1:1: ") && told.lines().count() == 1,
+        "{told}"
+    );
+    let none = check(&folder.path().join("none"), &[]);
+    assert!(
+        text(&none.stderr).contains("none (KUBECONFIG) cannot be read: "),
+        "{}",
+        text(&none.stderr)
+    );
 }

@@ -182,7 +182,47 @@ fn only_what_the_caller_may_read_is_exported_and_the_rest_is_named() {
     assert!(one.status.success(), "{}", text(&one.stderr));
     assert!(files.join("seeds.core.gardener.cloud.yaml").exists());
     assert!(
-        !files.join("shoots.core.gardener.cloud.yaml").exists(),
-        "there are none in that namespace"
+        files.join("shoots.core.gardener.cloud.yaml").exists(),
+        "those of other namespaces fill the Seeds"
     );
+}
+
+#[test]
+fn the_export_of_a_namespace_decides_as_the_whole_hub_does() {
+    let server = Server::start();
+    server.bind_by_hand(&["ocm"]);
+    for path in ["ocm/fleet.yaml", "ocm/story-1.yaml", "ocm/story-3.yaml"] {
+        load(&server, path);
+    }
+    // Another team's decisions count for Balance, and stand in another namespace.
+    let decisions = "apiVersion: cluster.open-cluster-management.io/v1beta1\nkind: PlacementDecision\n\
+                     metadata: {name: theirs, namespace: story-3}\n\
+                     status: {decisions: [{clusterName: cluster1, reason: ''}, {clusterName: cluster2, reason: ''}]}\n";
+    server.load(&server.file("theirs.yaml", decisions));
+    let folder = tempfile::tempdir().unwrap();
+    let of = |name: &str, arguments: &[&str]| -> Vec<Value> {
+        let files = folder.path().join(name).display().to_string();
+        let exported = berth(&server.kubeconfig(), &[&["export", &files], arguments].concat());
+        assert!(exported.status.success(), "{}", text(&exported.stderr));
+        let words = ["simulate", "-f", &files, "--independent", "-o", "json"];
+        let output = berth(&server.kubeconfig(), &words);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let list: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let items = list["items"].as_array().unwrap().iter();
+        let own = items.filter(|item| item["metadata"]["namespace"] == "story-1");
+        own.map(decided).collect()
+    };
+    let whole = of("whole", &[]);
+    assert!(!whole.is_empty());
+    assert_eq!(of("part", &["-n", "story-1"]), whole);
+    let part = folder.path().join("part");
+    let placements =
+        std::fs::read_to_string(part.join("placements.cluster.open-cluster-management.io.yaml")).unwrap();
+    assert!(
+        !placements.contains("story-3"),
+        "what other teams ask for is theirs"
+    );
+    let theirs =
+        std::fs::read_to_string(part.join("placementdecisions.cluster.open-cluster-management.io.yaml"));
+    assert!(theirs.unwrap().contains("theirs"));
 }

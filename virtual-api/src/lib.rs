@@ -70,7 +70,7 @@ pub type Work = Arc<dyn Fn() -> usize + Send + Sync>;
 pub use self::commit::{RegistryCommitter, actor_user};
 pub use self::kinds::API_VERSION;
 pub use self::resolve::behind;
-pub use self::scheduling::scheduling_of;
+pub use self::scheduling::{scheduling_of, summary_of};
 
 /// The virtual API over one engine.
 pub struct VirtualApi {

@@ -256,9 +256,34 @@ pub(crate) fn value_of(report: &Report) -> Result<Value, Status> {
     serde_json::to_value(report).map_err(|error| Status::internal(error.to_string()))
 }
 
+/// The Scheduling of `decision` without its candidates, as a tree: what is picked and what changes, and with `counts` how
+/// many targets each reason refuses. Its size does not grow with the fleet.
+pub fn summary_of(snapshot: &Snapshot, decision: &Decision, counts: bool) -> Result<Value, Status> {
+    let inventory = &*snapshot.inventory;
+    let places = Places::of(inventory, decision);
+    let view = View {
+        dialect: snapshot.dialect.name(),
+        inventory,
+        decision,
+        places: &places,
+    };
+    let mut report: Report = view.report(
+        snapshot.revision.0,
+        Vec::new(),
+        report::writes(inventory, decision),
+    );
+    report.remaining_candidates = Some(view.entries().len()).filter(|&rest| rest > 0);
+    report.reason_counts = counts.then(|| report::reason_counts(inventory, decision));
+    shown(snapshot, decision, &report)
+}
+
 /// The Scheduling that shows `decision`, which was made on `snapshot`, as a tree.
 pub fn scheduling_of(snapshot: &Snapshot, decision: &Decision) -> Result<Value, Status> {
-    let report = value_of(&snapshot.report(decision))?;
+    shown(snapshot, decision, &snapshot.report(decision))
+}
+
+fn shown(snapshot: &Snapshot, decision: &Decision, report: &Report) -> Result<Value, Status> {
+    let report = value_of(report)?;
     let (metadata, spec) = head(snapshot, &decision.demand, "Scheduling");
     Ok(json!({
         "apiVersion": API_VERSION,

@@ -65,3 +65,33 @@ impl Finding {
         self
     }
 }
+
+/// All that was found.
+#[derive(Clone, Debug)]
+pub(super) struct Report {
+    /// Whether Berth is installed there.
+    pub(super) installed: bool,
+    /// Line by line.
+    pub(super) findings: Vec<Finding>,
+    /// What wants a place, where it may be read.
+    pub(super) requests: Option<Requests>,
+}
+
+impl Report {
+    /// How many findings have `verdict`.
+    #[must_use]
+    pub(super) fn count(&self, verdict: Verdict) -> usize {
+        let all = self.findings.iter();
+        all.filter(|finding| finding.verdict == verdict).count()
+    }
+}
+
+/// How many requests there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Requests {
+    /// All that were looked at.
+    pub(super) total: usize,
+    /// Those without a place, or with a part of it.
+    pub(super) without_place: usize,
+}

@@ -3,16 +3,17 @@
 use std::collections::BTreeSet;
 
 use anyhow::Result;
+use configuration::Mode;
 use serde_json::Value;
 use virtual_api::kinds::{GROUP, VERSION};
 
 use super::finding::{Finding, Verdict};
+use super::webhooks::mode_of;
 use super::{Asked, Read, items, judge, rights};
-use crate::manifests::{Installation, Service, configuration_name, default_service};
+use crate::manifests::{Installation, Service, default_service};
 
 const API_SERVICES: &str = "/apis/apiregistration.k8s.io/v1/apiservices";
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-const WEBHOOKS: &str = "/apis/admissionregistration.k8s.io/v1";
 
 impl Asked<'_> {
     /// Everything about a hub.
@@ -41,22 +42,24 @@ impl Asked<'_> {
             .iter()
             .flat_map(|object| judge::api_service(object, self.now))
             .collect();
-        if registered.is_none() {
-            findings.push(
-                Finding::ok("registration", format!("APIService {own}"), "it does not exist").but(
-                    Verdict::Wrong,
-                    "berth manifests | kubectl apply --server-side -f -",
-                ),
-            );
-        }
         let owned: BTreeSet<&str> = ours
             .iter()
             .filter_map(|object| object["spec"]["group"].as_str())
             .collect();
-        let (definitions, installation) = self.definitions(&service, &owned).await?;
-        findings.extend(self.webhooks(&service, &installation).await?);
+        let (runs, mode) = self.workload(&service).await?;
+        let (definitions, mut installation) = self.definitions(&service, &owned).await?;
+        // One that observes needs fewer rights; where nobody says, what is needed to decide is looked at.
+        installation.mode = mode.unwrap_or(installation.mode);
+        if registered.is_none() {
+            let mend = format!(
+                "berth manifests apiservice{} | kubectl apply --server-side -f -",
+                rights::flags(&installation)
+            );
+            let finding = Finding::ok("registration", format!("APIService {own}"), "it does not exist");
+            findings.push(finding.but(Verdict::Wrong, mend));
+        }
+        findings.extend(self.webhooks(&service, &installation, mode).await?);
         findings.extend(definitions);
-        let runs = self.workload(&service).await?;
         // Where it runs as somebody else, its start tells what that somebody may not.
         let known = runs.verdict == Verdict::Ok || runs.verdict == Verdict::Wrong;
         findings.push(runs);
@@ -67,38 +70,11 @@ impl Asked<'_> {
         Ok(findings)
     }
 
-    async fn webhooks(&self, service: &Service, installation: &Installation) -> Result<Vec<Finding>> {
-        let mut findings = Vec::new();
-        let name = configuration_name(service);
-        for (resource, kind) in [
-            ("mutatingwebhookconfigurations", "MutatingWebhookConfiguration"),
-            (
-                "validatingwebhookconfigurations",
-                "ValidatingWebhookConfiguration",
-            ),
-        ] {
-            let subject = format!("{kind} {name}");
-            let mend = format!(
-                "berth manifests webhooks{} | kubectl apply --server-side -f -",
-                rights::flags(installation)
-            );
-            findings.push(match self.read(&format!("{WEBHOOKS}/{resource}/{name}")).await? {
-                Read::Object(object) => judge::webhooks(&object, service, self.now).unwrap_or_else(|| {
-                    Finding::ok("registration", &subject, "none of its webhooks asks Berth")
-                        .but(Verdict::Wrong, &mend)
-                }),
-                Read::Absent => Finding::ok(
-                    "registration",
-                    subject,
-                    "it does not exist: the guards do not hold",
-                )
-                .but(Verdict::Wrong, mend),
-                Read::Refused(message) => {
-                    Finding::ok("registration", subject, message).but(Verdict::Unknown, "")
-                }
-            });
-        }
-        Ok(findings)
+    /// Whether something runs as Berth by default is installed, registered or not.
+    pub(super) async fn runs(&self) -> Result<bool> {
+        let Service { name, namespace, .. } = default_service();
+        let path = format!("/apis/apps/v1/namespaces/{namespace}/deployments/{name}");
+        Ok(matches!(self.read(&path).await?, Read::Object(_)))
     }
 
     /// The definitions of configurations and of the systems, and what is installed by them.
@@ -173,13 +149,15 @@ impl Asked<'_> {
         Ok((findings, installation))
     }
 
-    /// What runs behind the Service, where it is a Deployment.
-    async fn workload(&self, service: &Service) -> Result<Finding> {
+    /// What runs behind the Service, where it is a Deployment, and in which mode.
+    async fn workload(&self, service: &Service) -> Result<(Finding, Option<Mode>)> {
         let Service { name, namespace, .. } = service;
         let subject = format!("Deployment {namespace}/{name}");
         let path = format!("/apis/apps/v1/namespaces/{namespace}/deployments/{name}");
-        Ok(match self.read(&path).await? {
+        let mut mode = None;
+        let finding = match self.read(&path).await? {
             Read::Object(object) => {
+                mode = mode_of(&object);
                 let number = |field: &Value| field.as_u64().unwrap_or_default();
                 let ready = number(&object["status"]["readyReplicas"]);
                 let wanted = object["spec"]["replicas"].as_u64().unwrap_or(1);
@@ -200,7 +178,8 @@ impl Asked<'_> {
                 Finding::ok("versions", subject, "Berth runs elsewhere").but(Verdict::Unknown, "")
             }
             Read::Refused(message) => Finding::ok("versions", subject, message).but(Verdict::Unknown, ""),
-        })
+        };
+        Ok((finding, mode))
     }
 
     async fn leases(&self, service: &Service) -> Result<Vec<Finding>> {

@@ -9,7 +9,7 @@ use jiff::SignedDuration;
 use meta::{Timestamp, time};
 use serde_json::Value;
 
-use super::finding::{Finding, Verdict};
+use super::finding::{Finding, Requests, Verdict};
 use crate::manifests::{Service, default_service};
 
 /// A certificate that runs out within this time is mentioned.
@@ -63,7 +63,12 @@ pub(super) fn api_service(object: &Value, now: Timestamp) -> Vec<Finding> {
                 &subject,
                 "anyone may answer for it: insecureSkipTLSVerify is set",
             )
-            .but(Verdict::Wrong, "berth manifests apiservice | kubectl apply -f -"),
+            .but(
+                Verdict::Wrong,
+                format!(
+                    "kubectl patch apiservice {name} --type=json -p '[{{\"op\": \"remove\", \"path\": \"/spec/insecureSkipTLSVerify\"}}]'"
+                ),
+            ),
         );
     } else {
         let service = service(object).unwrap_or_else(default_service);
@@ -268,13 +273,14 @@ pub(super) fn lease(object: &Value, now: Timestamp) -> Option<Finding> {
     Some(finding)
 }
 
-/// What of `decisions` has no place, and why: a line for each, and a count of the rest.
-pub(super) fn held(decisions: &[Value]) -> Vec<Finding> {
+/// What of `decisions` has no place, and why: a line for each, and a count of the rest; and how many that are.
+pub(super) fn held(decisions: &[Value]) -> (Vec<Finding>, Requests) {
     let mut findings = Vec::new();
     let mut rest: BTreeMap<String, usize> = BTreeMap::new();
-    let mut bound = 0;
+    let (mut bound, mut ignored) = (0, 0);
     for decision in decisions {
         let phase = text(&decision["status"]["phase"]);
+        ignored += usize::from(phase == "Ignored");
         if !matches!(
             phase,
             "Unschedulable" | "Invalid" | "Partial" | "Pending" | "Releasing"
@@ -320,7 +326,12 @@ pub(super) fn held(decisions: &[Value]) -> Vec<Finding> {
     if findings.is_empty() {
         findings.push(Finding::ok("held", "decisions", format!("none of {bound}")));
     }
-    findings
+    let requests = Requests {
+        // What is another scheduler's wants no place of this one.
+        total: decisions.len() - ignored,
+        without_place: decisions.len() - bound,
+    };
+    (findings, requests)
 }
 
 /// A condition: whether it is True, and its message.

@@ -8,19 +8,23 @@ use commands::terminal::{self, Cell, shown};
 use serde_json::json;
 
 use super::CheckOutput;
-use super::finding::{Finding, Verdict};
+use super::finding::{Report, Requests, Verdict};
 
-/// Prints `findings`, the worst counted at the end.
+/// Prints what was found, and at the end how it is.
 ///
 /// # Errors
 /// When standard output takes no more.
-pub(super) fn print(findings: &[Finding], form: CheckOutput) -> Result<()> {
+pub(super) fn print(report: &Report, form: CheckOutput) -> Result<()> {
     let mut out = BufWriter::new(anstream::AutoStream::auto(io::stdout().lock()));
     let text = match form {
-        CheckOutput::Table => table(findings),
+        CheckOutput::Table => table(report),
         CheckOutput::Json => {
-            let healthy = findings.iter().all(|finding| finding.verdict != Verdict::Wrong);
-            let object = json!({"healthy": healthy, "findings": findings});
+            let object = json!({
+                "installed": report.installed,
+                "healthy": report.installed && report.count(Verdict::Wrong) == 0,
+                "requests": report.requests,
+                "findings": report.findings,
+            });
             format!("{}\n", serde_json::to_string_pretty(&object)?)
         }
     };
@@ -30,9 +34,9 @@ pub(super) fn print(findings: &[Finding], form: CheckOutput) -> Result<()> {
     }
 }
 
-fn table(findings: &[Finding]) -> String {
+fn table(report: &Report) -> String {
     let mut rows = Vec::new();
-    for finding in findings {
+    for finding in &report.findings {
         let style = match finding.verdict {
             Verdict::Ok => terminal::GOOD,
             Verdict::Note | Verdict::Unknown => terminal::WARNING,
@@ -51,22 +55,78 @@ fn table(findings: &[Finding]) -> String {
         }
     }
     let mut text = terminal::styled_table(&["AREA", "SUBJECT", "RESULT", "MESSAGE"], &rows);
-    let count = |verdict: Verdict| {
-        findings
-            .iter()
-            .filter(|finding| finding.verdict == verdict)
-            .count()
-    };
-    let summary = match count(Verdict::Wrong) {
-        0 => terminal::good("Nothing is wrong."),
-        1 => terminal::bad("1 thing is wrong."),
-        some => terminal::bad(&format!("{some} things are wrong.")),
-    };
     text.push('\n');
-    text.push_str(&summary);
-    if count(Verdict::Unknown) > 0 {
-        text.push_str(&format!(" {} could not be looked at.", count(Verdict::Unknown)));
+    text.push_str(&summary(report));
+    if report.count(Verdict::Unknown) > 0 {
+        text.push_str(&format!(
+            " {} could not be looked at.",
+            report.count(Verdict::Unknown)
+        ));
     }
     text.push('\n');
     text
+}
+
+/// How it is, in a sentence.
+fn summary(report: &Report) -> String {
+    match (report.count(Verdict::Wrong), report.installed) {
+        (0, false) => terminal::warning("Berth is not installed here."),
+        (0, true) => match report.requests {
+            None => terminal::good("Installation OK."),
+            Some(Requests {
+                total,
+                without_place: 0,
+            }) => terminal::good(&format!("Installation OK; all of {total} requests have a place.")),
+            Some(requests) => {
+                let Requests { total, without_place } = requests;
+                let held = format!("{without_place} of {total} requests have no place, or too few.");
+                format!(
+                    "{} {}",
+                    terminal::good("Installation OK;"),
+                    terminal::warning(&held)
+                )
+            }
+        },
+        (1, _) => terminal::bad("1 thing is wrong."),
+        (some, _) => terminal::bad(&format!("{some} things are wrong.")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::finding::Finding;
+
+    fn plain(report: &Report) -> String {
+        anstream::adapter::strip_str(&summary(report)).to_string()
+    }
+
+    #[test]
+    fn the_last_line_tells_the_installation_from_what_has_no_place() {
+        let mut report = Report {
+            installed: true,
+            findings: vec![Finding::ok("held", "a", "Unschedulable").but(Verdict::Note, "")],
+            requests: Some(Requests {
+                total: 900,
+                without_place: 188,
+            }),
+        };
+        assert_eq!(
+            plain(&report),
+            "Installation OK; 188 of 900 requests have no place, or too few."
+        );
+        report.requests = Some(Requests {
+            total: 3,
+            without_place: 0,
+        });
+        assert_eq!(plain(&report), "Installation OK; all of 3 requests have a place.");
+        report.requests = None;
+        assert_eq!(plain(&report), "Installation OK.");
+        report.installed = false;
+        assert_eq!(plain(&report), "Berth is not installed here.");
+        report
+            .findings
+            .push(Finding::ok("registration", "x", "gone").but(Verdict::Wrong, ""));
+        assert_eq!(plain(&report), "1 thing is wrong.");
+    }
 }

@@ -159,7 +159,7 @@ impl Asked<'_> {
                 "decisions may be read, explained and bound",
             )]);
         }
-        let who = self.who().await?;
+        let who = self.client.user().await?.unwrap_or_else(|| "NAME".to_owned());
         let findings = missing.into_iter().map(|(role, rights)| {
             let name = role.replace(':', "-");
             Finding::ok("rights", "yours", format!("you may not {}", rights.join(", "))).but(
@@ -191,7 +191,7 @@ impl Asked<'_> {
         Ok(findings)
     }
 
-    async fn may(&self, resource: &str, spec: Value) -> Result<std::result::Result<bool, String>> {
+    pub(super) async fn may(&self, resource: &str, spec: Value) -> Result<std::result::Result<bool, String>> {
         let kind = match resource {
             "subjectaccessreviews" => "SubjectAccessReview",
             _ => "SelfSubjectAccessReview",
@@ -205,21 +205,6 @@ impl Asked<'_> {
         Ok(answer
             .map(|answer| answer["status"]["allowed"] == true)
             .map_err(|status| status.message))
-    }
-
-    /// The user's name, as far as the server tells it.
-    async fn who(&self) -> Result<String> {
-        let path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
-        let review = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"});
-        let answer = self
-            .client
-            .send(Method::POST, path, Some(("application/json", &review)))
-            .await?;
-        let name = answer.ok().and_then(|answer| {
-            let name = answer["status"]["userInfo"]["username"].as_str()?;
-            Some(name.to_owned())
-        });
-        Ok(name.unwrap_or_else(|| "NAME".to_owned()))
     }
 }
 
@@ -245,7 +230,10 @@ fn judged(needed: &Needed, missing: &[String], installation: &Installation) -> F
 
 /// The flags that render an installation's manifests.
 pub(super) fn flags(installation: &Installation) -> String {
-    let mut flags = String::new();
+    let mut flags = match installation.is_observer() {
+        true => " --mode=observe".to_owned(),
+        false => " --mode=decide".to_owned(),
+    };
     for system in &installation.on_hub {
         flags.push_str(&format!(" --source={system}=hub"));
     }

@@ -107,7 +107,7 @@ impl<'a> Live<'a> {
         prompt(&format!(
             "kubectl get namespace {namespace} -o jsonpath='{{.metadata.annotations.scheduling\\.kcp\\.dev/placement}}'"
         ));
-        anstream::println!("{}\n", annotation().await?);
+        commands::say!("{}\n", annotation().await?);
         Ok(())
     }
 
@@ -166,7 +166,7 @@ impl<'a> Live<'a> {
         let body = Some(("application/merge-patch+json", change));
         let answer = self.client.send(Method::PATCH, &path, body).await?;
         answer.map_err(|status| anyhow!("{path}: {}", status.message))?;
-        anstream::println!("{kind}/{name} patched\n");
+        commands::say!("{kind}/{name} patched\n");
         Ok(())
     }
 
@@ -212,7 +212,7 @@ impl<'a> Live<'a> {
         });
         let rows: Vec<Vec<String>> = rows.collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        anstream::println!("{}", table(&names, &rows));
+        commands::say!("{}", table(&names, &rows));
         Ok(())
     }
 
@@ -246,15 +246,15 @@ fn like(cluster: &Value, name: &str, now: Timestamp) -> Value {
 }
 
 fn title(text: &str) {
-    anstream::println!("{}\n", heading(text));
+    commands::say!("{}\n", heading(text));
 }
 
 fn say(text: &str) {
-    anstream::println!("{}\n", good(text));
+    commands::say!("{}\n", good(text));
 }
 
 fn prompt(command: &str) {
-    anstream::println!("{}", dim(&format!("$ {command}")));
+    commands::say!("{}", dim(&format!("$ {command}")));
 }
 
 fn milliseconds(since: Instant) -> String {

@@ -123,11 +123,11 @@ pub(super) async fn gardener(client: &mut Client, now: Timestamp) -> Result<()> 
 }
 
 fn title(system: &str, how: &str) {
-    anstream::println!("{} {}\n", heading(system), dim(&format!("({how})")));
+    commands::say!("{} {}\n", heading(system), dim(&format!("({how})")));
 }
 
 fn say(text: &str) {
-    anstream::println!("{}\n", heading(text));
+    commands::say!("{}\n", heading(text));
 }
 
 /// All of it, for tools that read ClusterProfiles and PlacementDecisions.
@@ -177,7 +177,7 @@ async fn place(client: &Client, namespace: &str, name: &str) -> Result<()> {
         _ if placed => good(&outcome),
         _ => bad(&outcome),
     };
-    anstream::println!("{shown_name}: {shown}: {}", text(&status["message"]));
+    commands::say!("{shown_name}: {shown}: {}", text(&status["message"]));
     let rows: Vec<Vec<String>> = status["candidates"]
         .as_array()
         .into_iter()
@@ -186,7 +186,7 @@ async fn place(client: &Client, namespace: &str, name: &str) -> Result<()> {
         .collect();
     if !rows.is_empty() {
         let headings = ["  TARGET", "RANK", "SCORE", "PICKED", "WHY NOT"];
-        anstream::print!("{}", table(&headings, &rows));
+        commands::terminal::print(&table(&headings, &rows));
     }
     if placed {
         let mut binding = json!({
@@ -212,9 +212,9 @@ async fn place(client: &Client, namespace: &str, name: &str) -> Result<()> {
             .flatten()
             .map(|entry| text(&entry["clusterName"]))
             .collect();
-        anstream::println!("  bound to {}", good(&bound.join(", ")));
+        commands::say!("  bound to {}", good(&bound.join(", ")));
     }
-    anstream::println!();
+    commands::say!();
     Ok(())
 }
 

@@ -10,6 +10,8 @@ use kube::core::{ApiResource, DynamicObject, ObjectMeta, PartialObjectMeta};
 use kube::{Api, Client};
 use serde_json::json;
 
+use super::removal::told;
+
 /// How many objects are asked for at once.
 const PAGE: u32 = 500;
 /// How often an object that others change meanwhile is tried again.
@@ -48,8 +50,9 @@ async fn held(client: &Client, hold: &Hold) -> Result<Vec<ObjectMeta>> {
             // The hub has no such system.
             Err(kube::Error::Api(status)) if status.code == 404 => return Ok(found),
             Err(problem) => bail!(
-                "listing {}: {problem}; pass --keep-finalizers to skip this check",
-                hold.resource
+                "listing {}: {}; pass --keep-finalizers to skip this check",
+                hold.resource,
+                told(&problem)
             ),
         };
         let metadata = list
@@ -94,7 +97,12 @@ impl Waiting {
         for object in &self.objects {
             let release = self.release_one(client, object.clone()).await;
             release.map_err(|problem| {
-                anyhow!("releasing {} {}: {problem}", self.hold.resource, named(object))
+                anyhow!(
+                    "releasing {} {}: {}",
+                    self.hold.resource,
+                    named(object),
+                    told(&problem)
+                )
             })?;
         }
         Ok(self.objects.len())
@@ -216,11 +224,12 @@ mod tests {
         for hold in [
             "clusterrequests.clusters.openmcp.cloud clusters.openmcp.cloud/request",
             "clusters.clusters.openmcp.cloud request.clusters.openmcp.cloud/…",
-            "clusterresourceplacements.placement.kubernetes-fleet.io kubernetes-fleet.io/scheduler-cleanup",
-            "clusterresourcebindings.placement.kubernetes-fleet.io kubernetes-fleet.io/scheduler-crb-cleanup",
             "secrets workloads.kcp.dev/syncer-…",
         ] {
             assert!(holds.iter().any(|have| have == hold), "{hold} in {holds:?}");
         }
+        // KubeFleet's hub agent puts them on and finishes them itself.
+        let fleets = holds.iter().find(|hold| hold.contains("kubernetes-fleet.io"));
+        assert_eq!(fleets, None);
     }
 }

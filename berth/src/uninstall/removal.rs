@@ -53,7 +53,7 @@ impl Removal {
     /// Reads it.
     pub(super) async fn read(&self, client: &Client) -> Result<Option<Value>> {
         let found = self.api(client).get_opt(&self.name).await;
-        let found = found.map_err(|problem| anyhow!("reading {self}: {problem}"))?;
+        let found = found.map_err(|problem| anyhow!("reading {self}: {}", told(&problem)))?;
         Ok(found.map(serde_json::to_value).transpose()?)
     }
 
@@ -66,7 +66,7 @@ impl Removal {
         match self.api(client).delete(&self.name, &how).await {
             Ok(_) => Ok(Removed::Now),
             Err(kube::Error::Api(status)) if status.code == 404 => Ok(Removed::Before),
-            Err(problem) => Err(anyhow!("deleting {self}: {problem}")),
+            Err(problem) => Err(anyhow!("deleting {self}: {}", told(&problem))),
         }
     }
 
@@ -92,7 +92,15 @@ pub(super) async fn list(client: &Client, group: &str, kind: &str) -> Result<Vec
     let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, "v1", kind));
     let all: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
     let list = all.list(&ListParams::default()).await;
-    let list = list.map_err(|problem| anyhow!("listing {kind}s: {problem}"))?;
+    let list = list.map_err(|problem| anyhow!("listing {kind}s: {}", told(&problem)))?;
     let values = list.items.into_iter().map(serde_json::to_value);
     Ok(values.collect::<Result<_, _>>()?)
+}
+
+/// A refusal in the hub's own words; other problems in the client's.
+pub(super) fn told(problem: &kube::Error) -> String {
+    match problem {
+        kube::Error::Api(status) if !status.message.is_empty() => status.message.clone(),
+        other => other.to_string(),
+    }
 }

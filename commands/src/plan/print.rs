@@ -125,7 +125,7 @@ fn markdown(out: &mut impl Write, plan: &Value) -> io::Result<()> {
 }
 
 /// What breaks out of a cell of Markdown does not.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in terminal::shown(text).chars() {
         match letter {

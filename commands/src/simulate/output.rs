@@ -5,19 +5,24 @@ use std::io::{self, Write};
 
 use engine::simulate::Decided;
 use serde_json::Value;
-use virtual_api::{API_VERSION, scheduling_of};
+use virtual_api::{API_VERSION, scheduling_of, summary_of};
 
-use crate::args::SimulateOutput;
+use crate::args::{Reasons, SimulateOutput};
 
 /// A list in the making.
 pub(super) struct List {
     form: SimulateOutput,
+    reasons: Reasons,
     count: usize,
 }
 
 impl List {
-    pub(super) fn new(form: SimulateOutput) -> Self {
-        Self { form, count: 0 }
+    pub(super) fn new(form: SimulateOutput, reasons: Reasons) -> Self {
+        Self {
+            form,
+            reasons,
+            count: 0,
+        }
     }
 
     /// Writes one Scheduling, with `advice` if that was asked for.
@@ -27,8 +32,12 @@ impl List {
         decided: &Decided<'_>,
         advice: Option<Value>,
     ) -> io::Result<()> {
-        let mut item = scheduling_of(decided.snapshot, decided.decision)
-            .map_err(|status| io::Error::other(status.message))?;
+        let (snapshot, decision) = (decided.snapshot, decided.decision);
+        let shown = match self.reasons {
+            Reasons::All => scheduling_of(snapshot, decision),
+            some => summary_of(snapshot, decision, some == Reasons::Counts),
+        };
+        let mut item = shown.map_err(|status| io::Error::other(status.message))?;
         if let Some(advice) = advice {
             item["status"]["advice"] = advice;
         }

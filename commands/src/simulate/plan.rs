@@ -7,8 +7,9 @@ use engine::simulate::{NoPlan, Terms};
 use engine::{Plan, Simulation};
 use serde_json::Value;
 
-use super::{DONE, MALFORMED, Read, SET_ASIDE, UNPLACED, catalog, load};
+use super::{DONE, MALFORMED, Read, SET_ASIDE, UNPLACED, load};
 use crate::args::SimulateArgs;
+use crate::catalog::catalog;
 use crate::plan::{changes, print};
 
 /// Plans and prints.
@@ -18,7 +19,7 @@ pub(super) fn run(args: &SimulateArgs, read: Read, terms: &Terms) -> ExitCode {
         Ok(plan) => told(args, &plan, whole),
         Err(problems) => {
             for problem in problems {
-                anstream::eprintln!("error: {problem}");
+                crate::say_error!("error: {problem}");
             }
             ExitCode::from(MALFORMED)
         }
@@ -32,7 +33,7 @@ fn plan(
     whole: &mut bool,
 ) -> Result<Plan, Vec<String>> {
     if !args.against.is_empty() {
-        let mut other = load(args, &args.against, terms)?;
+        let mut other = load(&args.against, &args.config, args.strict, Vec::new(), terms.now)?;
         *whole &= other.whole;
         return simulation
             .compare(&mut other.simulation, terms)
@@ -41,7 +42,7 @@ fn plan(
     let catalog = catalog(&dialect_registry::all());
     let changes = changes::read(&args.change, &catalog, None);
     for note in &changes.notes {
-        anstream::eprintln!("note: {note}");
+        crate::say_error!("note: {note}");
     }
     if !changes.problems.is_empty() {
         return Err(changes.problems);
@@ -62,7 +63,7 @@ fn told(args: &SimulateArgs, plan: &Plan, whole: bool) -> ExitCode {
     match printed {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::from(DONE),
         Err(error) => {
-            anstream::eprintln!("error: {error}");
+            crate::say_error!("error: {error}");
             ExitCode::FAILURE
         }
         Ok(()) if !whole => ExitCode::from(SET_ASIDE),

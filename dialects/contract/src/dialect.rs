@@ -11,6 +11,7 @@ use crate::guarded::Guarded;
 use crate::inventory::Inventory;
 use crate::on_hub::OnHub;
 use crate::own_place::OwnPlace;
+use crate::reach::Reach;
 use crate::reconciler::{Controllers, NoReconcilers};
 use crate::shown::Shown;
 
@@ -42,6 +43,11 @@ pub trait Dialect: Send + Sync + 'static {
     /// Every resource [`Inventory::fold`] wants to see, those of [`Dialect::kinds`] included where it reads them, and
     /// [`crate::config::RESOURCE`] for its configuration.
     fn reads(&self) -> Vec<GroupResource>;
+
+    /// How far decisions look at the objects of `resource`, one of [`Dialect::reads`].
+    fn reach(&self, _resource: GroupResource) -> Reach {
+        Reach::default()
+    }
 
     /// The kinds that want a place.
     fn demands(&self) -> &'static [DemandKind];

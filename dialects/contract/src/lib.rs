@@ -31,6 +31,7 @@ pub mod inventory;
 pub mod names;
 pub mod on_hub;
 pub mod own_place;
+pub mod reach;
 pub mod reconciler;
 pub mod remedy;
 pub mod report;
@@ -54,6 +55,7 @@ pub use inventory::{Advisor, Affected, Ask, Due, Guarding, Inventory, Reserved, 
 pub use meta::{Verb, Write};
 pub use on_hub::{Concern, OnHub};
 pub use own_place::OwnPlace;
+pub use reach::Reach;
 pub use reconciler::{Context, Controllers, Objects, Reconciler, Step};
 pub use remedy::{Remedy, Whose};
 pub use report::Report;

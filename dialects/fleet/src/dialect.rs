@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use admission::Plugin;
 use dialect_contract::{
-    Configuration, DemandKind, Dialect, Finalizer, Hold, Inventory, OnHub, Producer, Shown, SystemUsers,
+    Configuration, DemandKind, Dialect, Inventory, OnHub, Producer, Reach, Shown, SystemUsers,
 };
 use meta::{FieldError, GroupResource, Kind, Schema};
 use serde_json::Value;
@@ -12,9 +12,7 @@ use serde_json::Value;
 use crate::admission::{DecisionGuard, PlacementHold, Settings, hub_rules};
 use crate::facts::facts;
 use crate::fleet::Fleet;
-use crate::names::{
-    ACTOR, BINDING_FINALIZER, BINDINGS, CLUSTERS, DIALECT, PLACEMENT_FINALIZER, PLACEMENTS, SNAPSHOTS, STORED,
-};
+use crate::names::{ACTOR, BINDINGS, CLUSTERS, DIALECT, PLACEMENTS, SNAPSHOTS, STORED};
 use crate::{config, kind};
 
 /// KubeFleet.
@@ -54,6 +52,15 @@ impl Dialect for KubeFleet {
         ]
     }
 
+    fn reach(&self, resource: GroupResource) -> Reach {
+        match resource {
+            CLUSTERS => Reach::everywhere("no cluster can be chosen"),
+            PLACEMENTS => Reach::everywhere("there is nothing to place"),
+            SNAPSHOTS | BINDINGS => Reach::everywhere("what is placed looks unplaced"),
+            _ => Reach::default(),
+        }
+    }
+
     fn demands(&self) -> &'static [DemandKind] {
         DEMANDS
     }
@@ -90,17 +97,10 @@ impl Dialect for KubeFleet {
     }
 
     fn on_hub(&self) -> OnHub {
-        let hold = |resource, finalizer| Hold {
-            resource,
-            version: STORED,
-            finalizer: Finalizer::Is(finalizer),
-        };
         OnHub {
             rules: hub_rules::all(),
-            holds: vec![
-                hold(PLACEMENTS, PLACEMENT_FINALIZER),
-                hold(BINDINGS, BINDING_FINALIZER),
-            ],
+            // The hub agent puts the scheduler's finalizers on, and finishes them: nothing waits for Berth alone.
+            holds: Vec::new(),
             records: &[SNAPSHOTS, BINDINGS],
             users: USERS,
             concern: None,

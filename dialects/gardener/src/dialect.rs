@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use admission::Plugin;
 use dialect_contract::{
-    Configuration, DemandKind, Dialect, Guarded, Inventory, OnHub, OwnPlace, Protected, Shown, config,
+    Configuration, DemandKind, Dialect, Guarded, Inventory, OnHub, OwnPlace, Protected, Reach, Shown, config,
 };
 use meta::{FieldError, GroupResource, Kind, Schema};
 use serde_json::Value;
@@ -80,6 +80,16 @@ impl Dialect for Gardener {
             SHOOTS,
             config::RESOURCE,
         ]
+    }
+
+    fn reach(&self, resource: GroupResource) -> Reach {
+        match resource {
+            CLOUD_PROFILES => Reach::everywhere("no Seed is known to fit a Shoot's CloudProfile"),
+            SEEDS => Reach::everywhere("no Seed can be chosen"),
+            // Those of other projects fill the Seeds.
+            SHOOTS => Reach::everywhere("Seeds look emptier than they are"),
+            _ => Reach::default(),
+        }
     }
 
     fn demands(&self) -> &'static [DemandKind] {

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use admission::Plugin;
 use dialect_contract::{
-    Concern, Configuration, Controllers, DemandKind, Dialect, Finalizer, Hold, Inventory, OnHub, Reconciler,
-    Shown, SystemUsers, config,
+    Concern, Configuration, Controllers, DemandKind, Dialect, Finalizer, Hold, Inventory, OnHub, Reach,
+    Reconciler, Shown, SystemUsers, config,
 };
 use meta::{FieldError, GroupResource, Kind, Schema};
 use serde_json::Value;
@@ -72,6 +72,15 @@ impl Dialect for Kcp {
 
     fn reads(&self) -> Vec<GroupResource> {
         READS.to_vec()
+    }
+
+    fn reach(&self, resource: GroupResource) -> Reach {
+        match resource {
+            LOCATIONS => Reach::everywhere("no Location can be chosen"),
+            WORKLOAD_CLUSTERS => Reach::everywhere("no WorkloadCluster can be chosen"),
+            NAMESPACES => Reach::everywhere("there is nothing to place"),
+            _ => Reach::default(),
+        }
     }
 
     fn demands(&self) -> &'static [DemandKind] {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use admission::Plugin;
-use dialect_contract::{DemandKind, Dialect, Guarded, Inventory, OnHub, Producer, Shown};
+use dialect_contract::{DemandKind, Dialect, Guarded, Inventory, OnHub, Producer, Reach, Shown};
 use meta::{GroupResource, Key, Kind};
 use serde_json::{Value, json};
 
@@ -51,6 +51,17 @@ impl Dialect for Ocm {
             SCORES,
             dialect_contract::config::RESOURCE,
         ]
+    }
+
+    fn reach(&self, resource: GroupResource) -> Reach {
+        match resource {
+            CLUSTERS => Reach::everywhere("no cluster can be chosen"),
+            SETS | BINDINGS => Reach::within("no cluster set is bound, and no cluster can be chosen"),
+            PLACEMENTS => Reach::within("there is nothing to place"),
+            DECISIONS => Reach::everywhere("Balance counts too few, and what is decided looks undecided"),
+            SCORES => Reach::everywhere("prioritizers of add-ons score nothing"),
+            _ => Reach::default(),
+        }
     }
 
     fn demands(&self) -> &'static [DemandKind] {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use admission::Plugin;
 use dialect_contract::{
-    Configuration, Controllers, DemandKind, Dialect, Finalizer, Hold, Inventory, OnHub, Shown, config,
+    Configuration, Controllers, DemandKind, Dialect, Finalizer, Hold, Inventory, OnHub, Reach, Shown, config,
 };
 use meta::field::below;
 use meta::{FieldError, GroupResource, Kind, Schema};
@@ -44,6 +44,15 @@ impl Dialect for OpenMcp {
 
     fn reads(&self) -> Vec<GroupResource> {
         vec![CLUSTERS, REQUESTS, config::RESOURCE]
+    }
+
+    fn reach(&self, resource: GroupResource) -> Reach {
+        match resource {
+            CLUSTERS => Reach::everywhere("each request would get a new Cluster"),
+            // How much a Cluster is used stands on itself.
+            REQUESTS => Reach::within("there is nothing to place"),
+            _ => Reach::default(),
+        }
     }
 
     fn demands(&self) -> &'static [DemandKind] {

@@ -325,7 +325,8 @@ fn shown(names: &[String]) -> impl Iterator<Item = &String> {
 }
 
 /// What the report on `decision` says of the clusters with these names, where it considered them.
-fn candidates(snapshot: &Snapshot, decision: &Decision, names: &[&str]) -> Vec<Candidate> {
+#[must_use]
+pub fn candidates(snapshot: &Snapshot, decision: &Decision, names: &[&str]) -> Vec<Candidate> {
     if names.is_empty() {
         return Vec::new();
     }

@@ -120,7 +120,7 @@ fn five_systems(hub: &Hub, installation: &Installation) {
         (request["metadata"]["finalizers"] == json!(["clusters.openmcp.cloud/request"])).then_some(())
     });
     berth.kill();
-    // What KubeFleet's hub agent and a syncer that will never come back have left, guarded by nobody any more.
+    // What KubeFleet's hub agent has put on, and what a syncer that will never come back has left, guarded by nobody any more.
     hub.kubectl("delete mutatingwebhookconfiguration,validatingwebhookconfiguration berth")
         .ok();
     let held = json!({"metadata": {"finalizers": ["kubernetes-fleet.io/scheduler-cleanup"]}}).to_string();
@@ -152,7 +152,6 @@ fn what_only_berth_lets_go_of_is_named_and_released_and_no_namespace_waits_for_i
     for what in [
         "1 clusterrequests.clusters.openmcp.cloud with the finalizer clusters.openmcp.cloud/request: project-a/batch",
         "clusters.clusters.openmcp.cloud with the finalizer request.clusters.openmcp.cloud/…",
-        "clusterresourceplacements.placement.kubernetes-fleet.io with the finalizer kubernetes-fleet.io/scheduler-cleanup: two-regions",
         "1 configmaps with the finalizer workloads.kcp.dev/syncer-…: shop/held",
         "nothing was changed",
         "--release-finalizers",
@@ -161,6 +160,10 @@ fn what_only_berth_lets_go_of_is_named_and_released_and_no_namespace_waits_for_i
         assert!(text.contains(what), "{what:?} is not in:\n{text}");
     }
     hub.kubectl("get apiservice v1alpha1.scheduling.berth.dev").ok();
+    assert!(
+        !text.contains("kubernetes-fleet.io"),
+        "its hub agent finishes these: {text}"
+    );
     let (output, text) = uninstall(&hub, &["--dry-run", "--release-finalizers"]);
     assert!(output.status.success(), "{text}");
     assert!(
@@ -179,6 +182,16 @@ fn what_only_berth_lets_go_of_is_named_and_released_and_no_namespace_waits_for_i
         "nobody takes it up again: {text}"
     );
 
+    // KubeFleet's hub agent, of which there is none here, finishes its own.
+    hub.kubectl_args(&[
+        "patch",
+        "clusterresourceplacement",
+        "two-regions",
+        "--type=merge",
+        "-p",
+        r#"{"metadata": {"finalizers": null}}"#,
+    ])
+    .ok();
     // Every object and every namespace of the five can go, though nobody of Berth is there.
     for what in [
         "clusterrequests,clusters.clusters.openmcp.cloud,shoots,placements,placementdecisions.cluster.open-cluster-management.io -A",

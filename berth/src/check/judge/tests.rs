@@ -181,8 +181,9 @@ fn what_is_held_is_named_with_its_reason_and_the_rest_counted() {
         })
     };
     let all: Vec<Value> = (0..13).map(|number| decision(number, "Unschedulable")).collect();
-    let findings = held(&all);
+    let (findings, requests) = held(&all);
     assert_eq!(findings.len(), NAMED + 1);
+    assert_eq!((requests.without_place, requests.total), (13, 13));
     assert_eq!(findings[0].message, "Unschedulable, NoSuitableSeed: 0 of 5");
     assert_eq!(findings[0].mend, "berth why web-0.gardener -n dev");
     assert_eq!(findings[NAMED].message, "3 Unschedulable, NoSuitableSeed");
@@ -190,7 +191,8 @@ fn what_is_held_is_named_with_its_reason_and_the_rest_counted() {
     let misspelt = held(&[decision(1, "Invalid")]);
     assert_eq!(misspelt[0].verdict, Verdict::Note);
     let cluster = json!({"metadata": {"name": "p.fleet"}, "status": {"phase": "Partial"}});
-    assert_eq!(one(&held(&[cluster])).mend, "berth why p.fleet");
-    let fine = held(&[decision(0, "Bound"), decision(1, "Ignored")]);
+    assert_eq!(one(&held(&[cluster]).0).mend, "berth why p.fleet");
+    let (fine, requests) = held(&[decision(0, "Bound"), decision(1, "Ignored")]);
     assert_eq!(one(&fine).message, "none of 2");
+    assert_eq!((requests.without_place, requests.total), (0, 1));
 }

@@ -3,7 +3,7 @@
 use super::*;
 
 fn catalog() -> Catalog {
-    crate::simulate::catalog(&dialect_registry::all())
+    crate::catalog::catalog(&dialect_registry::all())
 }
 
 #[test]

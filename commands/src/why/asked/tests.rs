@@ -4,7 +4,7 @@ use super::*;
 
 fn asked(words: &[&str]) -> Result<Vec<String>, String> {
     let dialects = dialect_registry::all();
-    let catalog = crate::simulate::catalog(&dialects);
+    let catalog = crate::catalog::catalog(&dialects);
     let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
     let places = places(&words, "team", &dialects, &catalog)?;
     Ok(places

@@ -1,0 +1,111 @@
+//! A hub that Berth is not installed on: what can be asked of it all the same, by reading alone (docs/try-on-your-hub.md).
+//! Nothing that is told here changes the hub.
+
+use std::collections::BTreeSet;
+
+use anyhow::Result;
+use serde_json::{Value, json};
+use virtual_api::API_VERSION;
+
+use super::finding::{Finding, Verdict};
+use super::rights::shown;
+use super::webhooks::{CONFIGURATIONS, WEBHOOKS};
+use super::{Asked, Read};
+use crate::manifests::{configuration_name, default_service};
+
+/// What reads the hub and writes nothing.
+const LOOK: &str =
+    "berth compare; berth why KIND/NAME -n NAMESPACE; berth console; berth export FOLDER (each only reads)";
+
+impl Asked<'_> {
+    /// Everything about a hub without Berth.
+    pub(super) async fn not_installed(&self) -> Result<Vec<Finding>> {
+        let mut findings = vec![
+            Finding::ok("registration", API_VERSION, "Berth is not installed here").but(Verdict::Note, LOOK),
+        ];
+        findings.extend(self.left_behind().await?);
+        let there = match self.read("/apis").await? {
+            Read::Object(list) => groups(&list),
+            Read::Absent => BTreeSet::new(),
+            Read::Refused(message) => {
+                findings.push(Finding::ok("sources", "API groups", message).but(Verdict::Unknown, ""));
+                return Ok(findings);
+            }
+        };
+        for dialect in dialect_registry::all() {
+            let system = dialect.name();
+            if !there.contains(dialect.target().group) {
+                findings.push(Finding::ok("sources", system, "not on this hub"));
+                continue;
+            }
+            findings.push(Finding::ok("sources", system, "its objects are on this hub"));
+            let mut missing = Vec::new();
+            let own = dialect.reads().into_iter();
+            for resource in own.filter(|resource| *resource != dialect_contract::config::RESOURCE) {
+                let right = json!({"group": resource.group, "resource": resource.resource, "verb": "list"});
+                match self
+                    .may("selfsubjectaccessreviews", json!({"resourceAttributes": right}))
+                    .await?
+                {
+                    Ok(true) => {}
+                    Ok(false) => missing.push(shown(&right)),
+                    Err(message) => {
+                        findings.push(Finding::ok("rights", "yours", message).but(Verdict::Unknown, ""));
+                        return Ok(findings);
+                    }
+                }
+            }
+            findings.push(readable(system, &missing));
+        }
+        Ok(findings)
+    }
+
+    /// Webhooks that ask a Berth that is not there: what an uninstallation by hand forgets.
+    async fn left_behind(&self) -> Result<Vec<Finding>> {
+        let service = default_service();
+        let name = configuration_name(&service);
+        let mut findings = Vec::new();
+        for (resource, kind) in CONFIGURATIONS {
+            // Who may not read them, or has none, has nothing to be told.
+            let Read::Object(object) = self.read(&format!("{WEBHOOKS}/{resource}/{name}")).await? else {
+                continue;
+            };
+            let count = object["webhooks"].as_array().map_or(0, Vec::len);
+            let subject = format!("{kind} {name}");
+            findings.push(match count {
+                0 => Finding::ok("registration", subject, "it is left from an installation, and empty")
+                    .but(Verdict::Note, "berth uninstall --dry-run"),
+                count => Finding::ok(
+                    "registration",
+                    subject,
+                    format!("it is left from an installation: {count} webhooks ask a server that is not registered"),
+                )
+                .but(Verdict::Wrong, "berth uninstall --dry-run"),
+            });
+        }
+        Ok(findings)
+    }
+}
+
+/// Whether a system's objects may be read by whoever asks.
+fn readable(system: &str, missing: &[String]) -> Finding {
+    if missing.is_empty() {
+        return Finding::ok(
+            "rights",
+            "yours",
+            format!("{system}: all that its scheduler reads may be read"),
+        );
+    }
+    let message = format!(
+        "{system}: you may not {}; answers may differ from the scheduler's",
+        missing.join(", ")
+    );
+    Finding::ok("rights", "yours", message).but(Verdict::Note, "kubectl auth can-i --list")
+}
+
+/// The API groups that a server has.
+fn groups(list: &Value) -> BTreeSet<String> {
+    let groups = list["groups"].as_array().into_iter().flatten();
+    let names = groups.filter_map(|group| group["name"].as_str());
+    names.map(str::to_owned).collect()
+}

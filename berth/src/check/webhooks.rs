@@ -1,0 +1,168 @@
+//! The webhook configurations of a hub: which of them an installation needs, and whether those that it has ask Berth.
+
+use anyhow::Result;
+use configuration::Mode;
+use serde_json::Value;
+
+use super::finding::{Finding, Verdict};
+use super::{Asked, Read, judge, rights};
+use crate::manifests::{self, Installation, Service, configuration_name};
+
+/// Where they are.
+pub(super) const WEBHOOKS: &str = "/apis/admissionregistration.k8s.io/v1";
+/// The webhook configurations, as resources and as kinds; in the order of [`manifests::webhooks`].
+pub(super) const CONFIGURATIONS: [(&str, &str); 2] = [
+    ("mutatingwebhookconfigurations", "MutatingWebhookConfiguration"),
+    (
+        "validatingwebhookconfigurations",
+        "ValidatingWebhookConfiguration",
+    ),
+];
+
+/// What the arguments of a Deployment's server say of its mode, if they do.
+pub(super) fn mode_of(deployment: &Value) -> Option<Mode> {
+    let arguments = deployment["spec"]["template"]["spec"]["containers"][0]["args"].as_array()?;
+    let words: Vec<&str> = arguments.iter().filter_map(Value::as_str).collect();
+    let at = words.iter().rposition(|word| word.starts_with("--mode"))?;
+    let value = match words[at].split_once('=') {
+        Some((_, value)) => value,
+        None => words.get(at + 1)?,
+    };
+    match value.to_ascii_lowercase().as_str() {
+        "observe" => Some(Mode::Observe),
+        "decide" => Some(Mode::Decide),
+        _ => None,
+    }
+}
+
+/// What a hub has of a webhook configuration.
+enum Configured {
+    /// Webhooks that ask Berth, judged.
+    Asks(Finding),
+    /// None that does.
+    Not,
+    /// It may not be read.
+    Refused(String),
+}
+
+impl Asked<'_> {
+    /// Both configurations.
+    pub(super) async fn webhooks(
+        &self,
+        service: &Service,
+        installation: &Installation,
+        mode: Option<Mode>,
+    ) -> Result<Vec<Finding>> {
+        let name = configuration_name(service);
+        let mut configured = Vec::new();
+        for (resource, _) in CONFIGURATIONS {
+            configured.push(match self.read(&format!("{WEBHOOKS}/{resource}/{name}")).await? {
+                Read::Object(object) => {
+                    judge::webhooks(&object, service, self.now).map_or(Configured::Not, Configured::Asks)
+                }
+                Read::Absent => Configured::Not,
+                Read::Refused(message) => Configured::Refused(message),
+            });
+        }
+        // What an installation like this one has: where no system needs a kind of webhooks there are none.
+        let needed = manifests::webhooks(installation).map(|needed| needed["webhooks"].is_array());
+        let mend = format!(
+            "berth manifests webhooks{} | kubectl apply --server-side -f -",
+            rights::flags(installation)
+        );
+        Ok(judged(configured, needed, name, mode, &mend))
+    }
+}
+
+fn judged(
+    configured: Vec<Configured>,
+    needed: [bool; 2],
+    name: &str,
+    mode: Option<Mode>,
+    mend: &str,
+) -> Vec<Finding> {
+    let guards = configured.iter().any(|one| matches!(one, Configured::Asks(_)));
+    let each = configured.into_iter().zip(CONFIGURATIONS).zip(needed);
+    each.map(|((configured, (_, kind)), needed)| {
+        let said = |message: &str| Finding::ok("registration", format!("{kind} {name}"), message);
+        match (configured, mode) {
+            (Configured::Asks(finding), _) => finding,
+            (Configured::Refused(message), _) => said(&message).but(Verdict::Unknown, ""),
+            (Configured::Not, _) if !needed => said("there is none, and no system here needs one"),
+            (Configured::Not, Some(Mode::Observe)) => {
+                said("there is none: Berth observes, and guards nothing")
+            }
+            (Configured::Not, None) if !guards => {
+                said("there is none: right where Berth observes; where it decides, its guards do not hold")
+                    .but(Verdict::Note, format!("where it decides: {mend}"))
+            }
+            (Configured::Not, _) => {
+                said("it does not exist, or asks others: the guards do not hold").but(Verdict::Wrong, mend)
+            }
+        }
+    })
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn asks() -> Configured {
+        Configured::Asks(Finding::ok("registration", "it", "1 webhooks"))
+    }
+
+    fn verdicts(configured: Vec<Configured>, needed: [bool; 2], mode: Option<Mode>) -> Vec<Verdict> {
+        let findings = judged(configured, needed, "berth", mode, "mend");
+        findings.iter().map(|finding| finding.verdict).collect()
+    }
+
+    #[test]
+    fn webhooks_that_nothing_here_needs_are_not_missed() {
+        use Verdict::{Note, Ok, Unknown, Wrong};
+        // OCM alone needs no mutating ones.
+        assert_eq!(
+            verdicts(vec![Configured::Not, asks()], [false, true], Some(Mode::Decide)),
+            [Ok, Ok]
+        );
+        let none = || vec![Configured::Not, Configured::Not];
+        assert_eq!(verdicts(none(), [true, true], Some(Mode::Observe)), [Ok, Ok]);
+        assert_eq!(verdicts(none(), [true, true], None), [Note, Note]);
+        assert_eq!(verdicts(none(), [true, true], Some(Mode::Decide)), [Wrong, Wrong]);
+        // One without the other is no mode.
+        assert_eq!(
+            verdicts(vec![asks(), Configured::Not], [true, true], None),
+            [Ok, Wrong]
+        );
+        let refused = vec![Configured::Refused("forbidden".to_owned()), asks()];
+        assert_eq!(verdicts(refused, [true, true], None), [Unknown, Ok]);
+    }
+
+    #[test]
+    fn an_ocm_only_hub_needs_no_mutating_webhooks() {
+        let mut installation = Installation::on_hub();
+        for dialect in dialect_registry::all()
+            .iter()
+            .filter(|dialect| dialect.name() != "ocm")
+        {
+            installation = installation.without(dialect.name());
+        }
+        let needed = manifests::webhooks(&installation).map(|needed| needed["webhooks"].is_array());
+        assert_eq!(needed, [false, true]);
+    }
+
+    #[test]
+    fn the_last_mode_of_the_arguments_counts() {
+        let with =
+            |args: Value| mode_of(&json!({"spec": {"template": {"spec": {"containers": [{"args": args}]}}}}));
+        assert_eq!(with(json!(["serve", "--mode=observe"])), Some(Mode::Observe));
+        assert_eq!(
+            with(json!(["--mode=observe", "--mode", "Decide"])),
+            Some(Mode::Decide)
+        );
+        assert_eq!(with(json!(["serve"])), None);
+        assert_eq!(with(Value::Null), None);
+    }
+}

@@ -1,0 +1,177 @@
+//! Looking without Berth's server: the systems' objects, read of a hub or of files, are served within this process, and
+//! questions are answered as a server with just these objects does (docs/try-on-your-hub.md). Nothing is written.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, anyhow, bail};
+use apiserver::SystemClock;
+use berth_client::Client;
+use commands::args::{ConnectionArgs, FilesArgs, Origin, OriginArgs, ServerArgs};
+use commands::catalog::catalog;
+use commands::reading::{self, Reading, Scope};
+use commands::source::Source;
+use commands::why::asked;
+use console::{Console, ConsoleArgs};
+use dialect_contract::names;
+use http::Method;
+use meta::{Clock, Key, Object, Timestamp};
+use serde_json::json;
+use virtual_api::API_VERSION;
+
+use crate::serve::InMemory;
+use crate::{folder, readable};
+
+/// What a question is about, which says how much has to be read.
+#[derive(Clone, Copy, Debug)]
+pub enum About<'a> {
+    /// The decision that these words name.
+    Decision(&'a [String]),
+    /// Everything.
+    Everything,
+}
+
+/// Whoever answers: the server, or this process by what it reads.
+///
+/// # Errors
+/// When no server answers, or nothing is there to be read.
+pub async fn open(connection: &ConnectionArgs, origin: &OriginArgs, about: About<'_>) -> Result<Source> {
+    if let Some(Origin::Files(path)) = &origin.from {
+        let namespace = connection.namespace.as_deref().unwrap_or("default");
+        return of_files(path.clone(), namespace).await;
+    }
+    let client = connection.client().await?;
+    let namespace = connection.namespace(&client).to_owned();
+    if asks_server(&client, origin).await? {
+        return Ok(Source::server(client, namespace));
+    }
+    let scope = match about {
+        About::Everything => Scope::default(),
+        About::Decision(words) => Scope {
+            systems: Some(systems(words, &namespace)?),
+            namespace: Some(namespace.clone()),
+        },
+    };
+    let served = of_hub(&client, &scope, SystemClock.now()).await?;
+    Ok(Source::within(Client::new(served.client()), namespace, served))
+}
+
+/// Whether Berth's server is to answer: where it is registered, unless `origin` says otherwise.
+///
+/// # Errors
+/// When no server answers.
+pub async fn asks_server(client: &Client, origin: &OriginArgs) -> Result<bool> {
+    match origin.from {
+        Some(Origin::Server) => return Ok(true),
+        Some(_) => return Ok(false),
+        None => {}
+    }
+    let path = format!("/apis/{API_VERSION}");
+    // What is registered and does not answer is no 404, and reading the hub would hide it.
+    let answer = client.send(Method::GET, &path, None).await?;
+    Ok(!answer.is_err_and(|status| status.code == 404))
+}
+
+/// Reads a hub, says so on standard error, and serves what was read.
+///
+/// # Errors
+/// When the hub does not answer, or what was read cannot be served.
+pub async fn of_hub(client: &Client, scope: &Scope, now: Timestamp) -> Result<InMemory> {
+    let reading = Reading::of(client, scope).await?;
+    reading.tell(client).await?;
+    let (objects, problems) = tokio::task::spawn_blocking(move || objects(reading, now)).await?;
+    reading::tell_unusable(&problems);
+    InMemory::serve(objects, &[], now).await
+}
+
+/// `berth console`: a server's, or of a hub without Berth's server as it was read at the start.
+///
+/// # Errors
+/// When the console cannot start.
+pub async fn console(args: ConsoleArgs, origin: &OriginArgs) -> Result<()> {
+    let server = ServerArgs {
+        kubeconfig: args.kubeconfig.clone(),
+        context: args.context.clone(),
+    };
+    let client = server.client().await?;
+    // A server that does not answer is told on the page, which asks again.
+    if asks_server(&client, origin).await.unwrap_or(true) {
+        return console::run(args, readable::groups()).await;
+    }
+    if args.page.allow_writes {
+        bail!(
+            "--allow-writes: nothing can be written where the hub is only read (--from=hub, or Berth is not installed)"
+        );
+    }
+    let context = match args.context {
+        Some(context) => Some(context),
+        None => berth_client::kubeconfig(args.kubeconfig.as_deref())?.current_context,
+    };
+    let now = SystemClock.now();
+    let served = of_hub(&client, &Scope::default(), now).await?;
+    let about = json!({
+        "context": context,
+        "server": format!("{}, as it was at {}", client.url(), meta::time::rfc3339(now)),
+        "namespace": client.namespace(),
+        "writes": false,
+    });
+    let console = Console::over(&args.page, readable::groups(), served.client(), about)
+        .await
+        .context("starting the console")?;
+    let note = "What your kubeconfig may read is behind this address, as it was now; start it again to read it anew. Ctrl-C ends it.";
+    console.until_ctrl_c(&args.page, note).await
+}
+
+async fn of_files(path: PathBuf, namespace: &str) -> Result<Source> {
+    let now = SystemClock.now();
+    let files = FilesArgs {
+        filename: vec![path],
+        ..FilesArgs::default()
+    };
+    let objects = match folder::objects(&files, now) {
+        Ok(objects) => objects,
+        Err(problems) => bail!("{}", problems.join("\n")),
+    };
+    let served = InMemory::serve(objects, &[], now).await?;
+    Ok(Source::within(Client::new(served.client()), namespace, served))
+}
+
+/// The objects as they would be stored, and what is wrong with the others.
+fn objects(reading: Reading, now: Timestamp) -> (Vec<(Key, Arc<Object>)>, Vec<String>) {
+    let catalog = catalog(&dialect_registry::all());
+    let (mut objects, mut problems) = (Vec::new(), Vec::new());
+    for input in reading.inputs() {
+        match catalog.read(input.value, "", now) {
+            Ok(object) => objects.push(object),
+            Err(errors) => problems.extend(errors.iter().map(|error| format!("{}: {error}", input.at))),
+        }
+    }
+    (objects, problems)
+}
+
+/// The systems that `words` may mean.
+fn systems(words: &[String], namespace: &str) -> Result<BTreeSet<String>> {
+    let dialects = dialect_registry::all();
+    let places = asked::places(words, namespace, &dialects, &catalog(&dialects));
+    let places = places.map_err(|problem| anyhow!("{problem}"))?;
+    let split = places.iter().filter_map(|place| names::split(&place.name));
+    Ok(split.map(|(_, system)| system.to_owned()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_systems_that_are_asked_about_are_read() {
+        let of = |word: &str| {
+            let found = systems(&[word.to_owned()], "team").unwrap();
+            found.into_iter().collect::<Vec<_>>()
+        };
+        assert_eq!(of("placement/web"), ["ocm"]);
+        assert_eq!(of("web.gardener"), ["gardener"]);
+        assert_eq!(of("web").len(), dialect_registry::all().len());
+        assert!(systems(&["secret/web".to_owned()], "team").is_err());
+    }
+}

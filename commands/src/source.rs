@@ -1,0 +1,44 @@
+//! Whom questions are asked: a server that decides, or objects that were read of a hub or of files and that this process
+//! decides by, with the same answers.
+
+use std::any::Any;
+
+use berth_client::Client;
+
+/// Whom a question is asked, and about which namespace.
+pub struct Source {
+    /// Who answers.
+    pub client: Client,
+    /// The namespace of what names none.
+    pub namespace: String,
+    /// What answers as long as it is kept, where that is in this process.
+    within: Option<Box<dyn Any + Send + Sync>>,
+}
+
+impl Source {
+    /// A server.
+    #[must_use]
+    pub fn server(client: Client, namespace: impl Into<String>) -> Self {
+        Self {
+            client,
+            namespace: namespace.into(),
+            within: None,
+        }
+    }
+
+    /// This process: `client` is answered as long as `answers` is kept.
+    #[must_use]
+    pub fn within(client: Client, namespace: impl Into<String>, answers: impl Any + Send + Sync) -> Self {
+        Self {
+            client,
+            namespace: namespace.into(),
+            within: Some(Box::new(answers)),
+        }
+    }
+
+    /// Whether this process answers.
+    #[must_use]
+    pub fn is_within(&self) -> bool {
+        self.within.is_some()
+    }
+}

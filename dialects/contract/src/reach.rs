@@ -1,0 +1,36 @@
+//! How far decisions look: what whoever reads a part of a hub has to take along, and what is wrong without it.
+
+/// How the decisions about one namespace look at the objects of a resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reach {
+    /// Whether objects in other namespaces count, too. Of a resource without namespaces every object counts.
+    pub elsewhere: bool,
+    /// How decisions are without these objects, as it follows "without them": `nothing goes anywhere`.
+    pub without: &'static str,
+}
+
+impl Reach {
+    /// Objects of every namespace count.
+    #[must_use]
+    pub const fn everywhere(without: &'static str) -> Self {
+        Self {
+            elsewhere: true,
+            without,
+        }
+    }
+
+    /// Objects of the namespace alone count.
+    #[must_use]
+    pub const fn within(without: &'static str) -> Self {
+        Self {
+            elsewhere: false,
+            without,
+        }
+    }
+}
+
+impl Default for Reach {
+    fn default() -> Self {
+        Self::everywhere("decisions may differ")
+    }
+}

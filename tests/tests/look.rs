@@ -1,0 +1,289 @@
+//! Looking without Berth's server: what is read of a hub is decided here as a server decides (docs/try-on-your-hub.md). The
+//! standalone server stands for the hub: it serves the same objects, and its own answers are there to compare with.
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use tests::{Server, example::example};
+
+fn berth(kubeconfig: &Path, arguments: &[&str]) -> Output {
+    Command::new(tests::berth())
+        .args(arguments)
+        .env("KUBECONFIG", kubeconfig)
+        .output()
+        .unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// What it prints where it succeeds.
+fn out(kubeconfig: &Path, arguments: &[&str]) -> String {
+    let output = berth(kubeconfig, arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
+    text(&output.stdout)
+}
+
+fn five_systems() -> Server {
+    let server = Server::start();
+    server.bind_by_hand(&["gardener", "ocm", "fleet", "openmcp", "kcp"]);
+    for path in [
+        "gardener/fleet.yaml",
+        "gardener/load.yaml",
+        "gardener/same-region.yaml",
+        "ocm/fleet.yaml",
+        "ocm/story-1.yaml",
+        "fleet/fleet.yaml",
+        "fleet/pick-n.yaml",
+        "openmcp/configuration.yaml",
+        "openmcp/fleet.yaml",
+        "openmcp/shared.yaml",
+        "kcp/fleet.yaml",
+    ] {
+        server.load(&server.file("example.yaml", &example(path)));
+    }
+    server
+}
+
+#[test]
+fn what_is_read_of_a_hub_is_answered_as_its_server_answers() {
+    let server = five_systems();
+    let kubeconfig = server.kubeconfig();
+    for question in [
+        "why shoot/web -n garden-dev",
+        "why shoot/web -n garden-dev -o wide --all",
+        "why web -n garden-dev --cluster aws-us1",
+        "why clusterresourceplacement/two-regions",
+        "why placement/placement -n story-1",
+        "why clusterrequest/batch -n project-a",
+        "advice shoot/web -n garden-dev",
+        "advice placement/placement -n story-1",
+        "plan --drain aws-eu1.gardener",
+        "plan --delete shoot/garden-dev/web",
+    ] {
+        let words: Vec<&str> = question.split(' ').collect();
+        let from = |origin: &str| berth(&kubeconfig, &[&words[..], &[origin]].concat());
+        let (asked, read) = (from("--from=server"), from("--from=hub"));
+        assert!(asked.status.success(), "{question}: {}", text(&asked.stderr));
+        assert_eq!(
+            text(&read.stdout),
+            text(&asked.stdout),
+            "{question}: {}",
+            text(&read.stderr)
+        );
+        assert_eq!(read.status.code(), asked.status.code(), "{question}");
+        let first = text(&read.stderr).lines().next().unwrap_or_default().to_owned();
+        assert!(
+            first.starts_with("read ")
+                && first.contains(server.url().trim_end_matches('/'))
+                && first.ends_with("decided in this process, nothing is written"),
+            "{question}: {first}"
+        );
+        assert!(
+            text(&asked.stderr).is_empty(),
+            "{question}: {}",
+            text(&asked.stderr)
+        );
+    }
+    // A question about one system reads that alone.
+    let one = berth(
+        &kubeconfig,
+        &["why", "shoot/web", "-n", "garden-dev", "--from=hub"],
+    );
+    assert!(
+        text(&one.stderr).contains(" kinds of gardener at "),
+        "{}",
+        text(&one.stderr)
+    );
+}
+
+#[test]
+fn exported_files_answer_as_the_server_they_are_of() {
+    let server = five_systems();
+    let folder = tempfile::tempdir().unwrap();
+    let files = folder.path().join("hub").display().to_string();
+    out(&server.kubeconfig(), &["export", &files]);
+    let origin = format!("--from={files}");
+    for words in [
+        ["why", "shoot/web", "-n", "garden-dev"],
+        ["advice", "placement/placement", "-n", "story-1"],
+    ] {
+        let asked = out(&server.kubeconfig(), &words);
+        let read = out(Path::new("/nowhere"), &[&words[..], &[origin.as_str()]].concat());
+        assert_eq!(read, asked, "{words:?}");
+    }
+}
+
+#[test]
+fn who_may_only_list_is_answered_and_told_what_could_not_be_read() {
+    let server = five_systems();
+    let ann = server.kubeconfig_for("ann", &[]);
+    let question = ["why", "placement/placement", "-n", "story-1", "--from=hub"];
+    let resources = "placements.cluster.open-cluster-management.io,managedclusters,managedclustersets,\
+                     managedclustersetbindings,placementdecisions.cluster.open-cluster-management.io";
+    server
+        .kubectl(&format!(
+            "create clusterrole look --verb=list --resource={resources}"
+        ))
+        .ok();
+    server
+        .kubectl("create clusterrolebinding look --clusterrole=look --user=ann")
+        .ok();
+    let output = berth(&ann, &question);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stdout), out(&server.kubeconfig(), &question[..4]));
+    let told = text(&output.stderr);
+    assert!(
+        told.contains(" as ann;")
+            && told.contains("addonplacementscores")
+            && told.contains("; without them prioritizers of add-ons score nothing"),
+        "{told}"
+    );
+    // Without the clusters the answer is another, and that is said.
+    server.kubectl("delete clusterrolebinding look").ok();
+    server
+        .kubectl("create role look -n story-1 --verb=list --resource=placements.cluster.open-cluster-management.io")
+        .ok();
+    server
+        .kubectl("create rolebinding look -n story-1 --role=look --user=ann")
+        .ok();
+    let output = berth(&ann, &question);
+    assert!(
+        text(&output.stderr).contains("without them no cluster can be chosen"),
+        "{}",
+        text(&output.stderr)
+    );
+}
+
+#[test]
+fn a_comparison_counts_what_is_placed_as_it_would_be_and_names_the_rest() {
+    let server = five_systems();
+    let kubeconfig = server.kubeconfig();
+    let list = |arguments: &[&str]| -> Value {
+        let words = [&["compare", "-o", "json"], arguments].concat();
+        serde_json::from_str(&out(&kubeconfig, &words)).unwrap()
+    };
+    let all = list(&[]);
+    let fits = |name: &str| {
+        let items = all["items"].as_array().unwrap().iter();
+        let found = items.clone().find(|item| item["name"] == name);
+        found.unwrap_or_else(|| panic!("{name}: {all:#}")).clone()
+    };
+    let web = fits("web.gardener");
+    assert_eq!(web["verdict"], "Fits", "it is not bound: {web:#}");
+    assert_eq!(web["gains"][0]["clusterName"], "aws-eu2", "{web:#}");
+    // What is bound as the server decides is the same.
+    let binding = "apiVersion: scheduling.berth.dev/v1alpha1\nkind: Binding\nmetadata: {name: web.gardener, namespace: garden-dev}\n";
+    server
+        .kubectl("create --raw /apis/scheduling.berth.dev/v1alpha1/namespaces/garden-dev/decisions/web.gardener/binding -f -")
+        .input(binding)
+        .ok();
+    let after = list(&["-n", "garden-dev", "--only-different"]);
+    let named = after["items"].as_array().unwrap().iter();
+    assert!(
+        !named.clone().any(|item| item["name"] == "web.gardener"),
+        "{after:#}"
+    );
+    assert!(named.clone().all(|item| item["verdict"] != "Same"), "{after:#}");
+    assert!(
+        after["systems"]["gardener"]["same"].as_u64() > Some(0),
+        "{after:#}"
+    );
+    let differs = berth(&kubeconfig, &["compare", "--exit-code"]);
+    assert_eq!(differs.status.code(), Some(1), "{}", text(&differs.stderr));
+    assert!(
+        text(&differs.stdout).contains(" decided the same, "),
+        "{}",
+        text(&differs.stdout)
+    );
+}
+
+#[test]
+fn reasons_are_counted_where_there_are_too_many_pairs() {
+    let server = five_systems();
+    let folder = tempfile::tempdir().unwrap();
+    let files = folder.path().join("hub").display().to_string();
+    out(&server.kubeconfig(), &["export", &files]);
+    let of = |reasons: &str| -> Value {
+        let words = ["simulate", "-f", &files, "--independent", "-o", "json", reasons];
+        serde_json::from_str(&out(Path::new("/nowhere"), &words)).unwrap()
+    };
+    let web = |list: &Value| {
+        let items = list["items"].as_array().unwrap();
+        let found = items
+            .iter()
+            .find(|item| item["metadata"]["name"] == "web.gardener");
+        found.unwrap()["status"].clone()
+    };
+    let (all, counts, none) = (of("--reasons=all"), of("--reasons=counts"), of("--reasons=none"));
+    let (all, counts, none) = (web(&all), web(&counts), web(&none));
+    assert!(!all["candidates"].as_array().unwrap().is_empty());
+    assert_eq!(counts["candidates"], serde_json::json!([]));
+    assert_eq!(
+        counts["remainingCandidates"].as_u64(),
+        Some(all["candidates"].as_array().unwrap().len() as u64)
+    );
+    assert_eq!(counts["picked"], all["picked"]);
+    assert!(!counts["reasonCounts"].as_array().unwrap().is_empty());
+    assert!(none["reasonCounts"].is_null());
+}
+
+#[test]
+fn a_hub_is_simulated_without_files() {
+    let server = five_systems();
+    let output = berth(
+        &server.kubeconfig(),
+        &["simulate", "--for", "shoot/garden-dev/web"],
+    );
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(
+        text(&output.stdout).contains("Shoot garden-dev/web"),
+        "{}",
+        text(&output.stdout)
+    );
+    assert!(
+        text(&output.stderr).starts_with("read "),
+        "{}",
+        text(&output.stderr)
+    );
+}
+
+#[test]
+fn nobody_who_reads_ends_no_command() {
+    let server = five_systems();
+    let folder = tempfile::tempdir().unwrap();
+    let files = folder.path().join("hub").display().to_string();
+    for words in [
+        &["export", files.as_str()][..],
+        &["check"],
+        &["compare"],
+        &["simulate"],
+    ] {
+        let mut child = Command::new(tests::berth())
+            .args(words)
+            .env("KUBECONFIG", server.kubeconfig())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        let told = text(&output.stderr);
+        assert!(!told.contains("panicked"), "{words:?}: {told}");
+        assert_eq!(output.status.code(), Some(0), "{words:?}: {told}");
+    }
+}
+
+#[test]
+fn a_standalone_server_has_nothing_to_uninstall() {
+    let server = Server::start();
+    let output = berth(&server.kubeconfig(), &["uninstall", "--dry-run"]);
+    assert_eq!(output.status.code(), Some(1));
+    let told = text(&output.stderr);
+    assert!(
+        told.starts_with("error: this is a standalone Berth server") && told.lines().count() == 1,
+        "{told}"
+    );
+}
