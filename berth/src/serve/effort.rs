@@ -34,8 +34,9 @@ const BOUNDED: &[&str] = &[
     "selfsubjectaccessreviews create",
     "selfsubjectreviews create",
     "subjectaccessreviews create",
-    // An empty list.
+    // Nothing is there.
     "customresourcedefinitions list",
+    "customresourcedefinitions watch",
     // What is below says by itself what it takes.
     "targets/proxy get",
     "targets/proxy patch",
