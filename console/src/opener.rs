@@ -30,9 +30,9 @@ impl Opener {
         // Never through a link, or into a file, that another user made.
         let mut file = options.write(true).create_new(true).mode(0o600).open(&path)?;
         let opener = Self(path);
-        write!(
+        writeln!(
             file,
-            "<!doctype html><meta charset=\"utf-8\"><title>Berth</title><meta http-equiv=\"refresh\" content=\"0;url={url}\"><a href=\"{url}\">Berth's console</a>\n"
+            "<!doctype html><meta charset=\"utf-8\"><title>Berth</title><meta http-equiv=\"refresh\" content=\"0;url={url}\"><a href=\"{url}\">Berth's console</a>"
         )?;
         Ok(opener)
     }

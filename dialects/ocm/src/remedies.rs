@@ -132,7 +132,7 @@ impl Case<'_> {
             .contains(&name);
         let opened = self.opened(&name, !is_bound && !bound.contains(&name));
         let set = Edit::Create {
-            key: Key::new(SETS, "", &*name),
+            key: Key::new(SETS, "", &name),
             object: json!({
                 "apiVersion": format!("{GROUP}/v1beta2"),
                 "kind": "ManagedClusterSet",
