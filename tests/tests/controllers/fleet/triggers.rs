@@ -181,7 +181,7 @@ fn a_cluster_that_turns_ineligible_or_reports_as_before_moves_nothing() {
 }
 
 #[test]
-fn a_leaving_cluster_is_left_at_once_and_replaced_where_one_is_missing() {
+fn a_leaving_cluster_is_left_once_it_is_gone_and_replaced_where_one_is_missing() {
     let server = server();
     for name in ["m1", "m2", "m3"] {
         member(&server, name, "");
@@ -207,6 +207,11 @@ fn a_leaving_cluster_is_left_at_once_and_replaced_where_one_is_missing() {
         r#"{"metadata":{"finalizers":["kubernetes-fleet.io/membercluster-finalizer"]}}"#,
     );
     server.kubectl("delete membercluster m3 --wait=false").ok();
+    // What is on it is to stay as long as it is there.
+    becomes(&server, "all", &["m1 Scheduled", "m2 Scheduled", "m3 Scheduled"]);
+    becomes(&server, "one", &["m3 Bound"]);
+    counted(&server, "fleet", 4);
+    patch(&server, "membercluster m3", r#"{"metadata":{"finalizers":null}}"#);
     becomes(
         &server,
         "all",
@@ -219,7 +224,6 @@ fn a_leaving_cluster_is_left_at_once_and_replaced_where_one_is_missing() {
         "Bound"
     );
     counted(&server, "fleet", 7);
-    patch(&server, "membercluster m3", r#"{"metadata":{"finalizers":null}}"#);
     // One that goes without a word.
     server.kubectl("delete membercluster m2").ok();
     becomes(
