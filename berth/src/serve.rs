@@ -143,7 +143,7 @@ pub fn issue_kubeconfig(args: &KubeconfigArgs) -> Result<()> {
     let issued = Kubeconfig::issue_for(&folder, &server, user, groups, args.force, now, life)?;
     match &args.output {
         Some(path) => issued.write(path)?,
-        None => commands::terminal::print(&issued.as_yaml()),
+        None => commands::terminal::print(issued.as_yaml()),
     }
     Ok(())
 }

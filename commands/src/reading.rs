@@ -149,6 +149,7 @@ impl Reading {
                 let of = |object: Value| Input {
                     at: place(&listed.name, &object),
                     value: object,
+                    duplicates: Vec::new(),
                 };
                 listed.objects.into_iter().map(of).collect::<Vec<_>>()
             })

@@ -332,6 +332,9 @@ pub fn input(document: Document) -> Input {
     }
 }
 
+/// A configuration, and the dialect that it is for.
+pub type Configured = (Arc<dyn Dialect>, Value);
+
 /// The configurations of `--config`, each for its dialect.
 ///
 /// # Errors
@@ -339,9 +342,9 @@ pub fn input(document: Document) -> Input {
 pub fn configurations(
     files: &[PathBuf],
     dialects: &[Arc<dyn Dialect>],
-) -> Result<Vec<(Arc<dyn Dialect>, Value)>, Vec<String>> {
+) -> Result<Vec<Configured>, Vec<String>> {
     let mut problems = Vec::new();
-    let mut list: Vec<(Arc<dyn Dialect>, Value)> = Vec::new();
+    let mut list: Vec<Configured> = Vec::new();
     for file in files {
         match configuration_file(file, dialects) {
             Err(found) => problems.extend(found),
@@ -359,10 +362,7 @@ pub fn configurations(
 }
 
 /// The configuration in a file of `--config`, and whose it is.
-fn configuration_file(
-    file: &Path,
-    dialects: &[Arc<dyn Dialect>],
-) -> Result<(Arc<dyn Dialect>, Value), Vec<String>> {
+fn configuration_file(file: &Path, dialects: &[Arc<dyn Dialect>]) -> Result<Configured, Vec<String>> {
     let told = |problem: String| vec![format!("{}: {problem}", file.display())];
     let text = manifest::text(file).map_err(told)?;
     let value: Value = yaml::from_str(&text).map_err(told)?;

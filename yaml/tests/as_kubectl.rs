@@ -24,7 +24,7 @@ fn begun(index: usize, text: &str) -> String {
 /// What kubectl makes of every text, asked for a change without a server.
 fn kubectl(folder: &Path, texts: &[String]) -> Vec<Read> {
     for (index, text) in texts.iter().enumerate() {
-        std::fs::write(folder.join(format!("{index}.yaml")), begun(index, text)).unwrap();
+        std::fs::write(folder.join(format!("{index}.yaml")), begun(index, text)).expect("a temporary file");
     }
     let output = Command::new("kubectl")
         .args(["label", "--local", "--overwrite", "-o", "json", "asked=so", "-f"])
@@ -56,7 +56,10 @@ fn kubectl(folder: &Path, texts: &[String]) -> Vec<Read> {
 }
 
 fn without_labels(mut object: Value) -> Value {
-    object["metadata"].as_object_mut().unwrap().remove("labels");
+    object["metadata"]
+        .as_object_mut()
+        .expect("metadata is a map")
+        .remove("labels");
     object
 }
 
@@ -119,7 +122,7 @@ fn differing(index: usize, text: &str, theirs: &Read) -> Option<String> {
 
 /// Compares `texts`: but for what is meant, and that is little, nothing differs.
 fn compare(what: &str, texts: &[String]) {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect("a temporary folder");
     let theirs = kubectl(folder.path(), texts);
     let refused = theirs.iter().filter(|read| read.is_empty()).count();
     let (mut differ, mut meant) = (Vec::new(), BTreeMap::<&str, usize>::new());

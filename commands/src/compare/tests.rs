@@ -51,6 +51,7 @@ fn compared(objects: Vec<Value>) -> Comparison {
     let inputs = objects.into_iter().enumerate().map(|(number, value)| Input {
         at: number.to_string(),
         value,
+        duplicates: Vec::new(),
     });
     let mut simulation = load(&[], &[], false, inputs.collect(), now)
         .map_err(|problems| problems.join("; "))

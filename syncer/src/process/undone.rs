@@ -50,9 +50,7 @@ impl Undone {
         step: Option<(&'static str, String)>,
         now: Instant,
     ) -> Option<u32> {
-        let Some(what) = step else {
-            return None;
-        };
+        let what = step?;
         let times = match self.written.get(key) {
             Some(before) if before.what == what && now - before.at < STANDS => before.times + 1,
             _ => 1,

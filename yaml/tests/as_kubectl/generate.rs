@@ -10,7 +10,7 @@ impl Dice {
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((mixed ^ (mixed >> 31)) >> 33).unwrap() % sides
+        usize::try_from((mixed ^ (mixed >> 31)) >> 33).expect("31 bits fit") % sides
     }
 
     fn one<T: Copy>(&mut self, of: &[T]) -> T {
@@ -105,15 +105,15 @@ fn gap(dice: &mut Dice, text: &mut String) {
 fn block(dice: &mut Dice, text: &mut String, indent: usize, depth: usize) {
     let pad = " ".repeat(indent + dice.roll(2) * 2);
     match dice.roll(if depth == 0 { 4 } else { 9 }) {
-        0 | 1 => writeln!(text, " {}", dice.one(&WORDS)).unwrap(),
+        0 | 1 => writeln!(text, " {}", dice.one(&WORDS)).expect("a text takes all"),
         2 => {
             let head = dice.one(&["|", ">", "|-", ">-", "|+", ">+"]);
-            writeln!(text, " {head}").unwrap();
+            writeln!(text, " {head}").expect("a text takes all");
             for _ in 0..1 + dice.roll(4) {
                 match dice.roll(4) {
                     0 => text.push('\n'),
-                    1 => writeln!(text, "{pad}  more {}", dice.one(&WORDS)).unwrap(),
-                    _ => writeln!(text, "{pad}{}", dice.one(&WORDS)).unwrap(),
+                    1 => writeln!(text, "{pad}  more {}", dice.one(&WORDS)).expect("a text takes all"),
+                    _ => writeln!(text, "{pad}{}", dice.one(&WORDS)).expect("a text takes all"),
                 }
             }
         }
@@ -127,9 +127,9 @@ fn block(dice: &mut Dice, text: &mut String, indent: usize, depth: usize) {
             for index in 0..1 + dice.roll(3) {
                 gap(dice, text);
                 match dice.roll(6) {
-                    0 => write!(text, "{pad}? k{index}\n{pad}:").unwrap(),
-                    1 => write!(text, "{pad}\"k {index}\" :").unwrap(),
-                    _ => write!(text, "{pad}k{index}:").unwrap(),
+                    0 => write!(text, "{pad}? k{index}\n{pad}:").expect("a text takes all"),
+                    1 => write!(text, "{pad}\"k {index}\" :").expect("a text takes all"),
+                    _ => write!(text, "{pad}k{index}:").expect("a text takes all"),
                 }
                 block(dice, text, pad.len() + 2, depth - 1);
             }
@@ -138,12 +138,12 @@ fn block(dice: &mut Dice, text: &mut String, indent: usize, depth: usize) {
             text.push('\n');
             for _ in 0..1 + dice.roll(3) {
                 gap(dice, text);
-                write!(text, "{pad}-").unwrap();
+                write!(text, "{pad}-").expect("a text takes all");
                 match dice.roll(4) {
                     0 => {
-                        write!(text, " k:").unwrap();
+                        write!(text, " k:").expect("a text takes all");
                         block(dice, text, pad.len() + 4, depth - 1);
-                        writeln!(text, "{pad}  l: {}", dice.one(&WORDS)).unwrap();
+                        writeln!(text, "{pad}  l: {}", dice.one(&WORDS)).expect("a text takes all");
                     }
                     _ => block(dice, text, pad.len() + 2, depth - 1),
                 }
@@ -168,7 +168,7 @@ fn flow(dice: &mut Dice, text: &mut String, depth: usize) {
             text.push('{');
             for index in 0..dice.roll(4) {
                 let colon = dice.one(&[": ", " : ", ":"]);
-                write!(text, "f{index}{colon}").unwrap();
+                write!(text, "f{index}{colon}").expect("a text takes all");
                 flow(dice, text, depth - 1);
                 text.push_str(comma);
             }

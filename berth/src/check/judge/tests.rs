@@ -188,7 +188,7 @@ fn what_is_held_is_named_with_its_reason_and_the_rest_counted() {
     assert_eq!(findings[0].mend, "berth why web-0.gardener -n dev");
     assert_eq!(findings[NAMED].message, "3 Unschedulable, NoSuitableSeed");
     assert!(findings.iter().all(|finding| finding.verdict == Verdict::Note));
-    let misspelt = held(&[decision(1, "Invalid")]);
+    let (misspelt, _) = held(&[decision(1, "Invalid")]);
     assert_eq!(misspelt[0].verdict, Verdict::Note);
     let cluster = json!({"metadata": {"name": "p.fleet"}, "status": {"phase": "Partial"}});
     assert_eq!(one(&held(&[cluster]).0).mend, "berth why p.fleet");

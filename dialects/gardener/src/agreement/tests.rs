@@ -268,22 +268,28 @@ fn a_new_toleration_is_one_that_the_project_or_the_configuration_allows() {
             json!([{"key": "gpu", "value": value}]),
         )
     };
-    assert_eq!(told_in(&[dev.clone()], None, &tolerating("team")), [""; 0]);
-    assert_eq!(told_in(&[dev.clone()], None, &valued("a")), [""; 0]);
     assert_eq!(
-        told_in(&[dev.clone()], None, &valued("b")),
+        told_in(std::slice::from_ref(&dev), None, &tolerating("team")),
+        [""; 0]
+    );
+    assert_eq!(told_in(std::slice::from_ref(&dev), None, &valued("a")), [""; 0]);
+    assert_eq!(
+        told_in(std::slice::from_ref(&dev), None, &valued("b")),
         [
             "spec.tolerations[0]: Forbidden: gpu=b is not allowed: Project \"dev\" (spec.tolerations.whitelist) and the \
              configuration allow only: gpu=a, team"
         ]
     );
     assert_eq!(
-        told_in(&[dev.clone()], None, &tolerating("gpu")).len(),
+        told_in(std::slice::from_ref(&dev), None, &tolerating("gpu")).len(),
         1,
         "every value"
     );
     // What it had already stays.
-    assert_eq!(told_in(&[dev.clone()], Some(&valued("b")), &valued("b")), [""; 0]);
+    assert_eq!(
+        told_in(std::slice::from_ref(&dev), Some(&valued("b")), &valued("b")),
+        [""; 0]
+    );
     let everywhere = configured(&json!({"shootTolerationRestriction": {"whitelist": [{"key": PROTECTED}]}}));
     for (world, protected, other) in [
         (vec![dev.clone()], 1, 1),
