@@ -47,10 +47,8 @@ impl Pair {
         define_systems(&hub);
         let ports = [ports::free(), ports::free()];
         let balancer = Balancer::start(ports.to_vec());
-        let installation = Installation {
-            port: balancer.port(),
-            sources: ON_HUB.to_vec(),
-        };
+        let mut installation = Installation::new(&ON_HUB);
+        installation.port = balancer.port();
         hub.kubectl("apply --server-side -f -")
             .input(installation.manifests(&["all"]))
             .ok();

@@ -150,7 +150,7 @@ fn placement(draw: &mut Draw, name: &str, clusters: usize, objects: &mut Vec<Val
                         && !object["metadata"]["deletionTimestamp"].is_null()
                 });
                 // The policy of a fixed list binds nothing else.
-                if !leaves && !(elsewhere && by_it) {
+                if !(leaves || elsewhere && by_it) {
                     objects.push(bound);
                 }
             }
