@@ -77,9 +77,12 @@ impl<'a> Tabs<'a> {
 }
 
 /// How many letters stand before the first tab that indents: blanks and the signs of entries. A line of blanks alone
-/// indents nothing.
+/// indents nothing, but behind the sign of an entry a token is looked for.
 fn indented(line: &str) -> Option<usize> {
-    let bytes = line.trim_end().as_bytes();
+    if line.trim().is_empty() {
+        return None;
+    }
+    let bytes = line.as_bytes();
     let mut place = 0;
     loop {
         match bytes.get(place)? {

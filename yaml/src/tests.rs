@@ -98,7 +98,7 @@ fn a_broken_document_takes_no_other_with_it_and_is_told_by_its_line() {
     let found = documents("a: 1\n--- # one\nb: [\n---\n---\n# nothing\n---\nc: 3\n---\nd: 4\n--- {e: 5}\n");
     assert_eq!(found.len(), 4, "{found:?}");
     assert_eq!(found[0].as_ref().unwrap().value, json!({"a": 1}));
-    assert_eq!(found[1].as_ref().unwrap_err().line, 4);
+    assert_eq!(found[1].as_ref().unwrap_err().line, 3);
     assert_eq!(found[2].as_ref().unwrap().value, json!({"c": 3}));
     assert!(
         found[3]

@@ -287,7 +287,7 @@ mod tests {
         assert_eq!(
             words(""),
             [
-                "why", "history", "advice", "plan", "console", "check", "export", "simulate"
+                "why", "history", "advice", "plan", "console", "check", "export", "simulate", "compare"
             ]
         );
         assert_eq!(

@@ -88,6 +88,8 @@ impl Dialect for Gardener {
             SEEDS => Reach::everywhere("no Seed can be chosen"),
             // Those of other projects fill the Seeds.
             SHOOTS => Reach::everywhere("Seeds look emptier than they are"),
+            PROJECTS => Reach::everywhere("tolerations are not checked against those that Projects allow"),
+            NAMESPACED_CLOUD_PROFILES => Reach::within("Shoots of these profiles cannot be decided"),
             _ => Reach::default(),
         }
     }

@@ -225,6 +225,7 @@ async fn bad_input_is_named_by_its_path() {
     assert_eq!(ask(json!({"object": typed})).await, ["spec.object.spec.region"]);
 
     let mut objects = fleet();
+    objects.retain(|object| object["kind"] == "Seed");
     objects.truncate(3);
     objects[2]["spec"]["networks"]["pods"] = "10.1.0.0/99".into();
     objects.push(objects[0].clone());
