@@ -59,7 +59,7 @@ fn a_table_is_aligned_and_plain_in_a_pipe_with_the_picked_first() {
     assert_eq!(lines[1], "  2 of 5 seeds feasible; picked aws-eu1");
     assert_eq!(lines[2], "  CLUSTER      RANK  SCORE  RESULT     REASON");
     assert_eq!(lines[3], "  aws-eu1      1     0      Bind");
-    assert!(lines[4].starts_with("  aws-eu2      2            NotPicked  Utilization: "));
+    assert!(lines[4].starts_with("  aws-eu2      2     0      NotPicked  Utilization: "));
     assert!(text.contains("  would update shoots.core.gardener.cloud garden-dev/web (binding)\n"));
     assert!(text.ends_with("\n1 object: 1 Scheduled\n"));
     assert!(!text.contains('\u{1b}'), "no colour in a pipe");

@@ -293,7 +293,7 @@ mod tests {
         assert_eq!(
             words("-n a p"),
             [
-                "why", "history", "advice", "plan", "console", "check", "export", "simulate"
+                "why", "history", "advice", "plan", "console", "check", "export", "simulate", "compare"
             ]
         );
         let flags = words("why --");

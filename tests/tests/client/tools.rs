@@ -47,7 +47,7 @@ async fn a_dry_run_of_a_create_has_no_resource_version_whatever_is_placed() {
         ),
         (
             "/apis/cluster.open-cluster-management.io/v1beta1/namespaces/default/placements",
-            json!({"apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement", "metadata": {"name": "x"}}),
+            json!({"apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement", "metadata": {"name": "x"}, "spec": {}}),
         ),
         (
             "/apis/placement.kubernetes-fleet.io/v1/clusterresourceplacements",
@@ -141,7 +141,7 @@ async fn a_decision_is_owned_by_what_is_placed_and_does_not_pass_for_an_applicat
         json!({"app.kubernetes.io/instance": "shop", "argocd.argoproj.io/instance": "shop", "team": "a"});
     let placement = json!({
         "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement",
-        "metadata": {"name": "x", "labels": labels},
+        "metadata": {"name": "x", "labels": labels}, "spec": {},
     });
     let placements = "/apis/cluster.open-cluster-management.io/v1beta1/namespaces/default/placements";
     let made = raw::write(&client, Method::POST, placements, &placement)
