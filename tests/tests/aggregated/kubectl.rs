@@ -210,5 +210,6 @@ async fn a_watch_by_websocket_passes_the_aggregator() {
         types.push(event["type"].as_str().unwrap().to_owned());
     }
     assert_eq!(types.first().map(String::as_str), Some("ADDED"), "{types:?}");
-    assert_eq!(types.last().map(String::as_str), Some("BOOKMARK"), "{types:?}");
+    // The hub is shared: others may change something before the watch ends.
+    assert!(types.iter().any(|kind| kind == "BOOKMARK"), "{types:?}");
 }
