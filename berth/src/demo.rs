@@ -60,10 +60,12 @@ pub async fn run(args: DemoArgs) -> Result<()> {
     let told = tell(&mut client, &kubeconfig).await;
     if told.is_ok() && !args.exit {
         let console = console_of(&kubeconfig).await?;
+        // Whoever reads the address may end it.
+        let signals = Signals::listen();
         commands::say!("{}", commands(&kubeconfig.display().to_string(), &console.url()));
         // It ends with the demo.
         let showing = tokio::spawn(console.serve());
-        let ended = match Signals::listen() {
+        let ended = match signals {
             Ok(signals) => running.until_signal(signals).await,
             Err(problem) => Err(problem),
         };

@@ -1,3 +1,5 @@
+//! Texts as they are read: values, refusals, documents in a stream.
+
 use std::fmt::Write;
 
 use serde_json::json;

@@ -4,6 +4,7 @@
 use serde_json::Value;
 
 use super::Node;
+use super::node::Type;
 use super::path::Path;
 use super::validate::{has_format, has_type, is_int32, type_name, wanted};
 
@@ -30,7 +31,9 @@ pub(super) fn first(node: &Node, value: &Value, path: &Path<'_>) -> Option<Misty
     if value.is_null() {
         return None;
     }
-    if !has_type(node.kind, value) {
+    // A quantity may be any number, and has the type of what is a whole one or a text.
+    let is_quantity = node.kind == Type::IntOrString && value.is_number();
+    if !is_quantity && !has_type(node.kind, value) {
         return mistyped(wanted(node.kind));
     }
     match value {
