@@ -81,6 +81,7 @@ mod tests {
         for fine in [
             json!({"data": {"k": "too long"}, "small": 1, "list": [{"on": null}, null], "other": 1, "port": "x"}),
             json!({"data": null, "bytes": "YQ==", "at": "2026-01-01T00:00:00Z"}),
+            json!({"port": 1.5}),
         ] {
             assert_eq!(first(fine.clone()), None, "{fine}");
         }
@@ -95,7 +96,7 @@ mod tests {
                 json!({"list": [{"on": true}, {"on": "x"}]}),
                 "list[1].on string boolean",
             ),
-            (json!({"port": 1.5}), "port number integer,string"),
+            (json!({"port": true}), "port boolean integer,string"),
         ] {
             assert_eq!(first(value).as_deref(), Some(found));
         }
