@@ -1,9 +1,11 @@
 //! Heavy requests run on threads of their own, a few at a time, so that those of the runtime stay free for everybody.
 //!
-//! What a request costs grows with what was sent, with the object it changes and with what it asks about: decoding, patching,
-//! admission, validation and serializing megabytes take a good part of a second, and so do ten thousand objects that are
-//! looked at, in which nothing else would run on that thread, probes included. It is estimated before it begins, in bytes that
-//! could be parsed meanwhile (some ten nanoseconds each). Users take turns ([`queue`]).
+//! The cost of a request grows with the bytes that were sent, with the object it changes and with
+//! the objects it asks about: decoding, patching, admission, validation and serializing megabytes
+//! take a good part of a second, and so does looking at ten thousand objects. Nothing else would
+//! run on that thread meanwhile, probes included. The cost is estimated before the request begins,
+//! in bytes that could be parsed meanwhile (some ten nanoseconds each). Users take turns
+//! ([`queue`]).
 
 mod queue;
 

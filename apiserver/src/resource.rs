@@ -22,7 +22,7 @@ pub struct Resource {
     pub backing: Backing,
     /// Subresources beside `status`, which every kind with `status: true` has by itself when it is stored.
     pub subresources: Vec<Subresource>,
-    /// What writes of it take beside the bytes that were sent; nothing where it is `None`.
+    /// The effort of its writes beside the bytes that were sent; nothing where it is `None`.
     pub effort: Option<Effort>,
     /// Why other verbs than the kind's are not served; Kubernetes' own words where it is `None`.
     pub refusal: Option<&'static str>,
@@ -72,7 +72,7 @@ impl Resource {
         self
     }
 
-    /// What the program's own part in a request takes, as those who answer it say.
+    /// The effort of the program's own part in a request, as told by the handlers that answer it.
     #[must_use]
     pub fn effort_of(&self, info: &RequestInfo) -> usize {
         let own = self.effort.as_ref().map_or(0, |effort| effort(info));
@@ -148,8 +148,9 @@ pub struct Change<'a> {
 /// A resource made at each request. Verbs not in the kind's list are never called.
 #[async_trait]
 pub trait Computed: Send + Sync + 'static {
-    /// What the answer to the request takes beside the bytes that were sent, in bytes that could be parsed meanwhile, or
-    /// [`crate::heavy::UNKNOWN`]: much leaves the runtime's threads free for everybody else.
+    /// The effort of the answer to the request beside the bytes that were sent, in bytes that could
+    /// be parsed meanwhile, or [`crate::heavy::UNKNOWN`]: much leaves the runtime's threads free
+    /// for everybody else.
     fn effort(&self, info: &RequestInfo) -> usize;
 
     /// One object.
@@ -220,7 +221,8 @@ impl Subresource {
 /// Answers a subresource. `patch` is done by the server: get, patch, update.
 #[async_trait]
 pub trait SubresourceHandler: Send + Sync + 'static {
-    /// What the answer to the request takes: see [`Computed::effort`]. What an API below takes it says by itself.
+    /// The effort of the answer to the request: see [`Computed::effort`]. An API below tells its
+    /// own.
     fn effort(&self, info: &RequestInfo) -> usize;
 
     /// The API that requests to paths below the subresource go to, where it is one (`proxy`). Its verbs are those of

@@ -61,7 +61,7 @@ pub(crate) enum Scalars {
     Boolean,
 }
 
-/// What stands for the items of lists that no schema describes: nothing looks into them.
+/// The node that stands for the items of lists that no schema describes: nothing looks into them.
 static UNDESCRIBED: LazyLock<Arc<Node>> = LazyLock::new(|| {
     Arc::new(Node {
         object: None,

@@ -223,7 +223,8 @@ pub fn run(args: &ManifestsArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What has to be chosen before anything is installed on a hub: a wrong guess would stop what runs there already.
+/// The choices that are missing and have to be made before anything is installed on a hub: a wrong
+/// guess would stop what runs there already.
 fn choices(chosen: &InstallationArgs, set: Set) -> String {
     let mut text = "error: say what to install; nothing is printed until then".to_owned();
     if chosen.mode.is_none() {

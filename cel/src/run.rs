@@ -37,7 +37,8 @@ impl Program {
         self.run(variables, meter, Some(lazy))
     }
 
-    /// The same with something `beside` that functions of the caller's own look up ([`Meter::beside`]).
+    /// Evaluates it as [`Self::evaluate`] does, with something `beside` that functions of the
+    /// caller's own look up ([`Meter::beside`]).
     #[must_use]
     pub fn evaluate_beside<'a>(
         &'a self,

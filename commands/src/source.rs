@@ -7,11 +7,11 @@ use berth_client::Client;
 
 /// Whom a question is asked, and about which namespace.
 pub struct Source {
-    /// Who answers.
+    /// The client that questions are sent with, to a server or to this process.
     pub client: Client,
     /// The namespace of what names none.
     pub namespace: String,
-    /// What answers as long as it is kept, where that is in this process.
+    /// The part of this process that answers as long as it is kept; `None` where a server answers.
     within: Option<Box<dyn Any + Send + Sync>>,
 }
 

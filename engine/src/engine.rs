@@ -31,7 +31,7 @@ pub enum AlreadySet {
     /// Who is told of changes.
     #[error("the witness is set already")]
     Witness,
-    /// Who says what is decided here.
+    /// The mandate, which says which systems are decided here.
     #[error("the mandate is set already")]
     Mandate,
 }

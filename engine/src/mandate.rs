@@ -1,6 +1,8 @@
-//! Who decides: whether anything is written for a system here, and whether others are kept from what holds its decisions.
+//! The right to decide: whether anything is written for a system here, and whether others are kept
+//! from the fields that hold its decisions.
 
-/// What the configuration in force says of every system. Asked before every write and in every review, so it must be cheap.
+/// Source of what the configuration in force says of every system. It is asked before every write
+/// and in every review, so it must be cheap.
 pub trait Mandate: Send + Sync + 'static {
     /// Whether the decisions of `dialect` are made and written here.
     fn decides(&self, dialect: &str) -> bool;

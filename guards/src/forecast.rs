@@ -18,7 +18,7 @@ pub(super) struct Forecast {
     pub(super) outcome: Outcome,
     /// The words for a client who should know that not all is placed.
     pub(super) warning: Option<String>,
-    /// What else a client should know.
+    /// Further warnings for the client, beside `warning`.
     pub(super) more: Vec<String>,
     /// The object afterwards.
     pub(super) object: Arc<Object>,

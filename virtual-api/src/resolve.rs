@@ -10,9 +10,10 @@ use super::projection::{CLUSTER_DECISIONS, DECISIONS};
 /// Seconds after which a client should ask again while the inventory is behind.
 const RETRY_AFTER: u32 = 1;
 
-/// What telling of a target takes, in bytes that could be parsed meanwhile.
+/// The effort of telling of a target, in bytes that could be parsed meanwhile.
 const TOLD: usize = 90;
-/// What judging one takes that is compared by its fields (see [`dialect_contract::Inventory::effort`]).
+/// The effort of judging a target that is compared by its fields (see
+/// [`dialect_contract::Inventory::effort`]), in bytes that could be parsed meanwhile.
 const JUDGED: usize = 10;
 
 /// How much is to be judged and told of where nothing is known but how many targets there are.
@@ -93,8 +94,8 @@ impl About {
         }
     }
 
-    /// What deciding on `name` in `namespace` takes, as it is known now, and telling of it, in bytes that could be parsed
-    /// meanwhile.
+    /// The effort of deciding on `name` in `namespace` and of telling of it, as it is known now, in
+    /// bytes that could be parsed meanwhile.
     pub(crate) fn effort(self, engine: &Engine, namespace: &str, name: &str) -> usize {
         let of = || {
             let snapshot = engine.snapshot(self.dialect(name)?)?;

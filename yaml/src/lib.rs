@@ -36,7 +36,7 @@ pub struct Problem {
     pub line: usize,
     /// The column, from 1.
     pub column: usize,
-    /// What is wrong there.
+    /// The fault there, in words.
     pub text: String,
 }
 

@@ -1,4 +1,4 @@
-//! What a scalar means.
+//! The meaning of a scalar.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

@@ -30,7 +30,8 @@ const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 /// The longest Audit-ID taken over from a client.
 const LONGEST_ID: usize = 64;
 
-/// What is kept of a client's name for itself, as kube-apiserver's audit log has it: a head may have many kilobytes.
+/// Bytes that are kept of a client's name for itself, as in kube-apiserver's audit log: a head may
+/// have many kilobytes.
 const LONGEST_AGENT: usize = 1024;
 
 fn cut(user_agent: &str) -> String {

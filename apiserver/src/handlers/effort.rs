@@ -1,5 +1,6 @@
-//! What answering a request takes beside what was sent, as far as that can be known before: by it is decided where the request
-//! runs ([`crate::heavy`]), in bytes that could be parsed meanwhile.
+//! The effort of answering a request beside the bytes that were sent, as far as it can be known
+//! before, in bytes that could be parsed meanwhile. It decides where the request runs
+//! ([`crate::heavy`]).
 
 use admission::client::{Form, Subject};
 use admission::{Operation, Request, UserInfo};
@@ -40,7 +41,7 @@ pub(super) fn of(state: &ApiState, info: &RequestInfo, headers: &HeaderMap) -> u
         .saturating_add(below)
 }
 
-/// What is asked for through a view is of objects that are served here as well.
+/// The effort of `inner`, a request through a view: the objects asked for are served here as well.
 fn seen(state: &ApiState, inner: &RequestInfo, headers: &HeaderMap) -> usize {
     let Some(served) = state.served(inner) else {
         return 0;
@@ -52,7 +53,7 @@ fn seen(state: &ApiState, inner: &RequestInfo, headers: &HeaderMap) -> usize {
     read(served, inner, headers).saturating_add(shown)
 }
 
-/// What reading takes, and writing down what was read.
+/// The effort of reading, and of writing down what was read.
 fn read(served: &Served, info: &RequestInfo, headers: &HeaderMap) -> usize {
     if let Backing::Computed(_) = served.resource.backing {
         // Each object is made by its handler, whose effort that is; here each is compared.
@@ -83,7 +84,8 @@ fn begins_with_objects(info: &RequestInfo) -> bool {
     matches!(of("resourceVersion"), "" | "0") || of("sendInitialEvents") == "true"
 }
 
-/// What looking at every object takes that a list may have. A selector does not make the list shorter, but longer to look at.
+/// The effort of looking at every object that a list may have. A selector raises this effort
+/// instead of lowering it: no object is skipped, and each is compared.
 fn listed(served: &Served, info: &RequestInfo, accepted: Option<Accepted>) -> usize {
     let text = |name: &str| info.query.first(name).unwrap_or_default();
     let terms = |text: &str| match text {
@@ -144,7 +146,7 @@ fn bytes(all: &Collection, info: &RequestInfo, count: usize) -> usize {
     sum
 }
 
-/// What admission policies take that a write would meet.
+/// The effort of the admission policies that a write would meet.
 fn admitted(state: &ApiState, served: &Served, info: &RequestInfo) -> usize {
     let operations: &[Operation] = match info.verb {
         "create" => &[Operation::Create],

@@ -149,7 +149,8 @@ impl Asked<'_> {
         Ok((findings, installation))
     }
 
-    /// What runs behind the Service, where it is a Deployment, and in which mode.
+    /// The finding about the Deployment behind the Service, or its absence, and the Deployment's
+    /// mode.
     async fn workload(&self, service: &Service) -> Result<(Finding, Option<Mode>)> {
         let Service { name, namespace, .. } = service;
         let subject = format!("Deployment {namespace}/{name}");

@@ -9,7 +9,7 @@ use serde_json::Value;
 /// The largest page of a list.
 const PAGE: usize = 500;
 
-/// What was answered.
+/// The answer to a request for a list.
 pub(super) enum Answer {
     /// The objects; none where the kind is not served.
     Objects(Vec<Value>),

@@ -376,7 +376,7 @@ impl View<'_> {
         columns.map(|column| self.score(column, row, candidate)).collect()
     }
 
-    /// What the scorer of `column` gave the feasible `candidate`, which is at `row`.
+    /// The score that the scorer of `column` gave the feasible `candidate`, which is at `row`.
     fn score(&self, column: &ScoreColumn, row: usize, candidate: u32) -> Score {
         Score {
             plugin: Arc::clone(&self.decision.scorers[usize::from(column.plugin)]),

@@ -39,7 +39,8 @@ pub(crate) fn decide(fleet: &Fleet, record: &PlacementRecord, ask: &Ask<'_>) -> 
     }
 }
 
-/// Where the placement is bound, by cluster name: each cluster once, those that are let go and not cleaned yet included.
+/// The clusters the placement is bound to, by name: each once, those that are let go and not
+/// cleaned yet included.
 fn current(fleet: &Fleet, ask: &Ask<'_>) -> Vec<Current> {
     let places = fleet.places_of(&ask.demand.name).into_iter();
     places

@@ -35,7 +35,8 @@ pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
     }]
 }
 
-/// What a shoot that asks for `wants` gets with the seed of `row`, where it names nothing itself.
+/// The values that a shoot that asks for `wants` gets with the seed of `row`, where it names none
+/// itself.
 pub(crate) fn given<'a>(fleet: &'a Fleet, row: &'a Row, wants: &Wants) -> Given<'a> {
     let defaults = row.record.seed.spec.networks.shoot_defaults.as_ref();
     Given {

@@ -171,7 +171,8 @@ pub(crate) enum Absence {
 }
 
 impl Absence {
-    /// What is missing at `candidate` of the score in `column`, which is `fleet`'s of that name in the objects named `resource`.
+    /// Tells why `candidate` has no value that counts of the score in `column`, which is `fleet`'s
+    /// column for that score in the objects named `resource`; `None` where it has one.
     pub(crate) fn of(
         fleet: &Fleet,
         column: Option<&ScoreColumn>,

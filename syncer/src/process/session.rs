@@ -161,7 +161,8 @@ async fn sleep_until(at: Option<Instant>) {
     }
 }
 
-/// What came of a step: the status that was reported, if that was what it did, or what it wrote below.
+/// The result of a step: the status that it reported, if it reported one, or the write that it made
+/// below.
 type Made = Result<(Option<Value>, Option<(&'static str, String)>)>;
 
 /// What is known, what is due, and what is being done.

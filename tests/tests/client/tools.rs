@@ -1,4 +1,4 @@
-//! What tools ask of a server beside the kinds that they are about.
+//! Requests of tools to a server beside those for the kinds that they are about.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use meta::{Kind, Scope};
 use serde_json::{Value, json};
 
-/// What schemas say of one value, but for words about it.
+/// The attributes that schemas have for one value, words such as descriptions left out.
 const ATTRIBUTES: &[&str] = &[
     "type",
     "format",
@@ -141,7 +141,7 @@ fn walk(ours: &Value, theirs: &Value, path: &str, lines: &mut Vec<String>) {
     }
 }
 
-/// What `schema` says of `attribute`, in one form for what may be said in several.
+/// The value that `schema` has for `attribute`, in one form where several mean the same.
 fn told(schema: &Value, attribute: &str) -> Value {
     let value = &schema[attribute];
     match (attribute, value) {

@@ -101,7 +101,7 @@ fn gap(dice: &mut Dice, text: &mut String) {
     }
 }
 
-/// What follows a key or a dash.
+/// Writes a value as it follows a key or a dash.
 fn block(dice: &mut Dice, text: &mut String, indent: usize, depth: usize) {
     let pad = " ".repeat(indent + dice.roll(2) * 2);
     match dice.roll(if depth == 0 { 4 } else { 9 }) {

@@ -1,5 +1,6 @@
-//! What a placement says of rolling out, and what is told of it: declared as the system's own definitions have it, so that
-//! an exported object can be applied again. Nothing here is read when clusters are chosen.
+//! The fields of a placement about rolling out, in its spec and its status: declared as the
+//! system's own definitions have them, so that an exported object can be applied again. Nothing
+//! here is read when clusters are chosen.
 
 #![expect(dead_code, reason = "the types give the schema; nothing is read into them")]
 

@@ -173,7 +173,7 @@ fn a_shoot_on_a_seed_that_is_being_deleted_only_leaves() {
     );
 }
 
-/// What is told of `new` in the world of `objects`.
+/// The errors that are told of `new` in the world of `objects`.
 fn told_in(objects: &[Value], old: Option<&Value>, new: &Value) -> Vec<String> {
     let errors = fleet(objects).judge(SHOOTS, old, new);
     errors.iter().map(ToString::to_string).collect()

@@ -11,7 +11,7 @@ use crate::kind::{child, fill};
 /// Why a plain write may not touch the seed's name.
 pub const ONLY_BY_BINDING: &str = "may only be changed through the subresource shoots/binding";
 
-/// What a shoot gets with its seed where it names nothing itself.
+/// The values that a shoot gets with its seed where it names none itself.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Given<'a> {
     /// The pods' range, of the seed.
