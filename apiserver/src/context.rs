@@ -84,7 +84,8 @@ pub trait Api: Send + Sync + 'static {
     /// know what it will cost.
     fn changes(&self, info: &RequestInfo) -> usize;
 
-    /// What the answer takes beside that, in bytes that could be parsed meanwhile: see [`crate::heavy`].
+    /// Cost of the answer beside the bytes of the body and of the object that a write would change
+    /// ([`Api::changes`]), in bytes that could be parsed meanwhile: see [`crate::heavy`].
     fn effort(&self, info: &RequestInfo, headers: &HeaderMap) -> usize;
 
     /// Lets go of what is kept for requests that did not come. Called every minute.

@@ -19,7 +19,8 @@ pub const REQUEST: usize = 4 * 1024;
 /// What a watch is charged for as long as it runs: what waits to be sent and the buffers of its stream.
 pub const LONG_RUNNING: usize = 16 * 1024;
 
-/// What a watch is charged for each byte of its selectors: what is parsed of it, and what comparing takes at each change.
+/// Charge to a watch for each byte of its selectors: for what is parsed of it, and for what
+/// comparing takes at each change.
 pub const SELECTOR: usize = 64;
 
 /// Bodies up to this size are charged as if they were as dense as JSON can be: counting would take longer.

@@ -174,7 +174,8 @@ impl Asked<'_> {
         })
     }
 
-    /// What has no place; and how many that is of how many requests, where these may be read.
+    /// Findings about the requests without a place, and how many those are of how many requests,
+    /// where the decisions may be read.
     async fn decisions(&self) -> Result<(Vec<Finding>, Option<Requests>)> {
         let mut all = Vec::new();
         for resource in ["decisions", "clusterdecisions"] {

@@ -32,7 +32,7 @@ pub struct ConnectionArgs {
     pub namespace: Option<String>,
 }
 
-/// What answers a question.
+/// Source of the answer to a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// Berth's server.
@@ -453,7 +453,7 @@ impl ChangeArgs {
     }
 }
 
-/// What becomes of unknown fields: as kubectl has it.
+/// Treatment of unknown fields, as kubectl has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Validate {
     /// The object is refused.

@@ -121,7 +121,7 @@ pub fn run(args: &SimulateArgs, read: Vec<Input>) -> ExitCode {
     }
 }
 
-/// What came of the decisions.
+/// Outcome of all decisions together, as far as the exit code and the warnings depend on it.
 #[derive(Default)]
 struct Tally {
     /// Something found no place, or not all it asked for.

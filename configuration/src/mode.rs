@@ -29,7 +29,7 @@ impl Mode {
         }
     }
 
-    /// What a stored SchedulerConfiguration says, if anything.
+    /// Mode that a stored SchedulerConfiguration sets, if it sets one.
     #[must_use]
     pub fn of(configuration: &Value) -> Option<Self> {
         let said = configuration["spec"]["mode"].as_str()?;
@@ -39,10 +39,10 @@ impl Mode {
 
 /// The modes of the systems of one server, by its flags and the SchedulerConfigurations in force.
 pub struct Modes {
-    /// Where the configurations are.
+    /// Source of the configurations.
     pub source: Arc<dyn Source>,
-    /// What the command line says. `Observe` is for every system and whatever configurations say; `Decide` for those whose
-    /// configuration says nothing.
+    /// Mode by the command line. `Observe` is for every system and whatever configurations say;
+    /// `Decide` for those whose configuration says nothing.
     pub flag: Option<Mode>,
     /// The systems that were there before Berth, on a hub: observed until somebody says otherwise. What Berth stores itself
     /// nobody else decides.

@@ -82,7 +82,7 @@ impl Simulation {
         self.objects
     }
 
-    /// What is to be said of the input.
+    /// Remarks on the input that was read.
     #[must_use]
     pub fn findings(&self) -> &Findings {
         &self.findings

@@ -29,7 +29,7 @@ pub const ALWAYS: [(&str, &str); 2] = [
     (config::RESOURCE.group, config::RESOURCE.resource),
 ];
 
-/// What is copied where anything is written: group and resource.
+/// Group and resource of the objects that are copied only where anything is written.
 pub const QUOTAS: (&str, &str) = ("", "resourcequotas");
 
 /// The annotation of a default that stands beside the copies until the hub has an object of that name. Its value says

@@ -19,7 +19,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// What it prints where it succeeds.
+/// Output of `berth`, which must succeed.
 fn out(kubeconfig: &Path, arguments: &[&str]) -> String {
     let output = berth(kubeconfig, arguments);
     assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));

@@ -3,7 +3,7 @@
 
 use crate::{Document, Problem, build};
 
-/// What separates documents, at the begin of a line.
+/// Separator of documents, at the begin of a line.
 const SEPARATOR: &str = "---";
 
 /// Reads every document of a stream, in order, or says what is wrong with it.

@@ -13,7 +13,7 @@ use std::process::Command;
 
 use serde_json::{Deserializer, Number, Value};
 
-/// What one text is to a reader: the objects in it; none where it is refused.
+/// Objects that a reader finds in one text; none where it is refused.
 type Read = Vec<Value>;
 
 /// The name of the object that a text begins with, so that what kubectl prints can be told apart.
@@ -21,7 +21,7 @@ fn begun(index: usize, text: &str) -> String {
     format!("apiVersion: v1\nkind: Thing\nmetadata: {{name: t{index}}}\n{text}")
 }
 
-/// What kubectl makes of every text, asked for a change without a server.
+/// Objects that kubectl reads from each text, asked for a change without a server.
 fn kubectl(folder: &Path, texts: &[String]) -> Vec<Read> {
     for (index, text) in texts.iter().enumerate() {
         std::fs::write(folder.join(format!("{index}.yaml")), begun(index, text)).expect("a temporary file");
@@ -63,7 +63,7 @@ fn without_labels(mut object: Value) -> Value {
     object
 }
 
-/// What we make of it: as kubectl does, up to what cannot be read.
+/// Objects that we read from a text: as kubectl does, up to what cannot be read.
 fn ours(index: usize, text: &str) -> Read {
     let documents = yaml::documents(&begun(index, text)).into_iter();
     // An object without these is refused by whoever reads it.

@@ -23,7 +23,7 @@ impl Chain {
         self.asked(subject).next().is_some()
     }
 
-    /// What asking others about `subject` takes of this server: see [`Policies::effort`].
+    /// Cost to this server of asking others about `subject`: see [`Policies::effort`].
     #[must_use]
     pub fn effort(&self, subject: &Subject<'_>) -> usize {
         let all = self.policies.iter().map(|policies| policies.effort(subject));

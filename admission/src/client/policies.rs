@@ -31,8 +31,8 @@ pub trait Policies: Send + Sync + 'static {
     /// Whether anybody is to be asked about writes of this subject at all. Cheap; a yes may turn out to be a no.
     fn concern(&self, subject: &Subject<'_>) -> bool;
 
-    /// What asking them about such a write takes of this server, as far as is known before its object is, in bytes that could be
-    /// parsed meanwhile. Cheap.
+    /// Cost to this server of asking these policies about a write of this subject, as far as it is
+    /// known before the object is, in bytes that could be parsed meanwhile. Cheap.
     fn effort(&self, _subject: &Subject<'_>) -> usize {
         0
     }

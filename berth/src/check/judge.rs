@@ -273,7 +273,9 @@ pub(super) fn lease(object: &Value, now: Timestamp) -> Option<Finding> {
     Some(finding)
 }
 
-/// What of `decisions` has no place, and why: a line for each, and a count of the rest; and how many that are.
+/// Lists those of `decisions` that have no place, or only a part of it, and why: a line for each of
+/// the first [`NAMED`], and a count of the rest by reason. Gives how many they are, and how
+/// many requests there are but those of other schedulers.
 pub(super) fn held(decisions: &[Value]) -> (Vec<Finding>, Requests) {
     let mut findings = Vec::new();
     let mut rest: BTreeMap<String, usize> = BTreeMap::new();

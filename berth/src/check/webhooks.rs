@@ -8,7 +8,7 @@ use super::finding::{Finding, Verdict};
 use super::{Asked, Read, judge, rights};
 use crate::manifests::{self, Installation, Service, configuration_name};
 
-/// Where they are.
+/// Path of the API that webhook configurations are in.
 pub(super) const WEBHOOKS: &str = "/apis/admissionregistration.k8s.io/v1";
 /// The webhook configurations, as resources and as kinds; in the order of [`manifests::webhooks`].
 pub(super) const CONFIGURATIONS: [(&str, &str); 2] = [
@@ -19,7 +19,7 @@ pub(super) const CONFIGURATIONS: [(&str, &str); 2] = [
     ),
 ];
 
-/// What the arguments of a Deployment's server say of its mode, if they do.
+/// Mode that the arguments of a Deployment's server set, if they set one.
 pub(super) fn mode_of(deployment: &Value) -> Option<Mode> {
     let arguments = deployment["spec"]["template"]["spec"]["containers"][0]["args"].as_array()?;
     let words: Vec<&str> = arguments.iter().filter_map(Value::as_str).collect();
@@ -35,7 +35,7 @@ pub(super) fn mode_of(deployment: &Value) -> Option<Mode> {
     }
 }
 
-/// What a hub has of a webhook configuration.
+/// State of a webhook configuration on a hub.
 enum Configured {
     /// Webhooks that ask Berth, judged.
     Asks(Finding),

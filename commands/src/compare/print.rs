@@ -138,7 +138,8 @@ fn some(sides: &[Side], count: usize) -> String {
     }
 }
 
-/// What is said of the first cluster of each side; where they agree nothing, where nothing can be said why.
+/// Words about the first cluster of each side: none where the sides agree; the reason where nothing
+/// can be said.
 fn why(entry: &Entry) -> String {
     if entry.verdict == Agreement::Same {
         return String::new();

@@ -70,7 +70,7 @@ impl Range {
         }
     }
 
-    /// What the range is reserved for, where it meets one that Gardener keeps for itself.
+    /// Purpose of the range that Gardener keeps for itself and this one meets, if there is one.
     #[must_use]
     pub(crate) fn reserved_for(self) -> Option<&'static str> {
         // What cannot be read is told to meet what the other side has.

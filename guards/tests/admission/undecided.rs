@@ -1,5 +1,5 @@
-//! What another scheduler decides: nothing that a hub asks about is refused, and what is stored here has the rules of its
-//! API alone.
+//! Systems that another scheduler decides: nothing that a hub asks about is refused, and what is
+//! stored here has the rules of its API alone.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,7 +30,7 @@ fn user(name: &str) -> UserInfo {
     }
 }
 
-/// What the webhooks say of the write, and what they leave in the audit log.
+/// Asks the webhooks about the write: gives what they leave in the audit log, or their refusal.
 async fn asked(world: &World, request: &Request<'_>, object: Option<&Value>) -> Result<Vec<String>, Status> {
     let chain = &world.webhooks;
     chain.ready(request).await?;

@@ -22,7 +22,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// What `user` asked of the hub beside reading and asking who they are and what they may.
+/// Requests of `user` to the hub beside reading and asking who they are and what they may.
 fn writes(hub: &Hub, user: &str) -> Vec<String> {
     let log = std::fs::read_to_string(hub.audit_log()).expect("the audit log is there");
     let events = log

@@ -1,4 +1,5 @@
-//! Where we and kubectl part, and why that is meant: what nobody writes, or what would be lost without a word.
+//! Differences between us and kubectl, and why they are meant: what nobody writes, or what would be
+//! lost without a word.
 
 /// Why `text` may be read in another way, if there is a reason.
 pub(crate) fn meant(text: &str) -> Option<&'static str> {

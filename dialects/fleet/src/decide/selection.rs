@@ -43,7 +43,7 @@ impl Selection {
         self.chosen.has(candidate)
     }
 
-    /// What is kept though a filter refuses it today.
+    /// Candidates that are kept though a filter refuses them today.
     pub(super) fn unfit(&self) -> Vec<Ix> {
         let fits = |candidate: &Ix| self.solved.feasible.binary_search(candidate).is_ok();
         let kept = self.kept.iter().copied();

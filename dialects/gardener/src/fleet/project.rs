@@ -17,7 +17,7 @@ pub(crate) struct Project {
     pub(crate) name: Arc<str>,
     /// The namespace its shoots are in.
     pub(crate) namespace: Arc<str>,
-    /// What they tolerate where they do not say, and may tolerate.
+    /// Tolerations of its shoots: those by default where they do not say, and those they may have.
     pub(crate) tolerations: project::ProjectTolerations,
 }
 
@@ -64,7 +64,8 @@ impl Fleet {
             }
     }
 
-    /// What the configuration and the project have a shoot tolerate: one toleration for each key that it does not name.
+    /// Tolerations that the configuration and the project give to a shoot by default: those of the
+    /// keys that it does not name.
     pub(crate) fn default_tolerations<'a>(&'a self, wants: &Wants) -> Vec<&'a Toleration> {
         let everywhere = self.config.tolerations.defaults.iter();
         let project = self.project_of(&wants.namespace);

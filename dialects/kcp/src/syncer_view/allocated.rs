@@ -7,7 +7,7 @@ use crate::edit::{ANNOTATIONS, set};
 
 /// Secrets of this type are kept by a cluster's token controller, which deletes those of accounts that it does not know.
 const ACCOUNT_TOKEN: &str = "kubernetes.io/service-account-token";
-/// What such a Secret says of its account.
+/// Annotations by which a Secret of the type [`ACCOUNT_TOKEN`] names its account.
 const ACCOUNT: [&str; 2] = [
     "kubernetes.io/service-account.name",
     "kubernetes.io/service-account.uid",

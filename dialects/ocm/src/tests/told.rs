@@ -1,4 +1,5 @@
-//! What is told beside the verdict: values that do not count, expressions that fail, fields without effect, who is near.
+//! Reports tell more than the verdict: values that do not count, expressions that fail, fields
+//! without effect, who is near.
 
 use dialect_contract::report::reason_counts;
 use dialect_contract::{Outcome, Words};

@@ -1,4 +1,5 @@
-//! What depends on the version of Kubernetes, on the families of addresses, and on where a control plane is.
+//! Fields of a shoot that depend on the version of Kubernetes, on the families of addresses, and on
+//! where a control plane is.
 
 use meta::kind::Via;
 use serde_json::{Value, json};
