@@ -577,8 +577,8 @@ fn holder(user: &UserInfo) -> &str {
     }
 }
 
-/// What a request holds at least. The selectors of a watch are kept, and every change is compared with them: who selects by
-/// more has fewer watches.
+/// Memory that a request holds at least, in bytes. The selectors of a watch are kept, and every
+/// change is compared with them: a user who selects by more has fewer watches.
 fn least(info: &RequestInfo) -> usize {
     match info.is_long_running() {
         true => memory::LONG_RUNNING + info.selectors() * memory::SELECTOR,

@@ -94,7 +94,7 @@ impl Selection {
         1 + self.labels.requirements.len() + self.fields.len()
     }
 
-    /// What comparing objects in one list may take.
+    /// Budget for comparing the objects of one list with the selectors.
     pub(crate) fn budget(&self) -> Budget {
         Budget::new("selecting by labels and fields", MOST, 0)
     }

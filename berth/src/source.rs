@@ -62,7 +62,7 @@ pub fn on_a_hub(said: Vec<Source>) -> Vec<Source> {
     std::iter::once(off).chain(said).collect()
 }
 
-/// What is wrong with an observer that would store the objects of `dialect` itself.
+/// Explains what is wrong with an observer that would store the objects of `dialect` itself.
 pub(crate) fn nothing_to_observe(dialect: &str) -> String {
     format!(
         "--mode=observe looks at what is on a hub, and with --source={dialect}=owned nothing of {dialect} is there: use \
@@ -70,7 +70,8 @@ pub(crate) fn nothing_to_observe(dialect: &str) -> String {
     )
 }
 
-/// What holds where a system that nothing is `said` of is none of Berth's business.
+/// Returns the sources that hold where a system that nothing is `said` of is none of Berth's
+/// business: it is off.
 #[must_use]
 pub fn only_named(said: Vec<Source>) -> Vec<Source> {
     let all = dialect_registry::all().into_iter().map(|dialect| Source {

@@ -77,7 +77,7 @@ pub async fn run(question: &CompareQuestion, connection: &ConnectionArgs) -> Res
     }
 }
 
-/// What is placed, held against what would be decided.
+/// Comparison of what is placed with what would be decided.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Comparison {
@@ -85,7 +85,7 @@ struct Comparison {
     kind: &'static str,
     /// Counts of all requests, those that are not listed among them.
     counts: Counts,
-    /// The same by system.
+    /// Counts of all requests by system, those that are not listed among them.
     systems: BTreeMap<&'static str, Counts>,
     /// The requests by system, namespace and name.
     items: Vec<Entry>,
@@ -160,7 +160,7 @@ impl Serialize for Agreement {
 struct Entry {
     system: &'static str,
     kind: &'static str,
-    /// That of the Decision; empty for a ClusterDecision.
+    /// Namespace of the Decision; empty for a ClusterDecision.
     #[serde(skip_serializing_if = "String::is_empty")]
     namespace: String,
     /// The name of the Decision.
@@ -170,7 +170,7 @@ struct Entry {
     placed: usize,
     /// How many it would have.
     would_have: usize,
-    /// What the decision says, or why nothing can be said.
+    /// Message of the decision; where nothing can be said, it begins with the reason why.
     message: String,
     /// The clusters that it has and would not get; at most [`SHOWN`].
     losses: Vec<Side>,
@@ -261,18 +261,18 @@ fn unknown(outcome: Outcome) -> Option<&'static str> {
 #[serde(rename_all = "camelCase")]
 struct Side {
     cluster_name: String,
-    /// What Berth says: its reasons against the cluster, or the rank it has.
+    /// Reasons that Berth has against the cluster, or the rank that the cluster has.
     reasons: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     rank: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     score: Option<i64>,
-    /// What the scheduler stored with its decision.
+    /// Record that the scheduler stored with its decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     recorded: Option<Record>,
 }
 
-/// What a scheduler stored with a cluster.
+/// Reason and score that a scheduler stored with a cluster.
 #[derive(Debug, Serialize)]
 struct Record {
     #[serde(skip_serializing_if = "String::is_empty")]

@@ -23,8 +23,8 @@ use crate::surroundings::Surroundings;
 /// met; who needs more makes them one by one in variables.
 const MOST_ROUNDS: usize = 64;
 
-/// What policies cost at most where they are asked. What costs more is begun anew aside: others wait for a thread that
-/// evaluates it.
+/// Highest cost up to which policies are evaluated on the thread that asks for them. Dearer
+/// evaluations are begun anew aside, because others wait for that thread.
 const AT_ONCE: u64 = 100_000;
 
 /// With how many parameters a policy is evaluated, as far as is counted before.
@@ -44,7 +44,7 @@ pub struct Enforcer {
     in_force: Mutex<Arc<InForce>>,
     /// Held while policies are compiled, so that it is done once.
     compiling: Mutex<()>,
-    /// What all of them may cost a write.
+    /// Highest cost of all policies together for one write.
     most: u64,
 }
 
@@ -55,7 +55,7 @@ impl Enforcer {
         Self::costing(surroundings, WRITE_LIMIT)
     }
 
-    /// The same where all of them may cost a write `most`.
+    /// The policies of `surroundings`, all of which together may cost a write `most`.
     pub(crate) fn costing(surroundings: Arc<dyn Surroundings>, most: u64) -> Arc<Self> {
         Arc::new(Self {
             surroundings,
@@ -137,7 +137,7 @@ impl Enforcer {
         done
     }
 
-    /// What evaluating `bound` takes about a write of `subject`, as far as is known before.
+    /// Cost of evaluating `bound` for a write of `subject`, as far as it is known before.
     fn expected(&self, bound: &Bound, subject: &Subject<'_>) -> u64 {
         let policy = &bound.policy;
         let concerns = |constraints: Option<&Constraints>| {

@@ -26,7 +26,7 @@ pub struct Policy {
     pub(crate) body: Body,
     /// Why it could not be evaluated when that was last told.
     told: Mutex<String>,
-    /// What an evaluation cost of late, the dearest; [`u64::MAX`] where there was none.
+    /// Cost of the dearest evaluation of late; [`u64::MAX`] where there was none.
     dearest: AtomicU64,
 }
 
@@ -125,7 +125,8 @@ impl Policy {
         }
     }
 
-    /// What evaluating it once will cost, as it did of late; what was never evaluated may cost all that it may.
+    /// Cost to expect of evaluating the policy once, as it was of late; a policy that was never
+    /// evaluated may cost all that it may.
     pub(crate) fn expected(&self) -> u64 {
         self.dearest.load(Ordering::Relaxed).min(POLICY_LIMIT)
     }

@@ -158,7 +158,7 @@ impl WholeObject {
 
 #[async_trait]
 impl SubresourceHandler for WholeObject {
-    /// What a write names is judged.
+    /// Effort of judging the object that a write names; reading it takes none.
     fn effort(&self, info: &RequestInfo) -> usize {
         match info.verb {
             "get" => 0,

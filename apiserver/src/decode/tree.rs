@@ -10,7 +10,7 @@ use serde_json::{Map, Number, Value};
 /// More duplicates than this are not told, nor looked at: writing their paths takes time.
 const TOLD: usize = 100;
 
-/// What becomes of a double without a fraction: `1.0`, `1e2` and `-0`.
+/// Treatment of a double without a fraction: `1.0`, `1e2` and `-0`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Doubles {
     /// An integer, as it is to JSON Schema, and so to kube-apiserver in custom resources: they come from clients that keep

@@ -24,7 +24,8 @@ const CLOSING: Duration = Duration::from_secs(5);
 /// Clients have nothing to say; what they do is read and forgotten.
 const LONGEST_MESSAGE: usize = 4096;
 
-/// Where a request of a connection leaves what is to be done when the connection has switched.
+/// Slot in which a request of a connection leaves the session to run when the connection has
+/// switched.
 #[derive(Clone, Default)]
 pub(super) struct Switch(Arc<Mutex<Option<Session>>>);
 
@@ -34,7 +35,7 @@ impl Switch {
         *self.0.lock() = Some(Session { upgrade, body });
     }
 
-    /// What is to be done, once HTTP has ended on the connection.
+    /// Takes the session to run, once HTTP has ended on the connection.
     pub(super) fn take(&self) -> Option<Session> {
         self.0.lock().take()
     }

@@ -13,7 +13,7 @@ use super::webhooks::{CONFIGURATIONS, WEBHOOKS};
 use super::{Asked, Read};
 use crate::manifests::{configuration_name, default_service};
 
-/// What reads the hub and writes nothing.
+/// Commands that read the hub and write nothing to it.
 const LOOK: &str =
     "berth compare; berth why KIND/NAME -n NAMESPACE; berth console; berth export FOLDER (each only reads)";
 

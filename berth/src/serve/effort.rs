@@ -1,5 +1,6 @@
-//! That nothing served here does work without bounds on the runtime's threads: every verb of every resource, asked about a
-//! large world, is heavy, or stands below with the reason why it need not be.
+//! Tests that nothing served here does work without bounds on the runtime's threads: every verb of
+//! every resource, asked about a large world, is heavy, or stands below with the reason why it need
+//! not be.
 
 use std::time::Instant;
 
@@ -14,7 +15,7 @@ use super::*;
 const EACH: usize = 200;
 const CLUSTERS: usize = 1_500;
 
-/// What is bounded whatever there is in the world: `resource[/subresource] verb`.
+/// Requests whose work is bounded whatever there is in the world: `resource[/subresource] verb`.
 const BOUNDED: &[&str] = &[
     // The writes of a binding are the engine's, which decides as many at once as there are processors.
     "bindings create",
@@ -46,7 +47,7 @@ const BOUNDED: &[&str] = &[
     "shoots/binding get",
 ];
 
-/// What no policy has a say in, so that writes of it take what was sent.
+/// Groups that no policy has a say in, so that writes of their objects take what was sent.
 const EXEMPT: [&str; 3] = [
     "admissionregistration.k8s.io",
     "authentication.k8s.io",

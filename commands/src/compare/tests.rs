@@ -1,4 +1,4 @@
-//! What is placed beside what would be decided.
+//! Comparisons of what is placed with what would be decided.
 
 use serde_json::{Value, json};
 

@@ -26,7 +26,7 @@ impl SystemUsers {
         }
     }
 
-    /// The same with those of `others`.
+    /// Adds the users of `others` that are not among these yet.
     #[must_use]
     pub fn and(mut self, others: &Self) -> Self {
         let missing = others.0.iter().filter(|name| !self.0.contains(name));

@@ -20,7 +20,7 @@ pub(crate) struct Detail {
     pub(crate) plan: Option<Plan>,
     /// Whether the number asked for was placed before, so that nothing was picked.
     pub(crate) filled: bool,
-    /// What is kept though a filter refuses it today.
+    /// Clusters that are kept though a filter refuses them today.
     pub(crate) unfit: Vec<Ix>,
     /// For every constraint the emptiest domain; `None` where there is no domain.
     pub(crate) emptiest: Vec<Option<Emptiest>>,

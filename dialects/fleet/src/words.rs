@@ -222,7 +222,7 @@ pub(crate) fn not_picked(fleet: &Fleet, decision: &Decision, rank: Option<usize>
     ("NotPickedByScore", text)
 }
 
-/// What holds a place though it would not get it today.
+/// Names the clusters that hold a place though they would not get it today.
 fn unfit(fleet: &Fleet, detail: &Detail) -> String {
     if detail.unfit.is_empty() {
         return String::new();

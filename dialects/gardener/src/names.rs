@@ -21,7 +21,7 @@ pub const PROJECTS: GroupResource = GroupResource::new(GROUP, "projects");
 
 /// The namespace of Gardener's own shoots.
 pub const GARDEN_NAMESPACE: &str = "garden";
-/// What the namespaces of projects begin with.
+/// Prefix of the namespaces of projects.
 pub const PROJECT_PREFIX: &str = "garden-";
 /// The verb on projects of who may change which tolerations their shoots may have.
 pub const WHITELIST_VERB: &str = "modify-spec-tolerations-whitelist";

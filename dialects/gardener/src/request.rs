@@ -65,9 +65,9 @@ pub(crate) struct Request<'a> {
     pub(crate) tolerations: BTreeMap<&'a str, &'a str>,
     /// How many there are.
     pub(crate) toleration_count: usize,
-    /// What the profile and the shoot let in.
+    /// Provider types of seeds that the profile and the shoot let in.
     providers: [Providers; 2],
-    /// What the profile alone lets in.
+    /// Provider types of seeds that the profile alone lets in.
     of_profile: Providers,
     /// The shoot's own provider type, if any seed has it.
     provider: Option<u32>,

@@ -134,7 +134,7 @@ impl<'a> Evaluator<'a> {
         })
     }
 
-    /// What the result of `expression` on `cluster` depends on.
+    /// Returns everything that the result of `expression` on `cluster` depends on.
     fn reading(&self, expression: &Expression, cluster: &Cluster) -> Reading {
         let scored = self
             .fleet

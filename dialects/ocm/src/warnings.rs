@@ -1,5 +1,5 @@
-//! What a reader of a decision should know besides: fields without effect, sets that do not exist, scores that do not count,
-//! expressions that fail.
+//! Warnings that a reader of a decision should know besides: fields without effect, sets that do
+//! not exist, scores that do not count, expressions that fail.
 
 use std::collections::BTreeMap;
 

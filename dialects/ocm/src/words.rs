@@ -65,11 +65,11 @@ pub(crate) fn alike(fleet: &Fleet, decision: &Decision, candidate: Ix, plugin: u
     }
 }
 
-/// What refusals are told by.
+/// Facts by which refusals are told.
 pub(crate) struct Told<'a> {
     /// Everything that is known.
     pub(crate) fleet: &'a Fleet,
-    /// What the clusters were judged by.
+    /// Policy that the clusters were judged by.
     pub(crate) policy: Option<&'a Policy>,
     /// The clusters that were selected before.
     pub(crate) held: Option<&'a Bits>,
@@ -299,7 +299,7 @@ fn groups(plan: &Plan) -> String {
     format!("; decision groups {}", names(all.iter().map(String::as_str)))
 }
 
-/// What becomes of the clusters of a placement that cannot be understood.
+/// Tells which clusters a placement that cannot be understood keeps, and which it lets go of.
 fn kept(decision: &Decision) -> String {
     let of = |action: Action| -> Vec<&str> {
         let changes = decision.changes.iter().filter(|change| change.action == action);

@@ -1,11 +1,11 @@
-//! What is to be said of an input: what was set aside, and what was not looked at.
+//! Findings about an input: what was set aside, and what was not looked at.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::fault::Problem;
 
-/// What is to be said of the input of a simulation, which went on all the same.
+/// Findings about the input of a simulation, which went on all the same.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
     /// Why objects were set aside, and what is wrong with others.
@@ -21,9 +21,9 @@ pub struct Findings {
 /// A field of a kind that nobody reads, wherever it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Surplus {
-    /// Where the first one stands.
+    /// Place of the first one.
     pub at: String,
-    /// What is said of the first one.
+    /// Sentence about the first one: its kind, its path, and whether it is unknown or a duplicate.
     pub what: String,
     /// How many objects have it.
     pub count: usize,
@@ -47,7 +47,7 @@ pub struct Unread {
     pub count: usize,
     /// Whether its group is one of those that Berth serves.
     pub near: bool,
-    /// What may be meant instead.
+    /// Hint at the kind or the versions that may be meant instead.
     pub hint: Option<String>,
 }
 

@@ -47,7 +47,7 @@ struct Loader<'a> {
     catalog: &'a Catalog,
     now: Timestamp,
     simulation: Simulation,
-    /// Where each object was first seen.
+    /// Place where each object was first seen.
     seen: BTreeMap<Key, String>,
 }
 

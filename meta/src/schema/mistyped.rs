@@ -8,7 +8,7 @@ use super::node::Type;
 use super::path::Path;
 use super::validate::{has_format, has_type, is_int32, type_name, wanted};
 
-/// What cannot be read, and where.
+/// A value that cannot be read as the type of its field, and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistyped {
     /// The field.

@@ -16,7 +16,7 @@ const SOURCES: [&str; 4] = [
     "--source=openmcp=hub",
 ];
 
-/// What Berth, by itself or as somebody else, wrote on the hub: verb, resource and name, or the group where names differ.
+/// Writes of Berth on the hub, by itself or as somebody else: resource, namespace and name of each.
 fn written(hub: &Hub) -> BTreeSet<String> {
     let log = std::fs::read_to_string(hub.audit_log()).expect("the audit log is there");
     let events = log

@@ -1,4 +1,5 @@
-//! What filters refuse by what other objects say: the seed's ranges for shoots, projects, profiles in namespaces.
+//! Tests of refusals that rest on what other objects say: the seed's ranges for shoots, projects,
+//! profiles in namespaces.
 
 use dialect_contract::Words;
 use serde_json::{Value, json};
