@@ -23,7 +23,7 @@ const KEY_SUFFIX: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 /// A subprotocol that begins so is a browser's way to send a token along, and none to speak.
 const TOKEN_PROTOCOL: &str = "base64url.bearer.authorization.k8s.io.";
 
-/// What answers a request that opens a WebSocket.
+/// Answer to a request that opens a WebSocket.
 #[derive(Debug)]
 pub(crate) struct Handshake {
     accept: HeaderValue,

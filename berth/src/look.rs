@@ -23,7 +23,7 @@ use virtual_api::API_VERSION;
 use crate::serve::InMemory;
 use crate::{folder, readable};
 
-/// What a question is about, which says how much has to be read.
+/// Subject of a question, which says how much has to be read.
 #[derive(Clone, Copy, Debug)]
 pub enum About<'a> {
     /// The decision that these words name.
@@ -32,7 +32,7 @@ pub enum About<'a> {
     Everything,
 }
 
-/// Whoever answers: the server, or this process by what it reads.
+/// Opens the source of answers: the server, or this process by what it reads.
 ///
 /// # Errors
 /// When no server answers, or nothing is there to be read.

@@ -28,7 +28,7 @@ pub struct Meter {
     utc: bool,
     /// The access reviews made so far.
     decisions: Arc<Decisions>,
-    /// What functions of the caller's own look up.
+    /// Data that functions of the caller's own look up.
     beside: Option<Arc<dyn Any + Send + Sync>>,
 }
 
@@ -54,7 +54,8 @@ impl Meter {
         }
     }
 
-    /// What was handed to [`Program::evaluate_beside`](crate::Program::evaluate_beside), where it is a `T`.
+    /// Returns what was handed to [`Program::evaluate_beside`](crate::Program::evaluate_beside),
+    /// where it is a `T`.
     #[must_use]
     pub fn beside<T: 'static>(&self) -> Option<&T> {
         self.beside.as_deref()?.downcast_ref()

@@ -44,13 +44,13 @@ pub struct Client {
     places: HashMap<(String, String), Place>,
     /// The field manager of what is written; the server goes by the user agent where there is none.
     manager: Option<String>,
-    /// What becomes of fields that nobody knows; the server's default where nothing is said.
+    /// Treatment of fields that nobody knows; the server's default where nothing is said.
     validation: Option<FieldValidation>,
     /// The URL of the server, where a kubeconfig says it.
     url: Option<String>,
 }
 
-/// What becomes of fields that the kind has not or that stand twice, as `--validate` of kubectl says it.
+/// Treatment of fields that the kind has not or that stand twice, as `--validate` of kubectl says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldValidation {
     /// The object is refused.
@@ -163,8 +163,8 @@ impl Client {
         self
     }
 
-    /// The same client, whose [`Client::put`] asks for `validation`. Of a status, which is a report and no wish, unknown
-    /// fields are told at most.
+    /// Makes [`Client::put`] ask for `validation`. Unknown fields of a status, which is a report
+    /// and no wish, are told at most.
     #[must_use]
     pub fn validating(mut self, validation: FieldValidation) -> Self {
         self.validation = Some(validation);

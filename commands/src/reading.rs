@@ -1,8 +1,8 @@
-//! What schedulers look at, read of a server or a hub with the rights of whoever asks. Nothing is written, and nothing has
-//! to be installed there (docs/try-on-your-hub.md).
+//! Objects that schedulers look at, read of a server or a hub with the rights of whoever asks.
+//! Nothing is written, and nothing has to be installed there (docs/try-on-your-hub.md).
 //!
-//! Which kinds these are, how far decisions look into other namespaces, and what is wrong without some of them is what each
-//! dialect says ([`dialect_contract::Reach`]).
+//! Each dialect says which kinds these are, how far decisions look into other namespaces, and how
+//! answers are wrong without some of them ([`dialect_contract::Reach`]).
 
 mod list;
 
@@ -22,7 +22,7 @@ use serde_json::Value;
 use crate::catalog::catalog;
 use list::Answer;
 
-/// What is to be read.
+/// Extent of a reading: the systems, and the namespace whose decisions matter.
 #[derive(Clone, Debug, Default)]
 pub struct Scope {
     /// The systems, by name; `None` is all that are there.
@@ -39,7 +39,7 @@ pub struct Listed {
     pub objects: Vec<Value>,
 }
 
-/// What could not be read, and what that means.
+/// Objects of one kind that could not be read, and what that means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gap {
     /// `placements.cluster.open-cluster-management.io`.
@@ -67,13 +67,13 @@ impl fmt::Display for Gap {
     }
 }
 
-/// What was read.
+/// Result of reading a server or a hub.
 pub struct Reading {
     /// The systems that are there and were asked for.
     pub systems: Vec<&'static str>,
     /// Every kind that they look at, also those without objects, by name.
     pub kinds: Vec<Listed>,
-    /// What could not be read.
+    /// Objects that could not be read, by kind.
     pub gaps: Vec<Gap>,
 }
 
@@ -251,7 +251,7 @@ async fn groups(client: &Client) -> Result<Option<BTreeSet<String>>> {
     }))
 }
 
-/// What the dialects look at, each resource once: as far as any of them looks.
+/// Resources that the dialects look at, each once: as far as any of them looks.
 fn reaches(dialects: &[&Arc<dyn Dialect>]) -> BTreeMap<GroupResource, Reach> {
     let mut all: BTreeMap<GroupResource, Reach> = BTreeMap::new();
     for dialect in dialects {

@@ -19,7 +19,7 @@ const IMPERSONATOR: &str = "berth:impersonator";
 /// Roles that are about no system in particular.
 const REGISTRATION: &str = "berth:registration";
 
-/// Where what an observer needs of a system on the hub is.
+/// Name of the file, for each system, with what an observer needs of it on the hub.
 const OBSERVE: &str = "observe";
 
 /// Every file of the chart that is rendered, below `deploy/helm/berth/`, with its text.

@@ -261,7 +261,7 @@ pub(crate) struct Judged {
     pub(crate) object: Arc<Object>,
     /// The paths of fields that its kind has not.
     pub(crate) unknown: Vec<String>,
-    /// What its kind has against it.
+    /// Errors that its kind finds in the object.
     pub(crate) errors: Vec<FieldError>,
 }
 

@@ -31,7 +31,7 @@ pub(crate) struct Pass<'w, 's> {
     pub(crate) subject: &'s Subject<'s>,
     pub(crate) decisions: Arc<Decisions>,
     pub(crate) unasked: Unasked,
-    /// What all policies may still cost.
+    /// Budget that is left for all policies together.
     pub(crate) left: Left,
     checks: Vec<Checked>,
 }

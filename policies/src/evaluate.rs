@@ -33,14 +33,15 @@ impl OutOfBudget {
     }
 }
 
-/// What all policies may cost that one write meets, each with all its parameters: ten of the dearest. Beyond that their
-/// `failurePolicy` decides, as where one alone costs too much.
+/// Cost of all policies together that one write meets, each with all its parameters, at most: that
+/// of ten of the dearest. Beyond it their `failurePolicy` decides, as where one alone costs too
+/// much.
 pub(crate) const WRITE_LIMIT: u64 = 10 * POLICY_LIMIT;
 
-/// What evaluating a policy costs beside its expressions.
+/// Cost of evaluating a policy, beside that of its expressions.
 pub(crate) const EACH: u64 = 500;
 
-/// What all policies may still cost.
+/// Budget that is left for all policies together.
 #[derive(Debug)]
 pub(crate) struct Left(Cell<u64>);
 

@@ -20,7 +20,7 @@ pub const CLUSTER_RECORDS: GroupResource = GroupResource::new(GROUP, "clusterdec
 /// Bytes of all records together, at most.
 pub const MOST_BYTES: usize = 32 * 1024 * 1024;
 
-/// What reading a record takes and telling of it, in bytes that could be parsed meanwhile.
+/// Effort of reading a record and telling of it, in bytes that could be parsed meanwhile.
 const EACH: usize = 4 * 1024;
 
 /// The resource of records in `namespace`; where that is empty, of ClusterDecisions.

@@ -95,7 +95,7 @@ enum Node {
     Value(Value),
 }
 
-/// What an alias stands for.
+/// Value of an anchor, for which its aliases stand.
 struct Anchored {
     node: Node,
     depth: usize,
@@ -122,7 +122,7 @@ enum Content {
     },
 }
 
-/// What comes next in a map.
+/// Part of a map that comes next: a key, the value of a field, or that of a merge (`<<`).
 enum Slot {
     Key,
     Field(String),
@@ -137,7 +137,7 @@ struct Build {
     anchors: HashMap<usize, Anchored>,
     all: Weight,
     aliased: Weight,
-    /// What anchors hold beside the value itself.
+    /// Weight of what anchors hold beside the value itself.
     held: Weight,
     /// As much may be.
     most_held: Weight,
@@ -351,7 +351,7 @@ impl Build {
         Ok(())
     }
 
-    /// Where we are, as in `spec.taints[0].key`.
+    /// Returns the path to the current place, as in `spec.taints[0].key`.
     fn path(&self) -> String {
         let mut text = String::new();
         for frame in &self.frames {

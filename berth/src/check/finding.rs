@@ -73,7 +73,7 @@ pub(super) struct Report {
     pub(super) installed: bool,
     /// Line by line.
     pub(super) findings: Vec<Finding>,
-    /// What wants a place, where it may be read.
+    /// Count of the requests that want a place, where they may be read.
     pub(super) requests: Option<Requests>,
 }
 

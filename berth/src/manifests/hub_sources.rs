@@ -81,7 +81,8 @@ impl<'a> Source<'a> {
         resources
     }
 
-    /// What Berth reads. Who `observes` carries nothing out, and looks at nothing for it.
+    /// Rules for what Berth reads. A server that `observes` carries nothing out, and looks at
+    /// nothing for it.
     fn read(&self, observes: bool) -> Vec<Value> {
         let reconcilers = self.dialect.controllers().reconcilers(None);
         let carried_out = reconcilers.iter().filter(|_| !observes);

@@ -17,7 +17,7 @@ use serde_json::Value;
 use crate::names::{ACTOR, BINDINGS, PARENT_LABEL, SNAPSHOTS};
 pub(crate) use hold::PlacementHold;
 
-/// What the rules go by.
+/// Settings that the admission rules go by.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     /// The users that roll out what bindings say, beside those of KubeFleet's own programs.

@@ -34,7 +34,8 @@ pub(crate) fn of_shoot(fleet: &Fleet, old: Option<&Value>, new: &Value) -> Vec<F
     errors
 }
 
-/// What the profile says. One that is not there (yet) says nothing: such a shoot waits for it.
+/// Errors by the shoot's profile. A profile that is not there (yet) says nothing: such a shoot
+/// waits for it.
 fn by_profile(
     fleet: &Fleet,
     namespace: &str,

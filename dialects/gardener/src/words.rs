@@ -315,7 +315,7 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
     }
 }
 
-/// That the region of the seed is not the one asked for, where that does not matter.
+/// Note that the region of the seed is not the one asked for, where that does not matter.
 fn far(fleet: &Fleet, decision: &Decision, row: &Row) -> String {
     let is_testing = decision.detail::<Detail>().and_then(|detail| detail.rule) == Some(Rule::SameProvider);
     let asked = fleet

@@ -97,9 +97,9 @@ fn scores<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     Ok(object.values.iter().map(entry).collect::<Vec<_>>().into())
 }
 
-/// What the list that `scores()` makes costs, as in OCM.
+/// Cost of the list that `scores()` makes, as in OCM.
 const LIST_COST: usize = 10;
-/// What each entry of it costs.
+/// Cost of each entry of the list that `scores()` makes.
 const ENTRY_COST: usize = 31;
 
 /// Compiles `source`.

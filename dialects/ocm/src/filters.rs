@@ -84,7 +84,7 @@ pub(crate) struct Failing {
     pub(crate) predicate: usize,
     /// Its index in it.
     pub(crate) place: usize,
-    /// Where it fails.
+    /// Clusters that the expression fails on.
     pub(crate) failures: Failures,
 }
 

@@ -1,4 +1,5 @@
-//! What policies may cost one write together, where they are evaluated, and what is known of it before.
+//! Cost of policies: how much one write's may cost together, where they are evaluated, and what is
+//! known of it before.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -13,7 +14,7 @@ use crate::{Enforcer, Stored};
 
 /// Between 100,000 and 200,000.
 const DEAR: &str = "lists.range(200).all(x, lists.range(200).all(y, true))";
-/// What all may cost here: ten of the dear ones, and not fifty.
+/// Cost of all policies together here, at most: ten of the dear ones, and not fifty.
 const MOST: u64 = 3_000_000;
 
 fn enforcer(world: Toys) -> Arc<Enforcer> {

@@ -66,7 +66,7 @@ pub(super) async fn one_by_one(url: String, kubeconfig: PathBuf, over: Over) -> 
     format!("trickling, HTTP/1.1: {refused} refused")
 }
 
-/// The same as streams of a few HTTP/2 connections.
+/// Writes as streams of a few HTTP/2 connections, again and again; their bodies do not go on.
 pub(super) async fn as_streams(url: String, kubeconfig: PathBuf, over: Over) -> String {
     let address = url.trim_start_matches("https://").to_owned();
     let connector = connector(Some(&kubeconfig), "h2");

@@ -1,4 +1,4 @@
-//! What people write, and what trips readers: what follows an object's `metadata`.
+//! Texts that people write, and others that trip readers: each follows an object's `metadata`.
 
 pub(crate) const TEXTS: &[&str] = &[
     "",

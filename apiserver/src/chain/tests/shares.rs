@@ -1,4 +1,4 @@
-//! What one user's requests leave to the others.
+//! Shares that one user's requests leave to the others.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What requests take, as it is known before.
+//! Effort that requests take, as it is known before they are answered.
 
 use super::*;
 use crate::heavy::LIGHT;

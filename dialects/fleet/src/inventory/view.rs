@@ -69,8 +69,8 @@ fn conventional(cluster: &Cluster, keys: &[&str]) -> String {
         .to_owned()
 }
 
-/// Where the placement `key` stands. A binding that is Unscheduled or being deleted is on its way out: whoever deploys by
-/// this list must not deploy there.
+/// View of the placement `key`, with the clusters it is placed on. A binding that is Unscheduled or
+/// being deleted is on its way out: whoever deploys by this list must not deploy there.
 pub(super) fn demand(fleet: &Fleet, key: &Key, record: &PlacementRecord) -> DemandView {
     let policy = record.policy.as_ref().as_ref().ok();
     // With constraints a cluster is better or worse by two scores, which are no number.

@@ -30,7 +30,7 @@ pub(crate) struct Profile {
 pub(crate) struct OwnProfile {
     /// The CloudProfile it is made of.
     pub(crate) parent: String,
-    /// What came of it; until then its shoots go by the parent.
+    /// Profile that Gardener made of both; until then shoots of this one go by the parent.
     made: Option<Arc<Profile>>,
 }
 

@@ -286,7 +286,7 @@ pub(crate) fn exact(matter: &Matter<'_>, mut server: Server) -> Result<(), Strin
     Ok(())
 }
 
-/// Where `demand` is placed, by cluster.
+/// Places of `demand`, by cluster.
 fn placed(server: &Server, demand: &Key) -> BTreeMap<String, Placed> {
     let view = server.inventory().demand(demand, server.now);
     let list = view.map(|view| view.placed).unwrap_or_default();
