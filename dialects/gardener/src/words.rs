@@ -152,20 +152,14 @@ fn untolerated(fleet: &Fleet, detail: u32, row: &Row, wants: &Wants) -> String {
         Some(value) => format!("{}={value}", taint.key),
     };
     let own = wants.tolerations.iter().rfind(|own| own.key == taint.key);
-    match own.filter(|own| !fleet.may_tolerate(&wants.namespace, own)) {
+    let forbidden = own.is_some_and(|own| !fleet.may_tolerate(&wants.namespace, own));
+    match fleet.project_of(&wants.namespace).filter(|_| forbidden) {
         None => format!("the shoot does not tolerate the taint {shown}"),
-        Some(_) => match fleet.project_of(&wants.namespace) {
-            Some(project) => format!(
-                "the shoot's toleration of the taint {shown} does not count, since Project \"{}\" does not allow it \
-                 (spec.tolerations.whitelist)",
-                project.name
-            ),
-            None => format!(
-                "the shoot's toleration of the taint {shown} does not count, since namespace \"{}\" has no Project that \
-                 could allow it",
-                wants.namespace
-            ),
-        },
+        Some(project) => format!(
+            "the shoot's toleration of the taint {shown} does not count, since Project \"{}\" does not allow it \
+             (spec.tolerations.whitelist)",
+            project.name
+        ),
     }
 }
 

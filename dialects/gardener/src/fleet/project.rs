@@ -83,6 +83,8 @@ impl Fleet {
     ///
     /// One without a seed has those it may have. One that got its seed was judged then: it keeps its own.
     pub(crate) fn tolerations_of<'a>(&'a self, wants: &'a Wants, is_judged: bool) -> Vec<&'a Toleration> {
+        // Without a project there is nobody to ask: whoever stored the shoot has judged it.
+        let is_judged = is_judged || self.project_of(&wants.namespace).is_none();
         let counts = |own: &&Toleration| is_judged || self.may_tolerate(&wants.namespace, own);
         let own = wants.tolerations.iter().filter(counts);
         own.chain(self.default_tolerations(wants)).collect()

@@ -76,12 +76,9 @@ fn tolerations_count_where_the_project_allows_them_and_its_defaults_count_too() 
              (spec.tolerations.whitelist)"
         )]
     );
-    assert_eq!(
-        refused(None, &tolerating),
-        [format!(
-            "the shoot's toleration of the taint {PROTECTED} does not count, since namespace \"garden-dev\" has no Project \
-             that could allow it"
-        )]
+    assert!(
+        refused(None, &tolerating).is_empty(),
+        "without a Project whoever stored the shoot has judged it"
     );
     assert!(refused(Some(project(&none, &list)), &tolerating).is_empty());
     assert!(
