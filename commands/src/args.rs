@@ -82,7 +82,7 @@ pub struct PlanQuestion {
     /// Exit with 1 when anything would change.
     #[arg(long)]
     pub exit_code: bool,
-    /// What answers.
+    /// Source of the answers.
     #[command(flatten)]
     pub origin: OriginArgs,
 }
@@ -90,7 +90,7 @@ pub struct PlanQuestion {
 /// Arguments of `berth plan`.
 #[derive(Args, Clone, Debug)]
 pub struct PlanArgs {
-    /// What is asked.
+    /// Question to answer.
     #[command(flatten)]
     pub question: PlanQuestion,
     /// The kubeconfig of the server, or of the hub; by default the admin's of --data-dir, and where there is none, kubectl's.
@@ -147,7 +147,7 @@ pub struct WhyQuestion {
     /// Show every cluster in the table, however many there are.
     #[arg(long)]
     pub all: bool,
-    /// What answers.
+    /// Source of the answers.
     #[command(flatten)]
     pub origin: OriginArgs,
 }
@@ -178,7 +178,7 @@ pub struct AdviceQuestion {
     /// How to print.
     #[arg(short = 'o', long, value_enum, default_value_t = AdviceOutput::Table)]
     pub output: AdviceOutput,
-    /// What answers.
+    /// Source of the answers.
     #[command(flatten)]
     pub origin: OriginArgs,
 }
@@ -186,7 +186,7 @@ pub struct AdviceQuestion {
 /// Arguments of `berth advice`.
 #[derive(Args, Clone, Debug)]
 pub struct AdviceArgs {
-    /// What is asked.
+    /// Question to answer.
     #[command(flatten)]
     pub question: AdviceQuestion,
     /// Of whom.
@@ -197,7 +197,7 @@ pub struct AdviceArgs {
 /// Arguments of `berth why`.
 #[derive(Args, Clone, Debug)]
 pub struct WhyArgs {
-    /// What is asked.
+    /// Question to answer.
     #[command(flatten)]
     pub question: WhyQuestion,
     /// Of whom.
@@ -233,7 +233,7 @@ pub struct HistoryQuestion {
 /// Arguments of `berth history`.
 #[derive(Args, Clone, Debug)]
 pub struct HistoryArgs {
-    /// What is asked.
+    /// Question to answer.
     #[command(flatten)]
     pub question: HistoryQuestion,
     /// Of whom.
@@ -252,7 +252,7 @@ pub struct ExportQuestion {
 /// Arguments of `berth export`.
 #[derive(Args, Clone, Debug)]
 pub struct ExportArgs {
-    /// What is asked.
+    /// Question to answer.
     #[command(flatten)]
     pub question: ExportQuestion,
     /// Of whom.
@@ -273,7 +273,7 @@ pub struct FilesArgs {
     /// The instant to decide for (RFC 3339), for -f; the clock's at the start by default.
     #[arg(long, value_name = "RFC3339", requires = "filename")]
     pub at: Option<Timestamp>,
-    /// What answers.
+    /// Source of the answers.
     #[command(flatten)]
     pub origin: OriginArgs,
 }
@@ -375,7 +375,7 @@ pub enum Reasons {
 /// Arguments of `berth simulate`.
 #[derive(Args, Clone, Debug)]
 pub struct SimulateCommand {
-    /// What is asked.
+    /// Question to answer.
     #[command(flatten)]
     pub simulate: SimulateArgs,
     /// Of which hub, where no files are given.
@@ -422,7 +422,7 @@ pub struct CompareQuestion {
 /// Arguments of `berth compare`.
 #[derive(Args, Clone, Debug)]
 pub struct CompareArgs {
-    /// What is asked.
+    /// Question to answer.
     #[command(flatten)]
     pub question: CompareQuestion,
     /// Of whom.

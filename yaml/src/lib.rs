@@ -43,7 +43,7 @@ pub struct Problem {
 /// Reads a text that is one document.
 ///
 /// # Errors
-/// What is wrong with it, a second document among others.
+/// Whichever problem comes first, a second document among others.
 pub fn document(text: &str) -> Result<Document, Problem> {
     build::document(text, 0)
 }
@@ -51,7 +51,7 @@ pub fn document(text: &str) -> Result<Document, Problem> {
 /// Reads a text that is one document without regard to fields that stand twice.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Whichever problem comes first.
 pub fn value(text: &str) -> Result<Value, Problem> {
     document(text).map(|document| document.value)
 }
@@ -59,7 +59,7 @@ pub fn value(text: &str) -> Result<Value, Problem> {
 /// Reads a text that is one document, as a `T`, which no field of may stand twice.
 ///
 /// # Errors
-/// What is wrong with the text, or why it is no `T`.
+/// The first problem of the text, or why it is no `T`.
 pub fn from_str<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     let document = document(text).map_err(|problem| problem.to_string())?;
     match document.duplicates.first() {

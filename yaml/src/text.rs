@@ -7,7 +7,7 @@ use crate::Problem;
 /// The text of a file: UTF-8, or UTF-16 where a byte order mark says so, which is how some shells write files.
 ///
 /// # Errors
-/// Where it is neither.
+/// A text that is neither.
 pub fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, Problem> {
     let wide = |bytes: &[u8], unit: fn([u8; 2]) -> u16| {
         let (pairs, rest) = bytes.as_chunks::<2>();
