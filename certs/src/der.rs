@@ -71,6 +71,10 @@ pub(crate) fn sec1_of(key: &[u8]) -> Result<Option<Vec<u8>>, String> {
     let [_version, algorithm, key, ..] = elements(info.content)?[..] else {
         return Err("not the parts of a PKCS #8 key".to_owned());
     };
+    // An ECPrivateKey has its number here: bytes of chance, which may read as elements.
+    if algorithm.whole[0] != SEQUENCE || key.whole[0] != OCTET_STRING {
+        return Err("not the parts of a PKCS #8 key".to_owned());
+    }
     let [kind, curve] = elements(algorithm.content)?[..] else {
         return Ok(None);
     };
@@ -101,6 +105,10 @@ pub(crate) fn pkcs8_of(key: &[u8]) -> Result<Vec<u8>, String> {
         return Err("not one DER element".to_owned());
     };
     let parts = elements(inner.content)?;
+    let is_number = |part: &Element| part.whole[0] == OCTET_STRING;
+    if !parts.get(1).is_some_and(is_number) {
+        return Err("not the parts of an EC private key".to_owned());
+    }
     let curve = parts.iter().find(|part| part.whole[0] == PARAMETERS);
     let curve = curve.ok_or("an EC private key that names no curve")?;
     let kind = element(OBJECT_IDENTIFIER, &EC_PUBLIC_KEY);
@@ -203,6 +211,25 @@ mod tests {
         );
         assert_eq!(pkcs8_of(&sec1).unwrap(), pkcs8);
         assert!(pkcs8_of(&pkcs8).is_err() && sec1_of(&sec1).is_err());
+    }
+
+    #[test]
+    fn a_number_that_reads_as_elements_does_not_make_a_pkcs_8_key() {
+        let number = [OBJECT_IDENTIFIER, 14]
+            .into_iter()
+            .chain([1; 14])
+            .chain([INTEGER, 14])
+            .chain([1; 14])
+            .collect::<Vec<u8>>();
+        let curve = element(PARAMETERS, &element(OBJECT_IDENTIFIER, &[1]));
+        let parts = [
+            element(INTEGER, &[1]),
+            element(OCTET_STRING, &number),
+            curve,
+        ];
+        let sec1 = element(SEQUENCE, &parts.concat());
+        assert!(sec1_of(&sec1).is_err());
+        assert!(pkcs8_of(&sec1).is_ok());
     }
 
     #[test]
