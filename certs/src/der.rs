@@ -222,11 +222,7 @@ mod tests {
             .chain([1; 14])
             .collect::<Vec<u8>>();
         let curve = element(PARAMETERS, &element(OBJECT_IDENTIFIER, &[1]));
-        let parts = [
-            element(INTEGER, &[1]),
-            element(OCTET_STRING, &number),
-            curve,
-        ];
+        let parts = [element(INTEGER, &[1]), element(OCTET_STRING, &number), curve];
         let sec1 = element(SEQUENCE, &parts.concat());
         assert!(sec1_of(&sec1).is_err());
         assert!(pkcs8_of(&sec1).is_ok());
