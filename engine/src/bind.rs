@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use dialect_contract::{Action, Decision, Outcome};
-use meta::{CommitError, Guard, Object, Revision, Status, Write};
+use meta::{CommitError, Guard, Object, Revision, Status, Why, Write};
 use tracing::{Instrument as _, Span};
 
 use crate::bound::{Bind, BindError, Bound, Unplaced};
@@ -137,7 +137,13 @@ impl Engine {
                 let is_scarce = !bound.decision.fences.is_empty();
                 return Ok(Err(Lost { status, is_scarce }));
             }
-            Err(refused) => return Err(BindError::Rejected(Box::new(refused.status))),
+            Err(CommitError { why, status }) => {
+                let status = Box::new(status);
+                return Err(match why {
+                    Why::Overruled => BindError::Overruled(status),
+                    _ => BindError::Rejected(status),
+                });
+            }
         }
         if !bind.dry_run {
             self.caught_up(newest(&bound.written)).await?;

@@ -72,6 +72,9 @@ pub enum BindError {
     /// The writes were refused.
     #[error("{}", .0.message)]
     Rejected(Box<Status>),
+    /// The writes were made, and others changed them as they were stored.
+    #[error("{}", .0.message)]
+    Overruled(Box<Status>),
     /// The engine does not answer in time.
     #[error(transparent)]
     Behind(#[from] Behind),

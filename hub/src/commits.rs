@@ -5,6 +5,7 @@
 
 mod apply;
 mod list;
+mod overruled;
 mod rights;
 
 use std::collections::{BTreeSet, HashMap};

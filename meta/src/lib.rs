@@ -34,6 +34,7 @@ mod labels;
 pub mod name;
 pub mod nesting;
 pub mod object;
+pub mod overruled;
 pub mod patch;
 pub mod quantity;
 pub mod revision;

@@ -95,13 +95,15 @@ pub enum Why {
     Forbidden,
     /// It is against the rules, or nobody could be asked.
     Refused,
+    /// It was made, and admission made something else of it than was decided.
+    Overruled,
 }
 
 impl Why {
     /// Whether the world moved since the decision, so that deciding again may help.
     #[must_use]
     pub const fn is_moved(self) -> bool {
-        !matches!(self, Self::Forbidden | Self::Refused)
+        !matches!(self, Self::Forbidden | Self::Refused | Self::Overruled)
     }
 }
 

@@ -234,7 +234,7 @@ fn refusal(error: BindError, name: &str, namespace: &str) -> Status {
             );
             Status::conflict(decisions_of(namespace), name, &text)
         }
-        BindError::Rejected(status) => *status,
+        BindError::Rejected(status) | BindError::Overruled(status) => *status,
         BindError::Behind(error) => behind(&error),
     }
 }

@@ -100,7 +100,9 @@ impl BindObserver for Events {
 
     /// Only what was refused concerns the owner of the object; the rest is tried again.
     fn failed(&self, dialect: &str, demand: &Key, error: &BindError) {
-        let (Some(engine), BindError::Rejected(status)) = (self.engine.upgrade(), error) else {
+        let (Some(engine), BindError::Rejected(status) | BindError::Overruled(status)) =
+            (self.engine.upgrade(), error)
+        else {
             return;
         };
         let Some(snapshot) = engine.snapshot(dialect) else {

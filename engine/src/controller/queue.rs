@@ -15,6 +15,9 @@ pub(super) enum Next {
     Rest(Option<Timestamp>),
     /// It is tried again at this time.
     Retry(Timestamp),
+    /// It is tried again at this time and no sooner, whatever changes: its own writes, which others changed, would make it
+    /// due again at once.
+    Hold(Timestamp),
     /// It is gone.
     Forget,
 }
@@ -31,6 +34,8 @@ struct Entry {
     at: Option<Timestamp>,
     /// How often it was tried in vain since the last change.
     failures: u32,
+    /// Whether changes do not hasten it.
+    held: bool,
 }
 
 /// See the module.
@@ -46,7 +51,12 @@ impl Queue {
     /// queue.
     pub(super) fn add(&mut self, key: Key) -> bool {
         let entry = self.entries.entry(key.clone()).or_default();
-        entry.failures = 0;
+        if entry.held && entry.at.is_some() {
+            return false;
+        }
+        if !entry.held {
+            entry.failures = 0;
+        }
         self.enqueue(key)
     }
 
@@ -104,7 +114,8 @@ impl Queue {
             return false;
         };
         entry.running = false;
-        if std::mem::take(&mut entry.again) {
+        entry.held = matches!(next, Next::Hold(_));
+        if std::mem::take(&mut entry.again) && !entry.held {
             entry.failures = 0;
             return self.enqueue(key);
         }
@@ -113,7 +124,7 @@ impl Queue {
                 entry.failures = 0;
                 at
             }
-            Next::Retry(at) => {
+            Next::Retry(at) | Next::Hold(at) => {
                 entry.failures = entry.failures.saturating_add(1);
                 Some(at)
             }
@@ -220,6 +231,26 @@ mod tests {
             queue.ring(at(1));
         }
         queue.add(key("a"));
+        assert_eq!(queue.failures(&key("a")), 1);
+    }
+
+    #[test]
+    fn what_is_held_waits_for_its_time_whatever_changes() {
+        let mut queue = Queue::default();
+        queue.add(key("a"));
+        for round in 1..=3 {
+            let taken = take(&mut queue).unwrap();
+            assert_eq!(queue.failures(&taken), round);
+            // Its own write comes back while it is worked on, and after.
+            assert!(!queue.add(key("a")));
+            assert!(!queue.done(taken, Next::Hold(at(10 * i64::from(round)))));
+            assert!(!queue.add(key("a")));
+            assert_eq!(take(&mut queue), None);
+            assert_eq!(queue.ring(at(10 * i64::from(round))), 1);
+        }
+        let taken = take(&mut queue).unwrap();
+        queue.done(taken, Next::Rest(None));
+        assert!(queue.add(key("a")), "once it went well, changes count again");
         assert_eq!(queue.failures(&key("a")), 1);
     }
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use dialect_contract::{Context, Dialect, Pace, Reconciler, config};
-use meta::{GroupResource, Key, Timestamp};
+use meta::{GroupResource, Key, Timestamp, Why};
 use storage::{Event, Scope, StoreError};
 use tokio::task::JoinError;
 use tracing::Instrument as _;
@@ -22,7 +22,7 @@ use self::objects::Lists;
 use super::Settings;
 use super::observer::{StepResult, Stepped};
 use super::queue::Next;
-use super::runner::{AGAIN, NAP, Signals};
+use super::runner::{AGAIN, NAP, OVERRULED, Signals};
 use super::workers::Workers;
 use crate::behind::Behind;
 use crate::bind::{Commit, manager};
@@ -61,6 +61,8 @@ enum Done {
     Rest(Option<Timestamp>),
     /// It is to be tried again.
     Failed,
+    /// Others made something else of what was written.
+    Overruled,
 }
 
 impl ReconcilerRunner {
@@ -245,6 +247,7 @@ impl ReconcilerRunner {
             _ if !self.active => Next::Forget,
             Done::Rest(at) => Next::Rest(at.map(|at| at.max(workers.later(AGAIN)))),
             Done::Failed => Next::Retry(workers.later(Pace::default().failed.delay(workers.failures(&key)))),
+            Done::Overruled => Next::Hold(workers.later(OVERRULED.delay(workers.failures(&key)))),
         };
         workers.done(key, next);
     }
@@ -351,6 +354,10 @@ impl Work {
             Err(error) if error.why.is_moved() => {
                 tracing::debug!(problem = %error, "conflict in a reconcile; retrying");
                 (StepResult::Conflict, Done::Failed)
+            }
+            Err(error) if error.why == Why::Overruled => {
+                tracing::warn!(problem = %error, "a write of the reconcile was changed as it was stored; retrying later");
+                (StepResult::Failed, Done::Overruled)
             }
             Err(error) => {
                 tracing::warn!(problem = %error, "a write of the reconcile was rejected; retrying");

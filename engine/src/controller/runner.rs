@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use dialect_contract::{Outcome, Pace};
+use dialect_contract::{Backoff, Outcome, Pace};
 use meta::{Key, Revision, Timestamp};
 use tokio::sync::watch;
 use tokio::task::JoinError;
@@ -22,6 +22,11 @@ use crate::engine::Engine;
 pub(super) const NAP: Duration = Duration::from_secs(30);
 /// How soon a demand that says its time has come already is looked at again, at the earliest.
 pub(super) const AGAIN: Duration = Duration::from_secs(1);
+/// How what others change as it is stored is tried again: they have to be changed first, by somebody who reads of it.
+pub(super) const OVERRULED: Backoff = Backoff {
+    first: Duration::from_secs(10),
+    most: Duration::from_secs(1000),
+};
 
 /// What a runner is told from outside.
 pub(super) struct Signals {
@@ -58,6 +63,8 @@ enum Done {
     Gone,
     /// The decision could not be written.
     Failed,
+    /// Others made something else of what was written.
+    Overruled,
 }
 
 impl Runner {
@@ -195,6 +202,7 @@ impl Runner {
         match *done {
             Done::Gone => Next::Forget,
             Done::Failed => Next::Retry(workers.later(self.pace.failed.delay(failures))),
+            Done::Overruled => Next::Hold(workers.later(OVERRULED.delay(failures))),
             Done::Decided(outcome, due_at) => {
                 let due_at = due_at.map(|due| due.max(workers.later(AGAIN)));
                 match self.pace.unplaced {
@@ -251,6 +259,10 @@ async fn work(
         Err(error @ BindError::Moved(_)) => {
             tracing::debug!(dialect, %key, %error, "cannot write a decision; retrying");
             Done::Failed
+        }
+        Err(error @ BindError::Overruled(_)) => {
+            tracing::warn!(dialect, %key, %error, "a decision was changed as it was stored; retrying later");
+            Done::Overruled
         }
         Err(error) => {
             tracing::warn!(dialect, %key, %error, "cannot write a decision; retrying");

@@ -3,6 +3,7 @@
 
 mod election;
 mod overcommit;
+mod overruled;
 mod reconciling;
 mod triggers;
 

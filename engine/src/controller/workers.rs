@@ -87,7 +87,7 @@ impl<D: Send + 'static> Workers<D> {
 
     /// `key` was worked on.
     pub(super) fn done(&mut self, key: Key, next: Next) {
-        if matches!(next, Next::Retry(_)) {
+        if matches!(next, Next::Retry(_) | Next::Hold(_)) {
             self.observer.retried(self.name);
         }
         if self.queue.done(key, next) {

@@ -123,9 +123,16 @@ impl HubCommitter {
             (_, Some(version)) => Some(version.clone()),
             (_, None) => Some(self.version(write)?),
         };
+        let before = self.before(progress, write);
         let answer = self
             .make(commit.actor, write, version.as_deref(), commit.dry_run)
             .await?;
+        if let Err(overruled) = self.stands(commit, write, &before, &answer).await {
+            // What is left on the hub is waited for, as what was made is.
+            let left = overruled.left.map(|left| Made::There(write, left));
+            progress.done.extend(left);
+            return Err(overruled.error);
+        }
         let stays = match write.verb {
             Verb::Create if !commit.dry_run => self.stays(commit, write, &answer).await,
             _ => Ok(()),
@@ -139,6 +146,19 @@ impl HubCommitter {
         // It is on the hub, so it is waited for, even where nobody knows whether it may stay.
         progress.done.push(Made::There(write, answer));
         stays.map_err(CommitError::from)
+    }
+
+    /// The object that `write` changes, as an earlier write of the list left it or as it is copied here; null for a new one.
+    fn before(&self, progress: &Progress<'_>, write: &Write) -> Value {
+        let earlier = progress.done.iter().rev().find_map(|made| match made {
+            Made::There(earlier, answer) if earlier.key == write.key => Some(answer.clone()),
+            _ => None,
+        });
+        let copy = || self.copies.get(&write.key).map(|copy| copy.parse_unmanaged());
+        match write.verb {
+            Verb::Create => Value::Null,
+            Verb::Update | Verb::Delete => earlier.or_else(copy).unwrap_or_default(),
+        }
     }
 
     /// Makes writes to what is stored here, which stand together in the list, together. The first of them pass the guards:

@@ -13,6 +13,7 @@ use crate::mirror::{HubVersion, HubVersions};
 
 mod late;
 mod mixed;
+mod overruled;
 
 const THINGS: GroupResource = GroupResource::new("example.com", "things");
 
@@ -331,8 +332,9 @@ struct Taken {
     echoed: u32,
 }
 
+/// The thing as the hub answers a write of what was decided, at `version`.
 fn at(version: &str, metadata: &Value) -> Value {
-    let mut answer = thing(version);
+    let mut answer = thing("decided");
     answer["metadata"]["resourceVersion"] = json!(version);
     for (field, value) in metadata.as_object().unwrap() {
         answer["metadata"][field] = value.clone();
@@ -423,7 +425,7 @@ async fn alone(world: &World, verb: Verb) -> Result<Arc<Object>, CommitError> {
 async fn a_write_alone_is_asked_of_the_hub_as_its_user_on_the_version_that_was_seen() {
     let world = World::new(Some("5"), 200, at("6", &json!({}))).await;
     let written = alone(&world, Verb::Update).await.unwrap();
-    assert_eq!(written.meta().labels().get("state"), Some("s6"));
+    assert_eq!(written.meta().labels().get("state"), Some("sdecided"));
     let asked = world.asked.lock().clone();
     let [(line, user, sent)] = &asked[..] else {
         panic!("{asked:?}")

@@ -1,0 +1,249 @@
+//! Whether what was made of a write is what was decided: others (admission policies, webhooks) may add to it and change
+//! what it left alone, and no more.
+
+use serde_json::Value;
+
+use crate::field::below;
+
+/// The parts of `metadata` that a write decides; the server sets the others, and nobody can change them.
+const METADATA: [&str; 4] = ["labels", "annotations", "finalizers", "ownerReferences"];
+
+/// How a decided field that is not there afterwards counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Absent {
+    /// Somebody took it away.
+    Counts,
+    /// The server may not know it, and leaves out what it does not know and what is empty: it counts only where nothing
+    /// of what was decided is there. Numbers are equal by their value.
+    MayBePruned,
+}
+
+/// The path of the first field that `changed` has otherwise than `decided`, of those that `decided` changes in `stored`
+/// (null where there was no object).
+#[must_use]
+pub fn first(decided: &Value, stored: &Value, changed: &Value, absent: Absent) -> Option<String> {
+    let mut walk = Walk {
+        absent,
+        path: String::new(),
+        arrived: false,
+        missing: None,
+    };
+    let parts = decided.as_object()?.keys().map(String::as_str);
+    let removed = stored.as_object().into_iter().flat_map(|parts| parts.keys());
+    let parts = parts.chain(removed.map(String::as_str));
+    let whole = parts.filter(|part| !["apiVersion", "kind", "metadata"].contains(part));
+    let of_metadata = METADATA.iter().map(|part| ("metadata", *part));
+    let found = whole
+        .map(|part| ("", part))
+        .chain(of_metadata)
+        .find_map(|(parent, part)| {
+            let pick = |object: &Value| -> Value {
+                let parent = if parent.is_empty() {
+                    object
+                } else {
+                    &object[parent]
+                };
+                parent[part].clone()
+            };
+            walk.path = below(parent, part);
+            walk.differs(&pick(decided), &pick(stored), &pick(changed))
+                .then(|| walk.path.clone())
+        });
+    found.or(walk.missing.filter(|_| !walk.arrived))
+}
+
+/// How far the comparison is.
+struct Walk {
+    absent: Absent,
+    path: String,
+    /// Whether anything of what was decided is there.
+    arrived: bool,
+    /// The first decided field that is not.
+    missing: Option<String>,
+}
+
+impl Walk {
+    /// Whether `changed` is not what `decided` makes of `stored`; `path` is then where. Null is a value that is absent.
+    fn differs(&mut self, decided: &Value, stored: &Value, changed: &Value) -> bool {
+        const ABSENT: Value = Value::Null;
+        if decided == stored {
+            return false;
+        }
+        let length = self.path.len();
+        match (decided, changed) {
+            (Value::Object(fields), Value::Object(now)) => {
+                let removed = stored.as_object().into_iter().flat_map(|fields| fields.keys());
+                let names = fields
+                    .keys()
+                    .chain(removed.filter(|name| !fields.contains_key(*name)));
+                for name in names {
+                    self.path.push('.');
+                    self.path.push_str(name);
+                    let [decided, now] = [fields, now].map(|of| of.get(name).unwrap_or(&ABSENT));
+                    if self.differs(decided, &stored[name], now) {
+                        return true;
+                    }
+                    self.path.truncate(length);
+                }
+                false
+            }
+            // Finalizers and owners are sets, to which others add theirs.
+            (Value::Array(items), Value::Array(now)) if self.path.starts_with("metadata.") => {
+                self.arrived |= !items.is_empty();
+                !items.iter().all(|item| now.contains(item))
+            }
+            (Value::Array(items), Value::Array(now)) if items.len() == now.len() => {
+                for (index, (item, now)) in items.iter().zip(now).enumerate() {
+                    self.path.push_str(&format!("[{index}]"));
+                    if self.differs(item, &ABSENT, now) {
+                        return true;
+                    }
+                    self.path.truncate(length);
+                }
+                false
+            }
+            _ => self.ends_otherwise(decided, changed),
+        }
+    }
+
+    /// Whether a value is another one than was decided.
+    fn ends_otherwise(&mut self, decided: &Value, changed: &Value) -> bool {
+        if decided == changed {
+            self.arrived |= !decided.is_null();
+            return false;
+        }
+        if self.absent == Absent::Counts {
+            return true;
+        }
+        if is_empty(decided) && is_empty(changed) {
+            return false;
+        }
+        // What is taken away may be a default, which the server puts back.
+        if changed.is_null() || decided.is_null() {
+            self.missing.get_or_insert_with(|| self.path.clone());
+            return false;
+        }
+        let number = |value: &Value| value.as_f64();
+        let equal = number(decided).is_some() && number(decided) == number(changed);
+        self.arrived |= equal;
+        !equal
+    }
+}
+
+/// Whether encoders leave it out.
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::Bool(true) => false,
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.values().all(is_empty),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn overruled_at(decided: &Value, stored: &Value, changed: &Value) -> Option<String> {
+        first(decided, stored, changed, Absent::Counts)
+    }
+
+    #[test]
+    fn whatever_a_write_sets_stays_and_the_rest_is_free() {
+        let stored = json!({"spec": {"a": 1, "b": 1, "list": [1]}, "metadata": {"labels": {"x": "1"}}});
+        let decided =
+            json!({"spec": {"a": 2, "b": 1, "list": [1]}, "metadata": {"labels": {"x": "1", "y": "2"}}});
+        let cases = [
+            // Nothing that was decided.
+            (
+                json!({"spec": {"a": 2, "b": 5, "list": []}, "metadata": {"labels": {"x": "9", "y": "2", "z": "3"}}}),
+                None,
+            ),
+            (
+                json!({"spec": {"a": 3, "b": 1, "list": [1]}, "metadata": {"labels": {"x": "1", "y": "2"}}}),
+                Some("spec.a"),
+            ),
+            (
+                json!({"spec": {"b": 1}, "metadata": {"labels": {"x": "1", "y": "2"}}}),
+                Some("spec.a"),
+            ),
+            (
+                json!({"spec": {"a": 2}, "metadata": {"labels": {"x": "1", "y": "0"}}}),
+                Some("metadata.labels.y"),
+            ),
+            (json!({"spec": {"a": 2}, "metadata": {}}), Some("metadata.labels")),
+        ];
+        for (changed, path) in cases {
+            assert_eq!(
+                overruled_at(&decided, &stored, &changed).as_deref(),
+                path,
+                "{changed}"
+            );
+        }
+    }
+
+    #[test]
+    fn of_a_new_object_everything_is_decided_and_fields_may_be_added() {
+        let decided =
+            json!({"spec": {"target": "a"}, "status": {"decisions": [{"cluster": "a"}, {"cluster": "b"}]}});
+        let mut changed = decided.clone();
+        changed["spec"]["extra"] = json!(true);
+        changed["status"]["decisions"][0]["reason"] = json!("");
+        assert_eq!(overruled_at(&decided, &Value::Null, &changed), None);
+        changed["status"]["decisions"][1]["cluster"] = json!("evil");
+        let path = overruled_at(&decided, &Value::Null, &changed);
+        assert_eq!(path.as_deref(), Some("status.decisions[1].cluster"));
+        changed["status"]["decisions"] = json!([{"cluster": "a"}]);
+        let path = overruled_at(&decided, &Value::Null, &changed);
+        assert_eq!(path.as_deref(), Some("status.decisions"));
+    }
+
+    #[test]
+    fn whatever_a_write_removes_stays_away() {
+        let stored = json!({"spec": {"a": 1, "b": 1}, "metadata": {"finalizers": ["x"]}});
+        let decided = json!({"spec": {"b": 1}, "metadata": {}});
+        let path = overruled_at(
+            &decided,
+            &stored,
+            &json!({"spec": {"a": 1, "b": 1}, "metadata": {}}),
+        );
+        assert_eq!(path.as_deref(), Some("spec.a"));
+        let path = overruled_at(
+            &decided,
+            &stored,
+            &json!({"spec": {"b": 1}, "metadata": {"finalizers": ["x"]}}),
+        );
+        assert_eq!(path.as_deref(), Some("metadata.finalizers"));
+        let path = overruled_at(&json!({"metadata": {}}), &stored, &stored);
+        assert_eq!(path.as_deref(), Some("spec"), "a part that is removed whole");
+    }
+
+    #[test]
+    fn finalizers_may_be_added_to_those_of_a_write() {
+        let with = |finalizers: Value| json!({"metadata": {"finalizers": finalizers}});
+        let decided = with(json!(["ours"]));
+        let both = with(json!(["theirs", "ours"]));
+        assert_eq!(overruled_at(&decided, &Value::Null, &both), None);
+        let path = overruled_at(&decided, &Value::Null, &with(json!(["theirs"])));
+        assert_eq!(path.as_deref(), Some("metadata.finalizers"));
+    }
+
+    #[test]
+    fn a_server_that_prunes_overrules_only_with_other_values_or_where_nothing_arrives() {
+        let at = |changed: Value| {
+            let decided = json!({"spec": {"seedName": "a", "new": true, "zones": [], "score": 1.0}});
+            first(&decided, &json!({"spec": {}}), &changed, Absent::MayBePruned)
+        };
+        assert_eq!(at(json!({"spec": {"seedName": "a", "score": 1}})), None);
+        let other = json!({"spec": {"seedName": "evil", "new": true}});
+        assert_eq!(at(other).as_deref(), Some("spec.seedName"));
+        let longer = json!({"spec": {"seedName": "a", "zones": ["z"]}});
+        assert_eq!(at(longer).as_deref(), Some("spec.zones"));
+        assert!(at(json!({"spec": {}})).is_some(), "nothing of it is there");
+        assert!(at(json!({})).is_some());
+    }
+}
