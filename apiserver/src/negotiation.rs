@@ -1,7 +1,7 @@
 //! Which form a client wants an answer in: the `Accept` header, `pretty`, and what can be served.
 //!
 //! A clause that cannot be served is skipped, never an error while another one fits: Kubernetes' own controllers ask
-//! for protobuf first (docs/api.md, "Negotiation").
+//! for protobuf first (docs/api.md, "Negotiation"). Only a watch whose first choice is YAML is refused, as by kube-apiserver.
 
 use http::HeaderMap;
 use http::header::{ACCEPT, ACCEPT_ENCODING, USER_AGENT};
@@ -89,13 +89,34 @@ pub(crate) fn negotiate(headers: &HeaderMap, query: &Query, answer: Answer) -> R
             shape: Shape::Full,
         });
     }
-    let mut clauses: Vec<Clause<'_>> = text.split(',').filter_map(Clause::parse).collect();
-    clauses.sort_by_key(|clause| std::cmp::Reverse((clause.quality, clause.specificity())));
+    let clauses = in_order(text.split(',').filter_map(Clause::parse).collect());
     let found = clauses.iter().find_map(|clause| clause.accept(answer, pretty));
-    found.ok_or_else(|| match answer {
+    // YAML has no form for watches: one is refused where it is what the client prefers.
+    let served = found.filter(|found| answer != Answer::Watch || found.encoding != Encoding::Yaml);
+    served.ok_or_else(|| match answer {
         Answer::Watch => Status::not_acceptable(&["application/json", "application/json;stream=watch"]),
         Answer::Object | Answer::List => Status::not_acceptable(&OFFERED),
     })
+}
+
+/// The most clauses that are ordered as kube-apiserver does.
+const FEW: usize = 12;
+
+/// The clauses with those first that the client prefers: by quality, but that a clause with a `*` steps behind an exact one
+/// that comes right after it, whatever their qualities.
+fn in_order(mut clauses: Vec<Clause<'_>>) -> Vec<Clause<'_>> {
+    if clauses.len() > FEW {
+        clauses.sort_by_key(|clause| std::cmp::Reverse((clause.quality, clause.specificity())));
+        return clauses;
+    }
+    for index in 1..clauses.len() {
+        let mut place = index;
+        while place > 0 && clauses[place].precedes(&clauses[place - 1]) {
+            clauses.swap(place, place - 1);
+            place -= 1;
+        }
+    }
+    clauses
 }
 
 /// Whether a `Status` is to be YAML: where a `Status` is the answer, `Accept` is honoured as far as it can be, never
@@ -193,15 +214,22 @@ impl<'a> Clause<'a> {
         }
     }
 
+    /// Whether it is put before `other`, which stands right before it. No order: two may each precede the other.
+    fn precedes(&self, other: &Self) -> bool {
+        self.quality > other.quality
+            || (self.kind != "*" && other.kind == "*")
+            || (self.subkind != "*" && other.subkind == "*")
+    }
+
     fn accept(&self, answer: Answer, pretty: bool) -> Option<Accepted> {
         let encoding = match (self.kind, self.subkind) {
             ("*", "*") | ("application", "*" | "json") => json(self.pretty.unwrap_or(pretty), answer),
-            ("application", "yaml") if answer != Answer::Watch => Encoding::Yaml,
+            ("application", "yaml") => Encoding::Yaml,
             _ => return None,
         };
         let streams = match self.stream {
             "" => true,
-            "watch" => answer == Answer::Watch,
+            "watch" => answer == Answer::Watch && encoding != Encoding::Yaml,
             _ => false,
         };
         streams.then_some(())?;
@@ -281,7 +309,39 @@ mod tests {
         assert_eq!(accept(text, Answer::Object).unwrap().encoding, Encoding::Json);
         let text = "application/yaml, application/json";
         assert_eq!(accept(text, Answer::Object).unwrap().encoding, Encoding::Yaml);
-        assert_eq!(accept(text, Answer::Watch).unwrap().encoding, Encoding::Json);
+    }
+
+    #[test]
+    fn an_exact_type_after_a_wildcard_steps_before_it_as_in_kube_apiserver() {
+        let text = "*/*;q=0.8, application/yaml;q=0.5";
+        assert_eq!(accept(text, Answer::Object).unwrap().encoding, Encoding::Yaml);
+        let text = "application/yaml;q=0.5, */*;q=0.8";
+        assert_eq!(accept(text, Answer::Object).unwrap().encoding, Encoding::Json);
+        // However long the header is, it takes no time.
+        let many = vec!["*/*;q=0.8, application/yaml;q=0.5"; 5_000].join(",");
+        assert_eq!(accept(&many, Answer::Object).unwrap().encoding, Encoding::Json);
+    }
+
+    #[test]
+    fn a_watch_is_refused_where_yaml_is_preferred() {
+        for text in [
+            "application/yaml",
+            "application/yaml, application/json",
+            "text/html, application/yaml, */*",
+        ] {
+            assert_eq!(accept(text, Answer::Watch), None, "{text}");
+        }
+        for text in [
+            "application/json, application/yaml",
+            "application/yaml;q=0.5, application/json",
+            "application/yaml;stream=watch, application/json",
+        ] {
+            assert_eq!(
+                accept(text, Answer::Watch).unwrap().encoding,
+                Encoding::Json,
+                "{text}"
+            );
+        }
     }
 
     #[test]

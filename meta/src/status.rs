@@ -291,6 +291,17 @@ impl Status {
         status
     }
 
+    /// The same failure, of which programs are told no object; the message still names it.
+    #[must_use]
+    pub fn of_no_object(mut self) -> Self {
+        if let Some(details) = &mut self.details {
+            details.name.clear();
+            details.group.clear();
+            details.kind.clear();
+        }
+        self
+    }
+
     /// 429: too busy; tried again after `seconds`.
     pub fn too_many_requests(message: impl Into<String>, seconds: u32) -> Self {
         Self::failure(429, "TooManyRequests", message).retry_after(seconds)

@@ -110,7 +110,7 @@ fn same_uid(cx: &Cx<'_>, value: &Value, before: &Value) -> Result<(), Status> {
     Err(Status::invalid(info.group, info.kind, cx.name, &[error]))
 }
 
-/// 422 on `patch`, as kube-apiserver answers a patch with unknown fields.
+/// 422 on `patch`, as kube-apiserver answers a patch with unknown fields: of no object, for nothing was made that could be one.
 fn invalid_patch(cx: &Cx<'_>, problem: &str) -> Status {
     let error = FieldError::invalid(
         "patch",
@@ -118,5 +118,5 @@ fn invalid_patch(cx: &Cx<'_>, problem: &str) -> Status {
         problem,
     );
     let info = cx.served.info();
-    Status::invalid(info.group, info.kind, cx.name, &[error])
+    Status::invalid(info.group, info.kind, cx.name, &[error]).of_no_object()
 }

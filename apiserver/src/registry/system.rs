@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use meta::object::OwnerReference;
 use meta::{FieldError, Status, Timestamp, time};
+use serde::Deserialize as _;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
@@ -82,7 +84,8 @@ pub(crate) fn touched(value: &Value, old: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// Keeps the first owner reference of each uid; the text for the client where there were more.
+/// Keeps the first of owner references that are equal in every field; the text for the client where there were more.
+/// References of one uid that differ elsewhere stay: nobody but their writer knows which one is right.
 pub(crate) fn deduplicate_owners(value: &mut Value) -> Option<String> {
     let owners = value
         .get_mut("metadata")?
@@ -91,16 +94,20 @@ pub(crate) fn deduplicate_owners(value: &mut Value) -> Option<String> {
     let mut seen = HashSet::new();
     let mut twice = BTreeSet::new();
     owners.retain(|owner| {
-        let uid = owner["uid"].as_str().unwrap_or_default();
-        let first = seen.insert(uid.to_owned());
+        // One that cannot be read is refused later, where every mistake is told.
+        let Ok(reference) = OwnerReference::deserialize(owner) else {
+            return true;
+        };
+        let uid = reference.uid.clone();
+        let first = seen.insert(reference);
         if !first {
-            twice.insert(uid.to_owned());
+            twice.insert(uid);
         }
         first
     });
     (!twice.is_empty()).then(|| {
         format!(
-            ".metadata.ownerReferences contains duplicate entries; the server keeps the first of each uid, please fix \
+            ".metadata.ownerReferences contains duplicate entries; the server keeps the first of equal ones, please fix \
              your requests; duplicate UID(s) observed: {twice:?}"
         )
     })

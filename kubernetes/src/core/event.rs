@@ -132,8 +132,7 @@ const fn info(group: &'static str) -> KindInfo {
         kind: "Event",
         plural: "events",
         singular: "event",
-        // A short name in both groups makes kubectl warn that it is ambiguous.
-        short_names: if group.is_empty() { &["ev"] } else { &[] },
+        short_names: &["ev"],
         categories: &[],
         scope: Scope::Namespaced,
         verbs: ALL_VERBS,

@@ -83,7 +83,7 @@ impl From<Read> for Meta {
 }
 
 /// `metadata.ownerReferences[]`.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq, Hash)]
 #[serde(rename_all = "camelCase", default)]
 pub struct OwnerReference {
     /// The owner's apiVersion.

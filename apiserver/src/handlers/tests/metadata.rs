@@ -160,6 +160,25 @@ async fn duplicate_finalizers_are_kept_and_duplicate_owners_told_and_dropped() {
 }
 
 #[tokio::test]
+async fn owners_of_one_uid_that_differ_elsewhere_are_kept_and_nothing_is_told() {
+    let client = Client::new();
+    let owner = |name: &str| json!({"apiVersion": "v1", "kind": "Nope", "name": name, "uid": "1"});
+    let owners = json!([owner("a"), owner("b")]);
+    let answer = client
+        .post(WIDGETS, &with("a", json!({"ownerReferences": owners})))
+        .await;
+    assert_eq!(answer.expect(201)["metadata"]["ownerReferences"], owners);
+    assert!(answer.warnings.is_empty(), "{:?}", answer.warnings);
+    let patch = json!({"metadata": {"ownerReferences": [owner("a"), owner("c"), owner("c")]}});
+    let answer = client.merge(&at("a"), &patch).await;
+    assert_eq!(
+        answer.expect(200)["metadata"]["ownerReferences"],
+        json!([owner("a"), owner("c")])
+    );
+    assert_eq!(answer.warnings.len(), 1, "{:?}", answer.warnings);
+}
+
+#[tokio::test]
 async fn an_owner_has_a_version_that_can_be_looked_up() {
     let client = Client::new();
     for (version, problem) in [
