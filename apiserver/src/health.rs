@@ -188,7 +188,12 @@ fn run(check: &Check, probe: Probe, metrics: &Metrics) -> Result<(), String> {
                     check = check.name,
                     probe = probe.name(),
                     problem,
-                    "health check failed: the probe answers 500 until it passes"
+                    answers = if check.decisive {
+                        "500 until it passes"
+                    } else {
+                        "200 nevertheless"
+                    },
+                    "health check failed"
                 );
             }
             None => tracing::info!(check = check.name, "health check passes again"),

@@ -489,6 +489,9 @@ fn health(
     let health = Health::new();
     let ready = Arc::clone(store);
     health.add("storage", &[Probe::Healthz, Probe::Readyz], move || ready.ready());
+    // A server without room still answers, and lets go of what fills its disk.
+    let room = Arc::clone(store);
+    health.add_informative("disk-space", &[Probe::Readyz], move || room.room());
     for dialect in &parts.dialects {
         let (engine, sync_status) = (Arc::clone(&parts.engine), sync_status.cloned());
         let name = dialect.name();

@@ -39,12 +39,14 @@ use crate::source::{At, Scope, Source, Store, Watch, Writer};
 use crate::step::{Applied, Step};
 use committer::{Committer, Request};
 use disk::Opened;
+use reserve::Reserve;
 
 /// Objects in a redb file. Dropping the store finishes what is queued and closes the file.
 pub struct EmbeddedStore {
     cache: Arc<Cache>,
     /// Why nothing can be written any more, once that is so.
     failed: Arc<OnceLock<String>>,
+    reserve: Arc<Reserve>,
     queue: Option<Sender<Request>>,
     committer: Option<JoinHandle<()>>,
     encryption: Arc<Encryption>,
@@ -105,7 +107,8 @@ impl EmbeddedStore {
         let cache = Arc::new(Cache::new(state));
         let failed = Arc::new(OnceLock::new());
         let (queue, requests) = mpsc::channel();
-        disk.reserve().hold();
+        let reserve = Arc::clone(disk.reserve());
+        reserve.hold();
         let encryption = disk.encryption();
         let committer = Committer::new(Arc::clone(&cache), disk, limits, Arc::clone(&failed));
         let committer = std::thread::Builder::new()
@@ -117,6 +120,7 @@ impl EmbeddedStore {
         Ok(Self {
             cache,
             failed,
+            reserve,
             queue: Some(queue),
             committer: Some(committer),
             encryption,
@@ -189,6 +193,10 @@ impl Store for EmbeddedStore {
     fn ready(&self) -> Result<(), NotReady> {
         let failed = self.failed.get().cloned();
         failed.map_or(Ok(()), |why| Err(NotReady::Failed(why)))
+    }
+
+    fn room(&self) -> Result<(), String> {
+        self.reserve.room()
     }
 }
 

@@ -117,4 +117,12 @@ pub trait Store: Source + Writer {
     /// # Errors
     /// Why it cannot.
     fn ready(&self) -> Result<(), NotReady>;
+
+    /// Whether there is room for more, as far as the store knows. A store without room still takes deletions.
+    ///
+    /// # Errors
+    /// What is full, what is refused meanwhile, and what to do.
+    fn room(&self) -> Result<(), String> {
+        Ok(())
+    }
 }

@@ -77,6 +77,10 @@ impl Store for Timed {
     fn ready(&self) -> Result<(), NotReady> {
         self.store.ready()
     }
+
+    fn room(&self) -> Result<(), String> {
+        self.store.room()
+    }
 }
 
 /// Exposes the times of `writes`, the size of the store, and when certificates expire.

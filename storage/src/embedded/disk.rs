@@ -146,7 +146,7 @@ impl Disk {
     }
 
     /// The space held back for it.
-    pub(crate) fn reserve(&self) -> &Reserve {
+    pub(crate) fn reserve(&self) -> &Arc<Reserve> {
         &self.reserve
     }
 

@@ -165,6 +165,11 @@ async fn a_full_disk_takes_deletions_and_takes_all_again_when_there_is_room() {
     };
     assert!(why.contains("failing.redb is full"), "{why}");
     assert_eq!(store.ready(), Ok(()), "what it can take it takes");
+    let room = store.room().unwrap_err();
+    assert!(
+        room.contains("failing.redb.reserve") && room.contains("delete objects"),
+        "{room}"
+    );
     store
         .apply(vec![delete(&key("x"), Expect::Present)])
         .await
@@ -178,6 +183,7 @@ async fn a_full_disk_takes_deletions_and_takes_all_again_when_there_is_room() {
         assert!(std::time::Instant::now() < deadline, "{error}");
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     }
+    assert_eq!(store.room(), Ok(()));
     drop(store);
     let (store, _) = open(&path);
     let things = store.cached(THINGS);

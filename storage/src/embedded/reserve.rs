@@ -17,6 +17,10 @@ use redb::{BackendError, StorageBackend};
 /// What is held back: several times the largest batch of a commit, which is more than its pages and redb's own take.
 pub(crate) const BYTES: u64 = 16 << 20;
 
+/// What to do about a full disk.
+const REMEDY: &str = "free space on the volume, make it larger, or delete objects: all writes are taken again once as much can be held \
+                      back, without a restart";
+
 /// How the reserve stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -71,7 +75,7 @@ impl Reserve {
                     if *state != State::Spent {
                         tracing::error!(
                             file = %self.path.display(), %error,
-                            "disk full: until space is freed, only deletions and updates that take no more space are accepted"
+                            "disk full: until space is freed, only deletions and updates that take no more space are accepted; {REMEDY}"
                         );
                     }
                     *state = State::Spent;
@@ -95,6 +99,22 @@ impl Reserve {
         *self.state.lock() == State::Spent
     }
 
+    /// Whether there is room for more than deletions.
+    ///
+    /// # Errors
+    /// What is missing, and what to do.
+    pub(crate) fn room(&self) -> Result<(), String> {
+        if !self.is_spent() {
+            return Ok(());
+        }
+        Err(format!(
+            "the disk is full: the {} MiB held back in {} are used, and only deletions, and updates that take no more space, are \
+             accepted (others get 503); {REMEDY}",
+            self.bytes >> 20,
+            self.path.display()
+        ))
+    }
+
     /// Gives the space back; `false` when there was none.
     fn spend(&self) -> bool {
         let mut state = self.state.lock();
@@ -106,7 +126,7 @@ impl Reserve {
         drop(state);
         tracing::error!(
             file = %self.path.display(),
-            "disk full: using the reserved space; until space is freed, only deletions and updates that take no more space are accepted"
+            "disk full: using the reserved space; until space is freed, only deletions and updates that take no more space are accepted; {REMEDY}"
         );
         true
     }
