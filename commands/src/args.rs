@@ -3,12 +3,14 @@
 use std::convert::Infallible;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::time::Duration;
 
 use anyhow::Result;
 use berth_client::{Client, FieldValidation};
 use clap::{Args, ValueEnum, ValueHint};
 use console::ConsoleArgs;
 use meta::Timestamp;
+use meta::duration::parse_unsigned;
 
 /// Which server, and as whom: as kubectl has it.
 #[derive(Args, Clone, Debug, Default)]
@@ -411,6 +413,10 @@ pub struct CompareQuestion {
     /// Leave out the requests that are decided the same.
     #[arg(long)]
     pub only_different: bool,
+    /// How long after its creation a request may be without what Berth would decide: the other scheduler may not have come
+    /// to it yet (such as 30s).
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = parse_unsigned)]
+    pub agreement_grace_period: Duration,
     /// How to print.
     #[arg(short = 'o', long, value_enum, default_value_t = CompareOutput::Table)]
     pub output: CompareOutput,

@@ -3,15 +3,15 @@
 
 mod print;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::Result;
 use apiserver::SystemClock;
-use dialect_contract::report::Candidate;
-use dialect_contract::{Action, Outcome, Placed, names};
-use engine::plan::{Verdict, compare};
+use dialect_contract::names;
+use engine::agreement::{self, Agreement, Side};
 use engine::simulate::{Decided, Fault, Terms};
 use meta::{Clock, Timestamp};
 use serde::Serialize;
@@ -64,7 +64,9 @@ pub async fn run(question: &CompareQuestion, connection: &ConnectionArgs) -> Res
         namespace.is_none_or(|namespace| of == namespace || of.is_empty())
     };
     simulation.run(&terms, wanted, |decided| -> Result<(), Fault> {
-        comparison.take(Entry::of(decided, now), question.only_different);
+        if let Some(entry) = Entry::of(decided, question.agreement_grace_period, now) {
+            comparison.take(entry, question.only_different);
+        }
         Ok(())
     })?;
     let differs = comparison.counts.different > 0;
@@ -107,13 +109,13 @@ impl Comparison {
     fn take(&mut self, entry: Entry, only_different: bool) {
         let of_system = self.systems.entry(entry.system).or_default();
         for counts in [&mut self.counts, of_system] {
-            match entry.verdict {
+            match entry.agreement {
                 Agreement::Same => counts.same += 1,
-                Agreement::Unknown => counts.unknown += 1,
+                Agreement::Unknown(_) => counts.unknown += 1,
                 Agreement::Different(_) => counts.different += 1,
             }
         }
-        if entry.verdict != Agreement::Same || !only_different {
+        if entry.agreement != Agreement::Same || !only_different {
             self.items.push(entry);
         }
     }
@@ -130,30 +132,6 @@ struct Counts {
     unknown: usize,
 }
 
-/// Whether Berth agrees with what is placed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Agreement {
-    Same,
-    Different(Verdict),
-    Unknown,
-}
-
-impl Agreement {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Same => "Same",
-            Self::Different(verdict) => verdict.as_str(),
-            Self::Unknown => "Unknown",
-        }
-    }
-}
-
-impl Serialize for Agreement {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
 /// One request.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -165,12 +143,14 @@ struct Entry {
     namespace: String,
     /// The name of the Decision.
     name: String,
-    verdict: Agreement,
+    verdict: &'static str,
+    #[serde(skip)]
+    agreement: Agreement,
     /// How many clusters it has.
     placed: usize,
     /// How many it would have.
     would_have: usize,
-    /// Message of the decision; where nothing can be said, it begins with the reason why.
+    /// Message of the decision where it is the same, else the sentence of the condition Agrees.
     message: String,
     /// The clusters that it has and would not get; at most [`SHOWN`].
     losses: Vec<Side>,
@@ -178,146 +158,48 @@ struct Entry {
     /// The clusters that it would get and has not; at most [`SHOWN`].
     gains: Vec<Side>,
     gain_count: usize,
+    /// Behaviour of the system's own scheduler that is known to differ here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    known_difference: Option<&'static str>,
 }
 
 impl Entry {
-    fn of(decided: &Decided<'_>, now: Timestamp) -> Self {
+    /// `None` where the demand is no longer there.
+    fn of(decided: &Decided<'_>, grace: Duration, now: Timestamp) -> Option<Self> {
         let (snapshot, decision) = (decided.snapshot, decided.decision);
-        let view = snapshot.inventory.demand(&decision.demand, now);
-        let placed = view.map_or_else(Vec::new, |view| view.placed);
-        let has: BTreeSet<&str> = placed
-            .iter()
-            .filter(|placed| !placed.leaving)
-            .map(|placed| &*placed.cluster_name)
-            .collect();
-        let mut gets = has.clone();
-        for change in &decision.changes {
-            match change.action {
-                Action::Unbind => gets.remove(&*change.cluster_name),
-                Action::Bind | Action::Keep | Action::Create | Action::Restore => {
-                    gets.insert(&change.cluster_name)
-                }
-            };
-        }
+        let view = snapshot.inventory.demand(&decision.demand, now)?;
+        let created = decided.object.meta().creation_timestamp();
+        let comparison = agreement::Comparison::of(snapshot, decision, &view, SHOWN);
+        let comparison = comparison.within(created, grace, now);
         let (namespace, name) = names::place(&*snapshot.dialect, &decision.demand);
-        let mut entry = Self {
+        Some(Self {
             system: snapshot.dialect.name(),
             kind: decided.kind,
             namespace,
             name,
-            verdict: Agreement::Same,
-            placed: has.len(),
-            would_have: gets.len(),
-            message: snapshot.inventory.message(decision),
-            losses: Vec::new(),
-            loss_count: 0,
-            gains: Vec::new(),
-            gain_count: 0,
-        };
-        if let Some(why) = unknown(decision.outcome) {
-            entry.verdict = Agreement::Unknown;
-            entry.message = format!("{why}: {}", entry.message);
-            entry.would_have = has.len();
-            return entry;
-        }
-        if has == gets {
-            return entry;
-        }
-        let own = |names: &BTreeSet<&str>| -> BTreeSet<String> {
-            names.iter().map(|&name| name.to_owned()).collect()
-        };
-        entry.verdict = Agreement::Different(compare::verdict(Some(&own(&has)), Some(&own(&gets))));
-        let left: Vec<&str> = has.difference(&gets).copied().collect();
-        let joined: Vec<&str> = gets.difference(&has).copied().collect();
-        let concerned: Vec<&str> = [&left, &joined]
-            .into_iter()
-            .flat_map(|names| names.iter().take(SHOWN).copied())
-            .collect();
-        let candidates = compare::candidates(snapshot, decision, &concerned);
-        let side = |name: &&str| Side::of(name, &candidates, &placed);
-        entry.losses = left.iter().take(SHOWN).map(side).collect();
-        entry.gains = joined.iter().take(SHOWN).map(side).collect();
-        (entry.loss_count, entry.gain_count) = (left.len(), joined.len());
-        entry
+            verdict: verdict(comparison.agreement),
+            agreement: comparison.agreement,
+            placed: comparison.placed,
+            would_have: comparison.would_have,
+            message: match comparison.agreement {
+                Agreement::Same => comparison.message.clone(),
+                Agreement::Different(_) | Agreement::Unknown(_) => comparison.sentence(),
+            },
+            losses: comparison.losses,
+            loss_count: comparison.loss_count,
+            gains: comparison.gains,
+            gain_count: comparison.gain_count,
+            known_difference: comparison.known_difference,
+        })
     }
 }
 
-/// Why nothing can be said of a decision that ended so.
-fn unknown(outcome: Outcome) -> Option<&'static str> {
-    match outcome {
-        Outcome::Invalid => Some("it cannot be understood"),
-        Outcome::Ignored => Some("its system leaves it alone"),
-        Outcome::Released => Some("it is being deleted"),
-        Outcome::Scheduled
-        | Outcome::Partial
-        | Outcome::Unschedulable
-        | Outcome::Provision
-        | Outcome::Unchanged => None,
-    }
-}
-
-/// A cluster that only one side chooses, and what both say of it.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Side {
-    cluster_name: String,
-    /// Reasons that Berth has against the cluster, or the rank that the cluster has.
-    reasons: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    rank: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    score: Option<i64>,
-    /// Record that the scheduler stored with its decision.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    recorded: Option<Record>,
-}
-
-/// Reason and score that a scheduler stored with a cluster.
-#[derive(Debug, Serialize)]
-struct Record {
-    #[serde(skip_serializing_if = "String::is_empty")]
-    reason: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    score: Option<i64>,
-}
-
-impl Side {
-    fn of(name: &str, candidates: &[Candidate], placed: &[Placed]) -> Self {
-        let candidate = candidates
-            .iter()
-            .find(|candidate| *candidate.cluster_name == *name);
-        let recorded = placed
-            .iter()
-            .find(|placed| *placed.cluster_name == *name)
-            .filter(|placed| !placed.reason.is_empty() || placed.score.is_some())
-            .map(|placed| Record {
-                reason: placed.reason.clone(),
-                score: placed.score,
-            });
-        let mut reasons: Vec<String> = candidate.map_or_else(
-            || vec!["there is no such cluster among those that are considered".to_owned()],
-            |candidate| candidate.rejections.iter().map(told).collect(),
-        );
-        let rank = candidate.and_then(|candidate| candidate.rank);
-        if let (true, Some(rank)) = (reasons.is_empty(), rank) {
-            reasons.push(format!("rank {rank}"));
-        }
-        Self {
-            cluster_name: name.to_owned(),
-            reasons,
-            rank,
-            score: candidate.and_then(|candidate| candidate.score),
-            recorded,
-        }
-    }
-}
-
-/// `Plugin/Reason: sentence`, or `Reason: sentence` where others are better, which is no plugin's doing.
-fn told(rejection: &dialect_contract::report::RejectionEntry) -> String {
-    let (plugin, reason, message) = (&rejection.plugin, &rejection.reason, &rejection.message);
-    match plugin.is_empty() {
-        true => format!("{reason}: {message}"),
-        false => format!("{plugin}/{reason}: {message}"),
+/// The verdict as it is printed.
+fn verdict(agreement: Agreement) -> &'static str {
+    match agreement {
+        Agreement::Same => "Same",
+        Agreement::Different(verdict) => verdict.as_str(),
+        Agreement::Unknown(_) => "Unknown",
     }
 }
 

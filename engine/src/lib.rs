@@ -28,6 +28,7 @@
 //! ```
 
 pub mod advice;
+pub mod agreement;
 mod answers;
 mod aside;
 mod behind;

@@ -7,6 +7,9 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 use tests::{Server, example::example};
 
+/// Everything was created a moment ago.
+const NO_GRACE: &str = "--agreement-grace-period=0s";
+
 fn berth(kubeconfig: &Path, arguments: &[&str]) -> Output {
     Command::new(tests::berth())
         .args(arguments)
@@ -170,7 +173,7 @@ fn a_comparison_counts_what_is_placed_as_it_would_be_and_names_the_rest() {
     let server = five_systems();
     let kubeconfig = server.kubeconfig();
     let list = |arguments: &[&str]| -> Value {
-        let words = [&["compare", "-o", "json"], arguments].concat();
+        let words = [&["compare", "-o", "json", NO_GRACE], arguments].concat();
         serde_json::from_str(&out(&kubeconfig, &words)).unwrap()
     };
     let all = list(&[]);
@@ -199,7 +202,7 @@ fn a_comparison_counts_what_is_placed_as_it_would_be_and_names_the_rest() {
         after["systems"]["gardener"]["same"].as_u64() > Some(0),
         "{after:#}"
     );
-    let differs = berth(&kubeconfig, &["compare", "--exit-code"]);
+    let differs = berth(&kubeconfig, &["compare", "--exit-code", NO_GRACE]);
     assert_eq!(differs.status.code(), Some(1), "{}", text(&differs.stderr));
     assert!(
         text(&differs.stdout).contains(" decided the same, "),

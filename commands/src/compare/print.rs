@@ -2,7 +2,9 @@
 
 use std::io::{self, Write};
 
-use super::{Agreement, Comparison, Counts, Entry, Side};
+use engine::agreement::{Agreement, Side};
+
+use super::{Comparison, Counts, Entry};
 use crate::args::CompareOutput;
 use crate::plan::print::escaped;
 use crate::terminal::{self, Cell, shown};
@@ -74,9 +76,9 @@ fn table(out: &mut impl Write, comparison: &Comparison) -> io::Result<()> {
         .items
         .iter()
         .map(|entry| {
-            let style = match entry.verdict {
+            let style = match entry.agreement {
                 Agreement::Same => terminal::GOOD,
-                Agreement::Unknown => terminal::DIM,
+                Agreement::Unknown(_) => terminal::DIM,
                 Agreement::Different(_) => terminal::WARNING,
             };
             let texts = cells(entry).into_iter().enumerate();
@@ -118,7 +120,7 @@ fn cells(entry: &Entry) -> [String; 6] {
     [
         name,
         entry.kind.to_owned(),
-        entry.verdict.as_str().to_owned(),
+        entry.verdict.to_owned(),
         some(&entry.losses, entry.loss_count),
         some(&entry.gains, entry.gain_count),
         why(entry),
@@ -141,14 +143,17 @@ fn some(sides: &[Side], count: usize) -> String {
 /// Words about the first cluster of each side: none where the sides agree; the reason where nothing
 /// can be said.
 fn why(entry: &Entry) -> String {
-    if entry.verdict == Agreement::Same {
-        return String::new();
-    }
-    let sides = [entry.losses.first(), entry.gains.first()];
-    let told: Vec<String> = sides.into_iter().flatten().map(of_side).collect();
-    match told.is_empty() {
-        true => entry.message.clone(),
-        false => told.join("; "),
+    match entry.agreement {
+        Agreement::Same => String::new(),
+        Agreement::Unknown(_) => entry.message.clone(),
+        Agreement::Different(_) => {
+            let sides = [entry.losses.first(), entry.gains.first()];
+            let known = entry
+                .known_difference
+                .map(|known| format!("a known difference: {known}"));
+            let told = sides.into_iter().flatten().map(of_side).chain(known);
+            told.collect::<Vec<_>>().join("; ")
+        }
     }
 }
 

@@ -2,9 +2,12 @@
 
 use serde_json::{Value, json};
 
+use engine::agreement::GRACE;
+use engine::plan::Verdict;
+use engine::simulate::Input;
+
 use super::*;
 use crate::simulate::load;
-use engine::simulate::Input;
 
 const GROUP: &str = "cluster.open-cluster-management.io";
 
@@ -67,7 +70,7 @@ fn compared(objects: Vec<Value>) -> Comparison {
         &terms,
         |_, _| true,
         |decided| -> Result<(), Fault> {
-            comparison.take(Entry::of(decided, now), false);
+            comparison.take(Entry::of(decided, GRACE, now).unwrap(), false);
             Ok(())
         },
     );
@@ -98,7 +101,7 @@ fn a_difference_names_gains_and_losses_with_the_reason_against_each() {
     let [entry] = comparison.items.as_slice() else {
         panic!("{comparison:?}")
     };
-    assert_eq!(entry.verdict, Agreement::Different(Verdict::Moved));
+    assert_eq!(entry.agreement, Agreement::Different(Verdict::Moved));
     let names = |sides: &[Side]| {
         sides
             .iter()
@@ -133,7 +136,7 @@ fn a_difference_names_gains_and_losses_with_the_reason_against_each() {
 #[test]
 fn what_is_not_placed_yet_would_fit() {
     let comparison = compared(hub(&[]));
-    assert_eq!(comparison.items[0].verdict, Agreement::Different(Verdict::Fits));
+    assert_eq!(comparison.items[0].agreement, Agreement::Different(Verdict::Fits));
     let mut only = Comparison::default();
     for entry in compared(hub(&["good"])).items {
         only.take(entry, true);
@@ -141,6 +144,19 @@ fn what_is_not_placed_yet_would_fit() {
     assert!(
         only.items.is_empty() && only.counts.same == 1,
         "what agrees is counted alone"
+    );
+}
+
+#[test]
+fn what_was_created_a_moment_ago_is_left_to_the_other_scheduler_for_the_grace_period() {
+    let mut objects = hub(&[]);
+    objects[4]["metadata"]["creationTimestamp"] = json!("2026-01-01T23:59:45Z");
+    let comparison = compared(objects);
+    let entry = &comparison.items[0];
+    assert_eq!((comparison.counts.unknown, entry.verdict), (1, "Unknown"));
+    assert_eq!(
+        entry.message,
+        "the other scheduler may not have come to it yet: Berth would take good (rank 1, score 100)"
     );
 }
 

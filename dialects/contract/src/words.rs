@@ -39,6 +39,13 @@ pub trait Words {
         Vec::new()
     }
 
+    /// Behaviour of the system's own scheduler that may have it choose otherwise than `decision` did, and is meant to differ
+    /// (docs/systems, "Differences from upstream"): a clause such as `OCM looks at scores that expire at the next event`.
+    /// `None` where the two should agree.
+    fn known_difference(&self, _decision: &Decision) -> Option<&'static str> {
+        None
+    }
+
     /// The token and sentence for a candidate that is feasible, has this `rank` (from 1) and is not picked.
     fn not_picked(&self, decision: &Decision, candidate: Ix, rank: Option<usize>) -> (&'static str, String);
 

@@ -107,6 +107,10 @@ impl Words for Fleet {
         words::refusal(self, decision, candidate, plugin, reason)
     }
 
+    fn known_difference(&self, decision: &Decision) -> Option<&'static str> {
+        words::known_difference(self, decision)
+    }
+
     fn not_picked(&self, decision: &Decision, _candidate: Ix, rank: Option<usize>) -> (&'static str, String) {
         words::not_picked(self, decision, rank)
     }

@@ -10,7 +10,7 @@ use crate::eligibility::{Ineligible, Limits};
 use crate::filters::spread::Emptiest;
 use crate::filters::{AFFINITY, ELIGIBILITY, SPREAD, TAINTS};
 use crate::fleet::Fleet;
-use crate::policy::{Policy, Term};
+use crate::policy::{Mode, Policy, Term};
 
 /// Cluster names a sentence lists at most.
 const LISTED: usize = 10;
@@ -194,6 +194,15 @@ pub(crate) fn refusal(
         emptiest.unwrap_or_default(),
     );
     words.refusal(candidate, plugin, reason)
+}
+
+/// The difference from KubeFleet's scheduler that may show in `decision`, if one may (docs/systems/fleet.md, "Differences
+/// from upstream").
+pub(crate) fn known_difference(fleet: &Fleet, decision: &Decision) -> Option<&'static str> {
+    let policy = fleet.placements.get(&decision.demand)?.policy.as_ref();
+    let names_nothing =
+        matches!(policy, Ok(Policy { mode: Mode::Fixed(names), .. }) if names.is_empty());
+    names_nothing.then_some("KubeFleet does nothing about PickFixed with an empty list, Berth lets go of what is bound")
 }
 
 /// The token and the sentence for a feasible cluster that is not picked.

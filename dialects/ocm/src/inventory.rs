@@ -3,7 +3,7 @@
 mod view;
 
 use crate::names::{CLUSTERS, PLACEMENTS};
-use crate::{decide, filters, remedies, warnings, words, writes};
+use crate::{decide, filters, otherwise, remedies, warnings, words, writes};
 use dialect_contract::{
     Advisor, Ask, Control, Decision, DemandView, Due, Edit, Guarding, Inventory, Refused, Remedy, Reserved,
     TargetView, Targets, Unusable, Words, Write,
@@ -140,6 +140,10 @@ impl Words for Fleet {
 
     fn warnings(&self, decision: &Decision) -> Vec<String> {
         warnings::all(self, decision)
+    }
+
+    fn known_difference(&self, decision: &Decision) -> Option<&'static str> {
+        otherwise::known(self, decision)
     }
 
     fn alike(&self, decision: &Decision, candidate: Ix, plugin: u16, _reason: Reason) -> Option<u32> {

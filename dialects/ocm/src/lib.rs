@@ -60,6 +60,7 @@ mod inventory;
 mod kind;
 mod names;
 mod notes;
+mod otherwise;
 mod plan;
 mod policy;
 mod record;

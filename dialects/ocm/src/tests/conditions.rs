@@ -163,6 +163,8 @@ fn a_misconfigured_placement_is_not_bound_and_keeps_no_cluster_that_is_gone_or_b
         ":spec.prioritizerPolicy.mode: \"Exactt\" is neither Additive nor Exact; until that is mended it keeps a; it lets go of \
          b, c, gone or being deleted"
     );
+    let known = world.fleet.known_difference(&decision).unwrap();
+    assert!(known.starts_with("OCM empties the decisions"), "{known}");
     assert_eq!(world.bound(&key), ["a"]);
     let status = &world.get(&key)["status"];
     assert_eq!(status["numberOfSelectedClusters"], 1);

@@ -1,6 +1,6 @@
 //! Scores: what the proposal's test plan asks for (status changes, expired, empty), and the formulas over a fleet.
 
-use dialect_contract::{Affected, Targets};
+use dialect_contract::{Affected, Targets, Words};
 use meta::{Key, Timestamp};
 use serde_json::{Value, json};
 
@@ -77,8 +77,11 @@ fn an_expired_score_counts_as_zero_right_after_its_end() {
         now().checked_add(jiff::SignedDuration::from_nanos(1)).unwrap()
     );
     assert_eq!(values(&world, &key, due), of(&[("a", Some(0)), ("b", Some(20))]));
+    assert_eq!(world.fleet.known_difference(&world.decide(&key)), None);
     let later = world.decide_at(&key, due);
     assert_eq!(world.picked(&later), ["b"]);
+    let known = world.fleet.known_difference(&later).unwrap();
+    assert!(known.contains("up to 10 minutes late"), "{known}");
     assert_eq!(
         later.due_at,
         due.checked_add(jiff::SignedDuration::from_mins(5)).ok()

@@ -1,0 +1,71 @@
+//! A comparison in one sentence, as conditions, records and tables have it.
+
+use super::{Agreement, Comparison, Side, Unknown};
+
+/// How many clusters of a side the sentence names; the first with its reason.
+const NAMED: usize = 3;
+/// How many bytes the sentence has at most.
+const MOST: usize = 1_000;
+
+impl Comparison {
+    /// The sentence: `Berth would leave cluster17 (TaintToleration/Untolerated: …) and take cluster4 (rank 1, score 200)`.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let mut text = match self.agreement {
+            Agreement::Same => match self.placed {
+                0 => "Berth finds no place either".to_owned(),
+                _ => "Berth would leave it where it is".to_owned(),
+            },
+            Agreement::Different(_) => self.difference(),
+            Agreement::Unknown(why) => {
+                let told = match why {
+                    Unknown::GracePeriod => self.difference(),
+                    Unknown::Invalid | Unknown::Ignored | Unknown::Deleting => self.message.clone(),
+                };
+                format!("{}: {told}", why.cause())
+            }
+        };
+        if let Some(known) = self.known_difference {
+            text.push_str(&format!("; a known difference: {known}"));
+        }
+        cut(text)
+    }
+
+    /// What would change.
+    fn difference(&self) -> String {
+        let part = |verb: &str, sides: &[Side], count: usize| {
+            (count > 0).then(|| format!("{verb} {}", named(sides, count)))
+        };
+        let parts = [
+            part("leave", &self.losses, self.loss_count),
+            part("take", &self.gains, self.gain_count),
+        ];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        format!("Berth would {}", parts.join(" and "))
+    }
+}
+
+/// The first names, the very first with what is said of it, and how many more there are.
+fn named(sides: &[Side], count: usize) -> String {
+    let mut shown = sides.iter().take(NAMED);
+    let first = shown.next().map(|side| {
+        let score = side.score.map(|score| format!("score {score}"));
+        let words: Vec<String> = side.reasons.iter().cloned().chain(score).collect();
+        format!("{} ({})", side.cluster_name, words.join(", "))
+    });
+    let others = shown.map(|side| side.cluster_name.clone());
+    let names: Vec<String> = first.into_iter().chain(others).collect();
+    match count.saturating_sub(names.len()) {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names.join(", ")),
+    }
+}
+
+/// At most [`MOST`] bytes of `text`.
+fn cut(mut text: String) -> String {
+    if text.len() > MOST {
+        text.truncate(text.floor_char_boundary(MOST - '…'.len_utf8()));
+        text.push('…');
+    }
+    text
+}
