@@ -219,6 +219,10 @@ pub struct ServeArgs {
     /// [default: systems that Berth stores are decided, those on a hub are observed until their configuration says Decide].
     #[arg(long, value_enum, value_name = "MODE")]
     pub mode: Option<ModeArg>,
+    /// How long another scheduler may take to do what Berth would decide, before an observed decision says that they differ
+    /// (docs/beside.md; such as 30s).
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = parse_unsigned)]
+    pub agreement_grace_period: Duration,
     /// The controllers to run: `*` is all, `ocm` adds those of a system, `-ocm` leaves them out; kcp's have names of
     /// their own too: kcp-placement, kcp-namespace, kcp-resource, kcp-location, kcp-heartbeat.
     #[arg(long, value_delimiter = ',', default_value = "*", allow_hyphen_values = true)]

@@ -27,6 +27,7 @@ use certs::Folder;
 use dialect_contract::Concern;
 use engine::controller::{LeaderElector, Lease, LeaseDurations};
 use engine::{Committer, Engine};
+use history::causes::Managers;
 use meta::{Clock, GroupResource, Kind};
 use storage::Store;
 use tokio::sync::watch;
@@ -125,6 +126,13 @@ impl Hub {
     #[must_use]
     pub fn has(&self, dialect: &str) -> bool {
         self.args.is_on_hub(dialect)
+    }
+
+    /// The field managers that last wrote objects of the hub.
+    #[must_use]
+    pub fn managers(&self) -> Managers {
+        let versions = Arc::clone(&self.versions);
+        Arc::new(move |key| versions.manager(key))
     }
 
     /// Begins to copy the objects of `kinds` into `store`, those with a [`Concern`] as far as it goes, while `leading` says

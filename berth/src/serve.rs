@@ -385,6 +385,7 @@ fn chain(
         metrics.count_webhooks(webhooks.metrics());
     }
     measures::expose_uncompiled(&metrics, &parts.enforcer, parts.webhooks.as_ref());
+    measures::expose_decisions(&metrics, parts.virtual_api.projection());
     parts.controller_metrics.expose(&metrics);
     let version = version();
     Ok(ChainConfig {

@@ -4,13 +4,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use dialect_contract::Phase;
 use meta::Timestamp;
 use storage::Name;
 
 use super::standing::{self, About, Standing, differ};
 
-/// How much longer a step waits that ends with nothing decided.
+/// How much longer a step waits that ends with nothing decided, or nothing compared.
 const PENDING: u32 = 8;
 
 /// A change of one decision.
@@ -102,6 +101,19 @@ impl Book {
         };
         if differ(step.from.as_deref(), step.to.as_deref()) {
             self.put(place, step);
+        } else {
+            self.tell_more(place, step.to);
+        }
+    }
+
+    /// Takes in what became known of where the last step ended that waits at `place`: whether Berth agrees.
+    fn tell_more(&mut self, place: &Name, to: Option<Arc<Standing>>) {
+        let waiting = self.waiting.get_mut(place);
+        let last = waiting.and_then(|waiting| waiting.steps.last_mut());
+        if let (Some(last), Some(to)) = (last, to)
+            && last.to.as_ref().is_some_and(|end| !end.differs(&to))
+        {
+            last.to = Some(to);
         }
     }
 
@@ -134,12 +146,12 @@ impl Book {
 
     /// Takes the steps that have waited for `delay` at `now`.
     ///
-    /// What is not decided yet waits longer: mostly it is about to be.
+    /// What is not decided yet, or not compared, waits longer: mostly it is about to be.
     pub(crate) fn take(&mut self, now: Timestamp, delay: Duration) -> Vec<(Name, Waiting)> {
         let is_due = |waiting: &Waiting| {
             let last = waiting.steps.last().and_then(|step| step.to.as_ref());
             let delay = match last {
-                Some(to) if to.phase == Phase::Pending.as_str() => delay * PENDING,
+                Some(to) if to.is_passing() => delay * PENDING,
                 _ => delay,
             };
             // A clock that was set back keeps nobody waiting.
@@ -302,5 +314,34 @@ mod tests {
             at(5000),
         );
         assert_eq!(book.standing(&place).unwrap().phase, "Bound");
+    }
+
+    #[test]
+    fn a_record_that_waits_hears_whether_berth_agrees_and_agreement_alone_makes_none() {
+        let agreed = |status: &str, awaited| {
+            let agreement = standing::Agreement {
+                status: status.to_owned(),
+                awaited,
+                ..standing::Agreement::default()
+            };
+            let standing = Standing {
+                agreement: Some(agreement),
+                ..standing("Bound", &["a"])
+            };
+            Some((About::default(), standing))
+        };
+        let mut book = Book::default();
+        let place = Name::new("ns", "p.ocm");
+        book.note(&place, agreed("Unknown", true), at(0));
+        assert!(book.take(at(300), DELAY).is_empty(), "it is about to be compared");
+        book.note(&place, agreed("False", false), at(310));
+        let taken = book.take(at(320), DELAY);
+        let [(_, Waiting { steps, .. })] = taken.as_slice() else {
+            panic!("{taken:?}")
+        };
+        let end = steps[0].to.as_ref().unwrap();
+        assert_eq!(end.agreement.as_ref().unwrap().status, "False");
+        book.note(&place, agreed("True", false), at(400));
+        assert_eq!(book.oldest(), None);
     }
 }

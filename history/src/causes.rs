@@ -31,7 +31,12 @@ pub(crate) struct Changed {
     revision: Revision,
     /// The object as it was left.
     object: Arc<Object>,
+    /// Who wrote it, where the object itself does not say.
+    manager: Option<Arc<str>>,
 }
+
+/// Field managers of objects whose managed fields are not here: copies of a hub's.
+pub type Managers = Arc<dyn Fn(&Key) -> Option<Arc<str>> + Send + Sync>;
 
 /// A change that may be the cause of another.
 #[derive(Clone, Debug)]
@@ -63,6 +68,7 @@ pub(crate) struct Causes {
     clock: Arc<dyn Clock>,
     /// Resources that are named to readers of any namespace.
     of_clusters: BTreeSet<GroupResource>,
+    managers: Option<Managers>,
     notes: Mutex<Notes>,
 }
 
@@ -108,11 +114,17 @@ fn is_zero(number: &u64) -> bool {
 }
 
 impl Causes {
-    /// None yet. Objects of `of_clusters` are named to readers of any namespace.
-    pub(crate) fn new(clock: Arc<dyn Clock>, of_clusters: BTreeSet<GroupResource>) -> Self {
+    /// None yet. Objects of `of_clusters` are named to readers of any namespace; `managers` says who wrote what does not
+    /// say so itself.
+    pub(crate) fn new(
+        clock: Arc<dyn Clock>,
+        of_clusters: BTreeSet<GroupResource>,
+        managers: Option<Managers>,
+    ) -> Self {
         Self {
             clock,
             of_clusters,
+            managers,
             notes: Mutex::default(),
         }
     }
@@ -260,7 +272,7 @@ impl Slot {
 }
 
 impl Changed {
-    fn of(change: &Change) -> Option<Self> {
+    fn of(change: &Change, managers: Option<&Managers>) -> Option<Self> {
         let verb = match (&change.old, &change.new) {
             (_, None) => "Deleted",
             (None, Some(_)) => "Created",
@@ -271,6 +283,7 @@ impl Changed {
             verb,
             revision: change.revision,
             object: Arc::clone(change.new.as_ref().or(change.old.as_ref())?),
+            manager: managers.and_then(|managers| managers(&change.key)),
         })
     }
 
@@ -285,7 +298,10 @@ impl Changed {
             field_manager: match self.verb {
                 // Who deletes writes no field.
                 "Deleted" => String::new(),
-                _ => manager(&self.object),
+                _ => match &self.manager {
+                    Some(manager) => manager.to_string(),
+                    None => manager(&self.object),
+                },
             },
             more,
         }
@@ -330,7 +346,7 @@ impl Witness for Causes {
         if idle(&due.decide) && idle(&due.demands) {
             return;
         }
-        let Some(changed) = Changed::of(change) else {
+        let Some(changed) = Changed::of(change, self.managers.as_ref()) else {
             return;
         };
         let note = Note {

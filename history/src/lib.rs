@@ -21,7 +21,7 @@
 //!     bounds: Bounds,
 //!     leading: watch::Receiver<bool>,
 //! ) -> Result<history::Running, engine::AlreadySet> {
-//!     let history = History::new(engine, api.projection(), store, bounds, None)?;
+//!     let history = History::new(engine, api.projection(), store, bounds, None, None)?;
 //!     // It tells who bound what, so that a record says so.
 //!     if let Some(observer) = history.observer() {
 //!         engine.observe(observer)?;
@@ -51,7 +51,7 @@ use tokio_util::sync::CancellationToken;
 use virtual_api::projection::Projection;
 use virtual_api::records::Bounds;
 
-use self::causes::Causes;
+use self::causes::{Causes, Managers};
 use self::recorder::Recorder;
 use self::seen::Seen;
 
@@ -75,7 +75,7 @@ pub struct Running {
 
 impl History {
     /// History of what `projection` shows of `engine`, kept in `store` within `bounds`. With `namespaces`, the resource
-    /// of them in that store, records go with their namespace.
+    /// of them in that store, records go with their namespace; `managers` names who wrote copies of a hub's objects.
     ///
     /// # Errors
     /// When somebody is told of the engine's changes already.
@@ -85,12 +85,14 @@ impl History {
         store: &Arc<dyn Store>,
         bounds: Bounds,
         namespaces: Option<GroupResource>,
+        managers: Option<Managers>,
     ) -> Result<Arc<Self>, engine::AlreadySet> {
         let of_clusters = engine.dialects().flat_map(|dialect| {
             let described = dialect.shown().of_clusters.iter().copied();
             described.chain([dialect.target()])
         });
-        let causes = Arc::new(Causes::new(Arc::clone(engine.clock()), of_clusters.collect()));
+        let causes = Causes::new(Arc::clone(engine.clock()), of_clusters.collect(), managers);
+        let causes = Arc::new(causes);
         let seen = Arc::new(Seen::new(Arc::clone(engine.clock()), Arc::clone(&causes)));
         if bounds.per_decision > 0 {
             engine.witness(Arc::clone(&causes) as Arc<_>)?;

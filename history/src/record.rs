@@ -12,7 +12,7 @@ use uuid::Uuid;
 use super::causes::ObjectCause;
 use super::reasons::Reasons;
 use super::said::{Cluster, Part, Said};
-use super::standing::{About, SHOWN, SourceRef, Standing};
+use super::standing::{About, Agreement, SHOWN, SourceRef, Standing};
 
 /// The label with the decision's name, where that is a label's value.
 pub const DECISION_LABEL: &str = "decision";
@@ -101,6 +101,9 @@ pub struct Spec {
     /// Who changed it.
     #[serde(default)]
     pub actor: Actor,
+    /// Whether Berth would have decided the same clusters, where it observed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agreement: Option<Agreement>,
 }
 
 /// One change of a decision, with all that is known of it.
@@ -167,6 +170,7 @@ pub(crate) fn record(change: &Change<'_>) -> Spec {
         counted: to.is_some() && after.is_some(),
         cause: cause(change),
         actor: actor(change),
+        agreement: change.to.and_then(|to| to.agreement.clone()),
         to,
     }
 }

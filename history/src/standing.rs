@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
+use dialect_contract::Phase;
 use meta::Object;
 use serde::{Deserialize, Serialize};
+use virtual_api::kinds::decision::AGREES;
+use virtual_api::observed::NOT_COMPARED;
 
 use super::reasons::Reasons;
 
@@ -54,6 +57,22 @@ pub struct Standing {
     /// How many targets each reason refuses, where that is known. A record has the counts of both sides in one list.
     #[serde(skip)]
     pub reasons: Option<Reasons>,
+    /// Whether Berth agreed, where it observed. A record says it of the side after the change.
+    #[serde(skip)]
+    pub agreement: Option<Agreement>,
+}
+
+/// Whether Berth would have decided the same as another scheduler did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Agreement {
+    /// `True`, `False` or `Unknown`, at once and without any grace.
+    pub status: String,
+    /// What Berth would change, or why that cannot be said.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub message: String,
+    /// Whether it is only not compared yet.
+    #[serde(skip)]
+    pub awaited: bool,
 }
 
 impl Standing {
@@ -73,6 +92,13 @@ impl Standing {
             || self.names().take(SHOWN).ne(other.names().take(SHOWN))
     }
 
+    /// Whether more is about to be known of it: mostly it is about to be decided or compared.
+    #[must_use]
+    pub fn is_passing(&self) -> bool {
+        let awaited = self.agreement.as_ref().is_some_and(|agreement| agreement.awaited);
+        awaited || self.phase == Phase::Pending.as_str()
+    }
+
     /// As a record shows it.
     #[must_use]
     pub fn cut(&self) -> Self {
@@ -83,6 +109,7 @@ impl Standing {
             cluster_count: self.cluster_count,
             clusters: Vec::new(),
             reasons: None,
+            agreement: None,
         };
         let (stay, leave): (Vec<&Place>, Vec<&Place>) =
             self.clusters.iter().partition(|place| !place.leaving);
@@ -94,12 +121,24 @@ impl Standing {
 }
 
 /// `standing`, in the room of `known` where that says the same: what is seen and what is recorded are mostly one.
+///
+/// A record says of agreement what was so at its time: what it does not say takes no room of its own.
 #[must_use]
-pub(crate) fn shared(standing: Standing, known: Option<&Arc<Standing>>) -> Arc<Standing> {
-    match known {
-        Some(known) if **known == standing => Arc::clone(known),
-        _ => standing.into(),
+pub(crate) fn shared(mut standing: Standing, known: Option<&Arc<Standing>>) -> Arc<Standing> {
+    let Some(known) = known else {
+        return standing.into();
+    };
+    let says_nothing = standing.agreement.is_none();
+    if says_nothing {
+        standing.agreement.clone_from(&known.agreement);
     }
+    if **known == standing {
+        return Arc::clone(known);
+    }
+    if says_nothing {
+        standing.agreement = None;
+    }
+    standing.into()
 }
 
 /// Whether a decision that stood at `from` and stands at `to` (`None`: it was not there) is worth a record.
@@ -161,13 +200,58 @@ struct Shown {
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(rename_all = "camelCase", default)]
 struct Status {
     phase: String,
     reason: String,
     message: String,
     decisions: Vec<Place>,
     rejections: Vec<Counted>,
+    conditions: Vec<Condition>,
+    would_change: Option<WouldChange>,
+}
+
+#[derive(Deserialize)]
+struct Condition {
+    r#type: String,
+    status: String,
+    #[serde(default)]
+    reason: String,
+    #[serde(default)]
+    message: String,
+}
+
+#[derive(Deserialize)]
+struct WouldChange {
+    message: String,
+}
+
+impl Status {
+    /// Whether Berth agrees: what it would change counts at once, though the condition leaves the other scheduler time.
+    fn agreement(&mut self) -> Option<Agreement> {
+        let conditions = std::mem::take(&mut self.conditions).into_iter();
+        let mut agrees = conditions.filter(|condition| condition.r#type == AGREES);
+        let Condition {
+            status,
+            reason,
+            message,
+            ..
+        } = agrees.next()?;
+        // Nobody has done anything yet that Berth could disagree with.
+        let is_settled = status == "False" || !self.decisions.is_empty();
+        Some(match self.would_change.take().filter(|_| is_settled) {
+            Some(change) => Agreement {
+                status: "False".to_owned(),
+                message: change.message,
+                awaited: false,
+            },
+            None => Agreement {
+                message: if status == "True" { String::new() } else { message },
+                awaited: reason == NOT_COMPARED,
+                status,
+            },
+        })
+    }
 }
 
 /// How many targets one reason refuses.
@@ -183,7 +267,8 @@ struct Counted {
 /// # Errors
 /// When it is no Decision.
 pub fn read(object: &Object) -> Result<(About, Standing), serde_json::Error> {
-    let Shown { spec, status } = object.view()?;
+    let Shown { spec, mut status } = object.view()?;
+    let agreement = status.agreement();
     let mut clusters = status.decisions;
     clusters.sort_by(|a, b| a.cluster_name.cmp(&b.cluster_name));
     let counts = status.rejections.into_iter();
@@ -197,6 +282,7 @@ pub fn read(object: &Object) -> Result<(About, Standing), serde_json::Error> {
         cluster_count: clusters.iter().filter(|place| !place.leaving).count(),
         clusters,
         reasons: Some(reasons).filter(|reasons| !reasons.is_empty()),
+        agreement,
     };
     Ok((spec, standing))
 }
@@ -284,9 +370,74 @@ mod tests {
         });
         let object = Draft::new(&value).unwrap().unstored();
         let (about, standing) = read(&object).unwrap();
+        assert_eq!(standing.agreement, None, "it is decided here");
         assert_eq!(&*about.dialect, "ocm");
         assert_eq!(standing.names().collect::<Vec<_>>(), ["a", "b"]);
         assert_eq!(standing.clusters[1].score, Some(7));
         assert_eq!(standing.reasons.unwrap().get(("P", "R")), Some(3));
+    }
+
+    #[test]
+    fn what_berth_would_change_is_disagreement_at_once_and_what_is_not_compared_is_awaited() {
+        let change = json!({"verdict": "Moved", "message": "Berth would take b"});
+        let (none, a) = (json!([]), json!([{"clusterName": "a", "reason": ""}]));
+        let early = "not yet: Berth would take b";
+        for (status, reason, message, places, change, expected) in [
+            ("True", "Same", "m", &a, json!(null), ("True", "", false)),
+            (
+                "Unknown",
+                "GracePeriod",
+                early,
+                &a,
+                change.clone(),
+                ("False", "Berth would take b", false),
+            ),
+            (
+                "Unknown",
+                "GracePeriod",
+                early,
+                &none,
+                change.clone(),
+                ("Unknown", early, false),
+            ),
+            (
+                "False",
+                "Fits",
+                "m",
+                &none,
+                change,
+                ("False", "Berth would take b", false),
+            ),
+            (
+                "Unknown",
+                "Deleting",
+                "m",
+                &a,
+                json!(null),
+                ("Unknown", "m", false),
+            ),
+            (
+                "Unknown",
+                "NotCompared",
+                "m",
+                &a,
+                json!(null),
+                ("Unknown", "m", true),
+            ),
+        ] {
+            let condition = json!({"type": "Agrees", "status": status, "reason": reason, "message": message});
+            let value = json!({
+                "apiVersion": "scheduling.berth.dev/v1alpha1", "kind": "Decision", "metadata": {"name": "p.ocm"},
+                "status": {"phase": "Bound", "decisions": places, "conditions": [condition], "wouldChange": change},
+            });
+            let (_, standing) = read(&Draft::new(&value).unwrap().unstored()).unwrap();
+            let agreement = standing.agreement.clone().unwrap();
+            let told = (
+                agreement.status.as_str(),
+                agreement.message.as_str(),
+                standing.is_passing(),
+            );
+            assert_eq!(told, expected);
+        }
     }
 }

@@ -118,7 +118,7 @@ impl Server {
             }
         }
         registry.install(&groups).unwrap();
-        let history = History::new(&engine, api.projection(), store, bounds, None).unwrap();
+        let history = History::new(&engine, api.projection(), store, bounds, None, None).unwrap();
         engine.observe(history.observer().unwrap()).unwrap();
         engine.spawn();
         api.spawn();
@@ -379,7 +379,7 @@ async fn where_no_history_is_kept_what_is_there_goes() {
         per_decision: 0,
         ..Bounds::default()
     };
-    let history = History::new(&engine, server.api.projection(), &store, none, None).unwrap();
+    let history = History::new(&engine, server.api.projection(), &store, none, None, None).unwrap();
     assert!(history.observer().is_none());
     let running = history.spawn(watch::Sender::new(false).subscribe());
     let gone = async {

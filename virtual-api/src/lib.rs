@@ -33,6 +33,7 @@ mod hidden;
 pub mod kinds;
 mod live;
 pub mod names;
+pub mod observed;
 pub mod own_places;
 mod owned;
 mod plans;
@@ -44,15 +45,17 @@ pub mod review;
 mod reviews;
 mod rights_to_change;
 mod scheduling;
+pub mod tallies;
 pub mod updater;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use apiserver::registry::Registry;
 use apiserver::resource::Effort;
 use apiserver::{Backing, Group, Resource, Subresource, heavy};
 use dialect_contract::{DemandKind, Dialect};
-use engine::{Catalog, Committer, Engine};
+use engine::{Catalog, Committer, Engine, agreement};
 use meta::{GroupResource, Kind};
 use tokio::task::JoinHandle;
 
@@ -80,6 +83,7 @@ pub struct VirtualApi {
     catalog: Arc<Catalog>,
     records: Option<Records>,
     further: Vec<Resource>,
+    grace: Duration,
 }
 
 impl VirtualApi {
@@ -98,7 +102,15 @@ impl VirtualApi {
             catalog,
             records: None,
             further: Vec::new(),
+            grace: agreement::GRACE,
         }
+    }
+
+    /// The same where another scheduler has `grace` to do what Berth would, before an observed decision says that they differ.
+    #[must_use]
+    pub fn observing(mut self, grace: Duration) -> Self {
+        self.grace = grace;
+        self
     }
 
     /// The same, binding through `committer` instead: where objects are a hub's.
@@ -124,7 +136,7 @@ impl VirtualApi {
 
     /// Starts keeping Targets and Decisions in step with the engine, which must be spawned too.
     pub fn spawn(&self) -> JoinHandle<()> {
-        updater::spawn(Arc::clone(&self.projection))
+        updater::spawn(Arc::clone(&self.projection), self.grace)
     }
 
     /// Whether Targets and Decisions are shown: the readiness of the virtual API.

@@ -12,12 +12,14 @@ use async_trait::async_trait;
 pub use dialect_contract::names::TARGETS;
 use engine::Engine;
 use meta::{GroupResource, Revision};
+use parking_lot::Mutex;
 use storage::Limits;
 use storage::MemoryStore;
 use storage::{At, Collection, Scope, Source, StoreError, Watch};
 use tokio::sync::{Notify, watch};
 
 use super::kinds::GROUP;
+use super::tallies::Tallies;
 
 /// `decisions`.
 pub const DECISIONS: GroupResource = GroupResource::new(GROUP, "decisions");
@@ -33,6 +35,8 @@ pub struct Projection {
     pub(crate) engine: Arc<Engine>,
     /// The source's revision up to which everything is shown; `None` before the first load.
     pub(crate) shown: watch::Sender<Option<Revision>>,
+    /// How many Decisions there are.
+    pub(crate) tallies: Mutex<Tallies>,
     /// Rung when the clock was moved by hand.
     pub(crate) wake: Notify,
     /// Rung when somebody waits for what is not shown yet.
@@ -48,6 +52,7 @@ impl Projection {
             store: MemoryStore::new(Revision(micros.max(1)), Limits::default()),
             engine,
             shown: watch::Sender::new(None),
+            tallies: Mutex::default(),
             wake: Notify::new(),
             awaited: Notify::new(),
         })
@@ -57,6 +62,12 @@ impl Projection {
     #[must_use]
     pub fn is_ready(&self) -> bool {
         self.shown.borrow().is_some()
+    }
+
+    /// How many Decisions there are, by system, phase and agreement. Nothing is counted for it.
+    #[must_use]
+    pub fn tallies(&self) -> Tallies {
+        self.tallies.lock().clone()
     }
 
     /// Waits until everything was shown once.

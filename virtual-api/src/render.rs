@@ -7,7 +7,10 @@ use meta::{Key, Labels, Meta, Object, Timestamp, time};
 use serde_json::{Map, Value, json};
 
 use super::kinds::API_VERSION;
+use super::kinds::decision::AGREES;
 use super::names;
+use super::observed::Told;
+use super::tallies::Tally;
 
 /// An object and the instant at which time alone may change it.
 pub(crate) struct Rendered {
@@ -121,15 +124,30 @@ fn capacity(view: &TargetView) -> Vec<Value> {
         .collect()
 }
 
-/// The Decision about `demand`; `None` when it is not there. An unbound demand is decided, to tell a Pending one from
-/// an Unschedulable one, and so is one that may be Invalid.
-pub(crate) fn decision(
-    snapshot: &Snapshot,
-    demand: &Key,
-    now: Timestamp,
-    old: Option<&Object>,
-) -> Option<Rendered> {
-    let view = snapshot.inventory.demand(demand, now)?;
+/// A demand as a Decision is about to show it.
+pub(crate) struct Shown<'a> {
+    pub(crate) snapshot: &'a Snapshot,
+    pub(crate) demand: &'a Key,
+    pub(crate) view: DemandView,
+    /// What would be decided, where that is known.
+    pub(crate) decided: Option<&'a Decision>,
+    /// What is said of the other scheduler's choice, where Berth observes.
+    pub(crate) observed: Option<Told>,
+    pub(crate) now: Timestamp,
+}
+
+/// The Decision about `shown`. An unbound demand is decided, to tell a Pending one from an Unschedulable one, and so is one
+/// that may be Invalid.
+pub(crate) fn decision(shown: Shown<'_>, old: Option<&Object>) -> (Rendered, Tally) {
+    let standing = Standing::of(&shown);
+    let Shown {
+        snapshot,
+        demand,
+        view,
+        observed,
+        now,
+        ..
+    } = shown;
     let dialect = &*snapshot.dialect;
     let (namespace, name) = names::place(dialect, demand);
     let kind = if namespace.is_empty() {
@@ -137,7 +155,6 @@ pub(crate) fn decision(
     } else {
         "Decision"
     };
-    let standing = Standing::of(snapshot, demand, &view, now);
     let source = view.object.meta();
     let mut metadata = metadata(source, kind, &namespace, &name);
     labels(&mut metadata, source.labels());
@@ -147,32 +164,39 @@ pub(crate) fn decision(
     if source.generation() > 0 {
         metadata.insert("generation".to_owned(), source.generation().into());
     }
-    let phase = standing.phase.as_str();
-    let condition = Condition {
-        r#type: "Bound",
-        status: if standing.phase == Phase::Bound {
-            "True"
-        } else {
-            "False"
-        },
-        reason: if standing.reason.is_empty() {
-            phase
-        } else {
-            &standing.reason
-        },
-        message: &standing.message,
-        generation: source.generation(),
-    };
+    let bound = standing.bound(source.generation());
     let mut status = json!({
-        "phase": phase,
+        "phase": standing.phase.as_str(),
         "decisions": placed(&view.placed),
-        "conditions": [condition.render(old, source, now)],
+        "conditions": [bound.render(old, source, now)],
     });
     optional_text(&mut status, "reason", &standing.reason);
     optional_text(&mut status, "message", &standing.message);
     optional_list(&mut status, "rejections", standing.rejections);
     if let Some(wanted) = view.wanted {
         status["wanted"] = wanted.into();
+    }
+    let mut tally = Tally {
+        phase: standing.phase.as_str(),
+        agrees: "",
+    };
+    let mut due_at = standing.due_at;
+    if let Some(told) = observed {
+        let agrees = Condition {
+            r#type: AGREES,
+            status: told.status,
+            reason: told.reason,
+            message: &told.message,
+            generation: source.generation(),
+        };
+        if let Some(conditions) = status["conditions"].as_array_mut() {
+            conditions.push(agrees.render(old, source, now));
+        }
+        if let Some(change) = told.would_change {
+            status["wouldChange"] = change;
+        }
+        tally.agrees = told.status;
+        due_at = due_at.into_iter().chain(told.due_at).min();
     }
     let value = json!({
         "apiVersion": API_VERSION,
@@ -181,10 +205,7 @@ pub(crate) fn decision(
         "spec": {"dialect": dialect.name(), "sourceRef": source_ref(&view.object, view.kind)},
         "status": status,
     });
-    Some(Rendered {
-        value,
-        due_at: standing.due_at,
-    })
+    (Rendered { value, due_at }, tally)
 }
 
 /// `status.decisions[]`.
@@ -216,15 +237,21 @@ struct Standing {
 }
 
 impl Standing {
-    fn of(snapshot: &Snapshot, demand: &Key, view: &DemandView, now: Timestamp) -> Self {
+    fn of(shown: &Shown<'_>) -> Self {
+        let Shown { snapshot, view, .. } = shown;
         let phase = match view.phase {
             Phase::Pending | Phase::Invalid => {
-                let decision = snapshot.decide(demand, None, now).and_then(Result::ok);
-                let told = |decision: &Decision| {
+                let made = match shown.decided {
+                    Some(_) => None,
+                    None => snapshot
+                        .decide(shown.demand, None, shown.now)
+                        .and_then(Result::ok),
+                };
+                let told = |decision: &&Decision| {
                     view.phase == Phase::Pending || decision.outcome == Outcome::Invalid
                 };
-                if let Some(decision) = decision.filter(told) {
-                    return Self::decided(snapshot, &decision);
+                if let Some(decision) = shown.decided.or(made.as_ref()).filter(told) {
+                    return Self::decided(snapshot, decision);
                 }
                 view.by_number()
             }
@@ -247,6 +274,24 @@ impl Standing {
             message,
             rejections: Vec::new(),
             due_at: None,
+        }
+    }
+
+    /// Condition `Bound` of an object of this generation.
+    fn bound(&self, generation: i64) -> Condition<'_> {
+        Condition {
+            r#type: "Bound",
+            status: if self.phase == Phase::Bound {
+                "True"
+            } else {
+                "False"
+            },
+            reason: match self.reason.as_str() {
+                "" => self.phase.as_str(),
+                reason => reason,
+            },
+            message: &self.message,
+            generation,
         }
     }
 

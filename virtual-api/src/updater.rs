@@ -1,23 +1,32 @@
 //! The updater: makes Targets and Decisions anew when the engine says they are stale, or when their time has come.
+//!
+//! Deciding all demands of a large fleet takes seconds. Nobody waits for what observed decisions say of agreement: of many
+//! that a change makes due, a few are compared at once, and the rest bit by bit, in half of the time there is.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+mod alarms;
+mod following;
+mod make;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
+use dialect_contract::config;
 use engine::{Batch, Dirty, Marked, Snapshot, Subscription};
-use meta::{Draft, GroupResource, Key, Object, Timestamp};
-use storage::{Collection, Expect, Name, Source, Step, Verb};
+use meta::{Key, Revision, Timestamp};
+use storage::{Expect, Step, Verb};
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
-use super::names;
-use super::projection::{CLUSTER_DECISIONS, DECISIONS, Projection, TARGETS};
-use super::render::{self, Rendered};
+pub use self::alarms::Alarms;
+use self::following::Following;
+use self::make::{Demanded, Made, Maker, Shown};
+use super::observed::Budget;
+use super::projection::Projection;
 
 /// How long changes fall together that nobody waits for: an object and its place, which follows at once, are shown by one
 /// step then, and what is bound by the end of it is not decided to show that it was not yet.
 const TOGETHER: Duration = Duration::from_millis(20);
-/// The longest sleep before the clock is looked at again, since clocks can be set.
-const NAP: Duration = Duration::from_secs(30);
 /// How soon something that says its time has come already is looked at again, at the earliest.
 pub const AGAIN: jiff::SignedDuration = jiff::SignedDuration::from_secs(1);
 
@@ -34,13 +43,19 @@ pub enum Subject {
 pub type Item = (&'static str, Subject);
 
 /// Starts the updater of `projection`. It runs until the handle is aborted.
-pub(super) fn spawn(projection: Arc<Projection>) -> JoinHandle<()> {
+///
+/// Another scheduler has `grace` to do what Berth would before an observed decision says that they differ.
+pub(super) fn spawn(projection: Arc<Projection>, grace: Duration) -> JoinHandle<()> {
     let subscription = projection.engine.subscribe();
     let updater = Updater {
         projection,
         subscription,
+        grace,
         shown: HashMap::new(),
         alarms: Alarms::default(),
+        modes: HashMap::new(),
+        waiting: BTreeMap::new(),
+        rest: Instant::now(),
     };
     tokio::spawn(updater.run())
 }
@@ -48,47 +63,16 @@ pub(super) fn spawn(projection: Arc<Projection>) -> JoinHandle<()> {
 struct Updater {
     projection: Arc<Projection>,
     subscription: Arc<Subscription>,
+    grace: Duration,
     /// What there are objects about, by dialect.
-    shown: HashMap<&'static str, Subjects>,
+    shown: HashMap<&'static str, Following>,
     alarms: Alarms,
-}
-
-/// What there are objects about, to find those of subjects that are gone.
-#[derive(Default)]
-struct Subjects {
-    /// Targets, with the names of their objects: a dialect may call a cluster otherwise.
-    targets: HashMap<Arc<str>, Arc<str>>,
-    demands: HashSet<Key>,
-}
-
-impl Subjects {
-    /// The object about `subject` is at `place` from now on, or nowhere.
-    fn put(&mut self, subject: &Subject, place: Option<&Key>) {
-        match (subject, place) {
-            (Subject::Target(cluster), Some(place)) => {
-                self.targets.insert(Arc::clone(cluster), Arc::clone(&place.name));
-            }
-            (Subject::Target(cluster), None) => drop(self.targets.remove(cluster)),
-            (Subject::Demand(demand), Some(_)) => drop(self.demands.insert(demand.clone())),
-            (Subject::Demand(demand), None) => drop(self.demands.remove(demand)),
-        }
-    }
-
-    /// The name of the object about `subject`, where that is not told by the subject itself.
-    fn name(&self, subject: &Subject) -> Option<Arc<str>> {
-        match subject {
-            Subject::Target(cluster) => self.targets.get(cluster).cloned(),
-            Subject::Demand(_) => None,
-        }
-    }
-}
-
-/// One made object (or, with `None`, one that is no more).
-struct Made {
-    subject: Subject,
-    key: Option<Key>,
-    draft: Option<Draft>,
-    due_at: Option<Timestamp>,
+    /// Whether each dialect is decided here, and by which version of its configuration, when that was looked at last.
+    modes: HashMap<&'static str, (bool, Revision)>,
+    /// The observed demands that are to be compared when there is time, by dialect.
+    waiting: BTreeMap<&'static str, BTreeSet<Key>>,
+    /// Until when the next of them wait, so that others have half of the time.
+    rest: Instant,
 }
 
 impl Updater {
@@ -103,6 +87,7 @@ impl Updater {
                 }
                 () = self.projection.wake.notified() => self.ring().await,
                 () = tokio::time::sleep(pause) => self.ring().await,
+                () = tokio::time::sleep_until(self.rest), if !self.waiting.is_empty() => self.compare().await,
             }
         }
     }
@@ -117,7 +102,10 @@ impl Updater {
         }
     }
 
-    async fn take_in(&mut self, batch: Batch) {
+    async fn take_in(&mut self, mut batch: Batch) {
+        for dialect in self.turned() {
+            batch.dirty.entry(dialect).or_default().decide = Marked::All;
+        }
         for (dialect, dirty) in batch.dirty {
             if let Some(snapshot) = self.projection.engine.snapshot(dialect) {
                 let subjects = self.subjects(dialect, dirty, &snapshot);
@@ -127,14 +115,62 @@ impl Updater {
         self.projection.shown.send_replace(Some(batch.through));
     }
 
-    /// Renews what time has changed.
+    /// Renews what time has changed. The right to decide may have come or gone with nothing stored that says so.
     async fn ring(&mut self) {
-        let due = self.alarms.take(self.projection.engine.clock().now());
+        let mut due = self.alarms.take(self.projection.engine.clock().now());
+        for dialect in self.turned() {
+            let demands = self.shown.get(dialect).into_iter().flat_map(Following::demands);
+            due.entry(dialect).or_default().extend(demands);
+        }
         for (dialect, subjects) in due {
             if let Some(snapshot) = self.projection.engine.snapshot(dialect) {
                 self.renew(dialect, snapshot, subjects).await;
             }
         }
+    }
+
+    /// The dialects that are decided here and were not, or the reverse, or are told otherwise how, since the last call.
+    fn turned(&mut self) -> Vec<&'static str> {
+        let engine = &self.projection.engine;
+        let stored = engine.source().cached(config::RESOURCE);
+        let dialects = engine.dialects().map(|dialect| dialect.name());
+        let mut turned = Vec::new();
+        for dialect in dialects {
+            let revision = stored.get("", dialect).map(|object| object.revision());
+            let mode = (engine.decides(dialect), revision.unwrap_or_default());
+            if self
+                .modes
+                .insert(dialect, mode)
+                .is_some_and(|before| before != mode)
+            {
+                turned.push(dialect);
+            }
+        }
+        turned
+    }
+
+    /// Compares some of the demands that wait for it.
+    async fn compare(&mut self) {
+        let begun = Instant::now();
+        let Some(mut entry) = self.waiting.first_entry() else {
+            return;
+        };
+        let dialect = *entry.key();
+        let snapshot = self.projection.engine.snapshot(dialect);
+        let mut subjects = BTreeSet::new();
+        let mut budget = Budget::new();
+        while let (Some(snapshot), Some(demand)) = (&snapshot, entry.get().first())
+            && budget.decides(snapshot, demand)
+        {
+            subjects.extend(entry.get_mut().pop_first().map(Subject::Demand));
+        }
+        if entry.get().is_empty() || snapshot.is_none() {
+            entry.remove();
+        }
+        if let Some(snapshot) = snapshot {
+            self.renew(dialect, snapshot, subjects).await;
+        }
+        self.rest = Instant::now() + begun.elapsed();
     }
 
     /// The subjects that are marked: where all are, those that are there and those that were.
@@ -146,7 +182,7 @@ impl Updater {
             Marked::All => {
                 subjects.extend((0..inventory.count()).map(|ix| Subject::Target(inventory.cluster_name(ix))));
                 let shown = self.shown.get(dialect).into_iter();
-                subjects.extend(shown.flat_map(|shown| shown.targets.keys().cloned().map(Subject::Target)));
+                subjects.extend(shown.flat_map(Following::targets));
             }
         }
         for marked in [dirty.decide, dirty.demands] {
@@ -155,8 +191,7 @@ impl Updater {
                 Marked::All => {
                     subjects.extend(inventory.demands().into_iter().map(Subject::Demand));
                     let shown = self.shown.get(dialect).into_iter();
-                    subjects
-                        .extend(shown.flat_map(|shown| shown.demands.iter().cloned().map(Subject::Demand)));
+                    subjects.extend(shown.flat_map(Following::demands));
                 }
             }
         }
@@ -168,21 +203,27 @@ impl Updater {
         if subjects.is_empty() {
             return;
         }
-        let shown = Shown::of(&self.projection);
         let now = self.projection.engine.clock().now();
         let known = self.shown.entry(dialect).or_default();
-        let subjects: Vec<(Subject, Option<Arc<str>>)> = subjects
+        let subjects: Vec<Demanded> = subjects
             .into_iter()
-            .map(|subject| {
-                let name = known.name(&subject);
-                (subject, name)
+            .map(|subject| Demanded {
+                name: known.name(&subject),
+                compared: known.compared(&subject),
+                subject,
             })
             .collect();
+        let mut maker = Maker {
+            is_observed: !self.projection.engine.decides(dialect),
+            shown: Shown::of(&self.projection),
+            budget: Budget::new(),
+            grace: self.grace,
+            snapshot,
+            now,
+        };
         let making = tokio::task::spawn_blocking(move || {
-            subjects
-                .into_iter()
-                .map(|(subject, name)| make(&snapshot, &shown, subject, name, now))
-                .collect::<Vec<_>>()
+            let made = subjects.into_iter().map(|demanded| maker.make(demanded));
+            made.collect::<Vec<_>>()
         });
         match making.await {
             Ok(made) => self.store(dialect, made, now),
@@ -194,25 +235,37 @@ impl Updater {
 
     fn store(&mut self, dialect: &'static str, made: Vec<Made>, now: Timestamp) {
         let shown = Shown::of(&self.projection);
+        let known = self.shown.entry(dialect).or_default();
+        let mut waiting = self.waiting.remove(dialect).unwrap_or_default();
+        let mut tallies = self.projection.tallies.lock();
         let mut steps = Vec::new();
-        for Made {
-            subject,
-            key,
-            draft,
-            due_at,
-        } in made
-        {
-            let Some(key) = key else { continue };
-            let old = shown.get(&key);
-            let step = match (&draft, old) {
+        for made in made {
+            let Some(key) = &made.key else { continue };
+            let old = shown.get(key);
+            let step = match (&made.draft, old) {
                 (Some(draft), Some(old)) if draft.same_as(old) => None,
                 (Some(_), Some(_)) => Some((Verb::Update, Expect::Present)),
                 (Some(_), None) => Some((Verb::Create, Expect::Absent)),
                 (None, Some(_)) => Some((Verb::Delete, Expect::Present)),
                 (None, None) => None,
             };
-            let known = self.shown.entry(dialect).or_default();
-            known.put(&subject, draft.as_ref().map(|_| &key));
+            known.put(&made, |tally, by| tallies.add(dialect, tally, by));
+            if let Subject::Demand(demand) = &made.subject {
+                match made.waits {
+                    true => drop(waiting.insert(demand.clone())),
+                    false => drop(waiting.remove(demand)),
+                }
+            }
+            let Made {
+                subject,
+                key: Some(key),
+                draft,
+                due_at,
+                ..
+            } = made
+            else {
+                continue;
+            };
             self.alarms.set(
                 (dialect, subject),
                 due_at.map(|due| due.max(now.saturating_add(AGAIN).unwrap_or(now))),
@@ -228,161 +281,12 @@ impl Updater {
                 });
             }
         }
+        drop(tallies);
+        if !waiting.is_empty() {
+            self.waiting.insert(dialect, waiting);
+        }
         if let Err(error) = self.projection.store.commit(&steps) {
             tracing::error!(dialect, %error, "cannot cache Decisions and Targets; those served are out of date until the next change");
         }
-    }
-}
-
-/// The virtual objects as they are.
-struct Shown(BTreeMap<GroupResource, Collection>);
-
-impl Shown {
-    fn of(projection: &Projection) -> Self {
-        let resources = [TARGETS, DECISIONS, CLUSTER_DECISIONS];
-        Self(
-            resources
-                .into_iter()
-                .map(|resource| (resource, projection.store.cached(resource)))
-                .collect(),
-        )
-    }
-
-    fn get(&self, key: &Key) -> Option<&Arc<Object>> {
-        let name = Name {
-            namespace: Arc::clone(&key.namespace),
-            name: Arc::clone(&key.name),
-        };
-        self.0.get(&key.resource)?.items.get(&name)
-    }
-}
-
-/// Makes the object about `subject`, a target's of that `name` if it was made before.
-fn make(
-    snapshot: &Snapshot,
-    shown: &Shown,
-    subject: Subject,
-    name: Option<Arc<str>>,
-    now: Timestamp,
-) -> Made {
-    let (key, rendered) = match &subject {
-        Subject::Target(cluster) => snapshot
-            .inventory
-            .target_of(cluster, now)
-            .map(|(name, view)| {
-                let dialect = snapshot.dialect.name();
-                let key = Key::new(TARGETS, "", &names::join(&name, dialect));
-                let old = shown.get(&key).map(|old| &**old);
-                let rendered = render::target(dialect, &key.name, &view, now, old);
-                (key, rendered)
-            })
-            .unzip(),
-        Subject::Demand(demand) => {
-            let key = decision_key(snapshot, demand);
-            let old = shown.get(&key).map(|old| &**old);
-            let rendered = render::decision(snapshot, demand, now, old);
-            (Some(key), rendered)
-        }
-    };
-    let key = key.or_else(|| name.map(|name| Key::new(TARGETS, "", &name)));
-    match rendered.map(|Rendered { value, due_at }| (Draft::new(&value), due_at)) {
-        Some((Ok(draft), due_at)) => Made {
-            subject,
-            key,
-            draft: Some(draft),
-            due_at,
-        },
-        Some((Err(error), _)) => {
-            tracing::error!(?subject, %error, "cannot build a Decision or Target, which is not served until its object changes; report it as a bug, with this line");
-            Made {
-                subject,
-                key,
-                draft: None,
-                due_at: None,
-            }
-        }
-        None => Made {
-            subject,
-            key,
-            draft: None,
-            due_at: None,
-        },
-    }
-}
-
-fn decision_key(snapshot: &Snapshot, demand: &Key) -> Key {
-    let (namespace, name) = names::place(&*snapshot.dialect, demand);
-    let resource = if namespace.is_empty() {
-        CLUSTER_DECISIONS
-    } else {
-        DECISIONS
-    };
-    Key::new(resource, &namespace, &name)
-}
-
-/// When time alone may change which object.
-#[derive(Default)]
-pub struct Alarms {
-    at: BTreeSet<(Timestamp, Item)>,
-    of: HashMap<Item, Timestamp>,
-}
-
-impl Alarms {
-    /// Has `item` looked at again at `at`, or no longer.
-    pub fn set(&mut self, item: Item, at: Option<Timestamp>) {
-        if let Some(before) = self.of.remove(&item) {
-            self.at.remove(&(before, item.clone()));
-        }
-        if let Some(at) = at {
-            self.at.insert((at, item.clone()));
-            self.of.insert(item, at);
-        }
-    }
-
-    /// Takes out what is due at `now`, by dialect.
-    pub fn take(&mut self, now: Timestamp) -> BTreeMap<&'static str, BTreeSet<Subject>> {
-        let mut due: BTreeMap<_, BTreeSet<Subject>> = BTreeMap::new();
-        while let Some((at, _)) = self.at.first()
-            && *at <= now
-            && let Some((_, item)) = self.at.pop_first()
-        {
-            self.of.remove(&item);
-            due.entry(item.0).or_default().insert(item.1);
-        }
-        due
-    }
-
-    /// How long to sleep at `now`.
-    pub fn pause(&self, now: Timestamp) -> Duration {
-        let Some((at, _)) = self.at.first() else {
-            return NAP;
-        };
-        Duration::try_from(at.duration_since(now))
-            .unwrap_or_default()
-            .min(NAP)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn at(second: i64) -> Timestamp {
-        Timestamp::from_second(second).unwrap()
-    }
-
-    #[test]
-    fn alarms_ring_once_and_can_be_moved() {
-        let item = |name: &str| ("toy", Subject::Target(name.into()));
-        let mut alarms = Alarms::default();
-        alarms.set(item("a"), Some(at(10)));
-        alarms.set(item("b"), Some(at(20)));
-        alarms.set(item("a"), Some(at(15)));
-        assert_eq!(alarms.pause(at(12)), Duration::from_secs(3));
-        assert!(alarms.take(at(14)).is_empty());
-        assert_eq!(alarms.take(at(15))["toy"].len(), 1);
-        alarms.set(item("b"), None);
-        assert!(alarms.take(at(99)).is_empty());
-        assert_eq!(alarms.pause(at(99)), NAP);
     }
 }

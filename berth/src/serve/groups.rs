@@ -160,13 +160,16 @@ pub(super) fn assemble(
         ..Bounds::default()
     };
     let mut virtual_api = VirtualApi::new(Arc::clone(&engine), Arc::clone(&registry), own_kinds.clone())
+        .observing(options.agreement_grace)
         .remembering(Records {
             store: Arc::clone(store),
             medium: medium(options.storage),
             bounds,
         });
     let namespaces = hub.is_none().then_some(core::namespace::RESOURCE);
-    let history = History::new(&engine, virtual_api.projection(), store, bounds, namespaces)?;
+    let managers = hub.map(Hub::managers);
+    let projection = virtual_api.projection();
+    let history = History::new(&engine, projection, store, bounds, namespaces, managers)?;
     let mut configuration = configuration::group(dialects.clone(), Arc::clone(store));
     configuration
         .resources

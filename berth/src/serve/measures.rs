@@ -12,6 +12,8 @@ use meta::{GroupResource, Revision, Timestamp};
 use policies::Enforcer;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use storage::{Applied, At, Collection, NotReady, Scope, Source, Step, Store, StoreError, Watch, Writer};
+use virtual_api::projection::Projection;
+use virtual_api::tallies::Tally;
 
 use super::Options;
 use crate::backup::FILE;
@@ -146,6 +148,29 @@ pub(super) fn expose_uncompiled(
             let configurations = webhooks.iter().flat_map(|webhooks| webhooks.uncompiled());
             all.extend(configurations.map(|((kind, name), number)| uncompiled(kind, name, number)));
             all
+        },
+    );
+}
+
+/// Exposes how many decisions there are, which whoever makes them counts.
+pub(super) fn expose_decisions(metrics: &Metrics, projection: &Arc<Projection>) {
+    let projection = Arc::clone(projection);
+    metrics.read_at_scrape(
+        "berth_decisions",
+        "Decisions by system, phase and status of the condition Agrees, which is empty where Berth decides",
+        move || {
+            let tallies = projection.tallies();
+            let counts = tallies.iter();
+            counts
+                .map(|(system, Tally { phase, agrees }, count)| {
+                    let labels = [("system", system), ("phase", phase), ("agrees", agrees)];
+                    #[expect(clippy::cast_precision_loss, reason = "nobody has 2^52 decisions")]
+                    (
+                        labels.map(|(name, value)| (name, value.to_owned())).into(),
+                        count as f64,
+                    )
+                })
+                .collect()
         },
     );
 }

@@ -9,6 +9,7 @@ use anyhow::{Result, bail};
 use configuration::Mode;
 use dialect_contract::names::TARGETS;
 use dialect_registry::ActorArgs;
+use engine::agreement::GRACE;
 use engine::controller::LeaseDurations;
 use guards::PATHS;
 use http::uri::Authority;
@@ -53,6 +54,8 @@ pub struct Options {
     pub config: Vec<PathBuf>,
     /// Whether systems are decided, as `--mode` says it.
     pub mode: Option<Mode>,
+    /// How long other schedulers may take before observed decisions say that they differ.
+    pub agreement_grace: Duration,
     /// The dialects whose controllers run, as `--controllers` says it.
     pub controllers: Vec<String>,
     /// The times of leader election, where servers share a store or a hub.
@@ -131,6 +134,7 @@ impl Options {
             encryption_provider_config: None,
             config: Vec::new(),
             mode: None,
+            agreement_grace: GRACE,
             controllers: vec!["*".to_owned()],
             terms: LeaseDurations::default(),
             event_ttl: Duration::from_hours(1),
@@ -255,6 +259,7 @@ impl TryFrom<ServeArgs> for Options {
             encryption_provider_config: args.encryption_provider_config,
             config: args.config,
             mode,
+            agreement_grace: args.agreement_grace_period,
             controllers: args.controllers,
             terms: args.leader_election.terms()?,
             event_ttl: args.event_ttl,

@@ -98,7 +98,20 @@ fn step(out: &mut impl Write, record: &Value) -> io::Result<()> {
     for reason in list(record, "reasons") {
         reasons(out, reason)?;
     }
-    Ok(())
+    agreement(out, &record["agreement"])
+}
+
+/// Whether Berth agreed with what another scheduler did.
+fn agreement(out: &mut impl Write, agreement: &Value) -> io::Result<()> {
+    let message = text(agreement, "message");
+    let told = match text(agreement, "status").as_str() {
+        "True" => terminal::good("Berth agrees"),
+        "False" => terminal::warning(&message),
+        "Unknown" => terminal::dim(&format!("whether Berth agrees cannot be said: {message}")),
+        // Berth decided it.
+        _ => return Ok(()),
+    };
+    writeln!(out, "  {told}")
 }
 
 /// The clusters that came or went, and what was said of each.

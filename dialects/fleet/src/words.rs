@@ -200,9 +200,10 @@ pub(crate) fn refusal(
 /// from upstream").
 pub(crate) fn known_difference(fleet: &Fleet, decision: &Decision) -> Option<&'static str> {
     let policy = fleet.placements.get(&decision.demand)?.policy.as_ref();
-    let names_nothing =
-        matches!(policy, Ok(Policy { mode: Mode::Fixed(names), .. }) if names.is_empty());
-    names_nothing.then_some("KubeFleet does nothing about PickFixed with an empty list, Berth lets go of what is bound")
+    let names_nothing = matches!(policy, Ok(Policy { mode: Mode::Fixed(names), .. }) if names.is_empty());
+    names_nothing.then_some(
+        "KubeFleet does nothing about PickFixed with an empty list, Berth lets go of what is bound",
+    )
 }
 
 /// The token and the sentence for a feasible cluster that is not picked.

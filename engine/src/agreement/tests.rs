@@ -28,7 +28,10 @@ fn a_demand_that_would_stay_where_it_is_agrees_and_so_does_one_without_any_place
     assert_eq!((placed.agreement, placed.differs()), (Agreement::Same, false));
     assert_eq!(placed.sentence(), "Berth would leave it where it is");
     let nowhere = compared(&[shelf("a", 0), toy("car")]);
-    assert_eq!((nowhere.agreement.status(), nowhere.agreement.reason()), ("True", "Same"));
+    assert_eq!(
+        (nowhere.agreement.status(), nowhere.agreement.reason()),
+        ("True", "Same")
+    );
     assert_eq!(nowhere.sentence(), "Berth finds no place either");
 }
 
@@ -43,7 +46,11 @@ fn a_difference_is_none_yet_while_the_other_scheduler_has_time() {
         (None, "False", "Fits"),
     ] {
         let agreement = difference().within(since, grace, now()).agreement;
-        assert_eq!((agreement.status(), agreement.reason()), (status, reason), "{since:?}");
+        assert_eq!(
+            (agreement.status(), agreement.reason()),
+            (status, reason),
+            "{since:?}"
+        );
     }
     let early = difference().within(before(1), grace, now());
     assert!(early.differs(), "what would change is told already");

@@ -29,9 +29,14 @@ struct World {
 }
 
 fn world() -> World {
+    world_with(None)
+}
+
+fn world_with(managers: Option<Managers>) -> World {
     let clock = Arc::new(Stepped(Mutex::new(Timestamp::from_second(1000).unwrap())));
+    let of_clusters = [CLUSTERS, SCORES].into();
     World {
-        causes: Causes::new(Arc::clone(&clock) as Arc<dyn Clock>, [CLUSTERS, SCORES].into()),
+        causes: Causes::new(Arc::clone(&clock) as Arc<dyn Clock>, of_clusters, managers),
         clock,
     }
 }
@@ -87,6 +92,18 @@ impl World {
     fn seen(&self) -> Option<String> {
         let cause = self.causes.take_seen("ocm", &demand(), self.clock.now())?;
         Some(cause.name)
+    }
+}
+
+#[test]
+fn who_wrote_a_copy_of_a_hubs_object_is_said_by_whoever_copies() {
+    let world = world_with(Some(Arc::new(|key: &Key| {
+        (&*key.name == "one").then(|| "placement".into())
+    })));
+    for (name, manager) in [("one", "placement"), ("two", "last")] {
+        world.due(name, 5);
+        let cause = world.causes.take_due("ocm", &demand(), Revision(6)).unwrap();
+        assert_eq!(cause.field_manager, manager);
     }
 }
 

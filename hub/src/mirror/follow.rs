@@ -11,7 +11,7 @@ use aggregation::reviewer::chain;
 use dialect_contract::Concern;
 use futures::StreamExt;
 use kube::api::ListParams;
-use kube::core::{ApiResource, DynamicObject};
+use kube::core::{ApiResource, DynamicObject, ObjectMeta};
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Client};
 use meta::{Draft, GroupResource, Key, Kind};
@@ -315,6 +315,7 @@ impl Reflector {
     /// Takes note of `object` and plans to store a copy, unless it is none of those `concerned`.
     fn put(&mut self, mut object: DynamicObject, concerned: Option<&Concerned>) -> Option<Key> {
         let key = self.key(&object);
+        let manager = manager(&object.metadata);
         object.metadata.managed_fields = None;
         let version = object.metadata.resource_version.take().unwrap_or_default();
         let value = serde_json::to_value(&object).map_err(|problem| problem.to_string());
@@ -336,7 +337,7 @@ impl Reflector {
                 return None;
             }
         };
-        let hub_version = HubVersion::of(&draft, version);
+        let hub_version = HubVersion::of(&draft, version).by(manager);
         self.known.insert(key.clone());
         if self.writes() {
             self.pending.push((key.clone(), Some(draft)));
@@ -456,4 +457,34 @@ fn is_absent(problem: &watcher::Error) -> bool {
         return false;
     };
     matches!(error, kube::Error::Api(status) if status.code == 404)
+}
+
+/// The manager of the newest managed fields. Times are of whole seconds: of several in one, the last in the list.
+fn manager(metadata: &ObjectMeta) -> Option<Arc<str>> {
+    let entries = metadata.managed_fields.iter().flatten();
+    let newest = entries.max_by_key(|entry| entry.time.as_ref().map(|time| time.0));
+    newest?.manager.as_deref().map(Arc::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_manager_of_the_newest_fields_is_who_wrote_an_object() {
+        let of = |fields: Value| {
+            let metadata = serde_json::from_value(json!({"name": "a", "managedFields": fields})).unwrap();
+            manager(&metadata).map(|manager| manager.to_string())
+        };
+        let entry =
+            |manager: &str, time: &str| json!({"manager": manager, "operation": "Update", "time": time});
+        let (early, late) = ("2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z");
+        assert_eq!(of(json!([])), None);
+        let fields = json!([entry("placement", late), entry("kubectl", early)]);
+        assert_eq!(of(fields).as_deref(), Some("placement"));
+        let fields = json!([entry("placement", late), entry("kubectl", late)]);
+        assert_eq!(of(fields).as_deref(), Some("kubectl"));
+    }
 }

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
 
 use meta::{Draft, Key, Object};
 use parking_lot::Mutex;
@@ -17,6 +18,8 @@ pub struct HubVersion {
     print: u64,
     /// Its resourceVersion.
     pub(crate) version: String,
+    /// The field manager that wrote it last, as far as its managed fields tell, which copies do not have.
+    manager: Option<Arc<str>>,
 }
 
 impl HubVersion {
@@ -25,7 +28,14 @@ impl HubVersion {
         Self {
             print: print(draft),
             version,
+            manager: None,
         }
+    }
+
+    /// The same, written by `manager`.
+    pub fn by(mut self, manager: Option<Arc<str>>) -> Self {
+        self.manager = manager;
+        self
     }
 
     /// Whether `copy` is a copy of this state.
@@ -68,6 +78,11 @@ impl HubVersions {
     /// The newest state of the object at `key`; `None` when it is not on the hub.
     pub fn get(&self, key: &Key) -> Option<HubVersion> {
         self.known.lock().get(key).cloned()
+    }
+
+    /// The field manager that last wrote the object at `key`, as far as that is known.
+    pub fn manager(&self, key: &Key) -> Option<Arc<str>> {
+        self.known.lock().get(key)?.manager.clone()
     }
 
     /// Takes note of objects that were seen (`Some`) or seen to go (`None`).

@@ -65,6 +65,13 @@ fn who_observes_explains_everything_refuses_nothing_and_writes_nothing() {
         refused.contains("Berth observes gardener here") && refused.contains("SchedulingReview"),
         "{refused}"
     );
+    let undecided = hub
+        .kubectl("get decision one.gardener -n garden-dev -o json")
+        .json();
+    assert_eq!(
+        undecided["status"]["wouldChange"]["verdict"], "Fits",
+        "{undecided:#}"
+    );
     // The other scheduler's work, which guards would refuse.
     for seed in [picked.as_str(), "aws-us1"] {
         let patch = json!({"spec": {"seedName": seed}}).to_string();
@@ -83,7 +90,21 @@ fn who_observes_explains_everything_refuses_nothing_and_writes_nothing() {
     eventually("the decision of others to be shown", || {
         let words = "get decision one.gardener -n garden-dev -o json";
         let decision = hub.kubectl(words).json();
-        (decision["status"]["decisions"][0]["clusterName"] == "aws-us1").then_some(())
+        let conditions = decision["status"]["conditions"].as_array()?;
+        let agrees = conditions
+            .iter()
+            .find(|condition| condition["type"] == "Agrees")?;
+        let is_there = decision["status"]["decisions"][0]["clusterName"] == "aws-us1";
+        // Gardener leaves Shoots where they are, and so would Berth.
+        (is_there && agrees["status"] == "True").then_some(())
+    });
+    eventually("the history to say who moved it", || {
+        let path = "/apis/scheduling.berth.dev/v1alpha1/namespaces/garden-dev/decisions/one.gardener/history";
+        let history = hub.kubectl(&format!("get --raw {path}")).json();
+        let last = history["status"]["records"].as_array()?.last()?.clone();
+        let is_told =
+            last["actor"]["fieldManager"] == "kubectl-patch" && last["agreement"]["status"] == "True";
+        is_told.then_some(())
     });
     // A configuration that says otherwise gives no right that the installation has not.
     hub.kubectl("apply -f -")

@@ -9,6 +9,9 @@ use serde_json::Value;
 use super::shared::SourceRef;
 use super::{INFO, Virtual, cell_at, text_at};
 
+/// The type of the condition that says whether Berth, which observes, would decide the same clusters.
+pub const AGREES: &str = "Agrees";
+
 /// Where a placeable object (a Placement, a Shoot, a ClusterRequest, ...) is bound, and if nowhere, why.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
@@ -48,7 +51,10 @@ pub struct DecisionStatus {
     pub decisions: Vec<ClusterBinding>,
     /// What keeps targets away while it is Unschedulable: each reason with the number of targets it refuses.
     pub rejections: Option<Vec<RejectionCount>>,
-    /// Condition Bound is True while all that is wanted is bound.
+    /// What Berth would change, where it observes and would decide otherwise.
+    pub would_change: Option<WouldChange>,
+    /// Condition Bound is True while all that is wanted is bound. Condition Agrees, of systems that are observed, says whether
+    /// Berth would decide the same clusters; it is Unknown where that cannot be said (yet).
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub conditions: Option<Vec<Condition>>,
 }
@@ -67,6 +73,52 @@ pub struct ClusterBinding {
     pub state: Option<String>,
     /// True where it is on its way out: no place any more, though still occupied.
     pub leaving: Option<bool>,
+}
+
+/// What Berth would change of a decision that another scheduler made.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub struct WouldChange {
+    /// What would become of it: Lost, Moved, Shrunk, Grown or Fits, as in a plan.
+    pub verdict: String,
+    /// The summary for a person.
+    pub message: String,
+    /// The clusters that it has and Berth would not keep, by name, at most 10.
+    pub losses: Vec<Contested>,
+    /// How many there are.
+    pub loss_count: i64,
+    /// The clusters that Berth would add, by name, at most 10.
+    pub gains: Vec<Contested>,
+    /// How many there are.
+    pub gain_count: i64,
+    /// Behaviour of the other scheduler that is known to differ here.
+    pub known_difference: Option<String>,
+}
+
+/// A cluster that one scheduler would choose and the other not.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub struct Contested {
+    /// The name the system itself gives the cluster.
+    pub cluster_name: String,
+    /// Why Berth would not choose it, or its rank.
+    pub reasons: Vec<String>,
+    /// The rank Berth gives it, from 1.
+    pub rank: Option<i64>,
+    /// The score Berth gives it, where the system adds scores.
+    pub score: Option<i64>,
+    /// What the other scheduler stored with it.
+    pub recorded: Option<Recorded>,
+}
+
+/// What a scheduler stored with a cluster.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub struct Recorded {
+    /// The reason.
+    pub reason: Option<String>,
+    /// The score.
+    pub score: Option<i64>,
 }
 
 /// One reason and how many targets it refuses.
@@ -119,6 +171,11 @@ fn kind(info: KindInfo) -> Virtual {
             Column::text("Clusters", "The clusters it is bound to"),
             Column::text("Reason", "Why it is not bound"),
             Column::text("Message", "The summary").wide(),
+            Column::text(
+                AGREES,
+                "Whether Berth, which observes, would decide the same clusters",
+            )
+            .wide(),
             Column::AGE,
         ],
         row,
@@ -126,6 +183,7 @@ fn kind(info: KindInfo) -> Virtual {
             &[
                 SelectableField::at("spec.dialect"),
                 SelectableField::at("status.phase"),
+                SelectableField::computed("status.agrees", agrees),
             ]
         },
         ..Virtual::new(
@@ -147,8 +205,20 @@ fn row(object: &Object) -> Vec<Cell> {
         clusters(value),
         cell_at(value, "/status/reason"),
         cell_at(value, "/status/message"),
+        match agrees(value) {
+            text if text.is_empty() => "<none>".into(),
+            text => text.into(),
+        },
         Cell::Age(object.meta().creation_timestamp()),
     ]
+}
+
+/// The status of the condition Agrees of a Decision; empty where it has none.
+pub(crate) fn agrees(value: &Value) -> String {
+    let conditions = value.pointer("/status/conditions").and_then(Value::as_array);
+    let mut conditions = conditions.into_iter().flatten();
+    let condition = conditions.find(|condition| condition["type"] == AGREES);
+    condition.map_or_else(String::new, |condition| text_at(condition, "/status"))
 }
 
 /// The first three clusters, and how many more there are.

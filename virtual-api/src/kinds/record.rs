@@ -88,6 +88,8 @@ pub struct RecordSpec {
     pub cause: RecordCause,
     /// Who changed it; empty where nobody saw it.
     pub actor: RecordActor,
+    /// Whether Berth would have decided the same clusters; absent where it decides by itself.
+    pub agreement: Option<RecordAgreement>,
 }
 
 /// Where a decision stands.
@@ -210,6 +212,18 @@ pub struct RecordActor {
     pub field_manager: Option<String>,
 }
 
+/// Whether Berth, which observed, would have decided the same clusters.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub struct RecordAgreement {
+    /// True, False or Unknown, when the change was recorded: without the time that condition Agrees of a Decision leaves the
+    /// other scheduler.
+    #[schemars(extend("enum" = ["True", "False", "Unknown"]))]
+    pub status: String,
+    /// What Berth would have changed, or why that cannot be said.
+    pub message: Option<String>,
+}
+
 /// The kind of `decisionrecords`.
 #[must_use]
 pub fn namespaced() -> Virtual {
@@ -257,6 +271,7 @@ fn kind(info: KindInfo) -> Virtual {
                 SelectableField::at("spec.cause.kind"),
                 SelectableField::at("spec.cause.name"),
                 SelectableField::at("spec.actor.user"),
+                SelectableField::at("spec.agreement.status"),
             ]
         },
         ..Virtual::new(
@@ -283,6 +298,11 @@ pub fn columns() -> Vec<Column> {
         Column::text("Clusters", "The clusters that came and went"),
         Column::text("Cause", "The cause of the change"),
         Column::text("Actor", "Who changed it").wide(),
+        Column::text(
+            "Agrees",
+            "Whether Berth, which observed, would have decided the same clusters",
+        )
+        .wide(),
         Column::AGE,
     ]
 }
@@ -299,6 +319,7 @@ pub fn row(object: &Object) -> Vec<Cell> {
         clusters(spec).into(),
         cause(&spec["cause"]).into(),
         actor(&spec["actor"]).into(),
+        cell_at(spec, "/agreement/status"),
         Cell::Age(object.meta().creation_timestamp()),
     ]
 }

@@ -4,6 +4,7 @@
 
 mod effort;
 mod gardener;
+mod observed;
 mod ocm;
 mod reviews;
 

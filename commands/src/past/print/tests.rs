@@ -53,6 +53,17 @@ fn each_step_says_when_why_by_whom_and_what_is_different() {
                     "sourceRef": {"kind": "Placement", "name": "p"}, "from": {"phase": "Bound"},
                     "cause": {"type": "Unseen"}, "actor": {},
                 },
+                {
+                    "name": "p.ocm.4", "at": "2026-11-23T10:22:00Z", "change": "Moved",
+                    "sourceRef": {"kind": "Placement", "name": "p"}, "from": {"phase": "Bound"}, "to": {"phase": "Bound"},
+                    "cause": {"type": "Unseen"}, "actor": {},
+                    "agreement": {"status": "False", "message": "Berth would leave one (Taint/Untolerated: drained)"},
+                },
+                {
+                    "name": "p.ocm.5", "at": "2026-11-23T10:23:00Z", "change": "Moved",
+                    "sourceRef": {"kind": "Placement", "name": "p"}, "from": {"phase": "Bound"}, "to": {"phase": "Bound"},
+                    "cause": {"type": "Unseen"}, "actor": {}, "agreement": {"status": "True"},
+                },
             ],
         },
     });
@@ -74,6 +85,14 @@ ns/p.ocm (Placement p)
 
 2026-11-23 10:21:00Z  Removed  while no server recorded
   Bound → gone
+
+2026-11-23 10:22:00Z  Moved  while no server recorded
+  Bound
+  Berth would leave one (Taint/Untolerated: drained)
+
+2026-11-23 10:23:00Z  Moved  while no server recorded
+  Bound
+  Berth agrees
 
 The last 20 changes, for 1 hour, in memory: it begins when the server was started.
 ";

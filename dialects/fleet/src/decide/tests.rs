@@ -312,6 +312,10 @@ fn that_kubefleet_does_nothing_about_pick_fixed_without_names_is_known() {
     for (names, is_known) in [(json!([]), true), (json!(["a"]), false)] {
         let world = world(&json!({"placementType": "PickFixed", "clusterNames": names}));
         let decision = world.choose(&[]).unwrap();
-        assert_eq!(world.fleet.known_difference(&decision).is_some(), is_known, "{names}");
+        assert_eq!(
+            world.fleet.known_difference(&decision).is_some(),
+            is_known,
+            "{names}"
+        );
     }
 }

@@ -1,0 +1,30 @@
+//! How many Decisions there are, kept as they come and go: whoever asks counts nothing.
+
+use std::collections::BTreeMap;
+
+/// What a Decision is counted as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Tally {
+    /// Its phase.
+    pub phase: &'static str,
+    /// The status of its condition Agrees; empty where it has none.
+    pub agrees: &'static str,
+}
+
+/// The counts, by system. What was counted once is there with 0 when there is none any more.
+#[derive(Clone, Debug, Default)]
+pub struct Tallies(BTreeMap<(&'static str, Tally), isize>);
+
+impl Tallies {
+    /// Counts one more Decision of `system`, or with -1 one less.
+    pub(crate) fn add(&mut self, system: &'static str, tally: Tally, by: isize) {
+        *self.0.entry((system, tally)).or_default() += by;
+    }
+
+    /// The counts, by system, phase and agreement.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, Tally, isize)> {
+        self.0
+            .iter()
+            .map(|(&(system, tally), &count)| (system, tally, count))
+    }
+}
