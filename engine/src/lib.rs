@@ -45,7 +45,7 @@ pub mod plan;
 mod settle;
 pub mod simulate;
 pub mod snapshot;
-mod spelling;
+pub mod spelling;
 mod turns;
 pub mod what_if;
 

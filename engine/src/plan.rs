@@ -20,8 +20,8 @@ use serde::{Serialize, Serializer};
 
 pub use change::{Step, What};
 pub use compare::{Counts, Entry, Side, Verdict};
-pub use edits::apply;
 pub(crate) use edits::substance;
+pub use edits::{apply, changed};
 
 use compare::{Said, Seen};
 

@@ -8,7 +8,8 @@ const MOST: usize = 2;
 const LONG: usize = 6;
 
 /// Whether `one` and `other` differ in case, or in so few letters that one is probably the other, mistyped.
-pub(crate) fn near(one: &str, other: &str) -> bool {
+#[must_use]
+pub fn near(one: &str, other: &str) -> bool {
     if one.eq_ignore_ascii_case(other) {
         return true;
     }

@@ -15,6 +15,9 @@ use super::hidden;
 use super::kinds::{GROUP, VERSION};
 use super::reviews::Reviews;
 
+/// How many objects are asked about one by one, each of which may be a SubjectAccessReview.
+const ASKED: usize = 1000;
+
 /// Why there is no plan.
 enum NoPlan {
     /// Everything wrong with the changes.
@@ -32,11 +35,12 @@ impl Reviews {
         let entries = spec["changes"].as_array().map(Vec::as_slice).unwrap_or_default();
         let steps = Step::read_all(entries, "", "spec.changes").map_err(invalid)?;
         let asked = Asked::read(spec).map_err(invalid)?;
-        self.may_plan(call, &steps).await?;
+        self.may_tell(call).await?;
         let mut worlds = Vec::new();
         for dialect in self.engine.dialects() {
             worlds.push(self.world(dialect, "Live").await?);
         }
+        self.may_read(call, &worlds, &steps, now).await?;
         let planned = answer(&self.catalog, worlds, &steps, asked, now);
         budget::wanted()?;
         let plan = match planned {
@@ -48,9 +52,8 @@ impl Reviews {
         Ok(Reply::Value(body))
     }
 
-    /// A plan tells of every decision and of every target, and what it says depends on the objects it changes: the caller
-    /// must be able to read all of that.
-    async fn may_plan(&self, call: &Call, steps: &[Step]) -> Result<(), Status> {
+    /// A plan tells of every decision and of every target: the caller must be able to read all of that.
+    async fn may_tell(&self, call: &Call) -> Result<(), Status> {
         for resource in ["targets", "decisions", "clusterdecisions"] {
             let right = Attributes {
                 verb: "list".to_owned(),
@@ -62,22 +65,48 @@ impl Reviews {
             };
             call.require(right).await?;
         }
-        let mut known = BTreeSet::new();
+        Ok(())
+    }
+
+    /// What a plan says depends on the objects it changes: the caller must be able to read those, too.
+    async fn may_read(
+        &self,
+        call: &Call,
+        worlds: &[World],
+        steps: &[Step],
+        now: Timestamp,
+    ) -> Result<(), Status> {
+        let mut readable = BTreeSet::new();
+        let mut asked = 0;
         for step in steps {
             // What is wrong with a change is told with everything else that is.
-            let Ok(Some(key)) = step.key(&self.catalog) else {
-                continue;
-            };
-            let whole = Key::new(key.resource, &key.namespace, "");
-            if known.contains(&whole) {
-                continue;
-            }
-            let version = self.catalog.version_of(key.resource).unwrap_or(config::VERSION);
-            // Whoever may read all of them there need not be asked about each.
-            if call.require(hidden::get(&whole, version)).await.is_ok() {
-                known.insert(whole);
-            } else {
-                call.require(hidden::get(&key, version)).await?;
+            let keys = plan::changed(worlds, &self.catalog, step, now).unwrap_or_default();
+            for key in keys {
+                let everywhere = Key::new(key.resource, "", "");
+                let there = Key::new(key.resource, &key.namespace, "");
+                if readable.contains(&everywhere) || readable.contains(&there) {
+                    continue;
+                }
+                let version = self.catalog.version_of(key.resource).unwrap_or(config::VERSION);
+                // Whoever may read all of them, everywhere or there, need not be asked about each. One drain may change
+                // thousands: then only the first two count.
+                let mut wanted = vec![everywhere];
+                if !key.namespace.is_empty() {
+                    wanted.push(there);
+                }
+                if asked < ASKED {
+                    wanted.push(key);
+                }
+                asked += 1;
+                let mut answer = Ok(());
+                for wanted in wanted {
+                    answer = call.require(hidden::get(&wanted, version)).await;
+                    if answer.is_ok() {
+                        readable.insert(wanted);
+                        break;
+                    }
+                }
+                answer?;
             }
         }
         Ok(())

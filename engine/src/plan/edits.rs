@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::change::{Step, What};
 use crate::fault::Problem;
+use crate::spelling;
 use crate::what_if::{Catalog, Unreadable, World};
 
 /// Makes `steps` happen in `worlds`, in order. An object may be changed once, so that the order never matters.
@@ -28,6 +29,7 @@ pub fn apply(
         now,
         seen: BTreeMap::new(),
         by: 0,
+        suggested: false,
     };
     let mut problems = Vec::new();
     for (index, step) in steps.iter().enumerate() {
@@ -46,6 +48,27 @@ pub fn apply(
     }
 }
 
+/// The objects that `step` changes in `worlds`; none of those of a drain whose cluster nobody finds.
+///
+/// # Errors
+/// What is missing or unknown.
+pub fn changed(
+    worlds: &[World],
+    catalog: &Catalog,
+    step: &Step,
+    now: Timestamp,
+) -> Result<Vec<Key>, Vec<FieldError>> {
+    let What::Drain(target) = &step.what else {
+        return Ok(step.key(catalog)?.into_iter().collect());
+    };
+    let [(world, cluster)] = &find(worlds, target)[..] else {
+        return Ok(Vec::new());
+    };
+    let inventory = &worlds[*world].snapshot().inventory;
+    let edits = inventory.advisor().drain(cluster, now).unwrap_or_default();
+    Ok(edits.iter().map(|edit| edit.key().clone()).collect())
+}
+
 struct Editor<'a> {
     worlds: &'a mut [World],
     catalog: &'a Catalog,
@@ -54,6 +77,8 @@ struct Editor<'a> {
     seen: BTreeMap<Key, usize>,
     /// The step that is made.
     by: usize,
+    /// Whether a name was suggested already, which takes a look at every target.
+    suggested: bool,
 }
 
 type Errors = Vec<FieldError>;
@@ -227,7 +252,13 @@ impl Editor<'_> {
         let found = find(self.worlds, target);
         let [(world, cluster)] = found.as_slice() else {
             let error = match found.len() {
-                0 => FieldError::not_found(step.whole(), target),
+                0 => {
+                    let mut error = FieldError::not_found(step.whole(), target);
+                    if !std::mem::replace(&mut self.suggested, true) {
+                        error.detail = suggested(self.worlds, target);
+                    }
+                    error
+                }
                 _ => {
                     let world =
                         |(world, _): &(usize, Arc<str>)| self.worlds[*world].snapshot().dialect.name();
@@ -285,6 +316,35 @@ fn find(worlds: &[World], target: &str) -> Vec<(usize, Arc<str>)> {
         }
     }
     list
+}
+
+/// How many targets a sentence names.
+const NAMED: usize = 5;
+
+/// Which targets may be meant by `target`, which names none.
+fn suggested(worlds: &[World], target: &str) -> String {
+    let mut some = Vec::new();
+    let mut count = 0;
+    for world in worlds {
+        let snapshot = world.snapshot();
+        let (inventory, dialect) = (&snapshot.inventory, snapshot.dialect.name());
+        for candidate in 0..inventory.count() {
+            let name = inventory.target_name(candidate);
+            let full = format!("{name}.{dialect}");
+            if spelling::near(target, &name) || spelling::near(target, &full) {
+                return format!("is {full} meant?");
+            }
+            count += 1;
+            if some.len() < NAMED {
+                some.push(full);
+            }
+        }
+    }
+    match count - some.len() {
+        _ if some.is_empty() => "there are no targets".to_owned(),
+        0 => format!("there are {}", some.join(", ")),
+        more => format!("there are {} and {more} more", some.join(", ")),
+    }
 }
 
 /// A key as people write it.

@@ -183,7 +183,7 @@ fn bad_changes_are_refused_each_with_its_place() {
         ),
         (
             &[json!({"drain": "no-such"})],
-            "spec.changes[0].drain: Not found: \"no-such\"",
+            "spec.changes[0].drain: Not found: \"no-such\": there are a.toy",
         ),
         (
             &[json!({"drain": "a.toy"})],
