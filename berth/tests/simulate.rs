@@ -195,6 +195,100 @@ fn what_cannot_be_read_is_told_with_its_place_and_the_rest_is_decided() {
 }
 
 #[test]
+fn what_is_to_be_placed_and_set_aside_is_invalid_with_the_reason() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = file(&folder, "bad.yaml", BAD).display().to_string();
+    let table = out(&simulate(&["-f", &path]));
+    let block = "\nPlacement default/p (ocm): Invalid, SetAside\n  no server would take it (";
+    assert!(table.contains(block), "{table}");
+    assert!(
+        table.contains("bad.yaml: document 2): [spec.decisionStrategy"),
+        "{table}"
+    );
+    assert!(
+        table.ends_with("\n2 objects: 1 Invalid, 1 Unschedulable\n"),
+        "{table}"
+    );
+    let output = simulate(&["-f", &path, "-o", "json", "--for", "placement/default/p"]);
+    assert_eq!(output.status.code(), Some(3), "{}", errors(&output));
+    let list: Value = serde_json::from_slice(&output.stdout).expect("the output is JSON");
+    let item = &list["items"][0];
+    assert_eq!(
+        item["metadata"],
+        serde_json::json!({"namespace": "default", "name": "p.ocm"})
+    );
+    assert_eq!(item["status"]["outcome"], "Invalid");
+    assert_eq!(item["status"]["reason"], "SetAside");
+}
+
+#[test]
+fn a_shoot_that_was_never_stored_is_judged_beside_the_others_as_a_create_is() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let shoot = std::fs::read_to_string(example("gardener/same-region.yaml")).expect("the example is there");
+    let fleet = std::fs::read_to_string(example("gardener/fleet.yaml")).expect("the example is there");
+    let fleet = fleet.replacen("type: aws\n", "type: aws\n  regions: [{name: eu-west-1}]\n", 1);
+    let fleet = file(&folder, "fleet.yaml", &fleet).display().to_string();
+    let typo = file(
+        &folder,
+        "shoot.yaml",
+        &shoot.replace("region: eu-west-1", "region: eu-wset-1"),
+    )
+    .display()
+    .to_string();
+    let output = simulate(&["-f", &typo, &fleet, "--at", AT]);
+    assert_eq!(output.status.code(), Some(3), "{}", errors(&output));
+    let said = "spec.region: Unsupported value: \"eu-wset-1\"";
+    assert!(errors(&output).contains(said), "{}", errors(&output));
+    assert!(
+        out(&output).contains("Shoot garden-dev/web (gardener): Invalid, SetAside"),
+        "{}",
+        out(&output)
+    );
+}
+
+#[test]
+fn the_built_in_sets_of_ocm_are_there_in_a_folder_without_them() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let group = "apiVersion: cluster.open-cluster-management.io";
+    let bound = |set: &str| {
+        format!(
+            "{group}/v1\nkind: ManagedCluster\nmetadata: {{name: c1}}\nspec: {{hubAcceptsClient: true}}\n---\n\
+             {group}/v1beta2\nkind: ManagedClusterSetBinding\nmetadata: {{name: {set}, namespace: team}}\nspec: {{clusterSet: {set}}}\n---\n\
+             {group}/v1beta1\nkind: Placement\nmetadata: {{name: web, namespace: team}}\nspec: {{}}\n"
+        )
+    };
+    for set in ["default", "global"] {
+        let path = file(&folder, "all.yaml", &bound(set)).display().to_string();
+        let output = simulate(&["-f", &path]);
+        assert_eq!(output.status.code(), Some(0), "{}", errors(&output));
+        let text = out(&output);
+        assert!(
+            text.contains("Placement team/web (ocm): Scheduled"),
+            "{set}: {text}"
+        );
+    }
+    let path = file(&folder, "all.yaml", &bound("other")).display().to_string();
+    let text = out(&simulate(&["-f", &path]));
+    assert!(!text.contains("Scheduled"), "{text}");
+}
+
+#[test]
+fn configuration_files_of_schedulers_in_a_folder_are_a_note() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = "apiVersion: scheduler.config.gardener.cloud/v1alpha1\nkind: SchedulerConfiguration\n";
+    let path = file(&folder, "config.yaml", text).display().to_string();
+    for more in [&[][..], &["--strict"]] {
+        let output = simulate(&[&["-f", &path][..], more].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", errors(&output));
+        assert!(
+            errors(&output).contains("note: ") && errors(&output).contains("--config"),
+            "{}",
+            errors(&output)
+        );
+    }
+}
+
+#[test]
 fn a_malformed_configuration_or_a_file_that_is_not_there_ends_with_2() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = file(&folder, "bad.yaml", BAD).display().to_string();

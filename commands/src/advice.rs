@@ -34,7 +34,7 @@ pub async fn run(question: &AdviceQuestion, source: &Source) -> Result<ExitCode>
     let found = why::find(client, &places, "advice", &query).await?;
     let advice = match why::only_one(found)? {
         Some((_, advice)) => advice,
-        None => return Err(why::absent(source, &question.object).await),
+        None => return Err(why::absent(source, &question.object, &places).await),
     };
     let mut out = BufWriter::with_capacity(1 << 16, anstream::AutoStream::auto(io::stdout().lock()));
     let printed = match question.output {

@@ -12,11 +12,13 @@ use crate::args::{ChangeArgs, PlanQuestion};
 use crate::catalog::catalog;
 use crate::plan::changes::{self, Entry};
 use crate::plan::print;
-use crate::simulate::{DONE, MALFORMED, UNPLACED};
+use crate::simulate::{DONE, MALFORMED, SET_ASIDE, UNPLACED};
 use crate::source::Source;
+use crate::why::missing;
 
 /// Asks `source` and prints. Objects that name no namespace are in `namespace`, if one is given. What is wrong with the changes
-/// goes to standard error, all of it, and ends it with exit code 2, before anybody is asked.
+/// goes to standard error, all of it, and ends it with exit code 2, before anybody is asked. Documents that cannot be read are
+/// set aside: the rest is asked about, and the exit code is 3.
 ///
 /// # Errors
 /// When nobody answers, or the answer is no plan.
@@ -39,6 +41,9 @@ pub async fn run(
         true => read.steps().err().unwrap_or_default(),
         false => read.problems.clone(),
     };
+    for aside in &read.aside {
+        crate::say_error!("error: {aside}");
+    }
     if !problems.is_empty() {
         return Ok(refused(&problems));
     }
@@ -53,6 +58,13 @@ pub async fn run(
     let body = Some(("application/json", &review));
     let answer = match source.client.send(Method::POST, &path, body).await? {
         Ok(answer) => answer,
+        Err(status) if status.code == 403 => {
+            let hint = missing::to_ask_for(&source.client, "").await;
+            let hint = format!(
+                "{hint}; a plan needs `list targets` (berth:target-viewer) and `get` on what it changes as well"
+            );
+            return Ok(refused(&[status.message, hint]));
+        }
         Err(status) => {
             let causes = status.details.as_ref().map(|details| details.causes.as_slice());
             let causes = causes.unwrap_or_default().iter();
@@ -68,7 +80,12 @@ pub async fn run(
     let plan = answer["status"]
         .get("plan")
         .context("the server returned no plan")?;
-    shown(args, plan)
+    let code = shown(args, plan)?;
+    if read.aside.is_empty() {
+        return Ok(code);
+    }
+    crate::say_error!("note: the plan is of what could be read");
+    Ok(ExitCode::from(SET_ASIDE))
 }
 
 /// A cause with the file and document, or the flag, that it is about.
@@ -83,7 +100,13 @@ fn told(field: &str, message: &str, entries: &[Entry]) -> String {
             let at: Vec<&str> = at.filter(|text| !text.is_empty()).collect();
             let rest = rest.trim_start_matches('.');
             let rest = rest.strip_prefix("object.").unwrap_or(rest);
-            format!("{}: {rest}: {message}", at.join(": "))
+            // A flag is named once.
+            let rest = rest
+                .strip_prefix(entry.path.trim_start_matches('-'))
+                .unwrap_or(rest);
+            let parts = at.into_iter().chain([rest, message]);
+            let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+            parts.join(": ")
         }
         None => format!("{field}: {message}"),
     }

@@ -57,6 +57,10 @@ pub async fn run(client: &mut Client, paths: &[PathBuf], mode: WriteMode, valida
     if unread.iter().any(|problem| problem.number == 0) {
         bail!(lines(&unread));
     }
+    let (notes, unread): (Vec<_>, Vec<_>) = unread.into_iter().partition(|problem| problem.is_note);
+    for note in notes {
+        crate::say_error!("note: {note}");
+    }
     let mut refused: Vec<String> = unread.iter().map(ToString::to_string).collect();
     let documents = without_duplicates(namespaces_first(documents), validate, &mut refused);
     let mut progress = Progress::of(documents.len());

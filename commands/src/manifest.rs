@@ -6,6 +6,7 @@ use std::fmt;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use dialect_contract::config;
 use serde_json::Value;
 
 /// One object of a manifest, and where it stands.
@@ -56,6 +57,8 @@ pub struct Problem {
     pub number: usize,
     /// What is wrong.
     pub problem: String,
+    /// Whether nothing is wrong: a file that stands among manifests and is none.
+    pub is_note: bool,
 }
 
 impl fmt::Display for Problem {
@@ -85,6 +88,7 @@ pub fn read_all(paths: &[PathBuf]) -> (Vec<Document>, Vec<Problem>) {
                     file: name,
                     number: 0,
                     problem,
+                    is_note: false,
                 }),
             }
         }
@@ -113,6 +117,7 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, Problem> {
         file: path.display().to_string(),
         number: 0,
         problem: text,
+        is_note: false,
     };
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
@@ -140,17 +145,18 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, Problem> {
 /// Parses the documents of one text; a `List` stands for its items. What cannot be read takes no other document with it.
 pub fn parse(file: &str, text: &str, documents: &mut Vec<Document>, problems: &mut Vec<Problem>) {
     for (number, found) in (1..).zip(values(text)) {
-        let mut tell = |problem: String| {
+        let mut tell = |problem: String, is_note: bool| {
             problems.push(Problem {
                 file: file.to_owned(),
                 number,
                 problem,
+                is_note,
             });
         };
         let yaml::Document { value, duplicates } = match found {
             Ok(found) => found,
             Err(problem) => {
-                tell(problem);
+                tell(problem, false);
                 continue;
             }
         };
@@ -161,7 +167,10 @@ pub fn parse(file: &str, text: &str, documents: &mut Vec<Document>, problems: &m
                 object,
                 duplicates,
             }),
-            Err(problem) => tell(problem.to_owned()),
+            Err(problem) => match configuration(&object) {
+                Some(note) => tell(note, true),
+                None => tell(problem.to_owned(), false),
+            },
         };
         match value {
             Value::Object(mut list) if list.get("kind").and_then(Value::as_str).is_some_and(is_list) => {
@@ -233,6 +242,31 @@ fn judge(object: &Value) -> Result<(), &'static str> {
     }
 }
 
+/// Why an object that could not be stored is nothing wrong: programs' own configuration files have no metadata, and stand in
+/// the folders of what they are about.
+fn configuration(object: &Value) -> Option<String> {
+    if object.get("metadata").is_some() || config::is_stored_form(object) {
+        return None;
+    }
+    let dialects = dialect_registry::all();
+    let own = dialects
+        .iter()
+        .find(|dialect| dialect.configuration().own_file(object).is_some());
+    if let Some(dialect) = own {
+        let name = dialect.name();
+        return Some(format!(
+            "a configuration file of {name}'s scheduler is left out of account: give it with --config"
+        ));
+    }
+    let text = |field: &str| object[field].as_str().unwrap_or_default();
+    let (group, _) = text("apiVersion").split_once('/')?;
+    // kubescheduler.config.k8s.io, kustomize.config.k8s.io
+    group.split('.').any(|label| label == "config").then(|| {
+        let kind = text("kind");
+        format!("a configuration file ({kind}.{group}) is no object of a server: left out of account")
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -274,6 +308,21 @@ mod tests {
         let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
         assert!(told[0].starts_with("f.yaml: document 2: line "), "{told:?}");
         assert_eq!(told[1], "f.yaml: document 3: apiVersion: Required value");
+    }
+
+    #[test]
+    fn configuration_files_of_programs_are_nothing_wrong() {
+        let (documents, problems) = read_text(
+            "apiVersion: scheduler.config.gardener.cloud/v1alpha1\nkind: SchedulerConfiguration\nschedulers: {}\n---\n\
+             scheduler: {scope: Namespaced}\n---\n\
+             apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [a.yaml]\n---\n\
+             apiVersion: config.berth.dev/v1alpha1\nkind: SchedulerConfiguration\nspec: {}\n---\n\
+             apiVersion: apps/v1\nkind: Deployment\n",
+        );
+        assert!(documents.is_empty());
+        let notes: Vec<bool> = problems.iter().map(|problem| problem.is_note).collect();
+        assert_eq!(notes, [true, true, true, false, false], "{problems:?}");
+        assert!(problems[0].problem.contains("--config"), "{problems:?}");
     }
 
     #[test]

@@ -14,11 +14,12 @@ use virtual_api::API_VERSION;
 use crate::args::{ConnectionArgs, HistoryQuestion};
 use crate::catalog::catalog;
 use crate::why::asked::{self, Place};
+use crate::why::missing::{self, Question};
 
-/// Asks and prints. Where there is no history, that is told, and is no failure.
+/// Asks and prints. Where a decision has no history, that is told, and is no failure.
 ///
 /// # Errors
-/// When the words name nothing that is decided, the server refuses, or none answers.
+/// When the words name nothing that is decided or ever was, the server refuses, or none answers.
 pub async fn run(question: &HistoryQuestion, connection: &ConnectionArgs) -> Result<ExitCode> {
     let client = connection.client().await?;
     let dialects = dialect_registry::all();
@@ -36,6 +37,16 @@ pub async fn run(question: &HistoryQuestion, connection: &ConnectionArgs) -> Res
             .collect();
         bail!("several decisions match: name one of {}", names.join(", "));
     }
+    if known == 0 && !is_there(&client, &answers).await? {
+        let question = Question {
+            client: &client,
+            namespace,
+            words: &question.object,
+            places: &places,
+            is_within: false,
+        };
+        return Err(question.absent().await);
+    }
     let index = answers.iter().position(has_records).unwrap_or(0);
     let (_, history) = answers.swap_remove(index);
     let mut out = BufWriter::with_capacity(1 << 16, anstream::AutoStream::auto(io::stdout().lock()));
@@ -47,13 +58,24 @@ pub async fn run(question: &HistoryQuestion, connection: &ConnectionArgs) -> Res
     }
 }
 
-fn path(place: &Place, limit: usize) -> String {
+fn path(place: &Place) -> String {
     let (namespace, name) = (&place.namespace, &place.name);
     if namespace.is_empty() {
-        format!("/apis/{API_VERSION}/clusterdecisions/{name}/history?limit={limit}")
+        format!("/apis/{API_VERSION}/clusterdecisions/{name}")
     } else {
-        format!("/apis/{API_VERSION}/namespaces/{namespace}/decisions/{name}/history?limit={limit}")
+        format!("/apis/{API_VERSION}/namespaces/{namespace}/decisions/{name}")
     }
+}
+
+/// Whether any of the decisions without records is there, as far as that may be known: one that never changed has none.
+async fn is_there(client: &Client, answers: &[(Place, Value)]) -> Result<bool> {
+    for (place, _) in answers {
+        match client.send(Method::GET, &path(place), None).await? {
+            Err(status) if status.code == 404 => {}
+            Ok(_) | Err(_) => return Ok(true),
+        }
+    }
+    Ok(false)
 }
 
 fn records(history: &Value) -> &[Value] {
@@ -65,20 +87,22 @@ fn records(history: &Value) -> &[Value] {
 
 /// The histories at those of `places` that may be read; at least one.
 async fn ask(client: &Client, places: &[Place], limit: usize) -> Result<Vec<(Place, Value)>> {
-    let (mut answers, mut refused) = (Vec::new(), None);
+    let (mut answers, mut refused) = (Vec::new(), Vec::new());
     for place in places {
-        match client.send(Method::GET, &path(place, limit), None).await? {
+        let history = format!("{}/history?limit={limit}", path(place));
+        match client.send(Method::GET, &history, None).await? {
             Ok(history) => answers.push((place.clone(), history)),
             // A name alone is asked for in every system; most people may not look into all.
-            Err(status) => refused = refused.or(Some(status)),
+            Err(status) => refused.push((place.clone(), status)),
         }
     }
-    match (answers.is_empty(), refused) {
-        (false, _) => Ok(answers),
-        (true, Some(status)) if status.code == 404 => Err(anyhow!(
+    if !answers.is_empty() {
+        return Ok(answers);
+    }
+    match refused.first() {
+        Some((_, status)) if status.code == 404 => bail!(
             "the server does not serve the history of {API_VERSION}: Berth is not installed or older, or the kubeconfig names another cluster"
-        )),
-        (true, Some(status)) => Err(anyhow!("{}", status.message)),
-        (true, None) => Err(anyhow!("no system of this server schedules that kind")),
+        ),
+        _ => Err(missing::refused(client, refused).await),
     }
 }

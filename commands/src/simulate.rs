@@ -16,7 +16,7 @@ use std::sync::Arc;
 use apiserver::SystemClock;
 use dialect_contract::{Dialect, Outcome, config};
 use engine::advice::NoAdvice;
-use engine::simulate::{Decided, Fault, Findings, Input, Terms};
+use engine::simulate::{Aside, Decided, Fault, Findings, Input, Terms};
 use engine::{Catalog, Simulation};
 use meta::{Clock, Timestamp};
 use serde_json::Value;
@@ -189,7 +189,7 @@ fn print(
     match args.output {
         SimulateOutput::Table => {
             let mut tables = Tables::default();
-            simulation.run(terms, choose, |decided| -> Result<(), Stop> {
+            simulation.run(terms, &choose, |decided| -> Result<(), Stop> {
                 tally.add(decided);
                 tables.write(&mut out, decided)?;
                 if let Some(advice) = advised(decided)? {
@@ -197,19 +197,36 @@ fn print(
                 }
                 Ok(())
             })?;
+            for aside in aside(simulation, &choose) {
+                tally.unplaced = true;
+                tables.write_aside(&mut out, aside)?;
+            }
             tables.end(&mut out)?;
         }
         SimulateOutput::Json | SimulateOutput::Yaml | SimulateOutput::Markdown => {
             let mut list = List::new(args.output, reasons(args, simulation));
-            simulation.run(terms, choose, |decided| -> Result<(), Stop> {
+            simulation.run(terms, &choose, |decided| -> Result<(), Stop> {
                 tally.add(decided);
                 let advice = advised(decided)?;
                 Ok(list.write(&mut out, decided, advice)?)
             })?;
+            for aside in aside(simulation, &choose) {
+                tally.unplaced = true;
+                list.write_aside(&mut out, aside, terms.now)?;
+            }
             list.end(&mut out)?;
         }
     }
     Ok(out.flush()?)
+}
+
+/// Those of the objects that were set aside which `choose` is true for.
+fn aside<'a>(
+    simulation: &'a Simulation,
+    choose: &impl Fn(&dyn Dialect, &meta::Key) -> bool,
+) -> impl Iterator<Item = &'a Aside> {
+    let all = simulation.aside().iter();
+    all.filter(|aside| choose(&*aside.dialect, &aside.demand))
 }
 
 /// How many pairs of a request and a cluster are told of with every reason, unless all are asked for.
@@ -288,8 +305,11 @@ pub(crate) fn load(
 /// # Errors
 /// With `strict`, everything that they should not have.
 pub fn told(unread: &[manifest::Problem], findings: &Findings, strict: bool) -> Result<bool, Vec<String>> {
-    let problems = unread.iter().map(ToString::to_string);
-    let problems = problems.chain(findings.problems.iter().map(ToString::to_string));
+    let broken = |is_note: bool| {
+        let unread = unread.iter().filter(move |problem| problem.is_note == is_note);
+        unread.map(ToString::to_string)
+    };
+    let problems = broken(false).chain(findings.problems.iter().map(ToString::to_string));
     let surplus = findings.surplus.values().map(ToString::to_string);
     let passed_over = |of: bool| {
         let kinds = findings.unread.iter();
@@ -303,7 +323,7 @@ pub fn told(unread: &[manifest::Problem], findings: &Findings, strict: bool) -> 
             )
         })
     };
-    if strict && (!unread.is_empty() || findings.any()) {
+    if strict && (unread.iter().any(|problem| !problem.is_note) || findings.any()) {
         return Err(problems.chain(surplus).chain(passed_over(true)).collect());
     }
     let mut count = 0;
@@ -314,7 +334,8 @@ pub fn told(unread: &[manifest::Problem], findings: &Findings, strict: bool) -> 
     for surplus in surplus {
         crate::say_error!("warning: {surplus}");
     }
-    for kind in passed_over(true)
+    for kind in broken(true)
+        .chain(passed_over(true))
         .chain(passed_over(false))
         .chain(findings.unused.iter().cloned())
     {

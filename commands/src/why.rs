@@ -2,6 +2,7 @@
 //! (docs/terminal.md).
 
 pub mod asked;
+pub mod missing;
 pub mod print;
 
 use std::io::{self, BufWriter, Write};
@@ -39,7 +40,7 @@ pub async fn run(question: &WhyQuestion, source: &Source) -> Result<ExitCode> {
     };
     let found = find(client, &places, "scheduling", &query).await?;
     let Some((place, mut report)) = only_one(found)? else {
-        return Err(absent(source, &question.object).await);
+        return Err(absent(source, &question.object, &places).await);
     };
     if let Some(cluster) = &question.cluster {
         only(&mut report, cluster)?;
@@ -91,7 +92,7 @@ pub async fn find(
     subresource: &str,
     query: &str,
 ) -> Result<Vec<(Place, Value)>> {
-    let (mut found, mut refused) = (Vec::new(), None);
+    let (mut found, mut refused) = (Vec::new(), Vec::new());
     for place in places {
         match client
             .send(Method::GET, &path(place, subresource, query), None)
@@ -100,37 +101,25 @@ pub async fn find(
             Ok(report) => found.push((place.clone(), report)),
             Err(status) if status.code == 404 => {}
             // A name alone is asked for in every system; most people may not look into all.
-            Err(status) => refused = refused.or(Some(status)),
+            Err(status) => refused.push((place.clone(), status)),
         }
     }
-    match refused {
-        Some(status) if found.is_empty() => Err(anyhow!("{}", status.message)),
-        _ => Ok(found),
+    match found.is_empty() && !refused.is_empty() {
+        true => Err(missing::refused(client, refused).await),
+        false => Ok(found),
     }
 }
 
-/// What to say where nothing was found.
-pub async fn absent(source: &Source, object: &[String]) -> anyhow::Error {
-    let group = source
-        .client
-        .send(Method::GET, &format!("/apis/{API_VERSION}"), None)
-        .await;
-    let lists = match source.is_within() {
-        true => "`berth compare` lists what there is",
-        false => "`kubectl get decisions -A` lists them all",
+/// The error where none of `places` is there.
+pub async fn absent(source: &Source, words: &[String], places: &[Place]) -> anyhow::Error {
+    let question = missing::Question {
+        client: &source.client,
+        namespace: &source.namespace,
+        words,
+        places,
+        is_within: source.is_within(),
     };
-    match group {
-        Err(error) => error,
-        Ok(Err(status)) if status.code == 404 => anyhow!(
-            "the server does not serve {API_VERSION}: Berth is not installed, or the kubeconfig names another cluster; --from=hub \
-             reads the hub and decides here"
-        ),
-        _ => anyhow!(
-            "no decision for \"{}\" in namespace \"{}\" or cluster-wide: pass -n for another namespace; {lists}",
-            object.join(" "),
-            source.namespace
-        ),
-    }
+    question.absent().await
 }
 
 /// Leaves of the candidates those that `cluster` names: the system's name, or the Target's, with or without the system.

@@ -1,6 +1,7 @@
 //! Deciding every demand of a set of objects, with no server: what `berth simulate` prints and scenarios test
 //! (docs/api.md, "Simulating").
 
+mod aside;
 mod findings;
 mod load;
 
@@ -10,6 +11,7 @@ use dialect_contract::{Decision, Dialect, Refused, names};
 use meta::{Key, Object, Timestamp};
 use serde_json::Value;
 
+pub use aside::Aside;
 pub use findings::{Findings, Surplus, Unread};
 
 pub use crate::fault::{Fault, Problem};
@@ -58,6 +60,7 @@ pub struct Simulation {
     worlds: Vec<World>,
     /// The objects that were taken, in their order.
     objects: Vec<(Key, Arc<Object>)>,
+    aside: Vec<Aside>,
     findings: Findings,
 }
 
@@ -80,6 +83,12 @@ impl Simulation {
     #[must_use]
     pub fn into_objects(self) -> Vec<(Key, Arc<Object>)> {
         self.objects
+    }
+
+    /// Objects to place that were set aside, in output order.
+    #[must_use]
+    pub fn aside(&self) -> &[Aside] {
+        &self.aside
     }
 
     /// Remarks on the input that was read.

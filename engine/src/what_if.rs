@@ -135,12 +135,13 @@ impl Catalog {
         kind.prepare(&write, &mut value);
         // What preparing filled in is no change of the object. What was never stored is judged as a create would be.
         let old = value.clone();
-        let write = match stored(&value) {
-            true => kind::Write {
+        let is_new = !stored(&value);
+        let write = match is_new {
+            false => kind::Write {
                 old: Some(&old),
                 ..write
             },
-            false => kind::Write {
+            true => kind::Write {
                 via: Via::Create,
                 old: None,
                 now,
@@ -171,6 +172,7 @@ impl Catalog {
         Ok(Judged {
             key: Key::new(kind.stored_in(), meta.namespace(), meta.name()),
             object: Arc::new(object),
+            is_new,
             unknown,
             errors: placed(errors),
         })
@@ -259,6 +261,8 @@ fn unknown_fields(kind: &dyn Kind, version: &str, value: &Value) -> Vec<String> 
 pub(crate) struct Judged {
     pub(crate) key: Key,
     pub(crate) object: Arc<Object>,
+    /// Whether no server has stored it yet.
+    pub(crate) is_new: bool,
     /// The paths of fields that its kind has not.
     pub(crate) unknown: Vec<String>,
     /// Errors that its kind finds in the object.

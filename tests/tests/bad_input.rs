@@ -244,3 +244,73 @@ async fn random_and_mutated_requests_never_make_the_server_fail() {
     }
     assert_eq!(raw::get(&client, "/readyz").await.code, 200);
 }
+
+#[test]
+fn load_refuses_tells_or_takes_fields_that_a_kind_has_not_as_it_is_asked() {
+    let server = Server::start();
+    let object = |name: &str, more: &str| {
+        format!(
+            "---\napiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {{name: {name}}}\n\
+             spec: {{hubAcceptsClient: true{more}}}\n"
+        )
+    };
+    let load = |name: &str, more: &[&str]| {
+        let text = [
+            object(&format!("{name}-unknown"), ", hubAcceptsClnt: true"),
+            object(
+                &format!("{name}-twice"),
+                ", leaseDurationSeconds: 60, leaseDurationSeconds: 90",
+            ),
+            object(&format!("{name}-sound"), ""),
+        ];
+        let file = server.file(&format!("{name}.yaml"), &text.concat());
+        let output = std::process::Command::new(tests::berth())
+            .args(["load", "--kubeconfig"])
+            .arg(server.kubeconfig())
+            .arg("-f")
+            .arg(file)
+            .args(more)
+            .output()
+            .expect("berth runs");
+        (
+            output.status.success(),
+            String::from_utf8_lossy(&output.stderr).into_owned(),
+        )
+    };
+    let there = |name: &str| {
+        let all = server.kubectl("get managedclusters -o name").ok();
+        let all = all.lines().filter_map(|line| line.rsplit('/').next());
+        let own: Vec<String> = all
+            .filter_map(|one| one.strip_prefix(&format!("{name}-")))
+            .map(str::to_owned)
+            .collect();
+        own
+    };
+    // As kubectl, it is strict by itself; one object that is refused keeps no other from being written.
+    for (name, more) in [("plain", &[][..]), ("strict", &["--validate=strict"])] {
+        let (success, told) = load(name, more);
+        assert!(!success, "{told}");
+        assert!(
+            told.contains("hubAcceptsClnt") && told.contains("duplicate field \"spec.leaseDurationSeconds\""),
+            "{told}"
+        );
+        assert_eq!(there(name), ["sound"], "{told}");
+    }
+    let (success, told) = load("warn", &["--validate=warn"]);
+    assert!(success, "{told}");
+    assert!(
+        told.contains("hubAcceptsClnt") && told.contains("duplicate field \"spec.leaseDurationSeconds\""),
+        "{told}"
+    );
+    assert_eq!(there("warn"), ["sound", "twice", "unknown"]);
+    let (success, told) = load("ignore", &["--validate=ignore"]);
+    assert!(
+        success && !told.contains("hubAcceptsClnt") && !told.contains("duplicate"),
+        "{told}"
+    );
+    assert_eq!(there("ignore"), ["sound", "twice", "unknown"]);
+    let lease = server
+        .kubectl("get managedcluster ignore-twice -o jsonpath={.spec.leaseDurationSeconds}")
+        .ok();
+    assert_eq!(lease.trim(), "90", "the last one counts");
+}

@@ -238,11 +238,6 @@ fn the_timeline_is_printed_and_history_of_nothing_is_empty() {
         .ok();
     assert_eq!(table.lines().count(), 2, "{table}");
 
-    let none = berth(&server, &["history", "nothing.ocm", "-n", "team"]);
-    assert!(
-        none.starts_with("No change of \"nothing.ocm\" is remembered.\n"),
-        "{none}"
-    );
     assert_eq!(records(&server, "nothing.ocm"), Vec::<Value>::new());
     let refused = server
         .kubectl(&format!(

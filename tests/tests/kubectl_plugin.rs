@@ -173,11 +173,19 @@ fn why_tells_of_one_cluster_and_prints_as_kubectl_does() {
 #[test]
 fn what_is_not_there_or_not_allowed_is_said() {
     let plugin = Plugin::start();
-    let absent = plugin.fails(&["berth", "why", "web"]);
-    assert!(
-        absent.contains("in namespace \"default\" or cluster-wide") && absent.contains("-n"),
-        "{absent}"
-    );
+    for command in ["why", "advice", "history"] {
+        let elsewhere = plugin.fails(&["berth", command, "shoot/web"]);
+        assert!(
+            elsewhere.contains(
+                "in namespace \"default\" or cluster-wide: it is in namespace garden-dev: pass -n garden-dev"
+            ),
+            "{elsewhere}"
+        );
+        let near = plugin.fails(&["berth", command, "shoot/wev", "-n", "garden-dev"]);
+        assert!(near.contains("is web.gardener meant?"), "{near}");
+        let absent = plugin.fails(&["berth", command, "shoot/nothing-like-it"]);
+        assert!(absent.contains("pass -n for another namespace"), "{absent}");
+    }
     let seed = plugin.fails(&["berth", "why", "seed/aws-eu1"]);
     assert!(
         seed.contains("\"seed\" is not a kind that is scheduled"),
@@ -188,8 +196,21 @@ fn what_is_not_there_or_not_allowed_is_said() {
     assert_eq!(refused.status.code(), Some(1));
     let refused = text(&refused.stderr);
     assert!(
-        refused.contains("forbidden") && refused.contains("ann"),
+        refused.contains("forbidden") && refused.contains("namespace \"garden-dev\""),
         "{refused}"
+    );
+    // The command that is told gives the right.
+    let binding =
+        "create rolebinding berth:explainer-ann -n garden-dev --clusterrole=berth:explainer --user='ann'";
+    assert!(refused.contains(&format!("kubectl {binding}")), "{refused}");
+    plugin.server.kubectl(&binding.replace('\'', "")).ok();
+    let allowed = plugin.kubectl(&ann, &["berth", "why", "shoot/web", "-n", "garden-dev"]);
+    assert!(allowed.status.success(), "{}", text(&allowed.stderr));
+    let plan = plugin.kubectl(&ann, &["berth", "plan", "--drain", "aws-eu1"]);
+    let plan = text(&plan.stderr);
+    assert!(
+        plan.contains("create clusterrolebinding berth:explainer-ann"),
+        "{plan}"
     );
     let context = plugin.fails(&["berth", "why", "web", "--context", "mars"]);
     assert!(context.contains("mars"), "{context}");
@@ -265,6 +286,44 @@ fn plans_are_asked_in_the_namespace_of_the_context() {
     let entry = &plan["status"]["plan"]["entries"][0];
     assert_eq!(entry["namespace"], "garden-dev", "{plan}");
     assert_eq!(entry["name"], "other.gardener", "{plan}");
+    for (words, said) in [
+        (
+            &[][..],
+            "there is nothing to plan: give the changed objects with -f FILE",
+        ),
+        (
+            &["--drain", "aws-eu11"][..],
+            "error: --drain: Not found: \"aws-eu11\": is aws-eu1.gardener meant?",
+        ),
+    ] {
+        let words = [&["berth", "plan"], words].concat();
+        let wrong = plugin.kubectl(&plugin.server.kubeconfig(), &words);
+        assert_eq!(wrong.status.code(), Some(2));
+        assert!(text(&wrong.stderr).contains(said), "{}", text(&wrong.stderr));
+    }
+    let broken = plugin
+        .server
+        .file("broken.yaml", &format!("{changed}\n---\na: [1\n"));
+    let words = [
+        "berth",
+        "plan",
+        "-n",
+        "garden-dev",
+        "-f",
+        &broken.display().to_string(),
+    ];
+    let output = plugin.kubectl(&plugin.server.kubeconfig(), &words);
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+    assert!(
+        text(&output.stderr).contains("broken.yaml: document "),
+        "{}",
+        text(&output.stderr)
+    );
+    assert!(
+        text(&output.stdout).contains("garden-dev/other"),
+        "{}",
+        text(&output.stdout)
+    );
     let drain = ["berth", "plan", "--drain", "aws-eu1", "--exit-code"];
     let output = plugin.kubectl(&plugin.server.kubeconfig(), &drain);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));

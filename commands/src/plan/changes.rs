@@ -5,7 +5,7 @@ use engine::plan::Step;
 use serde_json::{Value, json};
 
 use crate::args::ChangeArgs;
-use crate::manifest::{self, Document};
+use crate::manifest::{self, Document, Problem};
 
 /// One entry of `spec.changes`, and where it stands.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,7 +25,9 @@ pub struct Changes {
     pub entries: Vec<Entry>,
     /// Objects of kinds that no system looks at, and fields that nobody knows, in words.
     pub notes: Vec<String>,
-    /// What is wrong.
+    /// Documents that cannot be read, which are set aside.
+    pub aside: Vec<String>,
+    /// What is wrong with the others.
     pub problems: Vec<String>,
 }
 
@@ -34,7 +36,15 @@ pub struct Changes {
 pub fn read(args: &ChangeArgs, catalog: &Catalog, namespace: Option<&str>) -> Changes {
     let mut changes = Changes::default();
     let (documents, problems) = manifest::read_all(&args.change);
-    changes.problems.extend(problems.iter().map(ToString::to_string));
+    for problem in problems {
+        let told = problem.to_string();
+        match problem {
+            Problem { is_note: true, .. } => changes.notes.push(told),
+            // A file that is not there is a mistake in the question.
+            Problem { number: 0, .. } => changes.problems.push(told),
+            _ => changes.aside.push(told),
+        }
+    }
     for mut document in documents {
         if let Some(namespace) = namespace {
             stand_in(&mut document.object, catalog, namespace);
@@ -51,10 +61,19 @@ pub fn read(args: &ChangeArgs, catalog: &Catalog, namespace: Option<&str>) -> Ch
         }
     }
     if changes.entries.is_empty() && changes.problems.is_empty() {
-        let problem = "there is nothing in these changes that a scheduler looks at";
-        changes.problems.push(problem.to_owned());
+        changes.problems.push(nothing(args));
     }
     changes
+}
+
+/// Why there is nothing to plan.
+fn nothing(args: &ChangeArgs) -> String {
+    if args.is_empty() {
+        return "there is nothing to plan: give the changed objects with -f FILE, a cluster to empty with --drain TARGET, or an object \
+                to delete with --delete KIND/[NAMESPACE/]NAME"
+            .to_owned();
+    }
+    "there is nothing in these changes that a scheduler looks at".to_owned()
 }
 
 impl Changes {

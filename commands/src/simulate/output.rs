@@ -3,11 +3,16 @@
 
 use std::io::{self, Write};
 
-use engine::simulate::Decided;
-use serde_json::Value;
+use dialect_contract::Outcome;
+use engine::simulate::{Aside, Decided};
+use meta::{Timestamp, time};
+use serde_json::{Value, json};
 use virtual_api::{API_VERSION, scheduling_of, summary_of};
 
 use crate::args::{Reasons, SimulateOutput};
+
+/// The reason of what is not decided since no server would have it.
+pub(super) const SET_ASIDE: &str = "SetAside";
 
 /// A list in the making.
 pub(super) struct List {
@@ -41,13 +46,51 @@ impl List {
         if let Some(advice) = advice {
             item["status"]["advice"] = advice;
         }
+        self.item(out, &item)
+    }
+
+    /// Writes the Scheduling of one object that was set aside.
+    pub(super) fn write_aside(
+        &mut self,
+        out: &mut impl Write,
+        aside: &Aside,
+        now: Timestamp,
+    ) -> io::Result<()> {
+        let (namespace, name) = aside.place();
+        let demand = &aside.demand;
+        let mut metadata = json!({"name": name});
+        if !namespace.is_empty() {
+            metadata["namespace"] = namespace.into();
+        }
+        let mut source = json!({"apiVersion": aside.api_version, "kind": aside.kind, "name": *demand.name});
+        if !demand.namespace.is_empty() {
+            source["namespace"] = (*demand.namespace).into();
+        }
+        let item = json!({
+            "apiVersion": API_VERSION,
+            "kind": "Scheduling",
+            "metadata": metadata,
+            "spec": {"dialect": aside.dialect.name(), "sourceRef": source},
+            "status": {
+                "outcome": Outcome::Invalid.as_str(),
+                "reason": SET_ASIDE,
+                "message": aside.message(),
+                "evaluatedAt": time::rfc3339(now),
+                "inventoryRevision": "0",
+                "picked": [], "current": [], "changes": [], "candidates": [], "conditions": [], "writes": [],
+            },
+        });
+        self.item(out, &item)
+    }
+
+    fn item(&mut self, out: &mut impl Write, item: &Value) -> io::Result<()> {
         if self.count == 0 {
             self.begin(out)?;
         }
         match self.form {
-            SimulateOutput::Yaml => yaml_item(out, &item)?,
+            SimulateOutput::Yaml => yaml_item(out, item)?,
             _ => {
-                let text = serde_json::to_string_pretty(&item)?;
+                let text = serde_json::to_string_pretty(item)?;
                 let separator = if self.count == 0 { "\n    " } else { ",\n    " };
                 write!(out, "{separator}{}", text.replace('\n', "\n    "))?;
             }

@@ -44,9 +44,16 @@ fn plan(
     for note in &changes.notes {
         crate::say_error!("note: {note}");
     }
+    if args.strict && !changes.aside.is_empty() {
+        return Err([changes.aside, changes.problems].concat());
+    }
+    for aside in &changes.aside {
+        crate::say_error!("error: {aside}");
+    }
     if !changes.problems.is_empty() {
         return Err(changes.problems);
     }
+    *whole &= changes.aside.is_empty();
     let steps = changes.steps()?;
     simulation
         .plan(&catalog, &steps, terms)

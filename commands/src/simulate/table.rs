@@ -8,9 +8,13 @@ use std::io::{self, Write};
 
 use anstyle::Style;
 use dialect_contract::report::{self, Entry, Places, View};
-use dialect_contract::{Action, BindingChange, Decision, Inventory, Outcome, Write as Planned, names};
-use engine::simulate::Decided;
+use dialect_contract::{
+    Action, BindingChange, Decision, Dialect, Inventory, Outcome, Write as Planned, names,
+};
+use engine::simulate::{Aside, Decided};
+use meta::Key;
 
+use super::output::SET_ASIDE;
 use crate::terminal::{self, Cell};
 
 /// How many clusters that are not picked are shown one by one.
@@ -56,6 +60,22 @@ impl Tables {
         Ok(())
     }
 
+    /// Writes the block of one object that was set aside.
+    pub(super) fn write_aside(&mut self, out: &mut impl Write, aside: &Aside) -> io::Result<()> {
+        if !self.outcomes.is_empty() {
+            writeln!(out)?;
+        }
+        let outcome = Outcome::Invalid.as_str();
+        *self.outcomes.entry(outcome).or_default() += 1;
+        let outcome = terminal::bad(outcome);
+        writeln!(
+            out,
+            "{}: {outcome}, {SET_ASIDE}",
+            subject(&*aside.dialect, &aside.demand, aside.kind)
+        )?;
+        writeln!(out, "  {}", terminal::shown(&aside.message()))
+    }
+
     /// Writes the summary of all.
     pub(super) fn end(self, out: &mut impl Write) -> io::Result<()> {
         let count: usize = self.outcomes.values().sum();
@@ -76,16 +96,24 @@ impl Tables {
     }
 }
 
-fn headline(decided: &Decided<'_>) -> String {
-    let dialect = &*decided.snapshot.dialect;
-    let decision = decided.decision;
-    let (namespace, _) = names::place(dialect, &decision.demand);
-    let name = &decision.demand.name;
-    let full = if namespace.is_empty() || decision.demand.namespace.is_empty() {
+/// `Shoot garden-dev/web (gardener)`.
+fn subject(dialect: &dyn Dialect, demand: &Key, kind: &str) -> String {
+    let (namespace, _) = names::place(dialect, demand);
+    let name = &demand.name;
+    let full = if namespace.is_empty() || demand.namespace.is_empty() {
         name.to_string()
     } else {
         format!("{namespace}/{name}")
     };
+    format!(
+        "{} {}",
+        terminal::heading(&terminal::shown(&format!("{kind} {full}"))),
+        terminal::dim(&format!("({})", dialect.name()))
+    )
+}
+
+fn headline(decided: &Decided<'_>) -> String {
+    let decision = decided.decision;
     let outcome = decision.outcome.as_str();
     let outcome = match decision.outcome {
         Outcome::Scheduled | Outcome::Provision | Outcome::Unchanged => terminal::good(outcome),
@@ -97,12 +125,8 @@ fn headline(decided: &Decided<'_>) -> String {
         reason if reason.is_empty() || reason == decision.outcome.as_str() => String::new(),
         reason => format!(", {reason}"),
     };
-    let subject = format!("{} {full}", decided.kind);
-    format!(
-        "{} {}: {outcome}{reason}",
-        terminal::heading(&terminal::shown(&subject)),
-        terminal::dim(&format!("({})", dialect.name()))
-    )
+    let subject = subject(&*decided.snapshot.dialect, &decision.demand, decided.kind);
+    format!("{subject}: {outcome}{reason}")
 }
 
 /// `create placementdecisions.cluster.open-cluster-management.io ns/p-decision-1`.

@@ -23,7 +23,9 @@ impl Wanted {
 /// How it should be written, or which demands there are.
 pub(super) fn find(simulation: &Simulation, text: &str) -> Result<Wanted, String> {
     let (kind, namespace, name) = parts(text)?;
-    let demands = simulation.demands();
+    let aside = simulation.aside().iter();
+    let aside = aside.map(|aside| (&aside.dialect, aside.demand.clone()));
+    let demands: Vec<_> = simulation.demands().into_iter().chain(aside).collect();
     let mut found = demands.iter().filter(|(dialect, demand)| {
         is_kind(&***dialect, demand, kind)
             && *demand.name == *name

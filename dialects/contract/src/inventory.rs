@@ -236,6 +236,12 @@ pub trait Guarding {
         Vec::new()
     }
 
+    /// What speaks against making `new`, which nobody has stored yet, in the light of objects that may not be all there are
+    /// ([`Guarding::judge`] knows all of them).
+    fn judge_offline(&self, resource: GroupResource, new: &serde_json::Value) -> Vec<FieldError> {
+        self.judge(resource, None, new)
+    }
+
     /// Judges `new`, which somebody wants to store over the demand `old` through a binding subresource of the system's
     /// own (Gardener's `shoots/binding`), and fills in what the system fills in there. Gives the fences the write must
     /// pass, as [`Decision::fences`]. Systems without such a subresource have nothing to say.

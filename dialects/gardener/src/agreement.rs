@@ -34,6 +34,16 @@ pub(crate) fn of_shoot(fleet: &Fleet, old: Option<&Value>, new: &Value) -> Vec<F
     errors
 }
 
+/// Judges the raw Shoot `new` of some files, which may be without its Project: that says nothing of its tolerations then.
+pub(crate) fn of_file(fleet: &Fleet, new: &Value) -> Vec<FieldError> {
+    let namespace = new.pointer("/metadata/namespace").and_then(Value::as_str);
+    let mut errors = of_shoot(fleet, None, new);
+    if fleet.project_of(namespace.unwrap_or_default()).is_none() {
+        errors.retain(|error| !error.path.starts_with("spec.tolerations["));
+    }
+    errors
+}
+
 /// Errors by the shoot's profile. A profile that is not there (yet) says nothing: such a shoot
 /// waits for it.
 fn by_profile(

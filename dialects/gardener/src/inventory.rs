@@ -191,6 +191,13 @@ impl Guarding for Fleet {
         }
     }
 
+    fn judge_offline(&self, resource: GroupResource, new: &Value) -> Vec<FieldError> {
+        match resource == SHOOTS {
+            true => agreement::of_file(self, new),
+            false => Vec::new(),
+        }
+    }
+
     fn own_binding(&self, old: &Value, new: &mut Value) -> Result<Vec<Arc<str>>, Denied> {
         binding::check_binding(self, old, new)
     }

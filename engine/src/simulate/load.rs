@@ -1,14 +1,14 @@
 //! From inputs to worlds. One object never ends the whole: what cannot be taken is set aside and told.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use dialect_contract::{Dialect, config};
-use meta::{FieldError, Key, Timestamp};
+use dialect_contract::{DemandKind, Dialect, config};
+use meta::{FieldError, GroupResource, Key, Timestamp};
 use serde_json::Value;
 
 use super::findings::Findings;
-use super::{Input, Simulation};
+use super::{Aside, Input, Simulation};
 use crate::fault::Problem;
 use crate::what_if::{Catalog, Judged, Unreadable, World};
 
@@ -28,9 +28,11 @@ pub(super) fn load(
         simulation: Simulation {
             worlds: worlds.collect(),
             objects: Vec::new(),
+            aside: Vec::new(),
             findings: Findings::default(),
         },
         seen: BTreeMap::new(),
+        new: BTreeSet::new(),
     };
     for input in inputs {
         loader.take(input);
@@ -38,7 +40,21 @@ pub(super) fn load(
     for (dialect, spec) in configurations {
         loader.fall_back(&*dialect, &spec);
     }
-    loader.simulation
+    loader.add_built_in();
+    loader.judge_new();
+    let mut simulation = loader.simulation;
+    let order: BTreeMap<&str, usize> = dialects.iter().map(|dialect| dialect.name()).zip(0..).collect();
+    simulation
+        .aside
+        .sort_by_cached_key(|aside| (order[aside.dialect.name()], aside.place()));
+    simulation
+}
+
+/// Names of an object, as they were given.
+struct Given {
+    namespace: String,
+    name: String,
+    api_version: String,
 }
 
 /// Puts inputs where they belong and gathers what is to be said of them.
@@ -49,6 +65,8 @@ struct Loader<'a> {
     simulation: Simulation,
     /// Place where each object was first seen.
     seen: BTreeMap<Key, String>,
+    /// The objects to place that no server has stored yet.
+    new: BTreeSet<Key>,
 }
 
 impl Loader<'_> {
@@ -69,6 +87,12 @@ impl Loader<'_> {
         if !kind.is_empty() && !api_version.is_empty() && self.catalog.find(&api_version, &kind).is_none() {
             return self.pass_over(&api_version, &kind);
         }
+        let name = |field: &str| value["metadata"][field].as_str().unwrap_or_default().to_owned();
+        let given = Given {
+            namespace: name("namespace"),
+            name: name("name"),
+            api_version: api_version.clone(),
+        };
         let judged = self.catalog.judge(value, "", self.now);
         if self.passed_by(&api_version, &kind) {
             // Whether it is sound is nobody's business here.
@@ -84,8 +108,119 @@ impl Loader<'_> {
             return;
         }
         match judged {
-            Err(errors) => self.set_aside(&at, &kind, errors),
-            Ok(judged) => self.put(at, judged, kind),
+            Err(errors) => {
+                self.set_aside(&at, &kind, errors.clone());
+                self.note_aside(at, &given, &kind, errors);
+            }
+            Ok(judged) => self.put(at, judged, kind, &given),
+        }
+    }
+
+    /// Notes that an object is not placed, if it is one to place.
+    fn note_aside(&mut self, at: String, given: &Given, kind: &str, errors: Vec<FieldError>) {
+        let Some((known, _)) = self.catalog.find(&given.api_version, kind) else {
+            return;
+        };
+        let resource = known.stored_in();
+        let Some((dialect, demand)) = self.placed(resource) else {
+            return;
+        };
+        let namespace = match (known.info().namespaced(), given.namespace.as_str()) {
+            (false, _) => "",
+            (true, "") => "default",
+            (true, namespace) => namespace,
+        };
+        let demand_kind = demand.kind;
+        self.simulation.aside.push(Aside {
+            dialect: Arc::clone(dialect),
+            demand: Key::new(resource, namespace, &given.name),
+            api_version: given.api_version.clone(),
+            kind: demand_kind,
+            at,
+            errors,
+        });
+    }
+
+    /// The dialect that places objects of `resource`, and what it says of them.
+    fn placed(&self, resource: GroupResource) -> Option<(&Arc<dyn Dialect>, &'static DemandKind)> {
+        self.dialects.iter().find_map(|dialect| {
+            let mut demands = dialect.demands().iter();
+            Some((dialect, demands.find(|demand| demand.resource == resource)?))
+        })
+    }
+
+    /// Adds what every server of a system has, and people leave out of files.
+    fn add_built_in(&mut self) {
+        for dialect in self.dialects {
+            let world = self.simulation.world(dialect.name());
+            let inventory = world.map(|world| &world.snapshot().inventory);
+            if inventory.is_none_or(|inventory| inventory.count() == 0 && inventory.demands().is_empty()) {
+                continue;
+            }
+            for (key, value) in dialect.built_in() {
+                if self.seen.contains_key(&key) {
+                    continue;
+                }
+                match self.catalog.judge(value, "", self.now) {
+                    Ok(judged) => self.put_built_in(&judged),
+                    Err(errors) => self.report(&key.to_string(), errors),
+                }
+            }
+        }
+    }
+
+    fn put_built_in(&mut self, Judged { key, object, .. }: &Judged) {
+        self.simulation.objects.push((key.clone(), Arc::clone(object)));
+        for world in &mut self.simulation.worlds {
+            if world.reads(key.resource)
+                && let Err(Unreadable(problem)) = world.put(key, Arc::clone(object))
+            {
+                let error = FieldError::invalid("metadata.name", key.name.to_string(), problem);
+                self.simulation.findings.problems.push(Problem {
+                    at: key.to_string(),
+                    error,
+                });
+            }
+        }
+    }
+
+    /// Sets aside what a server would refuse to create in the light of the other objects.
+    fn judge_new(&mut self) {
+        let mut refused = BTreeMap::new();
+        for (key, object) in &self.simulation.objects {
+            if !self.new.contains(key) {
+                continue;
+            }
+            let Some((dialect, _)) = self.placed(key.resource) else {
+                continue;
+            };
+            let world = self.simulation.world(dialect.name());
+            if let Some(world) = world.filter(|_| dialect.guarded().judges.contains(&key.resource)) {
+                let guarding = world.snapshot().inventory.guarding();
+                let errors = guarding.judge_offline(key.resource, object.value());
+                if !errors.is_empty() {
+                    let (api_version, kind) =
+                        (object.api_version().to_owned(), object.value()["kind"].clone());
+                    refused.insert(key.clone(), (api_version, kind, errors));
+                }
+            }
+        }
+        self.simulation
+            .objects
+            .retain(|(key, _)| !refused.contains_key(key));
+        for (key, (api_version, kind, errors)) in refused {
+            for world in &mut self.simulation.worlds {
+                world.remove(&key);
+            }
+            let given = Given {
+                namespace: key.namespace.to_string(),
+                name: key.name.to_string(),
+                api_version,
+            };
+            let at = self.seen.get(&key).cloned().unwrap_or_default();
+            let kind = kind.as_str().unwrap_or_default();
+            self.set_aside(&at, kind, errors.clone());
+            self.note_aside(at, &given, kind, errors);
         }
     }
 
@@ -117,10 +252,11 @@ impl Loader<'_> {
         }
     }
 
-    fn put(&mut self, at: String, judged: Judged, kind: String) {
+    fn put(&mut self, at: String, judged: Judged, kind: String, given: &Given) {
         let Judged {
             key,
             object,
+            is_new,
             unknown,
             errors,
         } = judged;
@@ -133,14 +269,13 @@ impl Loader<'_> {
             self.simulation.findings.surplus(&kind, &path, &at, "unknown");
         }
         self.seen.insert(key.clone(), at.clone());
-        let demanded = |dialect: &Arc<dyn Dialect>| {
-            let mut demands = dialect.demands().iter();
-            demands.any(|demand| demand.resource == key.resource)
-        };
-        let placed = self.dialects.iter().any(demanded);
-        if placed && !errors.is_empty() {
-            // No server of ours would have it, so there is nothing to place.
-            return self.set_aside(&at, &kind, errors);
+        if self.placed(key.resource).is_some() {
+            if !errors.is_empty() {
+                // No server of ours would have it, so there is nothing to place.
+                self.set_aside(&at, &kind, errors.clone());
+                return self.note_aside(at, given, &kind, errors);
+            }
+            self.new.extend(is_new.then(|| key.clone()));
         }
         let told = !errors.is_empty();
         self.report(&at, errors);
