@@ -74,12 +74,20 @@ fn summary(report: &Report) -> String {
         (0, true) => match report.requests {
             None => terminal::good("Installation OK."),
             Some(Requests {
+                total: 1,
+                without_place: 0,
+            }) => terminal::good("Installation OK; the one request has a place."),
+            Some(Requests {
                 total,
                 without_place: 0,
             }) => terminal::good(&format!("Installation OK; all of {total} requests have a place.")),
             Some(requests) => {
                 let Requests { total, without_place } = requests;
-                let held = format!("{without_place} of {total} requests have no place, or too few.");
+                let held = match (without_place, total) {
+                    (_, 1) => "the one request has no place, or too few.".to_owned(),
+                    (1, _) => format!("1 of {total} requests has no place, or too few."),
+                    _ => format!("{without_place} of {total} requests have no place, or too few."),
+                };
                 format!(
                     "{} {}",
                     terminal::good("Installation OK;"),
@@ -120,6 +128,15 @@ mod tests {
             without_place: 0,
         });
         assert_eq!(plain(&report), "Installation OK; all of 3 requests have a place.");
+        let of = |total, without_place| Some(Requests { total, without_place });
+        for (requests, said) in [
+            (of(1, 0), "the one request has a place."),
+            (of(1, 1), "the one request has no place, or too few."),
+            (of(5, 1), "1 of 5 requests has no place, or too few."),
+        ] {
+            report.requests = requests;
+            assert_eq!(plain(&report), format!("Installation OK; {said}"));
+        }
         report.requests = None;
         assert_eq!(plain(&report), "Installation OK.");
         report.installed = false;
