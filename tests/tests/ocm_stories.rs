@@ -189,6 +189,40 @@ fn the_seeds_template_with_a_wrong_field_is_refused() {
 }
 
 #[test]
+fn the_sets_default_and_global_are_there_on_a_server_that_nobody_gave_them() {
+    let server = Server::start();
+    let sets = server.kubectl("get managedclustersets -o name").ok();
+    for set in ["default", "global"] {
+        let name = format!("managedclusterset.cluster.open-cluster-management.io/{set}\n");
+        assert!(sets.contains(&name), "{sets}");
+    }
+    let group = "apiVersion: cluster.open-cluster-management.io";
+    let mut text = format!(
+        "apiVersion: v1\nkind: Namespace\nmetadata: {{name: ns1}}\n---\n\
+         {group}/v1\nkind: ManagedCluster\nmetadata: {{name: cluster1}}\nspec: {{hubAcceptsClient: true}}\n"
+    );
+    for set in ["default", "global"] {
+        text.push_str(&format!(
+            "---\n{group}/v1beta2\nkind: ManagedClusterSetBinding\nmetadata: {{name: {set}, namespace: ns1}}\nspec: {{clusterSet: {set}}}\n\
+             ---\n{group}/v1beta1\nkind: Placement\nmetadata: {{name: by-{set}, namespace: ns1}}\nspec: {{clusterSets: [{set}]}}\n"
+        ));
+    }
+    server.kubectl("apply -f -").input(text).ok();
+    for set in ["default", "global"] {
+        let path = format!("-n ns1 get placement by-{set} -o jsonpath={{.status.numberOfSelectedClusters}}");
+        eventually("the cluster is selected", || {
+            (server.kubectl(&path).ok().trim() == "1").then_some(())
+        });
+    }
+    // Who deletes one has it again after a restart.
+    server.kubectl("delete managedclusterset global").ok();
+    let mut server = server;
+    server.crash();
+    server.restart();
+    server.kubectl("get managedclusterset global").ok();
+}
+
+#[test]
 fn a_placement_whose_expression_never_ends_stops_no_start_and_can_be_deleted() {
     let mut server = fleet(&["cluster1"]);
     let a = "a".repeat(100);
@@ -208,11 +242,18 @@ fn a_placement_whose_expression_never_ends_stops_no_start_and_can_be_deleted() {
         .input(placement("placement", "true"))
         .ok();
     let told = |server: &Server| {
-        eventually("the placement is Misconfigured", || {
-            let shown = server.kubectl("-n ns1 get placement poison -o json").json();
-            let text = shown["status"]["conditions"].to_string();
-            text.contains("actual cost limit exceeded").then_some(())
-        });
+        eventually(
+            "the placement to be decided, with what its expression costs",
+            || {
+                let shown = server.kubectl("-n ns1 get placement poison -o json").json();
+                let text = shown["status"]["conditions"].to_string();
+                let why = server
+                    .kubectl("-n ns1 get decision poison.ocm --subresource=scheduling -o json")
+                    .ok();
+                (text.contains("PlacementSatisfied") && why.contains("actual cost limit exceeded"))
+                    .then_some(())
+            },
+        );
     };
     told(&server);
 

@@ -13,46 +13,39 @@ use crate::cluster::Cluster;
 use crate::fleet::Fleet;
 use crate::scored::ScoredCluster;
 
-/// What the expressions of one decision may cost together, in any fleet.
-const BASE: u64 = 1_000_000;
+/// What the expressions of one decision may cost together, in any fleet. OCM has no such limit: this one is far above what
+/// expressions of every day cost, and ends what would keep a server busy for minutes.
+const BASE: u64 = 10_000_000;
 /// What they may cost beyond it for each cluster of the fleet.
-const PER_CLUSTER: u64 = 1_000;
+const PER_CLUSTER: u64 = 5_000;
 
-/// Why a decision is not made: its expressions cost too much.
+/// Why a decision is not made: its expressions cost too much together.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Exceeded {
-    /// One does, on the cluster of this name.
-    One(String),
-    /// All of them do together.
-    All {
-        /// What they may cost.
-        limit: u64,
-        /// On so many clusters.
-        clusters: usize,
-    },
+pub(crate) struct Exceeded {
+    /// What they may cost.
+    limit: u64,
+    /// On so many clusters.
+    clusters: usize,
 }
 
 impl fmt::Display for Exceeded {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::One(cluster) => {
-                let limit = PER_CALL_LIMIT;
-                write!(formatter, "on cluster {cluster}: {}", Error::Cost { limit })
-            }
-            Self::All { limit, clusters } => write!(
-                formatter,
-                "the expressions of the placement cost more than {limit}, which is what one decision over {clusters} \
-                 clusters may cost"
-            ),
-        }
+        let Self { limit, clusters } = self;
+        write!(
+            formatter,
+            "the expressions of the placement cost more than {limit}, which is what one decision over {clusters} \
+             clusters may cost"
+        )
     }
 }
 
-/// The clusters that an expression fails on: its value is an error, or neither true nor false.
+/// The clusters that an expression fails on: its value is an error, or neither true nor false, or costs too much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Failures {
     /// How many.
     pub(crate) count: usize,
+    /// On how many of them it costs more than it may on one cluster.
+    pub(crate) costly: usize,
     /// The first of them.
     pub(crate) first: Ix,
 }
@@ -70,12 +63,12 @@ impl<'a> Evaluator<'a> {
         Self { fleet, now, spent: 0 }
     }
 
-    /// Keeps in `matching` only the clusters of which `expression` is true. Errors and other values than true are no match;
-    /// given is on which clusters of `scope` they are. Two decisions that need the same results wait for each other instead of
+    /// Keeps in `matching` only the clusters of which `expression` is true. Errors, other values than true, and what costs too
+    /// much on a cluster are no match; given is on which clusters of `scope` they are. Two decisions that need the same results wait for each other instead of
     /// both working.
     ///
     /// # Errors
-    /// When the expression costs too much on a cluster of `scope`, or all so far do together.
+    /// When all expressions so far cost too much together.
     pub(crate) fn retain(
         &mut self,
         expression: &Expression,
@@ -93,19 +86,17 @@ impl<'a> Evaluator<'a> {
             let reading = self.reading(expression, cluster);
             let judged = results.get(reading, clusters, || self.run(expression, cluster, judge));
             self.spent = self.spent.saturating_add(judged.cost);
-            let in_scope = scope.has(candidate);
-            if judged.ended && in_scope {
-                return Err(Exceeded::One(cluster.name.to_string()));
-            }
             if self.spent > limit {
-                return Err(Exceeded::All { limit, clusters });
+                return Err(Exceeded { limit, clusters });
             }
-            if judged.fails && in_scope {
-                let first = Failures {
+            if judged.fails && scope.has(candidate) {
+                let failures = failures.get_or_insert(Failures {
                     count: 0,
+                    costly: 0,
                     first: candidate,
-                };
-                failures.get_or_insert(first).count += 1;
+                });
+                failures.count += 1;
+                failures.costly += usize::from(judged.ended);
             }
             if !judged.holds {
                 matching.set(candidate, false);

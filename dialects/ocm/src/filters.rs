@@ -92,7 +92,7 @@ impl Predicates {
     /// Judges `predicates` over the clusters of `fleet` at `now`; none lets everything pass.
     ///
     /// # Errors
-    /// When an expression costs too much on a cluster of `scope`, or all of them together.
+    /// When all expressions cost too much together.
     pub(crate) fn judge(
         predicates: &[Predicate],
         fleet: &Fleet,

@@ -12,6 +12,7 @@ use crate::detail::Detail;
 use crate::fleet::Fleet;
 use crate::names::PLACEMENT_API_VERSION;
 use crate::policy::Scoring;
+use crate::warnings::failure;
 
 /// Bytes after which a list of scores ends.
 const SCORES_LIMIT: usize = 990;
@@ -29,6 +30,7 @@ pub(crate) fn notes(fleet: &Fleet, decision: &Decision, wrote: bool) -> Vec<Note
     if !notes.is_empty() && !decision.solved.feasible.is_empty() {
         notes.push(scores(fleet, decision));
     }
+    notes.extend(too_costly(fleet, decision, detail));
     let failed = matches!(
         decision.outcome,
         Outcome::Unschedulable | Outcome::Partial | Outcome::Invalid
@@ -37,6 +39,26 @@ pub(crate) fn notes(fleet: &Fleet, decision: &Decision, wrote: bool) -> Vec<Note
         notes.push(failed_scheduling(fleet, decision));
     }
     notes
+}
+
+/// A warning about the expressions that cost more than they may on a cluster: what they would have said, nobody knows.
+fn too_costly(fleet: &Fleet, decision: &Decision, detail: Option<&Detail>) -> Option<Note> {
+    let detail = detail?;
+    let policy = detail.policy.as_deref()?;
+    let costly = detail
+        .failing
+        .iter()
+        .filter(|failing| failing.failures.costly > 0);
+    let told: Vec<String> = costly
+        .filter_map(|failing| failure(fleet, decision, policy, failing))
+        .collect();
+    (!told.is_empty()).then(|| Note {
+        r#type: NoteType::Warning,
+        reason: "ExpressionTooCostly",
+        action: "Evaluating",
+        text: told.join("; "),
+        related: None,
+    })
 }
 
 /// One event per PlacementDecision that was made, changed or deleted. One made or changed while scores had `expired` is a

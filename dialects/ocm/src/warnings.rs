@@ -92,7 +92,12 @@ fn missing_sets(fleet: &Fleet, decision: &Decision, policy: &Policy) -> Vec<Stri
     list
 }
 
-fn failure(fleet: &Fleet, decision: &Decision, policy: &Policy, failing: &Failing) -> Option<String> {
+pub(crate) fn failure(
+    fleet: &Fleet,
+    decision: &Decision,
+    policy: &Policy,
+    failing: &Failing,
+) -> Option<String> {
     let predicate = policy.predicates.as_ref().ok()?.get(failing.predicate)?;
     let (source, expression) = predicate.expressions.get(failing.place)?;
     let evaluator = Evaluator::new(fleet, decision.now);
