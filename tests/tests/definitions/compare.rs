@@ -69,7 +69,8 @@ pub(crate) fn kind(kind: &dyn Kind, theirs: &Value) -> Vec<String> {
             same(&format!("version {name}"), json!("absent"), &json!("served"));
             continue;
         }
-        let subresource = version["subresources"]["status"].is_object();
+        // An empty map may be written with nothing in it.
+        let subresource = version["subresources"].get("status").is_some();
         same("status", json!(info.status), &json!(subresource));
         same("columns", columns(kind), &own_columns(version));
     }
@@ -109,7 +110,7 @@ fn own_columns(version: &Value) -> Value {
 }
 
 /// Adds what differs of two schemas at `path`.
-fn walk(ours: &Value, theirs: &Value, path: &str, lines: &mut Vec<String>) {
+pub(crate) fn walk(ours: &Value, theirs: &Value, path: &str, lines: &mut Vec<String>) {
     for attribute in ATTRIBUTES {
         let (ours, theirs) = (told(ours, attribute), told(theirs, attribute));
         if ours != theirs {
@@ -125,6 +126,8 @@ fn walk(ours: &Value, theirs: &Value, path: &str, lines: &mut Vec<String>) {
     for name in &(&names(ours) | &names(theirs)) {
         let below = format!("{path}.{name}");
         match (&ours["properties"][name], &theirs["properties"][name]) {
+            // Kept as it is; that the object keeps such fields is told above.
+            (Value::Null, _) if ours["x-kubernetes-preserve-unknown-fields"] == true => {}
             (Value::Null, _) => lines.push(format!("{below}: is not known here")),
             (_, Value::Null) => lines.push(format!("{below}: is not known there")),
             (ours, theirs) => walk(ours, theirs, &below, lines),

@@ -5,7 +5,7 @@ use crate::{Definition, Meant, compare};
 const API: &str = "open-cluster-management.io/api";
 
 const fn of(file: &'static str) -> Definition {
-    Definition { module: API, file }
+    Definition::of(API, file)
 }
 
 const DEFINITIONS: &[Definition] = &[

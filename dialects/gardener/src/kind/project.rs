@@ -48,7 +48,7 @@ pub struct ProjectSpec {
 /// A user, a group or a service account.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true, "x-kubernetes-map-type" = "atomic"))]
 pub struct Subject {
     /// The name.
     pub name: String,

@@ -200,6 +200,7 @@ pub struct DnsProvider {
     pub secret_name: Option<String>,
     /// The credentials, newer than secretName.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-kubernetes-map-type" = "atomic"))]
     pub credentials_ref: Option<BTreeMap<String, Value>>,
 }
 

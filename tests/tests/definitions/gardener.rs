@@ -1,0 +1,190 @@
+//! Gardener, whose API server has no definitions: the schemas that it publishes are compared.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::{Meant, compare, judge, kinds};
+
+const VERSION: &str = "v1beta1";
+
+/// Why a spec must be there.
+const SPEC: &str = "Gardener's validation refuses an object without a spec, for want of what is in it";
+/// Why fields may be missing that Gardener demands.
+const UNREAD: &str =
+    "no scheduler reads it: manifests from other releases, and those of the proposal, are taken";
+/// Why a kind may be missing.
+const DEFAULTED: &str = "Gardener fills it in before it looks";
+/// Why only some words are taken.
+const WORDS: &str = "Gardener's validation refuses other words";
+/// Why a field is demanded by a rule, not by the schema.
+const RULES: &str = "the kind's own rule tells it, with the field's path";
+/// Why statuses may be incomplete.
+const STATUS: &str = "a status is written by others, and is taken as it is";
+/// Why a quantity may be a number.
+const QUANTITY: &str =
+    "a quantity, which is read from a number as well; the published schema says string of every quantity";
+
+const MEANT: &[Meant] = &[
+    Meant {
+        line: "CloudProfile: required",
+        why: SPEC,
+    },
+    Meant {
+        line: "CloudProfile.spec: required",
+        why: UNREAD,
+    },
+    Meant {
+        line: "NamespacedCloudProfile: required",
+        why: SPEC,
+    },
+    Meant {
+        line: "NamespacedCloudProfile.spec.parent: required",
+        why: DEFAULTED,
+    },
+    Meant {
+        line: "NamespacedCloudProfile.spec.parent.kind: enum",
+        why: WORDS,
+    },
+    Meant {
+        line: "NamespacedCloudProfile.status.cloudProfileSpec: required",
+        why: UNREAD,
+    },
+    Meant {
+        line: "Project.spec.createdBy: required",
+        why: UNREAD,
+    },
+    Meant {
+        line: "Project.spec.owner: required",
+        why: UNREAD,
+    },
+    Meant {
+        line: "Project.spec.tolerations.defaults[]: required",
+        why: RULES,
+    },
+    Meant {
+        line: "Project.spec.tolerations.whitelist[]: required",
+        why: RULES,
+    },
+    Meant {
+        line: "Seed: required",
+        why: SPEC,
+    },
+    Meant {
+        line: "Seed.spec: required",
+        why: UNREAD,
+    },
+    Meant {
+        line: "Seed.spec.backup: required",
+        why: UNREAD,
+    },
+    Meant {
+        line: "Seed.spec.settings.scheduling: required",
+        why: "an absent visible is the default, true",
+    },
+    Meant {
+        line: "Seed.spec.settings.shootDNS: is not known there",
+        why: "the proposal has it; Gardener has had none since v1.63",
+    },
+    Meant {
+        line: "Seed.spec.settings.zoneSelection.mode: enum",
+        why: WORDS,
+    },
+    Meant {
+        line: "Seed.spec.taints[]: required",
+        why: RULES,
+    },
+    Meant {
+        line: "Seed.status.allocatable.*: x-kubernetes-int-or-string",
+        why: QUANTITY,
+    },
+    Meant {
+        line: "Seed.status.capacity.*: x-kubernetes-int-or-string",
+        why: QUANTITY,
+    },
+    Meant {
+        line: "Seed.status.conditions[]: required",
+        why: STATUS,
+    },
+    Meant {
+        line: "Seed.status.gardener: required",
+        why: STATUS,
+    },
+    Meant {
+        line: "Seed.status.lastOperation: required",
+        why: STATUS,
+    },
+    Meant {
+        line: "Shoot: required",
+        why: SPEC,
+    },
+    Meant {
+        line: "Shoot.spec: required",
+        why: UNREAD,
+    },
+    Meant {
+        line: "Shoot.spec.cloudProfile: required",
+        why: DEFAULTED,
+    },
+    Meant {
+        line: "Shoot.spec.controlPlane.highAvailability: required",
+        why: RULES,
+    },
+    Meant {
+        line: "Shoot.spec.controlPlane.highAvailability.failureTolerance.type: enum",
+        why: WORDS,
+    },
+    Meant {
+        line: "Shoot.spec.dns.providers[].credentialsRef: required",
+        why: UNREAD,
+    },
+    Meant {
+        line: "Shoot.spec.provider.workers[]: required",
+        why: UNREAD,
+    },
+    Meant {
+        line: "Shoot.spec.purpose: enum",
+        why: WORDS,
+    },
+    Meant {
+        line: "Shoot.spec.tolerations[]: required",
+        why: RULES,
+    },
+    Meant {
+        line: "Shoot.status: required",
+        why: STATUS,
+    },
+    Meant {
+        line: "Shoot.status.conditions[]: required",
+        why: STATUS,
+    },
+    Meant {
+        line: "Shoot.status.gardener: required",
+        why: STATUS,
+    },
+    Meant {
+        line: "Shoot.status.lastOperation: required",
+        why: STATUS,
+    },
+];
+
+#[test]
+#[ignore = "builds Gardener's schemas in Go: make e2e"]
+fn the_kinds_of_gardener_are_as_lax_and_as_strict_as_its_api_server() {
+    let program = tests::go::build("peers/gardener", "./openapi", "openapi");
+    let kinds = kinds("gardener");
+    let names = kinds.iter().map(|kind| kind.info().kind);
+    let output = Command::new(program).args(names).output().expect("it was built");
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let theirs: Value = serde_json::from_slice(&output.stdout).expect("it prints JSON");
+    let mut lines = Vec::new();
+    for kind in &kinds {
+        let name = kind.info().kind;
+        compare::walk(kind.schema(VERSION).openapi(), &theirs[name], name, &mut lines);
+    }
+    judge(lines, MEANT);
+}

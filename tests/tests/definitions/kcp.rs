@@ -1,0 +1,137 @@
+//! kcp, by the one release of 2022 whose module can be had: it has Locations, and WorkloadClusters under their later name.
+
+use crate::{Definition, Meant, compare};
+
+const KCP: &str = "github.com/kcp-dev/kcp";
+
+const DEFINITIONS: &[Definition] = &[
+    Definition::of(KCP, "config/crds/scheduling.kcp.dev_locations.yaml"),
+    Definition::of(KCP, "config/crds/workload.kcp.dev_synctargets.yaml").served_as("WorkloadCluster"),
+];
+
+/// Why a spec must be there.
+const SPEC: &str = "what is in it is demanded there as well";
+/// Why Berth takes more.
+const LAX: &str = "labels for people to choose by, which nothing is decided by";
+/// Why names differ.
+const RENAMED: &str =
+    "the proposal's names: kcp renamed WorkloadClusters to SyncTargets, and their group, before this release";
+/// Why nulls are taken.
+const NULLS: &str = "Go's types wrote nulls for times that are not set";
+
+const MEANT: &[Meant] = &[
+    Meant {
+        line: "Location: required",
+        why: SPEC,
+    },
+    Meant {
+        line: "Location.spec.availableSelectorLabels[]: required",
+        why: LAX,
+    },
+    Meant {
+        line: "Location.spec.availableSelectorLabels[].key: pattern",
+        why: LAX,
+    },
+    Meant {
+        line: "Location.spec.availableSelectorLabels[].values: minItems",
+        why: LAX,
+    },
+    Meant {
+        line: "Location.spec.availableSelectorLabels[].values: x-kubernetes-list-type",
+        why: LAX,
+    },
+    Meant {
+        line: "Location.spec.availableSelectorLabels[].values[]: pattern",
+        why: LAX,
+    },
+    Meant {
+        line: "Location.spec.availableSelectorLabels[].values[]: maxLength",
+        why: LAX,
+    },
+    Meant {
+        line: "Location.spec.instanceSelector: x-kubernetes-map-type",
+        why: "Kubernetes has made selectors atomic since",
+    },
+    Meant {
+        line: "Location.spec.resource.group: enum",
+        why: RENAMED,
+    },
+    Meant {
+        line: "Location.spec.resource.group: pattern",
+        why: "an enum says more",
+    },
+    Meant {
+        line: "Location.spec.resource.resource: enum",
+        why: RENAMED,
+    },
+    Meant {
+        line: "Location.spec.resource.resource: pattern",
+        why: "an enum says more",
+    },
+    Meant {
+        line: "Location.spec.resource.version: pattern",
+        why: "an enum says more",
+    },
+    Meant {
+        line: "Location.status.availableInstances: minimum",
+        why: "there are none below 0",
+    },
+    Meant {
+        line: "Location.status.instances: minimum",
+        why: "there are none below 0",
+    },
+    Meant {
+        line: "WorkloadCluster: group",
+        why: RENAMED,
+    },
+    Meant {
+        line: "WorkloadCluster: plural",
+        why: RENAMED,
+    },
+    Meant {
+        line: "WorkloadCluster: singular",
+        why: RENAMED,
+    },
+    Meant {
+        line: "WorkloadCluster.spec.evictAfter: nullable",
+        why: NULLS,
+    },
+    Meant {
+        line: "WorkloadCluster.status.conditions: x-kubernetes-list-map-keys",
+        why: "one of each type: two syncers that apply their own do not take each other's away",
+    },
+    Meant {
+        line: "WorkloadCluster.status.conditions: x-kubernetes-list-type",
+        why: "one of each type: two syncers that apply their own do not take each other's away",
+    },
+    Meant {
+        line: "WorkloadCluster.status.conditions[]: required",
+        why: NULLS,
+    },
+    Meant {
+        line: "WorkloadCluster.status.conditions[].lastTransitionTime: nullable",
+        why: NULLS,
+    },
+    Meant {
+        line: "WorkloadCluster.status.conditions[].severity: enum",
+        why: "kcp's library writes these words alone",
+    },
+    Meant {
+        line: "WorkloadCluster.status.conditions[].status: enum",
+        why: "kcp's library writes these words alone",
+    },
+    Meant {
+        line: "WorkloadCluster.status.lastSyncerHeartbeatTime: nullable",
+        why: NULLS,
+    },
+    Meant {
+        line: "WorkloadCluster.status.virtualWorkspaces[].url: minLength",
+        why: "written by kcp alone, and read by nobody here",
+    },
+];
+
+#[test]
+#[ignore = "reads a Go module: make e2e"]
+fn the_kinds_of_kcp_are_as_lax_and_as_strict_as_its_definitions() {
+    compare("kcp", DEFINITIONS, MEANT);
+}

@@ -1,0 +1,92 @@
+//! openMCP.
+
+use crate::{Definition, Meant, compare};
+
+const API: &str = "github.com/openmcp-project/openmcp-operator/api";
+
+const fn of(file: &'static str) -> Definition {
+    Definition::of(API, file)
+}
+
+const DEFINITIONS: &[Definition] = &[
+    of("crds/manifests/clusters.openmcp.cloud_clusters.yaml"),
+    of("crds/manifests/clusters.openmcp.cloud_clusterrequests.yaml"),
+    of("crds/manifests/clusters.openmcp.cloud_clusterprofiles.yaml"),
+];
+
+/// Why a spec must be there.
+const SPEC: &str = "what is in it is demanded there as well";
+/// Why a rule is not in the schema.
+const RULE: &str = "the kind's own rule in Berth, with the same words and the field";
+/// Why conditions may be of another form.
+const CONDITIONS: &str =
+    "a status is written by others, and is taken as it is; Berth writes what the definition takes";
+
+const MEANT: &[Meant] = &[
+    Meant {
+        line: "Cluster: required",
+        why: SPEC,
+    },
+    Meant {
+        line: "Cluster.spec.profile: x-kubernetes-validations",
+        why: RULE,
+    },
+    Meant {
+        line: "Cluster.status.conditions[]: required",
+        why: CONDITIONS,
+    },
+    Meant {
+        line: "Cluster.status.conditions[].reason: pattern",
+        why: CONDITIONS,
+    },
+    Meant {
+        line: "Cluster.status.conditions[].reason: minLength",
+        why: CONDITIONS,
+    },
+    Meant {
+        line: "Cluster.status.conditions[].type: pattern",
+        why: CONDITIONS,
+    },
+    Meant {
+        line: "ClusterRequest: required",
+        why: SPEC,
+    },
+    Meant {
+        line: "ClusterRequest.spec: x-kubernetes-validations",
+        why: RULE,
+    },
+    Meant {
+        line: "ClusterRequest.status: x-kubernetes-validations",
+        why: RULE,
+    },
+    Meant {
+        line: "ClusterRequest.status.cluster: x-kubernetes-validations",
+        why: RULE,
+    },
+    Meant {
+        line: "ClusterRequest.status.conditions[]: required",
+        why: CONDITIONS,
+    },
+    Meant {
+        line: "ClusterRequest.status.conditions[].reason: pattern",
+        why: CONDITIONS,
+    },
+    Meant {
+        line: "ClusterRequest.status.conditions[].reason: minLength",
+        why: CONDITIONS,
+    },
+    Meant {
+        line: "ClusterRequest.status.conditions[].type: pattern",
+        why: CONDITIONS,
+    },
+    Meant {
+        line: "ClusterProfile: required",
+        why: SPEC,
+    },
+];
+
+#[test]
+#[ignore = "reads a Go module: make e2e"]
+fn the_kinds_of_openmcp_are_as_lax_and_as_strict_as_its_definitions() {
+    compare("openmcp", DEFINITIONS, MEANT);
+}
