@@ -11,6 +11,7 @@ pub mod go;
 pub mod helm;
 pub mod hub;
 pub mod raw;
+pub mod running;
 pub mod small_disk;
 pub mod websocket;
 

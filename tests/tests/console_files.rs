@@ -3,43 +3,41 @@
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
+use tests::running::Running;
 
 const NOW: &str = "2021-10-28T09:00:00Z";
 const GROUP: &str = "/cluster/apis/scheduling.berth.dev/v1alpha1";
 
 /// A console that runs.
 struct Console {
-    child: Child,
+    running: Running,
     port: u16,
     token: String,
 }
 
-impl Drop for Console {
-    fn drop(&mut self) {
-        // Both fail only when it has ended already.
-        drop(self.child.kill());
-        drop(self.child.wait());
-    }
-}
-
 impl Console {
     fn of(folders: &[String]) -> Self {
-        let mut child = Command::new(tests::berth())
+        let child = Command::new(tests::berth())
             .args(["console", "--no-open", "--at", NOW, "-f"])
             .args(folders)
             .env("KUBECONFIG", "/nowhere")
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut console = Self {
+            running: Running(child),
+            port: 0,
+            token: String::new(),
+        };
+        let mut lines = BufReader::new(console.running.0.stdout.take().unwrap()).lines();
         let url = lines.next().unwrap().unwrap();
         let (address, token) = url.split_once("/#token=").unwrap();
-        let port = address.rsplit_once(':').unwrap().1.parse().unwrap();
-        let token = token.to_owned();
-        Self { child, port, token }
+        console.port = address.rsplit_once(':').unwrap().1.parse().unwrap();
+        token.clone_into(&mut console.token);
+        console
     }
 
     /// The status and the body of an answer.
@@ -196,13 +194,6 @@ fn a_malformed_configuration_is_told_of_as_simulate_does_and_flags_of_a_server_d
     }
 }
 
-/// The process that `child` began, or itself: `script` waits for what it runs.
-fn innermost(child: &Child) -> String {
-    let pid = child.id().to_string();
-    let begun = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
-    begun.split_whitespace().next().map_or(pid, str::to_owned)
-}
-
 #[test]
 fn the_address_is_printed_a_browser_opened_from_a_terminal_only_and_ctrl_c_ends_it() {
     let folder = tempfile::tempdir().unwrap();
@@ -219,7 +210,7 @@ fn the_address_is_printed_a_browser_opened_from_a_terminal_only_and_ctrl_c_ends_
             true => ("script", vec!["-qec", &line, "/dev/null"]),
             false => ("sh", vec!["-c", &line]),
         };
-        let mut child = Command::new(program)
+        let child = Command::new(program)
             .args(arguments)
             .env("PATH", &path)
             .env("OPENED", &opened)
@@ -228,7 +219,8 @@ fn the_address_is_printed_a_browser_opened_from_a_terminal_only_and_ctrl_c_ends_
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap())
+        let mut running = Running(child);
+        let mut lines = BufReader::new(running.0.stdout.take().unwrap())
             .lines()
             .map(Result::unwrap);
         let printed = lines.next().unwrap();
@@ -241,10 +233,10 @@ fn the_address_is_printed_a_browser_opened_from_a_terminal_only_and_ctrl_c_ends_
                 with.contains(&format!("url={}\"", url.trim())).then_some(())
             });
         }
-        let interrupted = Command::new("kill").args(["-INT", &innermost(&child)]).status();
+        let interrupted = Command::new("kill").args(["-INT", &running.innermost()]).status();
         assert!(interrupted.unwrap().success());
         assert!(lines.any(|line| line.trim() == "the console ended"));
-        assert!(child.wait().unwrap().success());
+        assert!(running.0.wait().unwrap().success());
         assert_eq!(opened.exists(), from_a_terminal);
     }
 }

@@ -2,16 +2,18 @@
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{ChildStdout, Command, Stdio};
 
 use tests::Server;
+use tests::running::Running;
 
 /// Rows of decisions are on screen.
 pub(crate) const DECISIONS_SHOWN: &str = "document.querySelectorAll('tbody a').length > 3";
 
 /// A console that ends with the test.
 pub(crate) struct Console {
-    child: Child,
+    /// Ended with the test.
+    _running: Running,
     /// The address with the token.
     pub(crate) url: String,
     /// Kept open: a console that says something to a closed pipe ends.
@@ -26,7 +28,7 @@ impl Console {
 
     /// A console for whom `kubeconfig` names.
     pub(crate) fn of(kubeconfig: &Path, arguments: &[&str]) -> Self {
-        let mut child = Command::new(tests::berth())
+        let child = Command::new(tests::berth())
             .args(["console", "--no-open", "--kubeconfig"])
             .arg(kubeconfig)
             .args(arguments)
@@ -34,13 +36,14 @@ impl Console {
             .stdout(Stdio::piped())
             .spawn()
             .expect("berth starts");
+        let mut running = Running(child);
         let mut line = String::new();
-        let mut output = BufReader::new(child.stdout.take().expect("the output is piped"));
+        let mut output = BufReader::new(running.0.stdout.take().expect("the output is piped"));
         output.read_line(&mut line).expect("the console says where it is");
         let url = line.trim().to_owned();
         assert!(url.starts_with("http://127.0.0.1:"), "{url}");
         Self {
-            child,
+            _running: running,
             url,
             _output: output,
         }
@@ -59,14 +62,6 @@ impl Console {
     /// The address of a view.
     pub(crate) fn view(&self, view: &str) -> String {
         format!("{}/#/{view}", self.origin())
-    }
-}
-
-impl Drop for Console {
-    fn drop(&mut self) {
-        // Both fail only when it has ended already.
-        drop(self.child.kill());
-        drop(self.child.wait());
     }
 }
 
