@@ -46,7 +46,11 @@ pub(crate) fn managers(seed: u64, number: u64) -> Vec<Request> {
             2 => Request::new(Method::GET, format!("{}/$ID", kind.path)),
             _ => draw.apply(kind),
         };
-        requests.push(managed);
+        let elsewhere = draw.below(3) == 0;
+        requests.push(match kind.another_version() {
+            Some((version, other)) if elsewhere => managed.in_version(version, other),
+            _ => managed,
+        });
     }
     requests
 }
@@ -107,6 +111,7 @@ impl Draw {
             "?resourceVersion=x",
             "?pretty=true",
         ]);
+        let several = self.several();
         let accept = self.one(&[
             JSON,
             JSON,
@@ -114,6 +119,7 @@ impl Draw {
             METADATA,
             METADATA_LIST,
             "application/json;as=Nope;v=v1;g=meta.k8s.io",
+            several,
         ]);
         Request::new(Method::GET, format!("{}/$ID{query}", kind.path)).accepting(accept)
     }
@@ -150,11 +156,31 @@ impl Draw {
             "&resourceVersion=1&resourceVersionMatch=Nope",
             "&timeoutSeconds=x",
         ]);
-        let accept = self.one(&[JSON, JSON, JSON, TABLE, METADATA_LIST]);
+        let several = self.several();
+        let accept = self.one(&[JSON, JSON, JSON, TABLE, METADATA_LIST, several]);
         Request::new(Method::GET, format!("{}?labelSelector={label}{more}", kind.path)).accepting(accept)
     }
 
+    /// YAML, alone or with others beside.
+    fn several(&mut self) -> &'static str {
+        self.one(&[
+            YAML,
+            "application/yaml, application/json",
+            "application/json, application/yaml",
+            "application/yaml;q=0.5, application/json;q=0.9",
+            "application/json;q=0.5, application/yaml;q=0.9",
+            "*/*;q=0.8, application/yaml;q=0.5",
+            "application/yaml;q=0.5, */*;q=0.8",
+            "application/yaml, */*",
+            "application/*, application/yaml",
+            "text/html, application/yaml",
+            "application/yaml;stream=watch, application/json",
+        ])
+    }
+
     fn watch(&mut self, kind: &Kind) -> Request {
+        let several = self.several();
+        let accept = self.one(&[JSON, JSON, several]);
         let more = self.one(&[
             "",
             "&fieldSelector=metadata.name%3D$ID",
@@ -167,6 +193,7 @@ impl Draw {
                 kind.path
             ),
         )
+        .accepting(accept)
     }
 
     fn update(&mut self, kind: &Kind) -> Request {
@@ -217,6 +244,10 @@ impl Draw {
         if self.below(2) == 0 {
             merge(&mut object, &self.addition(kind));
         }
+        // An owner of the map alone.
+        if self.below(8) == 0 && object.get("spec").is_some() {
+            object["spec"] = json!({});
+        }
         let manager = self.one(&["one", "two", "three"]);
         let force = self.one(&["", "", "&force=true", "&force=false", "&dryRun=All"]);
         let path = format!("{}/$ID?fieldManager={manager}{force}", kind.path);
@@ -261,6 +292,7 @@ impl Draw {
             r#"{"apiVersion":"nope/v1"}"#,
             r#"{"metadata":{"ownerReferences":[{"apiVersion":"nope.example/v1","kind":"Owner","name":"a","uid":"u"}]}}"#,
             r#"{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap"}]}}"#,
+            r#"{"metadata":{"ownerReferences":[{"apiVersion":"nope.example/v1","kind":"Owner","name":"a","uid":"u"},{"apiVersion":"nope.example/v1","kind":"Owner","name":"b","uid":"u"}]}}"#,
             "{}",
         ])
         .to_owned()
@@ -401,6 +433,7 @@ impl Draw {
             r#"{"ownerReferences":[{"apiVersion":"nope.example/v1","kind":"Owner","name":"a","uid":"u-1"}]}"#,
             r#"{"ownerReferences":[{"apiVersion":"nope.example/v1","kind":"Owner","name":"a","uid":"u-1","controller":true},{"apiVersion":"nope.example/v1","kind":"Owner","name":"b","uid":"u-2","controller":true}]}"#,
             r#"{"ownerReferences":[{"kind":"ConfigMap"}]}"#,
+            r#"{"ownerReferences":[{"apiVersion":"nope.example/v1","kind":"Owner","name":"a","uid":"u-1"},{"apiVersion":"nope.example/v1","kind":"Owner","name":"b","uid":"u-1"}]}"#,
             r#"{"uid":"5a7ae1e6-0000-4000-8000-000000000001"}"#,
             r#"{"creationTimestamp":"2001-02-03T04:05:06Z","generation":7}"#,
             r#"{"creationTimestamp":"yesterday"}"#,

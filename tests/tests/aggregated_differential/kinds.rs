@@ -34,6 +34,16 @@ impl Kind {
         serde_json::from_str(change).expect("a change is JSON")
     }
 
+    /// Its version, and another one in which the same objects are served.
+    pub(crate) fn another_version(&self) -> Option<(&'static str, &'static str)> {
+        let resource = self.path.rsplit('/').next();
+        match resource {
+            Some("placements") => Some(("v1beta1", "v1alpha1")),
+            Some("clusterresourceplacements") if self.path.contains("/v1beta1/") => Some(("v1beta1", "v1")),
+            _ => None,
+        }
+    }
+
     /// Whether its objects are in namespaces.
     pub(crate) fn namespaced(&self) -> bool {
         self.path.contains("$ID")

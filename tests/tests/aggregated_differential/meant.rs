@@ -121,11 +121,29 @@ const MEANT: &[Meant] = &[
         },
     },
     Meant {
+        why: "a patch to another apiVersion or kind is about no object; of custom resources kube-apiserver names one of the \
+              kind in the patch",
+        settle: |request, reference, other| {
+            let causes = |answer: &Value| answer["body"][0]["causes"].clone();
+            let own = ["apiVersion", "kind"].map(|field| json!([format!("FieldValueInvalid {field}")]));
+            let refused = reference["code"] == 422 && own.contains(&causes(reference));
+            if request.method == Method::PATCH
+                && refused
+                && other["code"] == 422
+                && causes(other) == json!(["FieldValueInvalid patch"])
+            {
+                *other = reference.clone();
+            }
+        },
+    },
+    Meant {
         why: "more exact causes: the item's index, and every mistake at once",
         settle: |_, reference, other| {
             if reference["code"] == 422 && other["code"] == 422 {
-                let body = reference["body"].clone();
-                other["body"] = body;
+                match reference["body"][0].get("causes").cloned() {
+                    Some(causes) => other["body"][0]["causes"] = causes,
+                    None => each(other, &mut |map| drop(map.remove("causes"))),
+                }
             }
         },
     },
@@ -155,6 +173,18 @@ const MEANT: &[Meant] = &[
                 });
             if refused && reference["code"].as_u64().is_some_and(|code| code < 300) {
                 *other = reference.clone();
+            }
+            let conflicts = [&*reference, &*other].iter().all(|side| side["code"] == 409);
+            let own = json!("FieldManagerConflict .spec.taints");
+            let told = |side: &Value| {
+                let causes = side["body"][0]["causes"].as_array();
+                causes.is_some_and(|causes| causes.contains(&own))
+            };
+            if conflicts && request.body.contains("timeAdded") && told(other) && !told(reference) {
+                let causes = other["body"][0]["causes"].as_array_mut();
+                causes
+                    .into_iter()
+                    .for_each(|causes| causes.retain(|cause| *cause != own));
             }
             if request.path.contains("/managedclusters") {
                 // As OCM's own webhook has it.

@@ -40,6 +40,15 @@ impl Request {
         self
     }
 
+    /// Asks for the same in another version of its kind.
+    pub(crate) fn in_version(mut self, version: &str, other: &str) -> Self {
+        self.path = self.path.replace(&format!("/{version}/"), &format!("/{other}/"));
+        self.body = self
+            .body
+            .replace(&format!("/{version}\""), &format!("/{other}\""));
+        self
+    }
+
     /// Asks for another form of the answer.
     pub(crate) const fn accepting(mut self, accept: &'static str) -> Self {
         self.accept = accept;

@@ -134,6 +134,38 @@ async fn a_patch_answers_only_for_the_unknown_fields_it_brings() {
 }
 
 #[tokio::test]
+async fn a_patch_that_makes_no_object_is_refused_of_none() {
+    let client = Client::new();
+    client.widget("a").await;
+    let path = format!("{}?fieldValidation=Strict", at("a"));
+    for (kind, patch) in [
+        ("merge-patch+json", r#"{"spec":{"nope":1}}"#),
+        ("merge-patch+json", r#"{"metadata":{"labels":["a"]}}"#),
+        (
+            "json-patch+json",
+            r#"[{"op":"add","path":"/spec/nope","value":1}]"#,
+        ),
+    ] {
+        let answer = client.patch(&path, kind, patch).await;
+        let status = answer.expect(422);
+        let details = &status["details"];
+        for field in ["name", "group", "kind"] {
+            assert_eq!(details[field], Value::Null, "{patch}: {status}");
+        }
+        assert_eq!(details["causes"][0]["field"], "patch", "{status}");
+        // Whoever reads it still knows which one.
+        let message = status["message"].as_str().unwrap_or_default();
+        assert!(message.contains("\"a\" is invalid"), "{message}");
+    }
+    // One that makes an object of it that breaks its rules is about that object.
+    let status = client
+        .merge(&at("a"), &json!({"metadata": {"uid": "other"}}))
+        .await
+        .expect(422);
+    assert_eq!(status["details"]["name"], "a", "{status}");
+}
+
+#[tokio::test]
 async fn fields_that_json_patch_operations_do_not_have_are_refused_told_or_passed_over_as_asked() {
     let client = Client::new();
     client.widget("a").await;
