@@ -189,7 +189,7 @@ fn print(
     match args.output {
         SimulateOutput::Table => {
             let mut tables = Tables::default();
-            simulation.run(terms, &choose, |decided| -> Result<(), Stop> {
+            simulation.run(terms, choose, |decided| -> Result<(), Stop> {
                 tally.add(decided);
                 tables.write(&mut out, decided)?;
                 if let Some(advice) = advised(decided)? {
@@ -205,7 +205,7 @@ fn print(
         }
         SimulateOutput::Json | SimulateOutput::Yaml | SimulateOutput::Markdown => {
             let mut list = List::new(args.output, reasons(args, simulation));
-            simulation.run(terms, &choose, |decided| -> Result<(), Stop> {
+            simulation.run(terms, choose, |decided| -> Result<(), Stop> {
                 tally.add(decided);
                 let advice = advised(decided)?;
                 Ok(list.write(&mut out, decided, advice)?)

@@ -158,9 +158,8 @@ pub async fn refused(client: &Client, mut refusals: Vec<(Place, Box<Status>)>) -
         return anyhow!("{}", status.message);
     }
     // RBAC answers before anybody looks whether there is such an API.
-    match is_installed(client).await {
-        Ok(false) => return not_installed(),
-        Ok(true) | Err(_) => {}
+    if let Ok(false) = is_installed(client).await {
+        return not_installed();
     }
     anyhow!(
         "{}; {}",
