@@ -138,8 +138,8 @@ impl<'a> Keyed<'a> {
     }
 }
 
-/// A list that is new takes what is without the key, too: there is nothing to merge it with, and the schema or the kind's
-/// rules say what is wrong with it.
+/// A list that is new is taken as it is, elements without the key and several of one key, too: there is nothing to merge it
+/// with, and the schema or the kind's rules say what is wrong with it.
 fn by_key(
     items: Option<&Node>,
     key: &str,
@@ -160,11 +160,11 @@ fn by_key(
         }
         let deletes = Directive::of(fields, &path)? == Some(Directive::Delete);
         let known = identity
-            .filter(|_| !deletes)
+            .filter(|_| !deletes && !is_new)
             .and_then(|identity| have.first(identity));
         match (identity, known) {
-            (Some(identity), _) if deletes => have.delete(identity),
-            (None, _) if deletes => {}
+            (Some(identity), _) if deletes && !is_new => have.delete(identity),
+            _ if deletes => {}
             (Some(identity), Some(known)) => {
                 merge_map(items, known, fields, &path, budget)?;
                 have.changed(identity);

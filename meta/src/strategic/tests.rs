@@ -159,6 +159,21 @@ fn a_new_list_takes_elements_without_the_merge_key_for_others_to_judge() {
 }
 
 #[test]
+fn a_new_list_takes_several_elements_of_one_key_and_a_list_that_is_there_merges_them() {
+    let two = json!([{"port": 1, "name": "a"}, {"port": 1, "name": "b"}]);
+    let marked = json!([{"port": 1, "name": "a"}, {"port": 1, "name": "b"}, {"port": 1, "$patch": "delete"}]);
+    for patch in [&two, &marked] {
+        let patch = json!({"ports": patch});
+        assert_eq!(patched(json!({}), &patch), Ok(json!({"ports": two})));
+    }
+    let merged = patched(json!({"ports": [{"port": 2}]}), &json!({"ports": two}));
+    assert_eq!(
+        merged,
+        Ok(json!({"ports": [{"port": 1, "name": "b"}, {"port": 2}]}))
+    );
+}
+
+#[test]
 fn malformed_patches_say_what_and_where() {
     let cases = [
         (json!([]), "a strategic merge patch must be a JSON object"),

@@ -238,7 +238,10 @@ const MEANT: &[Meant] = &[
     Meant {
         why: "a list is no text in base64; kube-apiserver reads a list of numbers as bytes",
         settle: |request, reference, other| {
-            let taken = reference["code"].as_u64().is_some_and(|code| code < 300);
+            // Taken, or compared with what is there.
+            let taken = reference["code"]
+                .as_u64()
+                .is_some_and(|code| code < 300 || code == 409);
             if request.path.contains("/secrets")
                 && request.body.contains(":[")
                 && taken
