@@ -8,6 +8,7 @@ mod gardener;
 mod idle;
 mod kcp;
 mod lost;
+mod overruled;
 mod system;
 
 use std::sync::OnceLock;
