@@ -7,7 +7,7 @@ pub type Ix = u32;
 /// taint, which term). Text is made by the dialect's view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Reason {
-    /// The dialect's code.
+    /// The number of the dialect's code, as [`filters!`](crate::filters) gives it.
     pub code: u16,
     /// A detail the dialect can look up again; 0 where there is none.
     pub detail: u32,

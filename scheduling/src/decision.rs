@@ -7,7 +7,7 @@ use crate::candidate::{Ix, Reason};
 pub struct Rejection {
     /// The candidate.
     pub candidate: Ix,
-    /// The index of the filter in the dialect's pipeline order.
+    /// The number of the filter, as [`filters!`](crate::filters) gives it.
     pub plugin: u16,
     /// Why.
     pub reason: Reason,

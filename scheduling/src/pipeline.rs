@@ -12,18 +12,10 @@ pub enum Verdict {
     Reject(Reason),
 }
 
-impl Verdict {
-    /// A refusal by code alone.
-    #[must_use]
-    pub const fn reject(code: u16) -> Self {
-        Self::Reject(Reason { code, detail: 0 })
-    }
-}
-
 /// Judges single candidates of a fleet `F`.
 pub trait Filter<F: ?Sized> {
-    /// The plugin's name, as the system and docs/api.md ("Reason tokens") name it.
-    fn name(&self) -> &'static str;
+    /// The number of the filter in the dialect's pipeline order, as [`filters!`](crate::filters) gives it.
+    fn plugin(&self) -> u16;
 
     /// Whether `candidate` may be used.
     fn check(&self, fleet: &F, candidate: Ix) -> Verdict;
@@ -59,14 +51,23 @@ pub trait Scorer<F: ?Sized> {
     fn score(&self, fleet: &F, feasible: &[Ix], values: &mut [Option<i64>]);
 }
 
-/// Runs every filter over every candidate, so that every refusal is known. Gives the feasible candidates in fleet
-/// order and the refusals by candidate, then plugin.
-pub fn filter<F: ?Sized>(fleet: &F, count: Ix, filters: &[&dyn Filter<F>]) -> (Vec<Ix>, Vec<Rejection>) {
+/// Runs every filter, in the order of their numbers, over every candidate, so that every refusal is known. Gives the feasible
+/// candidates in fleet order and the refusals by candidate, then plugin.
+pub fn filter<F: ?Sized, P: Filter<F> + ?Sized>(
+    fleet: &F,
+    count: Ix,
+    filters: &[&P],
+) -> (Vec<Ix>, Vec<Rejection>) {
+    debug_assert!(
+        filters.is_sorted_by_key(|filter| filter.plugin()),
+        "filters run in the order of their numbers"
+    );
     let lists: Vec<Refusals<'_>> = filters.iter().map(|filter| filter.refuse(fleet, count)).collect();
     let many: Vec<usize> = lists.iter().map(|refused| refused.many(count)).collect();
-    let mut heads: Vec<Head<'_>> = (0..)
+    let mut heads: Vec<Head<'_>> = filters
+        .iter()
         .zip(&lists)
-        .map(|(plugin, refused)| Head::new(plugin, refused))
+        .map(|(filter, refused)| Head::new(filter.plugin(), refused))
         .collect();
     let most = many.iter().max().copied().unwrap_or_default();
     let mut feasible = Vec::with_capacity((count as usize).saturating_sub(most));
@@ -226,22 +227,25 @@ mod tests {
 
     use super::*;
 
-    struct AtLeast(i64);
+    struct AtLeast {
+        plugin: u16,
+        least: i64,
+    }
     impl Filter<[i64]> for AtLeast {
-        fn name(&self) -> &'static str {
-            "AtLeast"
+        fn plugin(&self) -> u16 {
+            self.plugin
         }
         fn check(&self, fleet: &[i64], candidate: Ix) -> Verdict {
-            if fleet[candidate as usize] >= self.0 {
+            if fleet[candidate as usize] >= self.least {
                 Verdict::Pass
             } else {
-                Verdict::reject(1)
+                Verdict::Reject(Reason { code: 1, detail: 0 })
             }
         }
     }
     impl Scorer<[i64]> for AtLeast {
         fn weight(&self) -> i64 {
-            self.0
+            self.least
         }
         fn score(&self, fleet: &[i64], feasible: &[Ix], values: &mut [Option<i64>]) {
             for (value, &candidate) in values.iter_mut().zip(feasible) {
@@ -250,17 +254,22 @@ mod tests {
         }
     }
 
+    fn at_least(plugin: u16, least: i64) -> AtLeast {
+        AtLeast { plugin, least }
+    }
+
     #[test]
-    fn every_refusal_of_every_filter_is_kept() {
+    fn every_refusal_of_every_filter_is_kept_under_its_number() {
         let fleet = [1, 5, 9];
-        let (feasible, rejections) = filter(&fleet[..], 3, &[&AtLeast(2), &AtLeast(6)]);
+        let (feasible, rejections) = filter(&fleet[..], 3, &[&at_least(1, 2), &at_least(4, 6)]);
         assert_eq!(feasible, [2]);
         let seen: Vec<(Ix, u16)> = rejections.iter().map(|r| (r.candidate, r.plugin)).collect();
-        assert_eq!(seen, [(0, 0), (0, 1), (1, 1)]);
+        assert_eq!(seen, [(0, 1), (0, 4), (1, 4)]);
     }
 
     /// Refuses those in its list, for the reason of their places; or all others, for one reason.
     struct Listed {
+        plugin: u16,
         list: Vec<Ix>,
         passing: Option<Vec<u64>>,
     }
@@ -268,8 +277,8 @@ mod tests {
     const OTHER: Reason = Reason { code: 2, detail: 7 };
 
     impl Filter<()> for Listed {
-        fn name(&self) -> &'static str {
-            "Listed"
+        fn plugin(&self) -> u16 {
+            self.plugin
         }
         fn check(&self, (): &(), candidate: Ix) -> Verdict {
             match (self.list.binary_search(&candidate), &self.passing) {
@@ -290,7 +299,7 @@ mod tests {
         }
     }
 
-    fn listed(list: BTreeSet<Ix>, inverse: bool) -> Listed {
+    fn listed(plugin: u16, list: BTreeSet<Ix>, inverse: bool) -> Listed {
         let passing = inverse.then(|| {
             let mut words = vec![0; 3];
             list.iter()
@@ -298,6 +307,7 @@ mod tests {
             words
         });
         Listed {
+            plugin,
             list: list.into_iter().collect(),
             passing,
         }
@@ -313,7 +323,8 @@ mod tests {
             more in 0..40u32,
         ) {
             let count = 150 + more;
-            let filters: Vec<Listed> = lists.into_iter().map(|(list, inverse)| listed(list, inverse)).collect();
+            let numbered = (0..).zip(lists);
+            let filters: Vec<Listed> = numbered.map(|(number, (list, inverse))| listed(number, list, inverse)).collect();
             let by_trait: Vec<&dyn Filter<()>> = filters.iter().map(|filter| filter as _).collect();
             let (feasible, rejections) = filter(&(), count, &by_trait);
             let mut expected = Vec::new();
@@ -349,7 +360,7 @@ mod tests {
     fn totals_rank_high_first_and_ties_by_number() {
         let fleet = [3, 7, 7];
         let feasible = [0, 1, 2];
-        let (_, totals) = score(&fleet[..], &feasible, &[&AtLeast(2)]);
+        let (_, totals) = score(&fleet[..], &feasible, &[&at_least(0, 2)]);
         assert_eq!(totals, [6, 14, 14]);
         assert_eq!(rank_by_total(&feasible, &totals), [1, 2, 0]);
     }

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use dialect_contract::{Action, Ask, BindingChange, Current, Decision, Outcome, Refused};
 use scheduling::{Ix, Solved};
 
+use crate::code::{Code, Plugin};
 use crate::detail::Detail;
 use crate::fleet::Fleet;
 use crate::fleet::record::{Hold, PlacementRecord};
@@ -182,10 +183,10 @@ fn judge(
     } = selection;
     Ok(Decision {
         solved,
-        scorers: scorers.into_iter().map(Arc::from).collect(),
+        scorers: scorers.into_iter().map(|scorer| scorer.name().into()).collect(),
         unknown: unknown
             .into_iter()
-            .map(|name| (name, "PickFixed", "NotFound"))
+            .map(|name| (name, Plugin::PickFixed.name(), Code::NotFound.name()))
             .collect(),
         changes,
         detail: Box::new(Detail {

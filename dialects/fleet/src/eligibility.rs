@@ -51,37 +51,25 @@ pub(crate) struct Standing {
     pub(crate) health: Health,
 }
 
-/// Why a cluster is not eligible; the first reason in this order counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u16)]
-pub(crate) enum Ineligible {
-    /// It is leaving the fleet.
-    Leaving = 1,
-    /// Its member agent never reported.
-    AgentNotOnline,
-    /// Its last heartbeat is too old.
-    HeartbeatStale,
-    /// It has not joined.
-    NotJoined,
-    /// Its health was never reported.
-    HealthUnknown,
-    /// It has been unhealthy for too long.
-    Unhealthy,
+scheduling::names! {
+    /// Why a cluster is not eligible; the first reason in this order counts.
+    pub(crate) enum Ineligible {
+        /// It is leaving the fleet.
+        Leaving = "Leaving",
+        /// Its member agent never reported.
+        AgentNotOnline = "AgentNotOnline",
+        /// Its last heartbeat is too old.
+        HeartbeatStale = "HeartbeatStale",
+        /// It has not joined.
+        NotJoined = "NotJoined",
+        /// Its health was never reported.
+        HealthUnknown = "HealthUnknown",
+        /// It has been unhealthy for too long.
+        Unhealthy = "Unhealthy",
+    }
 }
 
 impl Ineligible {
-    /// The token.
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Leaving => "Leaving",
-            Self::AgentNotOnline => "AgentNotOnline",
-            Self::HeartbeatStale => "HeartbeatStale",
-            Self::NotJoined => "NotJoined",
-            Self::HealthUnknown => "HealthUnknown",
-            Self::Unhealthy => "Unhealthy",
-        }
-    }
-
     /// The sentence. It names instants, not ages, so that it stays the same as long as the reason does.
     pub(crate) fn sentence(self, standing: &Standing, limits: Limits) -> String {
         let since = |instant: Timestamp| {
@@ -212,7 +200,7 @@ mod tests {
         let judge = |change: fn(&mut Standing)| {
             let mut standing = well();
             change(&mut standing);
-            standing.judge(now, Limits::default()).map(Ineligible::as_str)
+            standing.judge(now, Limits::default()).map(Ineligible::name)
         };
         // A heartbeat exactly five minutes old is fine.
         assert_eq!(judge(|_| {}), None);

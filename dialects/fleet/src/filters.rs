@@ -4,49 +4,14 @@ pub(crate) mod spread;
 
 use dialect_columns::Bits;
 use meta::Timestamp;
-use scheduling::{Filter, Ix, Reason, Verdict};
+use scheduling::{Filter, Ix, Verdict};
 
 use self::spread::Spread;
+use crate::code::{Code, Plugin};
 use crate::columns::Columns;
 use crate::eligibility::{Ineligible, Limits};
 use crate::kind::Toleration;
 use crate::policy::{self, Term, Test};
-
-/// The filters in pipeline order. PickFixed stands for the check of named clusters, which runs instead of the others.
-pub(crate) static FILTERS: [&str; 6] = [
-    CLUSTER_AFFINITY,
-    "ClusterEligibility",
-    "TaintToleration",
-    SAME_PLACEMENT_ANTI_AFFINITY,
-    TOPOLOGY_SPREAD_CONSTRAINTS,
-    "PickFixed",
-];
-
-/// The filter of the required terms and the scorer of the preferred ones.
-pub(crate) const CLUSTER_AFFINITY: &str = "ClusterAffinity";
-/// The filter that keeps a placement from one cluster twice; as a scorer it prefers clusters of the policy before.
-pub(crate) const SAME_PLACEMENT_ANTI_AFFINITY: &str = "SamePlacementAntiAffinity";
-/// The filter and scorer of topology spread constraints.
-pub(crate) const TOPOLOGY_SPREAD_CONSTRAINTS: &str = "TopologySpreadConstraints";
-
-/// The place of ClusterAffinity in [`FILTERS`].
-pub(crate) const AFFINITY: u16 = 0;
-/// The place of ClusterEligibility.
-pub(crate) const ELIGIBILITY: u16 = 1;
-/// The place of TaintToleration.
-pub(crate) const TAINTS: u16 = 2;
-/// The place of TopologySpreadConstraints.
-pub(crate) const SPREAD: u16 = 4;
-/// The place of PickFixed.
-pub(crate) const FIXED: u16 = 5;
-
-fn verdict(refused: bool, code: u16, detail: u32) -> Verdict {
-    if refused {
-        Verdict::Reject(Reason { code, detail })
-    } else {
-        Verdict::Pass
-    }
-}
 
 /// Asks for one matching required term; without terms everything passes.
 pub(crate) struct ClusterAffinity(Option<Bits>);
@@ -90,59 +55,59 @@ pub(crate) fn passing(test: &Test, columns: &Columns) -> Bits {
 }
 
 impl Filter<Columns> for ClusterAffinity {
-    fn name(&self) -> &'static str {
-        FILTERS[usize::from(AFFINITY)]
+    fn plugin(&self) -> u16 {
+        Plugin::ClusterAffinity.number()
     }
 
     fn check(&self, _columns: &Columns, candidate: Ix) -> Verdict {
-        verdict(
-            self.0.as_ref().is_some_and(|matching| !matching.has(candidate)),
-            AFFINITY,
-            0,
-        )
+        Code::AffinityMismatch.unless(self.0.as_ref().is_none_or(|matching| matching.has(candidate)))
     }
 }
 
 /// Asks that the cluster may take anything at all (docs/systems/fleet.md, "Eligibility").
 pub(crate) struct ClusterEligibility {
-    /// The reason of each cluster, 0 for none.
-    reasons: Vec<u16>,
+    /// Why each cluster is not eligible; `None` where it is.
+    reasons: Vec<Option<Ineligible>>,
 }
 
 impl ClusterEligibility {
     /// Judges `columns` at `now`.
     pub(crate) fn judge(columns: &Columns, now: Timestamp, limits: Limits) -> Self {
-        let judge = |reason: Option<Ineligible>| reason.map_or(0, |reason| reason as u16);
         Self {
             reasons: columns
                 .standings
                 .iter()
-                .map(|standing| judge(standing.judge(now, limits)))
+                .map(|standing| standing.judge(now, limits))
                 .collect(),
         }
     }
 
     /// Whether the cluster is eligible.
     pub(crate) fn passes(&self, candidate: Ix) -> bool {
-        self.reasons[candidate as usize] == 0
+        self.reasons[candidate as usize].is_none()
+    }
+
+    /// A refusal by `code` where the cluster is not eligible.
+    fn verdict(&self, candidate: Ix, code: Code) -> Verdict {
+        let reason = self.reasons[candidate as usize];
+        reason.map_or(Verdict::Pass, |why| Verdict::Reject(why.with(code)))
     }
 
     /// Takes the ineligible out of `pickable`.
     pub(crate) fn restrict(&self, pickable: &mut Bits) {
-        for (candidate, _) in (0..).zip(&self.reasons).filter(|(_, reason)| **reason != 0) {
+        for (candidate, _) in (0..).zip(&self.reasons).filter(|(_, reason)| reason.is_some()) {
             pickable.set(candidate, false);
         }
     }
 }
 
 impl Filter<Columns> for ClusterEligibility {
-    fn name(&self) -> &'static str {
-        FILTERS[usize::from(ELIGIBILITY)]
+    fn plugin(&self) -> u16 {
+        Plugin::ClusterEligibility.number()
     }
 
     fn check(&self, _columns: &Columns, candidate: Ix) -> Verdict {
-        let reason = self.reasons[candidate as usize];
-        verdict(reason != 0, ELIGIBILITY, reason.into())
+        self.verdict(candidate, Code::NotEligible)
     }
 }
 
@@ -183,13 +148,15 @@ impl<'a> TaintToleration<'a> {
 }
 
 impl Filter<Columns> for TaintToleration<'_> {
-    fn name(&self) -> &'static str {
-        FILTERS[usize::from(TAINTS)]
+    fn plugin(&self) -> u16 {
+        Plugin::TaintToleration.number()
     }
 
     fn check(&self, _columns: &Columns, candidate: Ix) -> Verdict {
-        let place = self.of(candidate);
-        verdict(place != 0, TAINTS, place.saturating_sub(1))
+        match self.of(candidate) {
+            0 => Verdict::Pass,
+            place => Verdict::Reject(Code::Untolerated.with(place - 1)),
+        }
     }
 }
 
@@ -205,8 +172,8 @@ impl SamePlacementAntiAffinity<'_> {
 }
 
 impl Filter<Columns> for SamePlacementAntiAffinity<'_> {
-    fn name(&self) -> &'static str {
-        SAME_PLACEMENT_ANTI_AFFINITY
+    fn plugin(&self) -> u16 {
+        Plugin::SamePlacementAntiAffinity.number()
     }
 
     fn check(&self, _columns: &Columns, _candidate: Ix) -> Verdict {
@@ -223,8 +190,8 @@ pub(crate) struct TopologySpread<'a> {
 }
 
 impl Filter<Columns> for TopologySpread<'_> {
-    fn name(&self) -> &'static str {
-        FILTERS[usize::from(SPREAD)]
+    fn plugin(&self) -> u16 {
+        Plugin::TopologySpreadConstraints.number()
     }
 
     fn check(&self, _columns: &Columns, candidate: Ix) -> Verdict {
@@ -232,7 +199,7 @@ impl Filter<Columns> for TopologySpread<'_> {
             return Verdict::Pass;
         }
         match self.spread.violated(candidate) {
-            Some(constraint) => verdict(true, SPREAD, constraint),
+            Some(constraint) => Verdict::Reject(Code::SkewExceeded.with(constraint)),
             None => Verdict::Pass,
         }
     }
@@ -247,16 +214,15 @@ pub(crate) struct PickFixed<'a> {
 }
 
 impl Filter<Columns> for PickFixed<'_> {
-    fn name(&self) -> &'static str {
-        FILTERS[usize::from(FIXED)]
+    fn plugin(&self) -> u16 {
+        Plugin::PickFixed.number()
     }
 
     fn check(&self, _columns: &Columns, candidate: Ix) -> Verdict {
         if self.named.has(candidate) {
-            let reason = self.eligibility.reasons[candidate as usize];
-            verdict(reason != 0, FIXED, reason.into())
+            self.eligibility.verdict(candidate, Code::NamedIneligible)
         } else {
-            verdict(true, FIXED, 0)
+            Code::NotNamed.refuse()
         }
     }
 }

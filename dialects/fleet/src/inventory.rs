@@ -2,8 +2,9 @@
 
 mod view;
 
+use crate::code::Plugin;
 use crate::names::{BINDINGS, CLUSTERS};
-use crate::{decide, filters, remedies, words, writes};
+use crate::{code, decide, remedies, words, writes};
 use dialect_contract::{
     Advisor, Ask, Decision, DemandView, Due, Edit, Inventory, Refused, Remedy, TargetView, Targets, Unusable,
     Words, Write,
@@ -96,15 +97,15 @@ impl Targets for Fleet {
 
 impl Words for Fleet {
     fn filters(&self) -> &'static [&'static str] {
-        &filters::FILTERS
+        &Plugin::NAMES
     }
 
-    fn token(&self, plugin: u16, reason: Reason) -> &'static str {
-        words::token(plugin, reason)
+    fn token(&self, _plugin: u16, reason: Reason) -> &'static str {
+        code::token(reason)
     }
 
-    fn sentence(&self, decision: &Decision, candidate: Ix, plugin: u16, reason: Reason) -> String {
-        words::refusal(self, decision, candidate, plugin, reason)
+    fn sentence(&self, decision: &Decision, candidate: Ix, _plugin: u16, reason: Reason) -> String {
+        words::refusal(self, decision, candidate, reason)
     }
 
     fn known_difference(&self, decision: &Decision) -> Option<&'static str> {

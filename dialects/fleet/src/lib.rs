@@ -26,6 +26,7 @@
 //! ```
 
 pub mod admission;
+mod code;
 mod columns;
 mod config;
 mod decide;

@@ -2,14 +2,14 @@
 //! constraint, a name, a larger number.
 
 use dialect_contract::remedy::{labels, push};
-use dialect_contract::{Decision, Edit, Remedy, Whose};
+use dialect_contract::{Decision, Edit, Remedy, Taint, Whose, taints};
 use meta::Key;
 use scheduling::{Ix, Rejection};
 use serde_json::{Value, json};
 
+use crate::code::Code;
 use crate::columns::Columns;
 use crate::detail::Detail;
-use crate::filters::{AFFINITY, ELIGIBILITY, SPREAD, TAINTS};
 use crate::fleet::Fleet;
 use crate::fleet::cluster::Cluster;
 use crate::fleet::record::PlacementRecord;
@@ -46,18 +46,16 @@ pub(crate) fn remedies(
         return case.number();
     };
     let detail = refusal.reason.detail;
-    match refusal.plugin {
-        AFFINITY => case.affinity(),
-        ELIGIBILITY => vec![ineligible()],
-        TAINTS => case.taint(case.cluster, detail as usize),
-        SPREAD => case.spread(detail as usize),
-        _ if detail == 0 => vec![case.named()],
-        _ => vec![ineligible()],
+    match Code::of_reason(refusal.reason) {
+        Code::AffinityMismatch => case.affinity(),
+        Code::NotEligible | Code::NamedIneligible => vec![Remedy::none(
+            "the member agent reports this: the cluster or its agent must be mended",
+        )],
+        Code::Untolerated => case.taint(case.cluster, detail as usize),
+        Code::SkewExceeded => case.spread(detail as usize),
+        Code::NotFound => Vec::new(),
+        Code::NotNamed => vec![case.named()],
     }
-}
-
-fn ineligible() -> Remedy {
-    Remedy::none("the member agent reports this: the cluster or its agent must be mended")
 }
 
 /// One placement and one cluster.
@@ -150,28 +148,15 @@ impl Case<'_> {
 
     /// The taint at `place` of `cluster` is tolerated, or goes.
     fn taint(&self, cluster: &Cluster, place: usize) -> Vec<Remedy> {
-        let Some(taint) = cluster.taints.get(place) else {
+        let Some(taint) = cluster.taints.get(place).map(Taint::from) else {
             return Vec::new();
         };
-        let mut toleration = json!({"key": taint.key, "operator": "Exists", "effect": taint.effect});
-        if !taint.value.is_empty() {
-            toleration["operator"] = "Equal".into();
-            toleration["value"] = taint.value.as_str().into();
-        }
-        let shown = taint.to_string();
-        let tolerate = self.asked(format!("tolerate the taint {shown}"), |policy| {
-            push(&mut policy["tolerations"], toleration);
+        let tolerate = self.asked(taints::tolerate(&taint), |policy| {
+            push(&mut policy["tolerations"], taints::toleration(&taint));
         });
-        let text = format!("take the taint {shown} off MemberCluster {}", cluster.name);
         let key = Key::new(CLUSTERS, "", &cluster.name);
-        let edit = Edit::of(key, &cluster.object, |cluster| {
-            if let Some(taints) = cluster["spec"]["taints"].as_array_mut()
-                && place < taints.len()
-            {
-                taints.remove(place);
-            }
-        });
-        vec![tolerate, Remedy::new(Whose::Target, text, edit)]
+        let target = ("MemberCluster", key, &*cluster.object);
+        vec![tolerate, taints::removal(&taint, target, place, |_| true)]
     }
 
     /// The taint that keeps the placement from the only cluster of the emptiest domain: with that one filled the others may
@@ -183,7 +168,7 @@ impl Case<'_> {
             return Vec::new();
         };
         match self.decision.solved.rejections_of(only) {
-            [refusal] if refusal.plugin == TAINTS => {
+            [refusal] if Code::of_reason(refusal.reason) == Code::Untolerated => {
                 self.taint(self.columns.row(only), refusal.reason.detail as usize)
             }
             _ => Vec::new(),

@@ -7,6 +7,29 @@ use scheduling::{Ix, Scorer};
 use crate::columns::Columns;
 use crate::policy::{Preferred, Sorter};
 
+scheduling::names! {
+    /// The scores that the system ranks by one after the other, the first to decide first.
+    pub(crate) enum Ranking {
+        /// The topology spread score.
+        Spread = "TopologySpreadConstraints",
+        /// The affinity score.
+        Affinity = "ClusterAffinity",
+        /// Whether a binding by the previous policy is there to stay with.
+        Sticky = "SamePlacementAntiAffinity",
+    }
+}
+
+impl Ranking {
+    /// The value of a candidate.
+    pub(crate) fn value(self, standing: &Standing) -> i32 {
+        match self {
+            Self::Spread => standing.topology,
+            Self::Affinity => standing.affinity,
+            Self::Sticky => i32::from(standing.sticky),
+        }
+    }
+}
+
 /// The affinity score of every cluster: the sum over the preferred terms.
 pub(crate) fn affinity(preferred: &[Preferred], columns: &Columns) -> Vec<i32> {
     let mut sums = vec![0_i32; columns.count() as usize];

@@ -1,19 +1,16 @@
 //! Sentences about a decision, made only when someone reads it.
 
-use dialect_contract::{Decision, Outcome};
+use dialect_contract::{Decision, Outcome, Taint, listing, taints};
 use meta::selector::Selector;
 use scheduling::{Ix, Reason};
 
+use crate::code::{self, Code};
 use crate::columns::Columns;
 use crate::detail::Detail;
 use crate::eligibility::{Ineligible, Limits};
 use crate::filters::spread::Emptiest;
-use crate::filters::{AFFINITY, ELIGIBILITY, SPREAD, TAINTS};
 use crate::fleet::Fleet;
 use crate::policy::{Mode, Policy, Term};
-
-/// Cluster names a sentence lists at most.
-const LISTED: usize = 10;
 
 /// Everything that helps to word a refusal.
 pub(super) struct Words<'a> {
@@ -43,25 +40,20 @@ impl<'a> Words<'a> {
     }
 
     /// The sentence of a refusal.
-    pub(super) fn refusal(&self, candidate: Ix, plugin: u16, reason: Reason) -> String {
-        match plugin {
-            AFFINITY => self.mismatch(candidate),
-            ELIGIBILITY => match ineligible(reason.detail) {
-                Some(why) => self.ineligible(candidate, why),
-                None => "the cluster is not eligible".to_owned(),
-            },
-            TAINTS => self.taint(candidate, reason.detail),
-            SPREAD => {
+    pub(super) fn refusal(&self, candidate: Ix, reason: Reason) -> String {
+        match Code::of_reason(reason) {
+            Code::AffinityMismatch => self.mismatch(candidate),
+            Code::NotEligible | Code::NamedIneligible => self.ineligible(candidate, code::ineligible(reason)),
+            Code::Untolerated => self.taint(candidate, reason.detail),
+            Code::SkewExceeded => {
                 let place = self
                     .skews
                     .binary_search_by_key(&candidate, |(candidate, ..)| *candidate);
                 let counts = place.ok().map(|place| (self.skews[place].1, self.skews[place].2));
                 self.skew(candidate, reason.detail, counts)
             }
-            _ => match ineligible(reason.detail) {
-                Some(why) => self.ineligible(candidate, why),
-                None => "spec.policy.clusterNames does not name the cluster".to_owned(),
-            },
+            Code::NotFound => not_found(&self.columns.row(candidate).name),
+            Code::NotNamed => "spec.policy.clusterNames does not name the cluster".to_owned(),
         }
     }
 
@@ -96,10 +88,8 @@ impl<'a> Words<'a> {
     }
 
     fn taint(&self, candidate: Ix, place: u32) -> String {
-        match self.columns.row(candidate).taints.get(place as usize) {
-            Some(taint) => format!("the taint {taint} is not tolerated"),
-            None => "a taint is not tolerated".to_owned(),
-        }
+        let taint = self.columns.row(candidate).taints.get(place as usize);
+        taints::untolerated(taint.map(Taint::from))
     }
 
     fn mismatch(&self, candidate: Ix) -> String {
@@ -150,37 +140,8 @@ impl<'a> Words<'a> {
     }
 }
 
-fn ineligible(code: u32) -> Option<Ineligible> {
-    let all = [
-        Ineligible::Leaving,
-        Ineligible::AgentNotOnline,
-        Ineligible::HeartbeatStale,
-        Ineligible::NotJoined,
-        Ineligible::HealthUnknown,
-        Ineligible::Unhealthy,
-    ];
-    all.into_iter().find(|reason| u32::from(*reason as u16) == code)
-}
-
-/// The token of a refusal by the filter `plugin`.
-pub(crate) fn token(plugin: u16, reason: Reason) -> &'static str {
-    match plugin {
-        AFFINITY => "AffinityMismatch",
-        ELIGIBILITY => ineligible(reason.detail).map_or("NotEligible", Ineligible::as_str),
-        TAINTS => "Untolerated",
-        SPREAD => "SkewExceeded",
-        _ => "NotEligible",
-    }
-}
-
 /// The sentence of a refusal.
-pub(crate) fn refusal(
-    fleet: &Fleet,
-    decision: &Decision,
-    candidate: Ix,
-    plugin: u16,
-    reason: Reason,
-) -> String {
+pub(crate) fn refusal(fleet: &Fleet, decision: &Decision, candidate: Ix, reason: Reason) -> String {
     let record = fleet.placements.get(&decision.demand);
     let policy = record.and_then(|record| record.policy.as_ref().as_ref().ok());
     let detail = decision.detail::<Detail>();
@@ -193,7 +154,12 @@ pub(crate) fn refusal(
         skews.unwrap_or_default(),
         emptiest.unwrap_or_default(),
     );
-    words.refusal(candidate, plugin, reason)
+    words.refusal(candidate, reason)
+}
+
+/// The sentence of a name that no cluster has.
+pub(crate) fn not_found(name: &str) -> String {
+    format!("there is no MemberCluster \"{name}\"")
 }
 
 /// The difference from KubeFleet's scheduler that may show in `decision`, if one may (docs/systems/fleet.md, "Differences
@@ -246,7 +212,10 @@ fn unfit(fleet: &Fleet, detail: &Detail) -> String {
         1 => ("stays", "it"),
         _ => ("stay", "they"),
     };
-    format!("; {} {stay} although {it} would not be picked today", names(rows))
+    format!(
+        "; {} {stay} although {it} would not be picked today",
+        listing::clusters(rows)
+    )
 }
 
 /// The summary of a decision in one line.
@@ -255,7 +224,10 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
     match decision.outcome {
         Outcome::Released => {
             let bound = decision.current.iter().map(|entry| &*entry.cluster_name);
-            return format!("the placement is being deleted and lets go of {}", names(bound));
+            return format!(
+                "the placement is being deleted and lets go of {}",
+                listing::clusters(bound)
+            );
         }
         Outcome::Invalid => {
             let problem = detail.and_then(|detail| detail.problem.as_deref());
@@ -278,20 +250,5 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
         decision.solved.feasible.len(),
         columns.count()
     );
-    format!("{counts}; picked {}; {found}", names(rows))
-}
-
-/// The first names, and how many more there are.
-pub(super) fn names<'a>(all: impl ExactSizeIterator<Item = &'a str>) -> String {
-    let count = all.len();
-    if count == 0 {
-        return "no cluster".to_owned();
-    }
-    let first: Vec<&str> = all.take(LISTED).collect();
-    let more = if count > LISTED {
-        format!(" and {} more", count - LISTED)
-    } else {
-        String::new()
-    };
-    format!("{}{more}", first.join(", "))
+    format!("{counts}; picked {}; {found}", listing::clusters(rows))
 }

@@ -8,8 +8,8 @@ use scheduling::{Filter, Verdict};
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::code::{Code, Plugin};
 use crate::decide::fence;
-use crate::filters::{Capacity, CloudProfileSelector, Code, Networks, Taints};
 use crate::fleet::seed::Row;
 use crate::fleet::shoot::Wants;
 use crate::fleet::{Fleet, Seats};
@@ -65,15 +65,20 @@ pub fn check_binding(fleet: &Fleet, old: &Value, new: &mut Value) -> Result<Vec<
     let mut errors = Vec::new();
     let mut refuse = |sentence: String| errors.push(FieldError::invalid("spec.seedName", name, sentence));
     if row.facts.deleting {
-        refuse(words::refusal(fleet, row, &wants, None, Code::Deleting.with(0)).1);
+        refuse(words::refusal(fleet, row, &wants, None, Code::Deleting.with(0)));
     }
     if !request.profile_admits_provider(row) {
-        refuse(words::refusal(fleet, row, &wants, None, Code::ProviderMismatch.with(0)).1);
+        refuse(words::refusal(
+            fleet,
+            row,
+            &wants,
+            None,
+            Code::ProviderMismatch.with(0),
+        ));
     }
-    let filters: [&dyn Filter<Request<'_>>; 4] = [&CloudProfileSelector, &Taints, &Networks, &Capacity];
-    for filter in filters {
+    for filter in Plugin::ALL.into_iter().filter(|filter| is_asked(*filter)) {
         if let Verdict::Reject(reason) = filter.check(&request, candidate) {
-            refuse(words::refusal(fleet, row, &wants, None, reason).1);
+            refuse(words::refusal(fleet, row, &wants, None, reason));
         }
     }
     if let Some(held) = held {
@@ -86,6 +91,15 @@ pub fn check_binding(fleet: &Fleet, old: &Value, new: &mut Value) -> Result<Vec<
         bind(new, name, &given(fleet, row, &wants));
     }
     Ok(vec![fence(name)])
+}
+
+/// Whether a filter has a say in a binding by hand.
+const fn is_asked(filter: Plugin) -> bool {
+    match filter {
+        Plugin::CloudProfileSelector | Plugin::Taints | Plugin::Networks | Plugin::Capacity => true,
+        // Deletion and the profile's provider types are judged apart, the rest is an operator's to overrule.
+        Plugin::Usable | Plugin::Provider | Plugin::ShootSelector | Plugin::Dns | Plugin::Strategy => false,
+    }
 }
 
 fn refused(path: &str, value: &str, problem: String) -> Denied {

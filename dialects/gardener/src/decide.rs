@@ -6,6 +6,7 @@ use dialect_contract::{Action, Ask, BindingChange, Current, Decision, Outcome, R
 use meta::FieldError;
 use scheduling::{Ix, Solved};
 
+use crate::code::Code;
 use crate::detail::Detail;
 use crate::fleet::Fleet;
 use crate::fleet::shoot::Record;
@@ -132,8 +133,8 @@ impl Fleet {
             let reasons: Vec<String> = refusals
                 .iter()
                 .map(|refusal| {
-                    let (token, sentence) = words::refusal(self, row, &shoot.wants, minimum, refusal.reason);
-                    format!("{token}: {sentence}")
+                    let sentence = words::refusal(self, row, &shoot.wants, minimum, refusal.reason);
+                    format!("{}: {sentence}", Code::of_reason(refusal.reason).name())
                 })
                 .collect();
             errors.push(FieldError::invalid(path, name.as_str(), reasons.join("; ")));

@@ -11,12 +11,13 @@ use meta::{Change, FieldError, GroupResource, Key, Object, Timestamp};
 use scheduling::{Ix, Reason, Rejection};
 use serde_json::{Value, json};
 
+use crate::code::{Code, Plugin};
 use crate::detail::Detail;
 use crate::fleet::Fleet;
 use crate::fleet::seed::{Row, unready};
 use crate::kind::common::condition;
 use crate::names::{SEEDS, SHOOTS};
-use crate::{agreement, binding, filters, notes, remedies, words, writes};
+use crate::{agreement, binding, notes, remedies, words, writes};
 
 impl Inventory for Fleet {
     fn fork(&self) -> Arc<dyn Inventory> {
@@ -114,17 +115,17 @@ impl Targets for Fleet {
 
 impl Words for Fleet {
     fn filters(&self) -> &'static [&'static str] {
-        filters::NAMES
+        &Plugin::NAMES
     }
 
     fn token(&self, _plugin: u16, reason: Reason) -> &'static str {
-        words::token(reason)
+        Code::of_reason(reason).name()
     }
 
     fn sentence(&self, decision: &Decision, candidate: Ix, _plugin: u16, reason: Reason) -> String {
         let minimum = decision.detail::<Detail>().and_then(|detail| detail.minimum);
         match self.shoot(&decision.demand) {
-            Some(shoot) => words::refusal(self, self.row(candidate), &shoot.wants, minimum, reason).1,
+            Some(shoot) => words::refusal(self, self.row(candidate), &shoot.wants, minimum, reason),
             None => String::new(),
         }
     }
@@ -215,13 +216,7 @@ fn target(row: &Row) -> TargetView {
         ready_reason,
         ready_message,
         cordoned: row.facts.deleting || !row.facts.visible,
-        taints: taints
-            .map(|taint| Taint {
-                key: taint.key.clone(),
-                value: taint.value.clone().unwrap_or_default(),
-                effect: String::new(),
-            })
-            .collect(),
+        taints: taints.map(Taint::from).collect(),
         capacity: vec![Quantities {
             name: "shoots",
             used: row.used,

@@ -48,6 +48,7 @@ pub mod admission;
 mod agreement;
 mod binding;
 mod cidr;
+mod code;
 pub mod config;
 mod decide;
 mod detail;

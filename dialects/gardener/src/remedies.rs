@@ -2,13 +2,14 @@
 //! select, a toleration, a taint, a range, the strategy.
 
 use dialect_contract::remedy::{labels, push};
-use dialect_contract::{Decision, Edit, Remedy, Whose, config};
+use dialect_contract::{Decision, Edit, Remedy, Taint, Whose, config, taints};
 use meta::{Key, selector::Selector};
 use scheduling::{Ix, Rejection};
 use serde_json::{Value, json};
 
 use crate::cidr::Range;
-use crate::filters::{Code, TOO_FEW_TOLERATIONS};
+use crate::code::Code;
+use crate::filters::TOO_FEW_TOLERATIONS;
 use crate::fleet::Fleet;
 use crate::fleet::profile::Profile;
 use crate::fleet::seed::Row;
@@ -36,10 +37,7 @@ pub(crate) fn remedies(
     };
     match refusal {
         None => case.not_picked(),
-        Some(refusal) => match Code::ALL.get(usize::from(refusal.reason.code)) {
-            Some(&code) => case.lift(code, refusal.reason.detail),
-            None => Vec::new(),
-        },
+        Some(refusal) => case.lift(Code::of_reason(refusal.reason), refusal.reason.detail),
     }
 }
 
@@ -207,34 +205,25 @@ impl Case<'_> {
                 "Gardener counts: the shoot needs as many tolerations as the seed has taints",
             )];
         }
-        let Some(taint) = self.row.facts.taints.get(detail as usize) else {
+        let place = detail as usize;
+        let Some(taint) = self.row.facts.taints.get(place).map(Taint::from) else {
             return Vec::new();
         };
-        let wanted = Toleration {
-            key: taint.key.clone(),
-            value: taint.value.clone().filter(|value| !value.is_empty()),
-        };
-        let untaint = self.of_seed(
-            format!("take the taint {wanted} off Seed {}", self.row.name),
-            |seed| {
-                let Some(taints) = seed["spec"]["taints"].as_array_mut() else {
-                    return;
-                };
-                // The row leaves the special taints out.
-                let mut places = (0..taints.len())
-                    .filter(|&place| !is_special_taint(taints[place]["key"].as_str().unwrap_or_default()));
-                if let Some(place) = places.nth(detail as usize) {
-                    taints.remove(place);
-                }
-            },
-        );
-        vec![self.tolerate(&wanted), untaint]
+        // The row leaves the special taints out.
+        let counts = |taint: &Value| !is_special_taint(taint["key"].as_str().unwrap_or_default());
+        let target = ("Seed", self.seed_key(), &*self.row.record.object);
+        let untaint = taints::removal(&taint, target, place, counts);
+        vec![self.tolerate(&taint), untaint]
     }
 
     /// The shoot tolerates what its project allows, or will allow.
-    fn tolerate(&self, wanted: &Toleration) -> Remedy {
+    fn tolerate(&self, taint: &Taint) -> Remedy {
         let wants = &self.shoot.wants;
-        let tolerate = self.of_shoot(format!("tolerate the taint {wanted}"), |shoot| {
+        let wanted = &Toleration {
+            key: taint.key.clone(),
+            value: Some(taint.value.clone()).filter(|value| !value.is_empty()),
+        };
+        let tolerate = self.of_shoot(taints::tolerate(taint), |shoot| {
             let list = &mut shoot["spec"]["tolerations"];
             // Of two tolerations of one key the last one counts, and a list may have each key once.
             if let Some(known) = list.as_array_mut() {

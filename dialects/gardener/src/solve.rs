@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use scheduling::{Ix, Rejection, ScoreColumn, Solved, filter};
 
-use crate::filters::{self, Code, STRATEGY};
+use crate::code::{Code, Plugin};
 use crate::request::{Request, Rule};
 
 /// A run of the pipeline; nothing is picked yet.
@@ -21,7 +21,7 @@ pub(crate) struct Solution {
 /// Judges, measures and orders every seed.
 pub(crate) fn solve(request: &Request<'_>) -> Solution {
     let count = Ix::try_from(request.rows.len()).unwrap_or(Ix::MAX);
-    let (mut feasible, mut rejections) = filter(request, count, &filters::all());
+    let (mut feasible, mut rejections) = filter(request, count, &Plugin::ALL.each_ref());
     let mut minimum = None;
     if request.rule == Rule::MinimalDistance {
         let distances = request.distances(&feasible);
@@ -58,11 +58,11 @@ fn nearest(
         if Some(distance) == minimum {
             near.push(candidate);
         } else {
-            let reason = Code::NotMinimalDistance.with(distance);
+            let code = Code::NotMinimalDistance;
             rejections.push(Rejection {
                 candidate,
-                plugin: STRATEGY,
-                reason,
+                plugin: code.plugin().number(),
+                reason: code.with(distance),
             });
         }
     }

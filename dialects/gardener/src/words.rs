@@ -1,59 +1,50 @@
 //! The words for codes: made when somebody reads a decision, never while deciding.
 
-use dialect_contract::{Decision, Outcome};
+use dialect_contract::{Decision, Outcome, Taint};
 use meta::LabelSet;
 use meta::selector::Selector;
 use scheduling::{Ix, Reason};
 
 use crate::cidr::Range;
+use crate::code::Code;
 use crate::detail::Detail;
-use crate::filters::{Code, NAMES, TOO_FEW_TOLERATIONS};
+use crate::filters::TOO_FEW_TOLERATIONS;
 use crate::fleet::Fleet;
 use crate::fleet::seed::{Row, unready};
 use crate::fleet::shoot::Wants;
 use crate::kind::shoot::spec::CLOUD_PROFILE;
 use crate::request::Rule;
 
-/// The token of a refusal.
-pub(crate) fn token(reason: Reason) -> &'static str {
-    Code::ALL
-        .get(usize::from(reason.code))
-        .map_or("", |code| code.token())
-}
-
 /// Whether the sentence of a refusal tells nothing of the seed.
 pub(crate) fn is_alike(reason: Reason) -> bool {
-    matches!(
-        Code::ALL.get(usize::from(reason.code)),
-        Some(Code::Deleting | Code::Invisible | Code::DnsDisabled)
-    )
+    match Code::of_reason(reason) {
+        Code::Deleting | Code::Invisible | Code::DnsDisabled => true,
+        Code::NotReady
+        | Code::ProviderMismatch
+        | Code::ProfileMismatch
+        | Code::ShootMismatch
+        | Code::Untolerated
+        | Code::NetworksOverlap
+        | Code::RangeMissing
+        | Code::RangeReserved
+        | Code::Full
+        | Code::NotSameRegion
+        | Code::NotSameProvider
+        | Code::NotMinimalDistance => false,
+    }
 }
 
-/// The token and sentence of one refusal. `minimum` is the smallest distance, where distances count.
+/// The sentence of one refusal. `minimum` is the smallest distance, where distances count.
 pub(crate) fn refusal(
     fleet: &Fleet,
     row: &Row,
     wants: &Wants,
     minimum: Option<u32>,
     reason: Reason,
-) -> (&'static str, String) {
-    let Some(&code) = Code::ALL.get(usize::from(reason.code)) else {
-        return ("", String::new());
-    };
-    let sentence = sentence(fleet, code, reason.detail, row, wants, minimum);
-    (code.token(), sentence)
-}
-
-fn sentence(
-    fleet: &Fleet,
-    code: Code,
-    detail: u32,
-    row: &Row,
-    wants: &Wants,
-    minimum: Option<u32>,
 ) -> String {
     let provider = &row.record.seed.spec.provider;
-    match code {
+    let detail = reason.detail;
+    match Code::of_reason(reason) {
         Code::Deleting => "the seed is being deleted".to_owned(),
         Code::NotReady => not_ready(row),
         Code::Invisible => {
@@ -147,10 +138,7 @@ fn untolerated(fleet: &Fleet, detail: u32, row: &Row, wants: &Wants) -> String {
             taints.len()
         );
     };
-    let shown = match taint.value.as_deref() {
-        None | Some("") => taint.key.clone(),
-        Some(value) => format!("{}={value}", taint.key),
-    };
+    let shown = Taint::from(taint);
     let own = wants.tolerations.iter().rfind(|own| own.key == taint.key);
     let forbidden = own.is_some_and(|own| !fleet.may_tolerate(&wants.namespace, own));
     match fleet.project_of(&wants.namespace).filter(|_| forbidden) {
@@ -345,25 +333,15 @@ fn invalid(fleet: &Fleet, decision: &Decision) -> String {
 /// How often each reason stands, in the order of the filters: `: 3 Strategy/NotSameRegion, 1 Taints/Untolerated`.
 fn failures(decision: &Decision) -> String {
     let mut counts = [0usize; Code::ALL.len()];
-    let mut plugins = [0u16; Code::ALL.len()];
     for rejection in &decision.solved.rejections {
-        let code = usize::from(rejection.reason.code);
-        counts[code] += 1;
-        plugins[code] = rejection.plugin;
+        counts[usize::from(rejection.reason.code)] += 1;
     }
-    let parts = Code::ALL
+    let parts: Vec<String> = Code::ALL
         .iter()
-        .enumerate()
-        .filter(|&(index, _)| counts[index] > 0)
-        .map(|(index, code)| {
-            format!(
-                "{} {}/{}",
-                counts[index],
-                NAMES[usize::from(plugins[index])],
-                code.token()
-            )
-        });
-    let parts: Vec<String> = parts.collect();
+        .zip(counts)
+        .filter(|(_, count)| *count > 0)
+        .map(|(code, count)| format!("{count} {code}"))
+        .collect();
     if parts.is_empty() {
         String::new()
     } else {

@@ -1,47 +1,35 @@
-//! Why filters refuse, as codes.
+//! The filters in pipeline order, and the reasons each refuses for (docs/systems/kcp.md, "Filters").
 
-use scheduling::{Reason, Verdict};
-
-/// Why a filter refuses a workload cluster.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u16)]
-pub(crate) enum Code {
-    NotInLocation,
-    OtherLocation,
-    NotReady,
-    Cordoned,
-    Evicting,
-    AlreadyPlaced,
+scheduling::filters! {
+    /// In a location, and in one that is looked in.
+    Location = "Location" {
+        NotInLocation = "NotInLocation",
+        OtherLocation = "OtherLocation",
+    }
+    /// Ready, with a heartbeat that is not stale.
+    Ready = "Ready" {
+        NotReady = "NotReady",
+    }
+    /// Not cordoned.
+    Unschedulable = "Unschedulable" {
+        Cordoned = "Cordoned",
+    }
+    /// Not evicting.
+    Eviction = "Eviction" {
+        Evicting = "Evicting",
+    }
+    /// Not one the namespace is leaving. One it is on is kept, which is no refusal.
+    Placed = "Placed" {
+        AlreadyPlaced = "AlreadyPlaced",
+    }
 }
 
-impl Code {
-    /// Every code, by its number.
-    pub(crate) const ALL: [Self; 6] = [
-        Self::NotInLocation,
-        Self::OtherLocation,
-        Self::NotReady,
-        Self::Cordoned,
-        Self::Evicting,
-        Self::AlreadyPlaced,
-    ];
+#[cfg(test)]
+mod tests {
+    use super::Plugin;
 
-    /// The token.
-    pub(crate) const fn token(self) -> &'static str {
-        match self {
-            Self::NotInLocation => "NotInLocation",
-            Self::OtherLocation => "OtherLocation",
-            Self::NotReady => "NotReady",
-            Self::Cordoned => "Cordoned",
-            Self::Evicting => "Evicting",
-            Self::AlreadyPlaced => "AlreadyPlaced",
-        }
-    }
-
-    /// The refusal.
-    pub(crate) const fn refuse(self) -> Verdict {
-        Verdict::Reject(Reason {
-            code: self as u16,
-            detail: 0,
-        })
+    #[test]
+    fn the_pages_name_every_filter_and_reason() {
+        dialect_testing::documented("kcp", Plugin::ALL.map(|plugin| (plugin.name(), plugin.tokens())));
     }
 }

@@ -8,6 +8,7 @@ use jiff::SignedDuration;
 use meta::{FieldError, Timestamp};
 use scheduling::{Ix, Solved};
 
+use crate::code::Code;
 use crate::condition::{self};
 use crate::detail::Detail;
 use crate::fleet::{Fleet, Record};
@@ -229,9 +230,9 @@ impl Case<'_> {
                 .iter()
                 .filter(|rejection| rejection.candidate == candidate)
                 .map(|rejection| {
-                    let (token, sentence) =
-                        words::refusal(self.fleet, row, &kept.reschedule, self.ask.now, rejection.reason);
-                    format!("{token}: {sentence}")
+                    let reason = rejection.reason;
+                    let sentence = words::refusal(self.fleet, row, &kept.reschedule, self.ask.now, reason);
+                    format!("{}: {sentence}", Code::of_reason(reason).name())
                 })
                 .collect();
             if !refusals.is_empty() {

@@ -9,10 +9,11 @@ use meta::{Change, Key, Object, Timestamp};
 use scheduling::{Ix, Reason, Rejection};
 use serde_json::{Value, json};
 
+use crate::code::{Code, Plugin};
 use crate::detail::Detail;
 use crate::fleet::{Fleet, Record, Row};
 use crate::names::WORKLOAD_CLUSTERS;
-use crate::{filters, remedies, words, writes};
+use crate::{remedies, words, writes};
 
 /// Where a cluster's region is told by convention.
 const REGION: [&str; 2] = ["topology.kubernetes.io/region", "region"];
@@ -92,16 +93,16 @@ impl Targets for Fleet {
 
 impl Words for Fleet {
     fn filters(&self) -> &'static [&'static str] {
-        filters::NAMES
+        &Plugin::NAMES
     }
 
     /// Those in a location that is looked in.
     fn scope(&self) -> Option<u16> {
-        Some(0)
+        Some(Plugin::Location.number())
     }
 
     fn token(&self, _plugin: u16, reason: Reason) -> &'static str {
-        words::token(reason)
+        Code::of_reason(reason).name()
     }
 
     fn sentence(&self, decision: &Decision, candidate: Ix, _plugin: u16, reason: Reason) -> String {
@@ -109,7 +110,7 @@ impl Words for Fleet {
             .detail::<Detail>()
             .map(|detail| detail.locations.as_slice());
         let row = self.row(candidate);
-        words::refusal(self, row, locations.unwrap_or_default(), decision.now, reason).1
+        words::refusal(self, row, locations.unwrap_or_default(), decision.now, reason)
     }
 
     fn alike(&self, _decision: &Decision, _candidate: Ix, _plugin: u16, reason: Reason) -> Option<u32> {

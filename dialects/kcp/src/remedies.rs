@@ -9,8 +9,8 @@ use meta::Key;
 use scheduling::{Ix, Rejection};
 use serde_json::{Value, json};
 
+use crate::code::Code;
 use crate::detail::Detail;
-use crate::filters::Code;
 use crate::fleet::{Fleet, LocationRecord, Row};
 use crate::names::WORKLOAD_CLUSTERS;
 use crate::select::Scope;
@@ -29,10 +29,7 @@ pub(crate) fn remedies(
     let Some(refusal) = refusal else {
         return not_picked(decision);
     };
-    let Some(code) = Code::ALL.get(usize::from(refusal.reason.code)) else {
-        return Vec::new();
-    };
-    match code {
+    match Code::of_reason(refusal.reason) {
         Code::NotInLocation | Code::OtherLocation => located(fleet, decision, row),
         Code::NotReady => vec![Remedy::none(
             "its syncer reports this: the cluster or its syncer must be mended",

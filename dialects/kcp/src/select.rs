@@ -11,7 +11,7 @@ use std::sync::Arc;
 use meta::Timestamp;
 use scheduling::{Ix, Random, Rejection, filter};
 
-use crate::filters::{self, Code};
+use crate::code::{Code, Plugin};
 use crate::fleet::{Fleet, Record};
 use crate::location_string::LocationString;
 use crate::machine::placement_controller;
@@ -182,7 +182,7 @@ pub(crate) fn judge(fleet: &Fleet, kept: &Kept, now: Timestamp) -> Judged {
         leaving,
         now,
     };
-    let (feasible, rejections) = filter(&request, fleet.clusters(), &filters::all());
+    let (feasible, rejections) = filter(&request, fleet.clusters(), &Plugin::ALL.each_ref());
     let sets = feasible
         .iter()
         .map(|&candidate| request.rows[candidate as usize].facts.locations);

@@ -6,39 +6,29 @@ use dialect_contract::{Decision, Outcome};
 use meta::Timestamp;
 use scheduling::{Ix, Reason};
 
+use crate::code::Code;
 use crate::detail::Detail;
-use crate::filters::{Code, NAMES};
 use crate::fleet::{Fleet, Row};
 use crate::placement::{Form, State};
 use crate::readiness::{self, Reported};
 
-/// The token of a refusal.
-pub(crate) fn token(reason: Reason) -> &'static str {
-    Code::ALL
-        .get(usize::from(reason.code))
-        .map_or("", |code| code.token())
-}
-
 /// Whether the sentence of a refusal tells nothing of the cluster.
 pub(crate) fn is_alike(reason: Reason) -> bool {
-    matches!(
-        Code::ALL.get(usize::from(reason.code)),
-        Some(Code::NotInLocation | Code::Cordoned | Code::AlreadyPlaced)
-    )
+    match Code::of_reason(reason) {
+        Code::NotInLocation | Code::Cordoned | Code::AlreadyPlaced => true,
+        Code::OtherLocation | Code::NotReady | Code::Evicting => false,
+    }
 }
 
-/// The token and sentence of one refusal. `locations` are those a cluster was looked for in.
+/// The sentence of one refusal. `locations` are those a cluster was looked for in.
 pub(crate) fn refusal(
     fleet: &Fleet,
     row: &Row,
     locations: &[Arc<str>],
     now: Timestamp,
     reason: Reason,
-) -> (&'static str, String) {
-    let Some(&code) = Code::ALL.get(usize::from(reason.code)) else {
-        return ("", String::new());
-    };
-    let sentence = match code {
+) -> String {
+    match Code::of_reason(reason) {
         Code::NotInLocation => "the labels match the instanceSelector of no location".to_owned(),
         Code::OtherLocation if locations.is_empty() => {
             format!("it is in {}, the namespace is elsewhere", located(fleet, row))
@@ -55,8 +45,7 @@ pub(crate) fn refusal(
             format!("namespaces must leave it since {since} (spec.evictAfter)")
         }
         Code::AlreadyPlaced => "the namespace is leaving it".to_owned(),
-    };
-    (code.token(), sentence)
+    }
 }
 
 /// The locations of a cluster, as words.
@@ -204,16 +193,15 @@ fn sentence(fleet: &Fleet, decision: &Decision, detail: &Detail) -> String {
 
 /// How often each reason stands, in the order of the filters: `: 3 Ready/NotReady, 1 Eviction/Evicting`.
 fn failures(decision: &Decision) -> String {
-    let mut counts = [(0usize, 0u16); Code::ALL.len()];
+    let mut counts = [0usize; Code::ALL.len()];
     for rejection in &decision.solved.rejections {
-        let count = &mut counts[usize::from(rejection.reason.code)];
-        *count = (count.0 + 1, rejection.plugin);
+        counts[usize::from(rejection.reason.code)] += 1;
     }
     let parts: Vec<String> = Code::ALL
         .iter()
         .zip(counts)
-        .filter(|(_, (count, _))| *count > 0)
-        .map(|(code, (count, plugin))| format!("{count} {}/{}", NAMES[usize::from(plugin)], code.token()))
+        .filter(|(_, count)| *count > 0)
+        .map(|(code, count)| format!("{count} {code}"))
         .collect();
     if parts.is_empty() {
         String::new()

@@ -12,6 +12,7 @@ use jiff::SignedDuration;
 use meta::{FieldError, Timestamp};
 use scheduling::{Filter, Ix, Scorer, Solved};
 
+use crate::code::Plugin;
 use crate::columns::Columns;
 use crate::detail::Detail;
 use crate::filters::{ClusterSet, Lifecycle, Predicates, TaintToleration};
@@ -175,7 +176,14 @@ impl Case<'_> {
         };
         let taints = TaintToleration::new(tolerations, &scope, &self.held, self.ask.now);
         let in_set = ClusterSet(&scope);
-        let filters: [&dyn Filter<Columns>; 4] = [&in_set, &Lifecycle, &matching, &taints];
+        let filters = Plugin::ALL.map(|filter| -> &dyn Filter<Columns> {
+            match filter {
+                Plugin::ClusterSet => &in_set,
+                Plugin::Lifecycle => &Lifecycle,
+                Plugin::Predicate => &matching,
+                Plugin::TaintToleration => &taints,
+            }
+        });
         let (feasible, rejections) = scheduling::filter(self.columns, self.columns.count(), &filters);
         let (scores, totals, expires) = self.score(prioritizers, &feasible);
         // Candidates are numbered in name order.

@@ -7,43 +7,28 @@ use jiff::SignedDuration;
 use meta::Timestamp;
 use scheduling::{Filter, Ix, Reason, Refusals, Verdict};
 
+use crate::code::{Code, Plugin};
 use crate::columns::Columns;
 use crate::columns::taints::Tainted;
 use crate::evaluate::{Evaluator, Failures};
 use crate::fleet::Fleet;
 use crate::kind::{Taint, Toleration};
-use crate::names::{PREDICATE, TAINT_TOLERATION};
 use crate::policy::{self, Predicate, Problem};
-
-/// The filter that asks for membership in a bound set.
-pub(crate) const CLUSTER_SET: &str = "ClusterSet";
-/// The filter that leaves clusters alone that are being deleted.
-pub(crate) const LIFECYCLE: &str = "Lifecycle";
-
-/// The filters in pipeline order.
-pub(crate) static FILTERS: [&str; 4] = [CLUSTER_SET, LIFECYCLE, PREDICATE, TAINT_TOLERATION];
-
-/// Why a filter refuses, by the filter's place in [`FILTERS`].
-pub(crate) static REASONS: [&str; 4] = ["NotInSet", "Terminating", "PredicateMismatch", "Untolerated"];
 
 /// Asks for membership in one of the sets chosen from.
 pub(crate) struct ClusterSet<'a>(pub(crate) &'a Bits);
 
 impl Filter<Columns> for ClusterSet<'_> {
-    fn name(&self) -> &'static str {
-        CLUSTER_SET
+    fn plugin(&self) -> u16 {
+        Plugin::ClusterSet.number()
     }
 
     fn check(&self, _columns: &Columns, candidate: Ix) -> Verdict {
-        if self.0.has(candidate) {
-            Verdict::Pass
-        } else {
-            Verdict::reject(0)
-        }
+        Code::NotInSet.unless(self.0.has(candidate))
     }
 
     fn refuse(&self, _columns: &Columns, _count: Ix) -> Refusals<'_> {
-        Refusals::AllBut(self.0.words(), Reason { code: 0, detail: 0 })
+        Refusals::AllBut(self.0.words(), Code::NotInSet.with(0))
     }
 }
 
@@ -51,20 +36,16 @@ impl Filter<Columns> for ClusterSet<'_> {
 pub(crate) struct Lifecycle;
 
 impl Filter<Columns> for Lifecycle {
-    fn name(&self) -> &'static str {
-        LIFECYCLE
+    fn plugin(&self) -> u16 {
+        Plugin::Lifecycle.number()
     }
 
     fn check(&self, columns: &Columns, candidate: Ix) -> Verdict {
-        if columns.terminating.has(candidate) {
-            Verdict::reject(1)
-        } else {
-            Verdict::Pass
-        }
+        Code::Terminating.unless(!columns.terminating.has(candidate))
     }
 
     fn refuse(&self, columns: &Columns, _count: Ix) -> Refusals<'_> {
-        let reason = Reason { code: 1, detail: 0 };
+        let reason = Code::Terminating.with(0);
         let terminating = columns.terminating.iter();
         Refusals::These(terminating.map(|candidate| (candidate, reason)).collect())
     }
@@ -118,7 +99,7 @@ impl Predicates {
             for (place, (_, expression)) in predicate.expressions.iter().enumerate() {
                 let retained = evaluator.retain(expression, scope, &mut matching);
                 let failures = retained.map_err(|exceeded| Problem {
-                    plugin: PREDICATE,
+                    plugin: Some(Plugin::Predicate),
                     text: format!("{}: {exceeded}", policy::expression_path(index, place)),
                 })?;
                 failing.extend(failures.map(|failures| Failing {
@@ -137,20 +118,20 @@ impl Predicates {
 }
 
 impl Filter<Columns> for Predicates {
-    fn name(&self) -> &'static str {
-        PREDICATE
+    fn plugin(&self) -> u16 {
+        Plugin::Predicate.number()
     }
 
     fn check(&self, _columns: &Columns, candidate: Ix) -> Verdict {
         match &self.matching {
-            Some(matching) if !matching.has(candidate) => Verdict::reject(2),
-            _ => Verdict::Pass,
+            Some(matching) => Code::PredicateMismatch.unless(matching.has(candidate)),
+            None => Verdict::Pass,
         }
     }
 
     fn refuse(&self, _columns: &Columns, _count: Ix) -> Refusals<'_> {
         match &self.matching {
-            Some(matching) => Refusals::AllBut(matching.words(), Reason { code: 2, detail: 0 }),
+            Some(matching) => Refusals::AllBut(matching.words(), Code::PredicateMismatch.with(0)),
             None => Refusals::These(Vec::new()),
         }
     }
@@ -260,10 +241,7 @@ impl<'a> TaintToleration<'a> {
                 refusing.map(|(place, _)| place)
             }
         };
-        place.map(|place| Reason {
-            code: 3,
-            detail: place,
-        })
+        place.map(|place| Code::Untolerated.with(place))
     }
 }
 
@@ -302,8 +280,8 @@ fn matches(toleration: &Toleration, taint: &Taint) -> bool {
 }
 
 impl Filter<Columns> for TaintToleration<'_> {
-    fn name(&self) -> &'static str {
-        TAINT_TOLERATION
+    fn plugin(&self) -> u16 {
+        Plugin::TaintToleration.number()
     }
 
     fn check(&self, columns: &Columns, candidate: Ix) -> Verdict {

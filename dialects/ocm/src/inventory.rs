@@ -2,8 +2,9 @@
 
 mod view;
 
+use crate::code::{Code, Plugin};
 use crate::names::{CLUSTERS, PLACEMENTS};
-use crate::{decide, filters, otherwise, remedies, warnings, words, writes};
+use crate::{decide, otherwise, remedies, warnings, words, writes};
 use dialect_contract::{
     Advisor, Ask, Control, Decision, DemandView, Due, Edit, Guarding, Inventory, Refused, Remedy, Reserved,
     TargetView, Targets, Unusable, Words, Write,
@@ -118,20 +119,20 @@ impl Targets for Fleet {
 
 impl Words for Fleet {
     fn filters(&self) -> &'static [&'static str] {
-        &filters::FILTERS
+        &Plugin::NAMES
     }
 
-    fn token(&self, plugin: u16, _reason: Reason) -> &'static str {
-        words::token(plugin)
+    fn token(&self, _plugin: u16, reason: Reason) -> &'static str {
+        Code::of_reason(reason).name()
     }
 
-    fn sentence(&self, decision: &Decision, candidate: Ix, plugin: u16, _reason: Reason) -> String {
-        words::refusal(self, decision, candidate, plugin)
+    fn sentence(&self, decision: &Decision, candidate: Ix, _plugin: u16, reason: Reason) -> String {
+        words::refusal(self, decision, candidate, Code::of_reason(reason))
     }
 
     /// Those in a set to choose from.
     fn scope(&self) -> Option<u16> {
-        Some(0)
+        Some(Plugin::ClusterSet.number())
     }
 
     fn score_message(&self, decision: &Decision, candidate: Ix, scorer: u16) -> Option<String> {
@@ -146,8 +147,8 @@ impl Words for Fleet {
         otherwise::known(self, decision)
     }
 
-    fn alike(&self, decision: &Decision, candidate: Ix, plugin: u16, _reason: Reason) -> Option<u32> {
-        words::alike(self, decision, candidate, plugin)
+    fn alike(&self, decision: &Decision, candidate: Ix, _plugin: u16, reason: Reason) -> Option<u32> {
+        words::alike(self, decision, candidate, Code::of_reason(reason))
     }
 
     fn not_picked(&self, decision: &Decision, candidate: Ix, rank: Option<usize>) -> (&'static str, String) {

@@ -48,6 +48,7 @@
 mod admission;
 mod cel;
 mod cluster;
+mod code;
 mod columns;
 mod decide;
 mod detail;

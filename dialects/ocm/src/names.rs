@@ -48,8 +48,3 @@ pub(crate) const MISCONFIGURED: &str = "PlacementMisconfigured";
 
 /// The largest number of clusters in one PlacementDecision.
 pub(crate) const DECISIONS_PER_OBJECT: usize = 100;
-
-/// The filter of `spec.predicates`.
-pub(crate) const PREDICATE: &str = "Predicate";
-/// The filter of `spec.tolerations`.
-pub(crate) const TAINT_TOLERATION: &str = "TaintToleration";

@@ -14,6 +14,7 @@ use meta::selector::Selector;
 
 use crate::cel;
 use crate::cluster::Cluster;
+use crate::code::Plugin;
 use crate::kind::{PlacementSpec, Toleration};
 
 pub(crate) use groups::Groups;
@@ -21,11 +22,11 @@ pub(crate) use mention::Mention;
 pub(crate) use predicate::Predicate;
 pub(crate) use prioritizers::{Prioritizer, Scoring};
 
-/// Why a placement is Misconfigured: the plugin (empty for the policy itself) and a sentence.
+/// Why a placement is Misconfigured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Problem {
-    /// The plugin as the condition names it.
-    pub(crate) plugin: &'static str,
+    /// The filter it concerns; `None` where it is the policy itself.
+    pub(crate) plugin: Option<Plugin>,
     /// What is wrong.
     pub(crate) text: String,
 }
@@ -34,14 +35,15 @@ impl Problem {
     /// A problem of the policy itself.
     pub(crate) fn policy(text: impl Into<String>) -> Self {
         Self {
-            plugin: "",
+            plugin: None,
             text: text.into(),
         }
     }
 
-    /// The message of the condition: `<plugin>:<text>`.
+    /// The message of the condition: `<plugin>:<text>`, as OCM writes it.
     pub(crate) fn message(&self) -> String {
-        format!("{}:{}", self.plugin, self.text)
+        let plugin = self.plugin.map(Plugin::name).unwrap_or_default();
+        format!("{plugin}:{}", self.text)
     }
 }
 
@@ -150,7 +152,7 @@ impl Policy {
 /// The shape rules of tolerations (docs/systems/ocm.md, "Filters").
 fn tolerations(list: &[Toleration]) -> Result<Vec<Toleration>, Problem> {
     let problem = |index: usize, text: &str| Problem {
-        plugin: crate::names::TAINT_TOLERATION,
+        plugin: Some(Plugin::TaintToleration),
         text: format!("spec.tolerations[{index}]: {text}"),
     };
     for (index, toleration) in list.iter().enumerate() {

@@ -2,12 +2,13 @@
 //! taint, a larger number.
 
 use dialect_contract::remedy::{labels, push};
-use dialect_contract::{Decision, Edit, Remedy, Whose};
+use dialect_contract::{Decision, Edit, Remedy, Taint, Whose, taints};
 use meta::{Key, selector::Selector};
 use scheduling::{Ix, Rejection};
 use serde_json::{Value, json};
 
 use crate::cluster::Cluster;
+use crate::code::Code;
 use crate::evaluate::Evaluator;
 use crate::fleet::Fleet;
 use crate::names::{BINDINGS, CLUSTERS, GROUP, SET_LABEL, SETS};
@@ -41,11 +42,11 @@ pub(crate) fn remedies(
     };
     match refusal {
         None => case.number(),
-        Some(refusal) => match refusal.plugin {
-            0 => case.sets(),
-            1 => vec![Remedy::none("a cluster that is being deleted is chosen no more")],
-            2 => case.predicates(),
-            _ => case.taint(refusal.reason.detail as usize),
+        Some(refusal) => match Code::of_reason(refusal.reason) {
+            Code::NotInSet => case.sets(),
+            Code::Terminating => vec![Remedy::none("a cluster that is being deleted is chosen no more")],
+            Code::PredicateMismatch => case.predicates(),
+            Code::Untolerated => case.taint(refusal.reason.detail as usize),
         },
     }
 }
@@ -236,20 +237,13 @@ impl Case<'_> {
         (!gone.is_empty()).then(|| Remedy::new(Whose::Request, text, edit))
     }
 
+    /// The taint at `place` is tolerated, or goes.
     fn taint(&self, place: usize) -> Vec<Remedy> {
-        let Some(taint) = self.cluster.taints().get(place) else {
+        let Some(taint) = self.cluster.taints().get(place).map(Taint::from) else {
             return Vec::new();
         };
-        let mut toleration = json!({"key": taint.key, "operator": "Exists", "effect": taint.effect});
-        let mut shown = taint.key.clone();
-        if !taint.value.is_empty() {
-            toleration["operator"] = "Equal".into();
-            toleration["value"] = taint.value.as_str().into();
-            shown.push_str(&format!("={}", taint.value));
-        }
-        let shown = format!("{shown}:{}", taint.effect);
-        let tolerate = self.asked(format!("tolerate the taint {shown}"), |placement| {
-            push(&mut placement["spec"]["tolerations"], toleration);
+        let tolerate = self.asked(taints::tolerate(&taint), |placement| {
+            push(&mut placement["spec"]["tolerations"], taints::toleration(&taint));
         });
         if OWN_TAINTS.contains(&taint.key.as_str()) {
             let text = format!(
@@ -258,15 +252,8 @@ impl Case<'_> {
             );
             return vec![tolerate, Remedy::none(text)];
         }
-        let text = format!("take the taint {shown} off ManagedCluster {}", self.cluster.name);
-        let edit = Edit::of(self.cluster_key(), &self.cluster.object, |cluster| {
-            if let Some(taints) = cluster["spec"]["taints"].as_array_mut()
-                && place < taints.len()
-            {
-                taints.remove(place);
-            }
-        });
-        vec![tolerate, Remedy::new(Whose::Target, text, edit)]
+        let target = ("ManagedCluster", self.cluster_key(), &*self.cluster.object);
+        vec![tolerate, taints::removal(&taint, target, place, |_| true)]
     }
 
     /// So many clusters that this one is among them.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use dialect_contract::Decision;
+use dialect_contract::{Decision, listing};
 use scheduling::Ix;
 
 use crate::detail::Detail;
@@ -13,7 +13,6 @@ use crate::fleet::Fleet;
 use crate::kind::without_effect;
 use crate::policy::{Policy, Prioritizer, Scoring, expression_path};
 use crate::scores::Absence;
-use crate::words::names;
 
 /// Every warning.
 pub(crate) fn all(fleet: &Fleet, decision: &Decision) -> Vec<String> {
@@ -143,7 +142,7 @@ fn absences(fleet: &Fleet, decision: &Decision, prioritizer: &Prioritizer) -> Op
             format!(
                 "{} ({})",
                 told(absence, resource, score),
-                names(clusters.into_iter())
+                listing::clusters(clusters.into_iter())
             )
         })
         .collect();

@@ -3,31 +3,24 @@
 use std::fmt;
 
 use dialect_columns::Bits;
-use dialect_contract::{Action, Decision, Outcome};
+use dialect_contract::{Action, Decision, Outcome, Taint, listing, taints};
 use meta::Timestamp;
 use meta::selector::Selector;
 use scheduling::{Ix, Solved};
 
+use crate::code::Code;
 use crate::columns::taints::Tainted;
 use crate::detail::Detail;
 use crate::evaluate::Evaluator;
-use crate::filters::{FILTERS, REASONS, TaintToleration};
+use crate::filters::TaintToleration;
 use crate::fleet::Fleet;
-use crate::kind::{DecisionGroupStatus, Taint};
+use crate::kind::DecisionGroupStatus;
 use crate::names::SET_LABEL;
 use crate::plan::Plan;
 use crate::policy::{Policy, Predicate};
 
-/// Cluster names a summary lists at most.
-const LISTED: usize = 10;
-
-/// The token of a refusal by the filter `plugin`.
-pub(crate) fn token(plugin: u16) -> &'static str {
-    REASONS[usize::from(plugin)]
-}
-
 /// The sentence of a refusal.
-pub(crate) fn refusal(fleet: &Fleet, decision: &Decision, candidate: Ix, plugin: u16) -> String {
+pub(crate) fn refusal(fleet: &Fleet, decision: &Decision, candidate: Ix, code: Code) -> String {
     let detail = decision.detail::<Detail>();
     let told = Told {
         fleet,
@@ -35,22 +28,23 @@ pub(crate) fn refusal(fleet: &Fleet, decision: &Decision, candidate: Ix, plugin:
         held: detail.and_then(|detail| detail.held.as_ref()),
         now: decision.now,
     };
-    told.sentence(candidate, plugin)
+    told.sentence(candidate, code)
 }
 
-/// What the sentence of a refusal by `plugin` takes from the candidate, as a number; `None` where that is not known.
-pub(crate) fn alike(fleet: &Fleet, decision: &Decision, candidate: Ix, plugin: u16) -> Option<u32> {
+/// A number for all that the sentence of a refusal takes from the candidate; `None` where that is not known.
+pub(crate) fn alike(fleet: &Fleet, decision: &Decision, candidate: Ix, code: Code) -> Option<u32> {
     let policy = decision.detail::<Detail>()?.policy.as_deref()?;
-    match plugin {
-        1 => Some(0),
-        2 => {
+    match code {
+        Code::NotInSet => None,
+        Code::Terminating => Some(0),
+        Code::PredicateMismatch => {
             let predicates = policy.predicates.as_deref().ok()?;
             predicates
                 .iter()
                 .all(Predicate::asks_for_labels_only)
                 .then_some(0)
         }
-        3 => match fleet.columns().taints.of(candidate) {
+        Code::Untolerated => match fleet.columns().taints.of(candidate) {
             Tainted::Like(list) => {
                 // Of two with the same taints, times and what is selected already may tell other ones.
                 let mut taints = fleet.columns().taints.list(list).iter();
@@ -61,7 +55,6 @@ pub(crate) fn alike(fleet: &Fleet, decision: &Decision, candidate: Ix, plugin: u
             }
             Tainted::Not | Tainted::Somehow => None,
         },
-        _ => None,
     }
 }
 
@@ -84,18 +77,17 @@ impl Told<'_> {
             .rejections_of(candidate)
             .iter()
             .map(|rejection| {
-                let plugin = usize::from(rejection.plugin);
-                let text = self.sentence(candidate, rejection.plugin);
-                format!("{}/{}: {text}", FILTERS[plugin], REASONS[plugin])
+                let code = Code::of_reason(rejection.reason);
+                format!("{code}: {}", self.sentence(candidate, code))
             })
             .collect();
         lines.join("; ")
     }
 
-    fn sentence(&self, candidate: Ix, plugin: u16) -> String {
+    fn sentence(&self, candidate: Ix, code: Code) -> String {
         let row = self.fleet.columns().row(candidate);
-        match plugin {
-            0 => match row.labels().get(SET_LABEL) {
+        match code {
+            Code::NotInSet => match row.labels().get(SET_LABEL) {
                 Some(set) if !self.fleet.sets.contains_key(set) => format!(
                     "the cluster is in none of the sets to choose from; its set label names \"{set}\", and there is no such \
                      ManagedClusterSet"
@@ -107,8 +99,8 @@ impl Told<'_> {
                 }
                 None => "the cluster is in none of the sets to choose from and has no set label".to_owned(),
             },
-            1 => "the cluster is being deleted".to_owned(),
-            2 => {
+            Code::Terminating => "the cluster is being deleted".to_owned(),
+            Code::PredicateMismatch => {
                 let predicates = self.policy.and_then(|policy| policy.predicates.as_deref().ok());
                 let unmatched = Unmatched {
                     predicates: predicates.unwrap_or_default(),
@@ -118,7 +110,7 @@ impl Told<'_> {
                 };
                 unmatched.to_string()
             }
-            _ => self.untolerated(candidate),
+            Code::Untolerated => self.untolerated(candidate),
         }
     }
 
@@ -130,20 +122,7 @@ impl Told<'_> {
         let held = self.held.unwrap_or(&nobody);
         let filter = TaintToleration::new(tolerations.unwrap_or_default(), &nobody, held, self.now);
         let taints = filter.untolerated(columns.row(candidate).taints(), held.has(candidate));
-        let shown: Vec<String> = taints.take(LISTED).map(shown).collect();
-        match shown.as_slice() {
-            [] => "a taint is not tolerated".to_owned(),
-            [one] => format!("the taint {one} is not tolerated"),
-            many => format!("the taints {} are not tolerated", many.join(", ")),
-        }
-    }
-}
-
-/// `key=value:effect`, or `key:effect`.
-fn shown(taint: &Taint) -> String {
-    match taint.value.as_str() {
-        "" => format!("{}:{}", taint.key, taint.effect),
-        value => format!("{}={value}:{}", taint.key, taint.effect),
+        taints::untolerated(taints.map(Taint::from))
     }
 }
 
@@ -251,7 +230,7 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
         Outcome::Released => {
             return format!(
                 "the placement is being deleted and lets go of {}",
-                names(decision.current.iter().map(|entry| &*entry.cluster_name))
+                listing::clusters(decision.current.iter().map(|entry| &*entry.cluster_name))
             );
         }
         Outcome::Ignored => return "scheduling is disabled by the annotation on the placement".to_owned(),
@@ -279,7 +258,11 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
         .iter()
         .map(|&candidate| &*columns.row(candidate).name);
     let groups = detail.and_then(|detail| detail.plan.as_ref()).map(groups);
-    format!("{counts}; picked {}{}", names(rows), groups.unwrap_or_default())
+    format!(
+        "{counts}; picked {}{}",
+        listing::clusters(rows),
+        groups.unwrap_or_default()
+    )
 }
 
 /// The decision groups with how many clusters each has, where there are several or they have names.
@@ -296,7 +279,10 @@ fn groups(plan: &Plan) -> String {
         format!("{}{name} ({})", group.decision_group_index, group.cluster_count)
     });
     let all: Vec<String> = all.collect();
-    format!("; decision groups {}", names(all.iter().map(String::as_str)))
+    format!(
+        "; decision groups {}",
+        listing::clusters(all.iter().map(String::as_str))
+    )
 }
 
 /// Tells which clusters a placement that cannot be understood keeps, and which it lets go of.
@@ -310,29 +296,14 @@ fn kept(decision: &Decision) -> String {
     if !stay.is_empty() {
         text.push_str(&format!(
             "; until that is mended it keeps {}",
-            names(stay.into_iter())
+            listing::clusters(stay.into_iter())
         ));
     }
     if !go.is_empty() {
         text.push_str(&format!(
             "; it lets go of {}, gone or being deleted",
-            names(go.into_iter())
+            listing::clusters(go.into_iter())
         ));
     }
     text
-}
-
-/// The first names, and how many more there are.
-pub(crate) fn names<'a>(all: impl ExactSizeIterator<Item = &'a str>) -> String {
-    let count = all.len();
-    if count == 0 {
-        return "no cluster".to_owned();
-    }
-    let first: Vec<&str> = all.take(LISTED).collect();
-    let more = if count > LISTED {
-        format!(" and {} more", count - LISTED)
-    } else {
-        String::new()
-    };
-    format!("{}{more}", first.join(", "))
 }

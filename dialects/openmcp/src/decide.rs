@@ -7,9 +7,9 @@ use std::sync::Arc;
 use dialect_contract::{Action, Ask, BindingChange, Current, Decision, Outcome, Refused};
 use scheduling::{Ix, Random, Solved};
 
+use crate::code::Plugin;
 use crate::config::{Config, Mapping, Tenancy};
 use crate::detail::{Detail, Plan, Step};
-use crate::filters::TENANCY;
 use crate::fleet::{Fleet, Granted, Operation, Place, Record};
 use crate::names::{GRANTED, PENDING};
 use crate::naming::NamingError;
@@ -174,7 +174,7 @@ impl<'a> Case<'a> {
         held.filter_map(|place| Some((self.fleet.find(place)?.0, place.clone())))
             .find(|(candidate, _)| {
                 let refusals = solved.rejections_of(*candidate);
-                refusals.iter().all(|refusal| refusal.plugin >= TENANCY)
+                !refusals.iter().map(Plugin::of_rejection).any(Plugin::looks)
             })
     }
 

@@ -12,8 +12,9 @@ use meta::{Change, Key, Object, Timestamp};
 use scheduling::{Ix, Reason, Rejection};
 use serde_json::{Value, json};
 
+use crate::code::{Code, Plugin};
 use crate::fleet::{Fleet, Place};
-use crate::{filters, remedies, words, writes};
+use crate::{remedies, words, writes};
 
 impl Inventory for Fleet {
     fn fork(&self) -> Arc<dyn Inventory> {
@@ -82,16 +83,16 @@ impl Targets for Fleet {
 
 impl Words for Fleet {
     fn filters(&self) -> &'static [&'static str] {
-        filters::NAMES
+        &Plugin::NAMES
     }
 
     fn token(&self, _plugin: u16, reason: Reason) -> &'static str {
-        words::token(reason)
+        Code::of_reason(reason).name()
     }
 
     fn sentence(&self, decision: &Decision, candidate: Ix, _plugin: u16, reason: Reason) -> String {
         match self.request(&decision.demand) {
-            Some(request) => words::refusal(self, request, candidate, reason).1,
+            Some(request) => words::refusal(self, request, candidate, reason),
             None => String::new(),
         }
     }

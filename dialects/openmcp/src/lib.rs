@@ -27,6 +27,7 @@
 //! ```
 
 mod admission;
+mod code;
 pub mod config;
 mod decide;
 mod detail;

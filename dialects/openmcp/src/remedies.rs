@@ -6,7 +6,7 @@ use dialect_contract::{Decision, Edit, Remedy, Whose, config};
 use scheduling::{Ix, Rejection};
 use serde_json::{Value, json};
 
-use crate::filters::Code;
+use crate::code::Code;
 use crate::fleet::{Fleet, Record, Row};
 use crate::names::DIALECT;
 
@@ -20,12 +20,9 @@ pub(crate) fn remedies(
     let (Some(refusal), Some(request)) = (refusal, fleet.request(&decision.demand)) else {
         return Vec::new();
     };
-    let Some(code) = Code::ALL.get(usize::from(refusal.reason.code)) else {
-        return Vec::new();
-    };
     let row = fleet.row(candidate);
     let purpose = &request.wants.purpose;
-    match code {
+    match Code::of_reason(refusal.reason) {
         Code::NotUnderstood => vec![Remedy::none(format!(
             "purpose \"{purpose}\" must be configured first (purposeMappings)"
         ))],

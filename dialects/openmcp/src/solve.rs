@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use scheduling::{Ix, Random, ScoreColumn, Solved, filter};
 
+use crate::code::Plugin;
 use crate::config::Strategy;
-use crate::filters;
 use crate::request::Request;
 
 impl Request<'_> {
     /// Judges and orders every Cluster; nothing is picked yet. Gives the names of the score columns too.
     pub(crate) fn solve(&self, seed: u64) -> (Solved, Vec<Arc<str>>) {
         let count = Ix::try_from(self.rows.len()).unwrap_or(Ix::MAX);
-        let (feasible, rejections) = filter(self, count, &filters::all());
+        let (feasible, rejections) = filter(self, count, &Plugin::ALL.each_ref());
         let ranked = match self.strategy {
             Strategy::Simple => feasible.clone(),
             Strategy::Balanced => self.balanced(&feasible),

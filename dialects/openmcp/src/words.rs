@@ -3,55 +3,31 @@
 use dialect_contract::{Decision, Outcome};
 use scheduling::{Ix, Reason};
 
+use crate::code::Code;
 use crate::config::Strategy;
 use crate::detail::{Detail, Plan, Step};
-use crate::filters::Code;
 use crate::fleet::{Fleet, Operation, Record};
 use crate::release::Release;
 
-/// The token of a refusal.
-pub(crate) fn token(reason: Reason) -> &'static str {
-    Code::ALL
-        .get(usize::from(reason.code))
-        .map_or("", |code| code.token())
-}
-
 /// Whether the sentence of a refusal tells nothing of the cluster.
 pub(crate) fn is_alike(reason: Reason) -> bool {
-    matches!(
-        Code::ALL.get(usize::from(reason.code)),
-        Some(
-            Code::NotUnderstood
-                | Code::SelectorMismatch
-                | Code::OutOfScope
-                | Code::WantsOwn
-                | Code::Exclusive
-                | Code::Terminating
-        )
-    )
+    match Code::of_reason(reason) {
+        Code::NotUnderstood
+        | Code::SelectorMismatch
+        | Code::OutOfScope
+        | Code::WantsOwn
+        | Code::Exclusive
+        | Code::Terminating => true,
+        Code::PurposeMismatch | Code::Full => false,
+    }
 }
 
-/// The token and sentence of one refusal of `candidate`.
-pub(crate) fn refusal(
-    fleet: &Fleet,
-    request: &Record,
-    candidate: Ix,
-    reason: Reason,
-) -> (&'static str, String) {
-    let Some(&code) = Code::ALL.get(usize::from(reason.code)) else {
-        return ("", String::new());
-    };
-    (
-        code.token(),
-        sentence(fleet, request, candidate, code, reason.detail),
-    )
-}
-
-fn sentence(fleet: &Fleet, request: &Record, candidate: Ix, code: Code, limit: u32) -> String {
+/// The sentence of one refusal of `candidate`.
+pub(crate) fn refusal(fleet: &Fleet, request: &Record, candidate: Ix, reason: Reason) -> String {
     let row = fleet.row(candidate);
     let purpose = &request.wants.purpose;
     let mapping = fleet.mapping(request);
-    match code {
+    match Code::of_reason(reason) {
         Code::NotUnderstood => format!("purpose \"{purpose}\" is not configured"),
         Code::PurposeMismatch if row.purposes().is_empty() => {
             format!("the cluster has no purposes, the request wants \"{purpose}\"")
@@ -72,7 +48,10 @@ fn sentence(fleet: &Fleet, request: &Record, candidate: Ix, code: Code, limit: u
             let only = mapping.map_or(namespace, |mapping| mapping.home(namespace));
             format!("only clusters in namespace \"{only}\" are looked at (scope Namespaced)")
         }
-        Code::Full => format!("{} requests use the cluster, which takes {limit}", row.used),
+        Code::Full => format!(
+            "{} requests use the cluster, which takes {}",
+            row.used, reason.detail
+        ),
         Code::WantsOwn => format!("purpose \"{purpose}\" gives each request a cluster of its own"),
         Code::Exclusive => "the cluster is for one request only (tenancy Exclusive)".to_owned(),
         Code::Terminating => "the cluster is being deleted".to_owned(),

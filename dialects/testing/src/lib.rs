@@ -16,10 +16,12 @@
 //! ```
 
 pub mod bench;
+mod documented;
 mod foreign;
 pub mod matching;
 pub mod properties;
 pub mod scenario;
 
+pub use documented::documented;
 pub use properties::{Case, Generator, Later, Property};
 pub use scenario::scenarios;

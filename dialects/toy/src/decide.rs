@@ -8,8 +8,8 @@ use dialect_contract::{Action, Ask, BindingChange, Current, Decision, Outcome, R
 use meta::{FieldError, Key, Object};
 use scheduling::Solved;
 
+use crate::code::Plugin;
 use crate::detail::Detail;
-use crate::filters;
 use crate::fleet::{Fleet, place_of};
 use crate::names::{BOXES, DIALECT};
 
@@ -71,7 +71,7 @@ pub(crate) fn decide(fleet: &Fleet, toy: &Arc<Object>, ask: &Ask<'_>) -> Result<
 
 /// Every filter over every box; of what is left the emptiest, or what was chosen.
 fn solve(fleet: &Fleet, ask: &Ask<'_>) -> Result<Solved, Refused> {
-    let (feasible, rejections) = scheduling::filter(fleet, fleet.count(), &filters::ALL);
+    let (feasible, rejections) = scheduling::filter(fleet, fleet.count(), &Plugin::ALL.each_ref());
     let mut ranked = feasible.clone();
     ranked.sort_by_key(|&candidate| (fleet.used(&fleet.cluster_name(candidate)), candidate));
     let picked = match ask.chosen {

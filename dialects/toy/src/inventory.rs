@@ -11,8 +11,9 @@ use meta::{Change, Key, Labels, Object, Timestamp};
 use scheduling::{Ix, Reason, Rejection};
 use serde_json::Value;
 
+use crate::code::{Code, Plugin};
 use crate::fleet::{Fleet, fold, place_of};
-use crate::{decide, filters, remedies, words, writes};
+use crate::{decide, remedies, words, writes};
 
 impl Inventory for Fleet {
     fn fork(&self) -> Arc<dyn Inventory> {
@@ -123,11 +124,11 @@ impl Targets for Fleet {
 
 impl Words for Fleet {
     fn filters(&self) -> &'static [&'static str] {
-        filters::NAMES
+        &Plugin::NAMES
     }
 
     fn token(&self, _plugin: u16, reason: Reason) -> &'static str {
-        words::token(reason)
+        Code::of_reason(reason).name()
     }
 
     fn sentence(&self, _decision: &Decision, candidate: Ix, _plugin: u16, reason: Reason) -> String {

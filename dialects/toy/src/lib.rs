@@ -16,6 +16,7 @@
 //! ```
 
 mod admission;
+mod code;
 mod config;
 mod decide;
 mod detail;

@@ -3,9 +3,9 @@
 use dialect_contract::{Decision, Edit, Remedy, Targets, Whose};
 use meta::Key;
 use scheduling::{Ix, Rejection};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::filters::Code;
+use crate::code::Code;
 use crate::fleet::Fleet;
 use crate::names::BOXES;
 
@@ -23,12 +23,22 @@ pub(crate) fn remedies(
     if *name == *SEALED {
         return vec![Remedy::none("it is glued shut")];
     }
-    let key = Key::new(BOXES, "", &name);
-    if Code::of(refusal.reason.code) == Some(Code::Closed) {
-        let patch = json!({"spec": {"lid": null}});
-        let edit = Edit::Merge { key, patch };
-        return vec![Remedy::new(Whose::Target, "take the lid off", edit)];
+    match Code::of_reason(refusal.reason) {
+        Code::Full => roomier(fleet, decision, &name),
+        Code::Closed => vec![edited(
+            &name,
+            "take the lid off".to_owned(),
+            json!({"spec": {"lid": null}}),
+        )],
     }
+}
+
+fn edited(name: &str, text: String, patch: Value) -> Remedy {
+    let key = Key::new(BOXES, "", name);
+    Remedy::new(Whose::Target, text, Edit::Merge { key, patch })
+}
+
+fn roomier(fleet: &Fleet, decision: &Decision, name: &str) -> Vec<Remedy> {
     // Size does not matter to boxes: a proposal that helps nobody is tried, and left out.
     let small = fleet.toys.get(&decision.demand).map(|toy| {
         let shrunk = Edit::of(decision.demand.clone(), toy, |toy| {
@@ -36,14 +46,11 @@ pub(crate) fn remedies(
         });
         Remedy::new(Whose::Request, "make the toy small", shrunk)
     });
-    let capacity = fleet.used(&name) + 1;
-    let wider = Remedy::new(
-        Whose::Target,
+    let capacity = fleet.used(name) + 1;
+    let wider = edited(
+        name,
         format!("widen box {name} to {capacity}"),
-        Edit::Merge {
-            key,
-            patch: json!({"spec": {"capacity": capacity}}),
-        },
+        json!({"spec": {"capacity": capacity}}),
     );
     small.into_iter().chain([wider]).collect()
 }

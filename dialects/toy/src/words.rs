@@ -1,27 +1,17 @@
-//! Codes to tokens and sentences: made only when somebody reads.
+//! Codes to sentences: made only when somebody reads.
 
 use dialect_contract::{Decision, Targets};
 use scheduling::{Ix, Reason};
 
-use crate::filters::Code;
+use crate::code::Code;
 use crate::fleet::Fleet;
-
-/// The token of a refusal.
-pub(crate) fn token(reason: Reason) -> &'static str {
-    match Code::of(reason.code) {
-        Some(Code::Full) => "Full",
-        Some(Code::Closed) => "Closed",
-        None => "",
-    }
-}
 
 /// The sentence of a refusal.
 pub(crate) fn sentence(fleet: &Fleet, candidate: Ix, reason: Reason) -> String {
     let name = fleet.cluster_name(candidate);
-    match Code::of(reason.code) {
-        Some(Code::Full) => format!("the box has no room: {} toys are in it", fleet.used(&name)),
-        Some(Code::Closed) => "the box has a lid on it".to_owned(),
-        None => String::new(),
+    match Code::of_reason(reason) {
+        Code::Full => format!("the box has no room: {} toys are in it", fleet.used(&name)),
+        Code::Closed => "the box has a lid on it".to_owned(),
     }
 }
 

@@ -18,7 +18,7 @@ fn dialects() -> Vec<PathBuf> {
 }
 
 /// What every dialect has in `src/`, and a line that must stand there.
-const FILES: [(&str, &str); 15] = [
+const FILES: [(&str, &str); 16] = [
     ("lib.rs", "mod dialect;"),
     ("dialect.rs", "impl Dialect for "),
     ("names.rs", ""),
@@ -26,6 +26,7 @@ const FILES: [(&str, &str); 15] = [
     ("fleet.rs", "struct Fleet {"),
     ("inventory.rs", "impl Inventory for Fleet {"),
     ("fleet/fold.rs", ""),
+    ("code.rs", "scheduling::filters! {"),
     ("filters.rs", "impl Filter<"),
     ("decide.rs", ""),
     ("detail.rs", "struct Detail {"),
@@ -37,10 +38,11 @@ const FILES: [(&str, &str); 15] = [
 ];
 
 /// What is said in one file only.
-const ONLY_THERE: [&str; 4] = [
+const ONLY_THERE: [&str; 5] = [
     "impl Dialect for ",
     "struct Fleet {",
     "impl Inventory for ",
+    "scheduling::filters! {",
     "struct Detail {",
 ];
 

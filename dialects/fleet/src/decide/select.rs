@@ -11,11 +11,9 @@ use scheduling::{Filter, Ix, Rejection, Scorer, Solved};
 use super::classify::Classes;
 use super::selection::Selection;
 use super::status;
+use crate::code::{Code, Plugin};
 use crate::columns::Columns;
 use crate::filters::spread::Spread;
-use crate::filters::{
-    CLUSTER_AFFINITY, FIXED, SAME_PLACEMENT_ANTI_AFFINITY, SPREAD, TOPOLOGY_SPREAD_CONSTRAINTS,
-};
 use crate::filters::{
     ClusterAffinity, ClusterEligibility, PickFixed, SamePlacementAntiAffinity, TaintToleration,
     TopologySpread,
@@ -24,7 +22,7 @@ use crate::fleet::Fleet;
 use crate::fleet::record::BindingRecord;
 use crate::kind::State;
 use crate::policy::{Mode, Policy};
-use crate::scores::{self, Known, Standing, best_first};
+use crate::scores::{self, Known, Ranking, Standing, best_first};
 use crate::words;
 
 /// What is known before anything is picked.
@@ -107,7 +105,7 @@ impl Case<'_> {
             let passes = self.held.has(candidate) || pickable.has(candidate);
             (!passes).then(|| {
                 let filters: [&dyn Filter<Columns>; 3] = [&affinity_filter, &self.eligibility, &taints];
-                self.refusals(&filters, 0, candidate)
+                self.refusals(&filters, candidate)
             })
         })?;
         let kept = self.kept(asked.as_ref());
@@ -142,13 +140,19 @@ impl Case<'_> {
             spread: &spread,
             chosen: &chosen,
         };
-        let filters: [&dyn Filter<Columns>; 5] = [
-            &affinity_filter,
-            &self.eligibility,
-            &taints,
-            &anti_affinity,
-            &topology,
-        ];
+        let filters = Plugin::ALL
+            .into_iter()
+            .filter_map(|filter| -> Option<&dyn Filter<Columns>> {
+                match filter {
+                    Plugin::ClusterAffinity => Some(&affinity_filter),
+                    Plugin::ClusterEligibility => Some(&self.eligibility),
+                    Plugin::TaintToleration => Some(&taints),
+                    Plugin::SamePlacementAntiAffinity => Some(&anti_affinity),
+                    Plugin::TopologySpreadConstraints => Some(&topology),
+                    Plugin::PickFixed => None,
+                }
+            });
+        let filters: Vec<&dyn Filter<Columns>> = filters.collect();
         let (feasible, rejections) = scheduling::filter(&**columns, columns.count(), &filters);
         Ok(self.rank(kept, picks, &affinity, &spread, feasible, rejections))
     }
@@ -255,7 +259,9 @@ impl Case<'_> {
         } else {
             (Vec::new(), Vec::new())
         };
-        let violations = rejections.iter().filter(|rejection| rejection.plugin == SPREAD);
+        let violations = rejections
+            .iter()
+            .filter(|rejection| Code::of_reason(rejection.reason) == Code::SkewExceeded);
         let skews = violations.filter_map(|rejection| {
             let (own, least) = spread.counts(rejection.reason.detail, rejection.candidate)?;
             Some((rejection.candidate, own, least))
@@ -300,19 +306,13 @@ impl Case<'_> {
         chosen: &[Standing],
         others: &[Standing],
         feasible: &[Ix],
-    ) -> (Vec<&'static str>, Vec<scheduling::ScoreColumn>) {
-        let mut scorers = vec![CLUSTER_AFFINITY];
-        if !self.policy.spread.is_empty() {
-            scorers.insert(0, TOPOLOGY_SPREAD_CONSTRAINTS);
-        }
-        if !self.classes.obsolete.is_empty() {
-            scorers.push(SAME_PLACEMENT_ANTI_AFFINITY);
-        }
-        let value = |scorer: &str, standing: &Standing| match scorer {
-            TOPOLOGY_SPREAD_CONSTRAINTS => standing.topology,
-            CLUSTER_AFFINITY => standing.affinity,
-            _ => i32::from(standing.sticky),
+    ) -> (Vec<Ranking>, Vec<scheduling::ScoreColumn>) {
+        let has_a_say = |scorer: &Ranking| match scorer {
+            Ranking::Spread => !self.policy.spread.is_empty(),
+            Ranking::Affinity => true,
+            Ranking::Sticky => !self.classes.obsolete.is_empty(),
         };
+        let scorers: Vec<Ranking> = Ranking::ALL.into_iter().filter(has_a_say).collect();
         let mut columns = vec![vec![None; self.columns.count() as usize]; scorers.len()];
         // A kept binding without a score was not scored when it was made.
         let unscored = |standing: &&Standing| {
@@ -321,7 +321,7 @@ impl Case<'_> {
         };
         for standing in chosen.iter().filter(|standing| !unscored(standing)).chain(others) {
             for (scorer, column) in scorers.iter().zip(&mut columns) {
-                column[standing.candidate as usize] = Some(value(scorer, standing));
+                column[standing.candidate as usize] = Some(scorer.value(standing));
             }
         }
         let known: Vec<Known<'_>> = columns.iter().map(|column| Known(column)).collect();
@@ -354,7 +354,7 @@ impl Case<'_> {
         };
         let asked = self.asked(|candidate| {
             let passes = named.has(candidate) && (bound(candidate) || self.eligibility.passes(candidate));
-            (!passes).then(|| self.refusals(&[&fixed], FIXED, candidate))
+            (!passes).then(|| self.refusals(&[&fixed], candidate))
         })?;
         let wanted = |candidate: Ix| asked.as_ref().is_none_or(|asked| asked.has(candidate));
         let kept = self.kept(asked.as_ref());
@@ -370,11 +370,7 @@ impl Case<'_> {
             candidate,
         };
         let picks: Vec<Standing> = fresh.map(unscored).collect();
-        let (feasible, mut rejections) =
-            scheduling::filter(&**columns, columns.count(), &[&fixed as &dyn Filter<Columns>]);
-        rejections
-            .iter_mut()
-            .for_each(|rejection| rejection.plugin = FIXED);
+        let (feasible, rejections) = scheduling::filter(&**columns, columns.count(), &[&fixed]);
         let mut chosen = Bits::none(columns.count());
         kept.iter().for_each(|&candidate| chosen.set(candidate, true));
         picks.iter().for_each(|pick| chosen.set(pick.candidate, true));
@@ -421,8 +417,7 @@ impl Case<'_> {
             let path = format!("spec.targets[{index}]");
             match self.columns.candidate(name) {
                 None => {
-                    let detail = format!("there is no MemberCluster \"{name}\"");
-                    errors.push(FieldError::invalid(path, name.as_str(), detail));
+                    errors.push(FieldError::invalid(path, name.as_str(), words::not_found(name)));
                 }
                 Some(candidate) if asked.has(candidate) => {
                     errors.push(FieldError::duplicate(path, name.as_str()));
@@ -471,7 +466,7 @@ impl Case<'_> {
                     Some(constraint) => {
                         let counts = spread.counts(constraint, candidate);
                         let sentence = words.skew(candidate, constraint, counts);
-                        format!("TopologySpreadConstraints/SkewExceeded: {sentence}")
+                        format!("{}: {sentence}", Code::SkewExceeded)
                     }
                     None => "is more than the placement asks for".to_owned(),
                 };
@@ -489,18 +484,18 @@ impl Case<'_> {
         }
     }
 
-    /// Every refusal of `candidate` by `filters`, the first of which has the number `first`.
-    fn refusals(&self, filters: &[&dyn Filter<Columns>], first: u16, candidate: Ix) -> String {
-        let judged = (first..).zip(filters).filter_map(|(plugin, filter)| {
-            match filter.check(self.columns, candidate) {
+    /// Every refusal of `candidate` by `filters`.
+    fn refusals(&self, filters: &[&dyn Filter<Columns>], candidate: Ix) -> String {
+        let judged = filters
+            .iter()
+            .filter_map(|filter| match filter.check(self.columns, candidate) {
                 scheduling::Verdict::Pass => None,
                 scheduling::Verdict::Reject(reason) => Some(Rejection {
                     candidate,
-                    plugin,
+                    plugin: filter.plugin(),
                     reason,
                 }),
-            }
-        });
+            });
         let rejections: Vec<Rejection> = judged.collect();
         let words = words::Words::new(self.fleet, self.columns, Some(self.policy), &[], &[]);
         status::joined(&words, &rejections)

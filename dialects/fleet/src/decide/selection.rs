@@ -7,7 +7,7 @@ use scheduling::{Ix, Solved};
 
 use crate::columns::Columns;
 use crate::filters::spread::Emptiest;
-use crate::scores::Standing;
+use crate::scores::{Ranking, Standing};
 
 /// Which bindings stay, which clusters are picked and which bindings are let go.
 pub(super) struct Selection {
@@ -31,7 +31,7 @@ pub(super) struct Selection {
     /// See [`crate::detail::Detail::emptiest`].
     pub(super) emptiest: Vec<Option<Emptiest>>,
     /// The scorers that have a say, the first to decide first.
-    pub(super) scorers: Vec<&'static str>,
+    pub(super) scorers: Vec<Ranking>,
     /// The columns it was made on.
     pub(super) columns: Arc<Columns>,
     pub(super) chosen: Bits,

@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use dialect_contract::wording;
+use dialect_contract::{listing, wording};
 use meta::schema::types::condition;
 use scheduling::{Ix, Rejection};
 
 use super::classify::Classes;
 use super::selection::Selection;
+use crate::code::{self, Code, Plugin};
 use crate::columns::Columns;
-use crate::filters::FILTERS;
 use crate::fleet::Fleet;
 use crate::fleet::record::{BindingRecord, PlacementRecord};
 use crate::kind::{ClusterDecision, ClusterScore};
@@ -62,7 +62,7 @@ impl Satisfied {
                 if !missing.is_empty() {
                     message.push_str(&format!(
                         "; missing {}",
-                        crate::words::names(missing.iter().copied())
+                        listing::clusters(missing.iter().copied())
                     ));
                 }
                 (missing.is_empty(), message)
@@ -208,7 +208,7 @@ fn missing(names: &[Arc<str>], selection: &Selection, words: &Words<'_>) -> Vec<
     let unknown = selection.unknown.iter().map(|name| {
         refused(
             name.to_string(),
-            format!("PickFixed/NotFound: there is no MemberCluster \"{name}\""),
+            format!("{}: {}", Code::NotFound, words::not_found(name)),
         )
     });
     ineligible.chain(unknown).collect()
@@ -217,9 +217,10 @@ fn missing(names: &[Arc<str>], selection: &Selection, words: &Words<'_>) -> Vec<
 /// Every refusal as one text.
 pub(super) fn joined(words: &Words<'_>, rejections: &[Rejection]) -> String {
     let lines = rejections.iter().map(|rejection| {
-        let token = words::token(rejection.plugin, rejection.reason);
-        let sentence = words.refusal(rejection.candidate, rejection.plugin, rejection.reason);
-        format!("{}/{token}: {sentence}", FILTERS[usize::from(rejection.plugin)])
+        let plugin = Plugin::of_rejection(rejection).name();
+        let token = code::token(rejection.reason);
+        let sentence = words.refusal(rejection.candidate, rejection.reason);
+        format!("{plugin}/{token}: {sentence}")
     });
     lines.collect::<Vec<_>>().join("; ")
 }

@@ -31,16 +31,12 @@ pub(super) fn target(fleet: &Fleet, cluster: &Cluster, now: Timestamp) -> Target
         }
         Some(reason) => (
             "False",
-            reason.as_str(),
+            reason.name(),
             reason.sentence(standing, fleet.limits),
             None,
         ),
     };
-    let taints = cluster.taints.iter().map(|taint| Taint {
-        key: taint.key.clone(),
-        value: taint.value.clone(),
-        effect: taint.effect.clone(),
-    });
+    let taints = cluster.taints.iter().map(Taint::from);
     TargetView {
         object: Arc::clone(&cluster.object),
         cluster_name: Arc::clone(&cluster.name),

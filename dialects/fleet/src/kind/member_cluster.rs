@@ -4,7 +4,6 @@
 mod rules;
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::LazyLock;
 
 use meta::kind::{ALL_VERBS, Via, Write};
@@ -74,12 +73,12 @@ pub(crate) struct Taint {
     pub(crate) effect: String,
 }
 
-impl fmt::Display for Taint {
-    /// `key=value:effect`, as `kubectl taint` writes it.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.value.as_str() {
-            "" => write!(f, "{}:{}", self.key, self.effect),
-            value => write!(f, "{}={value}:{}", self.key, self.effect),
+impl From<&Taint> for dialect_contract::Taint {
+    fn from(taint: &Taint) -> Self {
+        Self {
+            key: taint.key.clone(),
+            value: taint.value.clone(),
+            effect: taint.effect.clone(),
         }
     }
 }

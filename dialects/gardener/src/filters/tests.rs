@@ -5,7 +5,6 @@ mod others;
 use dialect_contract::Inventory;
 use serde_json::{Value, json};
 
-use super::*;
 use crate::testing::{configuration, decide, fleet, profile, refusals, seed, shoot, with};
 
 /// The refusals of one seed for one shoot, with the profile `aws`.
@@ -35,16 +34,6 @@ fn conditions(list: &[(&str, &str)]) -> Value {
     list.iter()
         .map(|(name, status)| json!({"type": name, "status": status}))
         .collect()
-}
-
-#[test]
-fn names_tokens_and_places_agree() {
-    let names: Vec<&str> = all().iter().map(|filter| filter.name()).collect();
-    assert_eq!(names, NAMES);
-    assert_eq!(NAMES[usize::from(STRATEGY)], "Strategy");
-    for (number, code) in (0u16..).zip(Code::ALL) {
-        assert_eq!(code as u16, number, "{code:?}");
-    }
 }
 
 #[test]

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use dialect_contract::wording;
 use scheduling::Solved;
 
+use crate::code::Plugin;
 use crate::detail::Detail;
-use crate::filters::FILTERS;
 use crate::kind::{Condition, PlacementStatus};
 use crate::names::{MISCONFIGURED, SATISFIED};
 use crate::satisfied::Satisfied;
@@ -88,17 +88,16 @@ fn why_nothing(wanted: Option<usize>, solved: &Solved) -> String {
     if wanted == Some(0) {
         return "numberOfClusters is 0".to_owned();
     }
-    let mut refused = [0usize; FILTERS.len()];
+    let mut refused = [0usize; Plugin::ALL.len()];
     for rejections in solved.rejections.chunk_by(|a, b| a.candidate == b.candidate) {
-        // Clusters of other sets and those being deleted are no candidates at all.
-        if rejections.iter().any(|rejection| rejection.plugin < 2) {
+        if rejections.iter().map(Plugin::of_rejection).any(rules_out) {
             continue;
         }
         for rejection in rejections {
             refused[usize::from(rejection.plugin)] += 1;
         }
     }
-    let parts: Vec<String> = FILTERS
+    let parts: Vec<String> = Plugin::NAMES
         .iter()
         .zip(refused)
         .filter(|&(_, count)| count > 0)
@@ -108,6 +107,14 @@ fn why_nothing(wanted: Option<usize>, solved: &Solved) -> String {
         "no cluster could be judged".to_owned()
     } else {
         format!("no cluster of the bound cluster sets fits: {}", parts.join(", "))
+    }
+}
+
+/// Whether a cluster that this filter refuses is no candidate at all: one of another set, or one that is being deleted.
+const fn rules_out(filter: Plugin) -> bool {
+    match filter {
+        Plugin::ClusterSet | Plugin::Lifecycle => true,
+        Plugin::Predicate | Plugin::TaintToleration => false,
     }
 }
 

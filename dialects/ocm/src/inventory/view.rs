@@ -26,11 +26,7 @@ const PROVIDER: &[&str] = &["platform.open-cluster-management.io", "cloud"];
 /// The view of `cluster`.
 pub(super) fn target(fleet: &Fleet, cluster: &Cluster) -> TargetView {
     let (ready, ready_reason, ready_message) = readiness(cluster);
-    let taints = cluster.taints().iter().map(|taint| Taint {
-        key: taint.key.clone(),
-        value: taint.value.clone(),
-        effect: taint.effect.clone(),
-    });
+    let taints = cluster.taints().iter().map(Taint::from);
     TargetView {
         object: Arc::clone(&cluster.object),
         cluster_name: Arc::clone(&cluster.name),

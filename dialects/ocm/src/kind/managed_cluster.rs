@@ -72,6 +72,16 @@ pub(crate) struct Taint {
     pub(crate) time_added: Option<Timestamp>,
 }
 
+impl From<&Taint> for dialect_contract::Taint {
+    fn from(taint: &Taint) -> Self {
+        Self {
+            key: taint.key.clone(),
+            value: taint.value.clone(),
+            effect: taint.effect.clone(),
+        }
+    }
+}
+
 /// What is known about the cluster.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]

@@ -7,8 +7,8 @@ use meta::selector::Selector;
 
 use super::Problem;
 use crate::cel::{self, Expression};
+use crate::code::Plugin;
 use crate::kind::{self, claims_as_labels};
-use crate::names::PREDICATE;
 
 /// One predicate; its parts are ANDed.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub(super) fn compile(list: &[kind::Predicate], cache: &cel::Cache) -> Result<Ve
     for (index, predicate) in list.iter().enumerate() {
         let path = format!("spec.predicates[{index}].requiredClusterSelector");
         compiled.push(one(predicate, &path, cache).map_err(|text| Problem {
-            plugin: PREDICATE,
+            plugin: Some(Plugin::Predicate),
             text,
         })?);
     }

@@ -7,6 +7,7 @@ use meta::FieldError;
 use scheduling::{Ix, Solved};
 
 use super::Case;
+use crate::code::Code;
 use crate::fleet::{Granted, Place};
 use crate::words;
 
@@ -62,9 +63,8 @@ impl Case<'_> {
             let reasons: Vec<String> = refusals
                 .iter()
                 .map(|refusal| {
-                    let (token, sentence) =
-                        words::refusal(self.fleet, self.request, candidate, refusal.reason);
-                    format!("{token}: {sentence}")
+                    let sentence = words::refusal(self.fleet, self.request, candidate, refusal.reason);
+                    format!("{}: {sentence}", Code::of_reason(refusal.reason).name())
                 })
                 .collect();
             errors.push(FieldError::invalid(at(index), name.as_str(), reasons.join("; ")));

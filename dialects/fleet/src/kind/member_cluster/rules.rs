@@ -32,7 +32,10 @@ pub(super) fn spec_errors(spec: &Value) -> Vec<FieldError> {
         }
         // Of one key there may be several, each with a value of its own.
         if spec.taints[..index].contains(taint) {
-            errors.push(FieldError::duplicate(path, taint.to_string()));
+            errors.push(FieldError::duplicate(
+                path,
+                dialect_contract::Taint::from(taint).to_string(),
+            ));
         }
     }
     errors

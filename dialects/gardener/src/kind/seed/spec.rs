@@ -99,6 +99,17 @@ pub struct SeedTaint {
     pub value: Option<String>,
 }
 
+impl From<&SeedTaint> for dialect_contract::Taint {
+    /// Returns the taint without an effect, which Gardener's have not.
+    fn from(taint: &SeedTaint) -> Self {
+        Self {
+            key: taint.key.clone(),
+            value: taint.value.clone().unwrap_or_default(),
+            effect: String::new(),
+        }
+    }
+}
+
 /// Switches of a seed.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]

@@ -1,0 +1,145 @@
+//! Taints that keep a request from a target, in words and as edits: for every system that has them.
+
+use std::fmt;
+
+use meta::{Key, Object};
+use serde_json::{Value, json};
+
+use crate::edit::Edit;
+use crate::remedy::{Remedy, Whose};
+use crate::view::Taint;
+
+/// Taints that a sentence names at most.
+const NAMED: usize = 10;
+
+impl fmt::Display for Taint {
+    /// Writes `key=value:effect` as `kubectl taint` does, without what is empty.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.key)?;
+        if !self.value.is_empty() {
+            write!(formatter, "={}", self.value)?;
+        }
+        if !self.effect.is_empty() {
+            write!(formatter, ":{}", self.effect)?;
+        }
+        Ok(())
+    }
+}
+
+/// Says that `taints` are not tolerated: the first ten by name; of none, that there is one.
+#[must_use]
+pub fn untolerated(taints: impl IntoIterator<Item = Taint>) -> String {
+    let named: Vec<String> = taints
+        .into_iter()
+        .take(NAMED)
+        .map(|taint| taint.to_string())
+        .collect();
+    match named.as_slice() {
+        [] => "a taint is not tolerated".to_owned(),
+        [one] => format!("the taint {one} is not tolerated"),
+        many => format!("the taints {} are not tolerated", many.join(", ")),
+    }
+}
+
+/// Tells whoever asks to tolerate `taint`.
+#[must_use]
+pub fn tolerate(taint: &Taint) -> String {
+    format!("tolerate the taint {taint}")
+}
+
+/// Returns the toleration of `taint` and nothing else, where tolerations have operators and effects.
+#[must_use]
+pub fn toleration(taint: &Taint) -> Value {
+    let mut toleration = json!({"key": taint.key, "operator": "Exists", "effect": taint.effect});
+    if !taint.value.is_empty() {
+        toleration["operator"] = "Equal".into();
+        toleration["value"] = taint.value.as_str().into();
+    }
+    toleration
+}
+
+/// Takes `taint` off the target at `key`, `object`, which is of `kind`: the one at `place` in `spec.taints` among those that
+/// `counts`.
+#[must_use]
+pub fn removal(
+    taint: &Taint,
+    (kind, key, object): (&str, Key, &Object),
+    place: usize,
+    counts: impl Fn(&Value) -> bool,
+) -> Remedy {
+    let text = format!("take the taint {taint} off {kind} {}", key.name);
+    let edit = Edit::of(key, object, |target| {
+        let Some(taints) = target["spec"]["taints"].as_array_mut() else {
+            return;
+        };
+        let found = (0..taints.len()).filter(|&at| counts(&taints[at])).nth(place);
+        if let Some(at) = found {
+            taints.remove(at);
+        }
+    });
+    Remedy::new(Whose::Target, text, edit)
+}
+
+#[cfg(test)]
+mod tests {
+    use meta::{GroupResource, Revision};
+
+    use super::*;
+
+    fn taint(key: &str, value: &str, effect: &str) -> Taint {
+        Taint {
+            key: key.to_owned(),
+            value: value.to_owned(),
+            effect: effect.to_owned(),
+        }
+    }
+
+    #[test]
+    fn taints_are_written_as_kubectl_writes_them() {
+        for (taint, expected) in [
+            (taint("gpu", "", ""), "gpu"),
+            (taint("gpu", "yes", ""), "gpu=yes"),
+            (taint("gpu", "", "NoSchedule"), "gpu:NoSchedule"),
+            (taint("gpu", "yes", "NoSelect"), "gpu=yes:NoSelect"),
+        ] {
+            assert_eq!(taint.to_string(), expected);
+        }
+    }
+
+    #[test]
+    fn a_sentence_names_no_more_than_ten_taints() {
+        let many = |count: usize| (0..count).map(|number| taint(&format!("t{number}"), "", ""));
+        assert_eq!(untolerated(many(0)), "a taint is not tolerated");
+        assert_eq!(untolerated(many(1)), "the taint t0 is not tolerated");
+        assert_eq!(untolerated(many(2)), "the taints t0, t1 are not tolerated");
+        assert!(untolerated(many(99)).ends_with("t8, t9 are not tolerated"));
+    }
+
+    #[test]
+    fn a_toleration_is_of_the_value_where_the_taint_has_one() {
+        let of_value = json!({"key": "gpu", "operator": "Equal", "value": "yes", "effect": "NoSelect"});
+        assert_eq!(toleration(&taint("gpu", "yes", "NoSelect")), of_value);
+        let of_key = json!({"key": "gpu", "operator": "Exists", "effect": "NoSelect"});
+        assert_eq!(toleration(&taint("gpu", "", "NoSelect")), of_key);
+    }
+
+    #[test]
+    fn the_taint_that_goes_is_found_among_those_that_count() {
+        let target = json!({
+            "apiVersion": "x.example/v1", "kind": "Cluster", "metadata": {"name": "a"},
+            "spec": {"taints": [{"key": "special"}, {"key": "gpu"}, {"key": "other"}]},
+        });
+        let object = Object::new(&target, Revision(1)).unwrap();
+        let key = Key::new(GroupResource::new("x.example", "clusters"), "", "a");
+        let counts = |taint: &Value| taint["key"] != "special";
+        let remedy = removal(
+            &taint("other", "", ""),
+            ("Cluster", key.clone(), &object),
+            1,
+            counts,
+        );
+        assert_eq!(remedy.text, "take the taint other off Cluster a");
+        let patch = json!({"spec": {"taints": [{"key": "special"}, {"key": "gpu"}]}});
+        assert_eq!(remedy.edits, [Edit::Merge { key, patch }]);
+    }
+}

@@ -1,0 +1,53 @@
+//! The filters in pipeline order, and the reasons each refuses for (docs/systems/openmcp.md, "Filters").
+
+scheduling::filters! {
+    /// The Cluster is for the request's purpose.
+    Purpose = "Purpose" {
+        /// The request's purpose is not configured.
+        NotUnderstood = "PurposeMismatch",
+        PurposeMismatch = "PurposeMismatch",
+    }
+    /// The labels match the selectors of the configuration and of the purpose.
+    Selector = "Selector" {
+        SelectorMismatch = "SelectorMismatch",
+    }
+    /// The Cluster is in the one namespace looked at, if it is one.
+    Namespace = "Namespace" {
+        OutOfScope = "OutOfScope",
+    }
+    /// There is room for one more request. A Cluster the request uses already has room for it.
+    Tenancy = "Tenancy" {
+        /// The request wants a Cluster of its own.
+        WantsOwn = "Exclusive",
+        /// The Cluster is for one request.
+        Exclusive = "Exclusive",
+        Full = "Full",
+    }
+    /// The Cluster is not being deleted.
+    Lifecycle = "Lifecycle" {
+        Terminating = "Terminating",
+    }
+}
+
+impl Plugin {
+    /// Whether the filter says which Clusters are looked at. The others say whether those can be taken.
+    pub(crate) const fn looks(self) -> bool {
+        match self {
+            Self::Purpose | Self::Selector | Self::Namespace => true,
+            Self::Tenancy | Self::Lifecycle => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Plugin;
+
+    #[test]
+    fn the_pages_name_every_filter_and_reason() {
+        dialect_testing::documented(
+            "openmcp",
+            Plugin::ALL.map(|plugin| (plugin.name(), plugin.tokens())),
+        );
+    }
+}
