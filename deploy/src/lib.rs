@@ -4,7 +4,8 @@
 //! - `manifests/`: every part by itself, and with `kustomization.yaml` the base of what follows;
 //! - `overlays/`: whole installations for kustomize, `observe`, `hub`, `owned-etcd` and `cert-manager`;
 //! - `components/`: what can be added to one of them;
-//! - `helm/berth/`: a chart of the same, whose templates are written by hand; [`chart`] renders what they read.
+//! - `helm/berth/`: a chart of the same, whose templates are written by hand; [`chart`] renders what they read. Definitions are
+//!   here alone: Berth's own in `crds/`, which the overlays take, too, and the systems' in `files/definitions/`.
 //!
 //! `README.md` says what each is for.
 //!
@@ -19,9 +20,8 @@ mod chart;
 use anyhow::Result;
 use berth::manifests::{
     Certificates, Installation, api_service, cluster_roles, deployment, hub_sources, namespace, objects,
-    owned_api_services, owned_roles, publications, published_definitions, registration_rights,
-    scheduler_configurations, self_registration_rights, server_rights, service_monitor, system_definitions,
-    webhooks, workload, yaml,
+    owned_api_services, owned_roles, published_definitions, registration_rights, self_registration_rights,
+    server_rights, service_monitor, webhooks, workload, yaml,
 };
 use berth::source::OFF_ON_A_HUB;
 use berth::stores::Storage;
@@ -122,9 +122,7 @@ fn parts() -> Vec<Manifest> {
             "apiservices-owned",
             owned_api_services(service, base.owned_dialects()),
         ),
-        ("crds", vec![scheduler_configurations(), publications()]),
         ("crds-inventory", published_definitions()),
-        ("crds-systems", system_definitions(everything.hub_dialects())),
         ("hub-sources-rbac", hub_sources(&everything)),
         ("namespace", vec![namespace(service)]),
         ("owned-sources-rbac", hub_sources(&base)),
@@ -144,7 +142,7 @@ fn overlays() -> Vec<Manifest> {
         of("hub", "hub-sources-rbac", hub_sources(&hub)),
         of("hub", "registration-rbac", registration_rights(&hub)),
         of("hub", "webhooks", webhooks(&hub).to_vec()),
-        of("observe", "installation", whole(&observe())),
+        of("observe", "installation", without_definitions(whole(&observe()))),
         of(
             "owned-etcd",
             "apiservices",
@@ -193,7 +191,13 @@ fn prometheus_rule(installation: &Installation) -> Value {
     })
 }
 
-/// What `berth manifests all` prints for an installation, which an overlay must come to.
+/// The objects but for Berth's own definitions, which overlays take from the chart's `crds/`.
+fn without_definitions(mut objects: Vec<Value>) -> Vec<Value> {
+    objects.retain(|object| object["kind"] != "CustomResourceDefinition");
+    objects
+}
+
+/// Every object of an installation, as `berth manifests all` prints it: an overlay must come to exactly these.
 #[must_use]
 pub fn whole(installation: &Installation) -> Vec<Value> {
     objects(installation, berth::manifests::Set::All)

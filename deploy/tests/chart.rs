@@ -72,7 +72,12 @@ fn templates_name_no_system_and_no_namespace() {
 fn what_templates_read_is_rendered_and_nothing_else_is_there() {
     let rendered = chart().expect("it renders");
     let rendered: BTreeSet<String> = rendered.into_iter().map(|(name, _)| name).collect();
-    let there: BTreeSet<String> = ["files", "crds"].into_iter().flat_map(below).collect();
+    let mut there: BTreeSet<String> = ["files", "crds"].into_iter().flat_map(below).collect();
+    assert!(there.remove("crds/kustomization.yaml"), "the overlays read it");
+    assert!(
+        file(".helmignore").contains("\ncrds/kustomization.yaml\n"),
+        "Helm does not"
+    );
     assert_eq!(there, rendered);
     let sorts: BTreeSet<String> = rendered
         .iter()

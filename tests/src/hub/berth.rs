@@ -408,12 +408,25 @@ pub fn serve(kubeconfig: &Path, data: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// Applies everything in `deploy/manifests` but the registration.
+/// Applies everything in `deploy/manifests` but the registration, and Berth's own definitions.
 pub fn apply_rights(hub: &Hub) {
     hub.ensure(&["create", "namespace", NAMESPACE]);
-    for file in ["rbac.yaml", "server-rbac.yaml", "crds.yaml"] {
+    hub.kubectl_args(&["apply", "-k", &deployed("helm/berth/crds")])
+        .ok();
+    for file in ["rbac.yaml", "server-rbac.yaml"] {
         apply(hub, file);
     }
+}
+
+/// Applies the definitions of all systems' kinds.
+pub fn apply_definitions(hub: &Hub) {
+    hub.kubectl_args(&["apply", "-R", "-f", &definitions()]).ok();
+}
+
+/// The folder of the definitions of all systems' kinds.
+#[must_use]
+pub fn definitions() -> String {
+    deployed("helm/berth/files/definitions")
 }
 
 /// Applies one file of `deploy/manifests`.
@@ -440,6 +453,11 @@ pub fn availability(hub: &Hub) -> Vec<(String, String)> {
 }
 
 fn manifest(file: &str) -> String {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/manifests");
+    deployed(&format!("manifests/{file}"))
+}
+
+/// The path of a file or folder in `deploy/`.
+fn deployed(file: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy");
     folder.join(file).display().to_string()
 }

@@ -152,11 +152,8 @@ pub fn trusted(hub: &Hub) {
 
 /// Creates the definitions of all five systems, and waits until they are served.
 pub fn define_systems(hub: &Hub) {
-    let file = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../deploy/manifests/crds-systems.yaml"
-    );
-    hub.kubectl(&format!("create -f {file}")).ok();
+    hub.kubectl_args(&["create", "-R", "-f", &berth::definitions()])
+        .ok();
     let plurals =
         "shoots seeds cloudprofiles managedclusters placements clusterrequests locations memberclusters";
     for plural in plurals.split(' ') {

@@ -157,7 +157,7 @@ fn outcome(answer: &Answer) -> Value {
 #[ignore = "builds and runs a real kube-apiserver: `make e2e`"]
 async fn policies_say_of_placements_what_kube_apiserver_says_of_them_as_custom_resources() {
     let hub = Hub::start();
-    berth::apply(&hub, "crds-systems.yaml");
+    berth::apply_definitions(&hub);
     hub.kubectl("wait --for=condition=Established crd --all --timeout=60s")
         .ok();
     let server = Server::start_with(&["--controllers=-ocm"]);

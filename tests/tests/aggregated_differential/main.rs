@@ -92,7 +92,7 @@ impl World {
 
     fn start() -> Self {
         let hub = Hub::start();
-        berth::apply(&hub, "crds-systems.yaml");
+        berth::apply_definitions(&hub);
         let served = [
             "wait",
             "--for=condition=Established",

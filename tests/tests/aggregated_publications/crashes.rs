@@ -27,7 +27,7 @@ struct World {
 impl World {
     fn new() -> Self {
         let hub = Hub::start();
-        berth::apply(&hub, "crds-systems.yaml");
+        berth::apply_definitions(&hub);
         berth::apply_rights(&hub);
         berth::apply(&hub, "hub-sources-rbac.yaml");
         upstream_definitions(&hub);

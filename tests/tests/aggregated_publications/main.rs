@@ -40,7 +40,7 @@ fn path(path: &Path) -> &str {
 /// A hub with OCM's example fleet, one placed Placement, and Berth; nothing is published yet.
 fn placed() -> (Hub, Berth) {
     let hub = Hub::start();
-    berth::apply(&hub, "crds-systems.yaml");
+    berth::apply_definitions(&hub);
     hub.ensure(&["create", "namespace", berth::NAMESPACE]);
     berth::apply(&hub, "hub-sources-rbac.yaml");
     let berth = Berth::install_hub(&hub, &["ocm", "fleet"]);

@@ -40,7 +40,7 @@ pub(crate) fn start(hub: &Hub, arguments: &[&str], registered: &[&str]) -> Repli
 /// Two replicas before a hub that stores the objects of all systems.
 pub(crate) fn on_the_hub(arguments: &[&str]) -> (Hub, Replicas) {
     let hub = Hub::start();
-    berth::apply(&hub, "crds-systems.yaml");
+    berth::apply_definitions(&hub);
     hub.ensure(&["create", "namespace", berth::NAMESPACE]);
     // The order of the rights' files does not matter; the definitions' does.
     berth::apply(&hub, "hub-sources-rbac.yaml");

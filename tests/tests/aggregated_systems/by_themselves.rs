@@ -43,7 +43,7 @@ fn holder(hub: &Hub) -> Option<String> {
 #[ignore = "builds and runs a real kube-apiserver: `make e2e`"]
 fn objects_of_the_hub_are_placed_by_themselves_and_moved_when_the_world_changes() {
     let hub = Hub::start();
-    berth::apply(&hub, "crds-systems.yaml");
+    berth::apply_definitions(&hub);
     let _berth = install(&hub);
     let text = tests::example::example("ocm/fleet.yaml");
     berth::load_text(&hub, "ocm.yaml", &text);

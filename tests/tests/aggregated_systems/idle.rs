@@ -26,7 +26,7 @@ fn systems_that_are_not_there_are_idle_say_so_and_wake() {
     let missing = hub.kubectl("get target one.gardener").fails();
     assert!(missing.contains("NotFound"), "{missing}");
 
-    berth::apply(&hub, "crds-systems.yaml");
+    berth::apply_definitions(&hub);
     eventually("every system to wake", || {
         let listed = hub.kubectl("get targets").run();
         (listed.success && !listed.err.contains("idle")).then_some(())
@@ -37,7 +37,7 @@ fn systems_that_are_not_there_are_idle_say_so_and_wake() {
 #[ignore = "builds and runs a real kube-apiserver: `make e2e`"]
 fn a_system_berth_may_not_read_answers_503_for_itself_alone() {
     let hub = Hub::start();
-    berth::apply(&hub, "crds-systems.yaml");
+    berth::apply_definitions(&hub);
     // Without the ClusterRole berth:reader.
     let _berth = Berth::install_hub(&hub, &["gardener"]);
     let held = hub.kubectl("get target one.gardener").fails();

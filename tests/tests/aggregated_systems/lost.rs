@@ -33,7 +33,7 @@ fn signal(hub: &Hub, signal: &str) {
 async fn reads_go_on_without_the_hub_and_writes_wait_for_it() {
     let started = tokio::task::spawn_blocking(|| {
         let hub = Hub::start();
-        berth::apply(&hub, "crds-systems.yaml");
+        berth::apply_definitions(&hub);
         let berth = install(&hub);
         berth::auto_bind(&hub, &["gardener"], "Off");
         berth::load(&hub, "../examples/gardener/fleet.yaml");

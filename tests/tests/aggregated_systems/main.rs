@@ -24,7 +24,7 @@ fn shared() -> &'static Hub {
     static SHARED: OnceLock<(Hub, Berth)> = OnceLock::new();
     let (hub, _) = SHARED.get_or_init(|| {
         let hub = Hub::start();
-        berth::apply(&hub, "crds-systems.yaml");
+        berth::apply_definitions(&hub);
         let berth = install(&hub);
         berth::auto_bind(&hub, &SYSTEMS, "Off");
         system::load_fleets(&hub);
@@ -33,17 +33,26 @@ fn shared() -> &'static Hub {
     hub
 }
 
+/// The files with the definitions of one API group: `<plural>.<group>.yaml` in the folder of a system.
+fn definitions_of(group: &str) -> Vec<String> {
+    let below = |folder: &std::path::Path| {
+        let entries = std::fs::read_dir(folder).expect("the definitions are there");
+        entries.map(|entry| entry.expect("entries can be read").path())
+    };
+    below(berth::definitions().as_ref())
+        .flat_map(|system| below(&system))
+        .map(|file| file.display().to_string())
+        .filter(|file| file.ends_with(&format!(".{group}.yaml")))
+        .collect()
+}
+
 /// Defines the kinds of one API group on the hub.
 fn define(hub: &Hub, group: &str) {
-    let file = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../deploy/manifests/crds-systems.yaml"
-    );
-    let all = std::fs::read_to_string(file).expect("the definitions are there");
-    let line = format!("\n  group: {group}\n");
-    let wanted: Vec<&str> = all.split("\n---\n").filter(|part| part.contains(&line)).collect();
+    let wanted = definitions_of(group);
     assert!(!wanted.is_empty(), "no definitions of {group}");
-    hub.kubectl("create -f -").input(wanted.join("\n---\n")).ok();
+    for file in wanted {
+        hub.kubectl_args(&["create", "-f", &file]).ok();
+    }
     let served = [
         "wait",
         "--for=condition=Established",

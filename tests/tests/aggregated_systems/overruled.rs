@@ -65,7 +65,7 @@ fn shown(hub: &Hub, name: &str) -> Value {
 #[ignore = "builds and runs a real kube-apiserver: `make e2e`"]
 fn a_decision_that_a_policy_of_the_hub_changes_is_put_back_told_and_made_once_the_policy_is_gone() {
     let hub = Hub::start();
-    berth::apply(&hub, "crds-systems.yaml");
+    berth::apply_definitions(&hub);
     berth::load_text(
         &hub,
         "gardener.yaml",

@@ -182,7 +182,7 @@ fn merge(hub: &Hub, what: &[&str], patch: &Value) {
 /// as cluster1, `second` by a kubeconfig as cluster2.
 fn manager(first: &Hub, second: &Hub) -> (Hub, Berth) {
     let hub = Hub::start();
-    berth::apply(&hub, "crds-systems.yaml");
+    berth::apply_definitions(&hub);
     hub.ensure(&["create", "namespace", berth::NAMESPACE]);
     berth::apply(&hub, "hub-sources-rbac.yaml");
     super::upstream_definitions(&hub);

@@ -35,7 +35,7 @@ impl World {
     /// On a hub of its own, with what is in `files`.
     pub(super) fn behind(files: &[&str]) -> Self {
         let hub = Hub::start();
-        berth::apply(&hub, "crds-systems.yaml");
+        berth::apply_definitions(&hub);
         hub.ensure(&["create", "namespace", berth::NAMESPACE]);
         berth::apply(&hub, "hub-sources-rbac.yaml");
         upstream_definitions(&hub);
