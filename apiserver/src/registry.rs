@@ -37,6 +37,7 @@ pub use crate::served::Served;
 pub(crate) use admit::{Admission, Asked, Purpose};
 pub use along::{Along, WhenMade};
 pub use apply::Wanted;
+pub(crate) use apply::{Application, ToStored};
 use commit::Origin;
 pub use commit::{Author, share_guards};
 pub(crate) use delete::Deleted;

@@ -4,7 +4,7 @@ mod config;
 mod last_applied;
 
 use axum::body::Body;
-use berth_apply::{Applied, Managers, Only, Refused, Reset, Types, Writer};
+use berth_apply::{Managers, Only, Refused, Reset, Types, Writer};
 use http::{Response, StatusCode};
 use meta::kind::Via;
 use meta::{CommitError, FieldError, Object, Schema, Status, Why};
@@ -16,9 +16,11 @@ use crate::call::Reply;
 use crate::decode::{self, Expected};
 use crate::negotiation::Answer;
 use crate::options::WriteOptions;
-use crate::registry::{CONFLICT_ATTEMPTS, Ownership, Wish, drop_nulls, metadata, text};
+use crate::registry;
+use crate::registry::{
+    Application, CONFLICT_ATTEMPTS, Ownership, ToStored, Wish, drop_nulls, metadata, text,
+};
 use crate::resource::Part;
-use crate::{registry, render};
 use config::Config;
 
 pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Response<Body>, Status> {
@@ -109,57 +111,60 @@ impl Apply<'_> {
         matches!(self.subresource, "" | "status")
     }
 
-    fn ownership(&self, via: Via) -> Ownership<'_> {
+    fn application(&self, via: Via) -> Application<'_> {
         let cx = self.cx;
         let index = cx.state.registry.index();
-        Ownership::new(index, cx.served, via, &cx.manager, cx.request.now)
+        Application {
+            ownership: Ownership::new(index, cx.served, via, &cx.manager, cx.request.now),
+            served: cx.served,
+            config: self.config.value(),
+        }
     }
 
     /// The configuration applied to the object as it is.
     fn to(&self, current: &Object) -> Result<Wish, Status> {
-        let (cx, config) = (self.cx, self.config);
-        let live = render::unmanaged(cx.served, current);
-        let ownership = self.ownership(via(self.subresource));
-        let force = !self.meets_keeper(&ownership, (current, &live))? && self.options.force;
-        let applied = match ownership.applied(Some((current, &live)), config.value(), force) {
+        let (cx, config) = (self.cx, self.config.value());
+        let application = self.application(via(self.subresource));
+        let stored = application.to(current);
+        let force = !self.meets_keeper(&stored)? && self.options.force;
+        let applied = match stored.apply(force) {
             Err(Refused::Conflicts(conflicts)) => {
                 // What kubectl applied from the client before is its own; that was never a part of the object.
                 let foreign = match self.is_of_the_whole() {
-                    true => last_applied::foreign(cx, &live, conflicts),
+                    true => last_applied::foreign(cx, &stored.live, conflicts),
                     false => conflicts,
                 };
                 if !foreign.is_empty() {
                     return Err(refused(&Refused::Conflicts(foreign)));
                 }
-                ownership.applied(Some((current, &live)), config.value(), true)
+                stored.apply(true)
             }
             other => other,
         };
         let mut applied = applied.map_err(|problem| refused(&problem))?;
-        let uid = text(config.value(), "uid");
+        let uid = text(config, "uid");
         if !uid.is_empty() && uid != current.meta().uid() {
             return Err(self.invalid(FieldError::invalid("metadata.uid", uid, "field is immutable")));
         }
         if self.is_of_the_whole() {
-            last_applied::keep(cx, &live, config.value(), &mut applied.object);
+            last_applied::keep(cx, &stored.live, config, &mut applied.object);
         }
-        let mut wish = self.finish(applied)?;
-        wish.before = render::is_as_stored(cx.served, current).then_some(live);
-        Ok(wish)
+        self.check(&mut applied.object)?;
+        Ok(stored.wish(applied))
     }
 
     /// Whether the configuration is against fields that somebody keeps.
     ///
     /// # Errors
     /// 403 when it is applied in the name of that one's field manager.
-    fn meets_keeper(&self, ownership: &Ownership<'_>, stored: (&Object, &Value)) -> Result<bool, Status> {
-        let (cx, config) = (self.cx, self.config);
+    fn meets_keeper(&self, stored: &ToStored<'_>) -> Result<bool, Status> {
+        let cx = self.cx;
         let Some(keeper) = cx.served.kind().keeper() else {
             return Ok(false);
         };
         registry::own_name(keeper, &cx.manager)
             .map_err(|text| Status::forbidden(cx.served.name, cx.name, &text))?;
-        Ok(match ownership.applied(Some(stored), config.value(), false) {
+        Ok(match stored.apply(false) {
             Err(Refused::Conflicts(conflicts)) => registry::concerns(keeper, &conflicts),
             _ => false,
         })
@@ -183,37 +188,28 @@ impl Apply<'_> {
             );
             return Err(Status::bad_request(text).into());
         }
-        let ownership = self.ownership(Via::Create);
+        let application = self.application(Via::Create);
         let body = || {
-            let applied = ownership.applied(None, config.value(), self.options.force);
-            let mut wish = self.finish(applied.map_err(|problem| refused(&problem))?)?;
-            metadata(&mut wish.value).remove("resourceVersion");
-            Ok(wish)
+            let applied = application.to_nothing(self.options.force);
+            let mut applied = applied.map_err(|problem| refused(&problem))?;
+            self.check(&mut applied.object)?;
+            metadata(&mut applied.object).remove("resourceVersion");
+            Ok(Wish::made(applied))
         };
         let actor = cx.actor(self.options.dry_run);
         let registry = &cx.state.registry;
         registry.create_asked(cx.served, actor, cx.namespace, body).await
     }
 
-    /// What was applied, as the body of an update or a create would be.
-    fn finish(&self, applied: Applied) -> Result<Wish, Status> {
+    /// Checks what was applied as the body of an update or a create.
+    fn check(&self, value: &mut Value) -> Result<(), Status> {
         let cx = self.cx;
-        let Applied {
-            object: mut value,
-            managers,
-            ..
-        } = applied;
-        drop_nulls(&mut value);
-        decode::metadata_types(&value, cx.expected())?;
-        registry::check_namespace(&value, cx.served, cx.namespace)?;
-        cx.check_name(&value)?;
+        drop_nulls(value);
+        decode::metadata_types(value, cx.expected())?;
+        registry::check_namespace(value, cx.served, cx.namespace)?;
+        cx.check_name(value)?;
         self.config
-            .check_duplicates(self.options.field_validation, &cx.request.warnings)?;
-        Ok(Wish {
-            value,
-            applied: Some(managers),
-            before: None,
-        })
+            .check_duplicates(self.options.field_validation, &cx.request.warnings)
     }
 
     fn invalid(&self, error: FieldError) -> Status {

@@ -13,7 +13,7 @@ pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
     let accepted = cx.negotiate(Answer::Object)?;
     let options = WriteOptions::parse(&cx.request.info.query, "CreateOptions")?;
     let schema = cx.served.kind().schema(cx.served.version);
-    let body = || cx.read_body(cx.expected(), Some(schema), options).map(Wish::from);
+    let body = || cx.read_body(cx.expected(), Some(schema), options).map(Wish::Sent);
     let actor = cx.actor(options.dry_run);
     let registry = &cx.state.registry;
     let object = registry

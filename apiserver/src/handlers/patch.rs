@@ -32,9 +32,11 @@ pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Res
             true => render::value(cx.served, current),
             false => render::unmanaged(cx.served, current),
         };
-        let mut wish = Wish::from(patch.apply(cx, cx.expected(), Some(schema), &before)?);
-        wish.before = (!managed && render::is_as_stored(cx.served, current)).then_some(before);
-        Ok(wish)
+        let value = patch.apply(cx, cx.expected(), Some(schema), &before)?;
+        Ok(match !managed && render::is_as_stored(cx.served, current) {
+            true => Wish::Patched { value, before },
+            false => Wish::Sent(value),
+        })
     };
     // A patch that takes the resource version away says that it does not care.
     let object = write(cx, patch.options.dry_run, subresource, true, edit).await?;

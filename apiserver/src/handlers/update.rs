@@ -24,7 +24,7 @@ pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Res
     cx.check_name(&value)?;
     // Read again for each further attempt, which are few, rather than copied for the first.
     let mut first = Some(value);
-    let mut body = || first.take().map_or_else(read, Ok).map(Wish::from);
+    let mut body = || first.take().map_or_else(read, Ok).map(Wish::Sent);
     let creates = subresource.is_empty() && cx.served.kind().creates_on_update();
     let unconditional = cx.served.info().unconditional_update;
     let mut attempt = 1;
@@ -53,18 +53,18 @@ async fn create(
     cx.may_create().await?;
     let of_nothing = || {
         let mut wish = body()?;
-        if !text(&wish.value, "uid").is_empty() {
+        let uid = text(wish.value(), "uid");
+        if !uid.is_empty() {
             let problem = format!(
-                "uid mismatch: the provided object specified uid {}, and no existing object was found",
-                text(&wish.value, "uid")
+                "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
             );
             return Err(Status::conflict(cx.served.name, cx.name, &problem));
         }
-        let version = text(&wish.value, "resourceVersion");
+        let version = text(wish.value(), "resourceVersion");
         if !version.is_empty() && version.parse::<u64>().is_err() {
             return Err(errors::no_version(cx.served.info(), cx.name, version));
         }
-        metadata(&mut wish.value).remove("resourceVersion");
+        metadata(wish.value_mut()).remove("resourceVersion");
         Ok(wish)
     };
     let actor = cx.actor(dry_run);
@@ -108,7 +108,7 @@ pub(super) async fn write(
             subresource,
             actor,
             unconditional,
-            edit: &mut |current| edit(current).map(|wish| wish.value),
+            edit: &mut |current| edit(current).map(Wish::into_value),
         };
         return view.update(change).await;
     }

@@ -1,7 +1,9 @@
-//! Server-side apply in the process: what a controller wants of an object, merged into what others want.
+//! Server-side apply: what a manager wants of an object, merged into what others want. A controller in this process applies
+//! here; a request has checks of its own before and after (`handlers::apply`).
 
 use std::sync::Arc;
 
+use berth_apply::{Applied, Refused};
 use meta::kind::Via;
 use meta::{CommitError, Key, Object, Revision, Status, Verb, Write};
 use serde_json::Value;
@@ -14,6 +16,7 @@ use crate::actor::Actor;
 use crate::annotations::Annotations;
 use crate::call::Warnings;
 use crate::render;
+use crate::served::Served;
 
 /// A configuration to apply.
 #[derive(Clone, Copy, Debug)]
@@ -88,26 +91,76 @@ impl Registry {
             (Some(_), "") => Via::Update,
             (Some(_), name) => Via::Subresource(name),
         };
-        let ownership = Ownership::new(self.index(), served, via, actor.manager, actor.now);
-        let applied = |stored: Option<(&Object, &Value)>| {
-            let applied = ownership.applied(stored, config, true);
-            let applied = applied.map_err(|problem| Status::internal(problem.to_string()))?;
-            Ok(Wish {
-                value: applied.object,
-                applied: Some(applied.managers),
-                before: None,
-            })
+        let application = Application {
+            ownership: Ownership::new(self.index(), served, via, actor.manager, actor.now),
+            served,
+            config,
         };
+        let refused = |problem: Refused| Status::internal(problem.to_string());
         let Some(base) = base else {
-            return self.create(served, actor, &key.namespace, || applied(None)).await;
+            let body = || application.to_nothing(true).map(Wish::made).map_err(refused);
+            return self.create(served, actor, &key.namespace, body).await;
         };
         let edit = |current: &Object| {
             if current.revision() != base {
                 return Err(CommitError::modified(served.name, &key.name));
             }
-            let live = render::unmanaged(served, current);
-            applied(Some((current, &live))).map_err(CommitError::from)
+            let stored = application.to(current);
+            let applied = stored.apply(true).map_err(refused)?;
+            Ok(stored.wish(applied))
         };
         self.update(target, actor, via, true, edit).await
+    }
+}
+
+/// The configuration of one manager on its way into an object: of a request, or of a controller in this process.
+pub(crate) struct Application<'a> {
+    pub(crate) ownership: Ownership<'a>,
+    pub(crate) served: &'a Served,
+    /// The configuration, in the served version.
+    pub(crate) config: &'a Value,
+}
+
+impl Application<'_> {
+    /// Applies the configuration to nothing.
+    pub(crate) fn to_nothing(&self, force: bool) -> Result<Applied, Refused> {
+        self.ownership.applied(None, self.config, force)
+    }
+
+    /// Makes ready to apply the configuration to `current`.
+    pub(crate) fn to<'a>(&'a self, current: &'a Object) -> ToStored<'a> {
+        ToStored {
+            application: self,
+            current,
+            live: render::unmanaged(self.served, current),
+        }
+    }
+}
+
+/// A configuration on its way into a stored object.
+pub(crate) struct ToStored<'a> {
+    application: &'a Application<'a>,
+    current: &'a Object,
+    /// The object in the served version, without its managed fields.
+    pub(crate) live: Value,
+}
+
+impl ToStored<'_> {
+    /// Applies the configuration; with `force` it takes over what others own of it.
+    pub(crate) fn apply(&self, force: bool) -> Result<Applied, Refused> {
+        let Application {
+            ownership, config, ..
+        } = self.application;
+        ownership.applied(Some((self.current, &self.live)), config, force)
+    }
+
+    /// Returns what was applied as a wish.
+    pub(crate) fn wish(self, applied: Applied) -> Wish {
+        let is_as_stored = render::is_as_stored(self.application.served, self.current);
+        Wish::Applied {
+            value: applied.object,
+            managers: applied.managers,
+            before: is_as_stored.then_some(self.live),
+        }
     }
 }

@@ -15,7 +15,7 @@ use crate::errors;
 use crate::registry::delete::pending_state;
 use crate::registry::prepare::{self, Writing};
 use crate::registry::write::{Next, Target, making};
-use crate::registry::{CONFLICT_ATTEMPTS, Registry, system};
+use crate::registry::{CONFLICT_ATTEMPTS, Registry, Wish, system};
 use crate::served::Served;
 
 /// Who makes writes in the process.
@@ -237,7 +237,7 @@ impl Registry {
             namespace,
             name,
         };
-        let mut settled = writing.create(value.into()).await?;
+        let mut settled = writing.create(Wish::Sent(value)).await?;
         let guards = std::mem::take(&mut settled.guards);
         let draft = prepare::draft(served, &settled)?;
         let step = Step {
@@ -263,7 +263,7 @@ impl Registry {
         let mut value = write.object.clone();
         system::drop_nulls(&mut value);
         let (next, guards) = self
-            .next_state(target, actor, via, value.into(), &current)
+            .next_state(target, actor, via, Wish::Sent(value), &current)
             .await?;
         let (verb, object) = match next {
             Next::Stays(draft) => (Verb::Update, Some(draft)),

@@ -14,21 +14,53 @@ use super::{Index, Served, system};
 use crate::call::Warnings;
 
 /// An object as a write wants it, in the served version.
-pub(crate) struct Wish {
-    pub(crate) value: Value,
-    /// The managed fields where they are known already, because `value` was applied. Otherwise it is an update.
-    pub(crate) applied: Option<Managers>,
-    /// The object it is made of, without its managed fields, where that was parsed as it is stored.
-    pub(crate) before: Option<Value>,
+pub(crate) enum Wish {
+    /// The body of a create or an update.
+    Sent(Value),
+    /// An update made of the stored object.
+    Patched {
+        /// The outcome.
+        value: Value,
+        /// The object as it is stored, without its managed fields.
+        before: Value,
+    },
+    /// The outcome of an apply, which says who owns what.
+    Applied {
+        /// The outcome.
+        value: Value,
+        /// The managed fields from now on.
+        managers: Managers,
+        /// The object as it is stored, without its managed fields, where it was parsed so.
+        before: Option<Value>,
+    },
 }
 
-impl From<Value> for Wish {
-    fn from(value: Value) -> Self {
-        Self {
-            value,
-            applied: None,
+impl Wish {
+    /// Returns the object that is wanted.
+    pub(crate) const fn value(&self) -> &Value {
+        let (Self::Sent(value) | Self::Patched { value, .. } | Self::Applied { value, .. }) = self;
+        value
+    }
+
+    /// Returns the wish for a new object, which was applied to nothing.
+    pub(crate) fn made(applied: Applied) -> Self {
+        Self::Applied {
+            value: applied.object,
+            managers: applied.managers,
             before: None,
         }
+    }
+
+    /// Returns the object that is wanted, to be completed.
+    pub(crate) const fn value_mut(&mut self) -> &mut Value {
+        let (Self::Sent(value) | Self::Patched { value, .. } | Self::Applied { value, .. }) = self;
+        value
+    }
+
+    /// Returns the object that is wanted.
+    pub(crate) fn into_value(self) -> Value {
+        let (Self::Sent(value) | Self::Patched { value, .. } | Self::Applied { value, .. }) = self;
+        value
     }
 }
 

@@ -68,16 +68,10 @@ pub(crate) struct Writing<'a> {
 impl Writing<'_> {
     /// A new object: `wish` as decoded, in the served version, its name given or generated already.
     pub(crate) async fn create(&self, wish: Wish) -> Result<Settled, Status> {
-        let Wish {
-            mut value, applied, ..
-        } = wish;
-        self.deduplicate_owners(&mut value);
-        self.default(&mut value);
-        if applied.is_none() {
-            self.served.kind().read_body(None, &mut value);
-        }
-        let sent = self.managed_fields(&mut value)?;
-        let managers = applied.unwrap_or_else(|| self.ownership().created(&value, sent.as_ref()));
+        let (mut value, managers) = match wish {
+            Wish::Sent(value) | Wish::Patched { value, .. } => self.created(value)?,
+            Wish::Applied { value, managers, .. } => (self.applied(value)?, managers),
+        };
         self.to_stored(&mut value);
         system::on_create(&mut value, self.served, self.namespace, self.actor.now);
         self.settle(value, managers, None).await
@@ -85,30 +79,16 @@ impl Writing<'_> {
 
     /// The next state of `old`: `wish` as decoded, in the served version.
     pub(crate) async fn update(&self, wish: Wish, stored: &Object) -> Result<Settled, Status> {
-        let Wish {
-            mut value,
-            applied,
-            before,
-        } = wish;
         // Not kept with the object, which is about to be history: the tree is several times as large.
-        let old = before.unwrap_or_else(|| stored.parse_unmanaged());
-        self.deduplicate_owners(&mut value);
-        self.default(&mut value);
-        if applied.is_none() {
-            self.served.kind().read_body(Some(&old), &mut value);
-        }
-        let mut sent = self.managed_fields(&mut value)?;
-        let managers = match applied {
-            Some(managers) => managers,
-            None => {
-                let live = render::converted(self.served, stored);
-                let live = live.as_ref().unwrap_or(&old);
-                if self.is_kept_by_another()? {
-                    sent = None;
-                    value = self.kept(stored, live, value);
-                }
-                self.ownership().updated(stored, live, &value, sent.as_ref())
-            }
+        let parse = || stored.parse_unmanaged();
+        let (mut value, managers, old) = match wish {
+            Wish::Sent(value) => self.updated(value, stored, parse())?,
+            Wish::Patched { value, before } => self.updated(value, stored, before)?,
+            Wish::Applied {
+                value,
+                managers,
+                before,
+            } => (self.applied(value)?, managers, before.unwrap_or_else(parse)),
         };
         self.to_stored(&mut value);
         if !matches!(self.via, Via::Subresource(_)) {
@@ -116,6 +96,48 @@ impl Writing<'_> {
         }
         let value = self.confine(value, &old);
         self.settle(value, managers, Some((stored, &old))).await
+    }
+
+    /// The body of a create, and who owns what of it.
+    fn created(&self, mut value: Value) -> Result<(Value, Managers), Status> {
+        self.complete(&mut value);
+        self.served.kind().read_body(None, &mut value);
+        let sent = self.managed_fields(&mut value)?;
+        let managers = self.ownership().created(&value, sent.as_ref());
+        Ok((value, managers))
+    }
+
+    /// The body of an update of `stored`, which is `old` when parsed, and who owns what of it.
+    fn updated(
+        &self,
+        mut value: Value,
+        stored: &Object,
+        old: Value,
+    ) -> Result<(Value, Managers, Value), Status> {
+        self.complete(&mut value);
+        self.served.kind().read_body(Some(&old), &mut value);
+        let mut sent = self.managed_fields(&mut value)?;
+        let live = render::converted(self.served, stored);
+        let live = live.as_ref().unwrap_or(&old);
+        if self.is_kept_by_another()? {
+            sent = None;
+            value = self.kept(stored, live, value);
+        }
+        let managers = self.ownership().updated(stored, live, &value, sent.as_ref());
+        Ok((value, managers, old))
+    }
+
+    /// The outcome of an apply, whose owners are known.
+    fn applied(&self, mut value: Value) -> Result<Value, Status> {
+        self.complete(&mut value);
+        self.managed_fields(&mut value)?;
+        Ok(value)
+    }
+
+    /// Fills in what every body gets.
+    fn complete(&self, value: &mut Value) {
+        self.deduplicate_owners(value);
+        self.default(value);
     }
 
     fn ownership(&self) -> Ownership<'_> {

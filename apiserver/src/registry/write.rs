@@ -107,7 +107,7 @@ impl Registry {
         mut body: impl FnMut() -> Result<Wish, Status>,
     ) -> Result<I::Made, CommitError> {
         let mut wish = body()?;
-        let mut draw = NameDraw::of(&wish.value)?;
+        let mut draw = NameDraw::of(wish.value())?;
         let requested = draw.requested.clone();
         let writing = Writing {
             served,
@@ -120,7 +120,7 @@ impl Registry {
         };
         let mut attempt = 1;
         loop {
-            draw.name(&mut wish.value);
+            draw.name(wish.value_mut());
             let settled = writing.create(wish).await?;
             let draft = prepare::draft(served, &settled)?;
             match insert.insert(draft, settled.guards).await {
@@ -171,7 +171,7 @@ impl Registry {
             let tried = async {
                 let current = retries.current(target).await?;
                 let wish = edit(&current).map_err(Into::into)?;
-                check_base(target.served, &wish.value, &current, unconditional)?;
+                check_base(target.served, wish.value(), &current, unconditional)?;
                 let (next, guards) = self.next_state(target, actor, via, wish, &current).await?;
                 if actor.dry_run {
                     let (Next::Stays(draft) | Next::Goes(draft)) = next;

@@ -67,7 +67,7 @@ impl View for ViewSource {
             "" => Via::Update,
             name => Via::Subresource(name),
         };
-        let next = |current: &Object| self.next(&mut edit, current).map(Wish::from);
+        let next = |current: &Object| self.next(&mut edit, current).map(Wish::Sent);
         let written = self
             .registry
             .update(target, actor, via, unconditional, next)
