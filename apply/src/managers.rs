@@ -4,7 +4,6 @@ mod cap;
 mod decode;
 mod encode;
 pub(crate) mod name;
-mod scale;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

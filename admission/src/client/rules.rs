@@ -50,21 +50,6 @@ impl Rule {
         })
     }
 
-    /// Whether the rule names a resource or a subresource of it.
-    #[must_use]
-    pub fn names_resource(&self, resource: &str) -> bool {
-        self.resources.iter().any(|named| {
-            let named = named.split('/').next().unwrap_or_default();
-            named == ANY || named == resource
-        })
-    }
-
-    /// Whether the rule names a group.
-    #[must_use]
-    pub fn names_group(&self, group: &str) -> bool {
-        has(&self.groups, group)
-    }
-
     fn in_scope(&self, request: &Request<'_>) -> bool {
         match self.scope.as_str() {
             "Namespaced" => !request.namespace.is_empty(),

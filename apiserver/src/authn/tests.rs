@@ -186,7 +186,7 @@ async fn rotated_cas_are_noticed_on_open_connections() {
             .await
             .is_ok()
     );
-    trust.set_client(&fleet.strangers.pool());
+    trust.replace(&fleet.strangers.pool(), None);
     assert!(
         fleet
             .authentication
@@ -194,7 +194,7 @@ async fn rotated_cas_are_noticed_on_open_connections() {
             .await
             .is_err()
     );
-    trust.set_client(&fleet.clients.pool());
+    trust.replace(&fleet.clients.pool(), None);
     assert!(
         fleet
             .authentication

@@ -226,22 +226,4 @@ impl Trust {
             request_header: request_header.cloned(),
         });
     }
-
-    /// Exchanges the client CAs. Open connections are judged anew at their next request.
-    pub fn set_client(&self, client: &CaPool) {
-        self.state.rcu(|old| TrustState {
-            generation: old.generation + 1,
-            client: client.clone(),
-            request_header: old.request_header.clone(),
-        });
-    }
-
-    /// Exchanges the front-proxy trust. Open connections are judged anew at their next request.
-    pub fn set_request_header(&self, request_header: Option<&RequestHeaderTrust>) {
-        self.state.rcu(|old| TrustState {
-            generation: old.generation + 1,
-            client: old.client.clone(),
-            request_header: request_header.cloned(),
-        });
-    }
 }

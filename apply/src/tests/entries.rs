@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::{Value, json};
 
 use super::{VERSION, World};
-use crate::{Element, MAX_BYTES, Managers, Only, Reset, Types, Versions, Writer};
+use crate::{MAX_BYTES, Managers, Reset, Types, Versions, Writer};
 
 fn entry(manager: &str, operation: &str, fields: &Value) -> Value {
     json!({"manager": manager, "operation": operation, "apiVersion": VERSION, "fieldsType": "FieldsV1", "fieldsV1": fields})
@@ -342,64 +342,6 @@ fn names_are_short_and_can_be_seen() {
     through["subresource"] = json!("s".repeat(257));
     let errors = decode(&json!([through])).unwrap().validate();
     assert_eq!(errors[0].path, "metadata.managedFields[0].subresource");
-}
-
-#[test]
-fn owners_of_replicas_own_them_in_scale_and_back() {
-    let path = ["spec", "replicas"].map(|name| Element::Field(name.to_owned()));
-    let mut world = World::new();
-    world
-        .apply("a", json!({"replicas": 3, "image": "i"}))
-        .update("u", json!({"replicas": 4, "image": "i", "note": "n"}));
-    let scale = world.managers.to_scale(&path);
-    let owners: Vec<String> = scale.iter().map(|(owner, _)| owner.to_string()).collect();
-    assert_eq!(owners, [r#""u" using autoscaling/v1"#]);
-    let same = world.managers.clone().from_scale(&scale, &path, VERSION);
-    assert_eq!(same, world.managers);
-
-    let types = Types::of(&meta::Schema::from_value(json!({"type": "object", "properties":
-        {"spec": {"type": "object", "properties": {"replicas": {"type": "integer"}}}}})));
-    let versions = Only {
-        api_version: "autoscaling/v1",
-        types: &types,
-    };
-    let by = Writer {
-        manager: "hpa",
-        subresource: "scale",
-        api_version: "autoscaling/v1",
-        now: meta::Timestamp::UNIX_EPOCH,
-        reset: &Reset::Nothing,
-    };
-    let of = |replicas: i64| json!({"spec": {"replicas": replicas}});
-    let refused = scale
-        .clone()
-        .apply(&versions, &of(4), &of(7), &by, false)
-        .unwrap_err();
-    assert_eq!(
-        refused.to_string(),
-        r#"Apply failed with 1 conflict: conflict with "u" using autoscaling/v1: .spec.replicas"#
-    );
-    let scaled = scale.update(&versions, &of(4), &of(7), &by);
-    let parent = world.managers.clone().from_scale(&scaled, &path, VERSION);
-    let list: Value = serde_json::from_str(&parent.encode()).unwrap();
-    assert!(!parent.encode().contains("autoscaling"));
-    let hpa = list
-        .as_array()
-        .unwrap()
-        .iter()
-        .find(|entry| entry["manager"] == "hpa");
-    assert_eq!(
-        hpa.unwrap(),
-        &json!({"manager": "hpa", "operation": "Update", "apiVersion": VERSION, "fieldsType": "FieldsV1",
-            "fieldsV1": {"f:spec": {"f:replicas": {}}}, "subresource": "scale"})
-    );
-    let u = list
-        .as_array()
-        .unwrap()
-        .iter()
-        .find(|entry| entry["manager"] == "u")
-        .unwrap();
-    assert!(u["fieldsV1"]["f:spec"].get("f:replicas").is_none());
 }
 
 /// Versions of one shape: v1 and v1beta1.

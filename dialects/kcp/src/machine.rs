@@ -313,29 +313,5 @@ pub const fn resource_controller(
     }
 }
 
-/// What a coordination controller makes of a resource's state label once it is done with the resource.
-#[must_use]
-pub const fn coordination_controller(label: Option<SyncState>) -> Option<SyncState> {
-    match label {
-        Some(_) => Some(SyncState::Sync),
-        None => None,
-    }
-}
-
-/// What the syncer makes of the state label of an object it sees: it goes once the object was to go, nothing holds it
-/// softly any more, and the downstream object is gone.
-#[must_use]
-pub const fn syncer(
-    label: Option<SyncState>,
-    deleting: bool,
-    softly_held: bool,
-    downstream_gone: bool,
-) -> Option<SyncState> {
-    match label {
-        Some(SyncState::Sync) if deleting && !softly_held && downstream_gone => None,
-        label => label,
-    }
-}
-
 #[cfg(test)]
 mod tests;

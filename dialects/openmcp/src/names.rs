@@ -29,10 +29,6 @@ pub const DELETE_LABEL: &str = "clusters.openmcp.cloud/delete-without-requests";
 pub const RANDOM_LABEL: &str = "clusters.openmcp.cloud/randomize-cluster-name";
 /// Clusters carry the name of their provider under this label.
 pub const PROVIDER_LABEL: &str = "clusters.openmcp.cloud/provider";
-/// Clusters carry their Kubernetes version under this label.
-pub const VERSION_LABEL: &str = "clusters.openmcp.cloud/k8sversion";
-/// Clusters carry what their provider says under this annotation.
-pub const INFO_ANNOTATION: &str = "clusters.openmcp.cloud/providerinfo";
 /// What to do with a request: `ignore` or, once, `reconcile`.
 pub const OPERATION_ANNOTATION: &str = "openmcp.cloud/operation";
 

@@ -14,6 +14,28 @@ const STATES: [Option<State>; 5] = [
 /// [`STATES`]. P is the placement controller, N the namespace controller, `=` no change, `.` nobody.
 const MATRIX: [&str; 5] = ["=P...", "P=N..", "..=P.", "...=N", "PP..="];
 
+/// What a coordination controller makes of a resource's state label once it is done with the resource.
+const fn coordination_controller(label: Option<SyncState>) -> Option<SyncState> {
+    match label {
+        Some(_) => Some(SyncState::Sync),
+        None => None,
+    }
+}
+
+/// What the syncer makes of the state label of an object it sees: it goes once the object was to go, nothing holds it
+/// softly any more, and the downstream object is gone.
+const fn syncer(
+    label: Option<SyncState>,
+    deleting: bool,
+    softly_held: bool,
+    downstream_gone: bool,
+) -> Option<SyncState> {
+    match label {
+        Some(SyncState::Sync) if deleting && !softly_held && downstream_gone => None,
+        label => label,
+    }
+}
+
 #[test]
 fn the_full_matrix_of_transitions_is_as_documented() {
     for (row, &from) in STATES.iter().enumerate() {
