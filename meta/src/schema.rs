@@ -4,6 +4,7 @@
 //! finding unknown fields, and OpenAPI. It is compiled once into a tree of nodes; a request walks that tree and
 //! allocates nothing unless something is wrong.
 
+mod condition_form;
 mod defaults;
 mod mistyped;
 mod node;
@@ -22,6 +23,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use crate::field::FieldError;
+pub use condition_form::ConditionForm;
 pub use mistyped::Mistyped;
 pub(crate) use node::Node;
 use path::Path;

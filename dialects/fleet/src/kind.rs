@@ -2,7 +2,6 @@
 //! the read-only views.
 
 mod binding;
-mod condition;
 mod member_cluster;
 mod placement;
 mod policy;

@@ -76,13 +76,12 @@ mod tests {
         PlacementHold::new(SystemUsers::new([AGENT]))
     }
 
-    fn change(user: &str, old: Value, new: Value) -> Result<(), String> {
+    /// The answer to an update by `user`.
+    fn judge(user: &str, old: &Value, new: &Value) -> Result<(), String> {
         let user = UserInfo {
             name: user.to_owned(),
             ..UserInfo::default()
         };
-        let object = |finalizers: Value| json!({"metadata": {"name": "web", "finalizers": finalizers}});
-        let (old, new) = (object(old), object(new));
         let request = Request {
             operation: Operation::Update,
             resource: PLACEMENTS,
@@ -91,14 +90,19 @@ mod tests {
             namespace: "",
             name: "web",
             user: &user,
-            old: Some(&old),
+            old: Some(old),
             dry_run: false,
         };
         if !guard().handles(&request) {
             return Ok(());
         }
-        let verdict = guard().validate(&request, Some(&new), &mut Vec::new());
+        let verdict = guard().validate(&request, Some(new), &mut Vec::new());
         verdict.map_err(|denied| denied.into_status(&request).message)
+    }
+
+    fn change(user: &str, old: Value, new: Value) -> Result<(), String> {
+        let object = |finalizers: Value| json!({"metadata": {"name": "web", "finalizers": finalizers}});
+        judge(user, &object(old), &object(new))
     }
 
     #[test]
@@ -117,28 +121,10 @@ mod tests {
 
     #[test]
     fn the_hub_agent_finishes_its_finalizer_on_a_placement_that_is_being_deleted() {
-        let user = UserInfo {
-            name: AGENT.to_owned(),
-            ..UserInfo::default()
-        };
         let taken_off = |metadata: Value| {
-            let (mut old, new) = (
-                json!({"metadata": metadata}),
-                json!({"metadata": {"name": "web"}}),
-            );
+            let mut old = json!({"metadata": metadata});
             old["metadata"]["finalizers"] = json!([PLACEMENT_FINALIZER]);
-            let request = Request {
-                operation: Operation::Update,
-                resource: PLACEMENTS,
-                kind: "ClusterResourcePlacement",
-                subresource: "",
-                namespace: "",
-                name: "web",
-                user: &user,
-                old: Some(&old),
-                dry_run: false,
-            };
-            guard().validate(&request, Some(&new), &mut Vec::new()).is_ok()
+            judge(AGENT, &old, &json!({"metadata": {"name": "web"}})).is_ok()
         };
         assert!(taken_off(json!({"deletionTimestamp": "2021-10-28T09:00:00Z"})));
         assert!(!taken_off(json!({})), "it still wants clusters");

@@ -2,7 +2,8 @@
 
 use std::sync::LazyLock;
 
-use meta::kind::{ALL_VERBS, Via, Write};
+use meta::kind::{Via, Write};
+use meta::schema::ConditionForm;
 use meta::schema::types::Condition;
 use meta::{Column, FieldError, Kind, KindInfo, NameError, Schema, Scope};
 use schemars::JsonSchema;
@@ -10,7 +11,6 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::condition::ConditionForm;
 use super::rollout::{
     ApplyStrategy, DeleteStrategy, DiffedPlacement, DriftedPlacement, FailedPlacement, NamespacedName,
 };
@@ -132,19 +132,18 @@ pub(crate) struct BindingStatus {
 pub(super) struct BindingKind;
 
 static INFO: KindInfo = KindInfo {
-    group: PLACEMENT_GROUP,
-    versions: VERSIONS,
     storage_version: STORED,
-    kind: "ClusterResourceBinding",
-    plural: "clusterresourcebindings",
     singular: "clusterresourcebinding",
     short_names: &["crb"],
     categories: &["fleet", "fleet-placement"],
     scope: Scope::Cluster,
-    verbs: ALL_VERBS,
     status: true,
-    unconditional_update: false,
-    strategic: false,
+    ..KindInfo::new(
+        PLACEMENT_GROUP,
+        VERSIONS,
+        "ClusterResourceBinding",
+        "clusterresourcebindings",
+    )
 };
 
 const COLUMNS: &[Column] = &[

@@ -6,14 +6,14 @@ mod rules;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use meta::kind::{ALL_VERBS, Via, Write};
+use meta::kind::{Via, Write};
+use meta::schema::ConditionForm;
 use meta::schema::types::{Condition, QuantityText, Time};
 use meta::{Column, FieldError, Kind, KindInfo, NameError, Schema, Scope};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::condition::ConditionForm;
 use crate::names::{CLUSTER_GROUP, LONGEST_NAME, MEMBER_AGENT, STORED, VERSIONS};
 
 /// A cluster of the fleet.
@@ -161,19 +161,13 @@ impl MemberClusterStatus {
 pub(super) struct MemberClusterKind;
 
 static INFO: KindInfo = KindInfo {
-    group: CLUSTER_GROUP,
-    versions: VERSIONS,
     storage_version: STORED,
-    kind: "MemberCluster",
-    plural: "memberclusters",
     singular: "membercluster",
     short_names: &["cluster"],
     categories: &["fleet", "fleet-cluster"],
     scope: Scope::Cluster,
-    verbs: ALL_VERBS,
     status: true,
-    unconditional_update: false,
-    strategic: false,
+    ..KindInfo::new(CLUSTER_GROUP, VERSIONS, "MemberCluster", "memberclusters")
 };
 
 const COLUMNS: &[Column] = &[

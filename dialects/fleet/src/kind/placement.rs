@@ -5,7 +5,8 @@ mod rules;
 
 use std::sync::LazyLock;
 
-use meta::kind::{ALL_VERBS, Via, Write};
+use meta::kind::{Via, Write};
+use meta::schema::ConditionForm;
 use meta::schema::types::Condition;
 use meta::selector::LabelSelector;
 use meta::{Column, FieldError, Kind, KindInfo, NameError, Schema, Scope};
@@ -14,7 +15,6 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use super::condition::ConditionForm;
 use super::member_cluster::short_subdomain;
 use super::policy::PlacementPolicy;
 use super::rollout::{PerClusterPlacementStatus, ResourceIdentifier, RolloutStrategy};
@@ -96,19 +96,18 @@ pub(crate) struct PlacementStatus {
 pub(super) struct PlacementKind;
 
 static INFO: KindInfo = KindInfo {
-    group: PLACEMENT_GROUP,
-    versions: VERSIONS,
     storage_version: STORED,
-    kind: "ClusterResourcePlacement",
-    plural: "clusterresourceplacements",
     singular: "clusterresourceplacement",
     short_names: &["crp"],
     categories: &["fleet", "fleet-placement"],
     scope: Scope::Cluster,
-    verbs: ALL_VERBS,
     status: true,
-    unconditional_update: false,
-    strategic: false,
+    ..KindInfo::new(
+        PLACEMENT_GROUP,
+        VERSIONS,
+        "ClusterResourcePlacement",
+        "clusterresourceplacements",
+    )
 };
 
 const COLUMNS: &[Column] = &[

@@ -4,10 +4,9 @@
 
 #![expect(dead_code, reason = "the types give the schema; nothing is read into them")]
 
+use meta::schema::ConditionForm;
 use meta::schema::types::{IntOrString, Time};
 use schemars::JsonSchema;
-
-use super::condition::ConditionForm;
 
 /// How changes reach the chosen clusters.
 #[derive(JsonSchema)]

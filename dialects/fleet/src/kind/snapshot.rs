@@ -3,14 +3,13 @@
 
 use std::sync::LazyLock;
 
-use meta::kind::ALL_VERBS;
+use meta::schema::ConditionForm;
 use meta::schema::types::Condition;
 use meta::{Column, Kind, KindInfo, Schema, Scope};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::binding::ClusterDecision;
-use super::condition::ConditionForm;
 use super::policy::PlacementPolicy;
 use crate::names::{PLACEMENT_GROUP, STORED, VERSIONS};
 
@@ -61,19 +60,18 @@ pub(crate) struct PolicySnapshotStatus {
 pub(super) struct SnapshotKind;
 
 static INFO: KindInfo = KindInfo {
-    group: PLACEMENT_GROUP,
-    versions: VERSIONS,
     storage_version: STORED,
-    kind: "ClusterSchedulingPolicySnapshot",
-    plural: "clusterschedulingpolicysnapshots",
     singular: "clusterschedulingpolicysnapshot",
     short_names: &["csps"],
     categories: &["fleet", "fleet-placement"],
     scope: Scope::Cluster,
-    verbs: ALL_VERBS,
     status: true,
-    unconditional_update: false,
-    strategic: false,
+    ..KindInfo::new(
+        PLACEMENT_GROUP,
+        VERSIONS,
+        "ClusterSchedulingPolicySnapshot",
+        "clusterschedulingpolicysnapshots",
+    )
 };
 
 const COLUMNS: &[Column] = &[

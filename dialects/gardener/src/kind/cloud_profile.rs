@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use meta::kind::{ALL_VERBS, Write};
+use meta::kind::Write;
 use meta::{Column, FieldError, Kind, KindInfo, Schema, Scope};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -46,19 +46,10 @@ pub struct Region {
 }
 
 const INFO: KindInfo = KindInfo {
-    group: GROUP,
-    versions: &[VERSION],
-    storage_version: VERSION,
-    kind: "CloudProfile",
-    plural: "cloudprofiles",
     singular: "cloudprofile",
     short_names: &["cprofile", "cpfl"],
-    categories: &[],
     scope: Scope::Cluster,
-    verbs: ALL_VERBS,
-    status: false,
-    unconditional_update: false,
-    strategic: false,
+    ..KindInfo::new(GROUP, &[VERSION], "CloudProfile", "cloudprofiles")
 };
 
 const COLUMNS: &[Column] = &[

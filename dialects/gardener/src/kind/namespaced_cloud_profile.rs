@@ -2,8 +2,8 @@
 
 use std::sync::OnceLock;
 
-use meta::kind::{ALL_VERBS, Write};
-use meta::{Column, FieldError, Kind, KindInfo, Schema, Scope};
+use meta::kind::Write;
+use meta::{Column, FieldError, Kind, KindInfo, Schema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -58,19 +58,16 @@ pub struct NamespacedCloudProfileStatus {
 }
 
 const INFO: KindInfo = KindInfo {
-    group: GROUP,
-    versions: &[VERSION],
-    storage_version: VERSION,
-    kind: "NamespacedCloudProfile",
-    plural: "namespacedcloudprofiles",
     singular: "namespacedcloudprofile",
     short_names: &["nsprofile", "nscpfl"],
-    categories: &[],
-    scope: Scope::Namespaced,
-    verbs: ALL_VERBS,
     status: true,
     unconditional_update: true,
-    strategic: false,
+    ..KindInfo::new(
+        GROUP,
+        &[VERSION],
+        "NamespacedCloudProfile",
+        "namespacedcloudprofiles",
+    )
 };
 
 const COLUMNS: &[Column] = &[

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use meta::kind::{ALL_VERBS, Write};
+use meta::kind::Write;
 use meta::name::dns_label;
 use meta::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope};
 use schemars::JsonSchema;
@@ -88,19 +88,11 @@ impl Project {
 }
 
 const INFO: KindInfo = KindInfo {
-    group: GROUP,
-    versions: &[VERSION],
-    storage_version: VERSION,
-    kind: "Project",
-    plural: "projects",
     singular: "project",
-    short_names: &[],
-    categories: &[],
     scope: Scope::Cluster,
-    verbs: ALL_VERBS,
     status: true,
     unconditional_update: true,
-    strategic: false,
+    ..KindInfo::new(GROUP, &[VERSION], "Project", "projects")
 };
 
 const COLUMNS: &[Column] = &[

@@ -6,7 +6,7 @@ pub mod spec;
 
 use std::sync::OnceLock;
 
-use meta::kind::{ALL_VERBS, Via, Write};
+use meta::kind::{Via, Write};
 use meta::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope};
 use serde_json::Value;
 
@@ -15,19 +15,11 @@ use crate::names::{GROUP, INVISIBLE_TAINT, PROVIDER_LABEL, REGION_LABEL, VERSION
 use spec::Seed;
 
 const INFO: KindInfo = KindInfo {
-    group: GROUP,
-    versions: &[VERSION],
-    storage_version: VERSION,
-    kind: "Seed",
-    plural: "seeds",
     singular: "seed",
-    short_names: &[],
-    categories: &[],
     scope: Scope::Cluster,
-    verbs: ALL_VERBS,
     status: true,
     unconditional_update: true,
-    strategic: false,
+    ..KindInfo::new(GROUP, &[VERSION], "Seed", "seeds")
 };
 
 /// The kind Seed.

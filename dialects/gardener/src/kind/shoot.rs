@@ -9,8 +9,8 @@ pub mod spec;
 
 use std::sync::OnceLock;
 
-use meta::kind::{ALL_VERBS, SelectableField, Via, Write};
-use meta::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope};
+use meta::kind::{SelectableField, Via, Write};
+use meta::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema};
 use serde_json::Value;
 
 use crate::kind::view;
@@ -18,19 +18,10 @@ use crate::names::{GROUP, VERSION};
 use spec::Shoot;
 
 const INFO: KindInfo = KindInfo {
-    group: GROUP,
-    versions: &[VERSION],
-    storage_version: VERSION,
-    kind: "Shoot",
-    plural: "shoots",
     singular: "shoot",
-    short_names: &[],
     categories: &["all"],
-    scope: Scope::Namespaced,
-    verbs: ALL_VERBS,
     status: true,
-    unconditional_update: false,
-    strategic: false,
+    ..KindInfo::new(GROUP, &[VERSION], "Shoot", "shoots")
 };
 
 /// The subresource through which `spec.seedName` is written.

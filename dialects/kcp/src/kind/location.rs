@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use meta::kind::{ALL_VERBS, Write};
+use meta::kind::Write;
 use meta::selector::{LabelSelector, Selector, validate_label_key, validate_label_value};
 use meta::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope};
 use schemars::JsonSchema;
@@ -92,19 +92,11 @@ pub struct LocationStatus {
 pub struct LocationKind;
 
 const INFO: KindInfo = KindInfo {
-    group: SCHEDULING_GROUP,
-    versions: &[VERSION],
-    storage_version: VERSION,
-    kind: "Location",
-    plural: "locations",
     singular: "location",
-    short_names: &[],
     categories: &["kcp"],
     scope: Scope::Cluster,
-    verbs: ALL_VERBS,
     status: true,
-    unconditional_update: false,
-    strategic: false,
+    ..KindInfo::new(SCHEDULING_GROUP, &[VERSION], "Location", "locations")
 };
 
 const COLUMNS: &[Column] = &[

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use meta::kind::ALL_VERBS;
 use meta::schema::types::QuantityText;
 use meta::{Column, Kind, KindInfo, Schema, Scope, Timestamp};
 use schemars::JsonSchema;
@@ -70,19 +69,11 @@ pub struct VirtualWorkspace {
 pub struct WorkloadClusterKind;
 
 const INFO: KindInfo = KindInfo {
-    group: WORKLOADS_GROUP,
-    versions: &[VERSION],
-    storage_version: VERSION,
-    kind: "WorkloadCluster",
-    plural: "workloadclusters",
     singular: "workloadcluster",
-    short_names: &[],
     categories: &["kcp"],
     scope: Scope::Cluster,
-    verbs: ALL_VERBS,
     status: true,
-    unconditional_update: false,
-    strategic: false,
+    ..KindInfo::new(WORKLOADS_GROUP, &[VERSION], "WorkloadCluster", "workloadclusters")
 };
 
 /// kcp gives priorities up to 3, so all but the name show with `-o wide` only.

@@ -2,8 +2,7 @@
 
 use std::sync::LazyLock;
 
-use meta::kind::ALL_VERBS;
-use meta::{Kind, KindInfo, Schema, Scope, Timestamp};
+use meta::{Kind, KindInfo, Schema, Timestamp};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -49,19 +48,14 @@ pub(crate) struct ScoreItem {
 pub(super) struct AddOnPlacementScoreKind;
 
 static INFO: KindInfo = KindInfo {
-    group: GROUP,
-    versions: &["v1alpha1"],
-    storage_version: "v1alpha1",
-    kind: "AddOnPlacementScore",
-    plural: "addonplacementscores",
     singular: "addonplacementscore",
-    short_names: &[],
-    categories: &[],
-    scope: Scope::Namespaced,
-    verbs: ALL_VERBS,
     status: true,
-    unconditional_update: false,
-    strategic: false,
+    ..KindInfo::new(
+        GROUP,
+        &["v1alpha1"],
+        "AddOnPlacementScore",
+        "addonplacementscores",
+    )
 };
 
 impl Kind for AddOnPlacementScoreKind {

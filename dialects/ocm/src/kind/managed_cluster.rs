@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use meta::kind::{ALL_VERBS, Via, Write};
+use meta::kind::{Via, Write};
 use meta::{Column, FieldError, Kind, KindInfo, Schema, Scope, Timestamp};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -173,19 +173,11 @@ pub(crate) struct ManagedNamespaceStatus {
 pub(super) struct ManagedClusterKind;
 
 static INFO: KindInfo = KindInfo {
-    group: GROUP,
-    versions: &["v1"],
-    storage_version: "v1",
-    kind: "ManagedCluster",
-    plural: "managedclusters",
     singular: "managedcluster",
     short_names: &["mcl", "mcls"],
-    categories: &[],
     scope: Scope::Cluster,
-    verbs: ALL_VERBS,
     status: true,
-    unconditional_update: false,
-    strategic: false,
+    ..KindInfo::new(GROUP, &["v1"], "ManagedCluster", "managedclusters")
 };
 
 const COLUMNS: &[Column] = &[

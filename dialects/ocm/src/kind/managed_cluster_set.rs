@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use meta::kind::{ALL_VERBS, Via, Write};
+use meta::kind::{Via, Write};
 use meta::selector::{LabelSelector, Selector};
 use meta::{Column, FieldError, Kind, KindInfo, Schema, Scope};
 use schemars::JsonSchema;
@@ -81,19 +81,16 @@ pub(crate) struct ManagedClusterSetStatus {
 pub(super) struct ManagedClusterSetKind;
 
 static INFO: KindInfo = KindInfo {
-    group: GROUP,
-    versions: &["v1beta2", "v1alpha1"],
-    storage_version: "v1beta2",
-    kind: "ManagedClusterSet",
-    plural: "managedclustersets",
     singular: "managedclusterset",
     short_names: &["mclset", "mclsets"],
-    categories: &[],
     scope: Scope::Cluster,
-    verbs: ALL_VERBS,
     status: true,
-    unconditional_update: false,
-    strategic: false,
+    ..KindInfo::new(
+        GROUP,
+        &["v1beta2", "v1alpha1"],
+        "ManagedClusterSet",
+        "managedclustersets",
+    )
 };
 
 const COLUMNS: &[Column] = &[

@@ -3,8 +3,8 @@
 
 use std::sync::LazyLock;
 
-use meta::kind::{ALL_VERBS, Via, Write};
-use meta::{FieldError, Kind, KindInfo, Schema, Scope};
+use meta::kind::{Via, Write};
+use meta::{FieldError, Kind, KindInfo, Schema};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -45,19 +45,15 @@ pub(crate) struct ManagedClusterSetBindingStatus {
 pub(super) struct ManagedClusterSetBindingKind;
 
 static INFO: KindInfo = KindInfo {
-    group: GROUP,
-    versions: &["v1beta2", "v1alpha1"],
-    storage_version: "v1beta2",
-    kind: "ManagedClusterSetBinding",
-    plural: "managedclustersetbindings",
     singular: "managedclustersetbinding",
     short_names: &["mclsetbinding", "mclsetbindings"],
-    categories: &[],
-    scope: Scope::Namespaced,
-    verbs: ALL_VERBS,
     status: true,
-    unconditional_update: false,
-    strategic: false,
+    ..KindInfo::new(
+        GROUP,
+        &["v1beta2", "v1alpha1"],
+        "ManagedClusterSetBinding",
+        "managedclustersetbindings",
+    )
 };
 
 impl Kind for ManagedClusterSetBindingKind {

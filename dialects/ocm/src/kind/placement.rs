@@ -3,8 +3,8 @@
 
 use std::sync::LazyLock;
 
-use meta::kind::{ALL_VERBS, Via, Write};
-use meta::{Column, FieldError, Kind, KindInfo, NameError, Schema, Scope, Timestamp};
+use meta::kind::{Via, Write};
+use meta::{Column, FieldError, Kind, KindInfo, NameError, Schema, Timestamp};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -70,19 +70,9 @@ pub(crate) struct DecisionGroupStatus {
 pub(super) struct PlacementKind;
 
 static INFO: KindInfo = KindInfo {
-    group: GROUP,
-    versions: &["v1beta1", "v1alpha1"],
-    storage_version: "v1beta1",
-    kind: "Placement",
-    plural: "placements",
     singular: "placement",
-    short_names: &[],
-    categories: &[],
-    scope: Scope::Namespaced,
-    verbs: ALL_VERBS,
     status: true,
-    unconditional_update: false,
-    strategic: false,
+    ..KindInfo::new(GROUP, &["v1beta1", "v1alpha1"], "Placement", "placements")
 };
 
 const COLUMNS: &[Column] = &[

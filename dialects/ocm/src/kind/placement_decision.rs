@@ -3,8 +3,8 @@
 
 use std::sync::LazyLock;
 
-use meta::kind::{ALL_VERBS, Write};
-use meta::{FieldError, Kind, KindInfo, Schema, Scope};
+use meta::kind::Write;
+use meta::{FieldError, Kind, KindInfo, Schema};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -45,19 +45,14 @@ pub(crate) struct ClusterDecision {
 pub(super) struct PlacementDecisionKind;
 
 static INFO: KindInfo = KindInfo {
-    group: GROUP,
-    versions: &["v1beta1", "v1alpha1"],
-    storage_version: "v1beta1",
-    kind: "PlacementDecision",
-    plural: "placementdecisions",
     singular: "placementdecision",
-    short_names: &[],
-    categories: &[],
-    scope: Scope::Namespaced,
-    verbs: ALL_VERBS,
     status: true,
-    unconditional_update: false,
-    strategic: false,
+    ..KindInfo::new(
+        GROUP,
+        &["v1beta1", "v1alpha1"],
+        "PlacementDecision",
+        "placementdecisions",
+    )
 };
 
 impl Kind for PlacementDecisionKind {

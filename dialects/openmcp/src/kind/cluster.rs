@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use meta::kind::{ALL_VERBS, SelectableField, Write};
+use meta::kind::{SelectableField, Write};
 use meta::schema::types::Condition;
-use meta::{Column, FieldError, Kind, KindInfo, Schema, Scope};
+use meta::{Column, FieldError, Kind, KindInfo, Schema};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -96,19 +96,9 @@ pub struct Endpoint {
 pub struct ClusterKind;
 
 static INFO: KindInfo = KindInfo {
-    group: GROUP,
-    versions: &[VERSION],
-    storage_version: VERSION,
-    kind: "Cluster",
-    plural: "clusters",
     singular: "cluster",
-    short_names: &[],
-    categories: &[],
-    scope: Scope::Namespaced,
-    verbs: ALL_VERBS,
     status: true,
-    unconditional_update: false,
-    strategic: false,
+    ..KindInfo::new(GROUP, &[VERSION], "Cluster", "clusters")
 };
 
 const COLUMNS: &[Column] = &[

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use meta::kind::{ALL_VERBS, SelectableField};
+use meta::kind::SelectableField;
 use meta::{Column, Kind, KindInfo, Schema, Scope};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -58,19 +58,10 @@ pub struct SupportedVersion {
 pub struct ClusterProfileKind;
 
 static INFO: KindInfo = KindInfo {
-    group: GROUP,
-    versions: &[VERSION],
-    storage_version: VERSION,
-    kind: "ClusterProfile",
-    plural: "clusterprofiles",
     singular: "clusterprofile",
     short_names: &["cprof", "profile"],
-    categories: &[],
     scope: Scope::Cluster,
-    verbs: ALL_VERBS,
-    status: false,
-    unconditional_update: false,
-    strategic: false,
+    ..KindInfo::new(GROUP, &[VERSION], "ClusterProfile", "clusterprofiles")
 };
 
 const COLUMNS: &[Column] = &[

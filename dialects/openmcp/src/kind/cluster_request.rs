@@ -2,9 +2,9 @@
 
 use std::sync::LazyLock;
 
-use meta::kind::{ALL_VERBS, SelectableField, Write};
+use meta::kind::{SelectableField, Write};
 use meta::schema::types::Condition;
-use meta::{Column, FieldError, Kind, KindInfo, Schema, Scope};
+use meta::{Column, FieldError, Kind, KindInfo, Schema};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -67,19 +67,10 @@ pub struct ClusterReference {
 pub struct ClusterRequestKind;
 
 static INFO: KindInfo = KindInfo {
-    group: GROUP,
-    versions: &[VERSION],
-    storage_version: VERSION,
-    kind: "ClusterRequest",
-    plural: "clusterrequests",
     singular: "clusterrequest",
     short_names: &["cr", "creq"],
-    categories: &[],
-    scope: Scope::Namespaced,
-    verbs: ALL_VERBS,
     status: true,
-    unconditional_update: false,
-    strategic: false,
+    ..KindInfo::new(GROUP, &[VERSION], "ClusterRequest", "clusterrequests")
 };
 
 const COLUMNS: &[Column] = &[

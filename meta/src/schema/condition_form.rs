@@ -1,10 +1,11 @@
-//! Conditions as the system's definitions have them: every field but the generation is required. What is read is more
-//! lenient ([`meta::schema::types::Condition`]).
+//! `metav1.Condition` as CustomResourceDefinitions have it: every field but the generation is required. What is read is more
+//! lenient ([`Condition`](super::types::Condition)).
 
 #![expect(dead_code, reason = "the type gives the schema; nothing is read into it")]
 
-use meta::schema::types::Time;
 use schemars::JsonSchema;
+
+use super::types::Time;
 
 /// A name, perhaps with a domain and a slash before it.
 const TYPE: &str = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$";
@@ -12,9 +13,9 @@ const TYPE: &str = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-
 const REASON: &str = r"^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$";
 
 /// One observation about an object.
-#[derive(JsonSchema)]
+#[derive(Debug, JsonSchema)]
 #[schemars(rename = "Condition", rename_all = "camelCase")]
-pub(super) struct ConditionForm {
+pub struct ConditionForm {
     /// When the status last changed from one value to another.
     last_transition_time: Time,
     /// The sentence for a person; may be empty.
