@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::PolicyType;
 use crate::binding::Binding;
+use crate::constraints::Constraints;
 use crate::evaluate::{EACH, Evaluation, Left, OutOfBudget, Unasked, conditions_hold};
 use crate::input::Input;
 use crate::mutate;
@@ -144,7 +145,10 @@ impl<'w, 's> Pass<'w, 's> {
         };
         let version: &'p str = match constraints.concerns(self.subject, object, self.surroundings) {
             Ok(Some(version)) => version,
-            Ok(None) => return Vec::new(),
+            Ok(None) => {
+                self.passed_by(bound);
+                return Vec::new();
+            }
             Err(problem) => return vec![Err(wrong(None, problem))],
         };
         if let Some(kind) = &bound.policy.param_kind
@@ -177,7 +181,26 @@ impl<'w, 's> Pass<'w, 's> {
                 Err(problem) => all.push(Err(wrong(Some(binding), problem))),
             }
         }
+        if all.is_empty() {
+            self.passed_by(bound);
+        }
         all
+    }
+
+    /// Notes that `bound` does not concern the write: its selectors do not, if its rules do.
+    fn passed_by(&self, bound: &Bound) {
+        let (policy, bindings) = (&bound.policy, &bound.bindings);
+        let concerns = |constraints: Option<&Constraints>| {
+            constraints.is_none_or(|one| one.may_concern_in(self.subject, self.surroundings))
+        };
+        if !policy.has_met()
+            && concerns(policy.constraints.as_ref())
+            && bindings
+                .iter()
+                .any(|binding| concerns(binding.constraints.as_ref()))
+        {
+            policy.met_nothing();
+        }
     }
 
     /// The namespace of the write; none where it is in none.
@@ -221,6 +244,7 @@ impl<'w, 's> Pass<'w, 's> {
                 };
                 for params in &meeting.params {
                     budget::wanted()?;
+                    let out = self.left.is_out();
                     let said = self.say(&bound.policy, &input, params.as_deref());
                     self.follow(
                         &meeting,
@@ -230,7 +254,8 @@ impl<'w, 's> Pass<'w, 's> {
                         &mut annotations,
                         recorded,
                     );
-                    if self.left.is_out() {
+                    // One failure says it for all parameters that are left.
+                    if out {
                         break;
                     }
                 }
@@ -426,10 +451,10 @@ impl<'w, 's> Pass<'w, 's> {
                         meeting,
                         params: params.as_deref(),
                     };
-                    let before = self.left.get();
+                    let (before, out) = (self.left.get(), self.left.is_out());
                     self.invoke(&round, &mut input, object, rounds, &mut problems);
                     meeting.bound.policy.has_cost(before - self.left.get());
-                    if self.left.is_out() {
+                    if out {
                         break;
                     }
                 }

@@ -131,6 +131,22 @@ impl Policy {
         self.dearest.load(Ordering::Relaxed).min(POLICY_LIMIT)
     }
 
+    /// Whether a write has met it, or has passed it by although its rules name the write.
+    pub(crate) fn has_met(&self) -> bool {
+        self.dearest.load(Ordering::Relaxed) != u64::MAX
+    }
+
+    /// Notes a write that its rules name and its selectors leave out, which costs nothing. Other writes are expected to be
+    /// such too, until one is evaluated: else a policy that selects no object would make each of them heavy.
+    pub(crate) fn met_nothing(&self) {
+        let (never, nothing) = (u64::MAX, 0);
+        let order = Ordering::Relaxed;
+        // One that was evaluated in between keeps what that has cost.
+        self.dearest
+            .compare_exchange(never, nothing, order, order)
+            .unwrap_or_default();
+    }
+
     /// Notes what evaluating it once has cost.
     pub(crate) fn has_cost(&self, cost: u64) {
         let dearest = match self.dearest.load(Ordering::Relaxed) {

@@ -145,6 +145,40 @@ fn what_no_policy_is_about_costs_nothing() {
 }
 
 #[test]
+fn a_policy_that_selects_no_object_makes_no_write_heavy_after_the_first() {
+    let selector = json!({"objectSelector": {"matchLabels": {"nobody": "has"}}});
+    let rules = json!([{"apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*"], "operations": ["*"]}]);
+    let mut constraints = selector.clone();
+    constraints["resourceRules"] = rules;
+    let of_policy = json!({"matchConstraints": constraints, "validations": [{"expression": DEAR}]});
+    let of_binding = json!({"validations": [{"expression": DEAR}]});
+    for (spec, bound) in [
+        (of_policy, json!({})),
+        (of_binding, json!({"matchResources": selector})),
+    ] {
+        let enforcer = Enforcer::new(Arc::new(validating(&spec, &bound)));
+        enforcer.look();
+        assert!(effort(&enforcer) > 1_000_000, "nobody knows");
+        assert_eq!(judged(&enforcer), "");
+        assert_eq!(effort(&enforcer), 0, "{spec} {bound}");
+    }
+}
+
+#[test]
+fn where_the_budget_ends_exactly_with_an_evaluation_the_rest_is_not_admitted_unseen() {
+    let world = || over_all("params.metadata.name != 'l1'", 2);
+    // The least budget that the first of two parameters gets by with.
+    let enough = |budget: u64| {
+        let mut one = world();
+        one.params.insert("Limit".to_owned(), params(1));
+        judged(&Enforcer::costing(Arc::new(one), budget)).is_empty()
+    };
+    let exactly = (1..1_000).find(|budget| enough(*budget)).unwrap();
+    let refused = judged(&Enforcer::costing(Arc::new(world()), exactly));
+    assert!(refused.contains("running out of cost budget"), "{refused}");
+}
+
+#[test]
 fn policies_end_with_the_request_that_meets_them() {
     let enforcer = Enforcer::new(Arc::new(over_all(DEAR, 100)));
     let ended = meta::budget::Ended::default();
