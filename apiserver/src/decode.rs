@@ -1,7 +1,6 @@
 //! From a request body to a JSON value: JSON, YAML, and whatever the program's [`BodyDecoder`] reads.
 
 mod check;
-mod tree;
 
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
@@ -10,7 +9,7 @@ use meta::nesting::{DEPTH_LIMIT, is_shallow};
 use serde_json::Value;
 
 pub(crate) use check::{Expected, TOLD, check_fields, duplicate_fields, identify, metadata_types, own_types};
-pub(crate) use tree::Doubles;
+pub(crate) use yaml::json::Doubles;
 
 /// Reads bodies in a format of the program's own: Kubernetes' protobuf, for the kinds whose messages it knows.
 pub trait BodyDecoder: Send + Sync + 'static {
@@ -99,16 +98,9 @@ fn json_with(bytes: &[u8], doubles: Doubles) -> Result<Decoded, Status> {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Err(Status::bad_request("the body is empty; an object is required"));
     }
-    let mut duplicates = tree::Duplicates::default();
-    let mut reader = serde_json::Deserializer::from_slice(bytes);
-    let value =
-        tree::read(&mut reader, &mut duplicates, doubles).and_then(|value| reader.end().map(|()| value));
-    let value = value
+    let yaml::Document { value, duplicates } = yaml::json::document(bytes, doubles)
         .map_err(|problem| Status::bad_request(format!("unable to decode the body as JSON: {problem}")))?;
-    Ok(Decoded {
-        value,
-        duplicates: duplicates.into_paths(),
-    })
+    Ok(Decoded { value, duplicates })
 }
 
 /// Reads the configuration of an apply: YAML, and so JSON too. Nothing is an object without fields.

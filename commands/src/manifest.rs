@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use dialect_contract::config;
 use serde_json::Value;
+use yaml::json::Doubles;
 
 /// One object of a manifest, and where it stands.
 #[derive(Clone, Debug)]
@@ -198,17 +199,9 @@ fn below(paths: &[String], start: &str) -> Vec<String> {
 fn values(text: &str) -> Vec<Result<yaml::Document, String>> {
     // What looks like JSON and is not may still be YAML.
     if text.trim_start().starts_with('{')
-        && let Ok(values) = serde_json::Deserializer::from_str(text)
-            .into_iter()
-            .collect::<Result<Vec<Value>, _>>()
+        && let Ok(documents) = yaml::json::documents(text, Doubles::Kept)
     {
-        let document = |value| {
-            Ok(yaml::Document {
-                value,
-                duplicates: Vec::new(),
-            })
-        };
-        return values.into_iter().map(document).collect();
+        return documents.into_iter().map(Ok).collect();
     }
     let documents = yaml::documents(text).into_iter();
     documents
@@ -331,6 +324,19 @@ mod tests {
             "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: A\n  metadata: {name: x}\n  spec: {a: 1, a: 2}\n",
         );
         assert_eq!(documents[0].duplicates, ["spec.a"]);
+    }
+
+    #[test]
+    fn fields_that_stand_twice_are_known_in_json_too() {
+        let (documents, _) = read_text(
+            r#"{"apiVersion": "v1", "kind": "A", "metadata": {"name": "x"}, "spec": {"a": 1, "a": 2}}"#,
+        );
+        assert_eq!(documents[0].duplicates, ["spec.a"]);
+        let (documents, _) = read_text(
+            r#"{"apiVersion": "v1", "kind": "List", "items": [
+                {"apiVersion": "v1", "kind": "A", "metadata": {"name": "x", "name": "x"}}]}"#,
+        );
+        assert_eq!(documents[0].duplicates, ["metadata.name"]);
     }
 
     #[test]

@@ -4,20 +4,19 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 
 use granit_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span, Tag};
+use meta::FieldPath;
 use meta::nesting::DEPTH_LIMIT;
 use serde_json::{Map, Value};
 
 use crate::scalar::Scalar;
 use crate::tabs::Tabs;
-use crate::{Document, Problem};
+use crate::{Document, Problem, TOLD};
 
 /// So many values and bytes of text may come from aliases: what a text says once costs what it is long.
 const ALIASED: Weight = Weight {
     values: 100_000,
     bytes: 4 << 20,
 };
-/// More fields that stand twice are not told, nor looked at: writing their paths takes time.
-const TOLD: usize = 100;
 
 /// Reads a text of one document; `before` is how many lines there are before it.
 pub(crate) fn document(text: &str, before: usize) -> Result<Document, Problem> {
@@ -353,23 +352,18 @@ impl Build {
 
     /// Returns the path to the current place, as in `spec.taints[0].key`.
     fn path(&self) -> String {
-        let mut text = String::new();
+        let mut path = FieldPath::default();
         for frame in &self.frames {
             match &frame.content {
-                Content::List(items) => text.push_str(&format!("[{}]", items.len())),
-                Content::Map { slot, .. } => {
-                    if !text.is_empty() {
-                        text.push('.');
-                    }
-                    text.push_str(match slot {
-                        Slot::Field(name) => name,
-                        Slot::Merge => "<<",
-                        Slot::Key => "",
-                    });
-                }
+                Content::List(items) => path.index(items.len()),
+                Content::Map { slot, .. } => path.field(match slot {
+                    Slot::Field(name) => name,
+                    Slot::Merge => "<<",
+                    Slot::Key => "",
+                }),
             }
         }
-        text
+        path.into_text()
     }
 }
 

@@ -1,18 +1,19 @@
-//! Builds a JSON value from any serde format, finding fields that stand twice, with their paths, on the way.
+//! JSON with the fields that stand twice, which other readers drop in silence.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
 
+use meta::FieldPath;
 use meta::nesting::DEPTH_LIMIT;
-use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
-use serde_json::{Map, Number, Value};
+use serde::de::{self, DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::de::Read;
+use serde_json::{Deserializer, Map, Number, Value};
 
-/// More duplicates than this are not told, nor looked at: writing their paths takes time.
-const TOLD: usize = 100;
+use crate::{Document, TOLD};
 
 /// Treatment of a double without a fraction: `1.0`, `1e2` and `-0`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Doubles {
+pub enum Doubles {
     /// An integer, as it is to JSON Schema, and so to kube-apiserver in custom resources: they come from clients that keep
     /// every number as a double, and go into integer fields.
     Whole,
@@ -20,47 +21,68 @@ pub(crate) enum Doubles {
     Kept,
 }
 
+/// Reads a text that is one value.
+///
+/// # Errors
+/// What is malformed, and its line and column.
+pub fn document(text: &[u8], doubles: Doubles) -> serde_json::Result<Document> {
+    let mut reader = Deserializer::from_slice(text);
+    let document = read(&mut reader, doubles)?;
+    reader.end()?;
+    Ok(document)
+}
+
+/// Reads a text of one value after the other.
+///
+/// # Errors
+/// The first thing that is malformed, and its line and column.
+pub fn documents(text: &str, doubles: Doubles) -> serde_json::Result<Vec<Document>> {
+    let mut reader = Deserializer::from_str(text);
+    let mut found = Vec::new();
+    while reader.end().is_err() {
+        found.push(read(&mut reader, doubles)?);
+    }
+    Ok(found)
+}
+
+fn read<'de, R: Read<'de>>(reader: &mut Deserializer<R>, doubles: Doubles) -> serde_json::Result<Document> {
+    let duplicates = Duplicates::default();
+    let root = Node {
+        path: Path {
+            parent: None,
+            depth: 0,
+            step: Step::Root,
+        },
+        duplicates: &duplicates,
+        doubles,
+    };
+    let value = root.deserialize(reader)?;
+    Ok(Document {
+        value,
+        duplicates: duplicates.paths.into_inner(),
+    })
+}
+
 /// The paths of fields that stand twice.
 #[derive(Default)]
-pub(crate) struct Duplicates {
+struct Duplicates {
     paths: RefCell<Vec<String>>,
     found: Cell<usize>,
 }
 
 impl Duplicates {
-    pub(crate) fn into_paths(self) -> Vec<String> {
-        self.paths.into_inner()
-    }
-
     fn add(&self, path: &Path<'_>) {
         self.found.set(self.found.get() + 1);
         if self.found.get() <= TOLD {
-            let mut text = String::new();
-            path.write(&mut text);
+            let mut told = FieldPath::default();
+            path.write(&mut told);
+            let text = told.into_text();
             let mut paths = self.paths.borrow_mut();
             if !paths.contains(&text) {
                 paths.push(text);
             }
         }
     }
-}
-
-/// Reads one value.
-pub(crate) fn read<'de, D: Deserializer<'de>>(
-    deserializer: D,
-    duplicates: &mut Duplicates,
-    doubles: Doubles,
-) -> Result<Value, D::Error> {
-    Node {
-        path: Path {
-            parent: None,
-            depth: 0,
-            step: Step::Root,
-        },
-        duplicates,
-        doubles,
-    }
-    .deserialize(deserializer)
 }
 
 #[derive(Clone, Copy)]
@@ -87,19 +109,14 @@ impl<'a> Path<'a> {
         }
     }
 
-    fn write(&self, text: &mut String) {
+    fn write(&self, told: &mut FieldPath) {
         if let Some(parent) = self.parent {
-            parent.write(text);
+            parent.write(told);
         }
         match self.step {
             Step::Root => {}
-            Step::Field(name) => {
-                if !text.is_empty() {
-                    text.push('.');
-                }
-                text.push_str(name);
-            }
-            Step::Index(index) => text.push_str(&format!("[{index}]")),
+            Step::Field(name) => told.field(name),
+            Step::Index(index) => told.index(index),
         }
     }
 }
@@ -114,9 +131,11 @@ struct Node<'a> {
 impl<'de> DeserializeSeed<'de> for Node<'_> {
     type Value = Value;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+    fn deserialize<D: de::Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
         if self.path.depth > DEPTH_LIMIT {
-            return Err(D::Error::custom(super::too_deep()));
+            return Err(D::Error::custom(format!(
+                "the object is nested deeper than {DEPTH_LIMIT} levels"
+            )));
         }
         deserializer.deserialize_any(self)
     }
@@ -169,7 +188,7 @@ impl<'de> Visitor<'de> for Node<'_> {
         Ok(Value::Null)
     }
 
-    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+    fn visit_some<D: de::Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
         self.deserialize(deserializer)
     }
 
@@ -195,5 +214,35 @@ impl<'de> Visitor<'de> for Node<'_> {
             fields.insert(name, value);
         }
         Ok(Value::Object(fields))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_value_after_the_other_is_read_with_what_stands_twice_in_it() {
+        let text = "{\"a\": 1.0, \"a\": 2.0}\n {\"b\": [{\"c\": 1, \"c\": 1}]} ";
+        let found = documents(text, Doubles::Whole).unwrap();
+        assert_eq!(found[0].value.to_string(), "{\"a\":2}");
+        let twice: Vec<_> = found.iter().map(|document| &document.duplicates[..]).collect();
+        assert_eq!(twice, [["a"], ["b[0].c"]]);
+        assert!(documents("{} {", Doubles::Kept).is_err());
+        assert!(document(b"{} {}", Doubles::Kept).is_err());
+    }
+
+    #[test]
+    fn paths_of_what_stands_twice_do_not_multiply_the_text() {
+        let name = "n".repeat(1_000);
+        let fields = vec!["\"a\": 1, \"a\": 1"; 1_000].join(", ");
+        let items = vec![format!("{{{fields}}}"); 10].join(", ");
+        let text = format!("{{\"{name}\": [{items}]}}");
+        let of_yaml = crate::document(&text).unwrap();
+        let of_json = document(text.as_bytes(), Doubles::Whole).unwrap();
+        for read in [of_json, of_yaml] {
+            let told: usize = read.duplicates.iter().map(String::len).sum();
+            assert!(told > 0 && told < 100 * 256, "{told}");
+        }
     }
 }

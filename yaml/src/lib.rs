@@ -5,6 +5,7 @@
 //! and this crate says what they mean.
 
 mod build;
+pub mod json;
 mod scalar;
 mod stream;
 mod tabs;
@@ -18,6 +19,9 @@ use serde_json::Value;
 
 pub use stream::documents;
 pub use text::decode;
+
+/// How many fields that stand twice are told, and looked at: writing their paths takes time.
+const TOLD: usize = 100;
 
 /// One document.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,0 +1,85 @@
+//! Paths to fields in an object, as they are told to people.
+
+/// How many bytes of a field's name are told.
+const NAME: usize = 100;
+/// How many bytes of a whole path are told.
+const PATH: usize = 256;
+/// Stands for what is left out.
+const CUT: &str = "...";
+
+/// Path from the root of an object, as in `spec.taints[0].key`. Long names, and long paths at their end, are cut while they
+/// are written: names can be as long as a request, and stand above many fields.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FieldPath {
+    text: String,
+    is_cut: bool,
+}
+
+impl FieldPath {
+    /// Goes on to the field `name`.
+    pub fn field(&mut self, name: &str) {
+        if self.is_full() {
+            return;
+        }
+        if !self.text.is_empty() {
+            self.text.push('.');
+        }
+        let end = name.floor_char_boundary(NAME);
+        self.text.push_str(&name[..end]);
+        if end < name.len() {
+            self.text.push_str(CUT);
+        }
+    }
+
+    /// Goes on to the element `index` of a list.
+    pub fn index(&mut self, index: usize) {
+        if !self.is_full() {
+            self.text.push_str(&format!("[{index}]"));
+        }
+    }
+
+    /// The path as text.
+    #[must_use]
+    pub fn into_text(self) -> String {
+        self.text
+    }
+
+    /// Whether no more of it is told; the first time, the text says so.
+    fn is_full(&mut self) -> bool {
+        if !self.is_cut && self.text.len() >= PATH - NAME - CUT.len() {
+            self.is_cut = true;
+            self.text.push_str(CUT);
+        }
+        self.is_cut
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_names_fields_and_elements() {
+        let mut path = FieldPath::default();
+        path.field("spec");
+        path.field("taints");
+        path.index(0);
+        path.field("key");
+        assert_eq!(path.into_text(), "spec.taints[0].key");
+    }
+
+    #[test]
+    fn long_names_and_deep_paths_are_cut_where_a_letter_ends() {
+        let mut path = FieldPath::default();
+        path.field(&"é".repeat(1_000));
+        path.field("a");
+        assert_eq!(path.into_text(), format!("{}....a", "é".repeat(50)));
+        let mut path = FieldPath::default();
+        for index in 0..10_000 {
+            path.field(&"n".repeat(1_000));
+            path.index(index);
+        }
+        let text = path.into_text();
+        assert!(text.len() <= PATH && text.ends_with(CUT), "{text}");
+    }
+}
