@@ -1,4 +1,4 @@
-//! What differs between two states of an object.
+//! Differences between two states of an object.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,7 +35,7 @@ impl Comparison {
 }
 
 impl Types {
-    /// What differs between `old` and `new`, which both fit these types.
+    /// Compares `old` and `new`, which both fit these types.
     #[must_use]
     pub fn compare(&self, old: &Value, new: &Value) -> Comparison {
         let mut found = compare(&self.root, old, new);
@@ -83,7 +83,7 @@ impl Comparison {
     }
 }
 
-/// What differs at one place and below it. Sets are made where something differs only: most of an object does not.
+/// Compares one place and all below it. Sets are made where something differs only: most of an object does not.
 fn compare(node: &Node, old: &Value, new: &Value) -> Comparison {
     match (old, new) {
         (Value::Object(before), Value::Object(after)) if !(before.is_empty() && after.is_empty()) => {

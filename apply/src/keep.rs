@@ -1,4 +1,4 @@
-//! What somebody owns, put back into an object that others changed.
+//! Fields that somebody owns, put back into an object that others changed.
 
 use serde_json::{Map, Value};
 
@@ -20,7 +20,7 @@ impl Types {
     }
 }
 
-/// What `owned` names in `value`, as a configuration; `None` where nothing of it is there.
+/// Part of `value` that `owned` names, as a configuration; `None` where nothing of it is there.
 fn part(node: &Node, value: &Value, owned: &Set) -> Option<Value> {
     if owned.below.is_empty() {
         return owned.member.then(|| value.clone());

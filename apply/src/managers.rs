@@ -86,7 +86,7 @@ impl fmt::Display for Identity {
     }
 }
 
-/// What an owner owns.
+/// Fields of an owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// The version its fields are named in.
@@ -115,7 +115,7 @@ impl Managers {
         self.entries.iter()
     }
 
-    /// What `owner` owns.
+    /// Returns the fields of `owner`.
     #[must_use]
     pub fn get(&self, owner: &Identity) -> Option<&Entry> {
         self.entries.get(owner)
@@ -150,7 +150,7 @@ impl Managers {
                 })
     }
 
-    /// What is wrong with names and subresources in the list, as kube-apiserver validates what it is about to store.
+    /// Returns the errors of names and subresources in the list, as kube-apiserver validates what it is about to store.
     #[must_use]
     pub fn validate(&self) -> Vec<FieldError> {
         let in_order = self.sorted().into_iter().enumerate();

@@ -8,13 +8,13 @@ use crate::fields::Set;
 use crate::items::Indexed;
 use crate::types::{DEDUCED, List, Node, Scalars, Shape, Types};
 
-/// Where and how an object does not fit its types.
+/// Place at which an object does not fit its types, and how.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {problem}")]
 pub struct Mismatch {
     /// The path, as in `.spec.ports`.
     pub path: String,
-    /// What is wrong there.
+    /// Description of the error.
     pub problem: String,
 }
 
@@ -47,7 +47,7 @@ impl Types {
         self.walk(config, false)
     }
 
-    /// The same of a stored object. Duplicates are allowed there, and are one path; so are fields that the schema has
+    /// Returns the paths of a stored object. Duplicates are allowed there, and are one path; so are fields that the schema has
     /// not, or has no more: they are of deduced types.
     ///
     /// # Errors
@@ -61,7 +61,7 @@ impl Types {
         self.walk(object, true).map(drop)
     }
 
-    /// What `last`, a configuration applied by other means, names and `live` still has unchanged: what its applier may
+    /// Returns what `last`, a configuration applied by other means, names and `live` still has unchanged: what its applier may
     /// take over without force when it starts to apply here.
     ///
     /// # Errors

@@ -169,14 +169,14 @@ impl World {
             .collect()
     }
 
-    /// What `manager` owns of spec, by whatever operation.
+    /// Fields of spec that `manager` owns, by whatever operation.
     fn owned(&self, manager: &str) -> Value {
         let sets = self.entries(manager).into_iter().map(|(_, entry)| &entry.set);
         let text = sets.fold(Set::default(), Set::union).encode();
         serde_json::from_str::<Value>(&text).map_or(Value::Null, |set| set["f:spec"].clone())
     }
 
-    /// What everybody owns.
+    /// Fields that anybody owns.
     fn all(&self) -> Set {
         let sets = self.managers.iter().map(|(_, entry)| &entry.set);
         sets.fold(Set::default(), Set::union)

@@ -1,4 +1,4 @@
-//! What a structural schema says about merging.
+//! Rules of a structural schema for merging.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -12,7 +12,7 @@ pub struct Types {
     pub(crate) root: Arc<Node>,
 }
 
-/// What may stand at a place, by the JSON type of what does.
+/// Values that may stand at a place, by their JSON type.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
     pub(crate) object: Option<Shape>,
@@ -42,7 +42,7 @@ pub(crate) struct List {
     pub(crate) items: Arc<Node>,
 }
 
-/// What tells the items of a list apart.
+/// Way to tell the items of a list apart.
 #[derive(Clone, Debug)]
 pub(crate) enum By {
     /// Nothing: the list is one leaf.

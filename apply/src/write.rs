@@ -13,7 +13,7 @@ pub use apply::{Applied, Conflict, Refused};
 pub use reset::Reset;
 pub use versions::{Only, Versions};
 
-/// Who writes, and how.
+/// Author of a write, and the way it came.
 #[derive(Clone, Copy, Debug)]
 pub struct Writer<'a> {
     /// The manager's name; an empty one is `unknown`.

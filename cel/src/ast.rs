@@ -1,4 +1,4 @@
-//! What the parser reads, macros already expanded.
+//! Syntax trees that the parser makes, macros already expanded.
 
 use crate::text::Issue;
 use crate::value::Value;
@@ -9,14 +9,14 @@ pub(crate) const DEEPEST: usize = 100;
 /// An expression.
 #[derive(Debug)]
 pub(crate) struct Expr {
-    /// Where its operator, bracket or first letter stands, as a byte offset.
+    /// Byte offset of its operator, bracket or first letter.
     pub(crate) at: usize,
     /// How many levels of operators stand below it.
     depth: usize,
     pub(crate) kind: Kind,
 }
 
-/// What an expression is.
+/// Kinds of expressions.
 #[derive(Debug)]
 pub(crate) enum Kind {
     Literal(Value<'static>),
@@ -76,12 +76,12 @@ pub(crate) struct Fold {
     pub(crate) range: Expr,
     /// One variable, or key (index) and value.
     pub(crate) variables: Vec<String>,
-    /// What elements must be to count (`map` with three arguments, `transformList`).
+    /// Condition that elements must meet to count (`map` with three arguments, `transformList`).
     pub(crate) condition: Option<Expr>,
     pub(crate) body: Expr,
 }
 
-/// What a fold makes of its elements.
+/// Result that a fold makes of its elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Comprehension {
     All,
@@ -111,7 +111,7 @@ impl Expr {
     }
 }
 
-/// What is said of a source that nests too deep.
+/// Issue of a source that nests too deep.
 pub(crate) fn too_deep(at: usize) -> Issue {
     Issue::new(
         at,

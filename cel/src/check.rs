@@ -93,7 +93,7 @@ struct Checker<'e> {
     mixed: usize,
 }
 
-/// What stands where something is wrong.
+/// Stand-in for an expression that is wrong.
 fn nothing() -> Checked {
     (Node::Constant(Value::Null), Type::Error)
 }

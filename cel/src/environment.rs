@@ -1,4 +1,4 @@
-//! What an expression may mention.
+//! Environments: the variables and functions that an expression may use.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ pub(crate) struct Declared {
     pub(crate) run: Run,
 }
 
-/// What an expression may mention: variables and functions.
+/// Variables and functions that an expression may use.
 #[derive(Clone)]
 pub struct Environment {
     functions: HashMap<&'static str, Vec<Declared>>,

@@ -14,13 +14,13 @@ use crate::value::{Key, Map, Message, Value};
 
 pub use lazy::{Lazy, Variable};
 
-/// What evaluating gives.
+/// Value of an expression, or the error.
 pub(crate) type Outcome<'a> = Result<Value<'a>, Error>;
 
 /// Evaluates one program on one set of variables.
 pub(crate) struct Evaluator<'a, 'l> {
     globals: &'a [Value<'a>],
-    /// What is made of expressions when it is asked for; its places follow those of the others.
+    /// Variables made of expressions when they are asked for; their places follow those of the others.
     lazy: Option<&'l Lazy<'a>>,
     locals: Vec<Value<'a>>,
     meter: Meter,

@@ -23,7 +23,7 @@ use crate::error::Error;
 use crate::meter::Meter;
 use crate::value::Value;
 
-/// What a function gives.
+/// Value of a function, or the error.
 pub type Outcome<'a> = Result<Value<'a>, Error>;
 
 /// Runs a function on its arguments, the one it is called on first. Their number and, as far as the signature says it,
@@ -37,7 +37,7 @@ pub struct Function {
     pub name: &'static str,
     /// How it may be called, such as `string.(int) string` and `(int) bool`. `A` and `B` stand for any type.
     pub overloads: &'static [&'static str],
-    /// What it does.
+    /// Implementation.
     pub run: Run,
 }
 

@@ -1,4 +1,4 @@
-//! What an evaluation has cost so far.
+//! Meter of what an evaluation has cost so far.
 //!
 //! The units are those of cel-go and Kubernetes: 1 for a variable, a field or a call, 10 for a list, 30 for a map, 1 for
 //! ten bytes of text that are read or made. Beside them every step counts, since what upstream has for nothing (constants,
@@ -46,7 +46,7 @@ impl Meter {
         }
     }
 
-    /// The same, with what the functions of the caller's own look up.
+    /// Returns the meter with what the functions of the caller's own look up.
     pub(crate) fn with_beside(self, beside: Arc<dyn Any + Send + Sync>) -> Self {
         Self {
             beside: Some(beside),
@@ -61,12 +61,12 @@ impl Meter {
         self.beside.as_deref()?.downcast_ref()
     }
 
-    /// The same, knowing what access reviews came to.
+    /// Returns the meter with the outcomes of access reviews.
     pub(crate) fn with_decisions(self, decisions: Arc<Decisions>) -> Self {
         Self { decisions, ..self }
     }
 
-    /// What `review` came to.
+    /// Returns the outcome of `review`.
     ///
     /// # Errors
     /// [`Error::Unasked`] when it was not made.
@@ -82,7 +82,7 @@ impl Meter {
         self.utc
     }
 
-    /// What was spent.
+    /// Returns the cost so far.
     pub(crate) fn spent(&self) -> u64 {
         self.spent.max(self.steps / STEPS)
     }

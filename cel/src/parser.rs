@@ -326,7 +326,7 @@ impl Parser {
         }
     }
 
-    /// What hangs on `of`: fields, indices, member calls.
+    /// Parses the fields, indices and member calls that follow `of`.
     fn members(&mut self, mut of: Expr) -> Result<Expr, Issue> {
         loop {
             let at = self.at();
@@ -439,7 +439,7 @@ impl Parser {
     }
 }
 
-/// What is said of a message literal: no environment here knows messages.
+/// Issue of a message literal: no environment here knows messages.
 fn message(at: usize, of: &Expr) -> Issue {
     match name_of(of) {
         Some(name) if !name.starts_with("google.protobuf.") => {

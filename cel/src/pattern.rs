@@ -54,7 +54,7 @@ impl Pattern {
     }
 }
 
-/// What a part is at least, where it may hold any character.
+/// Least weight of a part that may hold any character.
 const CLASS_WEIGHT: usize = 4;
 /// How deep groups nest.
 const DEEPEST: usize = 100;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What is asked of whom.
+/// Question of an access review: may this user do that?
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Review {
     /// The service account it is about, namespace and name; the user of the request when there is none.
@@ -14,7 +14,7 @@ pub struct Review {
     pub on: Asked,
 }
 
-/// What access is asked to.
+/// Object or path that access is asked to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Asked {
     /// A path that is no resource.
@@ -61,7 +61,7 @@ impl Asked {
     }
 }
 
-/// What a review came to.
+/// Outcome of a review.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Decision {
     /// Whether it is allowed.

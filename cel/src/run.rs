@@ -9,12 +9,12 @@ use crate::meter::Meter;
 use crate::program::Program;
 use crate::value::Value;
 
-/// What came of an evaluation.
+/// Outcome of an evaluation.
 #[derive(Debug)]
 pub struct Evaluation<'a> {
     /// The value, or why there is none.
     pub value: Result<Value<'a>, Error>,
-    /// What it cost.
+    /// Cost of the evaluation.
     pub cost: u64,
 }
 
@@ -25,7 +25,7 @@ impl Program {
         self.run(variables, self.meter(limit), None)
     }
 
-    /// The same with `lazy` variables after the others, and with what access reviews came to.
+    /// Evaluates with `lazy` variables after the others, and with the outcomes of access reviews.
     #[must_use]
     pub fn evaluate_with<'a>(
         &'a self,

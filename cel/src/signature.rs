@@ -7,9 +7,9 @@ use crate::types::Type;
 pub(crate) struct Overload {
     /// Whether it is called on its first argument.
     pub(crate) member: bool,
-    /// What it takes, the one it is called on first.
+    /// Types of the arguments, the receiver first.
     pub(crate) args: Vec<Type>,
-    /// What it gives.
+    /// Type of the value.
     pub(crate) result: Type,
     /// How many type variables it has, `A`, `B` and so on.
     pub(crate) variables: usize,

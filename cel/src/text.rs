@@ -5,9 +5,9 @@ use std::fmt;
 /// Something the parser or the checker refuses, at a byte of the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Issue {
-    /// Where, as a byte offset.
+    /// Byte offset.
     pub(crate) at: usize,
-    /// What.
+    /// Sentence.
     pub(crate) text: String,
 }
 

@@ -11,7 +11,7 @@ use crate::parser::is_word;
 pub enum Type {
     /// Anything; what it is shows when it is evaluated.
     Dyn,
-    /// What is wrong already, and is not told of again.
+    /// An error that was told already.
     Error,
     /// `null`.
     Null,
@@ -111,7 +111,7 @@ impl Type {
         matches!(self, Self::Dyn | Self::Error)
     }
 
-    /// What a value of it stands in for `null`.
+    /// Whether a value of it may be `null`.
     pub(crate) fn nullable(&self) -> bool {
         matches!(
             self,
@@ -134,7 +134,7 @@ impl Type {
         }
     }
 
-    /// The same type made of what `change` gives for its parts.
+    /// Returns the type made of what `change` gives for its parts.
     pub(crate) fn rebuilt(&self, mut change: impl FnMut(&Self) -> Self) -> Self {
         match self {
             Self::List(of) => Self::list(change(of)),

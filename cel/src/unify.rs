@@ -2,11 +2,11 @@
 
 use crate::types::Type;
 
-/// What is known of type variables.
+/// Knowledge of type variables.
 #[derive(Default)]
 pub(crate) struct Unifier {
     known: Vec<Option<Type>>,
-    /// What was known before, newest last.
+    /// Knowledge that was replaced, newest last.
     trail: Vec<(usize, Option<Type>)>,
     /// Comparisons made.
     steps: usize,

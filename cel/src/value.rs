@@ -184,7 +184,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// What upstream's cost rules call its size: characters, bytes, elements; 1 of everything else.
+    /// Size by upstream's cost rules: characters, bytes, elements; 1 of everything else.
     pub(crate) fn size(&self) -> usize {
         match self {
             Self::String(text) => text.len(),

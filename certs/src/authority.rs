@@ -187,7 +187,7 @@ impl Authority {
         self.issue_client_for(user, groups, now, LEAF_LIFE)
     }
 
-    /// The same, valid for `life`.
+    /// Issues a client certificate that is valid for `life`.
     ///
     /// # Errors
     /// When the certificate cannot be made.

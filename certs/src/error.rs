@@ -1,4 +1,4 @@
-//! What can be wrong with certificates and keys, each naming its file and the way out.
+//! Errors of certificates and keys, each naming its file and the way out.
 
 use std::io;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ pub enum CertsError {
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What the operating system said.
+        /// Error of the operating system.
         problem: io::Error,
     },
     /// A file's content is not what it should be.
@@ -20,7 +20,7 @@ pub enum CertsError {
     Malformed {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Description of the error.
         problem: String,
     },
     /// A CA certificate is there without its key.
@@ -32,7 +32,7 @@ pub enum CertsError {
     KeyMissing {
         /// The certificate.
         certificate: PathBuf,
-        /// Where its key should be.
+        /// Path at which its key should be.
         key: PathBuf,
     },
     /// A certificate and a key do not belong together.
@@ -59,15 +59,15 @@ pub enum CertsError {
     BadName {
         /// The name.
         name: String,
-        /// What is wrong with it.
+        /// Description of the error.
         problem: String,
     },
     /// A certificate could not be made.
     #[error("making a certificate for {subject}: {problem}")]
     Issue {
-        /// Whose certificate.
+        /// Subject of the certificate.
         subject: String,
-        /// What went wrong.
+        /// Description of the error.
         problem: String,
     },
 }

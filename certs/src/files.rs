@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::CertsError;
 
-/// Who may read a file.
+/// Access to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Its owner only (mode 0600): keys and whatever embeds one.

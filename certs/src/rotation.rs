@@ -34,7 +34,7 @@ pub struct Shared {
     since: Timestamp,
 }
 
-/// What is known of the world when a step is considered.
+/// State of the world when a step is considered.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
     /// The time.

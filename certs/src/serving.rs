@@ -29,7 +29,7 @@ pub struct ServingCertificate {
 
 struct Current {
     key: Arc<CertifiedKey>,
-    /// What the files held.
+    /// Content of the files.
     certificate: Vec<u8>,
     private: Vec<u8>,
     not_before: Timestamp,

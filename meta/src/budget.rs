@@ -1,4 +1,4 @@
-//! What work on somebody's input may cost, in steps and bytes, so that no input keeps the server busy or fills it.
+//! Limits of the work on somebody's input, in steps and bytes, so that no input keeps the server busy or fills it.
 //!
 //! Whoever works counts as it goes and stops with [`Exceeded`]. Steps are what takes nanoseconds: a comparison, an
 //! element looked at, a few dozen bytes copied. Limits are constants beside the work, far above what honest input needs.
@@ -63,7 +63,7 @@ pub fn wanted() -> Result<(), Exceeded> {
     if is_ended { Err(Exceeded::Ended) } else { Ok(()) }
 }
 
-/// What is left to spend on one piece of work.
+/// Remainder to spend on one piece of work.
 #[derive(Clone, Debug)]
 pub struct Budget {
     what: &'static str,
@@ -80,14 +80,14 @@ pub struct Budget {
 pub enum Exceeded {
     /// More steps than these.
     Steps {
-        /// What was being done.
+        /// Work that was being done.
         what: &'static str,
         /// The limit.
         most: u64,
     },
     /// More bytes than these.
     Bytes {
-        /// What was being done.
+        /// Work that was being done.
         what: &'static str,
         /// The limit.
         most: u64,

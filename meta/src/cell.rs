@@ -1,4 +1,4 @@
-//! What stands in a table.
+//! Cells of a table.
 
 use serde_json::Value;
 

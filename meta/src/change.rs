@@ -1,4 +1,4 @@
-//! What happened to one object, and when.
+//! Changes of objects, with their revisions.
 
 use std::sync::Arc;
 

@@ -24,7 +24,7 @@ pub enum FieldErrorKind {
     TooLong,
     /// The list is too long.
     TooMany,
-    /// What the value names does not exist.
+    /// Nothing has the name that the value gives.
     NotFound,
 }
 
@@ -77,7 +77,7 @@ pub struct FieldError {
     pub path: String,
     /// The offending value, where showing it helps.
     pub value: Option<Value>,
-    /// What is wrong and what would be right.
+    /// Sentence that says what is wrong and what would be right.
     pub detail: String,
 }
 
@@ -148,7 +148,7 @@ impl FieldError {
         )
     }
 
-    /// What the value names does not exist.
+    /// Returns the error of a value that names nothing there is.
     pub fn not_found(path: impl Into<String>, value: impl Into<Value>) -> Self {
         Self::new(FieldErrorKind::NotFound, path, Some(value.into()), "")
     }

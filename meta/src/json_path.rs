@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-/// What stands at `path` in `value`: the first where a path leads to several. `None` where there is nothing, or the path
+/// Returns the value at `path` in `value`: the first where a path leads to several. `None` where there is nothing, or the path
 /// is none of this form.
 #[must_use]
 pub fn first<'a>(path: &str, value: &'a Value) -> Option<&'a Value> {

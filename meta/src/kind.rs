@@ -1,4 +1,4 @@
-//! What a kind says about itself. Everything generic (verbs, discovery, OpenAPI, Table, validation) is driven by it.
+//! The trait [`Kind`]. Everything generic (verbs, discovery, OpenAPI, Table, validation) is driven by it.
 
 use std::borrow::Cow;
 use std::ptr;
@@ -15,7 +15,7 @@ use crate::selectable::Selectable;
 pub use crate::selectable::SelectableField;
 use crate::time::Timestamp;
 
-/// Where a kind's objects live.
+/// Scope of a kind's objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// In namespaces.
@@ -122,7 +122,7 @@ impl KindInfo {
     }
 }
 
-/// What a write came through, to `prepare` and `validate`.
+/// Way by which a write came, for `prepare` and `validate`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Via {
     /// A create.
@@ -136,7 +136,7 @@ pub enum Via {
 /// A write on its way in: the object as it was, who writes and when.
 #[derive(Clone, Copy, Debug)]
 pub struct Write<'a> {
-    /// What it came through.
+    /// Way by which it came.
     pub via: Via,
     /// The stored object, on updates.
     pub old: Option<&'a Value>,
@@ -144,7 +144,7 @@ pub struct Write<'a> {
     pub now: Timestamp,
 }
 
-/// Who owns fields that nobody else changes ([`Kind::keeper`]).
+/// Owner of fields that nobody else changes ([`Kind::keeper`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keeper {
     /// The user that writes them.
@@ -162,11 +162,11 @@ pub struct Column {
     pub r#type: &'static str,
     /// `name` marks the column that names the object; otherwise mostly empty.
     pub format: &'static str,
-    /// What the column shows.
+    /// Description of the column.
     pub description: &'static str,
     /// 0 is always shown, 1 only with `-o wide`.
     pub priority: i32,
-    /// Where its cell is in the object, as a CustomResourceDefinition says it ([`crate::json_path`]); empty where it is
+    /// Path of its cell in the object, as a CustomResourceDefinition says it ([`crate::json_path`]); empty where it is
     /// computed.
     pub path: &'static str,
 }
@@ -185,21 +185,21 @@ impl Column {
         }
     }
 
-    /// The same column, whose cell is at `path`.
+    /// Returns the column with its cell at `path`.
     #[must_use]
     pub const fn at(mut self, path: &'static str) -> Self {
         self.path = path;
         self
     }
 
-    /// The same column, of booleans.
+    /// Returns the column as one of booleans.
     #[must_use]
     pub const fn boolean(mut self) -> Self {
         self.r#type = "boolean";
         self
     }
 
-    /// The same column, of instants, shown as the time since then.
+    /// Returns the column as one of instants, shown as the time since then.
     #[must_use]
     pub const fn date(mut self) -> Self {
         self.r#type = "date";
@@ -250,14 +250,14 @@ impl Column {
         path: ".metadata.creationTimestamp",
     };
 
-    /// The same column, of integers.
+    /// Returns the column as one of integers.
     #[must_use]
     pub const fn integer(mut self) -> Self {
         self.r#type = "integer";
         self
     }
 
-    /// The same column, shown only with `-o wide`.
+    /// Returns the column, shown only with `-o wide`.
     #[must_use]
     pub const fn wide(mut self) -> Self {
         self.priority = 1;
@@ -341,7 +341,7 @@ pub trait Kind: Send + Sync + 'static {
         self.info().resource()
     }
 
-    /// Who keeps the fields it applied to its objects, where somebody does: in every other write they stay as they are, and
+    /// Returns who keeps the fields it applied to its objects, where somebody does: in every other write they stay as they are, and
     /// what is beside them changes.
     fn keeper(&self) -> Option<Keeper> {
         None
@@ -393,7 +393,7 @@ impl Object {
         }
     }
 
-    /// The same of another kind than it is stored as, made at each call.
+    /// Returns the row as `kind` makes it of the object, at each call.
     #[must_use]
     pub fn row(&self, kind: &dyn Kind) -> Vec<Cell> {
         match self.parsed_value() {

@@ -15,7 +15,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub struct Labels {
     /// Key, value, key, value, one after the other.
     text: Box<str>,
-    /// Where each of these ends.
+    /// Ends of the keys and values.
     ends: Box<[u32]>,
 }
 
@@ -37,7 +37,7 @@ fn is_of_tool(key: &str) -> bool {
     domain.is_some_and(|domain| TOOLS.contains(&domain) || OF_TOOLS.contains(&key))
 }
 
-/// What a selector looks labels up in.
+/// Labels as a selector looks them up.
 pub trait LabelSet {
     /// The value of the label `key`.
     fn value(&self, key: &str) -> Option<&str>;
@@ -99,7 +99,7 @@ impl Labels {
         (0..self.len()).map(|index| self.part(2 * index))
     }
 
-    /// Those that hold for what is made of the object, too: all but the ones by which a deployment tool knows what it made,
+    /// Labels that hold for what is made of the object, too: all but the ones by which a deployment tool knows what it made,
     /// and would prune what it did not.
     pub fn inherited(&self) -> impl Iterator<Item = (&str, &str)> {
         self.iter().filter(|(key, _)| !is_of_tool(key))

@@ -182,7 +182,7 @@ pub fn dns_subdomain(name: &str) -> Result<(), NameError> {
     Err(NameError::NotASubdomain)
 }
 
-/// What every name must be to stand in a URL path: not `.` or `..`, and without `/` or `%`.
+/// Checks that a name can stand in a URL path: not `.` or `..`, and without `/` or `%`.
 ///
 /// # Errors
 /// What is wrong with the name.

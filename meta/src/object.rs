@@ -51,7 +51,7 @@ pub struct Object {
     pub(crate) cells: OnceLock<Cells>,
 }
 
-/// What was parsed of an object's bytes: nothing of most.
+/// Parsed parts of an object: nothing of most.
 #[derive(Debug, Default)]
 pub(crate) struct Parsed {
     pub(crate) value: OnceLock<Arc<Value>>,
@@ -210,7 +210,7 @@ impl Object {
         self.parsed.get()?.value.get()
     }
 
-    /// The same object, on which nothing was parsed.
+    /// Returns the object with nothing of it parsed.
     pub(crate) fn unparsed(&self) -> Self {
         Self {
             text: self.text.clone(),
@@ -236,7 +236,7 @@ impl Object {
         serde_json::from_slice(&self.bytes()).expect("stored bytes are JSON that we wrote")
     }
 
-    /// The same without its managed fields, which can be as large as the rest and are read by writes alone.
+    /// Parses the object without its managed fields, which can be as large as the rest and are read by writes alone.
     #[must_use]
     pub fn parse_unmanaged(&self) -> Value {
         if self.spans.managed.is_empty() {

@@ -21,7 +21,7 @@ pub const OPERATIONS_LIMIT: usize = 10_000;
 /// All copied values of one patch together, in bytes of JSON.
 pub const COPY_LIMIT: u64 = 3 * 1024 * 1024;
 
-/// What one patch may cost. Moving sixteen elements of a list is one step.
+/// Steps that one patch may take. Moving sixteen elements of a list is one step.
 pub const STEPS: u64 = 2_000_000;
 
 /// Elements that are moved in the time of one step.
@@ -36,7 +36,7 @@ pub enum Problem {
     Exceeded(Exceeded),
 }
 
-/// What a JSON patch may cost where nothing else is said.
+/// Budget of a JSON patch where nothing else is said.
 #[must_use]
 pub fn budget() -> Budget {
     Budget::new("the JSON patch", STEPS, COPY_LIMIT)
@@ -90,7 +90,7 @@ fn tests_absence(operation: &PatchOperation, value: &Value) -> bool {
     test.value.is_null() && parent.is_some_and(|fields| !fields.contains_key(field.decoded().as_ref()))
 }
 
-/// What `operation` comes to where it replaces a field that is not there: kube-apiserver adds it.
+/// Operation that `operation` comes to where it replaces a field that is not there: kube-apiserver adds it.
 fn replaces_absence(operation: &PatchOperation, value: &Value) -> Option<PatchOperation> {
     let PatchOperation::Replace(replace) = operation else {
         return None;
@@ -106,7 +106,7 @@ fn replaces_absence(operation: &PatchOperation, value: &Value) -> Option<PatchOp
     }))
 }
 
-/// What is said of a patch with `count` operations, which are more than [`OPERATIONS_LIMIT`].
+/// Error of a patch with `count` operations, which are more than [`OPERATIONS_LIMIT`].
 #[must_use]
 pub fn too_many(count: usize) -> String {
     format!("The allowed maximum operations in a JSON patch is {OPERATIONS_LIMIT}, got {count}")

@@ -114,7 +114,7 @@ impl Schema {
         self.new_unknown_fields(value, &Value::Null, usize::MAX).paths
     }
 
-    /// The same but those that `old` has too, in the same place; `most` of them are told.
+    /// Returns the unknown fields but those that `old` has too, in the same place; `most` of them are told.
     #[must_use]
     pub fn new_unknown_fields(&self, value: &Value, old: &Value, most: usize) -> Unknown {
         let mut search = Search::of(most);

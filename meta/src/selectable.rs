@@ -11,7 +11,7 @@ pub struct SelectableField {
     pub computed: Option<fn(&Value) -> String>,
 }
 
-/// What an object says in the fields that were selected by.
+/// Values of the fields of an object that were selected by.
 #[derive(Debug)]
 pub(crate) struct Selectable {
     pub(crate) fields: &'static [SelectableField],

@@ -143,7 +143,7 @@ impl Status {
         self
     }
 
-    /// The same failure with a cause added.
+    /// Returns the failure with a cause added.
     #[must_use]
     pub fn with_cause(mut self, reason: &str, message: impl Into<String>, field: &str) -> Self {
         let cause = Cause {
@@ -155,7 +155,7 @@ impl Status {
         self
     }
 
-    /// The same failure, to be tried again after `seconds`.
+    /// Returns the failure, to be tried again after `seconds`.
     #[must_use]
     pub fn retry_after(mut self, seconds: u32) -> Self {
         self.details.get_or_insert_default().retry_after_seconds = seconds;

@@ -13,10 +13,10 @@ use crate::patch::Problem;
 use crate::schema::{Node, Schema};
 use directive::{DELETE_FROM, Directive, ORDER, RETAIN};
 
-/// What a patch may cost: a step is an element of a list looked at, in the object or in the patch.
+/// Steps that a patch may take: a step is an element of a list looked at, in the object or in the patch.
 const STEPS: u64 = 2_000_000;
 
-/// What a strategic merge patch may cost where nothing else is said.
+/// Budget of a strategic merge patch where nothing else is said.
 #[must_use]
 pub fn budget() -> Budget {
     Budget::new("the strategic merge patch", STEPS, 0)

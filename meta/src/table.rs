@@ -13,7 +13,7 @@ pub struct ColumnDefinition<'a> {
     pub r#type: &'a str,
     /// `name`, or empty.
     pub format: &'a str,
-    /// What the column shows.
+    /// Description of the column.
     pub description: &'a str,
     /// 0 is always shown, 1 only with `-o wide`.
     pub priority: i32,

@@ -2,7 +2,7 @@
 
 pub use jiff::Timestamp;
 
-/// Where `now` comes from. The program has one system clock; tests have a fixed or a stepped one.
+/// Source of `now`. The program has one system clock; tests have a fixed or a stepped one.
 pub trait Clock: Send + Sync + 'static {
     /// The current instant.
     fn now(&self) -> Timestamp;

@@ -9,7 +9,7 @@ use crate::name::{GroupResource, Key};
 use crate::revision::Revision;
 use crate::status::Status;
 
-/// What a write does.
+/// Action of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {
     /// Make an object that is not there.
@@ -35,7 +35,7 @@ impl Verb {
 /// One planned write: a whole object, made by editing the raw stored one, so that unknown fields survive.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Write {
-    /// What to do.
+    /// Action.
     pub verb: Verb,
     /// Which object, by the resource's own name.
     pub key: Key,
@@ -48,7 +48,7 @@ pub struct Write {
     pub base: Option<Revision>,
 }
 
-/// What must be true besides when a write is made, so that a verdict given before still holds then. Only stores of our
+/// Condition for a write, so that a verdict given before still holds when it is made. Only stores of our
 /// own know guards; a hub does not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Guard {
@@ -113,7 +113,7 @@ impl Why {
 pub struct CommitError {
     /// Why.
     pub why: Why,
-    /// What a client is answered.
+    /// Answer for the client.
     pub status: Status,
 }
 
@@ -140,7 +140,7 @@ impl CommitError {
     }
 }
 
-/// What rules and handlers answer with a `Status` is refused, whatever its code.
+/// Refuses with the `Status` that rules and handlers answer with, whatever its code.
 impl From<Status> for CommitError {
     fn from(status: Status) -> Self {
         Self::new(Why::Refused, status)

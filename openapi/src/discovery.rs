@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use crate::document::Document;
 use crate::resource::Catalog;
 
-/// What answers one discovery path.
+/// Answers of one discovery path.
 #[derive(Clone, Debug)]
 pub struct Discovery {
     /// The plain form.

@@ -108,7 +108,7 @@ impl Documents {
         self.v3.get(path)
     }
 
-    /// Where the current document of `path` is served for ever: `/openapi/v3/<path>?hash=<hash>`.
+    /// URL at which the current document of `path` is served for ever: `/openapi/v3/<path>?hash=<hash>`.
     #[must_use]
     pub fn openapi_v3_url(&self, path: &str) -> Option<String> {
         self.v3.get(path).map(|document| v3::url(path, document))

@@ -136,7 +136,7 @@ fn patches(apply: bool, strategic: bool) -> Body {
     Body::Patch(&PATCHES[usize::from(!apply)..3 + usize::from(strategic)])
 }
 
-/// What the request carries.
+/// Body of the request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Body {
     None,

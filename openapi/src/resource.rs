@@ -1,4 +1,4 @@
-//! What goes in: resources with their subresources, and their arrangement by group and version.
+//! Input: resources with their subresources, and their arrangement by group and version.
 
 use std::cmp::Ordering;
 use std::sync::Arc;

@@ -75,7 +75,7 @@ pub(crate) fn documents(
     (Document::json(&json!({"paths": paths})), documents)
 }
 
-/// Where `document` is served for ever.
+/// URL at which `document` is served for ever.
 pub(crate) fn url(path: &str, document: &Document) -> String {
     format!("/openapi/v3/{path}?hash={}", document.hash())
 }

@@ -132,7 +132,7 @@ impl<'de> Visitor<'de> for Below {
     }
 }
 
-/// What a key says.
+/// Meaning of a key.
 enum Step {
     Here,
     To(Element),

@@ -7,7 +7,7 @@ pub const NAME_LIMIT: usize = 128;
 /// The longest subresource, in characters.
 pub(crate) const SUBRESOURCE_LIMIT: usize = 256;
 
-/// What is wrong with a manager's name at `path`: it is too long, or a person could not see all of it.
+/// Errors of a manager's name at `path`: it is too long, or a person could not see all of it.
 #[must_use]
 pub fn problems(path: &str, name: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();

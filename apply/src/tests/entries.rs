@@ -1,4 +1,4 @@
-//! What clients make of the list, and what becomes of lists that are too long, too old or too large.
+//! Lists as clients make them, and those that are too long, too old or too large.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! What holds whatever is applied.
+//! Laws of every apply.
 
 use proptest::collection::{btree_map, vec};
 use proptest::option;

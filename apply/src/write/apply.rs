@@ -16,10 +16,10 @@ use crate::paths::{Mismatch, together};
 use crate::too_deep;
 use crate::types::Types;
 
-/// Who owns what an object had before anybody applied to it.
+/// Owner of what an object had before anybody applied to it.
 const BEFORE: &str = "before-first-apply";
 
-/// What an apply makes.
+/// Outcome of an apply.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Applied {
     /// The object, before defaults. `metadata.managedFields` is not in it.
@@ -30,10 +30,10 @@ pub struct Applied {
     pub changed: bool,
 }
 
-/// What others own and an apply without force would change.
+/// Fields that others own and an apply without force would change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
-    /// Who owns it.
+    /// Owner of the fields.
     pub owner: Identity,
     /// The fields, at least one.
     pub paths: Set,
@@ -46,14 +46,14 @@ pub enum Refused {
     Configuration {
         /// Which object.
         object: String,
-        /// Where it does not fit.
+        /// Places that do not fit.
         problems: Vec<Mismatch>,
     },
     /// The stored object does not fit the schema any more.
     Stored {
         /// Which object.
         object: String,
-        /// Where it does not fit.
+        /// Places that do not fit.
         problems: Vec<Mismatch>,
     },
     /// The version of the configuration is not served.

@@ -1,4 +1,4 @@
-//! What a write cannot change: `status` through the object itself, all else through `/status`.
+//! Fields that a write cannot change: `status` through the object itself, all else through `/status`.
 
 use std::sync::LazyLock;
 
@@ -52,7 +52,7 @@ fn field(name: &str) -> Element {
     Element::Field(name.to_owned())
 }
 
-/// What no manager owns: what the object is, and what only the server sets.
+/// Fields that no manager owns: what the object is, and what only the server sets.
 pub(super) static STRIPPED: LazyLock<Set> = LazyLock::new(|| {
     let mut set = Set::default();
     for name in ["apiVersion", "kind", "metadata"] {

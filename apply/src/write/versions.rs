@@ -9,7 +9,7 @@ use super::Writer;
 use crate::fields::Set;
 use crate::types::Types;
 
-/// What is known of a kind's versions. [`Only`] is a kind with one.
+/// Versions of a kind. [`Only`] is a kind with one.
 pub trait Versions {
     /// The types of objects in `api_version`; `None` when it is not served, or not any more. Entries of such versions
     /// are dropped. Versions of one shape should give the same reference: then nothing is compared twice.
@@ -38,7 +38,7 @@ impl Versions for Only<'_> {
     }
 }
 
-/// What a write changes, as far as it may.
+/// Changes of a write, as far as it may make them.
 #[derive(Clone, Default)]
 pub(super) struct Changes {
     /// Modified and added.

@@ -12,7 +12,7 @@ pub(crate) struct Asked {
     pub(crate) seeds: bool,
 }
 
-/// Where Widgets are, and the one called `name` where it is not empty.
+/// Path of Widgets, and of the one called `name` where it is not empty.
 pub(crate) fn path(version: &str, name: &str) -> String {
     let all = format!("/apis/example.dev/{version}/namespaces/default/widgets");
     match name {
@@ -21,7 +21,7 @@ pub(crate) fn path(version: &str, name: &str) -> String {
     }
 }
 
-/// What `step` asks about the Widget `name`, which is `live` where it is there.
+/// Request that `step` makes about the Widget `name`, which is `live` where it is there.
 pub(crate) fn asked(step: &Value, name: &str, live: Option<&Value>) -> Asked {
     let of = |verb: &'static str| step[verb].as_str().map(|manager| (verb, manager));
     let verbs = ["A", "A!", "MP", "PUT", "POST", "SEED"];

@@ -1,11 +1,11 @@
-//! What a step of `rows.json` says against what it led to. The tests of `apiserver` look by this, too.
+//! Comparison of a step of `rows.json` with its outcome. The tests of `apiserver` look by this, too.
 
 use std::collections::BTreeMap;
 
 use berth_apply::Managers;
 use serde_json::{Map, Value, json};
 
-/// What is compared of an object: itself with its empty metadata left out, and its entries by owner, without their times.
+/// Parts of an object that are compared: itself with its empty metadata left out, and its entries by owner, without their times.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Seen {
     pub(crate) object: Value,

@@ -67,7 +67,7 @@ fn random_writes_end_as_on_the_reference() {
     );
 }
 
-/// What the reference makes of the sequences, one a line.
+/// Answers of the reference to the sequences, one a line.
 fn reference(lines: Vec<String>) -> Vec<Value> {
     let mut process = Command::new(program())
         .stdin(Stdio::piped())

@@ -1,4 +1,4 @@
-//! The same writes, here.
+//! Sequences of writes, played here.
 
 use std::borrow::Cow;
 
@@ -17,7 +17,7 @@ pub(crate) struct World {
     pub(crate) managers: Managers,
 }
 
-/// What a step led to.
+/// Outcome of a step.
 pub(crate) struct Outcome {
     pub(crate) error: Option<String>,
     conflicts: bool,

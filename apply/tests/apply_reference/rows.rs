@@ -31,7 +31,7 @@ fn is_for(row: &Value, who: &str) -> bool {
     by.is_none_or(|by| by.iter().any(|name| name == who))
 }
 
-/// What a step does, and the manager who does it.
+/// Action of a step, and the manager who takes it.
 fn verb(step: &Value) -> (&'static str, &str) {
     let of = |name: &'static str| step[name].as_str().map(|manager| (name, manager));
     let verbs = ["A", "A!", "MP", "PUT", "POST", "SEED"];

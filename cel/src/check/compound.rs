@@ -143,7 +143,7 @@ impl Checker<'_> {
         (Node::Fold(Box::new(folding)), result)
     }
 
-    /// What the variables of a fold over `of` are: key (or index) and value.
+    /// Types of the variables of a fold over `of`: key (or index) and value.
     fn elements(&mut self, at: usize, of: &Type) -> (Type, Type) {
         match self.types.resolve(of, false) {
             Type::List(element) => (Type::Int, (*element).clone()),

@@ -10,7 +10,7 @@ use crate::library::sorted_by;
 use crate::program::Folding;
 use crate::value::{Key, Map, Value};
 
-/// What is made of the elements so far.
+/// Result of the elements so far.
 struct Gathered<'a> {
     /// A condition that could not be judged of an element.
     failure: Option<Error>,

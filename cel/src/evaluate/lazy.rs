@@ -52,7 +52,7 @@ impl<'a> Lazy<'a> {
         }
     }
 
-    /// What evaluating variables has cost since this was last asked.
+    /// Cost of evaluating variables since this was last asked.
     #[must_use]
     pub fn take_cost(&self) -> u64 {
         self.cost.take()

@@ -89,7 +89,7 @@ pub(super) fn quoted(rest: &str) -> Result<Option<(Token, usize)>, String> {
     Ok(Some((token, whole)))
 }
 
-/// Where `quote` closes.
+/// Position of the closing `quote`.
 fn end_of(content: &str, quote: &str, raw: bool) -> Option<usize> {
     let mut skipped = false;
     for (at, character) in content.char_indices() {

@@ -10,7 +10,7 @@ use crate::meter::Meter;
 use crate::review::{Asked, Decision, Review};
 use crate::value::{Access, Text, Value};
 
-/// What a review costs, as in Kubernetes.
+/// Cost of a review, as in Kubernetes.
 const CHECK: usize = 350_000;
 /// The longest name of an object.
 const LONGEST_NAME: usize = 253;
@@ -66,7 +66,7 @@ fn text(value: &Value<'_>) -> Result<Arc<str>, Error> {
     }
 }
 
-/// What a function is called on and its first argument, which is text.
+/// Receiver of a function and its first argument, which is text.
 fn with_text<'v>(meter: &mut Meter, args: &'v [Value<'_>]) -> Result<(&'v Access, Arc<str>), Error> {
     meter.charge(1)?;
     match args {
@@ -123,7 +123,7 @@ fn resource<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     }
 }
 
-/// What the check is about, with one thing more said.
+/// Returns the receiver, an access check, with one thing more said.
 fn said<'a>(meter: &mut Meter, args: &[Value<'a>], say: impl FnOnce(&mut Asked, Arc<str>)) -> Outcome<'a> {
     match with_text(meter, args)? {
         (Access::Check(account, asked), text) => {

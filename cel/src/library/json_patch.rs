@@ -1,4 +1,4 @@
-//! What JSON Patches are made with.
+//! Values of which JSON Patches are made.
 
 use super::{Function, function};
 use crate::error::Error;

@@ -78,7 +78,7 @@ fn validate<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     Ok(Value::some(list.into()))
 }
 
-/// What is wrong with `text`.
+/// Errors of `text` as one of `format`.
 fn problems(format: &str, text: &str) -> Vec<String> {
     let prefixed = |text: &str| match text.strip_suffix('-') {
         // A name is made of it by adding to it.

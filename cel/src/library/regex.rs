@@ -37,7 +37,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     ),
 ];
 
-/// What matching costs: the length of the text times what the pattern has of states.
+/// Charges for matching: the length of the text times the states of the pattern.
 fn charge(meter: &mut Meter, text: usize, pattern: usize, compiled: &Pattern) -> Result<(), Error> {
     let states = pattern.div_ceil(4) + compiled.weight().saturating_sub(pattern.saturating_mul(4));
     meter.charge((text + 1).div_ceil(10).saturating_mul(states))

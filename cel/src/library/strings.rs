@@ -146,7 +146,7 @@ fn out_of_range(place: i64) -> Error {
     Error::failed(format!("index out of range: {place}"))
 }
 
-/// Where the character at `place` begins; its end for the place behind the last.
+/// Byte offset of the character at `place`; the end of the text for the place behind the last.
 fn byte(text: &str, place: i64) -> Option<usize> {
     let place = usize::try_from(place).ok()?;
     let ends = std::iter::once(text.len());

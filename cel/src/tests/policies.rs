@@ -1,4 +1,4 @@
-//! What admission policies need beside: reviews, variables made of expressions, objects that expressions make.
+//! Features of admission policies: reviews, variables made of expressions, objects that expressions make.
 
 use std::sync::Arc;
 

@@ -10,7 +10,7 @@ const DOCUMENTED: &str = include_str!("tables/documented.tsv");
 const WORLD: &str = include_str!("tables/world.json");
 const REQUEST: &str = include_str!("tables/request.json");
 
-/// What came out, as the tables write it.
+/// Outcome of `source`, as the tables write it, and its cost.
 fn outcome(environment: &Environment, source: &str, variables: &[Value<'_>]) -> (String, u64) {
     match environment.compile(source) {
         Err(error) => {

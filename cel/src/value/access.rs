@@ -14,7 +14,7 @@ pub enum Access {
     Group(Option<(Arc<str>, Arc<str>)>, Arc<str>),
     /// All but the verb.
     Check(Option<(Arc<str>, Arc<str>)>, Asked),
-    /// What came of it.
+    /// A decision.
     Decided(Arc<Decision>),
 }
 

@@ -52,7 +52,7 @@ impl Moment {
         })
     }
 
-    /// What clocks and calendars show in a time zone, or where it was written.
+    /// Date and time that clocks and calendars show in a time zone, or where it was written.
     pub(crate) fn within(&self, zone: Option<TimeZone>) -> DateTime {
         let offset = match zone {
             // The last day of the year 9999 is beyond what zones have rules for: they are those of the day before.

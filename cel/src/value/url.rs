@@ -7,7 +7,7 @@ pub struct Url {
     pub(crate) host: String,
     pub(crate) path: String,
     pub(crate) query: String,
-    /// What is left: what stands before the host and behind the query, and what has no path.
+    /// Rest of the URL: what stands before the host and behind the query, and what has no path.
     pub(crate) rest: String,
 }
 

@@ -14,7 +14,7 @@ fn open(folder: &Path) -> Result<Authority, CertsError> {
     Authority::open(folder, "ca", "test-ca", now())
 }
 
-/// What is in a certificate's subject, in order.
+/// Parts of a certificate's subject, in order.
 fn subject(issued: &Issued) -> Vec<String> {
     let der = pem::certificates(issued.certificate.as_bytes(), Path::new("x"))
         .unwrap()

@@ -1,4 +1,4 @@
-//! What dialects keep their clusters in: columns of small integers and bits instead of maps of texts, so that a filter
+//! Storage for a dialect's clusters: columns of small integers and bits instead of maps of texts, so that a filter
 //! costs a pass over a few kilobytes.
 //!
 //! Everything here can be cloned cheaply or shared: an inventory is copied on write, and older snapshots stand.

@@ -20,7 +20,7 @@ pub trait Numbered: Copy {
     /// The candidate.
     fn number(self) -> Ix;
 
-    /// The same of another candidate.
+    /// Returns the value for another candidate.
     fn numbered(self, candidate: Ix) -> Self;
 }
 
@@ -144,7 +144,7 @@ impl Renumbering {
 mod tests {
     use super::*;
 
-    /// The same, one candidate at a time: `None` is new.
+    /// Renumbering one candidate at a time, to compare with: `None` is new.
     fn slowly(count: Ix, gone: &[Ix], came: &[Ix]) -> Vec<Option<Ix>> {
         let mut list = Vec::new();
         for old in 0..=count {

@@ -40,7 +40,7 @@ impl UnusableObjects {
         self.0.get(key).map(ToString::to_string)
     }
 
-    /// Where the objects are.
+    /// Keys of the objects.
     pub fn keys(&self) -> impl Iterator<Item = &Key> {
         self.0.keys()
     }

@@ -1,4 +1,4 @@
-//! What a dialect tells the controller that keeps its decisions current: how to pace itself, and what to report as
+//! Directions of a dialect to the controller that keeps its decisions current: how to pace itself, and what to report as
 //! Kubernetes events. Pure, like everything here.
 
 use std::time::Duration;
@@ -15,7 +15,7 @@ pub trait Control {
         Pace::default()
     }
 
-    /// What is reported as events on the demand once `decision` is committed; `wrote` says whether anything changed by it.
+    /// Events on the demand once `decision` is committed; `wrote` says whether anything changed by it.
     /// `None` where the system has no events of its own: then they are [`default_notes`].
     fn notes(&self, _decision: &Decision, _wrote: bool) -> Option<Vec<Note>> {
         None
@@ -105,9 +105,9 @@ pub struct Note {
     pub r#type: NoteType,
     /// Why, as a token.
     pub reason: &'static str,
-    /// What was done, as a token.
+    /// Action, as a token.
     pub action: &'static str,
-    /// What happened. Whoever stores it cuts it to 1,000 bytes.
+    /// Sentence for a person. Whoever stores it cuts it to 1,000 bytes.
     pub text: String,
     /// A second object.
     pub related: Option<Related>,

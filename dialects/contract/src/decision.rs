@@ -44,7 +44,7 @@ impl Outcome {
     }
 }
 
-/// What happens to one cluster of a binding.
+/// Change to one cluster of a binding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// It is bound anew.
@@ -76,7 +76,7 @@ impl Action {
 /// One cluster's change; states as the system names them, empty where it names none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BindingChange {
-    /// What happens.
+    /// Kind of change.
     pub action: Action,
     /// To which cluster.
     pub cluster_name: Arc<str>,
@@ -86,7 +86,7 @@ pub struct BindingChange {
     pub to: &'static str,
 }
 
-/// Where a demand is bound before the decision.
+/// Place where a demand is bound before the decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Current {
     /// The cluster, which may no longer be a candidate.
@@ -112,9 +112,9 @@ pub struct Decision {
     pub scorers: Vec<Arc<str>>,
     /// Clusters named by the request that are no candidates, with plugin, token and detail code (Fleet's PickFixed).
     pub unknown: Vec<(Arc<str>, &'static str, &'static str)>,
-    /// Where it is bound now.
+    /// Places where it is bound now.
     pub current: Vec<Current>,
-    /// What happens to each cluster.
+    /// Changes, cluster by cluster.
     pub changes: Vec<BindingChange>,
     /// The targets whose capacity was counted: fence names, each guarding the writes.
     pub fences: Vec<Arc<str>>,
@@ -122,7 +122,7 @@ pub struct Decision {
     pub due_at: Option<Timestamp>,
     /// The instant it was decided for.
     pub now: Timestamp,
-    /// What the dialect's views and writes need beyond this.
+    /// The dialect's own part, for its views and writes.
     pub detail: Box<dyn Any + Send + Sync>,
 }
 

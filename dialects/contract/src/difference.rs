@@ -13,9 +13,9 @@ use crate::report::{Candidate, Pick, RejectionEntry, Report, Score};
 /// A value that is not what it was.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Changed<T> {
-    /// What it was.
+    /// Value before.
     pub from: T,
-    /// What it is.
+    /// Value after.
     pub to: T,
 }
 
@@ -27,7 +27,7 @@ impl<T: PartialEq> Changed<T> {
     }
 }
 
-/// What a report says of one cluster.
+/// Verdict of a report on one cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Verdict {
     /// It is not considered: there is no such cluster, or nothing was decided.
@@ -76,7 +76,7 @@ pub struct ScoreDifference {
     pub to: Option<i64>,
 }
 
-/// What is different about one cluster.
+/// Differences about one cluster.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CandidateDifference {
@@ -118,7 +118,7 @@ pub struct Counts {
     pub rescored: usize,
 }
 
-/// What is different between two reports on one demand.
+/// Differences between two reports on one demand.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Difference {
     /// How it ended.
@@ -147,7 +147,7 @@ impl Difference {
     }
 }
 
-/// What is different in `after`.
+/// Compares two reports on one demand.
 #[must_use]
 pub fn difference(before: &Report, after: &Report) -> Difference {
     let candidates = of_candidates(&considered(before), &considered(after));
@@ -190,7 +190,7 @@ fn made_candidate(pick: &Pick) -> Candidate {
     }
 }
 
-/// What is different between two lists of candidates of one demand, by name; a cluster that only one of them has is
+/// Compares two lists of candidates of one demand, by name; a cluster that only one of them has is
 /// [`Verdict::Absent`] in the other.
 #[must_use]
 pub fn of_candidates(before: &[Candidate], after: &[Candidate]) -> Vec<CandidateDifference> {

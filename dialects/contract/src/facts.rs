@@ -1,8 +1,8 @@
-//! What a cluster-like object says of its cluster beyond scheduling: for inventories that other tools read.
+//! Facts that a cluster-like object reports of its cluster beyond scheduling: for inventories that other tools read.
 
 use std::collections::BTreeMap;
 
-/// What a cluster says of itself. Never a credential.
+/// Facts about a cluster. Never a credential.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     /// The version of Kubernetes it runs; empty where the system does not know it.
@@ -16,7 +16,7 @@ pub struct Facts {
 /// How an API server is reached. Who reaches it brings credentials of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// Whose way to authenticate this is, as the system's own producer of ClusterProfiles names it.
+    /// Provider of this way to authenticate, as the system's own producer of ClusterProfiles names it.
     pub provider: &'static str,
     /// The URL.
     pub server: String,

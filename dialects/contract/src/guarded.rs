@@ -9,16 +9,16 @@ use serde_json::Value;
 /// A resource whose objects are not deleted while objects of another one use them (docs/api.md, "Guards").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Protected {
-    /// What is used.
+    /// Resource that is used.
     pub resource: GroupResource,
     /// By objects of which resource.
     pub by: GroupResource,
 }
 
-/// What is guarded.
+/// Resources that are guarded.
 #[derive(Clone, Copy, Debug)]
 pub struct Guarded {
-    /// What is not deleted while it is used.
+    /// Resources whose objects are not deleted while they are used.
     pub protects: &'static [Protected],
     /// The protected objects that an object, which is of the resource, uses. Reads the object alone.
     pub uses: fn(GroupResource, &Value) -> Vec<Key>,

@@ -9,7 +9,7 @@ use meta::GroupResource;
 pub enum Finalizer {
     /// The one of this name.
     Is(&'static str),
-    /// Those that begin with this.
+    /// Finalizers that begin with this.
     Begins(&'static str),
 }
 

@@ -1,4 +1,4 @@
-//! What a hub has to ask Berth about before it happens to objects that the hub stores itself.
+//! Rules for a hub: what it has to ask Berth about before it happens to objects that the hub stores itself.
 //!
 //! Behind a kube-apiserver a dialect's admission rules are webhooks, and what a webhook is not asked about it cannot
 //! refuse. A [`HubRule`] says what must be asked, with conditions (CEL, `matchConditions`) that keep everything else
@@ -19,7 +19,7 @@ pub struct Condition {
     pub expression: String,
 }
 
-/// What to ask.
+/// Question that a hub asks Berth.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HubRule {
     /// The first part of the webhook's name, unique within the dialect and phase: letters, digits and dashes.

@@ -24,7 +24,7 @@ pub fn split(name: &str) -> Option<(&str, &str)> {
         .filter(|(source, dialect)| !source.is_empty() && !dialect.is_empty())
 }
 
-/// Where the virtual object of `demand` lives: its namespace (empty for a ClusterDecision) and its name.
+/// Place of the virtual object of `demand`: its namespace (empty for a ClusterDecision) and its name.
 ///
 /// A namespaced demand lives beside its source; the decision about a Namespace lives in that namespace.
 #[must_use]

@@ -3,7 +3,7 @@
 use meta::GroupResource;
 use serde_json::Value;
 
-/// Where such an object says where it is, and the right that it takes to write that.
+/// Field in which such an object says where it is, and the right that it takes to write that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OwnPlace {
     /// The resource.
@@ -21,14 +21,14 @@ impl OwnPlace {
         self.place.join(".")
     }
 
-    /// Where `object` is; `None` when it is nowhere.
+    /// Returns where `object` is; `None` when it is nowhere.
     #[must_use]
     pub fn read<'a>(&self, object: &'a Value) -> Option<&'a str> {
         let [parent, field] = self.place;
         object[parent][field].as_str().filter(|name| !name.is_empty())
     }
 
-    /// The same object, nowhere.
+    /// Returns the object without its place.
     #[must_use]
     pub fn without(&self, object: &Value) -> Value {
         let [parent, field] = self.place;

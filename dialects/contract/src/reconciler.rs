@@ -25,21 +25,21 @@ pub trait Objects: Sync {
     ) -> Box<dyn Iterator<Item = &'a Arc<Object>> + 'a>;
 }
 
-/// What a reconciler goes by.
+/// Circumstances of a reconciler's step.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
     /// The objects it watches.
     pub objects: &'a dyn Objects,
-    /// What its dialect knows, at least as new as the objects.
+    /// Inventory of its dialect, at least as new as the objects.
     pub inventory: &'a dyn Inventory,
     /// The instant.
     pub now: Timestamp,
 }
 
-/// What a reconciler makes of one key.
+/// Outcome of a reconciler's step on one key.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Step {
-    /// What is to be written, in order; every prefix is a valid state. Empty when nothing is to be done.
+    /// Writes to be made, in order; every prefix is a valid state. Empty when nothing is to be done.
     pub writes: Vec<Write>,
     /// When time alone makes the key due again.
     pub due_at: Option<Timestamp>,
@@ -73,7 +73,7 @@ pub trait Reconciler: Send + Sync + 'static {
     /// time will come belong to them.
     fn all(&self, context: &Context<'_>) -> Vec<Key>;
 
-    /// What is to be done about `key`. An object that is gone needs nothing.
+    /// Decides what is to be done about `key`. An object that is gone needs nothing.
     fn step(&self, key: &Key, context: &Context<'_>) -> Step;
 }
 
@@ -84,7 +84,7 @@ pub trait Controllers {
         None
     }
 
-    /// What the system itself calls the controller that decides, and `--controllers` takes for it.
+    /// Returns the system's own name of the controller that decides, which `--controllers` takes for it.
     fn alias(&self) -> Option<&'static str> {
         None
     }

@@ -1,4 +1,4 @@
-//! What lifts a refusal, as data: what a dialect proposes ([`crate::Advisor::remedies`]) and the engine's advice tries
+//! Remedies, as data: what a dialect proposes ([`crate::Advisor::remedies`]) and the engine's advice tries
 //! (docs/adding-a-system.md, "Advice").
 
 pub mod labels;
@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::edit::Edit;
 
-/// Whose a change is to make. The order is that of advice: what the asker can do alone comes first.
+/// Person who can make a change. The order is that of advice: what the asker can do alone comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Whose {
     /// The asker's: the request, and what stands beside it in its namespace.
@@ -36,17 +36,17 @@ impl Whose {
 /// One way to lift one refusal. That it does is not promised: whoever advises decides again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Remedy {
-    /// What to do, as a sentence in the imperative: `tolerate the taint gpu:NoSelect`. Without edits, why there is
+    /// Proposal, as a sentence in the imperative: `tolerate the taint gpu:NoSelect`. Without edits, why there is
     /// nothing to edit: `the cluster's own agent reports condition Ready`.
     pub text: String,
-    /// Whose it is to do.
+    /// Person who can do it.
     pub whose: Whose,
     /// The changes. None where no change of an object is the cure.
     pub edits: Vec<Edit>,
 }
 
 impl Remedy {
-    /// What `whose` can do with one `edit`.
+    /// Returns a remedy of one `edit`, which is for `whose` to make.
     #[must_use]
     pub fn new(whose: Whose, text: impl Into<String>, edit: Edit) -> Self {
         Self {

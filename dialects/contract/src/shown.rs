@@ -1,20 +1,20 @@
-//! What a system shows beyond scheduling, as data.
+//! Views that a system offers beyond scheduling, as data.
 
 use meta::GroupResource;
 use serde_json::Value;
 
 use crate::facts::{Facts, Producer};
 
-/// What is shown.
+/// Views that a system offers beyond scheduling.
 #[derive(Clone, Copy, Debug)]
 pub struct Shown {
-    /// What of its kinds ordinary users may read, beside what wants a place.
+    /// Resources of its own that ordinary users may read, beside what wants a place.
     pub readable: &'static [GroupResource],
     /// Kinds with namespaces that describe clusters: whoever may read a decision may be told their names, in any namespace.
     pub of_clusters: &'static [GroupResource],
-    /// What a cluster-like object says of its cluster.
+    /// Function that reads the facts of a cluster off a cluster-like object.
     pub facts: fn(&Value) -> Facts,
-    /// Who publishes the system's clusters as ClusterProfiles, where the system does so itself.
+    /// Publisher of the system's clusters as ClusterProfiles, where the system does so itself.
     pub producer: Option<Producer>,
 }
 

@@ -17,7 +17,7 @@ impl SystemUsers {
         Self(names.into_iter().map(Into::into).collect())
     }
 
-    /// Those that `spec`, of a SchedulerConfiguration, names; `usual` where it names none.
+    /// Users that `spec`, of a SchedulerConfiguration, names; `usual` where it names none.
     #[must_use]
     pub fn of(spec: &Value, usual: &[&str]) -> Self {
         match spec[FIELD].as_array() {

@@ -106,7 +106,7 @@ impl Plugin for DecisionGuard {
         self.judge(request, object)
     }
 
-    /// That a write of the rollout was one.
+    /// Marks a write of the rollout as one.
     fn annotate(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<(&'static str, String)> {
         let moved = (request.resource == BINDINGS)
             .then(|| rollout::transition(request, object))

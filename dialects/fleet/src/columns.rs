@@ -22,7 +22,7 @@ pub(crate) struct Columns {
     index: Arc<HashMap<Arc<str>, Ix>>,
     /// The labels.
     pub(crate) labels: Labels,
-    /// What eligibility depends on: this changes with every heartbeat.
+    /// Reports that eligibility depends on. They change with every heartbeat.
     pub(crate) standings: imbl::Vector<Standing>,
     /// The taints of each cluster, as a number of the table below.
     pub(crate) taints: Arc<Vec<u32>>,
@@ -37,7 +37,7 @@ pub(crate) struct Columns {
 /// Values by name and cluster.
 type ByName<V> = imbl::HashMap<Arc<str>, imbl::OrdMap<Ix, V>>;
 
-/// What each cluster has of each name.
+/// Values of the clusters, by name of the property.
 fn by_name<'a, V: Clone + 'a>(rows: impl Iterator<Item = &'a BTreeMap<Arc<str>, V>>) -> ByName<V> {
     let mut columns: HashMap<Arc<str>, Vec<(Ix, V)>> = HashMap::new();
     for (candidate, row) in (0..).zip(rows) {
@@ -139,12 +139,12 @@ impl Columns {
         &self.rows[candidate as usize]
     }
 
-    /// Who has the property `name`, and how much.
+    /// Clusters that have the property `name`, each with its amount.
     pub(crate) fn property(&self, name: &str) -> Option<&imbl::OrdMap<Ix, Amount>> {
         self.properties.get(name)
     }
 
-    /// Who has the property `name` with a value that is no quantity, and with which.
+    /// Clusters whose value of the property `name` is no quantity, each with the value.
     pub(crate) fn unreadable(&self, name: &str) -> impl Iterator<Item = (Ix, &str)> {
         let column = self.unreadable.get(name).into_iter().flatten();
         column.map(|(&candidate, value)| (candidate, &**value))

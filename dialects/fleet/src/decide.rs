@@ -221,7 +221,7 @@ fn decided(policy: &Policy, selection: &Selection, ask: &Ask<'_>) -> Vec<Cluster
         .collect()
 }
 
-/// What happens to each binding, and what that changes. New ones come first, in the order of the picks, so that deciding
+/// Steps for each binding, and the changes they make. New bindings come first, in the order of the picks, so that deciding
 /// again after some of them goes on where this decision stopped; then those go that are no longer wanted.
 fn steps(
     classes: &Classes<'_>,

@@ -1,4 +1,4 @@
-//! What a decision of this system says beyond what every dialect reports.
+//! The part of a decision that is KubeFleet's own.
 
 use crate::filters::spread::Emptiest;
 use crate::fleet::record::BindingRecord;
@@ -7,7 +7,7 @@ use crate::satisfied::Satisfied;
 use scheduling::Ix;
 use std::sync::Arc;
 
-/// What the views and writes of a decision need beyond the decision.
+/// Facts that views and writes need beyond the decision.
 #[derive(Debug, Default)]
 pub(crate) struct Detail {
     /// Why the policy cannot be understood, or carried out.
@@ -16,7 +16,7 @@ pub(crate) struct Detail {
     pub(crate) released: Option<Vec<Arc<BindingRecord>>>,
     /// Whether the policy is fulfilled; `None` where nothing was judged.
     pub(crate) satisfied: Option<Satisfied>,
-    /// What the objects will say; `None` where they stay.
+    /// Content of the objects; `None` where they stay as they are.
     pub(crate) plan: Option<Plan>,
     /// Whether the number asked for was placed before, so that nothing was picked.
     pub(crate) filled: bool,

@@ -25,7 +25,7 @@ impl Default for Limits {
     }
 }
 
-/// What the agent says of the cluster's health.
+/// Health of the cluster, as its agent reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Health {
     /// Nothing.
@@ -36,7 +36,7 @@ pub(crate) enum Health {
     Bad(Timestamp),
 }
 
-/// What eligibility depends on.
+/// Reports that eligibility depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Standing {
     /// The MemberCluster is being deleted.
@@ -47,7 +47,7 @@ pub(crate) struct Standing {
     pub(crate) heartbeat: Timestamp,
     /// The agent has joined.
     pub(crate) joined: bool,
-    /// What the agent says of the cluster's health.
+    /// Health of the cluster, as its agent reports it.
     pub(crate) health: Health,
 }
 

@@ -1,4 +1,4 @@
-//! What a MemberCluster says of itself. Counts and costs change too fast for an inventory and are left out.
+//! Facts that a MemberCluster reports. Counts and costs change too fast for an inventory and are left out.
 
 use dialect_contract::Facts;
 use serde_json::Value;

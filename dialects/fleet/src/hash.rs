@@ -15,7 +15,7 @@ pub(crate) fn policy(policy: Option<&PlacementPolicy>) -> String {
     STANDARD.encode(hex(&Sha256::digest(as_go_writes(&json))))
 }
 
-/// The same JSON with the characters escaped that Go's encoder escapes for the sake of HTML. They stand in strings only.
+/// JSON with the characters escaped that Go's encoder escapes for the sake of HTML. They stand in strings only.
 fn as_go_writes(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for letter in json.chars() {

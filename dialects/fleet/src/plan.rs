@@ -1,4 +1,4 @@
-//! What the objects of a placement will say: snapshots (docs/systems/fleet.md, "Policy snapshots") and bindings
+//! Content of a placement's objects: snapshots (docs/systems/fleet.md, "Policy snapshots") and bindings
 //! (docs/systems/fleet.md, "Bindings").
 
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use crate::fleet::record::{BindingRecord, PlacementRecord, SnapshotRecord};
 use crate::kind::{ClusterDecision, State};
 use crate::names::{BINDING_FINALIZER, SNAPSHOTS};
 
-/// What the objects of a placement will say.
+/// Content of a placement's objects.
 #[derive(Debug)]
 pub(crate) struct Plan {
     /// The snapshots.
@@ -28,7 +28,7 @@ impl Plan {
     }
 }
 
-/// What happens to one binding.
+/// Step for one binding.
 #[derive(Debug)]
 pub(crate) enum Step {
     /// It is being deleted, and the scheduler's finalizer goes.
@@ -56,12 +56,12 @@ impl Step {
     }
 }
 
-/// What happens to the snapshots of a placement.
+/// Plan for the snapshots of a placement.
 #[derive(Debug)]
 pub(crate) struct SnapshotPlan {
-    /// Those that say they are the one that counts, and will not any more.
+    /// Snapshots that claim to count, and will not any more.
     pub(crate) demote: Vec<Arc<SnapshotRecord>>,
-    /// Those that are too old to be kept.
+    /// Snapshots that are too old to be kept.
     pub(crate) drop: Vec<Arc<SnapshotRecord>>,
     /// The one that counts.
     pub(crate) current: CurrentSnapshot,
@@ -77,7 +77,7 @@ pub(crate) enum CurrentSnapshot {
 }
 
 impl SnapshotPlan {
-    /// What must happen to the snapshots of the placement `name`. A snapshot counts when it is the newest and its
+    /// Plans the snapshots of the placement `name`. A snapshot counts when it is the newest and its
     /// policy is the placement's, the number of clusters left aside (docs/systems/fleet.md, "Policy snapshots").
     pub(crate) fn make(fleet: &Fleet, record: &PlacementRecord, name: &str) -> Self {
         let staying = || fleet.snapshots_of(name).filter(|snapshot| !snapshot.deleting());

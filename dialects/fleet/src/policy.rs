@@ -29,7 +29,7 @@ pub(crate) struct Policy {
     pub(crate) mode: Mode,
     /// One of these must match, unless there is none.
     pub(crate) required: Vec<Term>,
-    /// What a cluster had better be like.
+    /// Preferred terms.
     pub(crate) preferred: Vec<Preferred>,
     /// The tolerated taints.
     pub(crate) tolerations: Vec<Toleration>,
@@ -42,9 +42,9 @@ pub(crate) struct Policy {
 /// A required term.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Term {
-    /// What the labels must be.
+    /// Labels that a cluster must have.
     pub(crate) labels: Selector,
-    /// What the properties must be.
+    /// Properties that a cluster must have.
     pub(crate) properties: Vec<Test>,
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct Test {
     pub(crate) operator: Operator,
     /// To what.
     pub(crate) value: Quantity,
-    /// The same as it was written.
+    /// Value as it was written.
     pub(crate) text: String,
 }
 
@@ -121,9 +121,9 @@ impl Test {
 /// A preferred term.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Preferred {
-    /// What a match is worth.
+    /// Score of a match.
     pub(crate) weight: i32,
-    /// What the labels must be.
+    /// Labels that a cluster must have.
     pub(crate) labels: Selector,
     /// The property that scales the weight.
     pub(crate) sorter: Option<Sorter>,

@@ -1,4 +1,4 @@
-//! What lifts a refusal (docs/adding-a-system.md, "Advice"): a label, a required term, a toleration, a taint, a spread
+//! Ways to lift a refusal (docs/adding-a-system.md, "Advice"): a label, a required term, a toleration, a taint, a spread
 //! constraint, a name, a larger number.
 
 use dialect_contract::remedy::{labels, push};
@@ -18,10 +18,10 @@ use crate::policy::{Mode, Policy, Term};
 
 /// Required terms that are gone into.
 const MOST: usize = 4;
-/// Where required terms stand.
+/// Field of the required terms.
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 
-/// What may lift `refusal`, or have a feasible cluster picked.
+/// Proposes changes that may lift `refusal`, or have a feasible cluster picked.
 pub(crate) fn remedies(
     fleet: &Fleet,
     decision: &Decision,

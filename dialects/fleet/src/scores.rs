@@ -52,7 +52,7 @@ pub(crate) fn affinity(preferred: &[Preferred], columns: &Columns) -> Vec<i32> {
     sums
 }
 
-/// What each cluster with the property gets of `weight`. The range is that of all clusters, whether they may be chosen
+/// Share of `weight` that each cluster with the property gets. The range is that of all clusters, whether they may be chosen
 /// or not.
 fn shares(sorter: &Sorter, weight: i32, columns: &Columns) -> Vec<(Ix, i32)> {
     let values: Vec<(Ix, f64)> = columns
@@ -88,7 +88,7 @@ fn round(share: f64) -> i32 {
     share.round() as i32
 }
 
-/// What decides between two candidates; the greater is the better.
+/// Rank of a candidate: of two the greater is the better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Standing {
     /// How much the cluster evens out the topology.
@@ -102,7 +102,7 @@ pub(crate) struct Standing {
 }
 
 impl Standing {
-    /// The same by what is recorded of it.
+    /// Returns the rank without stickiness, which no object records.
     pub(crate) const fn unstuck(self) -> Self {
         Self {
             sticky: false,

@@ -1,4 +1,4 @@
-//! What holds for every decision, tried on generated fleets.
+//! Laws of every decision, tried on generated fleets.
 
 use dialect_contract::Dialect;
 use dialect_testing::properties::{Case, Generator, Later};

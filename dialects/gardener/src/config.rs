@@ -39,7 +39,7 @@ impl Strategy {
     }
 }
 
-/// What the scheduler goes by.
+/// Settings of the scheduler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
     /// `schedulers.shoot.candidateDeterminationStrategy`.
@@ -91,7 +91,7 @@ impl Config {
         form.finish(|_| config)
     }
 
-    /// What is legal but surely not meant, as sentences that name the field below `path`.
+    /// Warnings about values that are legal but surely not meant: sentences that name the field below `path`.
     #[must_use]
     pub fn warnings(&self, path: &str) -> Vec<String> {
         if self.retry_sync_period > 0 {

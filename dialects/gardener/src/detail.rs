@@ -1,8 +1,8 @@
-//! What a decision of this system says beyond what every dialect reports.
+//! The part of a decision that is Gardener's own.
 
 use crate::request::Rule;
 
-/// What the words of a decision need beside its indices.
+/// Facts that the words of a decision need beside its indices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Detail {
     /// The rule that narrowed the candidates down; `None` when the pipeline never ran.

@@ -50,7 +50,7 @@ impl Region {
     }
 }
 
-/// What another provider type adds to the distance.
+/// Distance that another provider type adds.
 pub(crate) const PROVIDER_PENALTY: u32 = 2;
 
 /// Insertions, deletions and substitutions, 1 each, that make `one` into `two`.

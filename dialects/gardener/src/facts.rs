@@ -1,4 +1,4 @@
-//! What a Seed says of itself.
+//! Facts that a Seed reports.
 
 use dialect_contract::Facts;
 use serde_json::Value;

@@ -18,7 +18,7 @@ pub(crate) fn of(resource: GroupResource, object: &Value) -> Vec<Key> {
     }
 }
 
-/// What a raw Shoot uses: the seeds of its spec and its status, and its cloud profile.
+/// Objects that a raw Shoot uses: the seeds of its spec and its status, and its cloud profile.
 fn of_shoot(shoot: &Value) -> Vec<Key> {
     let text = |path: &str| shoot.pointer(path).and_then(Value::as_str);
     let seats = Seats::of(text("/spec/seedName"), text("/status/seedName"));

@@ -78,7 +78,7 @@ impl Plugin for Membership {
     }
 }
 
-/// What letting a cluster in takes. Shutting it out takes nothing.
+/// Right that letting a cluster in takes. Shutting it out takes none.
 fn accept(request: &Request<'_>, object: &Value) -> Option<Needed> {
     let accepted = |object: &Value| object["spec"]["hubAcceptsClient"] == true;
     if !accepted(object) || request.old.is_some_and(accepted) {
@@ -127,7 +127,7 @@ fn join(request: &Request<'_>, set: &str) -> Needed {
     )
 }
 
-/// What letting a namespace use a set takes.
+/// Right that letting a namespace use a set takes.
 fn bind(request: &Request<'_>, object: &Value) -> Option<Needed> {
     let set = object["spec"]["clusterSet"].as_str()?;
     let what = format!(

@@ -23,11 +23,11 @@ pub(crate) struct Expression {
     pub(crate) program: Program,
     /// Whether it calls `scores()`: then its result depends on the scores of the cluster, and on time.
     pub(crate) uses_scores: bool,
-    /// What came out, by cluster.
+    /// Results, by cluster.
     pub(crate) results: Mutex<Results>,
 }
 
-/// What expressions may mention.
+/// Variables and functions that expressions may use.
 static ENVIRONMENT: LazyLock<Environment> = LazyLock::new(|| {
     Environment::open_cluster_management()
         .with_variable("managedCluster", Type::map(Type::String, Type::Dyn))
@@ -41,7 +41,7 @@ static ENVIRONMENT: LazyLock<Environment> = LazyLock::new(|| {
 /// The scores that `managedCluster.scores()` reads.
 #[derive(Debug)]
 pub(crate) struct Scored {
-    /// Whose they are.
+    /// Name of the cluster whose scores they are.
     pub(crate) cluster: Arc<str>,
     /// Its AddOnPlacementScores, where it has any.
     pub(crate) objects: Option<Arc<ScoredCluster>>,

@@ -28,7 +28,7 @@ use crate::satisfied::Satisfied;
 /// Placements are looked at again at least this often (docs/systems/ocm.md, "When it runs").
 const PERIOD: SignedDuration = SignedDuration::from_mins(5);
 
-/// What is known before the pipeline runs.
+/// Facts that are known before the pipeline runs.
 struct Case<'a> {
     fleet: &'a Fleet,
     columns: &'a Columns,

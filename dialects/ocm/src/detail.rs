@@ -1,4 +1,4 @@
-//! What a decision of this system says beyond what every dialect reports.
+//! The part of a decision that is OCM's own.
 
 use std::sync::Arc;
 
@@ -9,18 +9,18 @@ use crate::plan::Plan;
 use crate::policy::{Policy, Problem};
 use crate::satisfied::Satisfied;
 
-/// What the views and writes of a decision need beyond the decision.
+/// Facts that views and writes need beyond the decision.
 #[derive(Debug, Default)]
 pub(crate) struct Detail {
     /// Why the placement is misconfigured.
     pub(crate) problem: Option<Problem>,
     /// The condition PlacementSatisfied; `None` where the placement was not judged.
     pub(crate) satisfied: Option<Satisfied>,
-    /// What the objects will say; `None` where they stay.
+    /// Content of the PlacementDecisions; `None` where they stay as they are.
     pub(crate) plan: Option<Plan>,
     /// Whether the status of the placement changes.
     pub(crate) status_changes: bool,
-    /// What the clusters were judged by; `None` where none was.
+    /// Policy that the clusters were judged by; `None` where none was judged.
     pub(crate) policy: Option<Arc<Policy>>,
     /// How many clusters the sets offer.
     pub(crate) in_scope: usize,

@@ -13,16 +13,16 @@ use crate::cluster::Cluster;
 use crate::fleet::Fleet;
 use crate::scored::ScoredCluster;
 
-/// What the expressions of one decision may cost together, in any fleet. OCM has no such limit: this one is far above what
+/// Cost that the expressions of one decision may have together, in any fleet.
 /// expressions of every day cost, and ends what would keep a server busy for minutes.
 const BASE: u64 = 10_000_000;
-/// What they may cost beyond it for each cluster of the fleet.
+/// Further cost that they may have for each cluster of the fleet.
 const PER_CLUSTER: u64 = 5_000;
 
 /// Why a decision is not made: its expressions cost too much together.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Exceeded {
-    /// What they may cost.
+    /// Cost that they may have.
     limit: u64,
     /// On so many clusters.
     clusters: usize,

@@ -1,4 +1,4 @@
-//! What a ManagedCluster says of itself: version, claims, and where its API server is.
+//! Facts that a ManagedCluster reports: version, claims, and the address of its API server.
 
 use dialect_contract::{Access, Facts};
 use serde::Deserialize;

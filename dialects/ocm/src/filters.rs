@@ -148,14 +148,14 @@ pub(crate) struct TaintToleration<'a> {
     ends: Cell<Option<Timestamp>>,
 }
 
-/// What can be told of a list of taints without a cluster that has it.
+/// Verdict on a list of taints, whichever cluster has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Judged {
     /// All are tolerated, for ever.
     Tolerated,
     /// The one at this place is not.
     Untolerated(u32),
-    /// That depends on times, or on what is selected already.
+    /// Times, or what is selected already, decide.
     Depends,
 }
 
@@ -181,7 +181,7 @@ impl<'a> TaintToleration<'a> {
         self.ends.get()
     }
 
-    /// What can be told of these taints alone.
+    /// Judges these taints alone.
     fn judge(&self, taints: &[Taint]) -> Judged {
         for (place, taint) in (0..).zip(taints) {
             if taint.effect == "PreferNoSelect" {

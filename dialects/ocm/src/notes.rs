@@ -102,7 +102,7 @@ fn files(decision: &Decision, detail: Option<&Detail>, expired: &[String]) -> Ve
     notes
 }
 
-/// What the decision could not count because it had expired, prioritizer by prioritizer.
+/// Scores that the decision could not count because they had expired, prioritizer by prioritizer.
 fn expired(fleet: &Fleet, decision: &Decision) -> Vec<String> {
     let columns = fleet.columns();
     let policy = fleet

@@ -1,4 +1,4 @@
-//! What the PlacementDecisions will say: the selection divided into groups and objects (docs/systems/ocm.md, "Groups").
+//! Content of the PlacementDecisions: the selection divided into groups and objects (docs/systems/ocm.md, "Groups").
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::names::{DECISIONS_PER_OBJECT, GROUP_INDEX_LABEL, GROUP_NAME_LABEL, PL
 use crate::policy::Groups;
 use crate::record::{DecisionRecord, PlacementRecord};
 
-/// What the objects of a placement will say.
+/// Content of a placement's PlacementDecisions.
 #[derive(Debug)]
 pub(crate) struct Plan {
     /// The PlacementDecisions, in the order of their numbers.

@@ -27,7 +27,7 @@ pub(crate) use prioritizers::{Prioritizer, Scoring};
 pub(crate) struct Problem {
     /// The filter it concerns; `None` where it is the policy itself.
     pub(crate) plugin: Option<Plugin>,
-    /// What is wrong.
+    /// Description of the problem.
     pub(crate) text: String,
 }
 

@@ -10,7 +10,7 @@ use crate::kind::{self, ManagedClusterSet, SelectorType};
 use crate::names::{DISABLE_ANNOTATION, PLACEMENT_LABEL, SET_LABEL};
 use crate::policy::Policy;
 
-/// Who belongs to a set.
+/// Rule by which clusters belong to a set.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Membership {
     /// The clusters whose set label names the set.
@@ -24,7 +24,7 @@ pub(crate) enum Membership {
 /// A ManagedClusterSet.
 #[derive(Debug)]
 pub(crate) struct ClusterSet {
-    /// Who belongs to it.
+    /// Rule by which clusters belong to it.
     pub(crate) membership: Membership,
 }
 

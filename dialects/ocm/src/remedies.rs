@@ -1,4 +1,4 @@
-//! What lifts a refusal (docs/adding-a-system.md, "Advice"): a set binding, a label, a part of a predicate, a toleration, a
+//! Ways to lift a refusal (docs/adding-a-system.md, "Advice"): a set binding, a label, a part of a predicate, a toleration, a
 //! taint, a larger number.
 
 use dialect_contract::remedy::{labels, push};
@@ -23,7 +23,7 @@ const OWN_TAINTS: [&str; 2] = [
     "cluster.open-cluster-management.io/unreachable",
 ];
 
-/// What may lift `refusal`, or have a feasible cluster picked.
+/// Proposes changes that may lift `refusal`, or have a feasible cluster picked.
 pub(crate) fn remedies(
     fleet: &Fleet,
     decision: &Decision,

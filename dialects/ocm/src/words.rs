@@ -126,7 +126,7 @@ impl Told<'_> {
     }
 }
 
-/// What each predicate asks for that a cluster does not have. Of a large fleet most refusals are these, so that nothing is made
+/// Parts of each predicate that a cluster does not meet. Of a large fleet most refusals are these, so that nothing is made
 /// in between.
 struct Unmatched<'a> {
     predicates: &'a [Predicate],
@@ -147,7 +147,7 @@ impl fmt::Display for Unmatched<'_> {
     }
 }
 
-/// What a predicate asks for and a cluster does not have.
+/// Part of a predicate that a cluster does not meet.
 enum Asked<'a> {
     Nothing,
     Labels(&'a Selector),

@@ -1,4 +1,4 @@
-//! What holds for every hub of clusters and every placement.
+//! Laws of every hub of clusters and every placement.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What a budget counts, and when it is exceeded.
+//! A budget counts steps and bytes, and is exceeded at its limits.
 
 use super::*;
 

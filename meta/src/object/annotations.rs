@@ -61,7 +61,7 @@ impl PartialEq for Annotations<'_> {
 
 impl Eq for Annotations<'_> {}
 
-/// What stands between two quotes of JSON as written here.
+/// Text between two quotes of JSON as written here.
 fn text(between: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(between) {
         Ok(text) if !between.contains(&b'\\') => Cow::Borrowed(text),

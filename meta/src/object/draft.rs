@@ -20,7 +20,7 @@ use crate::selector::LabelPrint;
 pub struct Malformed {
     /// The offending field.
     pub path: String,
-    /// What is wrong with it.
+    /// Description of the error.
     pub problem: String,
 }
 
@@ -52,7 +52,7 @@ impl Draft {
         Self::write(value, None)
     }
 
-    /// The same with `managed`, compact JSON, as `metadata.managedFields`, whatever `value` has there. No bytes: none.
+    /// Returns a draft with `managed`, compact JSON, as `metadata.managedFields`, whatever `value` has there. No bytes: none.
     ///
     /// # Errors
     /// As [`Draft::new`].
@@ -187,19 +187,19 @@ fn text<'a>(root: &'a Map<String, Value>, name: &str) -> Result<&'a str, Malform
     }
 }
 
-/// Where things stand that are written with metadata.
+/// Places of things that are written with metadata.
 #[derive(Default)]
 struct Places {
     annotations: Range<usize>,
     managed: Range<usize>,
-    /// Where the digits of `resourceVersion` go.
+    /// Place of the digits of `resourceVersion`.
     revision: usize,
 }
 
 /// Writes the two top levels by hand, to learn the spans; serde_json writes the rest.
 struct Writer<'a> {
     bytes: Vec<u8>,
-    /// What to write as `metadata.managedFields`, where that is not taken from the tree.
+    /// Bytes to write as `metadata.managedFields`, where they are not taken from the tree.
     managed: Option<&'a [u8]>,
     spans: Option<Spans>,
 }

@@ -15,7 +15,7 @@ use crate::time::Timestamp;
 pub struct Meta {
     /// The name, the namespace and the uid, one after the other.
     texts: Box<str>,
-    /// Where the name ends, and where the namespace.
+    /// Ends of the name and of the namespace.
     ends: [u32; 2],
     generation: i64,
     labels: Labels,
@@ -23,7 +23,7 @@ pub struct Meta {
     rest: Option<Box<Rest>>,
 }
 
-/// What most objects have not.
+/// Metadata that most objects have not.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Rest {
     deletion_timestamp: Option<Timestamp>,
@@ -101,7 +101,7 @@ pub struct OwnerReference {
 }
 
 impl Meta {
-    /// The same of another object.
+    /// Returns the metadata for another object.
     #[must_use]
     pub fn named(self, name: &str, namespace: &str, uid: &str) -> Self {
         let end = |length: usize| u32::try_from(length).expect("an object is no larger than its request");

@@ -9,13 +9,13 @@ use crate::revision::Revision;
 use crate::selector::LabelPrint;
 use crate::time;
 
-/// What some objects have in common: all but the name, the uid, and what stands behind the metadata.
+/// Parts that some objects have in common: all but the name, the uid, and what stands behind the metadata.
 #[derive(Debug)]
 pub struct Mold {
     revision: Revision,
     meta: Meta,
     print: LabelPrint,
-    /// What stands before the name.
+    /// Bytes before the name.
     before: Vec<u8>,
     /// From behind the name to where the uid begins.
     after: Vec<u8>,

@@ -1,4 +1,4 @@
-//! Where things stand in the bytes of an object as written here, found without making a tree of it.
+//! Places of things in the bytes of an object as written here, found without making a tree of it.
 //!
 //! Reading a store back is much of a server's start, and all it takes is the metadata and a few places in the bytes.
 
@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::{Meta, Spans};
 
-/// What every object has. Reading it checks that the rest is JSON, too.
+/// Fields that every object has. Reading them checks that the rest is JSON, too.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Outline {

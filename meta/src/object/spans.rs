@@ -1,4 +1,4 @@
-//! Where things stand in an object's bytes, in little room: every object has them.
+//! Places of things in an object's bytes, in little room: every object has them.
 
 use std::ops::Range;
 
@@ -49,7 +49,7 @@ pub(super) struct Spans {
 }
 
 impl Spans {
-    /// The same after so many bytes have come in the place of those at `cut`, with the digits of the revision at `revision`.
+    /// Returns the spans after so many bytes have come in the place of those at `cut`, with the digits of the revision at `revision`.
     pub(super) fn spliced(&self, cut: Range<usize>, length: usize, revision: Range<usize>) -> Self {
         let shift = |at: usize| {
             if at > cut.start {
@@ -68,7 +68,7 @@ impl Spans {
         }
     }
 
-    /// The same where the managed fields take so many bytes.
+    /// Returns the spans where the managed fields take so many bytes.
     pub(super) fn resized(&self, managed: usize) -> Self {
         let cut = self.managed.range();
         // The revision stands behind them.

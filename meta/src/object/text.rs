@@ -8,7 +8,7 @@ use bytes::Bytes;
 use super::sets::{self, Set};
 use super::spans::Spans;
 
-/// What stands in the place of a set.
+/// Bytes that stand in the place of a set.
 const EMPTY: &[u8] = b"{}";
 
 /// The JSON.
@@ -16,7 +16,7 @@ const EMPTY: &[u8] = b"{}";
 pub(super) struct Text {
     /// With an empty set in the place of each that is kept elsewhere.
     own: Bytes,
-    /// Those sets, by where the empty ones begin.
+    /// Sets that were taken out, by where the empty ones begin.
     sets: Box<[(u32, Set)]>,
 }
 
@@ -86,7 +86,7 @@ impl Text {
         self.each(places, |piece| out.extend_from_slice(piece));
     }
 
-    /// The same with other bytes in the place of those at `cut` of the own ones, which is behind all sets.
+    /// Returns the text with other bytes in the place of those at `cut` of the own ones, which is behind all sets.
     pub(super) fn spliced(&self, cut: Range<usize>, with: &[u8]) -> Self {
         let mut own = Vec::with_capacity(self.own.len() - cut.len() + with.len());
         own.extend_from_slice(&self.own[..cut.start]);
@@ -117,7 +117,7 @@ impl Text {
         piece(&self.own[done..places.end]);
     }
 
-    /// What stands at `places` of the own bytes, sets and all: copied only where there are any.
+    /// Returns the bytes at `places` of the own ones, sets and all: copied only where there are any.
     pub(super) fn slice(&self, places: Range<usize>) -> Bytes {
         if self.sets.is_empty() {
             return self.own.slice(places);

@@ -1,4 +1,4 @@
-//! What patches cost, and when they are refused for it.
+//! Patches have a cost, and are refused for it.
 
 use serde_json::json;
 

@@ -23,7 +23,7 @@ pub(crate) enum Type {
     Any,
 }
 
-/// What a list is to a merge and which duplicates it refuses.
+/// Role of a list in a merge, and the duplicates it refuses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ListType {
     Atomic,

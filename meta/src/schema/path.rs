@@ -1,4 +1,4 @@
-//! Where in an object a walk stands. Links live on the stack: a path is only written out when something is wrong.
+//! Place of a walk in an object. Links live on the stack: a path is only written out when something is wrong.
 
 use std::fmt;
 

@@ -15,7 +15,7 @@ use crate::field::{FieldError, below};
 /// So many unknown fields are told one by one.
 const MOST_UNKNOWN: usize = 100;
 
-/// What was read, and what is wrong with it.
+/// Value that was read, with its errors.
 #[derive(Debug)]
 pub struct Reading<T> {
     /// The value. Where the schema was violated the violation is taken out: the field counts as absent, and an element of
@@ -44,7 +44,7 @@ impl<T> Reading<T> {
         self.found().all(|told| !is_within(&told.path, &path))
     }
 
-    /// What the schema found.
+    /// Errors that the schema found.
     fn found(&self) -> impl Iterator<Item = &FieldError> {
         self.errors.iter().take(self.found)
     }
@@ -58,7 +58,7 @@ impl<T> Reading<T> {
         })
     }
 
-    /// The same: more than zero.
+    /// Reads a duration of more than zero.
     pub fn positive_duration(&mut self, path: &str, text: &str) -> SignedDuration {
         self.duration_where(path, text, |length| {
             length.is_positive().then_some(()).ok_or("must be greater than 0")
@@ -87,7 +87,7 @@ impl<T> Reading<T> {
         self.errors
     }
 
-    /// What `make` makes of the value.
+    /// Returns what `make` makes of the value.
     ///
     /// # Errors
     /// Everything that is wrong.
@@ -191,7 +191,7 @@ fn mend(node: &Node, value: &mut Value) {
     }
 }
 
-/// What stands for an element that does not fit.
+/// Stand-in for an element that does not fit.
 fn neutral(node: &Node) -> Value {
     if let Some(first) = node.choices.as_ref().and_then(|choices| choices.first()) {
         return first.clone();

@@ -28,7 +28,7 @@ pub enum LabelProblem {
     /// A `/` with nothing before it.
     #[error("prefix part must be non-empty")]
     EmptyPrefix,
-    /// What stands before the `/` is no subdomain.
+    /// The part before the `/` is no subdomain.
     #[error("prefix part {0}")]
     Prefix(NameError),
     /// No name.

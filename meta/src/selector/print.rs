@@ -52,7 +52,7 @@ fn hasher(key: &str) -> DefaultHasher {
 }
 
 impl Requirement {
-    /// What the print of every set of labels has that satisfies this.
+    /// Bits in the print of every set of labels that satisfies this.
     fn needs(&self) -> LabelPrint {
         match (self.operator, self.values.as_slice()) {
             (Operator::In, [value]) => LabelPrint::pair(&self.key, value),
@@ -65,7 +65,7 @@ impl Requirement {
 }
 
 impl Selector {
-    /// What the print of every set of labels has that this selects.
+    /// Bits in the print of every set of labels that this selects.
     #[must_use]
     pub fn needs(&self) -> LabelPrint {
         let needs = self.requirements.iter().map(Requirement::needs);

@@ -87,7 +87,7 @@ struct Keyed<'a> {
     key: &'a str,
     /// `None` is an element that was deleted.
     elements: Vec<Option<Value>>,
-    /// Where the elements of each identity stand, first to last.
+    /// Places of the elements of each identity, first to last.
     places: HashMap<Value, VecDeque<usize>>,
 }
 
@@ -184,9 +184,9 @@ fn by_key(
 /// where it was; otherwise the named ones come first.
 pub(super) struct Order<'a> {
     key: Option<&'a str>,
-    /// Where each element stood before, by what identifies it.
+    /// Place of each element before, by what identifies it.
     before: HashMap<Value, usize>,
-    /// Where each element is to stand.
+    /// Place that each element is to have.
     wanted: HashMap<&'a Value, usize>,
 }
 
@@ -235,7 +235,7 @@ impl<'a> Order<'a> {
     }
 }
 
-/// What tells an element from others.
+/// Key by which an element differs from others.
 fn identity<'v>(key: Option<&str>, element: &'v Value) -> Option<&'v Value> {
     match key {
         Some(key) => element.get(key),

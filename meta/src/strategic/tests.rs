@@ -208,7 +208,7 @@ fn malformed_patches_say_what_and_where() {
     }
 }
 
-/// What `patch` costs on `target`.
+/// Cost of `patch` on `target`.
 fn cost(mut target: Value, patch: &Value) -> (Result<(), Problem>, u64) {
     let mut budget = budget();
     let result = apply(&schema(), &mut target, patch, &mut budget);

@@ -93,7 +93,7 @@ fn info(group: &'static str, kind: &'static str, plural: &'static str) -> KindIn
 
 pub(super) const GROUP: &str = "cluster.open-cluster-management.io";
 
-/// What a server of these kinds is made of.
+/// Resources of a server with these kinds.
 pub(super) fn resources() -> Vec<ResourceDoc> {
     let placement = KindInfo {
         versions: &["v1beta1", "v1alpha1"],

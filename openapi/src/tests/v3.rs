@@ -1,4 +1,4 @@
-//! What kubectl 1.32 looks for in OpenAPI v3.
+//! Everything kubectl 1.32 looks for in OpenAPI v3.
 
 use serde_json::{Value, json};
 

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 /// Labels to set, and (`None`) to take away.
 pub type Changes = BTreeMap<String, Option<String>>;
 
-/// What to change in `labels` so that `selector` matches. `None` when no labels can match it.
+/// Returns the changes of `labels` after which `selector` matches. `None` when no labels can match it.
 #[must_use]
 pub fn to_match(selector: &Selector, labels: &impl LabelSet) -> Option<Changes> {
     let mut changes = Changes::new();

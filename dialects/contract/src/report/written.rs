@@ -20,7 +20,7 @@ const MOST: usize = 1024;
 /// Candidates that are made while they are written, so that those of a large fleet are never all there at once. They read
 /// as a list of [`super::Candidate`]s.
 pub struct Written<'a> {
-    /// Whose candidates.
+    /// View that the candidates are of.
     pub view: View<'a>,
     /// Which of them.
     pub entries: &'a [Entry],
@@ -28,7 +28,7 @@ pub struct Written<'a> {
     pub with_reasons: bool,
 }
 
-/// Where refusals stand that many candidates share.
+/// Places in the text of refusals that many candidates share.
 type Known = HashMap<(u16, Reason, u32), Range<usize>>;
 
 impl Written<'_> {

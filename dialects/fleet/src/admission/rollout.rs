@@ -1,4 +1,4 @@
-//! What the rollout may do to a binding.
+//! Changes that the rollout may make to a binding.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::kind::State;
 use crate::names::WORK_FINALIZER;
 
-/// What of the spec the rollout fills in (docs/systems/fleet.md, "What is guarded").
+/// Fields of the spec that the rollout fills in (docs/systems/fleet.md, "What is guarded").
 const FILLED: [&str; 5] = [
     "resourceSnapshotName",
     "resourceOverrideSnapshots",
@@ -17,7 +17,7 @@ const FILLED: [&str; 5] = [
     "deleteStrategy",
 ];
 
-/// What the metadata may differ in: the rest is a server's own.
+/// Fields of the metadata that may differ: they are the server's own.
 const SERVERS: [&str; 3] = ["resourceVersion", "managedFields", "generation"];
 
 /// Judges a write of the rollout to a binding.

@@ -1,4 +1,4 @@
-//! Who may write bindings and policy snapshots.
+//! Rights to write bindings and policy snapshots.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ fn with(mut binding: Value, pointer: &str, value: Value) -> Value {
     binding
 }
 
-/// What the chain says of a write, the break-glass group included.
+/// Answer of the chain to a write, the break-glass group included.
 fn review(
     user: &str,
     operation: Operation,

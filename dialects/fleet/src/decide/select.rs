@@ -25,7 +25,7 @@ use crate::policy::{Mode, Policy};
 use crate::scores::{self, Known, Ranking, Standing, best_first};
 use crate::words;
 
-/// What is known before anything is picked.
+/// Facts that are known before anything is picked.
 struct Case<'a> {
     fleet: &'a Fleet,
     columns: &'a Arc<Columns>,
@@ -440,7 +440,7 @@ impl Case<'_> {
         }
     }
 
-    /// That everything the caller chose found its place; only topology spread can still stand in the way.
+    /// Checks that everything the caller chose found its place; only topology spread can still stand in the way.
     fn all_placed(
         &self,
         asked: Option<&Bits>,

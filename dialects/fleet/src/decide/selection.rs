@@ -1,4 +1,4 @@
-//! What came of selecting: which bindings stay, which clusters are picked, and why not the others.
+//! A selection: bindings that stay, clusters that are picked, and why the others are not.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub(super) struct Selection {
     pub(super) unknown: Vec<Arc<str>>,
     /// Everything refused, scored and ranked.
     pub(super) solved: Solved,
-    /// What is picked in the order in which the status lists it, stickiness left aside: no object records that, and an
+    /// Picked clusters in the order in which the status lists them, stickiness left aside: no object records that, and an
     /// interrupted decision that is finished later must list what a whole one lists.
     pub(super) recorded: Vec<Ix>,
     /// The scores of feasible clusters that are not chosen, by candidate.

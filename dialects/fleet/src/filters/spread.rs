@@ -15,7 +15,7 @@ use crate::columns::Columns;
 use crate::policy::Constraint;
 use crate::scores::Standing;
 
-/// What a soft violation costs.
+/// Score of a soft violation.
 const SOFT_VIOLATION: i32 = -1_000;
 
 /// The constraints of one placement with the clusters counted that it has.

@@ -40,7 +40,7 @@ pub(crate) struct Cluster {
     pub(crate) name: Arc<str>,
     /// The object.
     pub(crate) object: Arc<Object>,
-    /// What eligibility depends on.
+    /// Reports that eligibility depends on.
     pub(crate) standing: Standing,
     /// The taints.
     pub(crate) taints: Arc<[Taint]>,

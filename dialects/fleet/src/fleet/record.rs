@@ -165,7 +165,7 @@ pub(crate) struct BindingRecord {
     pub(crate) object: Arc<Object>,
     /// The cluster.
     pub(crate) cluster: Arc<str>,
-    /// Where it stands.
+    /// State of the binding.
     pub(crate) state: State,
     /// The policy snapshot by which the cluster was selected.
     pub(crate) snapshot: String,

@@ -1,14 +1,14 @@
-//! What expressions said of clusters, kept while it is asked for.
+//! Results of expressions on clusters, kept while they are asked for.
 
 use std::collections::HashMap;
 
-/// What an expression says of a cluster.
+/// Result of an expression on a cluster.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Judged {
     pub(crate) holds: bool,
     /// Whether it has no value, or one that is neither true nor false.
     pub(crate) fails: bool,
-    /// What that cost, kept with it: whether a decision may afford its expressions does not depend on what is known.
+    /// Cost of the evaluation, kept with it: whether a decision may afford its expressions does not depend on which results are known.
     pub(crate) cost: u64,
     /// Whether it was ended, because it cost more than one evaluation may.
     pub(crate) ended: bool,

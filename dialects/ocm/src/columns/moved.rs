@@ -87,7 +87,7 @@ impl Columns {
         columns
     }
 
-    /// Where a cluster with this name would stand.
+    /// Number that a cluster with this name would get.
     fn place(&self, name: &str) -> Ix {
         let found = self.rows.binary_search_by(|row| (*row.name).cmp(name));
         let (Ok(place) | Err(place)) = found;
@@ -170,7 +170,7 @@ impl Columns {
     }
 }
 
-/// What `read` gives of each cluster that came, with its number.
+/// Values of `read` for each cluster that came, with its number.
 fn numbered<'a, T>(
     fresh: &[Ix],
     came: &[&'a Arc<Cluster>],

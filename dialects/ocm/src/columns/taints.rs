@@ -27,7 +27,7 @@ pub(crate) struct Taints {
     lists: imbl::Vector<Arc<[Taint]>>,
 }
 
-/// What is known of one cluster's taints.
+/// Taints of one cluster, as far as they are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tainted {
     /// It has none.
@@ -64,7 +64,7 @@ impl Taints {
         }
     }
 
-    /// Who has any, with the number of the list, where it has one.
+    /// Clusters with taints, each with the number of its list, where it has one.
     pub(crate) fn tainted(&self) -> impl Iterator<Item = (Ix, Option<u32>)> {
         let numbers = (0..).zip(&*self.numbers).filter(|(_, number)| **number != NONE);
         numbers.map(|(candidate, &number)| (candidate, (number != OWN).then(|| number - 1)))
@@ -117,7 +117,7 @@ impl Taints {
     }
 }
 
-/// What tells one list from another. Nothing of a taint has a line break, but what is read from a hub may be anything, so
+/// Text that tells one list from another. Nothing of a taint has a line break, but what is read from a hub may be anything, so
 /// that lengths stand before.
 fn text(list: &[Taint]) -> String {
     let mut text = String::new();

@@ -32,7 +32,7 @@ impl fmt::Display for Coordinate {
     }
 }
 
-/// What is wrong with a coordinate, where below its configuration.
+/// Error in a coordinate, with the field below its configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct BadCoordinate {
     field: &'static str,

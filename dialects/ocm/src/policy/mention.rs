@@ -1,4 +1,4 @@
-//! What a policy may tell two readings of a cluster apart by, beside what every decision looks at.
+//! Parts of a cluster that a policy mentions, beside those that every decision reads.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub(crate) enum Mention {
 }
 
 impl Mention {
-    /// What differs between two readings that every decision treats alike.
+    /// Differences between two readings that every decision treats alike.
     pub(crate) fn of_difference(old: &Cluster, new: &Cluster) -> Vec<Self> {
         let labels = changed(old.labels(), new.labels()).map(|key| Self::Label(key.into()));
         let claims = changed(&old.claims, &new.claims).map(|name| Self::Claim(name.into()));

@@ -10,7 +10,7 @@ use crate::kind::{BUILT_IN, Coordinate, PrioritizerPolicy};
 pub(crate) struct Prioritizer {
     /// As the system names it: `Balance`, `AddOn/default/cpuratio`.
     pub(crate) name: Arc<str>,
-    /// What its values are multiplied with.
+    /// Factor of its values.
     pub(crate) weight: i64,
     /// How its values come about.
     pub(crate) scoring: Scoring,

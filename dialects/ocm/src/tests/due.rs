@@ -1,4 +1,4 @@
-//! Who is due after which change, and what cannot be read.
+//! Placements that are due after each change, and objects that cannot be read.
 
 use dialect_contract::{Affected, Inventory, Targets};
 use meta::Key;

@@ -17,7 +17,7 @@ fn selecting(name: &str, source: &str) -> Value {
     )
 }
 
-/// What the condition PlacementMisconfigured says of a placement with `source`; another placement is decided as ever.
+/// Message of PlacementMisconfigured for a placement with `source`; another placement is decided as ever.
 fn misconfigured(world: &mut World, source: &str) -> String {
     world.put(&selecting("p", source));
     world.put(&selecting("other", "managedCluster.metadata.name == 'b'"));

@@ -14,7 +14,7 @@ fn kind(name: &str) -> std::sync::Arc<dyn Kind> {
         .unwrap()
 }
 
-/// What a write through the API server's steps ends in: the object, or every error.
+/// Object that a write through the API server's steps gives, or every error.
 fn write(via: Via, old: Option<&Value>, value: &Value) -> Result<Value, Vec<String>> {
     let kind = kind(value["kind"].as_str().unwrap());
     let version = value["apiVersion"]

@@ -1,4 +1,4 @@
-//! Whose decision a PlacementDecision holds, by its label.
+//! PlacementDecisions belong to a placement, by their label.
 
 use dialect_contract::{Guarding, Reserved};
 use serde_json::{Value, json};
