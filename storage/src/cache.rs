@@ -43,7 +43,7 @@ impl Cache {
         }
     }
 
-    /// What is shown now.
+    /// State that is shown now.
     pub(crate) fn state(&self) -> Arc<State> {
         self.state.load_full()
     }

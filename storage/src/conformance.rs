@@ -1,4 +1,4 @@
-//! What every store must do, as named cases: the one suite that all backends pass.
+//! Duties of every store, as named cases: the one suite that all backends pass.
 //!
 //! A backend's tests call [`conformance!`](crate::conformance) (and [`conformance_atomic!`](crate::conformance_atomic)
 //! when its lists of steps are all or nothing) with the path of an `async fn(Limits) -> (Arc<dyn Store>, K)` that makes
@@ -87,7 +87,7 @@ fn step(verb: Verb, key: &Key, value: Option<i64>, expect: Expect) -> Step {
     }
 }
 
-/// The same step with one more guard.
+/// Returns the step with one more guard.
 #[must_use]
 pub fn guarded(mut step: Step, guard: Guard) -> Step {
     step.guards.push(guard);

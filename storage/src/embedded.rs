@@ -63,7 +63,7 @@ impl EmbeddedStore {
         Self::open_encrypted(file, limits, &Arc::default())
     }
 
-    /// The same, of a file whose values are, or are to be, encrypted as `encryption` says.
+    /// Opens a file whose values are, or are to be, encrypted as `encryption` says.
     ///
     /// # Errors
     /// As [`EmbeddedStore::open`]; `Sealed` when a value was encrypted with a key that is not at hand.
@@ -90,7 +90,7 @@ impl EmbeddedStore {
         Self::import_encrypted(file, snapshot, &Arc::default())
     }
 
-    /// The same, encrypted as `encryption` says.
+    /// Imports a backup, encrypted as `encryption` says.
     ///
     /// # Errors
     /// As [`EmbeddedStore::import`].

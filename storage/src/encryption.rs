@@ -17,11 +17,11 @@ use meta::GroupResource;
 use ring::aead::{AES_128_GCM, AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::rand::{SecureRandom as _, SystemRandom};
 
-/// What every encrypted value begins with; no JSON does.
+/// Beginning of every encrypted value; no JSON begins so.
 const ENCRYPTED: &[u8] = b"k8s:enc:";
-/// What follows for the one algorithm there is.
+/// Beginning of a value of the one algorithm there is.
 const AES_GCM: &str = "k8s:enc:aesgcm:v1:";
-/// The same with a key that only the process knows.
+/// Beginning of a value that is encrypted with a key that only the process knows.
 const EPHEMERAL: &str = "k8s:enc:ephemeral:v1:";
 
 /// Why an encrypted value cannot be read.
@@ -74,7 +74,7 @@ pub enum KeyError {
 }
 
 impl Key {
-    /// What it is called.
+    /// Name of the key.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -101,7 +101,7 @@ impl Key {
     }
 }
 
-/// What the values of some resources are encrypted with.
+/// Keys that the values of some resources are encrypted with.
 #[derive(Debug)]
 pub struct Rule {
     /// The resources: group and resource, either of which may be `*`.
@@ -144,7 +144,7 @@ impl Encryption {
         }
     }
 
-    /// The same, and those of `resources` that are not encrypted by a rule are with a key that nobody else will know.
+    /// Encrypts those of `resources` that are not encrypted by a rule, too, with a key that nobody else will know.
     /// Whatever a store has of them when it is opened is dropped: it is for copies that are made anew.
     ///
     /// # Errors

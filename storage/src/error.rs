@@ -1,4 +1,4 @@
-//! What can go wrong in a store: codes, keys and revisions, no prose for users and no HTTP.
+//! Errors of a store: codes, keys and revisions, no prose for users and no HTTP.
 
 use meta::{Key, Revision};
 
@@ -59,7 +59,7 @@ pub enum StoreError {
     Misuse {
         /// Which object.
         key: Key,
-        /// What does not fit.
+        /// Description of the error.
         problem: String,
     },
     /// A stored record is not what was written, or the file cannot be read as a database. Nothing was changed.
@@ -71,7 +71,7 @@ pub enum StoreError {
         file: String,
         /// The record (`record <resource>/<namespace>/<name>`), or the part of the file.
         key: String,
-        /// What does not match.
+        /// Description of the error.
         problem: String,
     },
     /// A key of a shared store (etcd) does not hold what was written there. Nothing was changed.
@@ -83,7 +83,7 @@ pub enum StoreError {
         place: String,
         /// The store's own key.
         key: String,
-        /// What is wrong with the value.
+        /// Description of the error.
         problem: String,
     },
     /// A value is encrypted, and cannot be decrypted with the keys at hand. Nothing was changed.
@@ -114,7 +114,7 @@ pub enum StoreError {
 /// Why a store takes no writes. Operators read it in the log and at `/readyz/storage`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotReady {
-    /// What was to be written could not be: only a restart finds out what is stored.
+    /// A write failed in between: only a restart finds out what is stored.
     #[error("{0}")]
     Failed(String),
     /// The store cannot be followed: it is away, or says no.
@@ -123,9 +123,9 @@ pub enum NotReady {
     /// A value that is no object, or not one this program can read.
     #[error("the value of {key} in etcd cannot be read: {problem}")]
     Unreadable {
-        /// Whose value.
+        /// Key of the value.
         key: Key,
-        /// What is wrong with it.
+        /// Description of the error.
         problem: String,
     },
 }

@@ -55,7 +55,7 @@ const NEAR: usize = 4;
 /// One change, and what is needed to undo it.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
-    /// What watchers get.
+    /// Event that watchers get.
     pub(crate) event: Arc<Event>,
     /// The object before the change, at its own revision (a deletion's event carries the deletion's).
     pub(crate) before: Option<Arc<Object>>,

@@ -12,7 +12,7 @@ use crate::source::{Event, Scope, Source};
 /// How many changes are taken from the watch at once.
 const CHANGES: usize = 1024;
 
-/// What a controller does with what its informer gives it. It keeps for itself what is still to be done.
+/// Receiver of what an informer gives, such as a controller. It keeps for itself what is still to be done.
 pub trait Handler: Send {
     /// How long what could not be done waits before it is tried again.
     const RETRY_AFTER: Duration = Duration::from_secs(1);

@@ -37,7 +37,7 @@ pub enum Scope {
 /// A change as watchers share it.
 #[derive(Debug)]
 pub struct Event {
-    /// What happened.
+    /// Change that happened.
     pub change: Change,
     /// The watch frame of an unfiltered watcher, made once by the first one that needs it and shared by all.
     pub frame: OnceLock<Bytes>,
@@ -76,7 +76,7 @@ pub trait Source: Send + Sync + 'static {
     /// `Expired`, `TooNew` or `Unavailable`.
     async fn list(&self, resource: GroupResource, at: At) -> Result<Collection, StoreError>;
 
-    /// What is at hand now, without waiting; may be stale on a store shared with other processes.
+    /// Returns the objects at hand now, without waiting; they may be stale on a store shared with other processes.
     fn cached(&self, resource: GroupResource) -> Collection;
 
     /// Every change after revision `after`.

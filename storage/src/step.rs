@@ -5,7 +5,7 @@ use std::sync::Arc;
 use meta::{Draft, Key, Object, Revision};
 pub use meta::{Guard, Verb};
 
-/// What must be true of the step's own object.
+/// Condition on the step's own object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expect {
     /// It is not there (always so for a create).
@@ -19,7 +19,7 @@ pub enum Expect {
 /// One guarded write.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// What to do.
+    /// Action.
     pub verb: Verb,
     /// To which object.
     pub key: Key,
@@ -27,13 +27,13 @@ pub struct Step {
     pub subresource: &'static str,
     /// The new object; `None` for a delete.
     pub object: Option<Draft>,
-    /// What must be true of the object.
+    /// Condition on the object.
     pub expect: Expect,
-    /// What else must be true.
+    /// Further conditions.
     pub guards: Vec<Guard>,
 }
 
-/// What a step left behind.
+/// Result of a step.
 #[derive(Clone, Debug)]
 pub struct Applied {
     /// The object after the step; for a delete the last state, at the revision of the deletion.

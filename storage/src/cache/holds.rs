@@ -24,12 +24,12 @@ struct Held {
     since: Instant,
     /// The resource's superseded bytes when the list was taken in.
     superseded: u64,
-    /// What the list kept alive already then.
+    /// Bytes that the list kept alive already then.
     burden: u64,
 }
 
 impl Held {
-    /// What this list alone keeps alive: at most what was replaced or deleted since.
+    /// Bytes that this list alone keeps alive: at most what was replaced or deleted since.
     fn bytes(&self, state: &State) -> u64 {
         let now = state.shelf(self.resource).map_or(0, Shelf::superseded);
         self.burden + now.saturating_sub(self.superseded)
@@ -109,7 +109,7 @@ fn overdue(held: &mut VecDeque<Held>, state: &State) -> Vec<Held> {
     dropped
 }
 
-/// What all lists together keep alive. Lists of one resource share most of it, so only the heaviest counts.
+/// Bytes that all lists together keep alive. Lists of one resource share most of it, so only the heaviest counts.
 fn total(held: &VecDeque<Held>, state: &State) -> u64 {
     let mut heaviest: BTreeMap<GroupResource, u64> = BTreeMap::new();
     for held in held {
@@ -119,7 +119,7 @@ fn total(held: &VecDeque<Held>, state: &State) -> u64 {
     heaviest.values().sum()
 }
 
-/// What `collection` keeps alive that `state` no longer shows. A current list, the usual case, is told at once.
+/// Bytes that `collection` keeps alive and `state` no longer shows. A current list, the usual case, is told at once.
 fn burden(state: &State, resource: GroupResource, collection: &Collection) -> u64 {
     let current = state.collection(resource);
     if current.items.ptr_eq(&collection.items) {

@@ -42,7 +42,7 @@ impl Watcher {
         Revision(self.cursor.load(Ordering::Relaxed))
     }
 
-    /// What is there after the cursor, which moves past it.
+    /// Events after the cursor, which moves past them.
     fn take(&self, max: usize) -> Result<Vec<Arc<Event>>, StoreError> {
         let state = self.state.load();
         let events = state.events(&self.scope, self.cursor(), max)?;
@@ -80,7 +80,7 @@ impl Watch for Watcher {
     }
 }
 
-/// The same scope with each resource once.
+/// Returns the scope with each resource once.
 pub(crate) fn normal(scope: Scope) -> Scope {
     match scope {
         Scope::Many(mut resources) => {

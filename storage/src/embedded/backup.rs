@@ -16,12 +16,12 @@ use crate::embedded::{EmbeddedStore, disk, import};
 use crate::encryption::Encryption;
 use crate::error::StoreError;
 
-/// What every backup begins with: what it is, and the layout.
+/// Beginning of every backup: what it is, and the layout.
 pub const MAGIC: &[u8] = b"berth-backup/v1\n";
 /// Records per transaction when it is restored.
 const BATCH: usize = 1000;
 
-/// What a backup holds.
+/// Contents of a backup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Contents {
     /// The store's revision.
@@ -42,7 +42,7 @@ pub enum BackupError {
     Damaged {
         /// Which part of it.
         key: String,
-        /// What does not match.
+        /// Description of the error.
         problem: String,
     },
     /// It cannot be read or written.
@@ -68,7 +68,7 @@ pub struct Backups {
 }
 
 impl EmbeddedStore {
-    /// What takes backups of this store.
+    /// Returns a handle that takes backups of this store.
     #[must_use]
     pub fn backups(&self) -> Backups {
         Backups {

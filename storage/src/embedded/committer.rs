@@ -27,7 +27,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(1);
 pub(crate) struct Request {
     /// The steps.
     pub(crate) steps: Vec<Step>,
-    /// Where the answer goes; nobody may be there any more.
+    /// Channel of the answer; nobody may listen any more.
     pub(crate) reply: oneshot::Sender<Result<Vec<Applied>, StoreError>>,
 }
 
@@ -80,7 +80,7 @@ impl Committer {
         }
     }
 
-    /// What of `batch` can be written: all of it, or on a full disk only what needs no more room. The rest is answered.
+    /// Requests of `batch` that can be written: all, or on a full disk only those that need no more room. The rest is answered.
     fn fitting(&mut self, batch: Vec<Request>) -> Vec<Request> {
         let reserve = self.disk.reserve();
         if !reserve.is_spent() {
@@ -223,7 +223,7 @@ fn freed_by(change: &Change) -> u64 {
 type Reply = oneshot::Sender<Result<Vec<Applied>, StoreError>>;
 type Waiting = (Reply, Result<Vec<Applied>, StoreError>);
 
-/// What is queued right now, beginning with `first`.
+/// Requests that are queued right now, beginning with `first`.
 fn gather(first: Request, requests: &Receiver<Request>) -> Vec<Request> {
     let mut bytes = first.bytes();
     let mut batch = vec![first];

@@ -54,7 +54,7 @@ pub(crate) struct Disk {
 pub(crate) struct Opened {
     /// The file.
     pub(crate) disk: Disk,
-    /// What was in it.
+    /// State that was in it.
     pub(crate) state: State,
 }
 
@@ -159,7 +159,7 @@ impl Disk {
         guarded(&self.file, || shrink(&self.file, &mut self.database))
     }
 
-    /// What values are encrypted with.
+    /// Encryption of the values.
     pub(crate) fn encryption(&self) -> Arc<Encryption> {
         Arc::clone(&self.encryption)
     }
@@ -288,7 +288,7 @@ impl Disk {
     }
 }
 
-/// What changes of one object come to.
+/// Net change of one object.
 struct Net<'a> {
     /// The last of them.
     change: &'a Change,
@@ -296,7 +296,7 @@ struct Net<'a> {
     was_there: bool,
 }
 
-/// What `changes` come to, one for each object: those in between are never read again.
+/// Net changes, one for each object: those in between are never read again.
 fn net(changes: &[Staged]) -> Vec<Net<'_>> {
     let mut all = Vec::with_capacity(changes.len());
     let mut places = HashMap::with_capacity(changes.len());

@@ -35,7 +35,7 @@ pub(crate) enum Problem {
 
 /// Everything in a file.
 pub(crate) struct Contents {
-    /// What it adds up to, ephemeral records included.
+    /// Sums over the file, ephemeral records included.
     pub(crate) totals: Totals,
     /// The objects.
     pub(crate) state: State,
@@ -45,7 +45,7 @@ pub(crate) struct Contents {
     pub(crate) ephemeral: Vec<Vec<u8>>,
 }
 
-/// What some records are.
+/// Records that were parsed.
 #[derive(Default)]
 struct Parsed {
     loaded: Vec<Loaded>,
@@ -137,7 +137,7 @@ fn totals(file: &str, transaction: &ReadTransaction) -> Result<Totals, StoreErro
 struct Batch {
     /// Keys and values, one after the other.
     bytes: Vec<u8>,
-    /// Where each key and each value ends.
+    /// Ends of each key and each value.
     ends: Vec<(usize, usize)>,
 }
 

@@ -14,7 +14,7 @@ const VERSION: u32 = 1;
 /// Bytes of the totals: version, revision, count, XOR of CRCs, own CRC32.
 pub(crate) const TOTALS: usize = 28;
 
-/// What the whole file adds up to.
+/// Sums over the whole file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Totals {
     /// The last revision given out.

@@ -29,11 +29,11 @@ const RAISE: u64 = 1000;
 pub struct Damage {
     /// `<resource>.<group>/<namespace>/<name>`, as in the errors of a start.
     pub record: String,
-    /// What does not match.
+    /// Description of the error.
     pub problem: String,
 }
 
-/// What is in a database file that nobody serves from; held, so that nobody starts to.
+/// Contents of a database file that nobody serves from; held, so that nobody starts to.
 pub struct Rescue {
     file: PathBuf,
     intact: Vec<Raw>,
@@ -122,7 +122,7 @@ impl Rescue {
         &self.damaged
     }
 
-    /// What is wrong with the file beside: records that are lost without their names, pages that cannot be read.
+    /// Errors of the file beside: records that are lost without their names, pages that cannot be read.
     #[must_use]
     pub fn problems(&self) -> &[String] {
         &self.problems
@@ -242,7 +242,7 @@ fn copied(file: &Path, copy: &Path) -> std::io::Result<()> {
     opened.write_all(&head)
 }
 
-/// What can be read, whatever it is worth.
+/// Records that can be read, whatever they are worth.
 struct Found {
     records: Vec<Raw>,
     totals: Result<Totals, String>,

@@ -11,7 +11,7 @@ use tokio::time::sleep;
 use crate::etcd::layout::Layout;
 use crate::etcd::link::{Failure, Link, at, number};
 
-/// What is known since the last interval.
+/// Knowledge since the last interval.
 #[derive(Clone, Copy, Default)]
 struct Turn {
     /// The version of the key.

@@ -10,7 +10,7 @@ use etcd_client::{Certificate, ConnectOptions, Identity, TlsOptions};
 use crate::encryption::Encryption;
 use crate::error::StoreError;
 
-/// Where keys begin when nothing else is said.
+/// Beginning of keys when nothing else is said.
 pub const DEFAULT_PREFIX: &str = "/berth";
 /// How often history is compacted when nothing else is said, as kube-apiserver does.
 pub const DEFAULT_COMPACTION: Duration = Duration::from_mins(5);
@@ -27,7 +27,7 @@ const PING: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs
 pub struct EtcdConfig {
     /// The members' client URLs; any of them will do, the others are for when it fails.
     pub endpoints: Vec<String>,
-    /// Where keys begin: `/berth`. Stores with different prefixes share an etcd without seeing each other.
+    /// Beginning of keys: `/berth`. Stores with different prefixes share an etcd without seeing each other.
     pub prefix: String,
     /// The CA (PEM) the members' certificates are checked against; the system's roots when absent.
     pub ca_file: Option<PathBuf>,
@@ -67,7 +67,7 @@ impl EtcdConfig {
         format!("etcd at {}", self.endpoints.join(","))
     }
 
-    /// What etcd calls take, certificates read.
+    /// Returns the options of etcd calls, certificates read.
     ///
     /// # Errors
     /// `Unavailable`, naming the flag or file that does not fit.

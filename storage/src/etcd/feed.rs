@@ -1,4 +1,4 @@
-//! What brings the watch cache forward: the watch's changes and progress, and this process' own writes.
+//! Feed of the watch cache: the watch's changes and progress, and this process' own writes.
 //!
 //! A write of our own is shown as soon as it is answered, when nothing lies between it and what is shown: the watch
 //! tells of it later and is not heard a second time. With a gap before it, it waits for the watch to fill that.
@@ -73,7 +73,7 @@ impl Feed {
         }
     }
 
-    /// What is shown.
+    /// Cache that is shown.
     pub(crate) fn cache(&self) -> &Cache {
         &self.cache
     }

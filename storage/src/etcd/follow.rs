@@ -32,7 +32,7 @@ pub(crate) struct Reflector {
     pub(crate) link: Arc<Link>,
     /// The keys.
     pub(crate) layout: Layout,
-    /// What to bring forward.
+    /// Feed to bring forward.
     pub(crate) feed: Arc<Feed>,
 }
 
@@ -149,7 +149,7 @@ impl Reflector {
         Ok(())
     }
 
-    /// What an event says, unless it is known already or of no object.
+    /// Change that an event tells, unless it is known already or of no object.
     fn change(&self, event: &etcd_client::Event) -> Option<Result<Seen, Spoiled>> {
         let kv = event.kv()?;
         let revision = revision(kv.mod_revision());

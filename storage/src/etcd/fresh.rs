@@ -14,7 +14,7 @@ use crate::etcd::link::Link;
 
 type Answer = Result<Revision, StoreError>;
 
-/// Where to ask.
+/// Questions for the latest revision.
 #[derive(Clone)]
 pub(crate) struct Fresh {
     questions: mpsc::UnboundedSender<oneshot::Sender<Answer>>,

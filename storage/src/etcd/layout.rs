@@ -77,12 +77,12 @@ impl Layout {
         }
     }
 
-    /// What every object's key begins with.
+    /// Beginning of every object's key.
     pub(crate) fn objects(&self) -> &str {
         &self.objects
     }
 
-    /// What the key of every object of `resource` begins with.
+    /// Beginning of the key of every object of `resource`.
     pub(crate) fn objects_of(&self, resource: GroupResource) -> String {
         format!("{}{}/{}/", self.objects, resource.group, resource.resource)
     }
@@ -106,7 +106,7 @@ impl Layout {
         ))
     }
 
-    /// What `value` of an object is stored as at `stored`, the key of an object of `resource`.
+    /// Returns the bytes that `value` is stored as at `stored`, the key of an object of `resource`.
     ///
     /// # Errors
     /// `Unavailable` when it cannot be encrypted.
@@ -121,7 +121,7 @@ impl Layout {
         Ok(sealed.into_owned())
     }
 
-    /// What was sealed so.
+    /// Returns the value that was sealed so.
     ///
     /// # Errors
     /// Which encryption key is missing or wrong.

@@ -54,7 +54,7 @@ pub(crate) enum Failure {
     Unknown(String),
     /// The call certainly had no effect, and may be made again.
     NotTaken(String),
-    /// The same, because the token is not good any more.
+    /// The call certainly had no effect, because the token is not good any more.
     LoggedOut(String),
     /// The revision asked for is compacted.
     Compacted,
@@ -137,7 +137,7 @@ fn causes<'a>(
     std::iter::successors(Some(error), |error| error.source())
 }
 
-/// What is said, and the last of the error's causes, which is what really happened.
+/// Message with the last of the error's causes, which is what really happened.
 fn with_causes(said: &str, error: &(dyn std::error::Error + 'static)) -> String {
     let last = causes(error).skip(1).last().map(ToString::to_string);
     match last {
@@ -301,7 +301,7 @@ impl Link {
         StoreError::Unavailable(format!("{}: {}{unknown}", self.place, failure.text()))
     }
 
-    /// The same for a call that changes nothing.
+    /// Returns the error of a call that changes nothing.
     pub(crate) fn unread(&self, failure: &Failure) -> StoreError {
         StoreError::Unavailable(format!("{}: {}", self.place, failure.text()))
     }

@@ -20,7 +20,7 @@ const PAGE: i64 = 500;
 /// Objects by resource.
 pub(crate) type Shelves = BTreeMap<GroupResource, OrdMap<Name, Arc<Object>>>;
 
-/// What was read, and what could not be.
+/// Objects that were read, and those that could not be.
 #[derive(Default)]
 pub(crate) struct Loaded {
     /// The objects.

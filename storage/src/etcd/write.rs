@@ -25,17 +25,17 @@ const ROUNDS: usize = 100;
 /// When each fence was last passed by the list of steps at hand.
 pub(crate) type Passed = HashMap<Arc<str>, Revision>;
 
-/// What steps are written with.
+/// Tools that steps are written with.
 pub(crate) struct Hand<'a> {
     /// The way to etcd.
     pub(crate) link: &'a Link,
     /// The keys.
     pub(crate) layout: &'a Layout,
-    /// What shows the writes.
+    /// Feed that shows the writes.
     pub(crate) feed: &'a Feed,
 }
 
-/// What a step is judged by.
+/// State that a step is judged by.
 struct View {
     object: Option<Arc<Object>>,
     /// The revisions of the objects that guards name; absent is not there.
@@ -46,7 +46,7 @@ struct View {
     fresh: bool,
 }
 
-/// What is to be done.
+/// Verdict on a step.
 enum Judged {
     /// Nothing: it is so already.
     Same(Arc<Object>),
@@ -54,7 +54,7 @@ enum Judged {
     Write(Option<Arc<Object>>),
 }
 
-/// What a transaction came to.
+/// Outcome of a transaction.
 enum Sent {
     Made(Revision),
     Refused(View),
