@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use admission::{Denied, UserInfo};
 use async_trait::async_trait;
-use meta::{Key, Object, Status};
+use meta::{Key, Object, Revision, Status};
 use serde_json::Value;
 
 pub use api::{ViewApi, documents};
@@ -24,7 +24,8 @@ pub use origin::{Origin, OriginWrite};
 pub use source::ViewSource;
 
 /// How somebody sees the objects of a registry. What it sees of an object depends on that object alone, so that a watch
-/// shows what a list does.
+/// shows what a list does; where it depends on more, other rules begin when that changes, and watches by the former ones end
+/// with 410, so that clients list again.
 #[async_trait]
 pub trait ViewRules: Send + Sync + 'static {
     /// Whether `object` is seen at all. Asked for every object, so it should look at little (labels).
@@ -34,6 +35,21 @@ pub trait ViewRules: Send + Sync + 'static {
     /// and uid. The same object where it looks as it is stored; one of which fields are hidden should be shown without
     /// managed fields, which name them.
     fn show(&self, object: &Arc<Object>) -> Arc<Object>;
+
+    /// From which revision on these rules are known to hold: a watch from before may not know that objects look otherwise.
+    fn since(&self) -> Revision {
+        Revision(0)
+    }
+
+    /// Whether these rules still hold, as far as what was written by now tells.
+    fn hold(&self) -> bool {
+        true
+    }
+
+    /// Ends when these rules no longer hold. Must be cancel safe.
+    async fn outlived(&self) {
+        std::future::pending().await
+    }
 
     /// Who writes.
     fn user(&self) -> &UserInfo;

@@ -42,6 +42,7 @@ use storage::embedded::EmbeddedStore;
 use storage::embedded::backup::Backups;
 use storage::encryption::Encryption;
 use storage::memory::MemoryStore;
+use syncer::SyncerViews;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -190,6 +191,7 @@ impl Standalone {
         tasks.push(tidy::spawn());
         tasks.push(parts.engine.spawn());
         tasks.push(parts.virtual_api.spawn());
+        tasks.extend(parts.syncer_views.as_ref().map(SyncerViews::spawn));
         let (leading, place) = (
             controllers::writing(&options, &leadership),
             parts.publications.clone(),

@@ -30,4 +30,4 @@ pub mod view;
 pub use dialect_kcp::names::DIALECT;
 pub use on_hub::OnHub;
 pub use process::SyncerArgs;
-pub use view::{Home, Shown, attach};
+pub use view::{Home, Shown, SyncerViews, attach};

@@ -2,13 +2,14 @@
 //! "The syncer's view"). A complete one: the URL up to `proxy` is the server of a syncer's kubeconfig.
 //!
 //! What is shown and what becomes of writes is the dialect's ([`dialect_kcp::syncer_view`]); serving it is the server
-//! library's ([`apiserver::view`]). Here the two meet: [`rules::SyncerRules`] is the adapter, [`SyncerView`] keeps one API
+//! library's ([`apiserver::view`]). Here the two meet: [`rules::SyncerRules`] is the adapter, [`SyncerViews`] keeps one API
 //! per workload cluster. One grant of `targets/proxy` by the target's name lets a syncer do its work, as
 //! `berth:syncer:<identifier>`, and nothing else.
 //!
 //! Behind a hub the objects are the hub's ([`Home`]): what is shown are the copies of them, and writes go there. The
 //! workload clusters themselves are there or here.
 
+mod followed;
 mod home;
 mod rules;
 
@@ -28,9 +29,10 @@ use meta::{GroupResource, Key, Object, Schema, Status};
 use parking_lot::Mutex;
 use schemars::JsonSchema;
 use storage::Source;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 pub use self::home::Home;
-use self::rules::SyncerRules;
+use self::rules::{SyncerRules, Term};
 use dialect_contract::names;
 use dialect_contract::names::TARGETS;
 use kubernetes::protobuf::Protobuf;
@@ -56,18 +58,17 @@ pub struct Shown {
     pub source: Arc<dyn Source>,
 }
 
-/// Adds `targets/proxy` to `groups`, over what is `shown`, if kcp is one of `dialects`.
+/// Adds `targets/proxy` to `groups`, over what is `shown`, if kcp is one of `dialects`. Gives the views behind it, which
+/// [`SyncerViews::spawn`] keeps up to date.
 pub fn attach<'a>(
     groups: &mut [Group],
     shown: Shown,
     dialects: impl IntoIterator<Item = &'a Arc<dyn Dialect>>,
     version: VersionInfo,
-) {
+) -> Option<Arc<SyncerViews>> {
     let mut dialects = dialects.into_iter();
-    let Some(dialect) = dialects.find(|dialect| dialect.name() == DIALECT) else {
-        return;
-    };
-    let handler = Arc::new(SyncerView {
+    let dialect = dialects.find(|dialect| dialect.name() == DIALECT)?;
+    let handler = Arc::new(SyncerViews {
         shown,
         dialect: Arc::clone(dialect),
         version,
@@ -86,13 +87,14 @@ pub fn attach<'a>(
             handler: Arc::clone(&handler) as Arc<_>,
         });
     }
+    Some(handler)
 }
 
 /// What is synced, with the documents that describe it.
 type Described = (Vec<GroupResource>, Arc<Documents>);
 
 /// The APIs of all syncers.
-struct SyncerView {
+pub struct SyncerViews {
     shown: Shown,
     dialect: Arc<dyn Dialect>,
     version: VersionInfo,
@@ -107,6 +109,8 @@ struct View {
     advanced: bool,
     synced: Vec<GroupResource>,
     api: Arc<ViewApi>,
+    /// Ends its watches when it is dropped.
+    _ends: DropGuard,
 }
 
 impl View {
@@ -117,7 +121,7 @@ impl View {
 }
 
 #[async_trait]
-impl SubresourceHandler for SyncerView {
+impl SubresourceHandler for SyncerViews {
     fn effort(&self, _: &RequestInfo) -> usize {
         0
     }
@@ -143,7 +147,7 @@ impl SubresourceHandler for SyncerView {
     }
 }
 
-impl SyncerView {
+impl SyncerViews {
     fn view(&self, name: &str, cluster: &Object) -> Result<Arc<ViewApi>, InstallError> {
         let (synced, documents) = self.described()?;
         let mut views = self.views.lock();
@@ -151,7 +155,13 @@ impl SyncerView {
             return Ok(Arc::clone(&view.api));
         }
         let (own, advanced) = (identifier(cluster.meta()).to_owned(), is_advanced(cluster));
-        let seen = SyncerRules::new(&own, advanced, &self.shown, &synced);
+        let ended = CancellationToken::new();
+        let term = Term {
+            cluster: name.into(),
+            since: self.shown.source.revision(),
+            ended: ended.clone(),
+        };
+        let seen = SyncerRules::new(&own, advanced, &self.shown, &synced, term);
         let decoder = Some(Arc::new(Protobuf) as Arc<_>);
         let api = Arc::new(ViewApi::new(
             &self.shown.registry,
@@ -165,6 +175,7 @@ impl SyncerView {
             advanced,
             synced,
             api: Arc::clone(&api),
+            _ends: ended.drop_guard(),
         };
         views.insert(name.to_owned(), view);
         Ok(api)

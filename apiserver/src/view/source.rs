@@ -27,7 +27,7 @@ pub struct ViewSource {
 }
 
 impl ViewSource {
-    pub(super) fn new(registry: &Arc<Registry>, rules: &Arc<dyn ViewRules>, served: &Arc<Served>) -> Self {
+    pub(crate) fn new(registry: &Arc<Registry>, rules: &Arc<dyn ViewRules>, served: &Arc<Served>) -> Self {
         Self {
             registry: Arc::clone(registry),
             rules: Arc::clone(rules),
@@ -89,6 +89,10 @@ impl Source for ViewSource {
     }
 
     fn watch(&self, scope: Scope, after: Revision) -> Result<Box<dyn Watch>, StoreError> {
+        let oldest = self.rules.since();
+        if after < oldest {
+            return Err(StoreError::Expired { asked: after, oldest });
+        }
         let watch = self.source()?.watch(scope, after)?;
         Ok(Box::new(SeenWatch {
             watch,
@@ -109,7 +113,14 @@ struct SeenWatch {
 #[async_trait]
 impl Watch for SeenWatch {
     async fn next(&mut self, max: usize) -> Result<Vec<Arc<Event>>, StoreError> {
-        let events = self.watch.next(max).await?;
+        let events = tokio::select! {
+            events = self.watch.next(max) => events?,
+            () = self.rules.outlived() => return Err(self.outlived()),
+        };
+        // What was written after the rules changed is not shown by the former ones.
+        if !self.rules.hold() {
+            return Err(self.outlived());
+        }
         Ok(events.iter().filter_map(|event| self.look(event)).collect())
     }
 
@@ -119,6 +130,13 @@ impl Watch for SeenWatch {
 }
 
 impl SeenWatch {
+    /// Objects that nobody wrote may look otherwise by now: the watcher has to list again.
+    fn outlived(&self) -> StoreError {
+        let asked = self.watch.revision();
+        let oldest = Revision(asked.0 + 1);
+        StoreError::Expired { asked, oldest }
+    }
+
     /// The event as it is seen, if it is. One that looks as it is stored stays as it is, with the frame it shares.
     fn look(&self, event: &Arc<Event>) -> Option<Arc<Event>> {
         let change = &event.change;

@@ -23,7 +23,7 @@ use meta::{Clock, GroupResource, Kind};
 use policies::{Catalog, Enforcer};
 use publications::{self, Copies, Place};
 use storage::{Source, Store};
-use syncer::{OnHub, Shown};
+use syncer::{OnHub, Shown, SyncerViews};
 use virtual_api::records::{Bounds, Medium, Records};
 use virtual_api::{RegistryCommitter, VirtualApi};
 
@@ -74,6 +74,8 @@ pub(super) struct Parts {
     pub admission_metrics: Arc<AdmissionMetrics>,
     /// What the controllers count.
     pub controller_metrics: Arc<ControllerMetrics>,
+    /// Views of kcp's syncers, where kcp is served.
+    pub syncer_views: Option<Arc<SyncerViews>>,
     /// What is served, and how it is written.
     pub registry: Arc<Registry>,
 }
@@ -114,7 +116,7 @@ pub(super) fn assemble(
         owners: match hub {
             Some(_) => Vec::new(),
             None => {
-                let systems = dialects.iter().flat_map(|dialect| dialect.kinds());
+                let systems = dialects.iter().flat_map(|dialect| dialect.stored_kinds());
                 core::kinds().into_iter().chain(systems).collect()
             }
         },
@@ -235,7 +237,7 @@ pub(super) fn assemble(
     if hub.is_none() {
         groups.push(publications::group(store));
     }
-    syncer::attach(&mut groups, shown, &dialects, super::version());
+    let syncer_views = syncer::attach(&mut groups, shown, &dialects, super::version());
     registry.install(&groups).map_err(|problem| anyhow!(problem))?;
     stored.serve(&groups);
     let api = Arc::new(ApiState::over(Arc::clone(&registry)).with_decoder(Arc::new(Protobuf)));
@@ -259,6 +261,7 @@ pub(super) fn assemble(
         admission,
         admission_metrics,
         controller_metrics: ControllerMetrics::new(),
+        syncer_views,
         registry,
     })
 }
@@ -314,7 +317,7 @@ fn medium(storage: Storage) -> Medium {
 /// A dialect's own kinds, by group, with the subresources the virtual API adds to them.
 fn owned(dialect: &Arc<dyn Dialect>, virtual_api: &VirtualApi, store: &Arc<dyn Store>) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
-    for kind in dialect.kinds() {
+    for kind in dialect.stored_kinds() {
         let name = kind.info().group;
         let resource = virtual_api.extended(Resource::new(kind, Backing::Stored(Arc::clone(store))));
         match groups.iter_mut().find(|group| group.name == name) {

@@ -8,15 +8,28 @@ use apiserver::ViewRules;
 use apiserver::registry::{Registry, Served};
 use apiserver::view::Origin;
 use async_trait::async_trait;
-use dialect_kcp::names::NAMESPACES;
-use dialect_kcp::syncer_view::{SEEN, Seen, Syncer, state_label, user};
-use meta::{GroupResource, Key, Object, Status};
+use dialect_kcp::names::{NAMESPACES, WORKLOAD_CLUSTERS};
+use dialect_kcp::syncer_view::{SEEN, Seen, Syncer, identifier, is_advanced, state_label, user};
+use meta::{GroupResource, Key, Object, Revision, Status};
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
 use super::{Home, Shown};
 
+/// Term for which the rules of a view hold.
+pub(super) struct Term {
+    /// The name of the workload cluster.
+    pub(super) cluster: Arc<str>,
+    /// From which revision on.
+    pub(super) since: Revision,
+    /// Cancelled when the view is replaced.
+    pub(super) ended: CancellationToken,
+}
+
 /// How the syncer of one workload cluster sees objects.
 pub(super) struct SyncerRules {
+    term: Term,
+    clusters: Arc<Registry>,
     identifier: String,
     advanced: bool,
     label: String,
@@ -28,9 +41,17 @@ pub(super) struct SyncerRules {
 }
 
 impl SyncerRules {
-    /// The view of the syncer of the cluster `identifier`, of which `synced` is all that is seen.
-    pub(super) fn new(identifier: &str, advanced: bool, shown: &Shown, synced: &[GroupResource]) -> Self {
+    /// The view of the syncer of the cluster `identifier` for a `term`, of which `synced` is all that is seen.
+    pub(super) fn new(
+        identifier: &str,
+        advanced: bool,
+        shown: &Shown,
+        synced: &[GroupResource],
+        term: Term,
+    ) -> Self {
         Self {
+            term,
+            clusters: Arc::clone(&shown.clusters),
             identifier: identifier.to_owned(),
             advanced,
             label: state_label(identifier),
@@ -130,6 +151,27 @@ impl ViewRules for SyncerRules {
         }
         let seen = Object::new(&seen, object.revision());
         Arc::new(seen.expect("the view keeps kind and name"))
+    }
+
+    fn since(&self) -> Revision {
+        self.term.since
+    }
+
+    fn hold(&self) -> bool {
+        let index = self.clusters.index();
+        let source = index
+            .preferred(WORKLOAD_CLUSTERS)
+            .and_then(|served| served.source());
+        let clusters = source.map(|source| source.cached(WORKLOAD_CLUSTERS));
+        let cluster = clusters.as_ref().and_then(|all| all.get("", &self.term.cluster));
+        !self.term.ended.is_cancelled()
+            && cluster.is_some_and(|cluster| {
+                identifier(cluster.meta()) == self.identifier && is_advanced(cluster) == self.advanced
+            })
+    }
+
+    async fn outlived(&self) {
+        self.term.ended.cancelled().await;
     }
 
     fn user(&self) -> &UserInfo {

@@ -198,3 +198,94 @@ fn a_view_is_for_whom_it_was_granted_to() {
             .contains("orbidden")
     );
 }
+
+/// The events of a watch of the view, as they come.
+fn watched(
+    world: &World,
+    query: &str,
+) -> (std::process::Child, std::sync::mpsc::Receiver<serde_json::Value>) {
+    let path = format!(
+        "/apis/scheduling.berth.dev/v1alpha1/targets/east.kcp/proxy/apis/apps/v1/namespaces/app/deployments?watch=true&{query}"
+    );
+    let mut child = world.hub.kubectl_args(&["get", "--raw", &path]).spawn();
+    let lines = BufReader::new(child.stdout.take().expect("the output is piped")).lines();
+    let (sender, events) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let lines = lines.map_while(Result::ok);
+        let events = lines.map(|line| serde_json::from_str(&line).expect("an event is JSON"));
+        for event in events {
+            if sender.send(event).is_err() {
+                return;
+            }
+        }
+    });
+    (child, events)
+}
+
+#[test]
+fn watches_of_a_view_end_when_its_rules_change_so_that_they_agree_with_what_is_got() {
+    let world = placed();
+    let (hub, east) = (&world.hub, &world.clusters[0]);
+    let got = || {
+        east.seen(hub, &["-n", "app", "get", "deployment", "web", "-o", "json"])
+            .json()
+    };
+    east.seen(
+        hub,
+        &[
+            "-n",
+            "app",
+            "patch",
+            "deployment",
+            "web",
+            "--subresource=status",
+            "--type=merge",
+            "-p",
+            r#"{"status":{"readyReplicas":1}}"#,
+        ],
+    )
+    .ok();
+    let before = got();
+    assert_eq!(before["status"]["readyReplicas"], 1);
+    let version = before["metadata"]["resourceVersion"].as_str().expect("a version");
+    let (mut open, events) = watched(&world, &format!("resourceVersion={version}"));
+
+    // From now on the cluster has a status of its own, which it has not reported yet. The object is not written.
+    hub.kubectl(
+        "annotate workloadcluster east featuregates.experimental.workloads.kcp.dev/advancedscheduling=true",
+    )
+    .ok();
+    let ended = events.recv_timeout(crate::world::PATIENCE).expect("an event");
+    assert_eq!(
+        (&ended["type"], &ended["object"]["code"]),
+        (&json!("ERROR"), &json!(410))
+    );
+    open.wait().expect("kubectl ends");
+    let after = got();
+    assert_eq!(after["metadata"]["resourceVersion"], version);
+    assert_eq!(
+        after.get("status").and_then(|status| status.get("readyReplicas")),
+        None
+    );
+
+    // One that comes back with what it knew lists again, too; from there on all agree.
+    let (mut stale, events) = watched(&world, &format!("resourceVersion={version}"));
+    let ended = events.recv_timeout(crate::world::PATIENCE).expect("an event");
+    assert_eq!(
+        (&ended["type"], &ended["object"]["code"]),
+        (&json!("ERROR"), &json!(410))
+    );
+    stale.wait().expect("kubectl ends");
+    let list = east
+        .seen(hub, &["-n", "app", "get", "deployments", "-o", "json"])
+        .json();
+    assert_eq!(list["items"][0].get("status"), after.get("status"));
+    let (mut fresh, events) = watched(&world, "resourceVersion=0");
+    let first = events.recv_timeout(crate::world::PATIENCE).expect("an event");
+    assert_eq!(
+        (&first["type"], first["object"].get("status")),
+        (&json!("ADDED"), after.get("status"))
+    );
+    fresh.kill().expect("kubectl runs");
+    fresh.wait().expect("kubectl ends");
+}

@@ -1,5 +1,7 @@
 //! An API seen through a view: gadgets have a proxy that shows the widgets of their team, with less than there is.
 
+mod outlived;
+
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
