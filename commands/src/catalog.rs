@@ -9,7 +9,7 @@ use kubernetes::core;
 /// Kubernetes' own kinds, those of `dialects`, and their configuration.
 #[must_use]
 pub fn catalog(dialects: &[Arc<dyn Dialect>]) -> Catalog {
-    let kinds = dialects.iter().flat_map(|dialect| dialect.kinds());
+    let kinds = dialects.iter().flat_map(|dialect| dialect.stored_kinds());
     let configuration = Arc::new(configuration::SchedulerConfiguration::new(dialects.to_vec()));
     Catalog::new(core::kinds().into_iter().chain(kinds).chain([configuration as _]))
 }

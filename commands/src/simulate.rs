@@ -334,6 +334,9 @@ pub fn told(unread: &[manifest::Problem], findings: &Findings, strict: bool) -> 
     for surplus in surplus {
         crate::say_error!("warning: {surplus}");
     }
+    for doubtful in &findings.doubtful {
+        crate::say_error!("warning: {doubtful}");
+    }
     for kind in broken(true)
         .chain(passed_over(true))
         .chain(passed_over(false))

@@ -21,7 +21,7 @@ use serde::{Serialize, Serializer};
 pub use change::{Step, What};
 pub use compare::{Counts, Entry, Side, Verdict};
 pub(crate) use edits::substance;
-pub use edits::{apply, changed};
+pub use edits::{apply, changed, on_drained};
 
 use compare::{Said, Seen};
 
@@ -52,7 +52,7 @@ pub struct Plan {
     /// The demands that went on changing when they had been decided eight times.
     #[serde(serialize_with = "as_text", skip_serializing_if = "Vec::is_empty")]
     pub unsettled: Vec<Key>,
-    /// What moves, in key order; of the demands asked for, also what stays.
+    /// Entries about what moves, in key order; of the demands asked for, and of those on a drained cluster, also about what stays.
     pub entries: Vec<Entry>,
 }
 

@@ -179,7 +179,8 @@ impl Simulation {
         let mut whole = Plan::default();
         let changed = before.iter().zip(&mut self.worlds);
         for (before, world) in changed.filter(|(_, world)| world.changes() > 0) {
-            let part = Plan::of(before, world, &terms.for_plans(), |_| false);
+            let asked = plan::on_drained(before, steps, terms.now);
+            let part = Plan::of(before, world, &terms.for_plans(), |demand| asked.contains(demand));
             whole.add(part.map_err(NoPlan::Fault)?);
         }
         Ok(whole)

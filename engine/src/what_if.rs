@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use dialect_contract::{Dialect, Verb, Write, config};
+use meta::field::FieldErrorKind;
 use meta::kind::{self, Via};
 use meta::object::Malformed;
 use meta::{Change, FieldError, GroupResource, Key, Kind, Object, Revision, Timestamp, name, time};
@@ -157,6 +158,7 @@ impl Catalog {
                 .collect()
         };
         let mut misfits = schema.validate(&value);
+        misfits.retain(|error| !is_left_unsaid(error));
         let errors = kind.validate(&write, &value);
         let name = value["metadata"]["name"].as_str().unwrap_or_default();
         if let Err(problem) = kind.validate_name(name) {
@@ -267,6 +269,13 @@ pub(crate) struct Judged {
     pub(crate) unknown: Vec<String>,
     /// Errors that its kind finds in the object.
     pub(crate) errors: Vec<FieldError>,
+}
+
+/// Whether a file only says less of the status than its controller would: it reports, and nothing is decided by what it does not
+/// report.
+fn is_left_unsaid(error: &FieldError) -> bool {
+    let field = error.path.strip_prefix("status.");
+    error.kind == FieldErrorKind::Required && field.is_some_and(|field| !field.contains(['.', '[']))
 }
 
 /// Whether a server has stored `value` already, or somebody describes it as if.

@@ -6,26 +6,48 @@ use std::sync::Arc;
 use admission::{Denied, Operation, Plugin, Request};
 use configuration::SchedulerConfiguration;
 use dialect_contract::{Dialect, config};
-use meta::Kind;
 use meta::kind::{self, Write};
+use meta::{GroupResource, Kind};
 use serde_json::Value;
 
 /// The plugin.
 pub(super) struct Configurations {
     dialects: Vec<Arc<dyn Dialect>>,
     kind: Option<SchedulerConfiguration>,
+    /// Resources that are served here, which is all that can be guarded; empty where a hub serves more.
+    served: Vec<GroupResource>,
 }
 
 impl Configurations {
     /// Warns only: the kind itself refuses what is wrong.
-    pub(super) fn warning(dialects: Vec<Arc<dyn Dialect>>) -> Self {
-        Self { dialects, kind: None }
+    pub(super) fn warning(dialects: Vec<Arc<dyn Dialect>>, served: Vec<GroupResource>) -> Self {
+        Self {
+            dialects,
+            kind: None,
+            served,
+        }
     }
 
     /// Refuses what is wrong, and warns.
     pub(super) fn judging(dialects: Vec<Arc<dyn Dialect>>) -> Self {
         let kind = Some(SchedulerConfiguration::new(dialects.clone()));
-        Self { dialects, kind }
+        Self {
+            dialects,
+            kind,
+            served: Vec::new(),
+        }
+    }
+
+    /// Warns of what `spec` of `dialect` names without effect, for it is not served here.
+    fn unserved(&self, dialect: &dyn Dialect, spec: &Value) -> Vec<String> {
+        let name = dialect.name();
+        let named = dialect.configuration().guards(Some(spec)).into_iter();
+        let missing = named.filter(|resource| !self.served.is_empty() && !self.served.contains(resource));
+        missing
+            .map(|resource| {
+                format!("spec.{name} names {resource}, which this server does not serve: it has no effect")
+            })
+            .collect()
     }
 }
 
@@ -56,6 +78,7 @@ impl Plugin for Configurations {
             && let Some(spec) = object["spec"].get(name)
         {
             warnings.extend(dialect.configuration().warnings(spec, &format!("spec.{name}")));
+            warnings.extend(self.unserved(&**dialect, spec));
         }
         Ok(())
     }
@@ -78,5 +101,56 @@ fn judge(kind: &SchedulerConfiguration, request: &Request<'_>, object: &Value) -
         Ok(())
     } else {
         Err(Denied::Invalid(errors))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use admission::UserInfo;
+    use serde_json::json;
+
+    use super::*;
+
+    fn warned(served: &[GroupResource], synced: &Value) -> Vec<String> {
+        let plugin = Configurations::warning(dialect_registry::all(), served.to_vec());
+        let user = UserInfo::default();
+        let name = syncing();
+        let object = json!({"metadata": {"name": name}, "spec": {name: {"syncedResources": synced}}});
+        let request = Request {
+            operation: Operation::Create,
+            resource: config::RESOURCE,
+            kind: config::KIND,
+            subresource: "",
+            namespace: "",
+            name,
+            user: &user,
+            old: None,
+            dry_run: false,
+        };
+        let mut warnings = Vec::new();
+        plugin.validate(&request, Some(&object), &mut warnings).unwrap();
+        warnings
+    }
+
+    /// The system whose configuration names resources that are not its own.
+    fn syncing() -> &'static str {
+        let all = dialect_registry::all();
+        let mut syncing = all
+            .iter()
+            .filter(|dialect| !dialect.configuration().guards(None).is_empty());
+        syncing.next().unwrap().name()
+    }
+
+    #[test]
+    fn a_resource_that_is_not_served_here_is_warned_of_when_it_is_named() {
+        let served = ["namespaces", "configmaps"].map(|plural| GroupResource::new("", plural));
+        let both = json!(["configmaps", "widgets.example.com"]);
+        let expected = format!(
+            "spec.{} names widgets.example.com, which this server does not serve: it has no effect",
+            syncing()
+        );
+        assert_eq!(warned(&served, &both), [expected]);
+        assert!(warned(&served, &json!(["configmaps"])).is_empty());
+        assert!(warned(&[], &both).is_empty(), "a hub serves more");
     }
 }

@@ -100,7 +100,10 @@ impl Parts {
             true => Entrusted::of_all(&rules, plugin),
             false => plugin,
         }));
-        plugins.push(Arc::new(configurations::Configurations::warning(self.dialects())));
+        plugins.push(Arc::new(configurations::Configurations::warning(
+            self.dialects(),
+            self.owners.iter().map(|kind| kind.info().resource()).collect(),
+        )));
         self.chain(plugins)
             .ending_with(Arc::new(ResourceQuotas::new(Arc::clone(source))))
     }

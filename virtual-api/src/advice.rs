@@ -83,7 +83,7 @@ pub(super) fn ask(world: &World, catalog: &Catalog, demand: &Key, terms: &Terms)
     advice::advise(world, catalog, demand, terms).map_err(|problem| match problem {
         NoAdvice::Demand(demand) => Status::not_found(demand.resource, &demand.name),
         NoAdvice::Target(_) => Status::bad_request(format!(
-            "{problem}: ?cluster= takes the system's own name of one, ?target= the name of a Target"
+            "{problem}: name it as its system does (cluster), or by its Target (target)"
         )),
         NoAdvice::Fault(fault) => Status::internal(fault.to_string()),
         NoAdvice::Ended(exceeded) => exceeded.into(),

@@ -91,7 +91,10 @@ impl VirtualApi {
     /// `kinds`, and of the dialects' own.
     #[must_use]
     pub fn new(engine: Arc<Engine>, registry: Arc<Registry>, kinds: Vec<Arc<dyn Kind>>) -> Self {
-        let own: Vec<Arc<dyn Kind>> = engine.dialects().flat_map(|dialect| dialect.kinds()).collect();
+        let own: Vec<Arc<dyn Kind>> = engine
+            .dialects()
+            .flat_map(|dialect| dialect.stored_kinds())
+            .collect();
         let committer = Arc::new(RegistryCommitter(Arc::clone(&registry)));
         let projection = Projection::new(Arc::clone(&engine));
         let catalog = Arc::new(Catalog::new(kinds.into_iter().chain(own)));

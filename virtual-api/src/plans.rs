@@ -128,7 +128,8 @@ fn answer(
     let terms = Terms { now, seed: None };
     let mut whole = Plan::default();
     for (before, world) in before.iter().zip(&mut worlds) {
-        let wanted = asked.find(before, world.snapshot());
+        let mut wanted = asked.find(before, world.snapshot());
+        wanted.extend(plan::on_drained(before, steps, now));
         if world.changes() == 0 && wanted.is_empty() {
             continue;
         }

@@ -36,6 +36,13 @@ pub(super) async fn fill(
             anyhow!("{}:\n{}", file.display(), lines.join("\n"))
         })?;
         let origin = beside_copies.then(|| file.display().to_string());
+        let name = dialect.name();
+        for warning in dialect
+            .configuration()
+            .warnings(&spec[name], &format!("spec.{name}"))
+        {
+            tracing::warn!(file = %file.display(), warning, "this is legal in the configuration and surely not meant");
+        }
         create(store, dialect.name(), &spec, origin, now)
             .await
             .with_context(|| format!("storing {}", file.display()))?;

@@ -77,7 +77,8 @@ fn recognize(
                 // The file is in there, as an operator keeps it.
                 let keys: Vec<&str> = data.keys().take(KEYS).map(String::as_str).collect();
                 detail.push_str(&format!(
-                    ": it is a ConfigMap, and the file is the text below one of its keys ({}); give that text as a file of its own",
+                    ": it is a ConfigMap, and the file is the text below one of its keys ({}); give that text as a file of its own: \
+                     kubectl get configmap NAME -o jsonpath='{{.data.KEY}}', with each dot of KEY written \\.",
                     keys.join(", ")
                 ));
             }

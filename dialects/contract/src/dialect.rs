@@ -40,6 +40,19 @@ pub trait Dialect: Send + Sync + 'static {
     /// The kinds served when the dialect is owned.
     fn kinds(&self) -> Vec<Arc<dyn Kind>>;
 
+    /// Kinds of the system that nothing is decided by. They are kept as they are where Berth stores the system's objects, so that
+    /// its files can be applied whole; a hub has them itself.
+    fn further_kinds(&self) -> Vec<Arc<dyn Kind>> {
+        Vec::new()
+    }
+
+    /// All kinds that Berth stores where it stores the system's objects.
+    fn stored_kinds(&self) -> Vec<Arc<dyn Kind>> {
+        let mut kinds = self.kinds();
+        kinds.extend(self.further_kinds());
+        kinds
+    }
+
     /// Every resource [`Inventory::fold`] wants to see, those of [`Dialect::kinds`] included where it reads them, and
     /// [`crate::config::RESOURCE`] for its configuration.
     fn reads(&self) -> Vec<GroupResource>;

@@ -42,6 +42,10 @@ impl Dialect for OpenMcp {
         kind::all()
     }
 
+    fn further_kinds(&self) -> Vec<Arc<dyn Kind>> {
+        kind::further()
+    }
+
     fn reads(&self) -> Vec<GroupResource> {
         vec![CLUSTERS, REQUESTS, config::RESOURCE]
     }

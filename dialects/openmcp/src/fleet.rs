@@ -130,6 +130,11 @@ impl Fleet {
         self.holders.get(holder).into_iter().flatten()
     }
 
+    /// The request that `holder` stands for.
+    pub(crate) fn holder(&self, holder: &str) -> Option<&Key> {
+        self.by_holder.get(holder)
+    }
+
     /// Whether the Cluster at `place` carries the finalizer of `holder`.
     pub(crate) fn holds(&self, holder: &str, place: &Place) -> bool {
         self.holders

@@ -2,9 +2,11 @@
 //! columns (docs/systems/openmcp.md, "API objects"). The types are read-only views; fields nobody here knows pass
 //! through untouched.
 
+pub mod access_request;
 pub mod cluster;
 pub mod cluster_profile;
 pub mod cluster_request;
+pub mod permissions;
 
 use std::sync::Arc;
 
@@ -18,6 +20,12 @@ pub fn all() -> Vec<Arc<dyn Kind>> {
         Arc::new(cluster_request::ClusterRequestKind),
         Arc::new(cluster::ClusterKind),
     ]
+}
+
+/// The kinds that nothing is scheduled by, which the system's own programs use.
+#[must_use]
+pub fn further() -> Vec<Arc<dyn Kind>> {
+    vec![Arc::new(access_request::AccessRequestKind)]
 }
 
 #[cfg(test)]

@@ -1,15 +1,17 @@
 //! Making changes in worlds, as a server would: defaults and rules of the kind, status kept where it is left out,
 //! generations raised, finalizers honoured.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dialect_contract::{Edit, config};
 use meta::{FieldError, Key, Object, Timestamp};
+use scheduling::Ix;
 use serde_json::Value;
 
 use super::change::{Step, What};
 use crate::fault::Problem;
+use crate::snapshot::Snapshot;
 use crate::spelling;
 use crate::what_if::{Catalog, Unreadable, World};
 
@@ -298,17 +300,8 @@ fn find(worlds: &[World], target: &str) -> Vec<(usize, Arc<str>)> {
     let mut list = Vec::new();
     for (index, world) in worlds.iter().enumerate() {
         let snapshot = world.snapshot();
-        let (inventory, dialect) = (&snapshot.inventory, snapshot.dialect.name());
-        let bare = target
-            .strip_suffix(dialect)
-            .and_then(|rest| rest.strip_suffix('.'));
-        let named = (0..inventory.count()).find(|&candidate| {
-            let name = inventory.target_name(candidate);
-            Some(name.as_str()) == bare || name == target || *inventory.cluster_name(candidate) == *target
-        });
-        if let Some(candidate) = named {
-            let full = bare.is_some_and(|bare| inventory.target_name(candidate) == bare);
-            let found = (index, inventory.cluster_name(candidate));
+        if let Some((candidate, full)) = named(snapshot, target) {
+            let found = (index, snapshot.inventory.cluster_name(candidate));
             if full {
                 return vec![found];
             }
@@ -345,6 +338,44 @@ fn suggested(worlds: &[World], target: &str) -> String {
         0 => format!("there are {}", some.join(", ")),
         more => format!("there are {} and {more} more", some.join(", ")),
     }
+}
+
+/// The demands of the world `before` that are on a cluster which one of `steps` drains: whoever empties it wants to know why one
+/// stays.
+#[must_use]
+pub fn on_drained(before: &Snapshot, steps: &[Step], now: Timestamp) -> BTreeSet<Key> {
+    let inventory = &before.inventory;
+    let drained: Vec<Arc<str>> = steps
+        .iter()
+        .filter_map(|step| match &step.what {
+            What::Drain(target) => named(before, target),
+            _ => None,
+        })
+        .map(|(candidate, _)| inventory.cluster_name(candidate))
+        .collect();
+    if drained.is_empty() {
+        return BTreeSet::new();
+    }
+    let is_there = |demand: &Key| {
+        let view = inventory.demand(demand, now);
+        let mut placed = view.into_iter().flat_map(|view| view.placed);
+        placed.any(|placed| !placed.leaving && drained.contains(&placed.cluster_name))
+    };
+    inventory.demands().into_iter().filter(is_there).collect()
+}
+
+/// The candidate of `snapshot` that `target` names, and whether it does so in full, by the name of the Target.
+fn named(snapshot: &Snapshot, target: &str) -> Option<(Ix, bool)> {
+    let (inventory, dialect) = (&snapshot.inventory, snapshot.dialect.name());
+    let bare = target
+        .strip_suffix(dialect)
+        .and_then(|rest| rest.strip_suffix('.'));
+    let candidate = (0..inventory.count()).find(|&candidate| {
+        let name = inventory.target_name(candidate);
+        Some(name.as_str()) == bare || name == target || *inventory.cluster_name(candidate) == *target
+    })?;
+    let full = bare.is_some_and(|bare| inventory.target_name(candidate) == bare);
+    Some((candidate, full))
 }
 
 /// A key as people write it.

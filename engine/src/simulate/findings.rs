@@ -16,6 +16,8 @@ pub struct Findings {
     pub unread: BTreeMap<String, Unread>,
     /// Configurations that count for nothing beside others, in words.
     pub unused: Vec<String>,
+    /// Warnings about what is legal in configurations and surely not meant.
+    pub doubtful: Vec<String>,
 }
 
 /// A field of a kind that nobody reads, wherever it stands.

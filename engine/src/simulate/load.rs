@@ -231,7 +231,7 @@ impl Loader<'_> {
         };
         let resource = kind.stored_in();
         let own = |dialect: &Arc<dyn Dialect>| {
-            let mut kinds = dialect.kinds().into_iter();
+            let mut kinds = dialect.stored_kinds().into_iter();
             // What a system serves and its scheduler does not look at (a ClusterProfile) is no surprise.
             kinds.any(|kind| kind.info().resource() == resource)
         };
@@ -349,8 +349,18 @@ impl Loader<'_> {
         let world = worlds
             .iter_mut()
             .find(|world| world.snapshot().dialect.name() == dialect.name());
-        if let Some(Err(errors)) = world.map(|world| world.configure(spec, path)) {
-            self.report(at, errors);
+        match world.map(|world| world.configure(spec, path)) {
+            Some(Err(errors)) => self.report(at, errors),
+            Some(Ok(())) => {
+                let place = match at {
+                    "" => format!("configuration of {}", dialect.name()),
+                    at => at.to_owned(),
+                };
+                let warnings = dialect.configuration().warnings(spec, path).into_iter();
+                let told = warnings.map(|warning| format!("{place}: {}", warning.trim_start_matches('.')));
+                self.simulation.findings.doubtful.extend(told);
+            }
+            None => {}
         }
     }
 

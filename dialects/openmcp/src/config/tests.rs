@@ -224,6 +224,7 @@ fn what_is_surely_not_meant_draws_a_warning() {
     }}});
     assert!(Config::read(&spec, "").is_ok());
     let expected = [
+        "scheduler.scope: is not set, and Namespaced is in force",
         "scheduler.purposeMappings.My Purpose: the purpose cannot be a name",
         "scheduler.purposeMappings.both.template.metadata.name: is ignored: generateName goes before it",
         "scheduler.purposeMappings.long.template.metadata.generateName: the name prefix",
@@ -236,4 +237,8 @@ fn what_is_surely_not_meant_draws_a_warning() {
         assert!(warning.starts_with(expected), "{warning}");
     }
     assert!(warnings(&Value::Null).is_empty());
+    for scope in ["Cluster", "Namespaced"] {
+        let said = json!({"scheduler": {"scope": scope, "purposeMappings": {}}});
+        assert!(warnings(&said).is_empty(), "{scope}");
+    }
 }

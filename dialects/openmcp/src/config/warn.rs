@@ -27,6 +27,15 @@ pub fn warnings(spec: &Value) -> Vec<String> {
     let mappings = spec
         .pointer("/scheduler/purposeMappings")
         .and_then(Value::as_object);
+    let scope = spec.pointer("/scheduler/scope").and_then(Value::as_str);
+    // Two releases of openMCP mean two things by it, and what differs is whose clusters are shared.
+    if mappings.is_some() && scope.unwrap_or_default().is_empty() {
+        list.push(
+            "scheduler.scope: is not set, and Namespaced is in force: requests of each namespace get clusters of their own; \
+             openMCP since v0.14 means Cluster by it; set the one that is meant"
+                .to_owned(),
+        );
+    }
     for (purpose, mapping) in mappings.into_iter().flatten() {
         let path = format!("scheduler.purposeMappings.{purpose}.template.metadata");
         let metadata = mapping.pointer("/template/metadata").unwrap_or(&Value::Null);

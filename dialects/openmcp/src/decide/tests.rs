@@ -133,6 +133,24 @@ fn only(name: &str) -> Affected {
 }
 
 #[test]
+fn a_cluster_that_is_being_deleted_says_which_requests_hold_it() {
+    let mut held = cluster("a", &["r1", "gone"]);
+    let mut world = World::new(&[configuration(), granted("r1", "a"), held.clone()]);
+    let warnings = |world: &World| world.fleet.target(0, Timestamp::UNIX_EPOCH).warnings;
+    assert!(warnings(&world).is_empty());
+    held["metadata"]["deletionTimestamp"] = "2021-10-28T09:00:00Z".into();
+    world.put(&held);
+    let told = warnings(&world);
+    assert!(
+        told[0].contains("ClusterRequest ns/r1") && told[0].contains("ns.gone, which is gone"),
+        "{told:?}"
+    );
+    held["metadata"]["finalizers"] = json!(["other/finalizer"]);
+    world.put(&held);
+    assert!(warnings(&world).is_empty(), "nothing of ours holds it");
+}
+
+#[test]
 fn a_chosen_cluster_is_bound_when_it_is_feasible() {
     let world = World::new(&[
         configuration(),

@@ -5,8 +5,11 @@ use std::sync::Arc;
 use dialect_contract::{DemandView, Phase, Placed, Quantities, TargetView};
 
 use crate::config::Tenancy;
-use crate::fleet::{Fleet, Record, Row};
+use crate::fleet::{Fleet, Record, Row, holders_of};
 use crate::names::{GRANTED, PROVIDER_LABEL};
+
+/// How many holders of a Cluster are named.
+const NAMED: usize = 3;
 
 impl Fleet {
     /// The view of a Cluster.
@@ -30,8 +33,32 @@ impl Fleet {
             zone: String::new(),
             provider: meta.labels().get(PROVIDER_LABEL).unwrap_or_default().to_owned(),
             labels: meta.labels().clone(),
+            warnings: self.held(row).into_iter().collect(),
             due_at: None,
         }
+    }
+
+    /// Names those who keep a Cluster that is being deleted.
+    fn held(&self, row: &Row) -> Option<String> {
+        let holders = holders_of(row.record.object.meta());
+        if !row.facts.deleting || holders.is_empty() {
+            return None;
+        }
+        let mut names: Vec<String> = holders
+            .iter()
+            .take(NAMED)
+            .map(|holder| match self.holder(holder) {
+                Some(key) => format!("ClusterRequest {}/{}", key.namespace, key.name),
+                None => format!("a ClusterRequest with the uid {holder}, which is gone"),
+            })
+            .collect();
+        if holders.len() > names.len() {
+            names.push(format!("{} more", holders.len() - names.len()));
+        }
+        Some(format!(
+            "it is being deleted and held by {}: it goes when they are deleted",
+            names.join(", ")
+        ))
     }
 
     /// How many requests a Cluster takes: one if it is Exclusive, else the least any of its purposes gives.

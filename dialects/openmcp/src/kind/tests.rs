@@ -4,6 +4,7 @@ use meta::kind::{Via, Write};
 use meta::{Kind, Object, Revision, Timestamp};
 use serde_json::{Value, json};
 
+use super::access_request::AccessRequestKind;
 use super::cluster::ClusterKind;
 use super::cluster_profile::ClusterProfileKind;
 use super::cluster_request::ClusterRequestKind;
@@ -239,4 +240,36 @@ fn selectable_fields_read_what_they_name() {
         .map(|field| field.path)
         .collect();
     assert_eq!(paths, ["spec.providerRef.name", "spec.providerConfigRef.name"]);
+}
+
+#[test]
+fn an_access_request_asks_in_one_way_and_for_one_cluster_for_good() {
+    let of = |spec: Value| {
+        json!({"apiVersion": "clusters.openmcp.cloud/v1alpha1", "kind": "AccessRequest",
+            "metadata": {"name": "a", "namespace": "ns"}, "spec": spec})
+    };
+    let kind = AccessRequestKind;
+    let token = json!({"roleRefs": [{"kind": "ClusterRole", "name": "cluster-admin"}]});
+    let reference = json!({"name": "r", "namespace": "ns"});
+    let good = of(json!({"requestRef": reference, "token": token}));
+    assert!(schema_errors(&kind, good.clone()).is_empty());
+    assert!(change(&kind, Via::Update, &good, &good).is_empty());
+    let both = of(json!({"requestRef": reference, "token": token, "oidc": {"name": "system"}}));
+    let problems = change(&kind, Via::Update, &good, &both);
+    assert!(
+        problems[0].contains("exactly one of spec.token or spec.oidc must be set"),
+        "{problems:?}"
+    );
+    assert!(problems[1].contains("is reserved"), "{problems:?}");
+    let other = of(json!({"requestRef": {"name": "x", "namespace": "ns"}, "token": token}));
+    let problems = change(&kind, Via::Update, &good, &other);
+    assert!(problems[0].contains("requestRef is immutable"), "{problems:?}");
+    let problems = change(&kind, Via::Update, &good, &of(json!({"token": token})));
+    assert!(
+        problems[0].contains("requestRef may not be removed once set"),
+        "{problems:?}"
+    );
+    let wrong = of(json!({"token": {"roleRefs": [{"kind": "Group", "name": ""}]}}));
+    let problems = schema_errors(&kind, wrong);
+    assert_eq!(problems.len(), 2, "{problems:?}");
 }

@@ -1,0 +1,149 @@
+//! AccessRequest: asks for access to the Cluster of a request (docs/systems/openmcp.md, "API objects"). Cluster providers grant
+//! it; nothing is scheduled by it.
+
+use std::sync::LazyLock;
+
+use meta::kind::{ALL_VERBS, SelectableField, Write};
+use meta::schema::types::Condition;
+use meta::{Column, FieldError, Kind, KindInfo, Schema, Scope};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::cluster_profile::Reference;
+use super::cluster_request::ClusterReference;
+use super::permissions::{Oidc, Token};
+use crate::names::{GROUP, VERSION};
+
+/// Asks for access to a Cluster, named itself or by the ClusterRequest that it was granted to.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct AccessRequest {
+    /// Access that is asked for.
+    pub spec: AccessRequestSpec,
+    /// Access that was granted.
+    pub status: Option<AccessRequestStatus>,
+}
+
+/// Access that is asked for: exactly one of token and oidc.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct AccessRequestSpec {
+    /// The Cluster. Where it is set, requestRef means nothing. It cannot change once set.
+    pub cluster_ref: Option<ClusterReference>,
+    /// The ClusterRequest whose Cluster is meant. It cannot change once set.
+    pub request_ref: Option<ClusterReference>,
+    /// Access by the token of a service account.
+    pub token: Option<Token>,
+    /// Access by an OIDC provider.
+    pub oidc: Option<Oidc>,
+    /// How long after its creation the request goes, such as 24h. Without it, it stays.
+    pub ttl: Option<String>,
+}
+
+/// Access that was granted.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("required" = ["observedGeneration", "phase"]))]
+pub struct AccessRequestStatus {
+    /// The generation this status was made for.
+    pub observed_generation: i64,
+    /// Pending, Granted or Denied.
+    pub phase: String,
+    /// Why the request is in this phase.
+    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
+    pub conditions: Vec<Condition>,
+    /// The Secret with the credentials, in the namespace of the request.
+    pub secret_ref: Option<Reference>,
+}
+
+/// Serves AccessRequest.
+#[derive(Clone, Copy, Debug)]
+pub struct AccessRequestKind;
+
+static INFO: KindInfo = KindInfo {
+    group: GROUP,
+    versions: &[VERSION],
+    storage_version: VERSION,
+    kind: "AccessRequest",
+    plural: "accessrequests",
+    singular: "accessrequest",
+    short_names: &["ar", "areq"],
+    categories: &[],
+    scope: Scope::Namespaced,
+    verbs: ALL_VERBS,
+    status: true,
+    unconditional_update: false,
+    strategic: false,
+};
+
+const COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("Phase", "Whether access is granted").at(".status.phase"),
+];
+
+impl Kind for AccessRequestKind {
+    fn info(&self) -> &KindInfo {
+        &INFO
+    }
+
+    fn schema(&self, _version: &str) -> &Schema {
+        static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<AccessRequest>);
+        &SCHEMA
+    }
+
+    fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+        let Some(spec) = new.get("spec") else {
+            return Vec::new();
+        };
+        let is_set = |name: &str| given(spec, name).is_some();
+        let mut errors = Vec::new();
+        if is_set("token") == is_set("oidc") {
+            let detail = "exactly one of spec.token or spec.oidc must be set";
+            errors.push(FieldError::invalid("spec", spec.clone(), detail));
+        }
+        if spec["oidc"]["name"] == "system" {
+            let detail = "\"system\" is reserved, and no name of an OIDC provider";
+            errors.push(FieldError::invalid("spec.oidc.name", "system", detail));
+        }
+        let old = write.old.and_then(|old| old.get("spec"));
+        errors.extend(old.into_iter().flat_map(|old| references(old, spec)));
+        errors
+    }
+
+    fn columns(&self) -> &[Column] {
+        COLUMNS
+    }
+
+    fn selectable(&self) -> &'static [SelectableField] {
+        const { &[SelectableField::at("status.phase")] }
+    }
+}
+
+fn given<'a>(spec: &'a Value, name: &str) -> Option<&'a Value> {
+    spec.get(name).filter(|value| !value.is_null())
+}
+
+/// Errors about references that change or go.
+fn references(old: &Value, new: &Value) -> Vec<FieldError> {
+    let changed = |name: &str| {
+        let old = given(old, name)?;
+        match given(new, name) {
+            Some(new) if new == old => None,
+            Some(new) => Some(FieldError::invalid(
+                format!("spec.{name}"),
+                new.clone(),
+                format!("{name} is immutable"),
+            )),
+            None => Some(FieldError::invalid(
+                "spec",
+                new.clone(),
+                format!("{name} may not be removed once set"),
+            )),
+        }
+    };
+    ["clusterRef", "requestRef"]
+        .into_iter()
+        .filter_map(changed)
+        .collect()
+}
