@@ -26,7 +26,7 @@ use finding::{Finding, Report, Requests, Verdict};
 
 /// The largest page of a list.
 const PAGE: usize = 500;
-/// How many decisions are looked at.
+/// How many objects of a resource are looked at.
 const MOST: usize = 20_000;
 /// The exit code where Berth is not installed, and nothing is wrong.
 const NOT_INSTALLED: u8 = 3;
@@ -95,6 +95,7 @@ impl Asked<'_> {
         if is_served {
             report.findings.extend(self.own_rights().await?);
             report.findings.extend(self.configurations().await?);
+            report.findings.extend(self.targets().await?);
             let (findings, requests) = self.decisions().await?;
             report.findings.extend(findings);
             report.requests = requests;
@@ -174,34 +175,49 @@ impl Asked<'_> {
         })
     }
 
+    /// Findings about targets that something is wrong with beside their readiness.
+    async fn targets(&self) -> Result<Vec<Finding>> {
+        let mut all = Vec::new();
+        Ok(match self.pages("targets", &mut all).await? {
+            None => judge::targets(&all),
+            Some(message) => vec![Finding::ok("targets", "targets", message).but(Verdict::Unknown, "")],
+        })
+    }
+
     /// Findings about the requests without a place, and how many those are of how many requests,
     /// where the decisions may be read.
     async fn decisions(&self) -> Result<(Vec<Finding>, Option<Requests>)> {
         let mut all = Vec::new();
         for resource in ["decisions", "clusterdecisions"] {
-            let mut token = String::new();
-            while all.len() < MOST {
-                let path = format!("/apis/{API_VERSION}/{resource}?limit={PAGE}{token}");
-                match self.read(&path).await? {
-                    Read::Object(mut list) => {
-                        if let Some(items) = list["items"].as_array_mut() {
-                            all.append(items);
-                        }
-                        match list["metadata"]["continue"].as_str() {
-                            Some(next) if !next.is_empty() => token = format!("&continue={next}"),
-                            _ => break,
-                        }
-                    }
-                    Read::Absent => break,
-                    Read::Refused(message) => {
-                        let finding = Finding::ok("held", resource, message).but(Verdict::Unknown, "");
-                        return Ok((vec![finding], None));
-                    }
-                }
+            if let Some(message) = self.pages(resource, &mut all).await? {
+                let finding = Finding::ok("held", resource, message).but(Verdict::Unknown, "");
+                return Ok((vec![finding], None));
             }
         }
         let (findings, requests) = judge::held(&all);
         Ok((findings, Some(requests)))
+    }
+
+    /// Adds the objects of one of Berth's own resources to `all`, up to [`MOST`]. Gives the refusal, where they may not be read.
+    async fn pages(&self, resource: &str, all: &mut Vec<Value>) -> Result<Option<String>> {
+        let mut token = String::new();
+        while all.len() < MOST {
+            let path = format!("/apis/{API_VERSION}/{resource}?limit={PAGE}{token}");
+            match self.read(&path).await? {
+                Read::Object(mut list) => {
+                    if let Some(items) = list["items"].as_array_mut() {
+                        all.append(items);
+                    }
+                    match list["metadata"]["continue"].as_str() {
+                        Some(next) if !next.is_empty() => token = format!("&continue={next}"),
+                        _ => break,
+                    }
+                }
+                Read::Absent => break,
+                Read::Refused(message) => return Ok(Some(message)),
+            }
+        }
+        Ok(None)
     }
 }
 

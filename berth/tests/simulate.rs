@@ -1,5 +1,8 @@
 //! `berth simulate` as a shell sees it: what it prints, where it complains, how it ends.
 
+#[path = "simulate/systems.rs"]
+mod systems;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

@@ -3,18 +3,23 @@
 //! of removal" and "The syncer's view").
 //!
 //! Everything it does follows from how both sides look, step by step ([`dialect_kcp::syncer_view::step`]): it may be killed
-//! at any point and started again. [`session`] is the loop; [`mirrors`] is what is known of both sides, kept by [`follow`];
-//! [`act`] makes a step; [`ends`] are the two connections.
+//! at any point and started again. [`session`] is the loop, [`work`] what it turns; [`mirrors`] is what is known of both sides, kept
+//! by [`follow`]; [`act`] makes a step, [`leftovers`] finds what earlier registrations left; [`problems`] is told on the hub by
+//! [`heartbeat`]; [`ends`] are the two connections.
 
 mod act;
 mod ends;
 mod follow;
 mod heartbeat;
 mod kinds;
+mod leftovers;
 mod mirrors;
+mod problems;
 mod queue;
+mod said;
 mod session;
 mod undone;
+mod work;
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -57,6 +62,13 @@ pub struct SyncerArgs {
     /// The resources to sync, such as configmaps,deployments.apps; by default all that the hub shows.
     #[arg(long, value_delimiter = ',', value_name = "RESOURCE")]
     pub resources: Vec<String>,
+    /// The uid of an earlier registration of this WorkloadCluster: the copies that its syncer made are taken over. Those of
+    /// a WorkloadCluster of the same name on the same hub are without it.
+    #[arg(long, value_delimiter = ',', value_name = "UID")]
+    pub adopt: Vec<String>,
+    /// How long a copy of an earlier registration that the hub does not show is left alone before it is removed (such as 5m).
+    #[arg(long, default_value = "5m", value_parser = meta::duration::parse_unsigned)]
+    pub remove_leftovers_after: Duration,
     /// How often the syncer sends a heartbeat to the hub (such as 20s).
     #[arg(long, default_value = "20s", value_parser = meta::duration::parse_unsigned)]
     pub heartbeat_interval: Duration,

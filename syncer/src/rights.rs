@@ -1,5 +1,5 @@
-//! What the syncer of one of kcp's workload clusters may do (`berth syncer-rights`): use its view and tell that it is
-//! alive. What it syncs is a hub's where there is one; Berth then writes there for it as `berth:syncer:<identifier>`, whom
+//! What the syncer of one of kcp's workload clusters may do (`berth syncer-rights`): use its view, tell that it is
+//! alive, and know which hub that is. What it syncs is a hub's where there is one; Berth then writes there for it as `berth:syncer:<identifier>`, whom
 //! it may be for the clusters it was told of, each by name: RBAC knows no patterns.
 
 use berth_hub::roles::{bound, role, rules};
@@ -57,6 +57,8 @@ pub fn syncer_rights(args: &SyncerRightsArgs) -> Vec<Value> {
         ),
         may(group, plural.to_owned(), cluster, &["get"]),
         may(group, format!("{plural}/status"), cluster, &["patch"]),
+        // Its uid says which hub this is.
+        may("", "namespaces".to_owned(), "kube-system", &["get"]),
     ];
     let person = |name: &str| json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": name});
     let mut objects = vec![role(&syncer, &own), bound(&syncer, &syncer, &person(&args.user))];
@@ -108,6 +110,7 @@ mod tests {
         );
         assert_eq!(objects[0]["rules"][0]["resourceNames"], json!(["east.kcp"]));
         assert_eq!(objects[0]["rules"][1]["resourceNames"], json!(["east"]));
+        assert_eq!(objects[0]["rules"][3]["resourceNames"], json!(["kube-system"]));
         assert_eq!(objects[1]["subjects"][0]["name"], "ann");
     }
 

@@ -82,6 +82,8 @@ pub(crate) fn target(
     optional_text(&mut status, "provider", &view.provider);
     optional_list(&mut status, "taints", taints(view));
     optional_list(&mut status, "capacity", capacity(view));
+    let warnings = view.warnings.iter().map(|warning| warning.as_str().into());
+    optional_list(&mut status, "warnings", warnings.collect());
     let value = json!({
         "apiVersion": API_VERSION,
         "kind": "Target",
@@ -254,6 +256,19 @@ impl Standing {
                     return Self::decided(snapshot, decision);
                 }
                 view.by_number()
+            }
+            // Whoever waits for it to go wants to know for what it waits.
+            Phase::Releasing => {
+                let made = snapshot
+                    .decide(shown.demand, None, shown.now)
+                    .and_then(Result::ok);
+                if let Some(decision) = made {
+                    return Self {
+                        phase: Phase::Releasing,
+                        ..Self::decided(snapshot, &decision)
+                    };
+                }
+                Phase::Releasing
             }
             phase => phase,
         };

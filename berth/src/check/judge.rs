@@ -273,6 +273,34 @@ pub(super) fn lease(object: &Value, now: Timestamp) -> Option<Finding> {
     Some(finding)
 }
 
+/// The targets that something is wrong with beside their readiness: a line for each of the first [`NAMED`] warnings, and how
+/// many more there are.
+pub(super) fn targets(targets: &[Value]) -> Vec<Finding> {
+    let warnings = targets.iter().flat_map(|target| {
+        let warnings = target["status"]["warnings"].as_array().into_iter().flatten();
+        warnings.map(|warning| (text(&target["metadata"]["name"]), text(warning)))
+    });
+    let all: Vec<(&str, &str)> = warnings.collect();
+    if all.is_empty() {
+        let message = format!("nothing is wrong on any of {}", targets.len());
+        return vec![Finding::ok("targets", "targets", message)];
+    }
+    let mut findings: Vec<Finding> = all
+        .iter()
+        .take(NAMED)
+        .map(|&(name, warning)| {
+            let mend = format!("kubectl get target {name} -o yaml");
+            Finding::ok("targets", name, warning).but(Verdict::Note, mend)
+        })
+        .collect();
+    if all.len() > NAMED {
+        let subject = format!("{} more", all.len() - NAMED);
+        let message = "kubectl get targets -o yaml lists them (status.warnings)";
+        findings.push(Finding::ok("targets", subject, message).but(Verdict::Note, ""));
+    }
+    findings
+}
+
 /// Lists those of `decisions` that have no place, or only a part of it, and why: a line for each of
 /// the first [`NAMED`], and a count of the rest by reason. Gives how many they are, and how
 /// many requests there are but those of other schedulers.

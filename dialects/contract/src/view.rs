@@ -53,6 +53,9 @@ pub struct TargetView {
     pub provider: String,
     /// The labels scheduling sees.
     pub labels: Labels,
+    /// Sentences about what is wrong with it beside that it may not be ready: what does not get there, what does not let go of
+    /// it.
+    pub warnings: Vec<String>,
     /// When time alone changes this view.
     pub due_at: Option<Timestamp>,
 }

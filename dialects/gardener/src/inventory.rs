@@ -226,6 +226,7 @@ fn target(row: &Row) -> TargetView {
         zone: provider.zones.join(","),
         provider: provider.r#type.clone(),
         labels: record.labels.clone(),
+        warnings: Vec::new(),
         due_at: None,
     }
 }

@@ -47,6 +47,8 @@ pub struct Fleet {
     placed: OrdSet<(Arc<str>, Key)>,
     /// How many namespaces are on each workload cluster (or come or go), those that are not there (yet) included.
     counts: HashMap<Arc<str>, i64>,
+    /// How many of those are to leave it.
+    leaving: HashMap<Arc<str>, i64>,
     /// What could not be read, and why.
     pub(crate) unusable: UnusableObjects,
 }
@@ -129,6 +131,11 @@ impl Fleet {
     /// How many namespaces are on the workload cluster with this identifier.
     pub(crate) fn count_of(&self, identifier: &str) -> i64 {
         self.counts.get(identifier).copied().unwrap_or(0)
+    }
+
+    /// How many of those the workload cluster has not let go of yet, though they are to leave it.
+    pub(crate) fn leaving(&self, identifier: &str) -> i64 {
+        self.leaving.get(identifier).copied().unwrap_or(0)
     }
 }
 

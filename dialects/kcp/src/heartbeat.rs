@@ -2,8 +2,8 @@
 //! is heard of, in the condition HeartbeatHealthy, and what that makes of the condition Ready. A pure function over the
 //! stored object.
 //!
-//! A cluster whose syncer was never heard of is left to whoever reports its conditions: without a syncer, readiness is
-//! somebody else's to tell.
+//! A cluster whose syncer was never heard of has the same time from its creation on, and is not healthy then, unless somebody
+//! else reports that it is ready: without a syncer, readiness is theirs to tell.
 
 use dialect_contract::wording;
 use jiff::SignedDuration;
@@ -16,11 +16,17 @@ use crate::readiness::{HEARTBEAT_HEALTHY, PARTS, READY};
 pub const ERROR_HEARTBEAT: &str = "ErrorHeartbeat";
 
 /// When the syncer of `cluster` was last heard of.
-#[must_use]
-pub fn heard(cluster: &Value) -> Option<Timestamp> {
+fn heard(cluster: &Value) -> Option<Timestamp> {
     cluster["status"]["lastSyncerHeartbeatTime"]
         .as_str()
         .and_then(meta::time::parse)
+}
+
+/// Since when the syncer of `cluster` is waited for: since it was last heard of, or since the cluster was made.
+#[must_use]
+pub fn awaited_since(cluster: &Value) -> Option<Timestamp> {
+    let created = || cluster["metadata"]["creationTimestamp"].as_str();
+    heard(cluster).or_else(|| created().and_then(meta::time::parse))
 }
 
 /// `cluster` with its conditions brought up to date at `now`; `None` when they say the same already. Exactly at the
@@ -30,10 +36,15 @@ pub fn heard(cluster: &Value) -> Option<Timestamp> {
 /// then it is left to whoever found that one.
 #[must_use]
 pub fn judge(cluster: &Value, threshold: SignedDuration, now: Timestamp) -> Option<Value> {
-    let last = heard(cluster)?;
-    let healthy = last.checked_add(threshold).is_ok_and(|until| now <= until);
+    let last = heard(cluster);
+    let until = awaited_since(cluster)?.checked_add(threshold);
+    let in_time = until.is_ok_and(|until| now <= until);
+    let healthy = last.is_some() && in_time;
     let list = cluster["status"]["conditions"].as_array();
     let mut conditions = Conditions(list.cloned().unwrap_or_default());
+    if last.is_none() && (in_time || conditions.are_anothers()) {
+        return None;
+    }
     let said = if healthy {
         Said::truth()
     } else {
@@ -75,12 +86,15 @@ impl Said {
         }
     }
 
-    fn silence(last: Timestamp) -> Self {
+    fn silence(last: Option<Timestamp>) -> Self {
         Self {
             status: false,
             severity: "Warning".to_owned(),
             reason: ERROR_HEARTBEAT.to_owned(),
-            message: format!("no heartbeat of the syncer since {}", meta::time::rfc3339(last)),
+            message: match last {
+                Some(last) => format!("no heartbeat of the syncer since {}", meta::time::rfc3339(last)),
+                None => "no heartbeat of the syncer was ever seen".to_owned(),
+            },
         }
     }
 }
@@ -90,6 +104,16 @@ struct Conditions(Vec<Value>);
 impl Conditions {
     fn find(&self, r#type: &str) -> Option<&Value> {
         self.0.iter().find(|condition| condition["type"] == r#type)
+    }
+
+    /// Whether somebody else says how ready the cluster is.
+    fn are_anothers(&self) -> bool {
+        match self.find(READY) {
+            Some(ready) => ready["reason"] != ERROR_HEARTBEAT,
+            None => PARTS.into_iter().any(|part| {
+                part != HEARTBEAT_HEALTHY && self.find(part).is_some_and(|part| part["status"] == "True")
+            }),
+        }
     }
 
     /// Puts what is said in the condition of `type`; its time moves only with its content.

@@ -13,7 +13,7 @@ use crate::code::{Code, Plugin};
 use crate::detail::Detail;
 use crate::fleet::{Fleet, Record, Row};
 use crate::names::WORKLOAD_CLUSTERS;
-use crate::{remedies, words, writes};
+use crate::{remedies, warnings, words, writes};
 
 /// Where a cluster's region is told by convention.
 const REGION: [&str; 2] = ["topology.kubernetes.io/region", "region"];
@@ -87,7 +87,10 @@ impl Targets for Fleet {
 
     fn target(&self, candidate: Ix, now: Timestamp) -> TargetView {
         let row = self.row(candidate);
-        target(row, self.count_of(&row.identifier), now)
+        TargetView {
+            warnings: warnings::of_cluster(self, row, now),
+            ..target(row, self.count_of(&row.identifier), now)
+        }
     }
 }
 
@@ -130,6 +133,10 @@ impl Words for Fleet {
         words::message(self, decision)
     }
 
+    fn warnings(&self, decision: &Decision) -> Vec<String> {
+        warnings::of_namespace(self, decision)
+    }
+
     fn conditions(&self, decision: &Decision) -> Vec<Value> {
         writes::conditions(self, decision)
     }
@@ -138,9 +145,10 @@ impl Words for Fleet {
 impl Advisor for Fleet {
     fn drain(&self, cluster_name: &str, now: Timestamp) -> Option<Vec<Edit>> {
         let row = self.row(self.candidate(cluster_name)?);
+        // What must leave a cluster does not come to it either.
         Some(vec![Edit::Merge {
             key: Key::new(WORKLOAD_CLUSTERS, "", &row.name),
-            patch: json!({"spec": {"unschedulable": true, "evictAfter": meta::time::rfc3339(now)}}),
+            patch: json!({"spec": {"evictAfter": meta::time::rfc3339(now)}}),
         }])
     }
 
@@ -215,6 +223,7 @@ fn target(row: &Row, namespaces: i64, now: Timestamp) -> TargetView {
         zone: conventional(ZONE).unwrap_or_default(),
         provider: conventional(PROVIDER).unwrap_or_default(),
         labels: labels.clone(),
+        warnings: Vec::new(),
         due_at: coming.min(),
     }
 }

@@ -65,6 +65,7 @@ mod select;
 pub mod syncer_view;
 #[cfg(test)]
 mod testing;
+mod warnings;
 mod words;
 mod writes;
 

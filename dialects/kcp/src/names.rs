@@ -39,12 +39,16 @@ pub const SCHEDULING_DISABLED: &str = "experimental.workloads.kcp.dev/scheduling
 pub const STATUS_OF: &str = "experimental.status.workloads.kcp.dev/";
 /// Prefix of the annotation with a JSON patch of `spec` for one cluster; the identifier follows.
 pub const SPEC_DIFF: &str = "experimental.spec-diff.workloads.kcp.dev/";
+/// Annotation of objects in a syncer's view: why they are not to be synced as they are shown.
+pub const PROBLEM: &str = "internal.workloads.kcp.dev/problem";
 /// Annotation of a WorkloadCluster: `true` lets statuses and specs differ per cluster.
 pub const ADVANCED_SCHEDULING: &str = "featuregates.experimental.workloads.kcp.dev/advancedscheduling";
 /// Label of downstream objects: the identifier of their cluster.
 pub const DOWNSTREAM_CLUSTER: &str = "internal.workloads.kcp.dev/cluster";
 /// Annotation of downstream namespaces: where they come from.
 pub const NAMESPACE_LOCATOR: &str = "kcp.dev/namespace-locator";
+/// Annotation of downstream namespaces: the WorkloadCluster they were made for, as JSON.
+pub const REGISTRATION: &str = "internal.workloads.kcp.dev/registration";
 /// What every key of the internal part of the domain has in its prefix.
 pub const INTERNAL_WORKLOADS: &str = "internal.workloads.kcp.dev";
 

@@ -14,8 +14,13 @@ use crate::kind::workload_cluster::WorkloadClusterStatus;
 pub const READY: &str = "Ready";
 /// The condition about heartbeats.
 pub const HEARTBEAT_HEALTHY: &str = "HeartbeatHealthy";
+/// The condition about the syncer and its cluster.
+pub const SYNCER_READY: &str = "SyncerReady";
+/// The condition about what is placed on the cluster and does not get there. No part of Ready: one bad object keeps nobody
+/// else away.
+pub const SYNCED: &str = "Synced";
 /// What Ready sums up.
-pub(crate) const PARTS: [&str; 3] = ["SyncerReady", "APIImporterReady", HEARTBEAT_HEALTHY];
+pub(crate) const PARTS: [&str; 3] = [SYNCER_READY, "APIImporterReady", HEARTBEAT_HEALTHY];
 
 /// What the conditions say, heartbeats left aside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

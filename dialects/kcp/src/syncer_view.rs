@@ -8,6 +8,7 @@
 
 mod allocated;
 pub mod copy;
+pub mod registration;
 pub mod step;
 
 use admission::Denied;
@@ -21,8 +22,8 @@ use crate::edit::{
 };
 use crate::machine::{Actor, SyncState};
 use crate::names::{
-    ADVANCED_SCHEDULING, DELETION, INTERNAL_SCHEDULING, NAMESPACE_LOCATOR, PLACEMENT, SOFT_FINALIZERS,
-    SPEC_DIFF, STATE, STATUS_OF, SYNCER_FINALIZER,
+    ADVANCED_SCHEDULING, DELETION, INTERNAL_SCHEDULING, NAMESPACE_LOCATOR, PLACEMENT, PROBLEM,
+    SOFT_FINALIZERS, SPEC_DIFF, STATE, STATUS_OF, SYNCER_FINALIZER,
 };
 
 /// What the patch of a spec may copy. The annotation it stands in is no longer than that, and its outcome is kept for
@@ -44,7 +45,7 @@ pub struct Syncer<'a> {
 pub struct Seen {
     /// The object.
     pub object: Value,
-    /// What could not be translated, and was left out of the view.
+    /// Sentences about what could not be translated.
     pub problems: Vec<String>,
 }
 
@@ -103,7 +104,7 @@ impl Syncer<'_> {
             key.strip_prefix(prefix)
                 .is_some_and(|identifier| identifier != self.identifier)
         });
-        others || key == PLACEMENT || key.starts_with(INTERNAL_SCHEDULING)
+        others || key == PLACEMENT || key == PROBLEM || key.starts_with(INTERNAL_SCHEDULING)
     }
 
     fn key(&self, prefix: &str) -> String {
@@ -140,7 +141,7 @@ impl Syncer<'_> {
         }
     }
 
-    /// Applies the patch of the spec for this cluster.
+    /// Applies the patch of the spec for this cluster. An object with one that cannot be applied says so.
     fn show_spec(&self, object: &Value, new: &mut Value, problems: &mut Vec<String>) {
         let key = self.key(SPEC_DIFF);
         let Some(text) = text(object, ANNOTATIONS, &key) else {
@@ -155,9 +156,12 @@ impl Syncer<'_> {
             });
         match patched {
             Ok(()) => new["spec"] = spec,
-            Err(error) => problems.push(format!(
-                "annotation {key}: the JSON patch cannot be applied to spec: {error}"
-            )),
+            // The common spec is not what anybody wants of this cluster.
+            Err(error) => {
+                let problem = format!("annotation {key}: the JSON patch cannot be applied to spec: {error}");
+                set(new, ANNOTATIONS, PROBLEM, Some(&problem));
+                problems.push(problem);
+            }
         }
     }
 

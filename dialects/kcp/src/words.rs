@@ -8,7 +8,7 @@ use scheduling::{Ix, Reason};
 
 use crate::code::Code;
 use crate::detail::Detail;
-use crate::fleet::{Fleet, Row};
+use crate::fleet::{Fleet, Record, Row};
 use crate::placement::{Form, State};
 use crate::readiness::{self, Reported};
 
@@ -120,7 +120,11 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
     let record = fleet.namespace(&decision.demand);
     match decision.outcome {
         Outcome::Released if record.is_some_and(|record| record.deleting) => {
-            "the namespace is being deleted; its workload clusters let go of it".to_owned()
+            let holders = record.map(|record| holders(fleet, record)).unwrap_or_default();
+            match holders.is_empty() {
+                true => "the namespace is being deleted; its workload clusters have let go of it".to_owned(),
+                false => format!("the namespace is being deleted; {holders} must let go of it"),
+            }
         }
         Outcome::Released => "the namespace is no longer placed and leaves its workload clusters".to_owned(),
         Outcome::Ignored => "scheduling is disabled by label; the placement stays as it is".to_owned(),
@@ -143,6 +147,15 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
         }
         _ => sentence(fleet, decision, detail),
     }
+}
+
+/// The workload clusters that still have something of the namespace.
+fn holders(fleet: &Fleet, record: &Record) -> String {
+    let name = |identifier: &Arc<str>| match fleet.cluster(identifier) {
+        Some((_, row)) => row.name.to_string(),
+        None => format!("{identifier} (which is gone)"),
+    };
+    record.occupied().map(name).collect::<Vec<_>>().join(", ")
 }
 
 fn feasible(fleet: &Fleet, decision: &Decision) -> String {

@@ -115,6 +115,7 @@ impl Targets for Fleet {
             zone: String::new(),
             provider: String::new(),
             labels: Labels::default(),
+            warnings: Vec::new(),
             due_at: None,
             object,
             cluster_name: name,

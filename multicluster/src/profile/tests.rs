@@ -29,6 +29,7 @@ fn view(ready: &'static str) -> TargetView {
         labels: [("env", "prod"), (MANAGER_LABEL, "somebody"), (SET_LABEL, "a-set")]
             .into_iter()
             .collect(),
+        warnings: Vec::new(),
         due_at: None,
     }
 }

@@ -5,9 +5,9 @@
 
 use anyhow::{Result, anyhow, bail};
 use berth_client::{Answer, Client};
-use dialect_kcp::names::DOWNSTREAM_CLUSTER;
-use dialect_kcp::syncer_view::copy::{Record, brought_up_to_date, owner};
+use dialect_kcp::syncer_view::copy::{Record, brought_up_to_date, is_another, owner};
 use dialect_kcp::syncer_view::located;
+use dialect_kcp::syncer_view::registration::{Claim, Owner};
 use dialect_kcp::syncer_view::step::Step;
 use http::Method;
 use meta::{Status, StatusReason};
@@ -21,10 +21,8 @@ const MERGE: &str = "application/merge-patch+json";
 
 /// The connections that steps are made on.
 pub(super) struct Hands {
-    /// The identifier of the cluster.
-    pub(super) identifier: String,
-    /// Where objects come from.
-    pub(super) logical_cluster: String,
+    /// Owner of the copies that are made.
+    pub(super) of: Owner,
     /// What the hub shows the syncer.
     pub(super) view: Client,
     /// The workload cluster.
@@ -97,7 +95,7 @@ impl Hands {
             Err(status) => return Err(refused(&status)),
         };
         match owner(&found) {
-            Some(owner) => Ok(owner != self.identifier),
+            Some(owner) => Ok(owner != self.of.identifier),
             None if self.was_ours(key, &found) => {
                 self.mark(path, &found).await?;
                 Ok(false)
@@ -109,7 +107,7 @@ impl Hands {
     /// Whether what stands below without a mark is the copy of `key`: a namespace has its locator, all else its record.
     fn was_ours(&self, key: &Key, found: &Value) -> bool {
         if key.kind == NAMESPACES {
-            located(&self.logical_cluster, found).as_ref() == Some(&key.name)
+            located(&self.of.logical_cluster, found).as_ref() == Some(&key.name)
         } else {
             Record::of(found).name == key.name
         }
@@ -117,8 +115,7 @@ impl Hands {
 
     /// Puts the mark back on what is at `path`.
     async fn mark(&self, path: &str, found: &Value) -> Result<()> {
-        let mut next = found.clone();
-        next["metadata"]["labels"][DOWNSTREAM_CLUSTER] = self.identifier.as_str().into();
+        let next = self.of.marked(found);
         done(self.cluster.send(Method::PUT, path, Some((JSON, &next))).await?)
     }
 
@@ -129,16 +126,36 @@ impl Hands {
             Err(status) => return Err(refused(&status)),
         };
         match owner(&found) {
-            Some(owner) if owner == self.identifier => Ok(()),
-            Some(other) => bail!("{path} belongs to another workload cluster ({other})"),
+            Some(owner) if owner == self.of.identifier => return Ok(()),
+            Some(other) if self.is_earlier(key, &found) => {
+                tracing::info!(path, other, "takes over a copy of an earlier registration");
+                // It has to go first, as the copy that it is.
+                if is_another(copy, &found) {
+                    return self.mark(path, &found).await;
+                }
+            }
+            Some(other) => bail!(
+                "{path} belongs to another workload cluster ({other}); if that was an earlier registration of this one, \
+                 berth syncer --adopt {other} takes it over"
+            ),
             // What is in a namespace that was never ours is nobody's business here.
             None if key.kind == NAMESPACES && !self.was_ours(key, &found) => {
                 bail!("{path} already exists and is not managed by this syncer")
             }
-            None => match brought_up_to_date(copy, &found) {
-                Some(next) => done(self.cluster.send(Method::PUT, path, Some((JSON, &next))).await?),
-                None => Ok(()),
-            },
+            None => {}
+        }
+        match brought_up_to_date(copy, &found) {
+            Some(next) => done(self.cluster.send(Method::PUT, path, Some((JSON, &next))).await?),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether what stands below was made by an earlier registration. Of what is in a namespace, that namespace tells: it is
+    /// ours by now, and nobody else makes anything there.
+    fn is_earlier(&self, key: &Key, found: &Value) -> bool {
+        match key.kind {
+            NAMESPACES => self.of.claim(found) == Claim::Earlier,
+            _ => self.was_ours(key, found),
         }
     }
 
@@ -148,7 +165,7 @@ impl Hands {
             Err(status) if status.code == 404 => return Ok(()),
             Err(status) => return Err(refused(&status)),
         };
-        if owner(&found) != Some(&self.identifier) {
+        if owner(&found) != Some(&self.of.identifier) {
             return Ok(());
         }
         let options = json!({

@@ -4,7 +4,8 @@ use anyhow::{Context, Result, bail};
 use berth_client::Client;
 use dialect_contract::names::{GROUP, VERSION};
 use dialect_kcp::names::DIALECT;
-use http::Uri;
+use dialect_kcp::syncer_view::registration::Registration;
+use http::{Method, Uri};
 use kube::Config;
 
 use super::SyncerArgs;
@@ -60,6 +61,35 @@ impl Ends {
             view: at(view)?,
             cluster: berth_client::connect(to)?,
         })
+    }
+}
+
+impl Ends {
+    /// Finds out which hub and WorkloadCluster these are, however often they are made; `None` where the syncer may not know the hub.
+    ///
+    /// # Errors
+    /// When the hub does not answer.
+    pub(super) async fn registration(&self) -> Result<Option<Registration>> {
+        let told = self
+            .hub
+            .send(Method::GET, "/api/v1/namespaces/kube-system", None)
+            .await?;
+        let uid = match told {
+            Ok(namespace) => namespace["metadata"]["uid"].as_str().map(str::to_owned),
+            Err(status) if status.code == 429 || status.code >= 500 => bail!(status.message),
+            Err(status) => {
+                tracing::warn!(
+                    problem = status.message,
+                    "the hub does not say who it is, so copies of earlier registrations are taken over with --adopt only; \
+                     `berth syncer-rights` renders the right to get the namespace kube-system"
+                );
+                None
+            }
+        };
+        Ok(uid.map(|hub| Registration {
+            hub,
+            workload_cluster: self.target.clone(),
+        }))
     }
 }
 

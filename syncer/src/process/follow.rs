@@ -27,6 +27,8 @@ pub(super) enum Seen {
     End,
     /// An object is gone.
     Gone(Arc<Value>),
+    /// Nothing can be seen, for this reason.
+    Failed(String),
 }
 
 /// What was seen, and where.
@@ -58,25 +60,31 @@ impl Reflector {
         }
         let mut events = watcher(objects, config).boxed();
         let mut pause = PAUSES.0;
-        let mut last_problem = None;
+        let (mut last_problem, mut failures) = (None, 0_u32);
         while let Some(event) = events.next().await {
             match event {
                 Ok(event) => {
-                    (pause, last_problem) = (PAUSES.0, None);
+                    (pause, last_problem, failures) = (PAUSES.0, None, 0);
                     if !self.tell(event).await {
                         return;
                     }
                 }
                 Err(problem) => {
-                    // A kind that the cluster does not have is as good as one without objects. The view has all.
-                    if self.side == Side::Down && is_absent(&problem) {
-                        for seen in [Seen::Begin, Seen::End] {
-                            if !self.send(seen).await {
-                                return;
-                            }
+                    let is_absent = self.side == Side::Down && is_absent(&problem);
+                    let text = format!("{:#}", anyhow::Error::new(problem));
+                    failures = failures.saturating_add(1);
+                    let told = match is_absent {
+                        // A kind that the cluster does not have is as good as one without objects. The view has all.
+                        true => vec![Seen::Begin, Seen::End],
+                        // A watch that broke is mostly begun again at once.
+                        false if failures > 1 => vec![Seen::Failed(text.clone())],
+                        false => Vec::new(),
+                    };
+                    for seen in told {
+                        if !self.send(seen).await {
+                            return;
                         }
                     }
-                    let text = format!("{:#}", anyhow::Error::new(problem));
                     // One line for each kind of problem: it may last.
                     if last_problem.as_ref() != Some(&text) {
                         let (side, resource) = (self.side, self.kind.name());

@@ -2,21 +2,24 @@
 
 use std::time::Duration;
 
+use anyhow::Result;
 use apiserver::SystemClock;
-use berth_client::Client;
+use berth_client::{Answer, Client};
 use dialect_kcp::names::{VERSION, WORKLOAD_CLUSTERS};
 use http::Method;
 use meta::{Clock, time};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
+
+use super::problems::Problems;
+use super::said::{Said, complains};
 
 /// How long to wait after one that did not arrive.
 const RETRY: Duration = Duration::from_secs(1);
+/// How often a condition is written again that somebody else's write came before.
+const TRIES: usize = 3;
 /// How long the workload cluster may take to answer, at most.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The condition about the syncer and its cluster.
-const SYNCER_READY: &str = "SyncerReady";
-/// Its reason while the cluster does not answer.
-const UNREACHABLE: &str = "ClusterUnreachable";
 
 /// The path of the WorkloadCluster `name` on the hub.
 pub(super) fn path(name: &str) -> String {
@@ -48,6 +51,8 @@ pub(super) struct Heart<'a> {
     pub(super) expected: &'a str,
     /// What is synced.
     pub(super) resources: &'a [String],
+    /// Problems with it.
+    pub(super) problems: &'a Mutex<Problems>,
 }
 
 /// What came of a request about the WorkloadCluster.
@@ -55,6 +60,8 @@ enum Told {
     Arrived(Value),
     /// It is another one than it was.
     Replaced,
+    /// It was changed meanwhile.
+    Outdated(String),
     Lost(String),
 }
 
@@ -68,11 +75,13 @@ impl Heart<'_> {
             let below = self.below(interval).await;
             let told = match &below {
                 Ok(()) => self.alive().await,
-                Err(problem) => self.say(&Said::unreachable(problem)).await,
+                Err(problem) => self.complain(problem).await,
             };
             let problem = match (told, below) {
                 (Told::Replaced, _) => return,
-                (Told::Lost(problem), _) => Some(format!("the heartbeat did not arrive: {problem}")),
+                (Told::Lost(problem) | Told::Outdated(problem), _) => {
+                    Some(format!("the heartbeat did not arrive: {problem}"))
+                }
                 (Told::Arrived(_), Err(problem)) => Some(format!("the cluster does not answer: {problem}")),
                 (Told::Arrived(_), Ok(())) => None,
             };
@@ -91,7 +100,7 @@ impl Heart<'_> {
     }
 
     /// Whether the workload cluster answers, and lets the syncer in.
-    async fn below(&self, interval: Duration) -> Result<(), String> {
+    async fn below(&self, interval: Duration) -> std::result::Result<(), String> {
         let patience = interval.clamp(RETRY, PATIENCE);
         match tokio::time::timeout(patience, self.cluster.send(Method::GET, "/version", None)).await {
             Err(_) => Err(format!("no answer within {} s", patience.as_secs())),
@@ -101,133 +110,79 @@ impl Heart<'_> {
         }
     }
 
-    /// A heartbeat; and the word that all is well again, where it was said that it is not.
+    /// A heartbeat, and what is to be told of what is synced.
     async fn alive(&self) -> Told {
         let status = json!({
             "lastSyncerHeartbeatTime": time::rfc3339(SystemClock.now()),
             "syncedResources": self.resources,
         });
         match self.patch(&json!({"status": status})).await {
-            Told::Arrived(cluster) if complains(&cluster) => self.say(&Said::fine()).await,
+            Told::Arrived(cluster) => {
+                let synced = self.problems.lock().said();
+                let back = complains(&cluster).then(Said::reachable);
+                let said: Vec<Said> = back.into_iter().chain([synced]).collect();
+                self.say(cluster, &said).await
+            }
             told => told,
         }
     }
 
-    /// Writes the condition SyncerReady, unless it says so already.
-    async fn say(&self, said: &Said) -> Told {
-        let cluster = match self.hub.send(Method::GET, &path(self.target), None).await {
-            Ok(Ok(cluster)) if identifier(&cluster) != self.expected => return Told::Replaced,
-            Ok(Ok(cluster)) => cluster,
-            Ok(Err(status)) => return Told::Lost(status.message),
-            Err(problem) => return Told::Lost(format!("{problem:#}")),
-        };
-        let Some(conditions) = said.among(&cluster["status"]["conditions"]) else {
-            return Told::Arrived(cluster);
-        };
-        let version = &cluster["metadata"]["resourceVersion"];
-        let patch = json!({"metadata": {"resourceVersion": version}, "status": {"conditions": conditions}});
-        self.patch(&patch).await
+    /// Says that the cluster does not answer, unless that is said already.
+    async fn complain(&self, problem: &str) -> Told {
+        match self.look().await {
+            Told::Arrived(cluster) => self.say(cluster, &[Said::unreachable(problem)]).await,
+            told => told,
+        }
+    }
+
+    /// Writes the conditions of `cluster` that do not say so yet. Controllers of the hub write conditions, too.
+    async fn say(&self, mut cluster: Value, said: &[Said]) -> Told {
+        let mut told = Told::Outdated(String::new());
+        for _ in 0..TRIES {
+            let Some(conditions) = added(&cluster["status"]["conditions"], said) else {
+                return Told::Arrived(cluster);
+            };
+            let version = &cluster["metadata"]["resourceVersion"];
+            let patch =
+                json!({"metadata": {"resourceVersion": version}, "status": {"conditions": conditions}});
+            told = self.patch(&patch).await;
+            let Told::Outdated(_) = told else { break };
+            cluster = match self.look().await {
+                Told::Arrived(cluster) => cluster,
+                lost => return lost,
+            };
+        }
+        told
+    }
+
+    /// The WorkloadCluster as it is now.
+    async fn look(&self) -> Told {
+        self.told(self.hub.send(Method::GET, &path(self.target), None).await)
     }
 
     async fn patch(&self, patch: &Value) -> Told {
         let path = format!("{}/status", path(self.target));
         let body = Some(("application/merge-patch+json", patch));
-        match self.hub.send(Method::PATCH, &path, body).await {
+        self.told(self.hub.send(Method::PATCH, &path, body).await)
+    }
+
+    fn told(&self, answer: Result<Answer>) -> Told {
+        match answer {
             Ok(Ok(cluster)) if identifier(&cluster) != self.expected => Told::Replaced,
             Ok(Ok(cluster)) => Told::Arrived(cluster),
+            Ok(Err(status)) if status.code == 409 => Told::Outdated(status.message),
             Ok(Err(status)) => Told::Lost(status.message),
             Err(problem) => Told::Lost(format!("{problem:#}")),
         }
     }
 }
 
-/// What the condition SyncerReady says.
-struct Said {
-    status: &'static str,
-    reason: &'static str,
-    message: String,
-}
-
-impl Said {
-    fn unreachable(problem: &str) -> Self {
-        Self {
-            status: "False",
-            reason: UNREACHABLE,
-            message: format!("the cluster does not answer the syncer: {problem}"),
-        }
+/// `conditions` with all that is `said`; `None` when it says so already.
+fn added(conditions: &Value, said: &[Said]) -> Option<Value> {
+    let now = SystemClock.now();
+    let mut new = None;
+    for said in said {
+        new = said.among(new.as_ref().unwrap_or(conditions), now).or(new);
     }
-
-    fn fine() -> Self {
-        Self {
-            status: "True",
-            reason: "",
-            message: String::new(),
-        }
-    }
-
-    /// `conditions` with this among them; `None` when it is there already. Words alone are no news.
-    fn among(&self, conditions: &Value) -> Option<Value> {
-        let mut list = conditions.as_array().cloned().unwrap_or_default();
-        let slot = list.iter_mut().find(|known| known["type"] == SYNCER_READY);
-        if let Some(known) = &slot
-            && known["status"] == self.status
-            && known["reason"].as_str().unwrap_or_default() == self.reason
-        {
-            return None;
-        }
-        let mut new = json!({
-            "type": SYNCER_READY, "status": self.status,
-            "lastTransitionTime": time::rfc3339(SystemClock.now()),
-        });
-        if !self.reason.is_empty() {
-            new["severity"] = "Error".into();
-            new["reason"] = self.reason.into();
-            new["message"] = self.message.as_str().into();
-        }
-        match slot {
-            Some(known) => *known = new,
-            None => list.push(new),
-        }
-        Some(Value::Array(list))
-    }
-}
-
-/// Whether SyncerReady says that the cluster does not answer.
-fn complains(cluster: &Value) -> bool {
-    let conditions = cluster["status"]["conditions"].as_array();
-    let mut conditions = conditions.into_iter().flatten();
-    conditions.any(|known| {
-        known["type"] == SYNCER_READY && known["status"] == "False" && known["reason"] == UNREACHABLE
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cluster_that_does_not_answer_is_told_once_and_taken_back() {
-        let others = json!([{"type": "Ready", "status": "True"}]);
-        let told = Said::unreachable("connection refused").among(&others).unwrap();
-        assert_eq!(told[0], others[0]);
-        assert_eq!(
-            (&told[1]["type"], &told[1]["status"], &told[1]["reason"]),
-            (
-                &json!("SyncerReady"),
-                &json!("False"),
-                &json!("ClusterUnreachable")
-            )
-        );
-        assert_eq!(
-            told[1]["message"],
-            "the cluster does not answer the syncer: connection refused"
-        );
-        assert_eq!(Said::unreachable("no answer within 10 s").among(&told), None);
-        let cluster = json!({"status": {"conditions": told}});
-        assert!(complains(&cluster) && !complains(&json!({"status": {"conditions": others}})));
-        let back = Said::fine().among(&told).unwrap();
-        assert_eq!(back[1]["status"], "True");
-        assert_eq!(back[1].get("reason"), None);
-        assert_eq!(Said::fine().among(&back), None);
-    }
+    new
 }

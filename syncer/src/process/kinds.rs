@@ -1,6 +1,6 @@
 //! What is synced: the kinds that the view describes in its discovery documents.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use berth_client::Client;
 use kube::core::ApiResource;
 use serde_json::Value;
@@ -36,11 +36,43 @@ impl SyncedKind {
     }
 }
 
-/// The kinds that `view` serves, namespaces first. With `only`, no others but those.
+/// Kinds that are synced.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Synced {
+    /// The kinds, namespaces first.
+    pub(super) kinds: Vec<SyncedKind>,
+    /// Names that were asked for and are not shown.
+    pub(super) unknown: Vec<String>,
+}
+
+impl Synced {
+    /// The names of the kinds but namespaces.
+    pub(super) fn names(&self) -> Vec<String> {
+        self.kinds.iter().skip(1).map(SyncedKind::name).collect()
+    }
+
+    /// The kinds `found` in a view; with `only`, no others but those.
+    fn of(found: Vec<SyncedKind>, only: &[String]) -> Result<Self> {
+        let (namespaces, mut rest): (Vec<_>, Vec<_>) =
+            found.into_iter().partition(|kind| kind.name() == "namespaces");
+        let is_known = |name: &String| rest.iter().any(|kind| kind.name() == *name);
+        let mut unknown: Vec<String> = only.iter().filter(|name| !is_known(name)).cloned().collect();
+        unknown.sort_unstable();
+        unknown.dedup();
+        rest.retain(|kind| only.is_empty() || only.contains(&kind.name()));
+        rest.sort_by_key(SyncedKind::name);
+        let namespaces = namespaces.into_iter().next();
+        let mut kinds = vec![namespaces.context("the view shows no namespaces")?];
+        kinds.append(&mut rest);
+        Ok(Self { kinds, unknown })
+    }
+}
+
+/// The kinds that `view` serves; with `only`, no others but those.
 ///
 /// # Errors
-/// When the view does not answer, shows no namespaces, or not what is asked for.
-pub(super) async fn discover(view: &kube::Client, only: &[String]) -> Result<Vec<SyncedKind>> {
+/// When the view does not answer, or shows no namespaces.
+pub(super) async fn discover(view: &kube::Client, only: &[String]) -> Result<Synced> {
     let view = Client::new(view.clone());
     let mut versions = vec!["v1".to_owned()];
     let groups = view.get("/apis").await?;
@@ -55,28 +87,7 @@ pub(super) async fn discover(view: &kube::Client, only: &[String]) -> Result<Vec
         let list = view.get(&format!("{path}/{version}")).await?;
         found.extend(of_list(&version, &list));
     }
-    let (namespaces, mut rest): (Vec<_>, Vec<_>) =
-        found.into_iter().partition(|kind| kind.name() == "namespaces");
-    if let Some(unknown) = only
-        .iter()
-        .find(|name| !rest.iter().any(|kind| kind.name() == **name))
-    {
-        let known: Vec<String> = rest.iter().map(SyncedKind::name).collect();
-        bail!(
-            "the hub does not serve {unknown} to syncers; it serves {}",
-            known.join(", ")
-        );
-    }
-    rest.retain(|kind| only.is_empty() || only.contains(&kind.name()));
-    rest.sort_by_key(SyncedKind::name);
-    let mut kinds = vec![
-        namespaces
-            .into_iter()
-            .next()
-            .context("the view shows no namespaces")?,
-    ];
-    kinds.append(&mut rest);
-    Ok(kinds)
+    Synced::of(found, only)
 }
 
 /// The kinds of one version's resource list that can be followed.
@@ -111,4 +122,30 @@ fn of_list(version: &str, list: &Value) -> Vec<SyncedKind> {
             })
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_the_view_does_not_show_stops_only_itself() {
+        let verbs = json!(["get", "list", "watch"]);
+        let list = json!({"resources": [
+            {"name": "secrets", "kind": "Secret", "verbs": verbs},
+            {"name": "namespaces", "kind": "Namespace", "verbs": verbs},
+            {"name": "configmaps", "kind": "ConfigMap", "verbs": verbs},
+        ]});
+        let found = of_list("v1", &list);
+        let only = ["configmaps", "widgets.example.com", "gadgets"].map(str::to_owned);
+        let synced = Synced::of(found.clone(), &only).unwrap();
+        assert_eq!(synced.names(), ["configmaps"]);
+        assert_eq!(synced.unknown, ["gadgets", "widgets.example.com"]);
+        let all = Synced::of(found, &[]).unwrap();
+        assert_eq!((all.names().len(), all.unknown.len()), (2, 0));
+        assert_eq!(all.kinds[0].name(), "namespaces");
+        assert!(Synced::of(Vec::new(), &[]).is_err());
+    }
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use dialect_kcp::syncer_view::copy::{Record, copy_name};
+use dialect_kcp::syncer_view::registration::Owner;
 use dialect_kcp::syncer_view::step::{Place, Step, namespace_next};
 use dialect_kcp::syncer_view::{downstream_namespace, located};
 use serde_json::Value;
@@ -27,7 +28,7 @@ pub(super) struct Key {
 }
 
 /// A namespace (or the empty string) and a name, on one side.
-type At = (String, String);
+pub(super) type At = (String, String);
 
 /// The objects of one kind on one side.
 #[derive(Default)]
@@ -60,6 +61,7 @@ impl Mirror {
                 self.objects.insert(place(&object), Arc::clone(&object));
                 Some(Touched::One(object))
             }
+            (Seen::Failed(_), _) => None,
             (Seen::Gone(object), incoming) => {
                 let at = place(&object);
                 self.objects.remove(&at);
@@ -79,7 +81,8 @@ enum Touched {
     All(BTreeMap<At, Arc<Value>>),
 }
 
-fn place(object: &Value) -> At {
+/// Place of an object.
+pub(super) fn place(object: &Value) -> At {
     let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default().to_owned();
     (text("namespace"), text("name"))
 }
@@ -93,8 +96,7 @@ pub(super) struct Plan {
 
 /// See the module.
 pub(super) struct Mirrors {
-    identifier: String,
-    logical_cluster: String,
+    of: Owner,
     kinds: Vec<SyncedKind>,
     up: Vec<Mirror>,
     down: Vec<Mirror>,
@@ -103,11 +105,10 @@ pub(super) struct Mirrors {
 }
 
 impl Mirrors {
-    pub(super) fn new(identifier: &str, logical_cluster: &str, kinds: &[SyncedKind]) -> Self {
+    pub(super) fn new(of: Owner, kinds: &[SyncedKind]) -> Self {
         let mirrors = || kinds.iter().map(|_| Mirror::default()).collect();
         Self {
-            identifier: identifier.to_owned(),
-            logical_cluster: logical_cluster.to_owned(),
+            of,
             kinds: kinds.to_vec(),
             up: mirrors(),
             down: mirrors(),
@@ -120,9 +121,35 @@ impl Mirrors {
         &self.kinds[number]
     }
 
-    /// Whether both sides are known in full.
-    pub(super) fn is_complete(&self) -> bool {
-        self.up.iter().chain(&self.down).all(|mirror| mirror.complete)
+    /// Whether all of a kind is known on a side.
+    fn is_complete(&self, kind: usize, side: Side) -> bool {
+        self.side(side)[kind].complete
+    }
+
+    fn side(&self, side: Side) -> &[Mirror] {
+        match side {
+            Side::Up => &self.up,
+            Side::Down => &self.down,
+        }
+    }
+
+    /// Whether both sides are known in full, but for what is `lost`.
+    pub(super) fn are_known(&self, lost: impl Fn(usize, Side) -> bool) -> bool {
+        let sides = [Side::Up, Side::Down];
+        let mut all = (0..self.kinds.len()).flat_map(|kind| sides.map(|side| (kind, side)));
+        all.all(|(kind, side)| self.is_complete(kind, side) || lost(kind, side))
+    }
+
+    /// How many objects are seen upstream.
+    pub(super) fn count(&self) -> usize {
+        self.up.iter().map(|mirror| mirror.objects.len()).sum()
+    }
+
+    /// Whether `key` is seen upstream; `None` while that is not known.
+    pub(super) fn shows(&self, key: &Key) -> Option<bool> {
+        let mirror = &self.up[key.kind];
+        let at = (key.namespace.clone(), key.name.clone());
+        mirror.complete.then(|| mirror.objects.contains_key(&at))
     }
 
     /// Takes in what was seen; gives the keys there may be something to do about.
@@ -205,7 +232,7 @@ impl Mirrors {
     fn down_key(&self, kind: usize, object: &Value) -> Option<Key> {
         let (namespace, name) = place(object);
         if kind == NAMESPACES {
-            let name = located(&self.logical_cluster, object).or_else(|| self.named(&name))?;
+            let name = located(&self.of.logical_cluster, object).or_else(|| self.named(&name))?;
             return Some(Key {
                 kind,
                 namespace: String::new(),
@@ -216,7 +243,7 @@ impl Mirrors {
         let upstream = Record::of(object).name;
         Some(Key {
             kind,
-            namespace: located(&self.logical_cluster, home)?,
+            namespace: located(&self.of.logical_cluster, home)?,
             name: if upstream.is_empty() { name } else { upstream },
         })
     }
@@ -249,14 +276,10 @@ impl Mirrors {
             let at = (String::new(), home);
             let down = down_of(NAMESPACES, &at);
             let content = self.content(&key.name).count();
-            let step = namespace_next(
-                &self.identifier,
-                &self.logical_cluster,
-                up.as_deref(),
-                down.as_deref(),
-                content,
-            );
-            return (namespaces && all_known).then_some(Plan { step, down: at });
+            let step = namespace_next(&self.of, up.as_deref(), down.as_deref(), content);
+            // Content that is not known may still be there.
+            let ends = matches!(step, Step::Delete | Step::Release(_));
+            return (namespaces && (all_known || !ends)).then_some(Plan { step, down: at });
         }
         let room = down_of(NAMESPACES, &(String::new(), home.clone()));
         let at = (home.clone(), copy_name(&self.kinds[key.kind].api.kind, &key.name));
@@ -270,7 +293,7 @@ impl Mirrors {
 
     fn place<'a>(&'a self, kind: usize, home: &'a str, room: Option<&Value>) -> Place<'a> {
         Place {
-            identifier: &self.identifier,
+            identifier: &self.of.identifier,
             namespace: home,
             ready: room.is_some_and(|room| room["metadata"].get("deletionTimestamp").is_none()),
             reports: self.kinds[kind].reports,
@@ -281,7 +304,7 @@ impl Mirrors {
         if let Some(name) = self.names.get(namespace) {
             return name.clone();
         }
-        let name = downstream_namespace(&self.logical_cluster, namespace);
+        let name = downstream_namespace(&self.of.logical_cluster, namespace);
         self.names.insert(namespace.to_owned(), name.clone());
         name
     }

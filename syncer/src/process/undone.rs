@@ -12,7 +12,7 @@ use super::mirrors::Key;
 /// The delay after a write was undone for the first time, and the longest.
 const DELAYS: (Duration, Duration) = (Duration::from_millis(200), Duration::from_mins(1));
 /// A write that stood for so long was not undone by the one before.
-const STANDS: Duration = Duration::from_mins(5);
+pub(super) const STANDS: Duration = Duration::from_mins(5);
 /// After so many times it is told.
 const TOLD: u32 = 3;
 

@@ -94,16 +94,16 @@ impl World {
 
     /// Starts the syncer of a cluster, which says every second that it is alive.
     pub(super) fn sync(&self, cluster: usize) -> Syncer {
+        self.sync_with(cluster, &[])
+    }
+
+    /// The same, with `more` arguments.
+    pub(super) fn sync_with(&self, cluster: usize, more: &[&str]) -> Syncer {
         let cluster = &self.clusters[cluster];
         let child = Command::new(berth())
-            .args([
-                "syncer",
-                "--target",
-                &cluster.name,
-                "--heartbeat-interval",
-                "1s",
-                "--from-kubeconfig",
-            ])
+            .args(["syncer", "--target", &cluster.name, "--heartbeat-interval", "1s"])
+            .args(more)
+            .arg("--from-kubeconfig")
             .arg(&cluster.view)
             .arg("--to-kubeconfig")
             .arg(cluster.server.kubeconfig())
@@ -112,6 +112,23 @@ impl World {
             .spawn()
             .expect("berth starts");
         Syncer { child }
+    }
+
+    /// Waits until the condition of `kind` of the WorkloadCluster of `cluster` is as `wanted`; gives it.
+    pub(super) fn condition(&self, cluster: usize, kind: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+        let name = &self.clusters[cluster].name;
+        until(&format!("the condition {kind} of {name}"), || {
+            let object = self
+                .hub
+                .kubectl_args(&["get", "workloadcluster", name, "-o", "json"])
+                .json();
+            let conditions = object["status"]["conditions"].as_array();
+            let mut conditions = conditions.into_iter().flatten();
+            match conditions.find(|known| known["type"] == kind && wanted(known)) {
+                Some(condition) => Ok(condition.clone()),
+                None => Err(object["status"].to_string()),
+            }
+        })
     }
 
     /// Makes a namespace on the hub and waits until it is bound to some cluster; gives its placement.
@@ -145,14 +162,20 @@ impl World {
     }
 }
 
+/// Makes the WorkloadCluster `name`, and gives its identifier.
+pub(super) fn register(hub: &Server, name: &str) -> String {
+    let cluster = json!({"apiVersion": "workloads.kcp.dev/v1alpha1", "kind": "WorkloadCluster",
+        "metadata": {"name": name}, "spec": {}});
+    hub.kubectl("apply -f -").input(cluster.to_string()).ok();
+    let stored = hub
+        .kubectl_args(&["get", "workloadcluster", name, "-o", "json"])
+        .json();
+    stored["metadata"]["uid"].as_str().expect("a uid").to_owned()
+}
+
 impl Cluster {
     fn join(hub: &Server, name: &str) -> Self {
-        let cluster = json!({"apiVersion": "workloads.kcp.dev/v1alpha1", "kind": "WorkloadCluster",
-            "metadata": {"name": name}, "spec": {}});
-        hub.kubectl("apply -f -").input(cluster.to_string()).ok();
-        let stored = hub
-            .kubectl_args(&["get", "workloadcluster", name, "-o", "json"])
-            .json();
+        let identifier = register(hub, name);
         let user = format!("syncer-{name}");
         hub.kubectl("apply -f -").input(grant(&user, name)).ok();
         let view = hub.data_dir().join(format!("{user}.kubeconfig"));
@@ -174,7 +197,7 @@ impl Cluster {
         );
         Self {
             name: name.to_owned(),
-            identifier: stored["metadata"]["uid"].as_str().expect("a uid").to_owned(),
+            identifier,
             // Where nothing is placed, the keys that a syncer marks its copies with are ordinary ones.
             server: Server::start_with(&["--source=kcp=off"]),
             view,
@@ -238,6 +261,7 @@ rules:
 - {{apiGroups: [scheduling.berth.dev], resources: [targets/proxy], resourceNames: [{cluster}.kcp], verbs: [get, update, patch]}}
 - {{apiGroups: [workloads.kcp.dev], resources: [workloadclusters], resourceNames: [{cluster}], verbs: [get]}}
 - {{apiGroups: [workloads.kcp.dev], resources: [workloadclusters/status], resourceNames: [{cluster}], verbs: [patch]}}
+- {{apiGroups: [''], resources: [namespaces], resourceNames: [kube-system], verbs: [get]}}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding

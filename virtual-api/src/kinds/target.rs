@@ -46,6 +46,8 @@ pub struct TargetStatus {
     pub taints: Option<Vec<TargetTaint>>,
     /// What is counted on it: how much is used, and how much may be.
     pub capacity: Option<Vec<TargetCapacity>>,
+    /// Sentences about what is wrong with it beside that it may not be ready: what does not get there, what does not let go of it.
+    pub warnings: Option<Vec<String>>,
     /// Condition Ready says whether it can be used at all.
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub conditions: Option<Vec<Condition>>,

@@ -196,3 +196,21 @@ fn what_is_held_is_named_with_its_reason_and_the_rest_counted() {
     assert_eq!(one(&fine).message, "none of 2");
     assert_eq!((requests.without_place, requests.total), (0, 1));
 }
+
+#[test]
+fn what_is_wrong_with_targets_is_named_up_to_a_number() {
+    let target = |name: String, warnings: &[&str]| json!({"metadata": {"name": name}, "status": {"warnings": warnings}});
+    let fine = targets(&[json!({"metadata": {"name": "a.ocm"}, "status": {}})]);
+    assert_eq!((fine.len(), fine[0].verdict), (1, Verdict::Ok));
+    let wrong = targets(&[target("east.kcp".to_owned(), &["not everything is synced: x"])]);
+    assert_eq!((wrong.len(), wrong[0].verdict), (1, Verdict::Note));
+    assert_eq!(
+        (wrong[0].subject.as_str(), wrong[0].message.as_str()),
+        ("east.kcp", "not everything is synced: x")
+    );
+    let many: Vec<Value> = (0..NAMED + 3)
+        .map(|number| target(format!("c{number}"), &["w"]))
+        .collect();
+    let many = targets(&many);
+    assert_eq!((many.len(), many[NAMED].subject.as_str()), (NAMED + 1, "3 more"));
+}

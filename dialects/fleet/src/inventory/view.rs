@@ -54,6 +54,7 @@ pub(super) fn target(fleet: &Fleet, cluster: &Cluster, now: Timestamp) -> Target
         zone: conventional(cluster, ZONE),
         provider: conventional(cluster, PROVIDER),
         labels: cluster.labels().clone(),
+        warnings: Vec::new(),
         due_at,
     }
 }

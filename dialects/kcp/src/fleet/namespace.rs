@@ -70,6 +70,14 @@ impl Record {
             .map(|(place, _)| &place.identifier)
     }
 
+    /// The identifiers of the clusters that it is to leave.
+    pub(crate) fn leaving(&self) -> impl Iterator<Item = &Arc<str>> {
+        let entries = self.reading.placement.0.iter();
+        entries
+            .filter(|(_, state)| **state == State::Removing)
+            .map(|(place, _)| &place.identifier)
+    }
+
     /// Whether a change of the fleet could give it a place: it has none, or leaves one without another in the same
     /// location.
     pub(crate) fn waits(&self) -> bool {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use dialect_contract::{Affected, Due};
+use imbl::HashMap;
 use meta::{Key, Object};
 
 use super::{Fleet, Record};
@@ -52,22 +53,14 @@ impl Fleet {
         for identifier in new.into_iter().flat_map(Record::identifiers) {
             self.placed.insert((Arc::clone(identifier), key.clone()));
         }
-        let names = |record: Option<&Record>| -> Vec<Arc<str>> {
+        let occupied = |record: Option<&Record>| -> Vec<Arc<str>> {
             record.into_iter().flat_map(Record::occupied).cloned().collect()
         };
-        let (before, after) = (names(old), names(new));
-        let mut touched = Vec::new();
-        for (these, those, step) in [(&before, &after, -1), (&after, &before, 1)] {
-            for identifier in these.iter().filter(|identifier| !those.contains(identifier)) {
-                let count = self.count_of(identifier) + step;
-                if count == 0 {
-                    self.counts.remove(identifier);
-                } else {
-                    self.counts.insert(Arc::clone(identifier), count);
-                }
-                touched.push(Arc::clone(identifier));
-            }
-        }
+        let leaving = |record: Option<&Record>| -> Vec<Arc<str>> {
+            record.into_iter().flat_map(Record::leaving).cloned().collect()
+        };
+        let mut touched = count(&mut self.counts, &occupied(old), &occupied(new));
+        touched.extend(count(&mut self.leaving, &leaving(old), &leaving(new)));
         touched
     }
 
@@ -87,4 +80,21 @@ impl Fleet {
             .filter(|key| self.namespace(key).is_some_and(|record| self.is_subject(record)))
             .cloned()
     }
+}
+
+/// Counts `after` instead of `before`, and gives those whose count changed.
+fn count(counts: &mut HashMap<Arc<str>, i64>, before: &[Arc<str>], after: &[Arc<str>]) -> Vec<Arc<str>> {
+    let mut touched = Vec::new();
+    for (these, those, step) in [(before, after, -1), (after, before, 1)] {
+        for identifier in these.iter().filter(|identifier| !those.contains(identifier)) {
+            let count = counts.get(identifier).copied().unwrap_or(0) + step;
+            if count == 0 {
+                counts.remove(identifier);
+            } else {
+                counts.insert(Arc::clone(identifier), count);
+            }
+            touched.push(Arc::clone(identifier));
+        }
+    }
+    touched
 }

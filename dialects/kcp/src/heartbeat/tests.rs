@@ -32,9 +32,47 @@ fn shown(cluster: &Value) -> Vec<String> {
 }
 
 #[test]
-fn a_cluster_never_heard_of_is_left_alone() {
-    let silent = json!({"status": {"conditions": [{"type": "Ready", "status": "True"}]}});
-    assert_eq!(at_second(&silent, 1000), None);
+fn a_cluster_never_heard_of_is_not_healthy() {
+    let created = json!({"creationTimestamp": "1970-01-01T00:00:00Z"});
+    for silent in [
+        json!({"metadata": created}),
+        json!({"metadata": created, "status": {"conditions": []}}),
+    ] {
+        assert_eq!(at_second(&silent, 60), None, "its syncer may be on its way");
+        let told = at_second(&silent, 1000).unwrap();
+        let expected = [
+            "HeartbeatHealthy False Warning ErrorHeartbeat",
+            "Ready False Warning ErrorHeartbeat",
+        ];
+        assert_eq!(shown(&told), expected);
+        assert_eq!(
+            told["status"]["conditions"][0]["message"],
+            "no heartbeat of the syncer was ever seen"
+        );
+        // The first heartbeat takes it back.
+        let mut heard = told;
+        heard["status"]["lastSyncerHeartbeatTime"] = "1970-01-01T00:17:00Z".into();
+        let healthy = judge(&heard, SignedDuration::from_mins(1), at(1021)).unwrap();
+        assert_eq!(shown(&healthy), ["HeartbeatHealthy True - -", "Ready True - -"]);
+    }
+}
+
+#[test]
+fn a_cluster_never_heard_of_that_somebody_else_reports_on_is_left_to_them() {
+    let created = json!({"creationTimestamp": "1970-01-01T00:00:00Z"});
+    for conditions in [
+        json!([{"type": "Ready", "status": "True"}]),
+        json!([{"type": "Ready", "status": "Unknown"}]),
+        json!([{"type": "SyncerReady", "status": "True"}]),
+    ] {
+        let silent = json!({"metadata": created, "status": {"conditions": conditions}});
+        assert_eq!(at_second(&silent, 1000), None, "{silent}");
+    }
+    let unreachable = json!({"metadata": created, "status": {"conditions": [
+        {"type": "SyncerReady", "status": "False", "severity": "Error", "reason": "ClusterUnreachable"},
+    ]}});
+    let told = at_second(&unreachable, 1000).unwrap();
+    assert_eq!(shown(&told).len(), 3);
 }
 
 #[test]

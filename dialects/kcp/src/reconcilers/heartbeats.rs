@@ -7,7 +7,7 @@ use meta::{Change, GroupResource, Key, Object, Timestamp};
 use serde_json::{Value, json};
 
 use super::{editable, fleet, update};
-use crate::heartbeat::{heard, judge};
+use crate::heartbeat::{awaited_since, judge};
 use crate::names::{DIALECT, WORKLOAD_CLUSTERS};
 
 /// See the module.
@@ -50,10 +50,10 @@ impl Reconciler for Heartbeats {
         vec![WORKLOAD_CLUSTERS]
     }
 
-    /// A workload cluster whose status is not what its heartbeats and its name make it, or whose first heartbeat came.
-    /// Later ones are waited for.
+    /// A workload cluster whose status is not what its heartbeats and its name make it, or one that is new: heartbeats are
+    /// waited for from then on.
     fn due(&self, change: &Change, context: &Context<'_>) -> Vec<Key> {
-        let at = |object: Option<&Object>| object.and_then(|object| heard(object.value()));
+        let at = |object: Option<&Object>| object.and_then(|object| awaited_since(object.value()));
         let (old, new) = (at(change.old.as_deref()), at(change.new.as_deref()));
         let first = new.is_some() && (old.is_none() || new < old);
         let due = first || change.new.is_some() && self.has_work(&change.key, context);
@@ -64,9 +64,9 @@ impl Reconciler for Heartbeats {
         let clusters = context.objects.list(WORKLOAD_CLUSTERS, None);
         let keys = clusters.map(|cluster| {
             let key = Key::new(WORKLOAD_CLUSTERS, "", cluster.meta().name());
-            (heard(cluster.value()).is_some(), key)
+            (awaited_since(cluster.value()).is_some(), key)
         });
-        keys.filter(|(beats, key)| *beats || self.has_work(key, context))
+        keys.filter(|(awaited, key)| *awaited || self.has_work(key, context))
             .map(|(_, key)| key)
             .collect()
     }
@@ -77,7 +77,7 @@ impl Reconciler for Heartbeats {
         };
         let value = editable(object);
         let threshold = fleet.config.heartbeat_threshold;
-        let fresh_until = heard(&value).map(|at| at.checked_add(threshold).unwrap_or(Timestamp::MAX));
+        let fresh_until = awaited_since(&value).map(|at| at.checked_add(threshold).unwrap_or(Timestamp::MAX));
         let stale_at = fresh_until.and_then(|at| at.checked_add(std::time::Duration::from_nanos(1)).ok());
         let judged = judge(&value, threshold, context.now);
         let pointing = self.pointing_home(judged.as_ref().unwrap_or(&value), &key.name);

@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha224};
 
-use super::{allocated, hex, namespace_locator};
+use super::{allocated, hex};
 use crate::edit::{ANNOTATIONS, LABELS, part, set, text};
 use crate::names::{
-    DELETION, DOWNSTREAM_CLUSTER, INTERNAL_SCHEDULING, NAMESPACE_LOCATOR, PLACEMENT, SOFT_FINALIZERS,
-    SPEC_DIFF, STATE, STATUS_OF,
+    DELETION, DOWNSTREAM_CLUSTER, INTERNAL_SCHEDULING, PLACEMENT, SOFT_FINALIZERS, SPEC_DIFF, STATE,
+    STATUS_OF,
 };
 
 /// Annotation of downstream objects: what was copied there, as a [`Record`].
@@ -124,20 +124,6 @@ pub fn copy(identifier: &str, up: &Value, namespace: &str) -> Value {
     let record = Record::new(&name, &copy).text();
     set(&mut copy, ANNOTATIONS, SYNCED, Some(&record));
     copy
-}
-
-/// The namespace of the cluster `identifier` that stands for `namespace`.
-#[must_use]
-pub fn namespace_copy(identifier: &str, logical_cluster: &str, namespace: &str) -> Value {
-    json!({
-        "apiVersion": "v1",
-        "kind": "Namespace",
-        "metadata": {
-            "name": super::downstream_namespace(logical_cluster, namespace),
-            "labels": {DOWNSTREAM_CLUSTER: identifier},
-            "annotations": {NAMESPACE_LOCATOR: namespace_locator(logical_cluster, namespace)},
-        },
-    })
 }
 
 /// Whether a key is about syncing, and means nothing downstream.

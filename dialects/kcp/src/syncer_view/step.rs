@@ -3,8 +3,10 @@
 
 use serde_json::Value;
 
-use super::copy::{brought_up_to_date, copy, is_another, namespace_copy, owner, status_for};
-use crate::edit::{has_syncer_finalizer, set_syncer_finalizer, softly_held};
+use super::copy::{brought_up_to_date, copy, is_another, owner, status_for};
+use super::registration::Owner;
+use crate::edit::{ANNOTATIONS, has_syncer_finalizer, set_syncer_finalizer, softly_held, text};
+use crate::names::PROBLEM;
 
 /// One step.
 #[derive(Clone, Debug, PartialEq)]
@@ -87,6 +89,10 @@ impl Place<'_> {
                 _ => Step::Release(held(up, self.identifier, false)),
             };
         }
+        // What is there stays as it is, until the object is changed.
+        if let Some(problem) = text(up, ANNOTATIONS, PROBLEM) {
+            return Step::Blocked(problem.to_owned());
+        }
         match down {
             Some(down) => self.keep(up, down),
             None if is_leaving(up) => Step::Wait(Waiting::SoftFinalizers),
@@ -143,16 +149,10 @@ impl Place<'_> {
     }
 }
 
-/// The next step for a namespace. `content` is how many objects of it the syncer still sees; `logical_cluster` is where
-/// it comes from.
+/// The next step of the syncer `of` for a namespace. `content` is how many objects of it the syncer still sees.
 #[must_use]
-pub fn namespace_next(
-    identifier: &str,
-    logical_cluster: &str,
-    up: Option<&Value>,
-    down: Option<&Value>,
-    content: usize,
-) -> Step {
+pub fn namespace_next(of: &Owner, up: Option<&Value>, down: Option<&Value>, content: usize) -> Step {
+    let identifier = of.identifier.as_str();
     let ours = |down: &&Value| owner(down) == Some(identifier);
     let leaving = up.is_none_or(|up| is_leaving(up) && !softly_held(up, identifier));
     if leaving && content > 0 {
@@ -166,7 +166,7 @@ pub fn namespace_next(
         (None, _) => Step::Rest,
         (Some(up), _) if leaving => Step::Release(held(up, identifier, false)),
         (Some(up), None) if is_leaving(up) => Step::Wait(Waiting::SoftFinalizers),
-        (Some(up), None) => Step::Create(namespace_copy(identifier, logical_cluster, crate::edit::name(up))),
+        (Some(up), None) => Step::Create(of.namespace_copy(crate::edit::name(up))),
         (Some(_), Some(down)) if !ours(&down) => Step::Blocked(format!(
             "the namespace {} already exists and is not managed by this syncer",
             crate::edit::name(down)
@@ -174,7 +174,7 @@ pub fn namespace_next(
         (Some(_), Some(down)) if is_leaving(down) => Step::Wait(Waiting::Removal),
         (Some(up), Some(down)) => {
             // The locator says whose it is, should its label be lost.
-            let wanted = namespace_copy(identifier, logical_cluster, crate::edit::name(up));
+            let wanted = of.namespace_copy(crate::edit::name(up));
             brought_up_to_date(&wanted, down).map_or(Step::Rest, Step::Update)
         }
     }

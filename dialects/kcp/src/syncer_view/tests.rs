@@ -116,6 +116,8 @@ fn a_patch_of_the_spec_that_would_grow_without_bound_is_left_out_and_said_so() {
         json!(copies).to_string().into();
     let seen = ADVANCED.view(&bomb).unwrap();
     assert_eq!(seen.object["spec"], bomb["spec"], "the common spec is shown");
+    let told = seen.object["metadata"]["annotations"][PROBLEM].as_str().unwrap();
+    assert_eq!(told, seen.problems[0], "and that it is not to be synced");
     assert!(
         seen.problems[0].contains("limit of 262144 bytes"),
         "{:?}",
@@ -135,6 +137,11 @@ fn spec_and_status_may_be_the_clusters_own() {
     let seen = ADVANCED.view(&odd).unwrap();
     assert_eq!(seen.problems.len(), 2);
     assert_eq!(seen.object["spec"], json!({"replicas": 3}));
+    let told = seen.object["metadata"]["annotations"][PROBLEM].as_str().unwrap();
+    assert!(
+        told.contains("spec-diff") && told.contains("cannot be applied"),
+        "{told}"
+    );
     assert!(seen.object.get("status").is_none());
     let written = json!({"status": {"replicas": 2}});
     let new = ADVANCED.update_status(&deployment(), &written).unwrap();

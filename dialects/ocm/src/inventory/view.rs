@@ -48,6 +48,7 @@ pub(super) fn target(fleet: &Fleet, cluster: &Cluster) -> TargetView {
         zone: conventional(cluster, ZONE),
         provider: conventional(cluster, PROVIDER),
         labels: cluster.labels().clone(),
+        warnings: Vec::new(),
         due_at: None,
     }
 }

@@ -427,6 +427,7 @@ impl Targets for Shelf {
             zone: String::new(),
             provider: String::new(),
             labels: Labels::default(),
+            warnings: Vec::new(),
             due_at: None,
             cluster_name: name,
         }

@@ -1,6 +1,6 @@
 //! What becomes due, and what is planned.
 
-use dialect_kcp::syncer_view::copy::{copy, namespace_copy};
+use dialect_kcp::syncer_view::copy::copy;
 use dialect_kcp::syncer_view::step::Waiting;
 use kube::core::ApiResource;
 use serde_json::json;
@@ -20,10 +20,18 @@ fn kind(group: &str, kind: &str, plural: &str) -> SyncedKind {
     }
 }
 
+fn owner() -> Owner {
+    Owner {
+        identifier: "x".to_owned(),
+        logical_cluster: "root".to_owned(),
+        registration: None,
+        adopted: Vec::new(),
+    }
+}
+
 fn mirrors() -> Mirrors {
     Mirrors::new(
-        "x",
-        "root",
+        owner(),
         &[
             kind("", "Namespace", "namespaces"),
             kind("", "ConfigMap", "configmaps"),
@@ -71,15 +79,19 @@ impl Mirrors {
 }
 
 fn home() -> Value {
-    namespace_copy("x", "root", "app")
+    owner().namespace_copy("app")
 }
 
 #[test]
 fn nothing_is_planned_before_enough_is_known() {
     let mut mirrors = mirrors();
-    mirrors.list(Side::Up, 0, &[namespace("app")]);
+    let mut leaving = namespace("app");
+    leaving["metadata"]["deletionTimestamp"] = "2021-10-28T08:00:00Z".into();
+    mirrors.list(Side::Up, 0, &[leaving]);
     mirrors.list(Side::Down, 0, &[home()]);
     assert_eq!(mirrors.step(&key(0, "app")), None, "there may be config maps");
+    mirrors.see(Side::Up, 0, Seen::Object(Arc::new(namespace("app"))));
+    assert_eq!(mirrors.step(&key(0, "app")), Some(Step::Rest));
     mirrors.list(
         Side::Down,
         1,
@@ -94,7 +106,22 @@ fn nothing_is_planned_before_enough_is_known() {
     assert_eq!(due, [key(0, "app"), key(1, "a")]);
     assert_eq!(mirrors.step(&key(0, "app")), Some(Step::Rest));
     assert_eq!(mirrors.step(&key(1, "a")), Some(Step::Rest));
-    assert!(mirrors.is_complete());
+    assert!(mirrors.are_known(|_, _| false));
+}
+
+#[test]
+fn a_kind_that_cannot_be_followed_stops_only_itself() {
+    let mut mirrors = mirrors();
+    mirrors.list(Side::Up, 0, &[namespace("app")]);
+    mirrors.list(Side::Down, 0, &[]);
+    mirrors.list(Side::Up, 1, &[config_map("a")]);
+    mirrors.see(Side::Down, 1, Seen::Failed("forbidden".to_owned()));
+    assert!(matches!(mirrors.step(&key(0, "app")), Some(Step::Create(_))));
+    assert_eq!(mirrors.step(&key(1, "a")), None);
+    assert!(!mirrors.are_known(|_, _| false));
+    assert!(mirrors.are_known(|kind, side| (kind, side) == (1, Side::Down)));
+    assert_eq!(mirrors.count(), 2);
+    assert_eq!(mirrors.shows(&key(1, "a")), Some(true));
 }
 
 #[test]

@@ -207,12 +207,27 @@ fn two_objects_that_would_have_one_copy_stand_in_each_others_way() {
 }
 
 #[test]
+fn an_object_whose_spec_for_the_cluster_is_not_known_stays_as_it_is_and_still_goes() {
+    let mut held = up(true, false, "");
+    held["metadata"]["annotations"][PROBLEM] = "annotation x: the JSON patch cannot be applied".into();
+    let blocked = Step::Blocked("annotation x: the JSON patch cannot be applied".to_owned());
+    assert_eq!(PLACE.next(Some(&held), None), blocked);
+    assert_eq!(PLACE.next(Some(&held), Some(&down())), blocked);
+    assert_eq!(PLACE.next(Some(&leaving(held)), Some(&down())), Step::Delete);
+}
+
+#[test]
 fn a_namespace_is_made_first_and_goes_last() {
-    let next =
-        |up: Option<&Value>, down: Option<&Value>, content| namespace_next("x", "root", up, down, content);
+    let of = Owner {
+        identifier: "x".to_owned(),
+        logical_cluster: "root".to_owned(),
+        registration: None,
+        adopted: Vec::new(),
+    };
+    let next = |up: Option<&Value>, down: Option<&Value>, content| namespace_next(&of, up, down, content);
     let there = json!({"metadata": {"name": "app"}});
     let going = leaving(there.clone());
-    let made = namespace_copy("x", "root", "app");
+    let made = of.namespace_copy("app");
     assert_eq!(next(Some(&there), None, 0), Step::Create(made.clone()));
     assert_eq!(next(Some(&there), Some(&made), 3), Step::Rest);
     let lost = with(made.clone(), "/metadata/annotations", json!({"theirs": "1"}));

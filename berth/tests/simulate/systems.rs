@@ -1,0 +1,80 @@
+//! Words of single systems: a drained WorkloadCluster of kcp, files of openMCP.
+
+use super::*;
+
+#[test]
+fn a_drained_workload_cluster_says_why_namespaces_leave_it_and_why_one_stays() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let bound = r#"{"root:compute+default+a":"Bound"}"#;
+    let namespace = |name: &str, labels: &str| {
+        format!(
+            "apiVersion: v1\nkind: Namespace\nmetadata: {{name: {name}, labels: {{{labels}}}, \
+             annotations: {{scheduling.kcp.dev/placement: '{bound}'}}}}\n---\n"
+        )
+    };
+    let cluster = |name: &str| {
+        format!(
+            "apiVersion: workloads.kcp.dev/v1alpha1\nkind: WorkloadCluster\nmetadata: {{name: {name}}}\n\
+             status: {{conditions: [{{type: Ready, status: \"True\", lastTransitionTime: \"2021-10-28T08:00:00Z\"}}]}}\n---\n"
+        )
+    };
+    let disabled = "experimental.workloads.kcp.dev/scheduling-disabled: \"true\"";
+    let text = [
+        cluster("a"),
+        cluster("b"),
+        namespace("goes", ""),
+        namespace("stays", disabled),
+    ]
+    .concat();
+    let path = file(&folder, "world.yaml", &text).display().to_string();
+    let output = simulate(&["-f", &path, "--drain", "a", "--at", AT]);
+    assert_eq!(output.status.code(), Some(0), "{}", errors(&output));
+    let text = out(&output);
+    let row = |name: &str| text.lines().find(|line| line.contains(name)).unwrap_or_default();
+    assert!(
+        row("goes").contains("Moved") && row("goes").contains("spec.evictAfter"),
+        "{text}"
+    );
+    assert!(!text.contains("takes no new namespaces"), "{text}");
+    assert!(
+        row("stays").contains("Same") && row("stays").contains("disabled by label"),
+        "{text}"
+    );
+}
+
+#[test]
+fn openmcps_files_are_read_whole_and_a_scope_left_unsaid_is_told() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let head = "apiVersion: clusters.openmcp.cloud/v1alpha1\n";
+    let objects = format!(
+        "{head}kind: ClusterRequest\nmetadata: {{name: r1, namespace: team-a}}\nspec: {{purpose: workload}}\n---\n\
+         {head}kind: AccessRequest\nmetadata: {{name: r1, namespace: team-a}}\nspec:\n  \
+         requestRef: {{name: r1, namespace: team-a}}\n  token: {{roleRefs: [{{kind: ClusterRole, name: cluster-admin}}]}}\n---\n\
+         {head}kind: Cluster\nmetadata: {{name: c, namespace: team-a}}\nspec: {{profile: kind, tenancy: Shared, purposes: [workload]}}\n\
+         status: {{phase: Ready}}\n"
+    );
+    let objects = file(&folder, "objects.yaml", &objects).display().to_string();
+    let mapping = "purposeMappings: {workload: {template: {spec: {profile: kind, tenancy: Shared}}}}";
+    let unsaid = file(&folder, "unsaid.yaml", &format!("scheduler: {{{mapping}}}\n"));
+    let said = file(
+        &folder,
+        "said.yaml",
+        &format!("scheduler: {{scope: Cluster, {mapping}}}\n"),
+    );
+    let output = simulate(&["-f", &objects, "--config", &unsaid.display().to_string()]);
+    assert_eq!(output.status.code(), Some(0), "{}", errors(&output));
+    assert!(out(&output).contains("picked team-a/c"), "{}", out(&output));
+    let warned = errors(&output);
+    assert!(
+        warned.contains(
+            "warning: configuration of openmcp: scheduler.scope: is not set, and Namespaced is in force"
+        ),
+        "{warned}"
+    );
+    let output = simulate(&["-f", &objects, "--config", &said.display().to_string()]);
+    assert_eq!(
+        (output.status.code(), errors(&output).as_str()),
+        (Some(0), ""),
+        "nothing is left out"
+    );
+}

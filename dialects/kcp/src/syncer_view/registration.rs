@@ -1,0 +1,173 @@
+//! Ownership of the copies on a workload cluster, and when a syncer may take them over (docs/systems/kcp.md, "Registering
+//! again").
+//!
+//! The identifier of a WorkloadCluster dies with the object. The downstream namespaces therefore also say which
+//! WorkloadCluster of which hub they were made for, by what outlives it: the uid of the hub's namespace `kube-system`, and
+//! the name.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::copy::owner;
+use super::{downstream_namespace, located, namespace_locator};
+use crate::edit::{ANNOTATIONS, set, text};
+use crate::names::{DOWNSTREAM_CLUSTER, NAMESPACE_LOCATOR, REGISTRATION};
+
+/// A WorkloadCluster of a hub, however often it was made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Registration {
+    /// The uid of the hub's namespace `kube-system`.
+    pub hub: String,
+    /// The name of the WorkloadCluster there.
+    pub workload_cluster: String,
+}
+
+impl Registration {
+    /// The registration that a downstream namespace was made for, where it says so.
+    #[must_use]
+    pub fn of(down: &Value) -> Option<Self> {
+        serde_json::from_str(text(down, ANNOTATIONS, REGISTRATION)?).ok()
+    }
+}
+
+/// Owner of the copies that a syncer makes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Owner {
+    /// The identifier of its workload cluster.
+    pub identifier: String,
+    /// Logical cluster that objects come from.
+    pub logical_cluster: String,
+    /// Its registration; `None` where the hub does not say who it is.
+    pub registration: Option<Registration>,
+    /// Identifiers of earlier registrations that it was told to take over.
+    pub adopted: Vec<String>,
+}
+
+/// Claim of a syncer to a downstream namespace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// Copy of its own.
+    Own,
+    /// Copy of an earlier registration of the same WorkloadCluster, or of one it was told to take over.
+    Earlier,
+    /// It was made for this identifier, which nothing proves to be an earlier one of this WorkloadCluster.
+    Unproven(String),
+    /// Another WorkloadCluster's, or no copy at all.
+    Others,
+}
+
+impl Owner {
+    /// Claim to `down`, a namespace of the cluster.
+    #[must_use]
+    pub fn claim(&self, down: &Value) -> Claim {
+        let Some(owner) = owner(down) else {
+            return Claim::Others;
+        };
+        if owner == self.identifier {
+            return Claim::Own;
+        }
+        let located = located(&self.logical_cluster, down);
+        let name = located.map(|namespace| downstream_namespace(&self.logical_cluster, &namespace));
+        if name.as_deref() != Some(crate::edit::name(down)) {
+            return Claim::Others;
+        }
+        if self.adopted.iter().any(|known| known == owner) {
+            return Claim::Earlier;
+        }
+        match (Registration::of(down), &self.registration) {
+            (Some(theirs), Some(ours)) if theirs == *ours => Claim::Earlier,
+            (Some(theirs), Some(ours)) if theirs.workload_cluster != ours.workload_cluster => Claim::Others,
+            _ => Claim::Unproven(owner.to_owned()),
+        }
+    }
+
+    /// The namespace of the cluster that stands for `namespace`.
+    #[must_use]
+    pub fn namespace_copy(&self, namespace: &str) -> Value {
+        let mut copy = json!({
+            "apiVersion": "v1",
+            "kind": "Namespace",
+            "metadata": {
+                "name": downstream_namespace(&self.logical_cluster, namespace),
+                "labels": {DOWNSTREAM_CLUSTER: self.identifier},
+                "annotations": {NAMESPACE_LOCATOR: namespace_locator(&self.logical_cluster, namespace)},
+            },
+        });
+        let registration = self.registration.as_ref().map(|known| json!(known).to_string());
+        set(&mut copy, ANNOTATIONS, REGISTRATION, registration.as_deref());
+        copy
+    }
+
+    /// `down`, a copy of an earlier registration, as a copy of this one.
+    #[must_use]
+    pub fn marked(&self, down: &Value) -> Value {
+        let mut next = down.clone();
+        next["metadata"]["labels"][DOWNSTREAM_CLUSTER] = self.identifier.as_str().into();
+        next
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn owner_of(identifier: &str, hub: Option<&str>) -> Owner {
+        Owner {
+            identifier: identifier.to_owned(),
+            logical_cluster: "root".to_owned(),
+            registration: hub.map(|hub| Registration {
+                hub: hub.to_owned(),
+                workload_cluster: "east".to_owned(),
+            }),
+            adopted: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn copies_are_taken_over_from_the_same_name_on_the_same_hub_or_when_told() {
+        let old = owner_of("u-1", Some("hub-1")).namespace_copy("app");
+        let claim = |owner: &Owner, down: &Value| owner.claim(down);
+        let unproven = Claim::Unproven("u-1".to_owned());
+        assert_eq!(claim(&owner_of("u-1", Some("hub-1")), &old), Claim::Own);
+        assert_eq!(claim(&owner_of("u-2", Some("hub-1")), &old), Claim::Earlier);
+        assert_eq!(
+            claim(&owner_of("u-2", Some("hub-2")), &old),
+            unproven,
+            "another hub"
+        );
+        assert_eq!(claim(&owner_of("u-2", None), &old), unproven, "an unknown hub");
+        let mut west = owner_of("u-2", Some("hub-1"));
+        west.registration.as_mut().unwrap().workload_cluster = "west".to_owned();
+        assert_eq!(claim(&west, &old), Claim::Others, "another cluster of the hub");
+        let told = Owner {
+            adopted: vec!["u-1".to_owned()],
+            ..owner_of("u-2", Some("hub-2"))
+        };
+        assert_eq!(claim(&told, &old), Claim::Earlier);
+        let other = Owner {
+            adopted: vec!["u-0".to_owned()],
+            ..told.clone()
+        };
+        assert_eq!(claim(&other, &old), unproven, "another earlier one");
+        let elsewhere = Owner {
+            logical_cluster: "root:org".to_owned(),
+            ..told.clone()
+        };
+        assert_eq!(claim(&elsewhere, &old), Claim::Others);
+        // Of older versions, which did not say for whom.
+        let unsaid = owner_of("u-1", None).namespace_copy("app");
+        assert_eq!(claim(&owner_of("u-2", None), &unsaid), unproven);
+        assert_eq!(claim(&told, &unsaid), Claim::Earlier);
+    }
+
+    #[test]
+    fn a_namespace_that_only_bears_the_annotations_is_no_copy() {
+        let mut forged = owner_of("u-1", Some("hub-1")).namespace_copy("app");
+        forged["metadata"]["name"] = "production".into();
+        let claim = owner_of("u-2", Some("hub-1")).claim(&forged);
+        assert_eq!(claim, Claim::Others);
+        forged["metadata"]["labels"] = json!({});
+        assert_eq!(owner_of("u-2", Some("hub-1")).claim(&forged), Claim::Others);
+    }
+}

@@ -1,0 +1,145 @@
+//! Warnings about what is wrong though the place is right: what does not get to a workload cluster, and who does not let go of a namespace
+//! (docs/systems/kcp.md, "What is not synced").
+
+use std::sync::Arc;
+
+use dialect_contract::Decision;
+use meta::Timestamp;
+
+use crate::condition::find;
+use crate::fleet::{Fleet, Row};
+use crate::placement::State;
+use crate::readiness::SYNCED;
+use crate::words::unready;
+
+/// Warnings about a workload cluster, beside that it may not be ready.
+pub(crate) fn of_cluster(fleet: &Fleet, row: &Row, now: Timestamp) -> Vec<String> {
+    let mut warnings: Vec<String> = not_synced(row).into_iter().collect();
+    let leaving = fleet.leaving(&row.identifier);
+    if leaving > 0 && !row.facts.is_ready(now) {
+        let why = unready(row, now).1;
+        warnings.push(format!(
+            "it has not let go of {leaving} namespaces that are to leave it: {why}"
+        ));
+    }
+    warnings
+}
+
+/// Warnings about the clusters where the namespace of `decision` is, and those that have not let go of it.
+pub(crate) fn of_namespace(fleet: &Fleet, decision: &Decision) -> Vec<String> {
+    let Some(record) = fleet.namespace(&decision.demand) else {
+        return Vec::new();
+    };
+    let entries = record.reading.placement.0.iter();
+    entries
+        .filter_map(|(place, &state)| of_entry(fleet, &place.identifier, state, decision.now))
+        .collect()
+}
+
+fn of_entry(fleet: &Fleet, identifier: &Arc<str>, state: State, now: Timestamp) -> Option<String> {
+    let found = fleet.cluster(identifier).map(|(_, row)| row);
+    match (state, found) {
+        (State::Pending | State::Bound, Some(row)) => {
+            Some(format!("WorkloadCluster {}: {}", row.name, not_synced(row)?))
+        }
+        (State::Removing, Some(row)) if row.facts.is_ready(now) => Some(format!(
+            "WorkloadCluster {} has not let go of the namespace: its syncer removes the copies, once their soft finalizers \
+             (annotations finalizers.workloads.kcp.dev/{identifier}) are gone",
+            row.name
+        )),
+        (State::Removing, Some(row)) => Some(format!(
+            "WorkloadCluster {} has not let go of the namespace: {}; the namespace waits for its syncer, or for the \
+             WorkloadCluster to be deleted",
+            row.name,
+            unready(row, now).1
+        )),
+        _ => None,
+    }
+}
+
+/// Words of the syncer of a cluster about what it does not get done.
+fn not_synced(row: &Row) -> Option<String> {
+    let condition = find(&row.record.view.status.conditions, SYNCED)?;
+    let told = match condition.message.as_str() {
+        "" => &condition.reason,
+        message => message,
+    };
+    (condition.status == "False").then(|| format!("not everything is synced: {told}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use dialect_contract::{Inventory, Targets, Words};
+    use serde_json::{Value, json};
+
+    use crate::testing::{cluster, decide, fleet, namespace, now, with};
+
+    const ON_A: &str = r#"{"root:compute+default+a":"Bound"}"#;
+    const LEAVING: &str = r#"{"root:compute+default+a":"Removing","root:compute+default+b":"Bound"}"#;
+
+    fn conditions(list: &Value) -> Value {
+        with(cluster("a", "east"), "/status/conditions", list.clone())
+    }
+
+    #[test]
+    fn what_is_not_synced_is_told_of_the_cluster_and_of_who_is_on_it() {
+        let told = conditions(&json!([
+            {"type": "Ready", "status": "True"},
+            {"type": "Synced", "status": "False", "reason": "ObjectsNotSynced", "message": "1 of 7 objects: x"},
+        ]));
+        let world = fleet(&[told, cluster("b", "east"), namespace("app", Some(ON_A))]);
+        let warned = world.target(0, now()).warnings;
+        assert_eq!(warned, ["not everything is synced: 1 of 7 objects: x"]);
+        assert!(world.target(1, now()).warnings.is_empty());
+        let expected = ["WorkloadCluster a: not everything is synced: 1 of 7 objects: x"];
+        assert_eq!(world.warnings(&decide(&world, "app")), expected);
+        let fine =
+            conditions(&json!([{"type": "Ready", "status": "True"}, {"type": "Synced", "status": "True"}]));
+        let world = fleet(&[fine, namespace("app", Some(ON_A))]);
+        assert!(world.warnings(&decide(&world, "app")).is_empty());
+        assert!(world.target(0, now()).warnings.is_empty());
+    }
+
+    #[test]
+    fn who_does_not_let_go_of_a_namespace_is_named_with_what_it_waits_for() {
+        let ready = cluster("a", "east");
+        let world = fleet(&[ready, cluster("b", "east"), namespace("app", Some(LEAVING))]);
+        let warned = world.warnings(&decide(&world, "app"));
+        assert!(
+            warned[0].contains("a has not let go of the namespace: its syncer removes"),
+            "{warned:?}"
+        );
+        assert!(world.target(0, now()).warnings.is_empty(), "it is at work");
+
+        let silent = conditions(&json!([{"type": "Ready", "status": "False", "message": "it is away"}]));
+        let mut world = fleet(&[silent, cluster("b", "east"), namespace("app", Some(LEAVING))]);
+        let warned = world.warnings(&decide(&world, "app"));
+        assert!(
+            warned[0].contains("it is away") && warned[0].contains("waits for its syncer"),
+            "{warned:?}"
+        );
+        assert_eq!(
+            world.target(0, now()).warnings,
+            ["it has not let go of 1 namespaces that are to leave it: condition Ready is False: it is away"]
+        );
+        // The count goes with the entry.
+        crate::testing::put(
+            &mut world,
+            &namespace("app", Some(r#"{"root:compute+default+b":"Bound"}"#)),
+        );
+        assert!(world.target(0, now()).warnings.is_empty());
+
+        let deleted = with(
+            namespace("app", Some(LEAVING)),
+            "/metadata/deletionTimestamp",
+            json!("2021-10-28T08:00:00Z"),
+        );
+        let world = fleet(&[cluster("a", "east"), cluster("b", "east"), deleted]);
+        let decision = decide(&world, "app");
+        assert_eq!(
+            world.message(&decision),
+            "the namespace is being deleted; a, b must let go of it"
+        );
+        assert_eq!(Inventory::demands(&world).len(), 1);
+    }
+}

@@ -1,0 +1,133 @@
+//! A workload cluster that is registered again: its WorkloadCluster, or the whole hub, was lost and made anew.
+
+use serde_json::Value;
+
+use crate::world::{World, register, until};
+
+const MARK: &str = "internal.workloads.kcp.dev/cluster";
+
+/// A config map in a namespace, which is made.
+fn filled(world: &World, namespace: &str, names: &[&str]) {
+    world.place(namespace);
+    for name in names {
+        world
+            .hub
+            .kubectl_args(&["-n", namespace, "create", "configmap", name, "--from-literal=a=b"])
+            .ok();
+        world.clusters[0].arrived("configmap", namespace, name);
+    }
+}
+
+fn uid(object: &Value) -> &str {
+    object["metadata"]["uid"].as_str().expect("a uid")
+}
+
+/// Waits until the copy is the one it was, with the mark of the registration of today.
+fn taken_over(world: &World, namespace: &str, name: &str, before: &Value) {
+    let east = &world.clusters[0];
+    let copy = until(&format!("{namespace}/{name} to be taken over"), || {
+        let copy = east.copy("configmap", namespace, name)?;
+        match copy["metadata"]["labels"][MARK] == east.identifier.as_str() {
+            true => Ok(copy),
+            false => Err(copy.to_string()),
+        }
+    });
+    assert_eq!(uid(&copy), uid(before), "it was never away");
+}
+
+/// Waits until nothing on the cluster stands for `namespace`.
+fn gone(world: &World, namespace: &str) {
+    until(&format!("{namespace} to go"), || {
+        match world.clusters[0].namespace(namespace) {
+            None => Ok(()),
+            Some(name) => Err(name),
+        }
+    });
+}
+
+#[test]
+fn a_workload_cluster_registered_again_keeps_its_copies_and_what_is_left_goes() {
+    let mut world = World::new(&["east"]);
+    let syncer = world.sync(0);
+    filled(&world, "stay", &["one"]);
+    filled(&world, "gone", &["one"]);
+    filled(&world, "half", &["keep", "drop"]);
+    let before = |namespace: &str, name: &str| world.clusters[0].arrived("configmap", namespace, name);
+    let (one, keep) = (before("stay", "one"), before("half", "keep"));
+    let home = world.clusters[0].namespace("stay").expect("it is there");
+    let theirs = &world.clusters[0].server;
+    // What the syncer did not make, though it looks much like it.
+    theirs
+        .kubectl_args(&["-n", &home, "create", "configmap", "theirs", "--from-literal=a=b"])
+        .ok();
+    theirs
+        .kubectl_args(&["-n", &home, "label", "configmap", "theirs", &format!("{MARK}=x")])
+        .ok();
+    syncer.kill();
+
+    let hub = &world.hub;
+    hub.kubectl("delete workloadcluster east").ok();
+    for namespace in ["stay", "gone", "half"] {
+        world.placement(namespace, serde_json::Map::is_empty);
+    }
+    hub.kubectl("delete namespace gone").ok();
+    hub.kubectl("-n half delete configmap drop").ok();
+    world.clusters[0].identifier = register(&world.hub, "east");
+    let _syncer = world.sync_with(0, &["--remove-leftovers-after", "5s"]);
+
+    taken_over(&world, "stay", "one", &one);
+    taken_over(&world, "half", "keep", &keep);
+    gone(&world, "gone");
+    until("half/drop to go", || {
+        match world.clusters[0].copy("configmap", "half", "drop") {
+            Err(problem) if problem.contains("NotFound") => Ok(()),
+            other => Err(format!("{other:?}")),
+        }
+    });
+    world.condition(0, "Synced", |known| known["status"] == "True");
+    let server = &world.clusters[0].server;
+    server
+        .kubectl_args(&["-n", &home, "get", "configmap", "theirs"])
+        .ok();
+}
+
+#[test]
+fn copies_of_a_lost_hub_are_told_and_taken_over_with_adopt_alone() {
+    let lost = World::new(&["east"]);
+    let syncer = lost.sync(0);
+    filled(&lost, "n1", &["c"]);
+    filled(&lost, "n2", &["c"]);
+    let before = lost.clusters[0].arrived("configmap", "n1", "c");
+    syncer.kill();
+
+    // The hub anew: other uids, the same names, and no n2. The namespace default is synced, too.
+    let mut world = World::new(&["east"]);
+    let was = lost.clusters[0].identifier.clone();
+    for (new, old) in world.clusters.iter_mut().zip(lost.clusters) {
+        new.server = old.server;
+    }
+    let leftovers = ["--remove-leftovers-after", "5s"];
+    let syncer = world.sync_with(0, &leftovers);
+    world.place("n1");
+    world
+        .hub
+        .kubectl("-n n1 create configmap c --from-literal=a=b")
+        .ok();
+    let said = world.condition(0, "Synced", |known| {
+        let message = known["message"].as_str().unwrap_or_default();
+        known["reason"] == "ObjectsNotSynced" && message.contains(&format!("3 of {was}"))
+    });
+    let message = said["message"].as_str().expect("a message");
+    assert!(
+        message.contains(&format!("berth syncer --adopt {was}")),
+        "{message}"
+    );
+    let copy = world.clusters[0].copy("configmap", "n1", "c").expect("it stays");
+    assert_eq!(copy["metadata"]["labels"][MARK], was.as_str());
+    syncer.kill();
+
+    let _syncer = world.sync_with(0, &[&leftovers[..], &["--adopt", &was]].concat());
+    taken_over(&world, "n1", "c", &before);
+    gone(&world, "n2");
+    world.condition(0, "Synced", |known| known["status"] == "True");
+}
