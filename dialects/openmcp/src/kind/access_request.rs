@@ -3,9 +3,9 @@
 
 use std::sync::LazyLock;
 
-use meta::kind::{ALL_VERBS, SelectableField, Write};
+use meta::kind::{SelectableField, Write};
 use meta::schema::types::Condition;
-use meta::{Column, FieldError, Kind, KindInfo, Schema, Scope};
+use meta::{Column, FieldError, Kind, KindInfo, Schema};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -62,19 +62,10 @@ pub struct AccessRequestStatus {
 pub struct AccessRequestKind;
 
 static INFO: KindInfo = KindInfo {
-    group: GROUP,
-    versions: &[VERSION],
-    storage_version: VERSION,
-    kind: "AccessRequest",
-    plural: "accessrequests",
     singular: "accessrequest",
     short_names: &["ar", "areq"],
-    categories: &[],
-    scope: Scope::Namespaced,
-    verbs: ALL_VERBS,
     status: true,
-    unconditional_update: false,
-    strategic: false,
+    ..KindInfo::new(GROUP, &[VERSION], "AccessRequest", "accessrequests")
 };
 
 const COLUMNS: &[Column] = &[
