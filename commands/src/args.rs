@@ -9,6 +9,7 @@ use anyhow::Result;
 use berth_client::{Client, FieldValidation};
 use clap::{Args, ValueEnum, ValueHint};
 use console::ConsoleArgs;
+use dialect_contract::rules::RulesChoice;
 use meta::Timestamp;
 use meta::duration::parse_unsigned;
 
@@ -302,6 +303,12 @@ pub struct ConsoleCommand {
     pub files: FilesArgs,
 }
 
+/// The choice of rules with this token.
+fn rules(token: &str) -> Result<RulesChoice, String> {
+    let known = RulesChoice::ALL.map(RulesChoice::as_str);
+    RulesChoice::named(token).ok_or_else(|| format!("must be one of {}", known.join(", ")))
+}
+
 /// How `berth simulate` prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum SimulateOutput {
@@ -325,6 +332,10 @@ pub struct SimulateArgs {
     /// A system's own configuration file, or a SchedulerConfiguration; repeatable, one per system.
     #[arg(long, value_name = "FILE")]
     pub config: Vec<PathBuf>,
+    /// The rules that decide, where a system's newest release contradicts the documentation that its page names; by default
+    /// what its SchedulerConfiguration says.
+    #[arg(long, value_name = "Auto|Documented|Current", value_parser = rules)]
+    pub rules: Option<RulesChoice>,
     /// The instant to decide for (RFC 3339); the clock's by default.
     #[arg(long, value_name = "RFC3339")]
     pub at: Option<Timestamp>,
@@ -407,6 +418,10 @@ pub struct CompareQuestion {
     /// A system's own configuration file, or a SchedulerConfiguration; repeatable, one per system.
     #[arg(long, value_name = "FILE")]
     pub config: Vec<PathBuf>,
+    /// The rules that decide, where a system's newest release contradicts the documentation that its page names; by default
+    /// what its SchedulerConfiguration says.
+    #[arg(long, value_name = "Auto|Documented|Current", value_parser = rules)]
+    pub rules: Option<RulesChoice>,
     /// The instant to decide for (RFC 3339); the clock's by default.
     #[arg(long, value_name = "RFC3339")]
     pub at: Option<Timestamp>,

@@ -19,7 +19,7 @@ use virtual_api::API_VERSION;
 
 use crate::args::{CompareQuestion, ConnectionArgs};
 use crate::reading::{Reading, Scope};
-use crate::simulate::{DONE, MALFORMED, UNPLACED, load};
+use crate::simulate::{By, DONE, MALFORMED, UNPLACED, load};
 
 /// How many clusters of each side of an entry are told of. The counts are of all.
 const SHOWN: usize = 50;
@@ -43,7 +43,12 @@ pub async fn run(question: &CompareQuestion, connection: &ConnectionArgs) -> Res
             reading.inputs()
         }
     };
-    let mut simulation = match load(&question.filename, &question.config, false, read, now) {
+    let by = By {
+        config: &question.config,
+        rules: question.rules,
+        now,
+    };
+    let mut simulation = match load(&question.filename, &by, false, read) {
         Ok(read) => read.simulation,
         Err(problems) => {
             for problem in problems {

@@ -14,9 +14,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use apiserver::SystemClock;
-use dialect_contract::{Dialect, Outcome, config};
+use dialect_contract::rules::{Rules, RulesChoice};
+use dialect_contract::{Dialect, Outcome};
 use engine::advice::NoAdvice;
-use engine::simulate::{Aside, Decided, Fault, Findings, Input, Terms};
+use engine::simulate::{Aside, Configured, Decided, Fault, Findings, Input, Terms};
 use engine::{Catalog, Simulation};
 use meta::{Clock, Timestamp};
 use serde_json::Value;
@@ -82,7 +83,12 @@ pub fn run(args: &SimulateArgs, read: Vec<Input>) -> ExitCode {
         crate::say_error!("error: -o markdown is for plans: with --change, --drain, --delete or --against");
         return ExitCode::from(MALFORMED);
     }
-    let loaded = load(&args.filename, &args.config, args.strict, read, terms.now).and_then(|read| {
+    let by = By {
+        config: &args.config,
+        rules: args.rules,
+        now: terms.now,
+    };
+    let loaded = load(&args.filename, &by, args.strict, read).and_then(|read| {
         let only = args.r#for.as_deref();
         let wanted = only.map(|only| wanted::find(&read.simulation, only)).transpose();
         Ok((read, wanted.map_err(|problem| vec![problem])?))
@@ -268,16 +274,26 @@ pub(crate) struct Read {
     heartbeat: Option<Timestamp>,
 }
 
+/// What decisions go by.
+#[derive(Clone, Copy)]
+pub(crate) struct By<'a> {
+    /// Files of configuration.
+    pub(crate) config: &'a [PathBuf],
+    /// The rules, whatever configurations say.
+    pub(crate) rules: Option<RulesChoice>,
+    /// The instant.
+    pub(crate) now: Timestamp,
+}
+
 /// Reads files, takes what was `read` of a hub, and tells what is to be said of them.
 pub(crate) fn load(
     files: &[PathBuf],
-    config: &[PathBuf],
+    by: &By<'_>,
     strict: bool,
     read: Vec<Input>,
-    now: Timestamp,
 ) -> Result<Read, Vec<String>> {
     let dialects = dialect_registry::all();
-    let configurations = configurations(config, &dialects)?;
+    let configurations = configurations(by.config, &dialects)?;
     let (documents, unread) = manifest::read_all(files);
     // A file that is not there is a mistake in the question.
     if unread.iter().any(|problem| problem.number == 0) {
@@ -288,7 +304,20 @@ pub(crate) fn load(
         .iter()
         .filter_map(|input| heartbeat::newest(&input.value))
         .max();
-    let simulation = Simulation::load(&dialects, &catalog(&dialects), configurations, inputs, now);
+    let mut simulation = Simulation::load(&dialects, &catalog(&dialects), configurations, inputs, by.now);
+    if let Some(rules) = by.rules {
+        simulation
+            .go_by(rules)
+            .map_err(|problem| vec![problem.to_string()])?;
+    }
+    for (system, in_force) in simulation.rules_in_force() {
+        if in_force.rules == Rules::Current {
+            crate::say_error!(
+                "note: {system} decides by the rules of today, Current: {}",
+                in_force.because
+            );
+        }
+    }
     let whole = told(&unread, simulation.findings(), strict)?;
     if !whole {
         crate::say_error!("note: the rest is decided by what could be read; with --strict nothing is");
@@ -356,9 +385,6 @@ pub fn input(document: Document) -> Input {
     }
 }
 
-/// A configuration, and the dialect that it is for.
-pub type Configured = (Arc<dyn Dialect>, Value);
-
 /// The configurations of `--config`, each for its dialect.
 ///
 /// # Errors
@@ -372,9 +398,13 @@ pub fn configurations(
     for file in files {
         match configuration_file(file, dialects) {
             Err(found) => problems.extend(found),
-            Ok((dialect, _)) if list.iter().any(|(other, _)| other.name() == dialect.name()) => {
-                let name = file.display();
-                problems.push(format!("{name}: there is another --config of {}", dialect.name()));
+            Ok(found)
+                if list
+                    .iter()
+                    .any(|other| other.dialect.name() == found.dialect.name()) =>
+            {
+                let (name, dialect) = (file.display(), found.dialect.name());
+                problems.push(format!("{name}: there is another --config of {dialect}"));
             }
             Ok(found) => list.push(found),
         }
@@ -390,7 +420,7 @@ fn configuration_file(file: &Path, dialects: &[Arc<dyn Dialect>]) -> Result<Conf
     let told = |problem: String| vec![format!("{}: {problem}", file.display())];
     let text = manifest::text(file).map_err(told)?;
     let value: Value = yaml::from_str(&text).map_err(told)?;
-    config::from_file(dialects, &value).map_err(|errors| {
+    Configured::from_file(dialects, &value).map_err(|errors| {
         let errors = errors.iter();
         errors.flat_map(|error| told(error.to_string())).collect()
     })

@@ -17,6 +17,7 @@ pub mod validity;
 use std::sync::Arc;
 
 use apiserver::{Backing, Group, Resource};
+use dialect_contract::rules::RulesChoice;
 use dialect_contract::{Dialect, config, system_users};
 use meta::kind::{ALL_VERBS, KindInfo, Via, Write};
 use meta::{Cell, Column, FieldError, Kind, Object, Schema, Scope, Timestamp};
@@ -165,6 +166,14 @@ fn schema(dialects: &[Arc<dyn Dialect>]) -> Schema {
             "enum": AutoBindMode::ALL.map(AutoBindMode::as_str),
             "description": "Who binds new objects of a system that is decided (mode). Quote it: an unquoted Off is a boolean in YAML. OnCreate, the default, binds in the create request; an object that fits nowhere is created unbound, with a warning; objects on a hub are bound right after the create. Controller leaves new objects to the controllers, as the systems themselves do. With both, the \
                             controllers keep decisions current. Off leaves all of it to whoever creates a Binding.",
+        }),
+    );
+    spec.insert(
+        RulesChoice::FIELD.to_owned(),
+        json!({
+            "type": "string",
+            "enum": RulesChoice::ALL.map(RulesChoice::as_str),
+            "description": "The rules that decide, where those of the system's newest release contradict the documentation that its page names. Documented: those of the documentation. Current: those of the newest release. Auto, the default: Current where the objects say that they are of a release that has them, else Documented.",
         }),
     );
     for dialect in dialects {

@@ -7,8 +7,9 @@ mod load;
 
 use std::sync::Arc;
 
-use dialect_contract::{Decision, Dialect, Refused, names};
-use meta::{Key, Object, Timestamp};
+use dialect_contract::rules::{InForce, RulesChoice};
+use dialect_contract::{Decision, Dialect, Refused, config, names};
+use meta::{FieldError, Key, Object, Timestamp};
 use serde_json::Value;
 
 pub use aside::Aside;
@@ -17,7 +18,7 @@ pub use findings::{Findings, Surplus, Unread};
 pub use crate::fault::{Fault, Problem};
 use crate::plan::{self, Plan, Step};
 use crate::snapshot::Snapshot;
-use crate::what_if::{Catalog, World};
+use crate::what_if::{Catalog, Unreadable, World};
 
 /// One object, and where it stands (a file and a document, in words).
 #[derive(Clone, Debug)]
@@ -28,6 +29,32 @@ pub struct Input {
     pub value: Value,
     /// The paths of its fields that stand twice.
     pub duplicates: Vec<String>,
+}
+
+/// A configuration that counts where none is stored.
+#[derive(Clone)]
+pub struct Configured {
+    /// The dialect that it is of.
+    pub dialect: Arc<dyn Dialect>,
+    /// The dialect's part of a SchedulerConfiguration.
+    pub spec: Value,
+    /// The choice of rules.
+    pub rules: RulesChoice,
+}
+
+impl Configured {
+    /// Reads a file: one of a system itself, or a SchedulerConfiguration.
+    ///
+    /// # Errors
+    /// As of [`config::from_file`].
+    pub fn from_file(dialects: &[Arc<dyn Dialect>], file: &Value) -> Result<Self, Vec<FieldError>> {
+        let (dialect, spec) = config::from_file(dialects, file)?;
+        let rules = match config::is_stored_form(file) {
+            true => RulesChoice::of(file),
+            false => RulesChoice::default(),
+        };
+        Ok(Self { dialect, spec, rules })
+    }
 }
 
 /// The circumstances of a simulation.
@@ -66,17 +93,40 @@ pub struct Simulation {
 
 impl Simulation {
     /// Reads `inputs` into one world for each of `dialects`. SchedulerConfigurations may be among them: as on a server,
-    /// they win over those of `configurations` (a dialect and its part). What cannot be taken is set aside, and
+    /// they win over those of `configurations`. What cannot be taken is set aside, and
     /// [`Simulation::findings`] says so.
     #[must_use]
     pub fn load(
         dialects: &[Arc<dyn Dialect>],
         catalog: &Catalog,
-        configurations: Vec<(Arc<dyn Dialect>, Value)>,
+        configurations: Vec<Configured>,
         inputs: Vec<Input>,
         now: Timestamp,
     ) -> Self {
         load::load(dialects, catalog, configurations, inputs, now)
+    }
+
+    /// Has every system's decisions go by the chosen rules, whatever its configuration says.
+    ///
+    /// # Errors
+    /// When a configuration there is cannot be read.
+    pub fn go_by(&mut self, rules: RulesChoice) -> Result<(), Unreadable> {
+        self.worlds.iter_mut().try_for_each(|world| world.go_by(rules))
+    }
+
+    /// The rules in force of each system that has two sets of them.
+    pub fn rules_in_force(&self) -> impl Iterator<Item = (&'static str, InForce)> {
+        self.worlds.iter().filter_map(|world| {
+            let Snapshot {
+                dialect, inventory, ..
+            } = world.snapshot();
+            Some((dialect.name(), inventory.rules_in_force()?))
+        })
+    }
+
+    fn world_mut(&mut self, dialect: &str) -> Option<&mut World> {
+        let mut worlds = self.worlds.iter_mut();
+        worlds.find(|world| world.snapshot().dialect.name() == dialect)
     }
 
     /// The objects that were taken, as they would be stored.

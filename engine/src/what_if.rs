@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use dialect_contract::rules::RulesChoice;
 use dialect_contract::{Dialect, Verb, Write, config};
 use meta::field::FieldErrorKind;
 use meta::kind::{self, Via};
@@ -434,26 +435,55 @@ impl World {
         self.objects.insert(key.clone(), new);
     }
 
-    /// Puts the dialect's configuration in (`spec.<dialect>` of a SchedulerConfiguration).
+    /// Puts the dialect's configuration in (`spec.<dialect>` of a SchedulerConfiguration). The choice of rules stays.
     ///
     /// # Errors
     /// Everything wrong with it, with paths that begin with `path`.
     pub fn configure(&mut self, spec: &Value, path: &str) -> Result<(), Vec<FieldError>> {
-        let name = self.snapshot.dialect.name();
         let errors = self.snapshot.dialect.configuration().validate(spec, path);
         if !errors.is_empty() {
             return Err(errors);
+        }
+        let rules = self.choice();
+        self.store_configuration(spec, rules)
+            .map_err(|problem| vec![FieldError::invalid(path, spec.clone(), problem)])
+    }
+
+    /// Chooses the rules that decisions go by.
+    ///
+    /// # Errors
+    /// When the configuration there is cannot be read.
+    pub fn go_by(&mut self, rules: RulesChoice) -> Result<(), Unreadable> {
+        if rules == self.choice() {
+            return Ok(());
+        }
+        let name = self.snapshot.dialect.name();
+        let stored = self.get(&config::key(name));
+        let spec = stored.map_or(Value::Null, |stored| stored.value()["spec"][name].clone());
+        self.store_configuration(&spec, rules).map_err(Unreadable)
+    }
+
+    /// The choice of rules in the configuration there is.
+    fn choice(&self) -> RulesChoice {
+        let stored = self.get(&config::key(self.snapshot.dialect.name()));
+        stored.map_or(RulesChoice::default(), |stored| RulesChoice::of(stored.value()))
+    }
+
+    fn store_configuration(&mut self, spec: &Value, rules: RulesChoice) -> Result<(), String> {
+        let name = self.snapshot.dialect.name();
+        let mut whole = json!({RulesChoice::FIELD: rules.as_str()});
+        if !spec.is_null() {
+            whole[name] = spec.clone();
         }
         let object = json!({
             "apiVersion": format!("{}/{}", config::GROUP, config::VERSION),
             "kind": config::KIND,
             "metadata": {"name": name},
-            "spec": {name: spec},
+            "spec": whole,
         });
-        let object = Object::new(&object, Revision::default())
-            .map_err(|malformed| vec![FieldError::invalid(path, spec.clone(), malformed.to_string())])?;
-        self.put(&config::key(name), Arc::new(object))
-            .map_err(|Unreadable(problem)| vec![FieldError::invalid(path, spec.clone(), problem)])
+        let object = Object::new(&object, Revision::default()).map_err(|malformed| malformed.to_string())?;
+        let stored = self.put(&config::key(name), Arc::new(object));
+        stored.map_err(|Unreadable(problem)| problem)
     }
 
     /// Takes the object at `key` away, if it is there.

@@ -1,6 +1,6 @@
 //! An object made with its place filled in (a Shoot with `spec.seedName`) is judged by feasibility, not by origin
-//! (docs/api.md, "Guards"): what the scheduler could have picked passes; anything else takes the right to bind, and
-//! must still be a binding the system allows.
+//! (docs/api.md, "Guards"): what the scheduler could have picked passes; anything else, and by the rules of today any place,
+//! takes the right to bind, and must still be a binding the system allows.
 //!
 //! A webhook can judge the place, but cannot hold it until the object is stored ([`Held`]): of many creates at once each
 //! would find the last free place still free. There any given place takes the right to bind, as it does in Gardener's own
@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use admission::{Denied, Guard, Needed, Plugin, Ready, Request, Right};
+use dialect_contract::rules::Rules;
 use dialect_contract::{Outcome, OwnPlace};
 use engine::{Snapshot, World};
 use meta::Timestamp;
@@ -96,6 +97,9 @@ impl Judged {
         let problem = match (&self.feasible, held) {
             (Err(reasons), _) => format!("is not feasible ({reasons})"),
             (Ok(_), Held::ByNobody) => "cannot be reserved for a create".to_owned(),
+            (Ok(_), Held::ByGuards) if by_current(&self.snapshot) => {
+                "is nobody's to choose by the rules of today without the right to bind".to_owned()
+            }
             (Ok(_), Held::ByGuards) => return None,
         };
         let right = Right {
@@ -111,6 +115,12 @@ impl Judged {
         );
         Some(Needed::or_forbidden(right, refusal))
     }
+}
+
+/// Whether the system's decisions go by the rules of its newest release.
+fn by_current(snapshot: &Snapshot) -> bool {
+    let in_force = snapshot.inventory.rules_in_force();
+    in_force.is_some_and(|in_force| in_force.rules == Rules::Current)
 }
 
 /// One object with its place, in one world.

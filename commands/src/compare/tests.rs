@@ -7,7 +7,7 @@ use engine::plan::Verdict;
 use engine::simulate::Input;
 
 use super::*;
-use crate::simulate::load;
+use crate::simulate::{By, load};
 
 const GROUP: &str = "cluster.open-cluster-management.io";
 
@@ -56,7 +56,12 @@ fn compared(objects: Vec<Value>) -> Comparison {
         value,
         duplicates: Vec::new(),
     });
-    let mut simulation = load(&[], &[], false, inputs.collect(), now)
+    let by = By {
+        config: &[],
+        rules: None,
+        now,
+    };
+    let mut simulation = load(&[], &by, false, inputs.collect())
         .map_err(|problems| problems.join("; "))
         .unwrap()
         .simulation;

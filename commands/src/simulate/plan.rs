@@ -7,7 +7,7 @@ use engine::simulate::{NoPlan, Terms};
 use engine::{Plan, Simulation};
 use serde_json::Value;
 
-use super::{DONE, MALFORMED, Read, SET_ASIDE, UNPLACED, load};
+use super::{By, DONE, MALFORMED, Read, SET_ASIDE, UNPLACED, load};
 use crate::args::SimulateArgs;
 use crate::catalog::catalog;
 use crate::plan::{changes, print};
@@ -33,7 +33,12 @@ fn plan(
     whole: &mut bool,
 ) -> Result<Plan, Vec<String>> {
     if !args.against.is_empty() {
-        let mut other = load(&args.against, &args.config, args.strict, Vec::new(), terms.now)?;
+        let by = By {
+            config: &args.config,
+            rules: args.rules,
+            now: terms.now,
+        };
+        let mut other = load(&args.against, &by, args.strict, Vec::new())?;
         *whole &= other.whole;
         return simulation
             .compare(&mut other.simulation, terms)

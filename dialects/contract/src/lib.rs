@@ -36,6 +36,7 @@ pub mod reach;
 pub mod reconciler;
 pub mod remedy;
 pub mod report;
+pub mod rules;
 pub mod shown;
 pub mod system_users;
 pub mod taints;

@@ -15,8 +15,8 @@ use crate::decision::Decision;
 use crate::inventory::Inventory;
 
 pub use wire::{
-    Candidate, ChangeEntry, Condition, CurrentEntry, Pick, ReasonCount, RejectionEntry, Report, Score,
-    WriteEntry,
+    Candidate, ChangeEntry, Condition, CurrentEntry, Pick, ReasonCount, RejectionEntry, Report, RulesInForce,
+    Score, WriteEntry,
 };
 pub use written::{Writer, Written};
 
@@ -326,6 +326,10 @@ impl View<'_> {
             reason: self.decision.reason,
             message: self.inventory.message(self.decision),
             warnings: self.inventory.warnings(self.decision),
+            rules: self.inventory.rules_in_force().map(|in_force| RulesInForce {
+                name: in_force.rules.as_str(),
+                message: in_force.because,
+            }),
             evaluated_at: meta::time::rfc3339(self.decision.now),
             inventory_revision: revision.to_string(),
             picked: self.picked(),

@@ -3,6 +3,7 @@
 use scheduling::{Ix, Reason};
 
 use crate::decision::Decision;
+use crate::rules::InForce;
 
 /// What a dialect says of its decisions.
 pub trait Words {
@@ -31,6 +32,11 @@ pub trait Words {
     /// Why the value that the scorer at this place of [`Decision::scorers`] gave the feasible `candidate` is not one that was
     /// measured; `None` where it is.
     fn score_message(&self, _decision: &Decision, _candidate: Ix, _scorer: u16) -> Option<String> {
+        None
+    }
+
+    /// The rules that decisions go by, where the system of today has others than its documentation that Berth follows.
+    fn rules_in_force(&self) -> Option<InForce> {
         None
     }
 

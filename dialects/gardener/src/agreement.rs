@@ -8,7 +8,6 @@ use serde_json::Value;
 
 use crate::fleet::Fleet;
 use crate::fleet::seed::Row;
-use crate::fleet::shoot::Wants;
 use crate::kind::common::SeedSelector;
 use crate::kind::shoot::spec::{CLOUD_PROFILE, NAMESPACED_CLOUD_PROFILE, Shoot, ShootSpec};
 
@@ -56,14 +55,10 @@ fn by_profile(
         .and_then(|before| hierarchy(fleet, namespace, before, spec))
         .into_iter()
         .collect();
-    // A selector that cannot be read is told by the kind.
-    let Some(profile) = Wants::read(namespace, spec)
-        .ok()
-        .and_then(|wants| fleet.profile_of(&wants).cloned())
-    else {
+    let (kind, name) = spec.profile().unwrap_or_default();
+    let Some(profile) = fleet.profile(namespace, (kind, name)) else {
         return errors;
     };
-    let (kind, name) = spec.profile().unwrap_or_default();
     let own = spec.provider.r#type.as_str();
     if own != profile.provider {
         let detail = format!(
@@ -71,6 +66,11 @@ fn by_profile(
             profile.provider
         );
         errors.push(FieldError::invalid("spec.provider.type", own, detail));
+    }
+    let pins = |spec: &ShootSpec| !spec.control_plane_zones().is_empty();
+    if pins(spec) && !before.is_some_and(pins) && !profile.pins_zones {
+        let detail = format!("{kind} \"{name}\" does not allow it (spec.controlPlane.allowZonePinning)");
+        errors.push(FieldError::forbidden("spec.controlPlane.zones", detail));
     }
     let (region, known) = (spec.region.as_str(), &profile.regions);
     let is_given = before.is_none_or(|before| before.region != region);

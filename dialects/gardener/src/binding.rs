@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::code::{Code, Plugin};
 use crate::decide::fence;
+use crate::domain;
 use crate::fleet::seed::Row;
 use crate::fleet::shoot::Wants;
 use crate::fleet::{Fleet, Seats};
@@ -23,10 +24,10 @@ use crate::writes::given;
 /// into it the network ranges its seed gives. Gives the fences the write must pass.
 ///
 /// Checked are (docs/systems/gardener.md, "Binding"): the seed is there and not being deleted, its taints are
-/// tolerated, there is room, the cloud profile's labels and its provider types fit, the networks are disjoint, and,
-/// when a bound shoot moves, both seeds have a backup. Not checked, so that an operator can bind on purpose:
-/// visibility, readiness, region, distance, DNS, the shoot's own labels and provider types, and whether it may tolerate
-/// what it does. How the name itself may change is the kind's rule.
+/// tolerated, there is room, the cloud profile's labels and its provider types fit, the networks are disjoint, there are
+/// zones for the control plane, access restrictions are offered, and, when a bound shoot moves, both seeds have a backup
+/// and the domains that the shoot has. Not checked, so that an operator can bind on purpose: visibility, readiness, region,
+/// distance, DNS, zones of workers, the shoot's own labels and provider types, and whether it may tolerate what it does. How the name itself may change is the kind's rule.
 ///
 /// # Errors
 /// [`Denied::Invalid`] with everything that speaks against the binding, at `spec.seedName`.
@@ -51,8 +52,8 @@ pub fn check_binding(fleet: &Fleet, old: &Value, new: &mut Value) -> Result<Vec<
             name,
         )]));
     };
-    let namespace = new.pointer("/metadata/namespace").and_then(Value::as_str);
-    let wants = Wants::read(namespace.unwrap_or_default(), &shoot.spec)
+    let text = |path: &str| new.pointer(path).and_then(Value::as_str).unwrap_or_default();
+    let wants = Wants::read((text("/metadata/namespace"), text("/metadata/name")), &shoot)
         .map_err(|problem| refused("spec.seedSelector", name, problem))?;
     let Some(profile) = fleet.profile_of(&wants) else {
         return Err(Denied::Invalid(vec![FieldError::not_found(
@@ -77,12 +78,15 @@ pub fn check_binding(fleet: &Fleet, old: &Value, new: &mut Value) -> Result<Vec<
         ));
     }
     for filter in Plugin::ALL.into_iter().filter(|filter| is_asked(*filter)) {
-        if let Verdict::Reject(reason) = filter.check(&request, candidate) {
+        if let Verdict::Reject(reason) = filter.check(&request, candidate)
+            && Code::of_reason(reason) != Code::ZoneMismatch
+        {
             refuse(words::refusal(fleet, row, &wants, None, reason));
         }
     }
     if let Some(held) = held {
-        backups(fleet, held, row).into_iter().for_each(refuse);
+        backups(fleet, held, row).into_iter().for_each(&mut refuse);
+        domains(fleet, held, row, &wants).into_iter().for_each(refuse);
     }
     if !errors.is_empty() {
         return Err(Denied::Invalid(errors));
@@ -96,9 +100,20 @@ pub fn check_binding(fleet: &Fleet, old: &Value, new: &mut Value) -> Result<Vec<
 /// Whether a filter has a say in a binding by hand.
 const fn is_asked(filter: Plugin) -> bool {
     match filter {
-        Plugin::CloudProfileSelector | Plugin::Taints | Plugin::Networks | Plugin::Capacity => true,
+        Plugin::CloudProfileSelector
+        | Plugin::Zones
+        | Plugin::AccessRestrictions
+        | Plugin::Taints
+        | Plugin::Networks
+        | Plugin::Capacity => true,
         // Deletion and the profile's provider types are judged apart, the rest is an operator's to overrule.
-        Plugin::Usable | Plugin::Provider | Plugin::ShootSelector | Plugin::Dns | Plugin::Strategy => false,
+        Plugin::Usable
+        | Plugin::Provider
+        | Plugin::ShootSelector
+        | Plugin::DefaultDomain
+        | Plugin::EmergencyStop
+        | Plugin::Dns
+        | Plugin::Strategy => false,
     }
 }
 
@@ -118,6 +133,32 @@ fn backups(fleet: &Fleet, held: &str, row: &Row) -> Vec<String> {
     if without(row) {
         problems.push(format!(
             "the shoot cannot move to seed \"{}\", which has no backup (spec.backup)",
+            row.name
+        ));
+    }
+    problems
+}
+
+/// A control plane keeps the names that it has.
+fn domains(fleet: &Fleet, held: &str, row: &Row, wants: &Wants) -> Vec<String> {
+    let Some((_, from)) = fleet.seed(held) else {
+        return Vec::new();
+    };
+    let mut problems = Vec::new();
+    let [was, is] = [from, row].map(|row| row.record.seed.spec.internal_domain());
+    if was != is {
+        problems.push(format!(
+            "the shoot cannot move from seed \"{held}\" with the internal domain \"{was}\" to seed \"{}\" with \"{is}\" \
+             (spec.dns.internal.domain)",
+            row.name
+        ));
+    }
+    let default =
+        domain::above(from, wants).filter(|default| !row.facts.domains.iter().any(|own| own == default));
+    if let Some(default) = default {
+        problems.push(format!(
+            "the shoot cannot move to seed \"{}\", which does not have the default domain \"{default}\" that the shoot's \
+             own is below (spec.dns.defaults)",
             row.name
         ));
     }

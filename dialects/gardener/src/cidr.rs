@@ -81,6 +81,12 @@ impl Range {
         met.map(|(_, purpose)| *purpose)
     }
 
+    /// Whether its addresses are of IPv4.
+    #[must_use]
+    pub(crate) const fn is_four(self) -> bool {
+        matches!(self.family, Family::Four)
+    }
+
     /// The range of an optional CIDR; an unreadable one meets everything.
     #[must_use]
     pub(crate) fn of(text: Option<&str>) -> Self {

@@ -5,6 +5,7 @@ scheduling::filters! {
     Usable = "Usable" {
         Deleting = "Deleting",
         NotReady = "NotReady",
+        NeverReconciled = "NeverReconciled",
         Invisible = "Invisible",
     }
     /// Of a provider type that both selectors let in; the shoot's own when neither names any.
@@ -19,15 +20,35 @@ scheduling::filters! {
     ShootSelector = "ShootSelector" {
         ShootMismatch = "SelectorMismatch",
     }
+    /// With zones for the control plane, and near enough to the workers. What seeds prefer is judged afterwards, among those
+    /// that are left so far.
+    Zones = "Zones" {
+        TooFewZones = "TooFewZones",
+        ZonesMissing = "ZonesMissing",
+        ZoneMismatch = "ZoneMismatch",
+        ZoneNotPreferred = "ZoneNotPreferred",
+    }
+    /// With all that keeps the shoot within borders.
+    AccessRestrictions = "AccessRestrictions" {
+        AccessRestricted = "AccessRestricted",
+    }
+    /// With the default domain that the shoot's own is below. Judged afterwards, among those that are left so far.
+    DefaultDomain = "DefaultDomain" {
+        DomainUnsupported = "DomainUnsupported",
+    }
+    /// Reconciling its shoots.
+    EmergencyStop = "EmergencyStop" {
+        ReconciliationsStopped = "ReconciliationsStopped",
+    }
     /// All of its taints tolerated (docs/systems/gardener.md, "Taints").
     Taints = "Taints" {
         Untolerated = "Untolerated",
     }
-    /// With DNS, where the shoot needs it.
+    /// With DNS, where the shoot needs it. Not among the rules of today.
     Dns = "DNS" {
         DnsDisabled = "DNSDisabled",
     }
-    /// With networks that are disjoint from the shoot's, all nine pairs.
+    /// With networks that are disjoint from the shoot's: all nine pairs, or by the rules of today those of IPv6.
     Networks = "Networks" {
         NetworksOverlap = "NetworksOverlap",
         RangeMissing = "RangeMissing",

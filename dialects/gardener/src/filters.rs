@@ -1,9 +1,12 @@
 //! The filters, in the order of docs/systems/gardener.md, "Filters". Each judges every seed, so that every refusal is
 //! known.
 
+pub(crate) mod networks;
+pub(crate) mod zones;
+
+use dialect_contract::rules::Rules;
 use scheduling::{Filter, Ix, Verdict};
 
-use crate::cidr::Range;
 use crate::code::{Code, Plugin};
 use crate::fleet::seed::Row;
 use crate::fleet::shoot::Wants;
@@ -21,38 +24,54 @@ impl Filter<Request<'_>> for Plugin {
         let row = request.row(candidate);
         let (facts, wants) = (&row.facts, request.wants);
         match self {
-            Self::Usable => usable(row),
+            Self::Usable => usable(row, request.rules),
             Self::Provider => Code::ProviderMismatch.unless(request.admits_provider(row)),
             Self::CloudProfileSelector => {
                 Code::ProfileMismatch.unless(request.profile_labels.matches(&facts.labels))
             }
             Self::ShootSelector => Code::ShootMismatch.unless(request.shoot_labels.matches(&facts.labels)),
+            Self::Zones => zones::check(facts, wants),
+            Self::AccessRestrictions => Code::AccessRestricted.unless(offers(row, wants)),
+            // It compares seeds: see `relative`.
+            Self::DefaultDomain => Verdict::Pass,
+            Self::EmergencyStop => Code::ReconciliationsStopped.unless(!facts.stopped),
             Self::Taints => match untolerated(request, row) {
                 Some(detail) => Verdict::Reject(Code::Untolerated.with(detail)),
                 None => Verdict::Pass,
             },
-            Self::Dns => Code::DnsDisabled.unless(facts.dns || !wants.dns),
-            Self::Networks => networks(row, wants),
+            Self::Dns => {
+                let is_asked = wants.dns && request.rules == Rules::Documented;
+                Code::DnsDisabled.unless(facts.dns || !is_asked)
+            }
+            Self::Networks => networks::check(row, wants, request.rules),
             Self::Capacity => Code::Full.unless(row.has_room(request.own_seats(candidate))),
             Self::Strategy => strategy(request, row),
         }
     }
 }
 
-fn usable(row: &Row) -> Verdict {
+fn usable(row: &Row, rules: Rules) -> Verdict {
     let facts = &row.facts;
     if facts.deleting {
         Code::Deleting.refuse()
-    } else if !facts.ready {
+    } else if !facts.ready.under(rules) {
         Code::NotReady.refuse()
+    } else if rules == Rules::Current && !facts.reconciled {
+        Code::NeverReconciled.refuse()
     } else {
-        Code::Invisible.unless(facts.visible)
+        Code::Invisible.unless(*facts.visible.under(rules))
     }
+}
+
+/// Whether the seed offers every access restriction of the shoot; their options do not matter.
+fn offers(row: &Row, wants: &Wants) -> bool {
+    let offered = &row.facts.restrictions;
+    offered.len() >= wants.restrictions.len() && wants.restrictions.iter().all(|name| offered.contains(name))
 }
 
 /// The index of the first taint that is not tolerated.
 fn untolerated(request: &Request<'_>, row: &Row) -> Option<u32> {
-    let taints = &row.facts.taints;
+    let taints = row.facts.taints.under(request.rules);
     let first = (0u32..).zip(taints.iter()).find(|(_, taint)| {
         let tolerated = request
             .tolerations
@@ -64,49 +83,6 @@ fn untolerated(request: &Request<'_>, row: &Row) -> Option<u32> {
         Some((index, _)) => Some(index),
         None => (taints.len() > request.toleration_count).then_some(TOO_FEW_TOLERATIONS),
     }
-}
-
-fn networks(row: &Row, wants: &Wants) -> Verdict {
-    let defaults = defaults(row, wants);
-    let ranges = [0, 1, 2].map(|index: usize| wants.networks[index].or(defaults[index]));
-    // Addresses of IPv6 come with the nodes.
-    let pods = ranges[1].is_none() && !wants.workerless;
-    let missing = u32::from(pods) << 1 | u32::from(ranges[2].is_none()) << 2;
-    if missing != 0 && wants.families.has_four() {
-        return Verdict::Reject(Code::RangeMissing.with(missing));
-    }
-    let given: u32 = (0..3)
-        .filter(|&index: &usize| wants.networks[index].is_none() && !defaults[index].is_none())
-        .map(|index| 1 << index)
-        .sum();
-    match wants.reserved | (given & row.facts.reserved) {
-        0 => {}
-        bits => return Verdict::Reject(Code::RangeReserved.with(bits)),
-    }
-    match overlaps(row, &ranges) {
-        0 => Verdict::Pass,
-        pairs => Verdict::Reject(Code::NetworksOverlap.with(pairs)),
-    }
-}
-
-/// The seed's ranges for a shoot that names none: those of its families, and none for pods where it has no machines.
-fn defaults(row: &Row, wants: &Wants) -> [Range; 3] {
-    [0, 1, 2].map(|index: usize| {
-        let default = row.facts.defaults[index];
-        let fits = wants.families.admit(default) && !(index == 1 && wants.workerless);
-        if fits { default } else { Range::NONE }
-    })
-}
-
-/// The pairs that meet, as bits: bit `3 * shoot + seed`, each nodes, pods, services.
-fn overlaps(row: &Row, ranges: &[Range; 3]) -> u32 {
-    let mut pairs = 0;
-    for (shoot, range) in ranges.iter().enumerate() {
-        for (seed, other) in row.facts.networks.iter().enumerate() {
-            pairs |= u32::from(range.overlaps(*other)) << (3 * shoot + seed);
-        }
-    }
-    pairs
 }
 
 fn strategy(request: &Request<'_>, row: &Row) -> Verdict {

@@ -9,6 +9,7 @@ pub(crate) mod shoot;
 use std::sync::Arc;
 
 use dialect_columns::{Interner, UnusableObjects};
+use dialect_contract::rules::{InForce, Rules, RulesChoice};
 use imbl::{HashMap, OrdMap, OrdSet, Vector};
 use meta::Key;
 use scheduling::Ix;
@@ -24,6 +25,10 @@ use shoot::{Record, Wants};
 pub struct Fleet {
     /// What it goes by.
     pub(crate) config: Config,
+    /// Choice of the rules that decisions go by.
+    pub(crate) choice: RulesChoice,
+    /// How many seeds say that they are of a Gardener that goes by the rules of today.
+    modern: usize,
     /// Whether [`Fleet::config`] was read from an object.
     pub(crate) configured: bool,
     /// What is wrong with the stored configuration while there was never a good one to go by.
@@ -127,6 +132,37 @@ impl Fleet {
             .iter()
             .filter(move |(_, resident)| is(resident))
             .map(|(key, _)| key)
+    }
+
+    /// The rules that decisions go by.
+    pub(crate) fn rules(&self) -> Rules {
+        match self.choice {
+            RulesChoice::Documented => Rules::Documented,
+            RulesChoice::Current => Rules::Current,
+            RulesChoice::Auto if self.modern > 0 => Rules::Current,
+            RulesChoice::Auto => Rules::Documented,
+        }
+    }
+
+    /// The rules that decisions go by, and the reason.
+    pub(crate) fn in_force(&self) -> InForce {
+        let found = match self.modern {
+            0 => "no Seed says that it is of Gardener 1.49 or newer".to_owned(),
+            1 => format!("1 of {} Seeds is of Gardener 1.49 or newer", self.seeds()),
+            modern => format!("{modern} of {} Seeds are of Gardener 1.49 or newer", self.seeds()),
+        };
+        let chosen = self.choice.as_str();
+        let because = match (self.choice, self.modern) {
+            (RulesChoice::Auto, _) => found,
+            (RulesChoice::Documented, 1..) | (RulesChoice::Current, 0) => {
+                format!("spec.rules is {chosen}, although {found}")
+            }
+            _ => format!("spec.rules is {chosen}"),
+        };
+        InForce {
+            rules: self.rules(),
+            because,
+        }
     }
 
     /// How many seeds there are.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use admission::Denied;
 use dialect_contract::control::{Control, Note, Pace};
 use dialect_contract::decision::{Decision, Refused};
+use dialect_contract::rules::{InForce, Rules};
 use dialect_contract::view::{DemandView, Phase, Placed, Quantities, Taint, TargetView, Unusable};
 use dialect_contract::{Advisor, Ask, Due, Edit, Guarding, Inventory, Remedy, Targets, Words, Write};
 use meta::{Change, FieldError, GroupResource, Key, Object, Timestamp};
@@ -109,7 +110,7 @@ impl Targets for Fleet {
     }
 
     fn target(&self, candidate: Ix, _now: Timestamp) -> TargetView {
-        target(self.row(candidate))
+        target(self.row(candidate), self.rules())
     }
 }
 
@@ -132,6 +133,14 @@ impl Words for Fleet {
 
     fn alike(&self, _decision: &Decision, _candidate: Ix, _plugin: u16, reason: Reason) -> Option<u32> {
         words::is_alike(reason).then_some(0)
+    }
+
+    fn rules_in_force(&self) -> Option<InForce> {
+        Some(self.in_force())
+    }
+
+    fn warnings(&self, decision: &Decision) -> Vec<String> {
+        words::warnings(self, decision)
     }
 
     fn not_picked(&self, decision: &Decision, candidate: Ix, _rank: Option<usize>) -> (&'static str, String) {
@@ -204,10 +213,10 @@ impl Guarding for Fleet {
     }
 }
 
-fn target(row: &Row) -> TargetView {
+fn target(row: &Row, rules: Rules) -> TargetView {
     let record = &row.record;
     let provider = &record.seed.spec.provider;
-    let (ready, ready_reason, ready_message) = readiness(row);
+    let (ready, ready_reason, ready_message) = readiness(row, rules);
     let taints = record.seed.spec.taints.iter();
     TargetView {
         object: Arc::clone(&record.object),
@@ -215,7 +224,7 @@ fn target(row: &Row) -> TargetView {
         ready,
         ready_reason,
         ready_message,
-        cordoned: row.facts.deleting || !row.facts.visible,
+        cordoned: row.facts.deleting || !row.facts.visible.under(rules),
         taints: taints.map(Taint::from).collect(),
         capacity: vec![Quantities {
             name: "shoots",
@@ -231,12 +240,16 @@ fn target(row: &Row) -> TargetView {
     }
 }
 
-fn readiness(row: &Row) -> (&'static str, &'static str, String) {
+fn readiness(row: &Row, rules: Rules) -> (&'static str, &'static str, String) {
     if row.facts.deleting {
         return ("False", "Deleting", "the seed is being deleted".to_owned());
     }
     let seed = &row.record.seed;
-    let Some((name, status)) = unready(seed) else {
+    let Some((name, status)) = unready(seed, rules) else {
+        if rules == Rules::Current && !row.facts.reconciled {
+            let message = "the seed was never reconciled: status.lastOperation is missing";
+            return ("Unknown", "NeverReconciled", message.to_owned());
+        }
         return ("True", "SeedReady", "the seed can run control planes".to_owned());
     };
     let said = condition(&seed.status.conditions, name).map(|condition| condition.message.as_str());

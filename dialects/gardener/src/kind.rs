@@ -42,7 +42,10 @@ fn view<'a, T: Deserialize<'a>>(schema: &Schema, value: &'a Value) -> Result<T, 
 
 /// The map at `name` in `parent`, made when it is absent or null; `None` when something else is there, which the
 /// schema then refuses.
-fn child<'a>(parent: &'a mut Map<String, Value>, name: &str) -> Option<&'a mut Map<String, Value>> {
+pub(crate) fn child<'a>(
+    parent: &'a mut Map<String, Value>,
+    name: &str,
+) -> Option<&'a mut Map<String, Value>> {
     let entry = parent.entry(name).or_insert(Value::Null);
     if entry.is_null() {
         *entry = Value::Object(Map::new());
@@ -51,7 +54,7 @@ fn child<'a>(parent: &'a mut Map<String, Value>, name: &str) -> Option<&'a mut M
 }
 
 /// Writes `value` at `name` unless something is there.
-fn fill(parent: &mut Map<String, Value>, name: &str, value: impl Into<Value>) {
+pub(crate) fn fill(parent: &mut Map<String, Value>, name: &str, value: impl Into<Value>) {
     let entry = parent.entry(name).or_insert(Value::Null);
     if entry.is_null() {
         *entry = value.into();

@@ -36,6 +36,9 @@ pub const PROVIDER_LABEL: &str = "seed.gardener.cloud/provider";
 /// Seeds carry their region under this label.
 pub const REGION_LABEL: &str = "seed.gardener.cloud/region";
 
+/// The annotation of a seed on which no shoot is reconciled for now, with the value true.
+pub const EMERGENCY_STOP: &str = "shoot.gardener.cloud/emergency-stop-reconciliations";
+
 /// The taint of seeds only Gardener's own shoots tolerate by default.
 pub const PROTECTED_TAINT: &str = "seed.gardener.cloud/protected";
 /// The taint that turns a seed's DNS off; never an ordinary taint (docs/systems/gardener.md, "DNS").

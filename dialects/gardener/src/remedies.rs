@@ -2,6 +2,7 @@
 //! select, a toleration, a taint, a range, the strategy.
 
 use dialect_contract::remedy::{labels, push};
+use dialect_contract::rules::Rules;
 use dialect_contract::{Decision, Edit, Remedy, Taint, Whose, config, taints};
 use meta::{Key, selector::Selector};
 use scheduling::{Ix, Rejection};
@@ -9,15 +10,18 @@ use serde_json::{Value, json};
 
 use crate::cidr::Range;
 use crate::code::Code;
+use crate::domain;
 use crate::filters::TOO_FEW_TOLERATIONS;
+use crate::filters::networks::{HELD, HELD_PAIRS};
 use crate::fleet::Fleet;
 use crate::fleet::profile::Profile;
 use crate::fleet::seed::Row;
 use crate::fleet::shoot::Record;
 use crate::kind::shoot::spec::Toleration;
 use crate::names::{
-    CLOUD_PROFILES, DIALECT, PROJECTS, PROVIDER_LABEL, REGION_LABEL, SEEDS, is_special_taint,
+    CLOUD_PROFILES, DIALECT, EMERGENCY_STOP, PROJECTS, PROVIDER_LABEL, REGION_LABEL, SEEDS, is_special_taint,
 };
+use crate::request::provider_types;
 
 /// What may lift `refusal`, or have a feasible seed picked.
 pub(crate) fn remedies(
@@ -41,6 +45,13 @@ pub(crate) fn remedies(
     }
 }
 
+/// Takes a field away.
+fn remove(parent: &mut Value, field: &str) {
+    if let Some(parent) = parent.as_object_mut() {
+        parent.remove(field);
+    }
+}
+
 /// The ranges of a shoot, in the order of its networks.
 const RANGES: [&str; 3] = ["nodes", "pods", "services"];
 
@@ -58,6 +69,9 @@ impl Case<'_> {
         let seed = format!("Seed {}", self.row.name);
         match code {
             Code::Deleting => none("a seed that is being deleted takes nothing new"),
+            Code::NeverReconciled => {
+                none("the seed's own agent reports this, once it has reconciled the seed")
+            }
             Code::NotReady => none("the seed's own agents report this: the seed must be mended"),
             Code::Invisible => vec![
                 self.of_seed(format!("make {seed} visible to the scheduler"), |seed| {
@@ -67,6 +81,37 @@ impl Case<'_> {
             Code::ProviderMismatch => self.provider(),
             Code::ProfileMismatch => self.profile_labels(),
             Code::ShootMismatch => self.shoot_labels(),
+            Code::TooFewZones => vec![self.of_shoot(
+                "let the control plane survive the loss of a node, not of a zone".to_owned(),
+                |shoot| {
+                    shoot["spec"]["controlPlane"]["highAvailability"]["failureTolerance"]["type"] =
+                        "node".into();
+                },
+            )],
+            Code::ZonesMissing => {
+                vec![
+                    self.of_shoot("take spec.controlPlane.zones away".to_owned(), |shoot| {
+                        remove(&mut shoot["spec"]["controlPlane"], "zones");
+                    }),
+                ]
+            }
+            Code::ZoneMismatch | Code::ZoneNotPreferred => {
+                vec![
+                    self.of_seed(format!("take spec.settings.zoneSelection off {seed}"), |seed| {
+                        remove(&mut seed["spec"]["settings"], "zoneSelection");
+                    }),
+                ]
+            }
+            Code::AccessRestricted => vec![self.offer()],
+            Code::DomainUnsupported => self.domain(),
+            Code::ReconciliationsStopped => {
+                vec![self.of_seed(
+                    format!("take the annotation {EMERGENCY_STOP} off {seed}"),
+                    |seed| {
+                        remove(&mut seed["metadata"]["annotations"], EMERGENCY_STOP);
+                    },
+                )]
+            }
             Code::Untolerated => self.taint(detail),
             Code::DnsDisabled => vec![self.of_seed(format!("enable DNS for shoots of {seed}"), |seed| {
                 seed["spec"]["settings"]["shootDNS"]["enabled"] = true.into();
@@ -114,18 +159,65 @@ impl Case<'_> {
         self.fleet.root_of(&wants.namespace, &wants.profile)
     }
 
+    /// The seed offers what the shoot asks for.
+    fn offer(&self) -> Remedy {
+        let asked = self.shoot.wants.restrictions.iter();
+        let missing: Vec<&String> = asked
+            .filter(|name| !self.row.facts.restrictions.contains(name))
+            .collect();
+        let words: Vec<&str> = missing.iter().map(|name| name.as_str()).collect();
+        self.of_seed(
+            format!(
+                "offer {} on Seed {} (spec.accessRestrictions)",
+                words.join(" and "),
+                self.row.name
+            ),
+            |seed| {
+                for name in missing {
+                    push(&mut seed["spec"]["accessRestrictions"], json!({"name": name}));
+                }
+            },
+        )
+    }
+
+    /// The shoot's domain cannot be changed, the seed's can be added to.
+    fn domain(&self) -> Vec<Remedy> {
+        let wants = &self.shoot.wants;
+        let project = self.fleet.project_name(&wants.namespace);
+        let prefix = domain::of(wants, project, "");
+        match wants.domain.as_deref().and_then(|own| own.strip_prefix(&prefix)) {
+            Some(default) => vec![self.of_seed(
+                format!("add {default} to spec.dns.defaults of Seed {}", self.row.name),
+                |seed| push(&mut seed["spec"]["dns"]["defaults"], json!({"domain": default})),
+            )],
+            None => vec![Remedy::none(format!(
+                "the shoot's domain cannot be changed any more: a shoot made anew with {prefix}<default domain>, or with \
+                 none, would fit"
+            ))],
+        }
+    }
+
     /// Both selectors let the seed's provider type in.
     fn provider(&self) -> Vec<Remedy> {
         let r#type = self.row.record.seed.spec.provider.r#type.as_str();
         let lets_in =
             |types: &[String]| types.is_empty() || types.iter().any(|known| known == "*" || known == r#type);
         let wants = &self.shoot.wants;
+        let of_shoot = provider_types(wants, self.fleet.rules());
         let of_profile = self.profile().map_or(&[][..], |profile| &profile.provider_types);
-        if !lets_in(of_profile) {
+        let is_current = self.fleet.rules() == Rules::Current;
+        if is_current || !lets_in(of_profile) {
             let Some(name) = self.root() else {
                 return Vec::new();
             };
-            let types: Vec<&str> = of_profile.iter().map(String::as_str).chain([r#type]).collect();
+            // As soon as the list says something, the shoot's own type is no longer in it by itself.
+            let own = Some(wants.provider.as_str()).filter(|_| is_current && of_profile.is_empty());
+            let types: Vec<&str> = of_profile
+                .iter()
+                .map(String::as_str)
+                .chain(own)
+                .chain([r#type])
+                .collect();
             let edit = Edit::Merge {
                 key: Key::new(CLOUD_PROFILES, "", name),
                 patch: json!({"spec": {"seedSelector": {"providerTypes": types}}}),
@@ -135,7 +227,7 @@ impl Case<'_> {
                 r#type
             );
             let profile = Remedy::new(Whose::Fleet, text, edit);
-            if lets_in(&wants.provider_types) {
+            if lets_in(of_shoot) {
                 return vec![profile];
             }
             let mut both = self.types(r#type);
@@ -206,11 +298,14 @@ impl Case<'_> {
             )];
         }
         let place = detail as usize;
-        let Some(taint) = self.row.facts.taints.get(place).map(Taint::from) else {
+        let rules = self.fleet.rules();
+        let Some(taint) = self.row.facts.taints.under(rules).get(place).map(Taint::from) else {
             return Vec::new();
         };
-        // The row leaves the special taints out.
-        let counts = |taint: &Value| !is_special_taint(taint["key"].as_str().unwrap_or_default());
+        // The row may leave the special taints out.
+        let counts = |taint: &Value| {
+            rules == Rules::Current || !is_special_taint(taint["key"].as_str().unwrap_or_default())
+        };
         let target = ("Seed", self.seed_key(), &*self.row.record.object);
         let untaint = taints::removal(&taint, target, place, counts);
         vec![self.tolerate(&taint), untaint]
@@ -259,12 +354,18 @@ impl Case<'_> {
 
     /// Ranges of the shoot's own where the seed's defaults meet the seed's networks. Its own ones stay what they are.
     fn overlap(&self, pairs: u32) -> Vec<Remedy> {
+        if pairs >> HELD_PAIRS != 0 {
+            return self.held();
+        }
         let meets = |shoot: usize| pairs >> (3 * shoot) & 0b111 != 0;
         self.other_ranges((0..3).filter(|&range| meets(range)).map(|range| 1 << range).sum())
     }
 
     /// Other ranges than those in `bits`. The shoot's own one for nodes may change, the others no more.
     fn other_ranges(&self, bits: u32) -> Vec<Remedy> {
+        if bits >> HELD != 0 {
+            return self.held();
+        }
         let fixed: Vec<&str> = (1..3)
             .filter(|&range| bits >> range & 1 == 1 && self.shoot.wants.ranges[range].is_some())
             .map(|range| RANGES[range])
@@ -281,6 +382,9 @@ impl Case<'_> {
 
     /// The shoot names free ranges for those in `bits`.
     fn ranges(&self, bits: u32) -> Vec<Remedy> {
+        if bits >> HELD != 0 {
+            return self.held();
+        }
         let mut taken = Vec::new();
         let mut given = Vec::new();
         for range in (0..3).filter(|range| bits >> range & 1 == 1) {
@@ -300,6 +404,14 @@ impl Case<'_> {
                 shoot["spec"]["networking"][name] = free.into();
             }
         })]
+    }
+
+    /// Nothing changes the networks that a shoot has.
+    fn held(&self) -> Vec<Remedy> {
+        vec![Remedy::none(format!(
+            "status.networking tells what shoot {} has already: only seeds whose networks are apart from that take it",
+            self.shoot.wants.name
+        ))]
     }
 
     /// A range that meets neither the seed's nor the shoot's nor `taken`.

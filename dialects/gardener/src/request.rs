@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use dialect_columns::LabelTest;
+use dialect_contract::rules::Rules;
 use scheduling::Ix;
 
 use crate::config::Strategy;
@@ -59,6 +60,9 @@ pub(crate) struct Request<'a> {
     pub(crate) rows: Vec<&'a Row>,
     pub(crate) wants: &'a Wants,
     pub(crate) rule: Rule,
+    pub(crate) rules: Rules,
+    /// The name of the project that the shoot is of.
+    pub(crate) project: &'a str,
     pub(crate) profile_labels: LabelTest,
     pub(crate) shoot_labels: LabelTest,
     /// The values of the tolerations that count, by key; of several for one key the last.
@@ -86,11 +90,12 @@ impl<'a> Request<'a> {
         own: &[Option<Arc<str>>; 2],
     ) -> Self {
         let provider = fleet.names.providers.find(&wants.provider);
-        let both_empty = profile.provider_types.is_empty() && wants.provider_types.is_empty();
-        let providers = if both_empty {
+        let rules = fleet.rules();
+        let of_shoot = provider_types(wants, rules);
+        let providers = if profile.provider_types.is_empty() && of_shoot.is_empty() {
             [Providers::Only(provider.into_iter().collect()), Providers::Any]
         } else {
-            [&profile.provider_types, &wants.provider_types].map(|types| admitted(fleet, types))
+            [&profile.provider_types, of_shoot].map(|types| admitted(fleet, types))
         };
         let is_judged = own[0].is_some();
         let seat = |name: &Option<Arc<str>>| fleet.seed(name.as_deref()?).map(|(place, _)| place);
@@ -99,6 +104,8 @@ impl<'a> Request<'a> {
             rows: fleet.rows.iter().collect(),
             wants,
             rule: Rule::of(fleet.config.strategy, wants),
+            rules,
+            project: fleet.project_name(&wants.namespace),
             profile_labels: LabelTest::new(&profile.selector, &fleet.names.labels),
             shoot_labels: LabelTest::new(&wants.selector, &fleet.names.labels),
             tolerations: BTreeMap::new(),
@@ -184,6 +191,14 @@ impl<'a> Request<'a> {
                 }
         };
         candidates.iter().map(measure).collect()
+    }
+}
+
+/// The provider types of seeds that the shoot names; by the rules of today those of its profile alone count.
+pub(crate) fn provider_types(wants: &Wants, rules: Rules) -> &[String] {
+    match rules {
+        Rules::Documented => &wants.provider_types,
+        Rules::Current => &[],
     }
 }
 

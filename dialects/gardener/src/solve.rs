@@ -6,7 +6,11 @@ use std::sync::Arc;
 use scheduling::{Ix, Rejection, ScoreColumn, Solved, filter};
 
 use crate::code::{Code, Plugin};
+use crate::relative;
 use crate::request::{Request, Rule};
+
+/// The largest distance that counts as near.
+pub(crate) const FARTHEST: u32 = 1000;
 
 /// A run of the pipeline; nothing is picked yet.
 #[derive(Debug)]
@@ -22,10 +26,21 @@ pub(crate) struct Solution {
 pub(crate) fn solve(request: &Request<'_>) -> Solution {
     let count = Ix::try_from(request.rows.len()).unwrap_or(Ix::MAX);
     let (mut feasible, mut rejections) = filter(request, count, &Plugin::ALL.each_ref());
+    if relative::refuse(request, &mut rejections) {
+        feasible.retain(|candidate| {
+            rejections
+                .binary_search_by_key(candidate, |one| one.candidate)
+                .is_err()
+        });
+    }
     let mut minimum = None;
     if request.rule == Rule::MinimalDistance {
         let distances = request.distances(&feasible);
-        minimum = distances.iter().copied().min();
+        minimum = distances
+            .iter()
+            .copied()
+            .filter(|distance| *distance <= FARTHEST)
+            .min();
         feasible = nearest(&feasible, &distances, minimum, &mut rejections);
     }
     let (scores, scorers) = columns(request, &feasible, minimum);

@@ -71,9 +71,14 @@ pub(crate) fn configuration(strategy: &str) -> Value {
 
 /// The configuration object that says `part` of Gardener.
 pub(crate) fn configured(part: &Value) -> Value {
+    configured_with(&json!({DIALECT: part}))
+}
+
+/// The configuration object with this spec.
+pub(crate) fn configured_with(spec: &Value) -> Value {
     json!({
         "apiVersion": "config.berth.dev/v1alpha1", "kind": "SchedulerConfiguration", "metadata": {"name": DIALECT},
-        "spec": {DIALECT: part},
+        "spec": spec,
     })
 }
 

@@ -1,11 +1,14 @@
 //! The words for codes: made when somebody reads a decision, never while deciding.
 
+mod networks;
+mod places;
+
+use dialect_contract::rules::Rules;
 use dialect_contract::{Decision, Outcome, Taint};
 use meta::LabelSet;
 use meta::selector::Selector;
-use scheduling::{Ix, Reason};
+use scheduling::{Ix, Reason, Rejection};
 
-use crate::cidr::Range;
 use crate::code::Code;
 use crate::detail::Detail;
 use crate::filters::TOO_FEW_TOLERATIONS;
@@ -13,16 +16,29 @@ use crate::fleet::Fleet;
 use crate::fleet::seed::{Row, unready};
 use crate::fleet::shoot::Wants;
 use crate::kind::shoot::spec::CLOUD_PROFILE;
+use crate::names::EMERGENCY_STOP;
+use crate::relative;
 use crate::request::Rule;
+use crate::solve::FARTHEST;
 
 /// Whether the sentence of a refusal tells nothing of the seed.
 pub(crate) fn is_alike(reason: Reason) -> bool {
     match Code::of_reason(reason) {
-        Code::Deleting | Code::Invisible | Code::DnsDisabled => true,
+        Code::Deleting
+        | Code::NeverReconciled
+        | Code::Invisible
+        | Code::ReconciliationsStopped
+        | Code::DnsDisabled => true,
         Code::NotReady
         | Code::ProviderMismatch
         | Code::ProfileMismatch
         | Code::ShootMismatch
+        | Code::TooFewZones
+        | Code::ZonesMissing
+        | Code::ZoneMismatch
+        | Code::ZoneNotPreferred
+        | Code::AccessRestricted
+        | Code::DomainUnsupported
         | Code::Untolerated
         | Code::NetworksOverlap
         | Code::RangeMissing
@@ -46,14 +62,23 @@ pub(crate) fn refusal(
     let detail = reason.detail;
     match Code::of_reason(reason) {
         Code::Deleting => "the seed is being deleted".to_owned(),
-        Code::NotReady => not_ready(row),
+        Code::NotReady => not_ready(row, fleet.rules()),
+        Code::NeverReconciled => {
+            "the seed was never reconciled: its gardenlet has not written status.lastOperation yet".to_owned()
+        }
         Code::Invisible => {
             "the seed is not visible to the scheduler (spec.settings.scheduling.visible)".to_owned()
         }
-        Code::ProviderMismatch => format!(
-            "provider type \"{}\" is not among those the cloud profile and the shoot allow (the shoot's own is \"{}\")",
-            provider.r#type, wants.provider
-        ),
+        Code::ProviderMismatch => {
+            let who = match fleet.rules() {
+                Rules::Documented => "the cloud profile and the shoot allow",
+                Rules::Current => "the cloud profile allows",
+            };
+            format!(
+                "provider type \"{}\" is not among those {who} (the shoot's own is \"{}\")",
+                provider.r#type, wants.provider
+            )
+        }
         Code::ProfileMismatch => {
             let profile = fleet.profile_of(wants).map(|profile| &profile.selector);
             format!(
@@ -67,11 +92,20 @@ pub(crate) fn refusal(
             wants.selector,
             instead(&wants.selector, row)
         ),
+        Code::TooFewZones
+        | Code::ZonesMissing
+        | Code::ZoneMismatch
+        | Code::ZoneNotPreferred
+        | Code::AccessRestricted
+        | Code::DomainUnsupported => places::sentence(fleet, row, wants, reason),
+        Code::ReconciliationsStopped => {
+            format!("reconciling shoots is stopped on the seed (annotation {EMERGENCY_STOP})")
+        }
         Code::Untolerated => untolerated(fleet, detail, row, wants),
         Code::DnsDisabled => "DNS is disabled for shoots of this seed, and the shoot needs it".to_owned(),
-        Code::NetworksOverlap => overlaps(detail, row, wants),
-        Code::RangeMissing => missing(detail, row, wants),
-        Code::RangeReserved => reserved(detail, row, wants),
+        Code::NetworksOverlap => networks::overlaps(detail, row, wants),
+        Code::RangeMissing => networks::missing(detail, row, wants),
+        Code::RangeReserved => networks::reserved(detail, row, wants),
         Code::Full => {
             let limit = row.facts.limit.unwrap_or_default();
             let are = if row.used == 1 { "is" } else { "are" };
@@ -90,15 +124,23 @@ pub(crate) fn refusal(
             )
         }
         Code::NotMinimalDistance => {
-            let least = minimum.unwrap_or_default();
             let (from, to) = (&provider.region, &wants.region);
-            format!("the distance from \"{from}\" to \"{to}\" is {detail}, the smallest is {least}")
+            match minimum {
+                Some(least) => {
+                    format!("the distance from \"{from}\" to \"{to}\" is {detail}, the smallest is {least}")
+                }
+                None => {
+                    format!(
+                        "the distance from \"{from}\" to \"{to}\" is {detail}, more than {FARTHEST} is too far"
+                    )
+                }
+            }
         }
     }
 }
 
-fn not_ready(row: &Row) -> String {
-    match unready(&row.record.seed) {
+fn not_ready(row: &Row, rules: Rules) -> String {
+    match unready(&row.record.seed, rules) {
         Some((name, "")) => format!("condition {name} is missing"),
         Some((name, status)) => format!("condition {name} is {status}"),
         None => "the seed is ready".to_owned(),
@@ -128,7 +170,7 @@ fn instead(selector: &Selector, row: &Row) -> String {
 }
 
 fn untolerated(fleet: &Fleet, detail: u32, row: &Row, wants: &Wants) -> String {
-    let taints = &row.facts.taints;
+    let taints = row.facts.taints.under(fleet.rules());
     let Some(taint) = taints
         .get(detail as usize)
         .filter(|_| detail != TOO_FEW_TOLERATIONS)
@@ -149,77 +191,6 @@ fn untolerated(fleet: &Fleet, detail: u32, row: &Row, wants: &Wants) -> String {
             project.name
         ),
     }
-}
-
-const RANGES: [&str; 3] = ["nodes", "pods", "services"];
-
-/// The seed's ranges for shoots, as written: nodes (never), pods, services.
-fn given(row: &Row) -> [Option<&str>; 3] {
-    let defaults = row.record.seed.spec.networks.shoot_defaults.as_ref();
-    [
-        None,
-        defaults.and_then(|all| all.pods.as_deref()),
-        defaults.and_then(|all| all.services.as_deref()),
-    ]
-}
-
-/// The names of the ranges in `bits`.
-fn named(bits: u32) -> impl Iterator<Item = usize> {
-    (0..3).filter(move |bit| bits >> bit & 1 == 1)
-}
-
-fn missing(bits: u32, row: &Row, wants: &Wants) -> String {
-    let names: Vec<&str> = named(bits).map(|range| RANGES[range]).collect();
-    let mut text = format!(
-        "neither the shoot nor the seed's shootDefaults give a range for {}",
-        names.join(" and ")
-    );
-    let given = given(row);
-    let foreign: Vec<&str> = named(bits).filter_map(|range| given[range]).collect();
-    if !foreign.is_empty() {
-        let families = wants.families.words();
-        text.push_str(&format!(
-            " of the shoot's ipFamilies, {families}: the seed's is {}",
-            foreign.join(" and ")
-        ));
-    }
-    text
-}
-
-fn reserved(bits: u32, row: &Row, wants: &Wants) -> String {
-    let given = given(row);
-    let texts = named(bits).map(|range| {
-        let (whose, text) = match wants.ranges[range].as_deref() {
-            Some(text) => ("shoot's", text),
-            None => ("default", given[range].unwrap_or_default()),
-        };
-        let purpose = Range::of(Some(text)).reserved_for().unwrap_or_default();
-        format!("{whose} {} {text} meets {purpose}", RANGES[range])
-    });
-    texts.collect::<Vec<_>>().join(", ")
-}
-
-fn overlaps(pairs: u32, row: &Row, wants: &Wants) -> String {
-    let networks = &row.record.seed.spec.networks;
-    let seeds = [
-        networks.nodes.as_deref(),
-        Some(networks.pods.as_str()),
-        Some(networks.services.as_str()),
-    ];
-    let given = given(row);
-    let texts = (0..9).filter(|bit| pairs >> bit & 1 == 1).map(|bit| {
-        let (shoot, seed) = (bit / 3, bit % 3);
-        let (whose, range) = match wants.ranges[shoot].as_deref() {
-            Some(range) => ("shoot's", range),
-            None => ("default", given[shoot].unwrap_or_default()),
-        };
-        let other = seeds[seed].unwrap_or_default();
-        format!(
-            "{whose} {} {range} and seed's {} {other}",
-            RANGES[shoot], RANGES[seed]
-        )
-    });
-    format!("networks overlap: {}", texts.collect::<Vec<_>>().join(", "))
 }
 
 fn shoots(count: i64) -> String {
@@ -296,6 +267,37 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
         },
     }
 }
+
+/// Warnings for whoever asked: seeds that only the order of Gardener's steps keeps from a shoot that has none.
+pub(crate) fn warnings(fleet: &Fleet, decision: &Decision) -> Vec<String> {
+    if decision.outcome != Outcome::Unschedulable {
+        return Vec::new();
+    }
+    let of_one_seed = |one: &Rejection, next: &Rejection| one.candidate == next.candidate;
+    let refused = decision.solved.rejections.chunk_by(of_one_seed);
+    let would_fit = refused.filter(|refusals| refusals.iter().all(relative::is_relative));
+    let names: Vec<String> = would_fit
+        .filter_map(|refusals| Some(format!("\"{}\"", fleet.row(refusals.first()?.candidate).name)))
+        .collect();
+    if names.is_empty() {
+        return Vec::new();
+    }
+    let more = match names.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    vec![format!(
+        "{}{more} would fit, {ORDER}",
+        names[..names.len().min(NAMED)].join(", ")
+    )]
+}
+
+/// So many seeds are named in a warning.
+const NAMED: usize = 5;
+
+/// Reason why a seed that would fit is refused.
+const ORDER: &str = "but for other seeds that are preferred for their zones or their default domain, and refused by a later \
+                     step: Gardener takes them out of the running before it judges taints, networks, capacity and distance";
 
 /// Note that the region of the seed is not the one asked for, where that does not matter.
 fn far(fleet: &Fleet, decision: &Decision, row: &Row) -> String {

@@ -1,16 +1,25 @@
 //! What a decision writes (docs/api.md, "Where objects are").
 
-use dialect_contract::{Action, Decision, Verb, Write};
+use dialect_contract::rules::Rules;
+use dialect_contract::{Action, Decision, Outcome, Verb, Write};
 use serde_json::Value;
 
+use crate::domain;
 use crate::fleet::Fleet;
 use crate::fleet::seed::Row;
-use crate::fleet::shoot::Wants;
+use crate::fleet::shoot::{Record, Wants};
 use crate::kind::shoot::BINDING;
 use crate::kind::shoot::binding::{Given, bind};
+use crate::kind::{child, fill};
+use crate::words;
 
-/// One update of the shoot through `shoots/binding`, or nothing when nothing is to be bound.
+/// One update of the shoot: through `shoots/binding` what is bound, or in its status, by the rules of today, why nothing is.
+/// Nothing where neither is new.
 pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
+    let failed = matches!(decision.outcome, Outcome::Unschedulable | Outcome::Invalid);
+    if failed && fleet.rules() == Rules::Current {
+        return pending(fleet, decision).into_iter().collect();
+    }
     let bound = decision
         .changes
         .iter()
@@ -21,10 +30,7 @@ pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
     let Some((_, row)) = fleet.seed(&bound.cluster_name) else {
         return Vec::new();
     };
-    let mut object = shoot.object.parse();
-    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
-        metadata.remove("resourceVersion");
-    }
+    let mut object = without_version(shoot);
     bind(&mut object, &row.name, &given(fleet, row, &shoot.wants));
     vec![Write {
         verb: Verb::Update,
@@ -35,6 +41,52 @@ pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
     }]
 }
 
+fn without_version(shoot: &Record) -> Value {
+    let mut object = shoot.object.parse();
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("resourceVersion");
+    }
+    object
+}
+
+/// Writes into `status.lastOperation` that the shoot is still to be made, and why: what Gardener's dashboard shows.
+fn pending(fleet: &Fleet, decision: &Decision) -> Option<Write> {
+    let shoot = fleet.shoot(&decision.demand)?;
+    let description = format!("Failed to schedule Shoot: {}", words::message(fleet, decision));
+    let mut object = without_version(shoot);
+    let status = child(object.as_object_mut()?, "status")?;
+    let operation = child(status, "lastOperation")?;
+    let says = |field: &str, text: &str| operation.get(field).and_then(Value::as_str) == Some(text);
+    if says("type", "Create") && says("state", "Pending") && says("description", &description) {
+        return None;
+    }
+    operation.insert("type".to_owned(), "Create".into());
+    operation.insert("state".to_owned(), "Pending".into());
+    operation.insert("description".to_owned(), description.into());
+    operation.insert(
+        "lastUpdateTime".to_owned(),
+        meta::time::rfc3339(decision.now).into(),
+    );
+    fill(operation, "progress", 0);
+    Some(Write {
+        verb: Verb::Update,
+        key: decision.demand.clone(),
+        subresource: "status",
+        object,
+        base: Some(shoot.object.revision()),
+    })
+}
+
+/// The domain that a shoot without one gets below the first default domain of its seed, unless nobody manages its records.
+fn domain(fleet: &Fleet, row: &Row, wants: &Wants) -> Option<String> {
+    let default = row
+        .facts
+        .domains
+        .first()
+        .filter(|_| !wants.unmanaged && wants.domain.is_none())?;
+    Some(domain::of(wants, fleet.project_name(&wants.namespace), default))
+}
+
 /// The values that a shoot that asks for `wants` gets with the seed of `row`, where it names none
 /// itself.
 pub(crate) fn given<'a>(fleet: &'a Fleet, row: &'a Row, wants: &Wants) -> Given<'a> {
@@ -42,6 +94,7 @@ pub(crate) fn given<'a>(fleet: &'a Fleet, row: &'a Row, wants: &Wants) -> Given<
     Given {
         pods: defaults.and_then(|defaults| defaults.pods.as_deref()),
         services: defaults.and_then(|defaults| defaults.services.as_deref()),
+        domain: domain(fleet, row, wants),
         tolerations: fleet.default_tolerations(wants),
     }
 }

@@ -32,18 +32,29 @@ fn seed_name() -> impl Strategy<Value = String> {
 
 fn status() -> impl Strategy<Value = Value> {
     let condition = prop_oneof![8 => Just("True"), 1 => Just("False"), 1 => Just("Unknown")];
-    (condition, any::<bool>(), prop::option::weighted(0.4, 0..4i64)).prop_map(
-        |(ready, bootstrapped, limit)| {
+    let modern = prop::option::weighted(0.3, prop::bool::weighted(0.8));
+    (
+        condition,
+        any::<bool>(),
+        prop::option::weighted(0.4, 0..4i64),
+        modern,
+    )
+        .prop_map(|(ready, bootstrapped, limit, modern)| {
             let bootstrapped = if bootstrapped { "True" } else { ready };
             let mut status = json!({"conditions": [
                 {"type": "GardenletReady", "status": ready}, {"type": "Bootstrapped", "status": bootstrapped},
             ]});
+            if let Some(reconciled) = modern {
+                status["gardener"] = json!({"version": "1.150.0"});
+                if reconciled {
+                    status["lastOperation"] = json!({"type": "Reconcile", "state": "Succeeded"});
+                }
+            }
             if let Some(limit) = limit {
                 status["allocatable"] = json!({"shoots": limit.to_string()});
             }
             status
-        },
-    )
+        })
 }
 
 /// What keeps shoots away from a seed, or nothing.
@@ -57,11 +68,38 @@ fn taints() -> impl Strategy<Value = Value> {
     ]
 }
 
+/// What seeds got after v1.8, as parts of their spec.
+fn novelties() -> impl Strategy<Value = Value> {
+    let zones = |mode: &str| json!({"provider": {"zones": ["z1", "z2"]}, "settings": {"zoneSelection": {"mode": mode}}});
+    prop_oneof![
+        4 => Just(json!({})),
+        1 => Just(zones("Prefer")),
+        1 => Just(zones("Enforce")),
+        1 => Just(json!({"provider": {"zones": ["z3"]}, "settings": {"zoneSelection": {"mode": "Prefer"}}})),
+        1 => Just(json!({"provider": {"zones": ["z1", "z2", "z3"]}})),
+        1 => Just(json!({"accessRestrictions": [{"name": "eu"}]})),
+        1 => Just(json!({"dns": {"defaults": [{"domain": "example.org"}]}})),
+    ]
+}
+
+/// `value` with what `part` says, field by field.
+fn merge(value: &mut Value, part: &Value) {
+    match (value, part) {
+        (Value::Object(value), Value::Object(part)) => {
+            for (field, part) in part {
+                merge(value.entry(field).or_insert(Value::Null), part);
+            }
+        }
+        (value, part) => *value = part.clone(),
+    }
+}
+
 fn seed() -> impl Strategy<Value = Value> {
     let place = (select(vec!["aws", "aws", "aws", "gcp"]), select(&REGIONS[..]));
     let networks = (prop::bool::weighted(0.9), prop::bool::weighted(0.85));
-    (place, taints(), status(), networks, select(vec!["prod", "dev"])).prop_map(
-        |((provider, region), taints, status, (apart, defaults), environment)| {
+    let labels = select(vec!["prod", "dev"]);
+    (place, taints(), status(), networks, labels, novelties()).prop_map(
+        |((provider, region), taints, status, (apart, defaults), environment, novelties)| {
             let second = if apart { 1 } else { 250 };
             let mut networks = json!({
                 "nodes": format!("10.{second}.0.0/16"), "pods": "10.2.0.0/16", "services": "10.3.0.0/16",
@@ -69,9 +107,10 @@ fn seed() -> impl Strategy<Value = Value> {
             if defaults {
                 networks["shootDefaults"] = json!({"pods": "100.96.0.0/11", "services": "100.64.0.0/13"});
             }
-            let spec = json!({
+            let mut spec = json!({
                 "provider": {"type": provider, "region": region}, "networks": networks, "taints": taints,
             });
+            merge(&mut spec, &novelties);
             let mut seed = object("Seed", "", &spec);
             seed["metadata"]["labels"] = json!({"environment": environment});
             seed["status"] = status;
@@ -98,6 +137,11 @@ fn wishes() -> impl Strategy<Value = Value> {
         1 => Just(json!({"seedSelector": {"matchLabels": {"environment": "prod"}}})),
         1 => Just(json!({"tolerations": [{"key": "gpu"}, {"key": "seed.gardener.cloud/protected"}]})),
         1 => Just(json!({"dns": {"domain": "shoot.example.org"}})),
+        1 => Just(json!({"dns": {"domain": "shoot-1.dev.example.org"}})),
+        1 => Just(json!({"accessRestrictions": [{"name": "eu"}]})),
+        2 => Just(json!({"provider": {"type": "aws", "workers": [{"name": "pool", "zones": ["z1"]}]}})),
+        1 => Just(json!({"controlPlane": {"highAvailability": {"failureTolerance": {"type": "zone"}}}})),
+        1 => Just(json!({"controlPlane": {"zones": ["z2"]}})),
         1 => Just(json!({"schedulerName": "another"})),
         1 => Just(json!({"cloudProfileName": "missing"})),
         1 => Just(json!({"networking": {"nodes": "10.1.128.0/17"}})),

@@ -23,9 +23,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use dialect_contract::{Dialect, config, names};
+use dialect_contract::{Dialect, names};
 use engine::plan::Step;
-use engine::simulate::{Fault, Input, NoPlan, Terms};
+use engine::simulate::{Configured, Fault, Input, NoPlan, Terms};
 use engine::{Catalog, Simulation};
 use meta::Timestamp;
 use serde_json::{Value, json};
@@ -142,7 +142,7 @@ impl Scenario {
         let dialects = [Arc::clone(dialect)];
         let mut configurations = Vec::new();
         if let Some(file) = &self.config {
-            let found = config::from_file(&dialects, file);
+            let found = Configured::from_file(&dialects, file);
             let found = found.map_err(|errors| -> Vec<String> {
                 let errors = errors.iter();
                 errors.map(|error| format!("config.yaml: {error}")).collect()

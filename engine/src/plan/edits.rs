@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use dialect_contract::rules::RulesChoice;
 use dialect_contract::{Edit, config};
 use meta::{FieldError, Key, Object, Timestamp};
 use scheduling::Ix;
@@ -247,7 +248,14 @@ impl Editor<'_> {
             )]);
         };
         let path = step.field(&format!("spec.{}", key.name));
-        self.worlds[place].configure(&value["spec"][&*key.name], &path)
+        let world = &mut self.worlds[place];
+        world.configure(&value["spec"][&*key.name], &path)?;
+        world
+            .go_by(RulesChoice::of(value))
+            .map_err(|Unreadable(problem)| {
+                let field = step.field(&format!("spec.{}", RulesChoice::FIELD));
+                vec![FieldError::invalid(field, shown(key), problem)]
+            })
     }
 
     fn drain(&mut self, step: &Step, target: &str, all: &[Step]) -> Result<(), Errors> {

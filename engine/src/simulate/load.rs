@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use dialect_contract::rules::RulesChoice;
 use dialect_contract::{DemandKind, Dialect, config};
 use meta::{FieldError, GroupResource, Key, Timestamp};
 use serde_json::Value;
 
 use super::findings::Findings;
-use super::{Aside, Input, Simulation};
+use super::{Aside, Configured, Input, Simulation};
 use crate::fault::Problem;
 use crate::what_if::{Catalog, Judged, Unreadable, World};
 
@@ -16,7 +17,7 @@ use crate::what_if::{Catalog, Judged, Unreadable, World};
 pub(super) fn load(
     dialects: &[Arc<dyn Dialect>],
     catalog: &Catalog,
-    configurations: Vec<(Arc<dyn Dialect>, Value)>,
+    configurations: Vec<Configured>,
     inputs: Vec<Input>,
     now: Timestamp,
 ) -> Simulation {
@@ -37,8 +38,8 @@ pub(super) fn load(
     for input in inputs {
         loader.take(input);
     }
-    for (dialect, spec) in configurations {
-        loader.fall_back(&*dialect, &spec);
+    for configured in configurations {
+        loader.fall_back(&configured);
     }
     loader.add_built_in();
     loader.judge_new();
@@ -316,6 +317,7 @@ impl Loader<'_> {
                 self.seen.insert(key, at.clone());
                 let path = format!("spec.{}", dialect.name());
                 self.configure(&at, &*dialect, &spec, &path);
+                self.go_by(&at, &*dialect, RulesChoice::of(&value));
                 match self.catalog.judge(value, "", self.now) {
                     Err(errors) => self.report(&at, errors),
                     Ok(judged) => {
@@ -333,9 +335,13 @@ impl Loader<'_> {
     }
 
     /// Takes a configuration that counts where none is stored.
-    fn fall_back(&mut self, dialect: &dyn Dialect, spec: &Value) {
+    fn fall_back(&mut self, configured: &Configured) {
+        let dialect = &*configured.dialect;
         match self.seen.get(&config::key(dialect.name())) {
-            None => self.configure("", dialect, spec, ""),
+            None => {
+                self.configure("", dialect, &configured.spec, "");
+                self.go_by("", dialect, configured.rules);
+            }
             Some(at) => self.simulation.findings.unused.push(format!(
                 "--config of {} counts for nothing: a {} of it stands in {at}",
                 dialect.name(),
@@ -345,10 +351,7 @@ impl Loader<'_> {
     }
 
     fn configure(&mut self, at: &str, dialect: &dyn Dialect, spec: &Value, path: &str) {
-        let worlds = &mut self.simulation.worlds;
-        let world = worlds
-            .iter_mut()
-            .find(|world| world.snapshot().dialect.name() == dialect.name());
+        let world = self.simulation.world_mut(dialect.name());
         match world.map(|world| world.configure(spec, path)) {
             Some(Err(errors)) => self.report(at, errors),
             Some(Ok(())) => {
@@ -361,6 +364,14 @@ impl Loader<'_> {
                 self.simulation.findings.doubtful.extend(told);
             }
             None => {}
+        }
+    }
+
+    fn go_by(&mut self, at: &str, dialect: &dyn Dialect, rules: RulesChoice) {
+        let world = self.simulation.world_mut(dialect.name());
+        if let Some(Err(Unreadable(problem))) = world.map(|world| world.go_by(rules)) {
+            let path = format!("spec.{}", RulesChoice::FIELD);
+            self.report(at, vec![FieldError::invalid(path, rules.as_str(), problem)]);
         }
     }
 

@@ -79,6 +79,14 @@ const MEANT: &[Meant] = &[
         why: UNREAD,
     },
     Meant {
+        line: "Seed.spec.dns.defaults[]: required",
+        why: UNREAD,
+    },
+    Meant {
+        line: "Seed.spec.dns.internal: required",
+        why: UNREAD,
+    },
+    Meant {
         line: "Seed.spec.settings.scheduling: required",
         why: "an absent visible is the default, true",
     },

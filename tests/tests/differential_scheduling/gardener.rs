@@ -1,5 +1,5 @@
-//! Gardener: its scheduler of v1.8.0, whose documentation our dialect follows, and that of today, which has what v1.8.0
-//! lacks (capacity, workerless Shoots, IPv6). Each is asked about what it knows.
+//! Gardener: its scheduler of v1.8.0 and that of today. Worlds of today have Seeds that say so, and then our dialect goes by the
+//! rules of today; those of 2020 have none of what came later.
 
 mod generate;
 mod meant;
@@ -15,10 +15,14 @@ pub(crate) static TODAY: System = System {
     dialect: "gardener",
     program: "gardener",
     linked: &["-ldflags=-checklinkname=0"],
-    filters: 8,
+    filters: 12,
     cluster: "Seed",
     generate: generate::today,
-    fits: |_| true,
+    fits: |world| {
+        let mut seeds = world.objects.iter().filter(|object| object["kind"] == "Seed");
+        // One seed at least says that it is of today.
+        seeds.any(|seed| seed["status"]["gardener"]["version"] == generate::VERSION)
+    },
     told,
     meant: meant::TODAY,
     planted: PLANTED,
@@ -28,6 +32,7 @@ pub(crate) static TODAY: System = System {
 pub(crate) static OF_2020: System = System {
     name: "gardener-2020",
     program: "gardener-2020",
+    filters: 8,
     generate: generate::of_2020,
     fits: |world| {
         let mut shoots = world.objects.iter().filter(|object| object["kind"] == "Shoot");
@@ -68,6 +73,34 @@ const PLANTED: &[Planted] = &[
         change: |object| {
             if object["kind"] == "Seed" {
                 object["spec"]["taints"] = json!([]);
+            }
+        },
+    },
+    Planted {
+        name: "no zones that seeds prefer or enforce",
+        change: |object| {
+            if let Some(Value::Object(settings)) = object.pointer_mut("/spec/settings") {
+                settings.remove("zoneSelection");
+            }
+        },
+    },
+    Planted {
+        name: "no default domains",
+        change: |object| {
+            if object["kind"] == "Seed"
+                && let Some(spec) = object["spec"].as_object_mut()
+            {
+                spec.remove("dns");
+            }
+        },
+    },
+    Planted {
+        name: "no access restrictions",
+        change: |object| {
+            if object["kind"] == "Shoot"
+                && let Some(spec) = object["spec"].as_object_mut()
+            {
+                spec.remove("accessRestrictions");
             }
         },
     },

@@ -56,6 +56,7 @@ fn report(outcome: &'static str, candidates: &[&'static str]) -> Report {
         reason: outcome,
         message: String::new(),
         warnings: Vec::new(),
+        rules: None,
         evaluated_at: String::new(),
         inventory_revision: "1".to_owned(),
         picked: Vec::new(),

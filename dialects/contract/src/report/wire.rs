@@ -22,6 +22,9 @@ pub struct Report<Candidates = Vec<Candidate>, Writes = Vec<WriteEntry>, Advice 
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Option<Vec<String>>")]
     pub warnings: Vec<String>,
+    /// The rules that decided, and why these, where the system of today has others than its documentation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rules: Option<RulesInForce>,
     /// The instant the decision is for.
     #[schemars(extend("format" = "date-time"))]
     pub evaluated_at: String,
@@ -51,6 +54,15 @@ pub struct Report<Candidates = Vec<Candidate>, Writes = Vec<WriteEntry>, Advice 
     /// What may be done so that targets fit, where `?advice=true` asked for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<Advice>,
+}
+
+/// Rules that decided.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RulesInForce {
+    /// Documented or Current.
+    pub name: &'static str,
+    /// Why these.
+    pub message: String,
 }
 
 /// A standard Kubernetes condition.

@@ -311,3 +311,18 @@ fn a_new_toleration_is_one_that_the_project_or_the_configuration_allows() {
     let own = with(tolerating(PROTECTED), "/metadata/namespace", json!("garden"));
     assert_eq!(told_in(&[], None, &own), [""; 0]);
 }
+
+#[test]
+fn zones_of_a_control_plane_take_a_profile_that_allows_them() {
+    let pinned = with(shoot("foo", "eu-1"), "/spec/controlPlane/zones", json!(["a"]));
+    assert_eq!(
+        told(None, &pinned),
+        [
+            "spec.controlPlane.zones: Forbidden: CloudProfile \"aws\" does not allow it (spec.controlPlane.allowZonePinning)"
+        ]
+    );
+    let before = with(pinned.clone(), "/spec/purpose", json!("testing"));
+    assert!(told(Some(&before), &pinned).is_empty(), "they were there before");
+    let allows = with(profile("aws"), "/spec/controlPlane/allowZonePinning", json!(true));
+    assert!(fleet(&[allows]).judge(SHOOTS, None, &pinned).is_empty());
+}

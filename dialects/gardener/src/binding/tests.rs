@@ -183,3 +183,116 @@ fn what_the_kind_refuses_is_left_to_it() {
         assert!(problems(wide(), &old, &new).is_empty());
     }
 }
+
+#[test]
+fn a_control_plane_takes_zones_and_borders_that_the_seed_has() {
+    let bind = |seed: &Value, pointer: &str, value: Value| {
+        let old = with(shoot("foo", "eu-west-1"), pointer, value);
+        problems(
+            seed.clone(),
+            &old,
+            &with(old.clone(), "/spec/seedName", json!("s")),
+        )
+    };
+    let zoned = with(wide(), "/spec/provider/zones", json!(["a", "b"]));
+    let survives = "/spec/controlPlane/highAvailability/failureTolerance/type";
+    assert!(bind(&zoned, survives, json!("zone"))[0].contains("has 2 zones"));
+    assert!(bind(&zoned, survives, json!("node")).is_empty());
+    let pinned = bind(&zoned, "/spec/controlPlane/zones", json!(["c"]));
+    assert!(pinned[0].contains("has no zone c"), "{pinned:?}");
+    let restricted = bind(&zoned, "/spec/accessRestrictions", json!([{"name": "eu"}]));
+    assert!(
+        restricted[0].contains("does not offer the access restrictions eu"),
+        "{restricted:?}"
+    );
+    // An operator overrules what a seed only wants.
+    let strict = with(zoned, "/spec/settings/zoneSelection/mode", json!("Enforce"));
+    let workers = json!([{"name": "pool", "zones": ["c"]}]);
+    assert!(bind(&strict, "/spec/provider/workers", workers).is_empty());
+}
+
+#[test]
+fn a_control_plane_moves_with_the_domains_that_it_has() {
+    let backed = |name: &str, dns: Value| {
+        let seed = with(
+            seed(name, "aws", "eu-west-1"),
+            "/spec/backup",
+            json!({"provider": "aws"}),
+        );
+        with(seed, "/spec/dns", dns)
+    };
+    let moves = |from: Value, to: Value| -> Vec<String> {
+        let old = with(shoot("foo", "eu-west-1"), "/spec/seedName", json!("from"));
+        let old = with(old, "/spec/dns/domain", json!("foo.dev.ex.org"));
+        let new = with(old.clone(), "/spec/seedName", json!("to"));
+        let seeds = [backed("from", from), backed("to", to)];
+        match check_binding(&fleet(&seeds), &old, &mut new.clone()) {
+            Ok(_) => Vec::new(),
+            Err(Denied::Invalid(errors)) => errors.iter().map(ToString::to_string).collect(),
+            Err(other) => panic!("{other:?}"),
+        }
+    };
+    let with_default =
+        |internal: &str| json!({"internal": {"domain": internal}, "defaults": [{"domain": "ex.org"}]});
+    assert!(moves(with_default("in.org"), with_default("in.org")).is_empty());
+    assert!(moves(json!({}), json!({})).is_empty());
+    let other = moves(with_default("in.org"), with_default("out.org"));
+    assert!(
+        other.len() == 1 && other[0].contains("spec.dns.internal.domain"),
+        "{other:?}"
+    );
+    let without = moves(with_default("in.org"), json!({"internal": {"domain": "in.org"}}));
+    assert!(
+        without.len() == 1 && without[0].contains("default domain \"ex.org\""),
+        "{without:?}"
+    );
+}
+
+#[test]
+fn a_shoot_gets_the_default_domain_of_its_seed_unless_nobody_manages_it() {
+    let seed = with(
+        wide(),
+        "/spec/dns/defaults",
+        json!([{"domain": "ex.org"}, {"domain": "other.org"}]),
+    );
+    let domain = |dns: Value| {
+        let old = with(shoot("foo", "eu-west-1"), "/spec/dns", dns);
+        let mut new = with(old.clone(), "/spec/seedName", json!("s"));
+        let own = project(&json!([]), &json!([]));
+        check_binding(&fleet(&[seed.clone(), own]), &old, &mut new).unwrap();
+        new["spec"]["dns"]["domain"].clone()
+    };
+    assert_eq!(domain(json!(null)), "foo.dev.ex.org");
+    assert_eq!(
+        domain(json!({"providers": [{"type": "aws-route53"}]})),
+        "foo.dev.ex.org"
+    );
+    assert_eq!(domain(json!({"domain": "a.b"})), "a.b");
+    assert_eq!(domain(json!({"providers": [{"type": "unmanaged"}]})), Value::Null);
+}
+
+#[test]
+fn a_workerless_shoot_of_ipv6_gets_services_of_its_own() {
+    let services = |uid: &str, networking: Value| {
+        let old = with(shoot("foo", "eu-west-1"), "/spec/networking", networking);
+        let old = with(
+            with(old, "/metadata/uid", json!(uid)),
+            "/spec/provider/workers",
+            json!([]),
+        );
+        let mut new = with(old.clone(), "/spec/seedName", json!("s"));
+        check_binding(&fleet(&[wide()]), &old, &mut new).unwrap();
+        new["spec"]["networking"]["services"].clone()
+    };
+    let six = json!({"ipFamilies": ["IPv6"]});
+    let one = services("1", six.clone());
+    assert!(crate::cidr::Range::parse(one.as_str().unwrap()).is_ok(), "{one}");
+    assert!(one.as_str().unwrap().starts_with("fd") && one.as_str().unwrap().ends_with("::/112"));
+    assert_eq!(services("1", six.clone()), one, "deciding again gives the same");
+    assert_ne!(services("2", six), one);
+    assert_eq!(
+        services("1", json!({})),
+        "100.64.0.0/13",
+        "the seed's, where it fits"
+    );
+}

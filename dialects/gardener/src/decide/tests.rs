@@ -3,6 +3,7 @@
 mod choices;
 mod notes;
 mod outcomes;
+mod pending;
 mod properties;
 
 use dialect_contract::{Targets, Words};

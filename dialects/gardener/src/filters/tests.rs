@@ -1,6 +1,7 @@
 //! Every rule of every filter.
 
 mod others;
+mod today;
 
 use dialect_contract::Inventory;
 use serde_json::{Value, json};
@@ -51,20 +52,12 @@ fn usable_means_not_deleting_ready_and_visible() {
     assert_eq!(judge(&deleting, &plain()), ["Usable/Deleting"]);
     let hidden = with(aws(), "/spec/settings/scheduling/visible", json!(false));
     assert_eq!(judge(&hidden, &plain()), ["Usable/Invisible"]);
-    let cases: [(&[(&str, &str)], bool); 8] = [
+    let cases: [(&[(&str, &str)], bool); 6] = [
         (&[], false),
         (&[("Bootstrapped", "True")], false),
         (&[("GardenletReady", "True")], true),
         (&[("GardenletReady", "Unknown"), ("Bootstrapped", "True")], false),
         (&[("GardenletReady", "True"), ("Bootstrapped", "False")], false),
-        (
-            &[("GardenletReady", "True"), ("BackupBucketsReady", "True")],
-            true,
-        ),
-        (
-            &[("GardenletReady", "True"), ("BackupBucketsReady", "Progressing")],
-            false,
-        ),
         (&[("GardenletReady", "True"), ("ExtensionsReady", "False")], true),
     ];
     for (list, ready) in cases {

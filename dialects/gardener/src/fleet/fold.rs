@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use dialect_contract::config;
+use dialect_contract::rules::RulesChoice;
 use dialect_contract::{Affected, Due};
 use meta::{Change, Key, Object};
 use serde::Deserialize;
@@ -132,9 +133,13 @@ impl Fleet {
                 None
             }
         };
+        let rules = self.rules();
+        let is_modern = |row: &Row| usize::from(row.facts.modern);
+        self.modern += row.as_ref().map_or(0, is_modern);
         let same = match (self.place(&key.name), row) {
             (Ok(place), Some(row)) => {
                 let old = self.rows.set(place, row);
+                self.modern -= is_modern(&old);
                 self.rows.get(place).is_some_and(|row| row.facts == old.facts)
             }
             (Err(place), Some(row)) => {
@@ -142,16 +147,19 @@ impl Fleet {
                 false
             }
             (Ok(place), None) => {
-                self.rows.remove(place);
+                let old = self.rows.remove(place);
+                self.modern -= is_modern(&old);
                 false
             }
             (Err(_), None) => true,
         };
         let decide = if same { Affected::None } else { self.all_waiting() };
+        // By other rules, other seeds are ready and hidden.
+        let alone = self.rules() == rules;
         Due {
             demands: decide.clone(),
             decide,
-            targets: Some(vec![Arc::clone(&key.name)]),
+            targets: alone.then(|| vec![Arc::clone(&key.name)]),
         }
     }
 
@@ -257,7 +265,8 @@ impl Fleet {
 
     /// A bad configuration leaves the last good one in force; with none before it, nothing is decided.
     fn take_config(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Due {
-        let before = (self.config.clone(), self.config_problem.clone());
+        let before = (self.config.clone(), self.config_problem.clone(), self.choice);
+        let rules = self.rules();
         let read = new.map(|object| {
             let path = format!("spec.{DIALECT}");
             let spec = object.value().get("spec").and_then(|spec| spec.get(DIALECT));
@@ -267,11 +276,15 @@ impl Fleet {
         match read {
             None => {
                 self.config = Config::default();
+                self.choice = RulesChoice::default();
                 self.configured = false;
                 self.config_problem = None;
             }
             Some(Ok(config)) => {
                 self.config = config;
+                self.choice = new
+                    .map(|object| RulesChoice::of(object.value()))
+                    .unwrap_or_default();
                 self.configured = true;
                 self.config_problem = None;
             }
@@ -281,14 +294,14 @@ impl Fleet {
                 self.config_problem = (!self.configured).then_some(problem);
             }
         }
-        if before == (self.config.clone(), self.config_problem.clone()) {
+        if before == (self.config.clone(), self.config_problem.clone(), self.choice) {
             return Due::nothing();
         }
         let decide = self.all_waiting();
         Due {
             demands: decide.clone(),
             decide,
-            targets: Some(Vec::new()),
+            targets: (self.rules() == rules).then(Vec::new),
         }
     }
 

@@ -23,6 +23,8 @@ pub(crate) struct Profile {
     pub(crate) provider_types: Vec<String>,
     /// The regions its shoots may be in; empty where it does not say.
     pub(crate) regions: Vec<String>,
+    /// Whether its shoots may name the zones of their control planes.
+    pub(crate) pins_zones: bool,
 }
 
 /// A profile in a namespace.
@@ -55,6 +57,7 @@ impl Profile {
             selector: compiled,
             provider_types: selector.provider_types,
             regions: regions.map(|region| region.name).collect(),
+            pins_zones: spec.control_plane.is_some_and(|plane| plane.allow_zone_pinning),
         })
     }
 }
@@ -81,10 +84,15 @@ impl Fleet {
     /// The profile a shoot goes by.
     pub(crate) fn profile_of(&self, wants: &Wants) -> Option<&Arc<Profile>> {
         let (kind, name) = &wants.profile;
-        match kind.as_str() {
-            CLOUD_PROFILE => self.profiles.get(name.as_str()),
+        self.profile(&wants.namespace, (kind, name))
+    }
+
+    /// The profile of this kind and name that shoots in `namespace` go by.
+    pub(crate) fn profile(&self, namespace: &str, (kind, name): (&str, &str)) -> Option<&Arc<Profile>> {
+        match kind {
+            CLOUD_PROFILE => self.profiles.get(name),
             NAMESPACED_CLOUD_PROFILE => {
-                let own = self.own_profile(&wants.namespace, name)?;
+                let own = self.own_profile(namespace, name)?;
                 let parent = || self.profiles.get(own.parent.as_str());
                 own.made.as_ref().or_else(parent)
             }

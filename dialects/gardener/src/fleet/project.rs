@@ -8,7 +8,7 @@ use super::Fleet;
 use super::shoot::Wants;
 use crate::kind::project;
 use crate::kind::shoot::spec::Toleration;
-use crate::names::{GARDEN_NAMESPACE, PROTECTED_TAINT};
+use crate::names::{GARDEN_NAMESPACE, PROJECT_PREFIX, PROTECTED_TAINT};
 
 /// A project's say about its shoots.
 pub(crate) struct Project {
@@ -47,6 +47,14 @@ impl Fleet {
     /// The project whose `namespace` is; of several that say so, the first by name.
     pub(crate) fn project_of(&self, namespace: &str) -> Option<&Arc<Project>> {
         self.projects.get(self.grounds.get(namespace)?.get_min()?)
+    }
+
+    /// The name of the project whose `namespace` is: without one, the one it would have by the name of its namespace.
+    pub(crate) fn project_name<'a>(&'a self, namespace: &'a str) -> &'a str {
+        match self.project_of(namespace) {
+            Some(project) => &project.name,
+            None => namespace.strip_prefix(PROJECT_PREFIX).unwrap_or(namespace),
+        }
     }
 
     /// Whether shoots in `namespace` may have `toleration`: the configuration or their project allows it, or there is no

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
+use dialect_contract::rules::Rules;
 use meta::quantity::Quantity;
 use meta::{Labels, Object};
 
 use super::Names;
 use crate::cidr::Range;
-use crate::kind::common::condition;
+use crate::kind::common::{condition, minor_version};
 use crate::kind::seed::spec::{Seed, SeedTaint};
-use crate::names::{PROVIDER_LABEL, REGION_LABEL, is_special_taint};
+use crate::names::{EMERGENCY_STOP, PROVIDER_LABEL, REGION_LABEL, SEED_NAME_LABEL, is_special_taint};
 
 /// What every decision looks at, in one stretch of memory.
 #[derive(Clone)]
@@ -28,7 +29,7 @@ pub(crate) struct Row {
 pub(crate) struct SeedRecord {
     pub(crate) object: Arc<Object>,
     pub(crate) seed: Seed,
-    /// The labels scheduling sees: provider type and region are labels too.
+    /// The labels scheduling sees: name, provider type and region are labels too.
     pub(crate) labels: Labels,
 }
 
@@ -38,9 +39,11 @@ pub(crate) struct Facts {
     /// It is being deleted.
     pub(crate) deleting: bool,
     /// It can run control planes.
-    pub(crate) ready: bool,
+    pub(crate) ready: ByRules<bool>,
+    /// Its gardenlet has taken care of it at least once.
+    pub(crate) reconciled: bool,
     /// The scheduler may see it.
-    pub(crate) visible: bool,
+    pub(crate) visible: ByRules<bool>,
     /// Shoots get DNS records.
     pub(crate) dns: bool,
     /// The provider type.
@@ -58,12 +61,52 @@ pub(crate) struct Facts {
     /// The labels.
     pub(crate) labels: Arc<[(u32, u32)]>,
     /// The taints that ask for a toleration.
-    pub(crate) taints: Arc<[SeedTaint]>,
+    pub(crate) taints: ByRules<Arc<[SeedTaint]>>,
+    /// The availability zones.
+    pub(crate) zones: Arc<[String]>,
+    /// How the zones of workers matter.
+    pub(crate) zone_mode: ZoneMode,
+    /// The names of the access restrictions it offers.
+    pub(crate) restrictions: Arc<[String]>,
+    /// The domains of shoots, the first for those that name none.
+    pub(crate) domains: Arc<[String]>,
+    /// No shoot on it is reconciled for now.
+    pub(crate) stopped: bool,
+    /// It says that it is of a Gardener whose scheduler goes by the rules of today.
+    pub(crate) modern: bool,
 }
 
-/// The conditions that must be True: the first always, the others where they are present (docs/systems/gardener.md,
-/// "Seed").
-pub(crate) const CONDITIONS: [&str; 3] = ["GardenletReady", "Bootstrapped", "BackupBucketsReady"];
+/// A fact that the rules of v1.8 and those of today make of one seed.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ByRules<T>([T; 2]);
+
+impl<T> ByRules<T> {
+    fn new(of: impl Fn(Rules) -> T) -> Self {
+        Self([of(Rules::Documented), of(Rules::Current)])
+    }
+
+    /// The fact by `rules`.
+    pub(crate) fn under(&self, rules: Rules) -> &T {
+        match rules {
+            Rules::Documented => &self.0[0],
+            Rules::Current => &self.0[1],
+        }
+    }
+}
+
+/// How the zones of a shoot's workers matter to a seed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ZoneMode {
+    /// Not at all.
+    Free,
+    /// Shoots with workers in its zones come first.
+    Prefer,
+    /// Shoots with workers in its zones alone.
+    Enforce,
+}
+
+/// The first release whose scheduler goes by the rules of today where they differ from those of v1.8.
+const MODERN: (u32, u32) = (1, 49);
 
 impl Row {
     /// Reads a Seed on which `used` shoots sit.
@@ -76,11 +119,13 @@ impl Row {
         let mut labels = meta.labels().to_map();
         labels.insert(PROVIDER_LABEL.to_owned(), seed.spec.provider.r#type.clone());
         labels.insert(REGION_LABEL.to_owned(), seed.spec.provider.region.clone());
+        labels.insert(format!("{SEED_NAME_LABEL}{}", meta.name()), "true".to_owned());
         let labels = Labels::from(labels);
         let facts = Facts {
             deleting: meta.deletion_timestamp().is_some(),
-            ready: unready(&seed).is_none(),
-            visible: seed.spec.visible(),
+            ready: ByRules::new(|rules| unready(&seed, rules).is_none()),
+            reconciled: seed.status.last_operation.is_some(),
+            visible: ByRules::new(|rules| seed.spec.visible(rules)),
             dns: seed.spec.dns_enabled(),
             provider: names.providers.number(&seed.spec.provider.r#type),
             region: names.regions.number(&seed.spec.provider.region),
@@ -89,13 +134,13 @@ impl Row {
             defaults: defaults(&seed),
             reserved: reserved(&defaults(&seed)),
             labels: interned(&labels, names),
-            taints: seed
-                .spec
-                .taints
-                .iter()
-                .filter(|taint| !is_special_taint(&taint.key))
-                .cloned()
-                .collect(),
+            taints: ByRules::new(|rules| taints(&seed, rules)),
+            zones: seed.spec.provider.zones.as_slice().into(),
+            zone_mode: zone_mode(&seed),
+            restrictions: restrictions(&seed),
+            domains: seed.spec.default_domains().map(str::to_owned).collect(),
+            stopped: object.annotations().get(EMERGENCY_STOP).as_deref() == Some("true"),
+            modern: is_modern(&seed),
         };
         let record = Arc::new(SeedRecord {
             object: Arc::clone(object),
@@ -117,15 +162,47 @@ impl Row {
 }
 
 /// The first condition that keeps the seed from being ready, and its status (empty when it is missing).
-pub(crate) fn unready(seed: &Seed) -> Option<(&'static str, &str)> {
-    CONDITIONS.iter().enumerate().find_map(|(index, &name)| {
-        let status = condition(&seed.status.conditions, name).map(|condition| condition.status.as_str());
-        match status {
-            Some("True") => None,
-            None if index > 0 => None,
-            other => Some((name, other.unwrap_or_default())),
-        }
-    })
+pub(crate) fn unready(seed: &Seed, rules: Rules) -> Option<(&'static str, &str)> {
+    let is_asked = |name: &str, is_there: bool| match name {
+        "Bootstrapped" => is_there && rules == Rules::Documented,
+        "BackupBucketsReady" => seed.spec.backup.is_some(),
+        _ => true,
+    };
+    ["GardenletReady", "Bootstrapped", "BackupBucketsReady"]
+        .into_iter()
+        .find_map(|name| {
+            let found = condition(&seed.status.conditions, name);
+            let status = found.map_or("", |condition| condition.status.as_str());
+            (is_asked(name, found.is_some()) && status != "True").then_some((name, status))
+        })
+}
+
+/// The taints that ask for a toleration: those that act through a seed's settings did not in v1.8.
+fn taints(seed: &Seed, rules: Rules) -> Arc<[SeedTaint]> {
+    let asks = |taint: &&SeedTaint| rules == Rules::Current || !is_special_taint(&taint.key);
+    seed.spec.taints.iter().filter(asks).cloned().collect()
+}
+
+fn zone_mode(seed: &Seed) -> ZoneMode {
+    match seed.spec.zone_selection() {
+        "Prefer" => ZoneMode::Prefer,
+        "Enforce" => ZoneMode::Enforce,
+        _ => ZoneMode::Free,
+    }
+}
+
+fn restrictions(seed: &Seed) -> Arc<[String]> {
+    let offered = seed.spec.access_restrictions.iter();
+    offered.map(|restriction| restriction.name.clone()).collect()
+}
+
+fn is_modern(seed: &Seed) -> bool {
+    let version = seed
+        .status
+        .gardener
+        .as_ref()
+        .map(|gardener| gardener.version.as_str());
+    version.and_then(minor_version) >= Some(MODERN)
 }
 
 fn limit(seed: &Seed) -> Result<Option<i64>, String> {
@@ -162,7 +239,7 @@ fn defaults(seed: &Seed) -> [Range; 3] {
 }
 
 /// Which of `ranges` meet one that Gardener keeps for itself, as bits.
-pub(super) fn reserved(ranges: &[Range; 3]) -> u32 {
+pub(crate) fn reserved(ranges: &[Range; 3]) -> u32 {
     let bits = ranges.iter().enumerate();
     bits.map(|(bit, range)| u32::from(range.reserved_for().is_some()) << bit)
         .sum()

@@ -1,5 +1,6 @@
 //! A shoot as scheduling sees it.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use meta::Object;
@@ -9,7 +10,7 @@ use meta::selector::Selector;
 use super::Seats;
 use super::seed::reserved;
 use crate::cidr::{Families, Range};
-use crate::kind::shoot::spec::{Dns, Shoot, ShootSpec, TESTING, Toleration};
+use crate::kind::shoot::spec::{Dns, NetworkingStatus, Shoot, ShootSpec, TESTING, Toleration};
 use crate::names::DEFAULT_SCHEDULER;
 
 /// A shoot and what it was read from.
@@ -30,6 +31,8 @@ pub(crate) struct Record {
 pub(crate) struct Wants {
     /// The namespace it is in.
     pub(crate) namespace: String,
+    /// Its name, of which a default domain is made.
+    pub(crate) name: String,
     /// The scheduler it belongs to.
     pub(crate) scheduler: String,
     /// Whether its own machines run its control plane.
@@ -46,6 +49,18 @@ pub(crate) struct Wants {
     pub(crate) testing: bool,
     /// Whether it gets DNS records.
     pub(crate) dns: bool,
+    /// Whether it has a domain whose records nobody manages.
+    pub(crate) unmanaged: bool,
+    /// Its own domain.
+    pub(crate) domain: Option<String>,
+    /// Whether its control plane survives the loss of a zone.
+    pub(crate) survives_a_zone: bool,
+    /// The zones that its control plane runs in, where it says.
+    pub(crate) control_plane_zones: Vec<String>,
+    /// The zones of its workers, in order, each once.
+    pub(crate) worker_zones: Vec<String>,
+    /// The names of the access restrictions that its seed must offer.
+    pub(crate) restrictions: Vec<String>,
     /// Nodes, pods, services, as written.
     pub(crate) ranges: [Option<String>; 3],
     /// The same, read.
@@ -54,12 +69,34 @@ pub(crate) struct Wants {
     pub(crate) families: Families,
     /// Which of its ranges meet one that Gardener keeps for itself, as bits.
     pub(crate) reserved: u32,
+    /// The networks that it has already.
+    pub(crate) held: Option<Held>,
     /// The taints it puts up with, as listed.
     pub(crate) tolerations: Vec<Toleration>,
     /// The labels its seed must have.
     pub(crate) selector: Selector,
     /// The provider types its seed may have; empty leaves it to the profile.
     pub(crate) provider_types: Vec<String>,
+}
+
+/// The networks that a shoot has, by its status: nodes, pods, services.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Held {
+    /// As written.
+    pub(crate) texts: [Vec<String>; 3],
+    /// Read.
+    pub(crate) networks: [Vec<Range>; 3],
+}
+
+impl Held {
+    fn read(status: &NetworkingStatus) -> Self {
+        let lists = status.lists();
+        let read = |list: &[String]| list.iter().map(|text| Range::of(Some(text))).collect();
+        Self {
+            texts: lists.map(<[String]>::to_vec),
+            networks: lists.map(read),
+        }
+    }
 }
 
 impl Record {
@@ -71,7 +108,7 @@ impl Record {
         let shoot: Shoot = object.view().map_err(|error| error.to_string())?;
         Ok(Self {
             object: Arc::clone(object),
-            wants: Wants::read(object.meta().namespace(), &shoot.spec)?,
+            wants: Wants::read((object.meta().namespace(), object.meta().name()), &shoot)?,
             seats: Seats::of(shoot.spec.seed_name.as_deref(), shoot.status.seed_name.as_deref()),
             seed: shoot
                 .spec
@@ -90,11 +127,12 @@ impl Record {
 }
 
 impl Wants {
-    /// Reads what `spec`, of a shoot in `namespace`, asks for.
+    /// Reads what `shoot`, of this namespace and name, asks for.
     ///
     /// # Errors
     /// What is wrong with its selector.
-    pub(crate) fn read(namespace: &str, spec: &ShootSpec) -> Result<Self, String> {
+    pub(crate) fn read((namespace, name): (&str, &str), shoot: &Shoot) -> Result<Self, String> {
+        let spec = &shoot.spec;
         let selector = spec.seed_selector.clone().unwrap_or_default();
         let networking = spec.networking.clone().unwrap_or_default();
         let ranges = [networking.nodes, networking.pods, networking.services];
@@ -102,6 +140,7 @@ impl Wants {
         let networks = [0, 1, 2].map(|index: usize| Range::of(ranges[index].as_deref()));
         Ok(Self {
             namespace: namespace.to_owned(),
+            name: name.to_owned(),
             scheduler: spec.scheduler().to_owned(),
             self_hosted: spec.is_self_hosted(),
             workerless: spec.provider.workers.is_empty(),
@@ -110,6 +149,17 @@ impl Wants {
             region: spec.region.clone(),
             testing: spec.purpose.as_deref() == Some(TESTING),
             dns: spec.dns.as_ref().is_some_and(is_managed),
+            unmanaged: spec.dns.as_ref().is_some_and(|dns| !is_managed(dns)),
+            domain: spec.dns.as_ref().and_then(|dns| dns.domain.clone()),
+            survives_a_zone: spec.survives_a_zone(),
+            control_plane_zones: spec.control_plane_zones().to_vec(),
+            worker_zones: worker_zones(spec),
+            restrictions: spec
+                .access_restrictions
+                .iter()
+                .map(|one| one.name.clone())
+                .collect(),
+            held: shoot.status.networking.as_ref().map(Held::read),
             families: Families::of(networking.ip_families.iter().map(String::as_str)),
             reserved: reserved(&networks),
             networks,
@@ -126,6 +176,12 @@ impl Wants {
     pub(crate) fn is_ours(&self) -> bool {
         self.scheduler == DEFAULT_SCHEDULER && !self.self_hosted
     }
+}
+
+fn worker_zones(spec: &ShootSpec) -> Vec<String> {
+    let workers = spec.provider.workers.iter();
+    let zones: BTreeSet<&String> = workers.flat_map(|worker| &worker.zones).collect();
+    zones.into_iter().cloned().collect()
 }
 
 /// Whether somebody manages records: only the first provider is looked at (docs/systems/gardener.md, "DNS").

@@ -19,7 +19,15 @@ use crate::names::{GROUP, VERSION};
 pub struct CloudProfile {
     /// What the profile offers.
     pub spec: CloudProfileSpec,
+    /// What became of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<CloudProfileStatus>,
 }
+
+/// What became of a profile: Gardener writes which versions are supported.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct CloudProfileStatus {}
 
 /// What a profile offers.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -34,6 +42,18 @@ pub struct CloudProfileSpec {
     /// The regions that shoots with this profile may be in. Without any, it is not known which.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub regions: Option<Vec<Region>>,
+    /// What control planes of shoots with this profile may say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control_plane: Option<ProfileControlPlane>,
+}
+
+/// What control planes of shoots may say.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct ProfileControlPlane {
+    /// Whether shoots may name the zones of their control planes.
+    pub allow_zone_pinning: bool,
 }
 
 /// A region that shoots may be in.
@@ -49,6 +69,7 @@ const INFO: KindInfo = KindInfo {
     singular: "cloudprofile",
     short_names: &["cprofile", "cpfl"],
     scope: Scope::Cluster,
+    status: true,
     ..KindInfo::new(GROUP, &[VERSION], "CloudProfile", "cloudprofiles")
 };
 
@@ -87,11 +108,6 @@ impl Kind for CloudProfileKind {
             errors.extend(selector.compile("spec.seedSelector").err().into_iter().flatten());
         }
         errors
-    }
-
-    /// As for every custom resource, although it has no status.
-    fn counts_generation(&self) -> bool {
-        true
     }
 
     fn columns(&self) -> &[Column] {

@@ -40,6 +40,15 @@ impl SeedSelector {
     }
 }
 
+/// What keeps parts of a cluster within borders.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(extend("required" = ["name"], "x-kubernetes-preserve-unknown-fields" = true))]
+pub struct AccessRestriction {
+    /// The name, by which seeds offer it.
+    pub name: String,
+}
+
 /// One observation about an object.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]

@@ -62,8 +62,8 @@ impl Kind for SeedKind {
     }
 }
 
-/// A seed is visible to the scheduler unless it says otherwise; the deprecated taint says otherwise when no scheduling
-/// settings stand beside it (docs/systems/gardener.md, "Seed").
+/// A seed is visible to the scheduler unless it says otherwise. Where the deprecated taint stands and no scheduling settings
+/// beside it, the rules in force say (docs/systems/gardener.md, "Seed"): nothing is filled in.
 fn default_visibility(root: &mut serde_json::Map<String, Value>) {
     let Some(spec) = root.get_mut("spec").and_then(Value::as_object_mut) else {
         return;
@@ -76,12 +76,15 @@ fn default_visibility(root: &mut serde_json::Map<String, Value>) {
                 .iter()
                 .any(|taint| taint.get("key").and_then(Value::as_str) == Some(INVISIBLE_TAINT))
         });
+    if tainted {
+        return;
+    }
     let Some(settings) = child(spec, "settings") else {
         return;
     };
     let bare = settings.get("scheduling").is_none_or(Value::is_null);
     if bare && let Some(scheduling) = child(settings, "scheduling") {
-        fill(scheduling, "visible", !tainted);
+        fill(scheduling, "visible", true);
     }
 }
 

@@ -6,6 +6,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	_ "unsafe" // for go:linkname
 
 	"github.com/go-logr/logr"
@@ -36,6 +38,21 @@ func filterSeedsMatchingLabelSelector(seeds, *gardencorev1beta1.SeedSelector, st
 //go:linkname filterSeedsMatchingProviders github.com/gardener/gardener/pkg/scheduler/controller/shoot.filterSeedsMatchingProviders
 func filterSeedsMatchingProviders(*gardencorev1beta1.CloudProfile, shoot, seeds) (seeds, error)
 
+//go:linkname filterSeedsForZonalShootControlPlanes github.com/gardener/gardener/pkg/scheduler/controller/shoot.filterSeedsForZonalShootControlPlanes
+func filterSeedsForZonalShootControlPlanes(seeds, shoot) (seeds, error)
+
+//go:linkname filterSeedsForZoneSelection github.com/gardener/gardener/pkg/scheduler/controller/shoot.filterSeedsForZoneSelection
+func filterSeedsForZoneSelection(seeds, shoot) (seeds, error)
+
+//go:linkname filterSeedsForAccessRestrictions github.com/gardener/gardener/pkg/scheduler/controller/shoot.filterSeedsForAccessRestrictions
+func filterSeedsForAccessRestrictions(seeds, shoot) (seeds, error)
+
+//go:linkname filterSeedsMatchingDomain github.com/gardener/gardener/pkg/scheduler/controller/shoot.filterSeedsMatchingDomain
+func filterSeedsMatchingDomain(seeds, shoot, string) (seeds, error)
+
+//go:linkname filterSeedsWithDisabledShootReconciliations github.com/gardener/gardener/pkg/scheduler/controller/shoot.filterSeedsWithDisabledShootReconciliations
+func filterSeedsWithDisabledShootReconciliations(seeds) (seeds, error)
+
 //go:linkname networksAreDisjointed github.com/gardener/gardener/pkg/scheduler/controller/shoot.networksAreDisjointed
 func networksAreDisjointed(*gardencorev1beta1.Seed, shoot) (bool, error)
 
@@ -44,6 +61,12 @@ func filterCandidates(shoot, []shoot, seeds) (seeds, error)
 
 //go:linkname applyStrategy github.com/gardener/gardener/pkg/scheduler/controller/shoot.applyStrategy
 func applyStrategy(logr.Logger, shoot, seeds, strategy, *corev1.ConfigMap) (seeds, error)
+
+// order is that of the filters in a report.
+var order = []string{
+	"Usable", "Provider", "CloudProfileSelector", "ShootSelector", "Zones", "AccessRestrictions", "DefaultDomain",
+	"EmergencyStop", "Taints", "Networks", "Capacity", "Strategy",
+}
 
 func main() {
 	frame.Judge(judge)
@@ -56,6 +79,8 @@ type garden struct {
 	shoots   []shoot
 	profiles map[string]*gardencorev1beta1.CloudProfile
 	strategy strategy
+	// project is the name of the project of the shoot that is decided.
+	project string
 }
 
 func (g *garden) Get(_ context.Context, key client.ObjectKey, object client.Object, _ ...client.GetOption) error {
@@ -82,7 +107,7 @@ func (g *garden) List(_ context.Context, list client.ObjectList, _ ...client.Lis
 		}
 	case *gardencorev1beta1.ProjectList:
 		project := gardencorev1beta1.Project{}
-		project.Name = "dev"
+		project.Name = g.project
 		list.Items = []gardencorev1beta1.Project{project}
 	case *corev1.ConfigMapList:
 	default:
@@ -159,6 +184,7 @@ func (g *garden) decide(shoot shoot) *frame.Verdict {
 		verdict.Problem = "Invalid"
 		return verdict
 	}
+	g.project = strings.TrimPrefix(shoot.Namespace, "garden-")
 	reconciler := &scheduler.Reconciler{
 		Client:          g,
 		Config:          &schedulerconfigv1alpha1.ShootSchedulerConfiguration{Strategy: g.strategy},
@@ -168,14 +194,22 @@ func (g *garden) decide(shoot shoot) *frame.Verdict {
 	if err == nil && seed != nil {
 		verdict.Picked = append(verdict.Picked, seed.Name)
 	}
-	var left seeds
 	for _, seed := range g.seeds {
 		g.refuse(verdict, profile, shoot, seed)
+	}
+	g.compare(verdict, profile, shoot)
+	var left seeds
+	for _, seed := range g.seeds {
 		if len(verdict.Refused[seed.Name]) == 0 {
 			left = append(left, seed)
 		}
 	}
 	g.nearest(verdict, shoot, left)
+	for _, filters := range verdict.Refused {
+		slices.SortFunc(filters, func(one, other string) int {
+			return slices.Index(order, one) - slices.Index(order, other)
+		})
+	}
 	return verdict
 }
 
@@ -195,6 +229,15 @@ func (g *garden) refuse(verdict *frame.Verdict, profile *gardencorev1beta1.Cloud
 	passes("CloudProfileSelector", left, err)
 	left, err = filterSeedsMatchingLabelSelector(alone(), shoot.Spec.SeedSelector, "")
 	passes("ShootSelector", left, err)
+	left, err = filterSeedsForZonalShootControlPlanes(alone(), shoot)
+	if len(left) > 0 {
+		left, err = filterSeedsForZoneSelection(left, shoot)
+	}
+	passes("Zones", left, err)
+	left, err = filterSeedsForAccessRestrictions(alone(), shoot)
+	passes("AccessRestrictions", left, err)
+	left, err = filterSeedsWithDisabledShootReconciliations(alone())
+	passes("EmergencyStop", left, err)
 	if !v1beta1helper.TaintsAreTolerated(seed.Spec.Taints, shoot.Spec.Tolerations) {
 		verdict.Refuse(seed.Name, "Taints")
 	}
@@ -207,6 +250,40 @@ func (g *garden) refuse(verdict *frame.Verdict, profile *gardencorev1beta1.Cloud
 		left, err = applyStrategy(logr.Discard(), shoot, alone(), g.strategy, nil)
 		passes("Strategy", left, err)
 	}
+}
+
+// compare asks the filters that look at all seeds that are left: in the scheduler's own order.
+func (g *garden) compare(verdict *frame.Verdict, profile *gardencorev1beta1.CloudProfile, shoot shoot) {
+	left := append(seeds{}, g.seeds...)
+	narrow := func(kept seeds, err error) bool {
+		left = kept
+		return err == nil && len(kept) > 0
+	}
+	refuse := func(filter string, kept seeds) {
+		names := map[string]bool{}
+		for _, seed := range kept {
+			names[seed.Name] = true
+		}
+		for _, seed := range left {
+			if !names[seed.Name] && !slices.Contains(verdict.Refused[seed.Name], filter) {
+				verdict.Refuse(seed.Name, filter)
+			}
+		}
+	}
+	if !narrow(filterUsableSeeds(left)) ||
+		!narrow(filterSeedsMatchingLabelSelector(left, profile.Spec.SeedSelector, "")) ||
+		!narrow(filterSeedsMatchingLabelSelector(left, shoot.Spec.SeedSelector, "")) ||
+		!narrow(filterSeedsMatchingProviders(profile, shoot, left)) ||
+		!narrow(filterSeedsForZonalShootControlPlanes(left, shoot)) {
+		return
+	}
+	kept, err := filterSeedsForZoneSelection(left, shoot)
+	refuse("Zones", kept)
+	if !narrow(kept, err) || !narrow(filterSeedsForAccessRestrictions(left, shoot)) {
+		return
+	}
+	kept, _ = filterSeedsMatchingDomain(left, shoot, g.project)
+	refuse("DefaultDomain", kept)
 }
 
 // withRoom asks for capacity alone: of the filters in filterCandidates networks and taints have nothing to refuse.

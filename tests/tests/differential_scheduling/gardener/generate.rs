@@ -1,5 +1,5 @@
-//! Gardens of seeds and shoots. What only one of the originals knows is in its worlds alone: capacity, workerless shoots and
-//! IPv6 in those of today; DNS, old taints and overlapping ranges of IPv4 in those of 2020.
+//! Gardens of seeds and shoots. What only one of the originals knows is in its worlds alone: capacity, workerless shoots,
+//! IPv6, zones, access restrictions and default domains in those of today; DNS in those of 2020.
 
 use serde_json::{Value, json};
 use tests::differential::Draw;
@@ -7,6 +7,11 @@ use tests::differential::Draw;
 use crate::world::World;
 
 const API_VERSION: &str = "core.gardener.cloud/v1beta1";
+/// The release that seeds of today are of.
+pub(super) const VERSION: &str = "1.150.0";
+const ZONES: [&str; 4] = ["z1", "z2", "z3", "z4"];
+const RESTRICTIONS: [&str; 2] = ["eu-access-only", "us-access-only"];
+const DOMAINS: [&str; 3] = ["ex.org", "inner.ex.org", "other.org"];
 const SEEDS: [&str; 8] = ["alpha", "beta", "delta", "eta", "gamma", "iota", "kappa", "zeta"];
 const REGIONS: [&str; 12] = [
     "eu-west-1",
@@ -91,7 +96,10 @@ fn profiles(draw: &mut Draw) -> Vec<Value> {
 }
 
 fn selector(draw: &mut Draw) -> Value {
-    match draw.below(4) {
+    match draw.below(5) {
+        4 => {
+            json!({"matchExpressions": [{"key": "name.seed.gardener.cloud/beta", "operator": draw.one(&["Exists", "DoesNotExist"])}]})
+        }
         0 => json!({"matchLabels": {"environment": draw.one(&["prod", "dev"])}}),
         1 => {
             json!({"matchExpressions": [{"key": "environment", "operator": draw.one(&["In", "NotIn"]), "values": ["prod"]}]})
@@ -136,8 +144,10 @@ fn seed(draw: &mut Draw, name: &str, era: Era, six: bool) -> Value {
         json!({"provider": {"type": provider, "region": region}, "networks": networks}),
     );
     // As the API server labels seeds.
-    value["metadata"]["labels"] =
-        json!({"seed.gardener.cloud/provider": provider, "seed.gardener.cloud/region": region});
+    value["metadata"]["labels"] = json!({
+        "seed.gardener.cloud/provider": provider, "seed.gardener.cloud/region": region,
+        format!("name.seed.gardener.cloud/{name}"): "true",
+    });
     for (key, values) in [("environment", ["prod", "dev"]), ("tier", ["1", "2"])] {
         if draw.often() {
             value["metadata"]["labels"][key] = json!(draw.one(&values));
@@ -162,8 +172,46 @@ fn seed(draw: &mut Draw, name: &str, era: Era, six: bool) -> Value {
             _ => {}
         }
     }
+    if era == Era::Today {
+        of_today(draw, &mut value);
+    }
     status(draw, &mut value, era);
     value
+}
+
+/// What seeds got after 2020.
+fn of_today(draw: &mut Draw, seed: &mut Value) {
+    let zones = some_of(draw, &ZONES);
+    if !zones.is_empty() {
+        seed["spec"]["provider"]["zones"] = json!(zones);
+        match draw.below(4) {
+            0 | 1 => seed["spec"]["settings"]["zoneSelection"] = json!({"mode": "Prefer"}),
+            2 => seed["spec"]["settings"]["zoneSelection"] = json!({"mode": "Enforce"}),
+            _ => {}
+        }
+    }
+    seed["spec"]["accessRestrictions"] = named(&some_of(draw, &RESTRICTIONS));
+    if draw.below(2) == 0 {
+        let defaults: Vec<Value> = some_of(draw, &DOMAINS)
+            .iter()
+            .map(|domain| json!({"type": "aws-route53", "domain": domain}))
+            .collect();
+        seed["spec"]["dns"] = json!({"defaults": defaults});
+    }
+    if draw.once_in(16) {
+        let value = draw.one(&["true", "True"]);
+        seed["metadata"]["annotations"] =
+            json!({"shoot.gardener.cloud/emergency-stop-reconciliations": value});
+    }
+}
+
+/// Any of `all`, in their order.
+fn some_of(draw: &mut Draw, all: &[&'static str]) -> Vec<&'static str> {
+    all.iter().filter(|_| draw.below(2) == 0).copied().collect()
+}
+
+fn named(names: &[&str]) -> Value {
+    names.iter().map(|name| json!({"name": name})).collect()
 }
 
 fn taints(draw: &mut Draw, era: Era) -> Value {
@@ -177,11 +225,10 @@ fn taints(draw: &mut Draw, era: Era) -> Value {
             list.push(taint);
         }
     }
-    if era == Era::Of2020 {
-        for key in ["disable-dns", "invisible", "disable-capacity-reservation"] {
-            if draw.once_in(12) {
-                list.push(json!({"key": format!("seed.gardener.cloud/{key}")}));
-            }
+    // By the rules of today they are as any other.
+    for key in ["disable-dns", "invisible", "disable-capacity-reservation"] {
+        if draw.once_in(if era == Era::Of2020 { 12 } else { 30 }) {
+            list.push(json!({"key": format!("seed.gardener.cloud/{key}")}));
         }
     }
     json!(list)
@@ -201,15 +248,23 @@ fn status(draw: &mut Draw, value: &mut Value, era: Era) {
     if era == Era::Of2020 {
         conditions.push(condition("Bootstrapped", ready(draw)));
     } else {
+        if draw.once_in(8) {
+            conditions.push(condition("Bootstrapped", "False"));
+        }
         if draw.below(2) == 0 {
             value["spec"]["backup"] = json!({"provider": "aws"});
+        }
+        if draw.often() {
             conditions.push(condition("BackupBucketsReady", ready(draw)));
         }
+        value["status"]["gardener"] = json!({"version": VERSION});
+    }
+    if era == Era::Today && !draw.once_in(16) {
         value["status"]["lastOperation"] = json!({"type": "Reconcile", "state": "Succeeded", "progress": 100,
             "description": "", "lastUpdateTime": "2021-10-01T00:00:00Z"});
-        if draw.below(2) == 0 {
-            value["status"]["allocatable"] = json!({"shoots": draw.below(4).to_string()});
-        }
+    }
+    if era == Era::Today && draw.below(2) == 0 {
+        value["status"]["allocatable"] = json!({"shoots": draw.below(4).to_string()});
     }
     value["status"]["conditions"] = json!(conditions);
 }
@@ -226,10 +281,20 @@ fn shoot(draw: &mut Draw, name: &str, era: Era, six: bool) -> Value {
         spec["provider"]["workers"] = json!([{
             "name": "pool", "minimum": 1, "maximum": 1, "machine": {"type": "large"},
         }]);
+        if era == Era::Today {
+            spec["provider"]["workers"][0]["zones"] = json!(some_of(draw, &ZONES[..3]));
+        }
+    }
+    if era == Era::Today {
+        wants_of_today(draw, name, &mut spec);
     }
     spec["networking"] = networking(draw, era, six, workerless);
     if draw.once_in(6) {
         spec["seedSelector"] = selector(draw);
+        if era == Era::Today && draw.below(2) == 0 {
+            // Nobody reads it there any more.
+            spec["seedSelector"]["providerTypes"] = json!(["gcp"]);
+        }
     }
     let mut tolerations = Vec::new();
     for key in ["gpu", "dedicated", "seed.gardener.cloud/protected"] {
@@ -262,13 +327,36 @@ fn shoot(draw: &mut Draw, name: &str, era: Era, six: bool) -> Value {
     value
 }
 
+/// What shoots got after 2020.
+fn wants_of_today(draw: &mut Draw, name: &str, spec: &mut Value) {
+    let tolerance = draw.one(&["", "", "node", "zone"]);
+    if !tolerance.is_empty() {
+        spec["controlPlane"]["highAvailability"] = json!({"failureTolerance": {"type": tolerance}});
+    }
+    if draw.once_in(6) {
+        let zones = if tolerance == "zone" {
+            &ZONES[..3]
+        } else {
+            &ZONES[..1]
+        };
+        spec["controlPlane"]["zones"] = json!(zones);
+    }
+    if draw.once_in(3) {
+        spec["accessRestrictions"] = named(&some_of(draw, &RESTRICTIONS));
+    }
+    if draw.once_in(3) {
+        let first = draw.one(&[name, name, name, "foo"]);
+        let domain = draw.one(&["ex.org", "ex.org", "other.org", "nobody.org"]);
+        spec["dns"] = json!({"domain": format!("{first}.dev.{domain}")});
+    }
+}
+
 /// Ranges 1 to 3 are the seeds' nodes, pods and services, 4 to 7 their defaults for pods. In 2020 nodes were compared with
 /// nodes alone, and pods and services with each other: the other pairs, which we compare as its documentation says, are not drawn.
 fn networking(draw: &mut Draw, era: Era, six: bool, workerless: bool) -> Value {
-    let meets = six || era == Era::Of2020;
     let one_of = |draw: &mut Draw, theirs: &[usize], own: usize| {
         let theirs = if six { &[1, 2, 3][..] } else { theirs };
-        let number = if meets && draw.once_in(8) {
+        let number = if draw.once_in(8) {
             theirs[draw.below(theirs.len())]
         } else {
             own
@@ -278,6 +366,8 @@ fn networking(draw: &mut Draw, era: Era, six: bool, workerless: bool) -> Value {
     let mut networking = json!({"type": "calico"});
     if six {
         networking["ipFamilies"] = json!(["IPv6"]);
+    } else if era == Era::Today && draw.once_in(6) {
+        networking["ipFamilies"] = json!(["IPv4", "IPv6"]);
     }
     if !workerless && draw.often() {
         networking["nodes"] = one_of(draw, &[1], 10);

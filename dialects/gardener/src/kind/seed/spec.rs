@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use dialect_contract::rules::Rules;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::kind::common::{Condition, Gardener, LastOperation};
+use crate::kind::common::{AccessRestriction, Condition, Gardener, LastOperation};
 use crate::names::{DISABLE_DNS_TAINT, INVISIBLE_TAINT};
 
 /// The fields of a Seed beside its metadata.
@@ -38,6 +39,34 @@ pub struct SeedSpec {
     /// Where backups of the seed's shoots go; a shoot's control plane can only move between seeds that have one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backup: Option<SeedBackup>,
+    /// What keeps shoots within borders on this seed: it takes those that ask for nothing else.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub access_restrictions: Vec<AccessRestriction>,
+    /// The domains of the seed and of its shoots.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dns: Option<SeedDns>,
+}
+
+/// The domains of a seed and of its shoots.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct SeedDns {
+    /// The domain below which control planes have their names. A shoot moves only between seeds with the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub internal: Option<SeedDomain>,
+    /// Domains of shoots whose own domain is <shoot>.<project>.<one of these>, the first for those that name none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub defaults: Vec<SeedDomain>,
+}
+
+/// A domain of a seed.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("required" = ["domain"], "x-kubernetes-preserve-unknown-fields" = true))]
+pub struct SeedDomain {
+    /// The domain.
+    pub domain: String,
 }
 
 /// The infrastructure of a seed.
@@ -121,17 +150,17 @@ pub struct SeedSettings {
     /// Whether shoots on the seed get DNS records. When absent, the taint seed.gardener.cloud/disable-dns decides.
     #[serde(rename = "shootDNS", skip_serializing_if = "Option::is_none")]
     pub shoot_dns: Option<ShootDnsSetting>,
-    /// Whether shoots go to seeds with the zones of their workers. Only for seeds with zones.
+    /// Whether shoots go to the seed by the zones of their workers. Only for seeds with zones.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub zone_selection: Option<ZoneSelection>,
 }
 
-/// Whether shoots go to seeds with the zones of their workers.
+/// Whether shoots go to a seed by the zones of their workers.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 #[schemars(extend("required" = ["mode"], "x-kubernetes-preserve-unknown-fields" = true))]
 pub struct ZoneSelection {
-    /// Prefer or Enforce. Kept, not acted on.
+    /// Enforce: only shoots with workers in a zone of the seed. Prefer: the others only where no seed is preferred.
     #[schemars(extend("enum" = ["Prefer", "Enforce"]))]
     pub mode: String,
 }
@@ -230,9 +259,9 @@ impl JsonSchema for Amount {
 }
 
 impl SeedSpec {
-    /// Whether the scheduler may see the seed.
+    /// Whether the scheduler may see the seed. By the rules of today no taint hides it.
     #[must_use]
-    pub fn visible(&self) -> bool {
+    pub fn visible(&self, rules: Rules) -> bool {
         match self
             .settings
             .as_ref()
@@ -240,7 +269,7 @@ impl SeedSpec {
         {
             // The default is of the whole block: one that is there and says nothing says no.
             Some(scheduling) => scheduling.visible.unwrap_or(false),
-            None => !self.has_taint(INVISIBLE_TAINT),
+            None => rules == Rules::Current || !self.has_taint(INVISIBLE_TAINT),
         }
     }
 
@@ -256,6 +285,27 @@ impl SeedSpec {
             Some(setting) => setting.enabled.unwrap_or(false),
             None => !self.has_taint(DISABLE_DNS_TAINT),
         }
+    }
+
+    /// The domains of shoots, the first for those that name none.
+    pub fn default_domains(&self) -> impl Iterator<Item = &str> {
+        let dns = self.dns.iter().flat_map(|dns| &dns.defaults);
+        dns.map(|default| default.domain.as_str())
+    }
+
+    /// The domain below which control planes have their names; empty where there is none.
+    #[must_use]
+    pub fn internal_domain(&self) -> &str {
+        let internal = self.dns.as_ref().and_then(|dns| dns.internal.as_ref());
+        internal.map_or("", |internal| &internal.domain)
+    }
+
+    /// How the zones of workers matter to the seed, as written; empty where they do not.
+    #[must_use]
+    pub fn zone_selection(&self) -> &str {
+        let settings = self.settings.as_ref();
+        let selection = settings.and_then(|settings| settings.zone_selection.as_ref());
+        selection.map_or("", |selection| &selection.mode)
     }
 
     fn has_taint(&self, key: &str) -> bool {

@@ -45,8 +45,9 @@ fn seeds_are_visible_and_labelled_by_default() {
         json!([{"key": "seed.gardener.cloud/invisible"}]),
     );
     assert_eq!(
-        prepared(tainted.clone())["spec"]["settings"]["scheduling"]["visible"],
-        false
+        prepared(tainted.clone())["spec"]["settings"]["scheduling"],
+        Value::Null,
+        "the rules in force say"
     );
     let explicit = with(tainted, "/spec/settings/scheduling", json!({}));
     assert_eq!(

@@ -18,6 +18,8 @@ pub struct Given<'a> {
     pub pods: Option<&'a str>,
     /// The services' range, of the seed.
     pub services: Option<&'a str>,
+    /// The domain, of the seed's first default one.
+    pub domain: Option<String>,
     /// The tolerations, of the project.
     pub tolerations: Vec<&'a Toleration>,
 }
@@ -25,11 +27,18 @@ pub struct Given<'a> {
 /// Binds the raw `shoot` to `seed`: writes the name, what is given with it, the labels, and takes away what a failed
 /// attempt left in the status.
 pub fn bind(shoot: &mut Value, seed: &str, given: &Given<'_>) {
+    let uid = shoot.pointer("/metadata/uid").and_then(Value::as_str);
+    let own_services = own_services(uid.unwrap_or_default());
     let Some(root) = shoot.as_object_mut() else { return };
     let bare = seed_name(root).is_none();
     if let Some(spec) = child(root, "spec") {
         spec.insert("seedName".to_owned(), seed.into());
-        fill_ranges(spec, given);
+        fill_ranges(spec, given, &own_services);
+        if let Some(domain) = &given.domain
+            && let Some(dns) = child(spec, "dns")
+        {
+            fill(dns, "domain", domain.as_str());
+        }
         tolerate(spec, &given.tolerations);
     }
     if bare {
@@ -56,15 +65,20 @@ fn is_workerless(spec: &Map<String, Value>) -> bool {
 }
 
 /// Writes the ranges a seed gives where the shoot names none: those of its families alone.
-fn fill_ranges(spec: &mut Map<String, Value>, given: &Given<'_>) {
+/// Without machines, services of IPv6 get a range of nobody else's: there is no network they could be part of.
+fn fill_ranges(spec: &mut Map<String, Value>, given: &Given<'_>, own_services: &str) {
     let names = spec
         .get("networking")
         .and_then(|networking| networking.get("ipFamilies"));
     let names = names.and_then(Value::as_array).into_iter().flatten();
     let families = Families::of(names.filter_map(Value::as_str));
-    let pods = given.pods.filter(|_| !is_workerless(spec));
-    let ranges = [("pods", pods), ("services", given.services)]
-        .map(|(name, range)| (name, range.filter(|range| families.admit(Range::of(Some(range))))));
+    let workerless = is_workerless(spec);
+    let fits = |range: &&str| families.admit(Range::of(Some(range)));
+    let own = Some(own_services).filter(|range| workerless && fits(range));
+    let ranges = [
+        ("pods", given.pods.filter(|range| !workerless && fits(range))),
+        ("services", given.services.filter(fits).or(own)),
+    ];
     if ranges.iter().all(|(_, range)| range.is_none()) {
         return;
     }
@@ -76,6 +90,17 @@ fn fill_ranges(spec: &mut Map<String, Value>, given: &Given<'_>) {
             fill(networking, name, range);
         }
     }
+}
+
+/// A range of IPv6 for services: a unique local one, whose 40 bits come from the shoot's `uid`, so that deciding again gives
+/// the same.
+fn own_services(uid: &str) -> String {
+    // FNV-1a.
+    let hash = uid.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    let [_, _, _, a, b, c, d, e] = hash.to_be_bytes();
+    format!("fd{a:02x}:{b:02x}{c:02x}:{d:02x}{e:02x}::/112")
 }
 
 /// Puts the stored status back: a binding does not write it, except that a Create that was pending for want of a seed

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::BINDING;
 use super::binding;
-use super::spec::{ControlPlane, Networking, Shoot, ZONE};
+use super::spec::{ControlPlane, Networking, Shoot, ShootSpec, ZONE};
 use crate::cidr::FAMILIES;
 use crate::kind::common::{LastOperation, immutable};
 
@@ -67,6 +67,7 @@ pub(super) fn check(via: Via, changed: &Changed<'_>) -> Vec<FieldError> {
         old.control_plane.as_ref(),
         new.control_plane.as_ref(),
     );
+    tolerance(&mut errors, old, new);
     let domain = |dns: Option<&super::spec::Dns>| dns.and_then(|dns| dns.domain.clone());
     let (old_domain, new_domain) = (domain(old.dns.as_ref()), domain(new.dns.as_ref()));
     immutable(
@@ -130,6 +131,19 @@ fn networking(errors: &mut Vec<FieldError>, old: Option<&Networking>, new: Optio
     if was != is && !grows(&was, &is) && !grows(&is, &was) {
         let detail = format!("cannot change from {} to {}", was.join(", "), is.join(", "));
         errors.push(FieldError::forbidden("spec.networking.ipFamilies", detail));
+    }
+}
+
+/// What the control plane of a shoot with a seed survives stays, once it is said.
+fn tolerance(errors: &mut Vec<FieldError>, old: &ShootSpec, new: &ShootSpec) {
+    let of = |spec: &ShootSpec| spec.failure_tolerance().map(str::to_owned);
+    if new.seed_name.is_some() {
+        immutable(
+            errors,
+            "spec.controlPlane.highAvailability.failureTolerance.type",
+            of(old).as_deref(),
+            of(new).as_deref(),
+        );
     }
 }
 

@@ -6,10 +6,12 @@ use meta::FieldError;
 use meta::name::{dns_label, dns_subdomain};
 
 use super::spec::{
-    AccessRestriction, CLOUD_PROFILE, ControlPlane, Dns, INFRASTRUCTURE, NAMESPACED_CLOUD_PROFILE,
-    Networking, Shoot, Toleration, ZONE,
+    CLOUD_PROFILE, ControlPlane, Dns, INFRASTRUCTURE, NAMESPACED_CLOUD_PROFILE, Networking, Shoot,
+    Toleration, ZONE,
 };
-use crate::kind::common::{cidr, disjoint, ip_families, label_key, label_text, of_families, required};
+use crate::kind::common::{
+    AccessRestriction, cidr, disjoint, ip_families, label_key, label_text, of_families, required,
+};
 use crate::names::GARDEN_NAMESPACE;
 
 /// Every rule that needs no older state. `namespace` is the shoot's.

@@ -7,7 +7,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::kind::common::{Condition, Gardener, LastOperation, SeedSelector, minor_version};
+use crate::kind::common::{
+    AccessRestriction, Condition, Gardener, LastOperation, SeedSelector, minor_version,
+};
 use crate::names::DEFAULT_SCHEDULER;
 
 /// The fields of a Shoot beside its metadata.
@@ -106,6 +108,9 @@ pub struct Worker {
     /// The name.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
+    /// The availability zones of the machines.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub zones: Vec<String>,
     /// Where it is set, these machines run the control plane: the cluster hosts itself and gets no seed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub control_plane: Option<BTreeMap<String, Value>>,
@@ -160,15 +165,6 @@ pub struct FailureTolerance {
     /// A node or a zone.
     #[schemars(extend("enum" = ["node", "zone"]))]
     pub r#type: String,
-}
-
-/// What keeps parts of a cluster within borders.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(default)]
-#[schemars(extend("required" = ["name"], "x-kubernetes-preserve-unknown-fields" = true))]
-pub struct AccessRestriction {
-    /// The name, by which seeds offer it.
-    pub name: String,
 }
 
 /// How a cluster is reached by name.
@@ -257,6 +253,33 @@ pub struct ShootStatus {
     /// The Gardener that takes care of the cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gardener: Option<Gardener>,
+    /// The networks that the cluster has, which must be disjoint from those of its seed, too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub networking: Option<NetworkingStatus>,
+}
+
+/// The networks that a cluster has, as CIDRs.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct NetworkingStatus {
+    /// The ranges of the nodes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub nodes: Vec<String>,
+    /// The ranges of the pods.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pods: Vec<String>,
+    /// The ranges of the services.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub services: Vec<String>,
+}
+
+impl NetworkingStatus {
+    /// Nodes, pods, services.
+    #[must_use]
+    pub fn lists(&self) -> [&[String]; 3] {
+        [&self.nodes, &self.pods, &self.services]
+    }
 }
 
 /// The failure tolerance of control planes that survive the loss of a zone.
@@ -324,6 +347,25 @@ impl ShootSpec {
             .as_ref()
             .map(|kubernetes| kubernetes.version.as_str());
         version.and_then(minor_version) >= Some((1, 34))
+    }
+
+    /// The loss that its control plane survives, a node or a zone.
+    #[must_use]
+    pub fn failure_tolerance(&self) -> Option<&str> {
+        let plane = self.control_plane.as_ref()?;
+        Some(&plane.high_availability.as_ref()?.failure_tolerance.r#type)
+    }
+
+    /// Whether its control plane survives the loss of a zone.
+    #[must_use]
+    pub fn survives_a_zone(&self) -> bool {
+        self.failure_tolerance() == Some(ZONE)
+    }
+
+    /// The zones that its control plane runs in, where it says.
+    #[must_use]
+    pub fn control_plane_zones(&self) -> &[String] {
+        self.control_plane.as_ref().map_or(&[], |plane| &plane.zones)
     }
 
     /// Whether its machines run its control plane, so that it needs no seed.

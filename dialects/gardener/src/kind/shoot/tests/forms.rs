@@ -124,7 +124,7 @@ fn what_comes_with_a_seed_is_of_the_families_of_the_shoot() {
     let given = binding::Given {
         pods: Some("100.96.0.0/11"),
         services: Some("fd00:2::/112"),
-        tolerations: Vec::new(),
+        ..binding::Given::default()
     };
     let bound = |families: Value| {
         let mut shoot = with(foo(), "/spec/networking", json!({}));
@@ -138,4 +138,29 @@ fn what_comes_with_a_seed_is_of_the_families_of_the_shoot() {
     assert_eq!(bound(json!(["IPv4"])), (true, false));
     assert_eq!(bound(json!(["IPv6"])), (false, true));
     assert_eq!(bound(json!(["IPv4", "IPv6"])), (true, true));
+}
+
+#[test]
+fn the_loss_that_a_control_plane_survives_stays_once_it_has_a_seed() {
+    let survives = |tolerance: &str, seed: Value| {
+        let plane = json!({"highAvailability": {"failureTolerance": {"type": tolerance}}});
+        with(with(foo(), "/spec/controlPlane", plane), "/spec/seedName", seed)
+    };
+    let told = |seed: &Value| {
+        let (old, new) = (survives("node", seed.clone()), survives("zone", seed.clone()));
+        errors(Via::Update, Some(&old), &new)
+    };
+    assert_eq!(
+        told(&json!("a")),
+        [
+            "spec.controlPlane.highAvailability.failureTolerance.type: Invalid value: \"zone\": field is immutable"
+        ]
+    );
+    assert_eq!(told(&Value::Null), [""; 0]);
+    let plain = with(foo(), "/spec/seedName", json!("a"));
+    assert_eq!(
+        errors(Via::Update, Some(&plain), &survives("zone", json!("a"))),
+        [""; 0],
+        "it may be said later"
+    );
 }

@@ -1,0 +1,26 @@
+//! Default domains: a shoot's own domain is `<shoot>.<project>.<default domain>` (docs/systems/gardener.md, "Default domains").
+
+use crate::fleet::seed::Row;
+use crate::fleet::shoot::Wants;
+
+/// The domain that a shoot of `project` has below a seed's `default` one.
+pub(crate) fn of(wants: &Wants, project: &str, default: &str) -> String {
+    format!("{}.{project}.{default}", wants.name)
+}
+
+/// The first default domain of the seed that the shoot's own domain is below.
+pub(crate) fn above<'a>(row: &'a Row, wants: &Wants) -> Option<&'a str> {
+    let own = wants.domain.as_deref()?;
+    let is_below = |default: &&String| {
+        own.strip_suffix(default.as_str())
+            .is_some_and(|rest| rest.ends_with('.'))
+    };
+    row.facts.domains.iter().find(is_below).map(String::as_str)
+}
+
+/// Whether the shoot's own domain is the one that it has below a default domain of the seed.
+pub(crate) fn is_of(row: &Row, wants: &Wants, project: &str) -> bool {
+    let own = wants.domain.as_deref();
+    let mut defaults = row.facts.domains.iter();
+    defaults.any(|default| own == Some(&of(wants, project, default)))
+}

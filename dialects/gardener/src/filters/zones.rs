@@ -1,0 +1,33 @@
+//! Availability zones of a seed, of control planes and of workers (docs/systems/gardener.md, "Zones").
+
+use scheduling::Verdict;
+
+use crate::code::Code;
+use crate::fleet::seed::{Facts, ZoneMode};
+use crate::fleet::shoot::Wants;
+
+/// How many zones a control plane takes that survives the loss of one.
+pub(crate) const ENOUGH: usize = 3;
+
+/// Judges the seed by itself. What seeds prefer is judged among those that are left.
+pub(super) fn check(facts: &Facts, wants: &Wants) -> Verdict {
+    if wants.survives_a_zone {
+        return Code::TooFewZones.unless(facts.zones.len() >= ENOUGH);
+    }
+    if !wants.control_plane_zones.is_empty() {
+        let has = |zone| facts.zones.contains(zone);
+        return Code::ZonesMissing.unless(wants.control_plane_zones.iter().all(has));
+    }
+    let fits = facts.zone_mode != ZoneMode::Enforce || wants.worker_zones.is_empty() || shares(facts, wants);
+    Code::ZoneMismatch.unless(fits)
+}
+
+/// Whether workers of the shoot are in a zone of the seed.
+pub(crate) fn shares(facts: &Facts, wants: &Wants) -> bool {
+    wants.worker_zones.iter().any(|zone| facts.zones.contains(zone))
+}
+
+/// Whether it matters to a seed with [`ZoneMode::Prefer`] where the workers are.
+pub(crate) fn has_a_preference(wants: &Wants) -> bool {
+    !wants.survives_a_zone && wants.control_plane_zones.is_empty() && !wants.worker_zones.is_empty()
+}

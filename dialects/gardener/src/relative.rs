@@ -1,0 +1,116 @@
+//! The two steps whose answer about one seed depends on which others are left: what seeds prefer, and default domains
+//! (docs/systems/gardener.md, "Steps that compare seeds"). Each looks at exactly those that pass the steps before it, as
+//! gardener-scheduler does, and not at those after it, although that may leave no seed where another order would leave one.
+
+use scheduling::{Ix, Rejection};
+
+use crate::code::{Code, Plugin};
+use crate::domain;
+use crate::filters::zones;
+use crate::fleet::seed::{Row, ZoneMode};
+use crate::request::Request;
+
+/// Adds the refusals of these steps to those of the filters, by candidate, then plugin. Whether there are any.
+pub(crate) fn refuse(request: &Request<'_>, rejections: &mut Vec<Rejection>) -> bool {
+    let first = rejections.len();
+    for step in [Step::Prefer, Step::DefaultDomain] {
+        if !step.matters(request) {
+            continue;
+        }
+        let left = left(request, rejections, step.after());
+        let before = rejections.len();
+        rejections.extend(step.refusals(request, &left));
+        if rejections.len() > before {
+            rejections.sort();
+        }
+    }
+    rejections.len() > first
+}
+
+/// Whether a refusal is by one of these steps: then another order could lift it.
+pub(crate) fn is_relative(rejection: &Rejection) -> bool {
+    matches!(
+        Code::of_reason(rejection.reason),
+        Code::ZoneNotPreferred | Code::DomainUnsupported
+    )
+}
+
+#[derive(Clone, Copy)]
+enum Step {
+    Prefer,
+    DefaultDomain,
+}
+
+impl Step {
+    fn matters(self, request: &Request<'_>) -> bool {
+        match self {
+            Self::Prefer => zones::has_a_preference(request.wants),
+            Self::DefaultDomain => request.wants.domain.is_some(),
+        }
+    }
+
+    /// The last filter whose refusals count before this step.
+    const fn after(self) -> Plugin {
+        match self {
+            Self::Prefer => Plugin::Zones,
+            Self::DefaultDomain => Plugin::AccessRestrictions,
+        }
+    }
+
+    /// Refusals among the seeds that are left. Their detail is the first seed that is preferred, or has the domain.
+    fn refusals(self, request: &Request<'_>, left: &[Ix]) -> Vec<Rejection> {
+        let keeps = |candidate: Ix| match self {
+            Self::Prefer => {
+                let facts = &request.row(candidate).facts;
+                facts.zone_mode != ZoneMode::Prefer || zones::shares(facts, request.wants)
+            }
+            Self::DefaultDomain => domain::is_of(request.row(candidate), request.wants, request.project),
+        };
+        // Whom the others are measured by. Without one, nobody is refused.
+        let measure = match self {
+            Self::Prefer => left.iter().find(|candidate| keeps(**candidate)),
+            Self::DefaultDomain => left
+                .iter()
+                .find(|candidate| manages(request.row(**candidate), request)),
+        };
+        let Some(&measure) = measure else {
+            return Vec::new();
+        };
+        let code = match self {
+            Self::Prefer => Code::ZoneNotPreferred,
+            Self::DefaultDomain => Code::DomainUnsupported,
+        };
+        let refused = left.iter().filter(|candidate| !keeps(**candidate));
+        refused
+            .map(|&candidate| Rejection {
+                candidate,
+                plugin: code.plugin().number(),
+                reason: code.with(measure),
+            })
+            .collect()
+    }
+}
+
+fn manages(row: &Row, request: &Request<'_>) -> bool {
+    domain::above(row, request.wants).is_some()
+}
+
+/// The candidates that no filter up to `through` refuses. `rejections` are sorted by candidate, then plugin.
+fn left(request: &Request<'_>, rejections: &[Rejection], through: Plugin) -> Vec<Ix> {
+    let count = Ix::try_from(request.rows.len()).unwrap_or(Ix::MAX);
+    let refused = |rejection: &&Rejection| rejection.plugin <= through.number();
+    let mut refused = rejections
+        .iter()
+        .filter(refused)
+        .map(|rejection| rejection.candidate)
+        .peekable();
+    (0..count)
+        .filter(|candidate| {
+            let mut is_refused = false;
+            while refused.next_if_eq(candidate).is_some() {
+                is_refused = true;
+            }
+            !is_refused
+        })
+        .collect()
+}

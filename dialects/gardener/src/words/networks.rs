@@ -1,0 +1,121 @@
+//! Sentences about ranges: those of a shoot, those of its seed, and those that its status has.
+
+use crate::cidr::Range;
+use crate::filters::networks::{HELD, HELD_PAIRS};
+use crate::fleet::seed::Row;
+use crate::fleet::shoot::Wants;
+
+const RANGES: [&str; 3] = ["nodes", "pods", "services"];
+
+/// The seed's ranges for shoots, as written: nodes (never), pods, services.
+fn given(row: &Row) -> [Option<&str>; 3] {
+    let defaults = row.record.seed.spec.networks.shoot_defaults.as_ref();
+    [
+        None,
+        defaults.and_then(|all| all.pods.as_deref()),
+        defaults.and_then(|all| all.services.as_deref()),
+    ]
+}
+
+/// The names of the ranges in `bits`.
+fn named(bits: u32) -> impl Iterator<Item = usize> {
+    (0..3).filter(move |bit| bits >> bit & 1 == 1)
+}
+
+/// The ranges of this kind in the status of the shoot, as written and read.
+fn held(wants: &Wants, kind: usize) -> impl Iterator<Item = (&str, Range)> {
+    let held = wants.held.iter();
+    held.flat_map(move |held| held.texts[kind].iter().zip(&held.networks[kind]))
+        .map(|(text, range)| (text.as_str(), *range))
+}
+
+pub(super) fn missing(bits: u32, row: &Row, wants: &Wants) -> String {
+    let names = |bits| named(bits).map(|range| RANGES[range]).collect::<Vec<_>>();
+    let of_status = names(bits >> HELD);
+    let mut texts = Vec::new();
+    let own = names(bits);
+    if !own.is_empty() {
+        let mut text = format!(
+            "neither the shoot nor the seed's shootDefaults give a range for {}",
+            own.join(" and ")
+        );
+        let given = given(row);
+        let foreign: Vec<&str> = named(bits).filter_map(|range| given[range]).collect();
+        if !foreign.is_empty() {
+            let families = wants.families.words();
+            text.push_str(&format!(
+                " of the shoot's ipFamilies, {families}: the seed's is {}",
+                foreign.join(" and ")
+            ));
+        }
+        texts.push(text);
+    }
+    if !of_status.is_empty() {
+        texts.push(format!(
+            "the shoot's status.networking has no range for {}",
+            of_status.join(" and ")
+        ));
+    }
+    texts.join(", ")
+}
+
+pub(super) fn reserved(bits: u32, row: &Row, wants: &Wants) -> String {
+    let given = given(row);
+    let of_spec = named(bits).map(|range| {
+        let (whose, text) = match wants.ranges[range].as_deref() {
+            Some(text) => ("shoot's", text),
+            None => ("default", given[range].unwrap_or_default()),
+        };
+        let purpose = Range::of(Some(text)).reserved_for().unwrap_or_default();
+        format!("{whose} {} {text} meets {purpose}", RANGES[range])
+    });
+    let of_status = named(bits >> HELD).filter_map(|kind| {
+        let (text, purpose) =
+            held(wants, kind).find_map(|(text, range)| Some((text, range.reserved_for()?)))?;
+        Some(format!(
+            "{} {text} in the shoot's status meets {purpose}",
+            RANGES[kind]
+        ))
+    });
+    of_spec.chain(of_status).collect::<Vec<_>>().join(", ")
+}
+
+pub(super) fn overlaps(pairs: u32, row: &Row, wants: &Wants) -> String {
+    let networks = &row.record.seed.spec.networks;
+    let seeds = [
+        networks.nodes.as_deref(),
+        Some(networks.pods.as_str()),
+        Some(networks.services.as_str()),
+    ];
+    let given = given(row);
+    let of_spec = met(pairs).map(|(shoot, seed)| {
+        let (whose, range) = match wants.ranges[shoot].as_deref() {
+            Some(range) => ("shoot's", range),
+            None => ("default", given[shoot].unwrap_or_default()),
+        };
+        let other = seeds[seed].unwrap_or_default();
+        format!(
+            "{whose} {} {range} and seed's {} {other}",
+            RANGES[shoot], RANGES[seed]
+        )
+    });
+    let of_status = met(pairs >> HELD_PAIRS).filter_map(|(shoot, seed)| {
+        let other = row.facts.networks[seed];
+        let (text, _) = held(wants, shoot).find(|(_, range)| range.overlaps(other))?;
+        Some(format!(
+            "{} {text} in the shoot's status and seed's {} {}",
+            RANGES[shoot],
+            RANGES[seed],
+            seeds[seed].unwrap_or_default()
+        ))
+    });
+    let texts: Vec<String> = of_spec.chain(of_status).collect();
+    format!("networks overlap: {}", texts.join(", "))
+}
+
+/// The pairs in `bits`: of the shoot and of the seed.
+fn met(bits: u32) -> impl Iterator<Item = (usize, usize)> {
+    (0..9)
+        .filter(move |bit| bits >> bit & 1 == 1)
+        .map(|bit| (bit / 3, bit % 3))
+}
