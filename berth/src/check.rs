@@ -8,6 +8,7 @@ mod hub;
 mod judge;
 mod print;
 mod rights;
+mod schedulers;
 mod webhooks;
 
 use std::process::ExitCode;
@@ -23,6 +24,9 @@ use virtual_api::API_VERSION;
 
 pub use args::{CheckArgs, CheckOutput, CheckQuestion};
 use finding::{Finding, Report, Requests, Verdict};
+pub(crate) use judge::condition;
+pub(crate) use schedulers::{CONFIGURATIONS, Seen};
+pub(crate) use webhooks::mode_of;
 
 /// The largest page of a list.
 const PAGE: usize = 500;
@@ -52,13 +56,13 @@ pub async fn run(question: &CheckQuestion, server: &ServerArgs) -> Result<ExitCo
 }
 
 /// The server, and the instant it is asked at.
-struct Asked<'a> {
-    client: &'a Client,
-    now: Timestamp,
+pub(crate) struct Asked<'a> {
+    pub(crate) client: &'a Client,
+    pub(crate) now: Timestamp,
 }
 
 /// What was read, or why not.
-enum Read {
+pub(crate) enum Read {
     Object(Value),
     Absent,
     Refused(String),
@@ -103,7 +107,7 @@ impl Asked<'_> {
         Ok(report)
     }
 
-    async fn read(&self, path: &str) -> Result<Read> {
+    pub(crate) async fn read(&self, path: &str) -> Result<Read> {
         Ok(match self.client.send(Method::GET, path, None).await? {
             Ok(object) => Read::Object(object),
             Err(status) if status.code == 404 => Read::Absent,
@@ -157,8 +161,7 @@ impl Asked<'_> {
     }
 
     async fn configurations(&self) -> Result<Vec<Finding>> {
-        let path = "/apis/config.berth.dev/v1alpha1/schedulerconfigurations";
-        Ok(match self.read(path).await? {
+        Ok(match self.read(schedulers::CONFIGURATIONS).await? {
             Read::Object(list) => items(&list).iter().map(judge::configuration).collect(),
             Read::Absent => vec![
                 Finding::ok("configuration", "schedulerconfigurations", "they are not served").but(

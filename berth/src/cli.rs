@@ -26,6 +26,7 @@ use crate::migrate::MigrateArgs;
 use crate::mode::ModeArg;
 use crate::repair::RepairArgs;
 use crate::stores::Storage;
+use crate::takeover::{HandbackArgs, TakeoverArgs};
 use crate::uninstall::UninstallArgs;
 use dialect_registry::ActorArgs;
 
@@ -145,6 +146,20 @@ pub enum Command {
     /// Pipe them to `kubectl apply --server-side -f -`. The systems' CustomResourceDefinitions (--systems) only to `kubectl
     /// create -f -`, which leaves existing ones alone.
     Manifests(ManifestsArgs),
+    /// Show what would move if Berth decided a system in the place of its own scheduler, and how that is stopped; with --yes, do it
+    ///
+    /// With --yes the mode of the stored SchedulerConfiguration is set, and Berth begins once the Lease of the system's own
+    /// scheduler is no longer renewed: no request has two schedulers. Stop that one then, as is printed.
+    ///
+    /// Exit codes: 0; 1 with --yes, when Berth does not decide by the end of --timeout.
+    Takeover(TakeoverArgs),
+    /// Give a system back to its own scheduler; with --yes, do it
+    ///
+    /// With --yes Berth observes from then on, and waits for the Lease of the system's own scheduler: start that one then, as is
+    /// printed.
+    ///
+    /// Exit codes: 0; 1 with --yes, when that scheduler is not seen to run by the end of --timeout.
+    Handback(HandbackArgs),
     /// Uninstall Berth from a hub, in the order that never leaves a namespace stuck
     ///
     /// The systems' objects and their CustomResourceDefinitions stay.

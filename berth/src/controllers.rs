@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apiserver::registry::Registry;
-use configuration::{AutoBindMode, validity};
+use configuration::{AutoBindMode, Modes, validity};
 use engine::controller::{Alone, LEASES, LeaderElector, Leadership, Lease, LeaseDurations, Settings};
 use engine::{BindObserver, Committer, Controllers, Engine};
 use meta::{Clock, GroupResource, Key};
@@ -48,6 +48,8 @@ pub struct Running {
 pub struct Setting<'a> {
     /// What decides.
     pub engine: &'a Arc<Engine>,
+    /// Which systems are decided.
+    pub modes: &'a Arc<Modes>,
     /// What decisions are written through.
     pub committer: &'a Arc<dyn Committer>,
     /// What is served here.
@@ -81,7 +83,12 @@ impl Setting<'_> {
         self.engine.observe(Arc::new(Listeners(heard.collect())))?;
         let mut tasks = vec![writing];
         let leading = self.leading.clone();
-        tasks.push(validity::spawn(self.engine, self.committer, leading.clone()));
+        tasks.push(validity::spawn(
+            self.engine,
+            self.modes,
+            self.committer,
+            leading.clone(),
+        ));
         if self.serves(EVENTS) {
             let (store, clock) = (Arc::clone(self.store), Arc::clone(self.engine.clock()));
             tasks.push(expiry::spawn(store, clock, self.event_ttl, leading.clone()));

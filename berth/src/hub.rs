@@ -10,6 +10,7 @@ mod arrivals;
 mod events;
 mod foreign;
 mod gate;
+mod own_schedulers;
 mod registration_args;
 pub mod self_check;
 
@@ -24,6 +25,7 @@ use aggregation::{Clients, Delegation, HubPolicies, Policies, Registration, Stat
 use anyhow::Result;
 use berth_hub::{Copies, HubCommitter, HubVersions, LeaseLock, Mirror, Needs, StoreLease, SyncStatus};
 use certs::Folder;
+use configuration::Modes;
 use dialect_contract::Concern;
 use engine::controller::{LeaderElector, Lease, LeaseDurations};
 use engine::{Committer, Engine};
@@ -43,6 +45,7 @@ pub(crate) use gate::Gate;
 use crate::controllers::Sink;
 use crate::manifests::{self, Installation, Set};
 use events::HubEvents;
+use own_schedulers::Watchman;
 
 /// The name of the Lease of the replica that does what only one may do.
 pub(crate) const CONTROLLERS_LEASE: &str = "berth-controllers";
@@ -186,6 +189,13 @@ impl Hub {
         let lease = StoreLease::new(client, namespace, data, terms, Arc::clone(clock))?;
         lease.begin().await?;
         Ok(tokio::spawn(lease.keep(end)))
+    }
+
+    /// Begins to look whether the systems' own schedulers run here, and notes it in `modes`. It was looked once when this
+    /// returns.
+    pub(crate) async fn watch_schedulers(&self, engine: &Arc<Engine>, modes: &Arc<Modes>) -> JoinHandle<()> {
+        let watchman = Watchman::new(self.clients.objects.clone(), engine, modes, |name| self.has(name));
+        watchman.begin().await
     }
 
     /// What writes events.

@@ -36,4 +36,5 @@ pub mod repair;
 pub mod serve;
 pub mod source;
 pub mod stores;
+pub mod takeover;
 pub mod uninstall;

@@ -11,6 +11,7 @@ mod hub_sources;
 mod installation;
 mod krew;
 mod own_changes;
+mod preflight;
 mod registration_rights;
 mod server_rights;
 mod text;
@@ -211,7 +212,13 @@ pub fn run(args: &ManifestsArgs) -> Result<ExitCode> {
             commands::say_error!("{}", choices(chosen, set));
             return Ok(ExitCode::from(2));
         }
-        set => objects(&chosen.installation()?, set),
+        set => {
+            let installation = chosen.installation()?;
+            for line in preflight::notes(&installation) {
+                commands::say_error!("{line}");
+            }
+            objects(&installation, set)
+        }
     };
     if args.systems && matches!(args.set, Set::Crds | Set::All) {
         objects.extend(system_definitions(chosen.installation()?.hub_dialects()));

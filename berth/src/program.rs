@@ -106,6 +106,8 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
             return tokio::task::spawn_blocking(move || crate::repair::run(&args)).await?;
         }
         Command::Migrate(args) => crate::migrate::run(args).await?,
+        Command::Takeover(args) => return crate::takeover::take_over(&args).await,
+        Command::Handback(args) => return crate::takeover::hand_back(&args).await,
         Command::Uninstall(args) => crate::uninstall::run(&args).await?,
         Command::Syncer(args) => syncer::process::run(args).await?,
         Command::SyncerRights(args) => crate::manifests::print_syncer_rights(&args)?,

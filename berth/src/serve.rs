@@ -387,6 +387,7 @@ fn chain(
     measures::expose_uncompiled(&metrics, &parts.enforcer, parts.webhooks.as_ref());
     measures::expose_decisions(&metrics, parts.virtual_api.projection());
     parts.controller_metrics.expose(&metrics);
+    measures::expose_modes(&metrics, &parts.dialects, &parts.modes);
     let version = version();
     Ok(ChainConfig {
         api: access.api,

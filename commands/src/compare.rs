@@ -3,24 +3,28 @@
 
 mod print;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use apiserver::SystemClock;
+use berth_client::Client;
 use dialect_contract::names;
 use engine::agreement::{self, Agreement, Side};
 use engine::simulate::{Decided, Fault, Terms};
+use meta::selector::Selector;
 use meta::{Clock, Timestamp};
 use serde::Serialize;
 use virtual_api::API_VERSION;
 
-use crate::args::{CompareQuestion, ConnectionArgs};
+use crate::args::{CompareOutput, CompareQuestion, ConnectionArgs};
 use crate::reading::{Reading, Scope};
 use crate::simulate::{By, DONE, MALFORMED, UNPLACED, load};
 
+/// How long a new request may be without a place, for a system's own scheduler to get to it.
+const GRACE: Duration = Duration::from_secs(30);
 /// How many clusters of each side of an entry are told of. The counts are of all.
 const SHOWN: usize = 50;
 
@@ -82,6 +86,44 @@ pub async fn run(question: &CompareQuestion, connection: &ConnectionArgs) -> Res
         Ok(()) if differs && question.exit_code => Ok(ExitCode::from(UNPLACED)),
         _ => Ok(ExitCode::from(DONE)),
     }
+}
+
+/// Compares what is placed of `system` with what Berth would decide, of those requests that `selector` matches: prints where
+/// it differs, and gives how many do.
+///
+/// # Errors
+/// When no server answers, what was read is malformed, or a dialect is at fault.
+pub async fn print_system(client: &Client, system: &str, selector: &Selector) -> Result<usize> {
+    let now = SystemClock.now();
+    let scope = Scope {
+        systems: Some(BTreeSet::from([system.to_owned()])),
+        namespace: None,
+    };
+    let reading = Reading::of(client, &scope).await?;
+    reading.tell(client).await?;
+    let read = load(&[], &[], false, reading.inputs(), now);
+    let mut simulation = read.map_err(|problems| anyhow!(problems.join("\n")))?.simulation;
+    let mut comparison = Comparison::default();
+    let terms = Terms {
+        now,
+        seed: None,
+        independent: true,
+    };
+    simulation.run(
+        &terms,
+        |_, _| true,
+        |decided| -> Result<(), Fault> {
+            let is_meant = selector.matches(decided.object.meta().labels());
+            let entry = is_meant.then(|| Entry::of(decided, GRACE, now)).flatten();
+            if let Some(entry) = entry {
+                comparison.take(entry, true);
+            }
+            Ok(())
+        },
+    )?;
+    let mut out = anstream::AutoStream::auto(io::stdout().lock());
+    print::print(&mut out, &comparison, CompareOutput::Table)?;
+    Ok(comparison.counts.different)
 }
 
 /// Comparison of what is placed with what would be decided.

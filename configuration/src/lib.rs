@@ -10,8 +10,11 @@
 //! assert_eq!(AutoBindMode::of(&json!({"spec": {}})), AutoBindMode::OnCreate);
 //! ```
 
+mod deciding;
 mod form;
 mod mode;
+mod own_schedulers;
+mod requests;
 pub mod validity;
 
 use std::sync::Arc;
@@ -24,7 +27,9 @@ use meta::{Cell, Column, FieldError, Kind, Object, Schema, Scope, Timestamp};
 use serde_json::{Map, Value, json};
 use storage::{Source, Store};
 
-pub use mode::{Mode, Modes};
+pub use deciding::DECIDING;
+pub use mode::{Mode, Modes, Standing};
+pub use own_schedulers::{OtherScheduler, OwnSchedulers};
 
 /// `spec.autoBind`: who binds new objects of a system.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -103,6 +108,7 @@ impl SchedulerConfiguration {
                 Column::NAME,
                 Column::text("Mode", "Whether Berth decides, where the configuration says so"),
                 Column::text("AutoBind", "Who binds new objects"),
+                Column::text("Deciding", "Whether Berth decides the system"),
                 Column::text("Valid", "Whether the configuration is in force"),
                 Column::AGE,
             ],
@@ -150,6 +156,15 @@ fn schema(dialects: &[Arc<dyn Dialect>]) -> Schema {
         }),
     );
     spec.insert(
+        own_schedulers::FIELD.to_owned(),
+        json!({
+            "type": "string",
+            "enum": OtherScheduler::ALL.map(OtherScheduler::as_str),
+            "description": "What becomes of mode Decide on a hub while the system's own scheduler runs, which its Lease tells. Wait, the default: Berth goes on observing until that Lease is no longer renewed, and the condition Deciding says so. Ignore: Berth decides beside it, and what that one writes of Berth's decisions is refused. For requests of which the other scheduler is known to keep off (requests), and for KubeFleet, whose scheduler cannot be stopped alone.",
+        }),
+    );
+    spec.insert(requests::FIELD.to_owned(), requests::SCHEMA.openapi().clone());
+    spec.insert(
         system_users::FIELD.to_owned(),
         json!({
             "type": "array",
@@ -195,7 +210,8 @@ fn schema(dialects: &[Arc<dyn Dialect>]) -> Schema {
                     "conditions": {
                         "type": "array",
                         "description": "Condition Valid is False while an invalid configuration is stored and the \
-                                        last good one is in force.",
+                                        last good one is in force. Condition Deciding says whether Berth decides the \
+                                        system, and if not, why.",
                         "x-kubernetes-list-type": "map",
                         "x-kubernetes-list-map-keys": ["type"],
                         "items": condition(),
@@ -259,6 +275,7 @@ impl Kind for SchedulerConfiguration {
         let mut errors = Vec::new();
         // The schema has told its errors already, and the dialect tells them again.
         let told = self.schema.validate(new);
+        errors.extend(requests::problems(&**dialect, new, &told));
         let spec = new["spec"].as_object();
         for (field, value) in spec.into_iter().flatten() {
             if field == "autoBind" && value.is_boolean() {
@@ -286,13 +303,18 @@ impl Kind for SchedulerConfiguration {
     fn row(&self, object: &Object) -> Vec<Cell> {
         let value = object.value();
         let conditions = value["status"]["conditions"].as_array();
-        let valid = conditions.and_then(|list| list.iter().find(|condition| condition["type"] == "Valid"));
+        let status = |r#type: &str| {
+            let condition =
+                conditions.and_then(|list| list.iter().find(|condition| condition["type"] == r#type));
+            condition.and_then(|condition| condition.get("status"))
+        };
         let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or("<none>").into();
         vec![
             object.meta().name().into(),
             text(value["spec"].get("mode")),
             auto_bind(value).into(),
-            text(valid.and_then(|condition| condition.get("status"))),
+            text(status(DECIDING)),
+            text(status("Valid")),
             Cell::Age(object.meta().creation_timestamp()),
         ]
     }

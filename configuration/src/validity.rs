@@ -1,4 +1,5 @@
-//! The condition Valid of SchedulerConfigurations (docs/api.md, "Configuration"): whether what is stored is in force.
+//! The conditions of SchedulerConfigurations (docs/api.md, "Configuration"): Valid, whether what is stored is in force, and
+//! Deciding, whether the system is decided.
 //! An invalid one is refused on write, but a hub may take one in while no webhook answers, and a newer version may
 //! think otherwise of what is stored.
 
@@ -15,16 +16,19 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::SchedulerConfiguration;
+use super::deciding::{self, DECIDING, Words};
+use super::mode::Modes;
 
 /// The condition's type.
 const VALID: &str = "Valid";
 /// Who writes it.
 pub const ACTOR: &str = "berth:scheduler";
 
-/// Keeps the condition of every stored configuration of `engine`'s dialects, writing through `committer`, while `leading`
-/// says that this server is the one to do it.
+/// Keeps the conditions of every stored configuration of `engine`'s dialects, whose `modes` these are, writing through
+/// `committer`, while `leading` says that this server is the one to do it.
 pub fn spawn(
     engine: &Arc<Engine>,
+    modes: &Arc<Modes>,
     committer: &Arc<dyn Committer>,
     leading: watch::Receiver<bool>,
 ) -> JoinHandle<()> {
@@ -34,6 +38,8 @@ pub fn spawn(
         engine: Arc::clone(engine),
         committer: Arc::clone(committer),
         leading,
+        schedulers: modes.own_schedulers().changes(),
+        modes: Arc::clone(modes),
     };
     // It runs until the handle is aborted.
     tokio::spawn(informer::run(
@@ -49,19 +55,25 @@ struct Keeper {
     engine: Arc<Engine>,
     committer: Arc<dyn Committer>,
     leading: watch::Receiver<bool>,
+    modes: Arc<Modes>,
+    /// Changes of what is known of the systems' own schedulers.
+    schedulers: watch::Receiver<u64>,
 }
 
 impl Handler for Keeper {
     const RETRY_AFTER: Duration = Duration::from_secs(5);
 
     async fn work(&mut self) -> bool {
+        self.schedulers.mark_unchanged();
         !*self.leading.borrow_and_update() || self.look().await
     }
 
-    /// When this server begins or ceases to be the one to do it. Where nobody is elected that is never.
+    /// When this server begins or ceases to be the one to do it, which is never where nobody is elected, and when another
+    /// scheduler was stopped or started.
     async fn woken(&mut self) {
-        if self.leading.changed().await.is_err() {
-            std::future::pending::<()>().await;
+        tokio::select! {
+            () = changed(&mut self.leading) => {}
+            () = changed(&mut self.schedulers) => {}
         }
     }
 
@@ -74,13 +86,21 @@ impl Handler for Keeper {
     }
 }
 
+/// Waits for a change; for ever where there are none any more.
+async fn changed<T>(receiver: &mut watch::Receiver<T>) {
+    if receiver.changed().await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
 impl Keeper {
     /// Brings every condition up to date. Whether that worked.
     async fn look(&self) -> bool {
         let now = self.engine.clock().now();
         let mut done = true;
         for (name, object) in self.engine.source().cached(config::RESOURCE).iter(None, None) {
-            let Some(told) = told(&self.kind, object, now) else {
+            let deciding = self.deciding(&name.name, object.value());
+            let Some(told) = told(&self.kind, object, deciding.as_ref(), now) else {
                 continue;
             };
             if let Some(problem) = not_in_force(&told) {
@@ -96,7 +116,7 @@ impl Keeper {
             let commit = Commit {
                 actor: ACTOR,
                 manager: "berth-configuration".to_owned(),
-                cause: "whether the configuration is in force".to_owned(),
+                cause: "whether the configuration is in force, and the system decided".to_owned(),
                 writes: vec![write],
                 guards: Vec::new(),
                 dry_run: false,
@@ -109,13 +129,21 @@ impl Keeper {
                     tracing::warn!(
                         configuration = %name.name,
                         problem = %error,
-                        "cannot update the condition Valid of a SchedulerConfiguration, whose status is out of date; retrying"
+                        "cannot update the conditions of a SchedulerConfiguration, whose status is out of date; retrying"
                     );
                     done = false;
                 }
             }
         }
         done
+    }
+
+    /// What the condition Deciding says in the configuration `name`.
+    fn deciding(&self, name: &str, configuration: &Value) -> Option<Words> {
+        let mut dialects = self.engine.dialects();
+        let dialect = dialects.find(|dialect| dialect.name() == name)?;
+        let standing = self.modes.standing(name);
+        Some(deciding::words(&**dialect, &standing, configuration))
     }
 }
 
@@ -134,8 +162,13 @@ fn not_in_force(configuration: &Value) -> Option<&str> {
     said["message"].as_str()
 }
 
-/// `object` with the condition that is true of it; `None` when it has it already.
-fn told(kind: &SchedulerConfiguration, object: &Object, now: Timestamp) -> Option<Value> {
+/// `object` with the conditions that are true of it; `None` when it has them already.
+fn told(
+    kind: &SchedulerConfiguration,
+    object: &Object,
+    deciding: Option<&Words>,
+    now: Timestamp,
+) -> Option<Value> {
     let errors = errors(kind, object.value(), now);
     let (status, reason, message) = if errors.is_empty() {
         ("True", "Valid", "it is in force".to_owned())
@@ -146,13 +179,19 @@ fn told(kind: &SchedulerConfiguration, object: &Object, now: Timestamp) -> Optio
         );
         ("False", "Invalid", message)
     };
-    let said = Said {
+    let mut said = vec![Said {
         r#type: VALID,
         status,
         reason,
         message: &message,
-    };
-    with_conditions(object, &[said], now)
+    }];
+    said.extend(deciding.map(|words| Said {
+        r#type: DECIDING,
+        status: words.status,
+        reason: words.reason,
+        message: &words.message,
+    }));
+    with_conditions(object, &said, now)
 }
 
 /// A condition as it is to be.

@@ -101,7 +101,15 @@ fn a_row_shows_whether_it_is_in_force() {
     let object = Object::new(&value, Revision(1)).unwrap();
     let row = kind.row(&object);
     assert_eq!(row.len(), kind.columns().len());
-    assert_eq!(row[1..4], ["<none>".into(), "Disabled".into(), "False".into()]);
+    assert_eq!(
+        row[1..5],
+        [
+            "<none>".into(),
+            "Disabled".into(),
+            "<none>".into(),
+            "False".into()
+        ]
+    );
 }
 
 #[test]
@@ -122,4 +130,55 @@ fn an_off_without_quotes_is_told_to_be_quoted() {
         .is_empty()
     );
     assert!(errors("ocm", json!({"mode": "Look"}))[0].starts_with("spec.mode: Unsupported value"));
+}
+
+#[test]
+fn a_selection_of_requests_is_told_everything_that_is_wrong_with_it() {
+    let selector = json!({"matchLabels": {"canary": "yes"}});
+    for (name, requests) in [
+        (
+            "ocm",
+            json!({"selector": selector, "namespaceSelector": selector}),
+        ),
+        ("fleet", json!({"selector": selector})),
+        ("gardener", json!({})),
+    ] {
+        let found = errors(name, json!({"requests": requests, "otherScheduler": "Ignore"}));
+        assert!(found.is_empty(), "{name}: {found:?}");
+    }
+    for (name, requests, expected) in [
+        (
+            "ocm",
+            json!({
+                "selector": {"matchLabels": {"a b": "c"}},
+                "namespaceSelector": {"matchExpressions": [{"key": "a", "operator": "In", "values": []}]},
+            }),
+            vec![
+                "spec.requests.selector.matchLabels: Invalid value: \"a b\"",
+                "spec.requests.namespaceSelector.matchExpressions[0].values: Required value",
+            ],
+        ),
+        (
+            "fleet",
+            json!({"namespaceSelector": selector}),
+            vec![
+                "spec.requests.namespaceSelector: Forbidden: a ClusterResourcePlacement has no namespace: use selector",
+            ],
+        ),
+        (
+            "kcp",
+            json!({"selector": selector}),
+            vec!["spec.requests: Forbidden: kcp selects its requests by spec.kcp.namespaceSelector"],
+        ),
+    ] {
+        let found = errors(name, json!({"requests": requests}));
+        assert_eq!(found.len(), expected.len(), "{name}: {found:?}");
+        for (found, expected) in found.iter().zip(expected) {
+            assert!(found.starts_with(expected), "{name}: {found}");
+        }
+    }
+    assert!(
+        errors("ocm", json!({"otherScheduler": "Stop"}))[0]
+            .starts_with("spec.otherScheduler: Unsupported value")
+    );
 }

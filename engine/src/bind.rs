@@ -8,6 +8,8 @@ use meta::{CommitError, Guard, Object, Revision, Status, Why, Write};
 use tracing::{Instrument as _, Span};
 
 use crate::bound::{Bind, BindError, Bound, Unplaced};
+use crate::contest::Allowed;
+use crate::dirty::Dirty;
 use crate::engine::{Engine, Slot};
 
 /// How often a binding is decided again on a fresh snapshot before the caller is told 409 (docs/api.md, "Settled
@@ -114,10 +116,14 @@ impl Engine {
     ) -> Result<Result<Bound, Lost>, BindError> {
         let place = self.deciding.acquire().await;
         let snapshot = slot.snapshot();
-        let decision = snapshot
-            .decide(bind.demand, bind.chosen, self.clock.now())
-            .ok_or_else(|| BindError::NotFound(bind.demand.clone()))?
-            .map_err(BindError::Refused)?;
+        if !self.is_entrusted(&snapshot, bind.demand) {
+            return Err(BindError::Observed(bind.demand.clone()));
+        }
+        let Some(decision) = snapshot.decide(bind.demand, bind.chosen, self.clock.now()) else {
+            slot.contests.forget(bind.demand);
+            return Err(BindError::NotFound(bind.demand.clone()));
+        };
+        let decision = decision.map_err(BindError::Refused)?;
         drop(place);
         let mut bound = Bound {
             snapshot,
@@ -129,10 +135,23 @@ impl Engine {
         }
         let commit = commit(&bound, slot, bind.dry_run);
         if commit.writes.is_empty() {
+            if slot.contests.agreed(bind.demand) {
+                self.restate(bind);
+            }
             return Ok(Ok(bound));
         }
+        let allowed = match bind.dry_run {
+            true => None,
+            false => Some(self.allowed(slot, &bind, &bound, &commit)?),
+        };
+        let writes = commit.writes.clone();
         match committer.commit(commit).await {
-            Ok(written) => bound.written = written,
+            Ok(written) => {
+                bound.written = written;
+                if let Some(allowed) = allowed {
+                    slot.contests.wrote(allowed, &bound, &writes);
+                }
+            }
             Err(CommitError { why, status }) if why.is_moved() => {
                 let is_scarce = !bound.decision.fences.is_empty();
                 return Ok(Err(Lost { status, is_scarce }));
@@ -149,6 +168,34 @@ impl Engine {
             self.caught_up(newest(&bound.written)).await?;
         }
         Ok(Ok(bound))
+    }
+}
+
+impl Engine {
+    /// Judges whether what is `bound` may be written, beside others who write the same.
+    fn allowed(
+        &self,
+        slot: &Slot,
+        bind: &Bind<'_>,
+        bound: &Bound,
+        commit: &Commit,
+    ) -> Result<Allowed, BindError> {
+        let was_contested = slot.contests.of(bind.demand).is_some();
+        let judged = slot.contests.judge(bind, bound, commit, &*self.source);
+        if was_contested != slot.contests.of(bind.demand).is_some() {
+            self.restate(*bind);
+        }
+        judged.map_err(BindError::Contested)
+    }
+
+    /// Has what is shown of the demand made anew, though nothing of it was folded.
+    fn restate(&self, bind: Bind<'_>) {
+        let Some(slot) = self.slot(bind.dialect) else {
+            return;
+        };
+        let mut dirty = Dirty::default();
+        dirty.demands.mark(Some([bind.demand.clone()]));
+        self.remark(&[(slot.dialect.name(), dirty)]);
     }
 }
 

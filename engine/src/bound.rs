@@ -6,6 +6,7 @@ use dialect_contract::{Decision, Refused};
 use meta::{Key, Object, Status};
 
 use crate::behind::Behind;
+use crate::contest::Contest;
 use crate::snapshot::Snapshot;
 
 /// Is told of bindings, whoever asked for them. Called on the binding's own task: must not block.
@@ -69,6 +70,14 @@ pub enum BindError {
     /// The world moved under every attempt; the last one's answer.
     #[error("the objects kept changing: {}", .0.message)]
     Moved(Box<Status>),
+    /// Berth does not decide it: another scheduler does.
+    #[error(
+        "Berth does not decide {0}: the SchedulerConfiguration says mode: Observe, or leaves it out of spec.requests"
+    )]
+    Observed(Key),
+    /// Another writer keeps changing the decision, so that it is left alone.
+    #[error(transparent)]
+    Contested(Contest),
     /// The writes were refused.
     #[error("{}", .0.message)]
     Rejected(Box<Status>),

@@ -90,7 +90,7 @@ impl Dirty {
         self.targets.mark(due.targets);
     }
 
-    fn merge(&mut self, other: Self) {
+    pub(crate) fn merge(&mut self, other: Self) {
         self.decide.merge(other.decide);
         self.demands.merge(other.demands);
         self.targets.merge(other.targets);

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use dialect_contract::{Dialect, Due, Inventory};
-use meta::{Change, Clock, GroupResource, Revision};
+use meta::{Change, Clock, GroupResource, Key, LabelSet, Revision};
 use parking_lot::Mutex;
 use storage::Source;
 use tokio::sync::{Notify, Semaphore, watch};
@@ -14,8 +14,9 @@ use tokio::task::JoinHandle;
 use crate::answers::Answers;
 use crate::behind::Behind;
 use crate::bound::{BindObserver, Settled};
+use crate::contest::Contests;
 use crate::dirty::{Dirty, Subscription};
-use crate::mandate::Mandate;
+use crate::mandate::{Mandate, Requests};
 use crate::snapshot::Snapshot;
 use crate::turns::Turns;
 
@@ -56,6 +57,8 @@ pub(crate) struct Slot {
     pub(crate) settling: Turns<Settled>,
     /// What came of it lately.
     pub(crate) answers: Answers,
+    /// What others change of what was decided.
+    pub(crate) contests: Contests,
 }
 
 pub(crate) struct State {
@@ -101,6 +104,7 @@ impl Engine {
             making: Arc::default(),
             settling: Turns::default(),
             answers: Answers::default(),
+            contests: Contests::default(),
             dialect,
         });
         Arc::new(Self {
@@ -148,10 +152,45 @@ impl Engine {
         self.mandate.get().is_none_or(|mandate| mandate.decides(dialect))
     }
 
+    /// The requests of `dialect` that are decided here, where anything of it is; `None`: all.
+    #[must_use]
+    pub fn requests(&self, dialect: &str) -> Option<Arc<Requests>> {
+        self.mandate.get().and_then(|mandate| mandate.requests(dialect))
+    }
+
+    /// Whether a request with `labels` in `namespace` is among those of `dialect` that are decided here, where anything of it
+    /// is.
+    #[must_use]
+    pub fn includes(&self, dialect: &str, namespace: &str, labels: &impl LabelSet) -> bool {
+        let requests = self.requests(dialect);
+        requests.is_none_or(|requests| requests.include(&*self.source, namespace, labels))
+    }
+
+    /// Whether `demand`, as `snapshot` knows it, is decided here. What is not there is nobody's.
+    #[must_use]
+    pub fn is_entrusted(&self, snapshot: &Snapshot, demand: &Key) -> bool {
+        let dialect = snapshot.dialect.name();
+        if !self.decides(dialect) {
+            return false;
+        }
+        let Some(requests) = self.requests(dialect) else {
+            return true;
+        };
+        let object = snapshot.inventory.object(demand);
+        object.is_none_or(|object| requests.include(&*self.source, &demand.namespace, object.meta().labels()))
+    }
+
     /// Whether what the decisions of `dialect` are written in is kept from others.
     #[must_use]
     pub fn guards(&self, dialect: &str) -> bool {
         self.mandate.get().is_none_or(|mandate| mandate.guards(dialect))
+    }
+
+    /// The sentence about the decision on `demand` of `dialect` that another writer keeps changing, and that is left alone
+    /// for it.
+    #[must_use]
+    pub fn contest(&self, dialect: &str, demand: &Key) -> Option<Arc<str>> {
+        self.slot(dialect)?.contests.of(demand)
     }
 
     /// Starts the feeder. It runs until the handle is aborted or the engine's last other owner is gone with it.
@@ -237,11 +276,20 @@ impl Engine {
                 None => held.remove(dialect),
             };
         }
-        // Controllers are to look at it.
+        self.reconsider();
+    }
+
+    /// Has controllers look whether they are to work: what is decided here may have changed.
+    pub fn reconsider(&self) {
+        self.remark(&[]);
+    }
+
+    /// Marks what is stale though nothing was folded.
+    pub(crate) fn remark(&self, dirty: &[(&'static str, Dirty)]) {
         let subscribers = self.subscribers.lock();
         if let Some(through) = *self.folded.borrow() {
             for subscription in subscribers.iter().filter_map(Weak::upgrade) {
-                subscription.mark(through, []);
+                subscription.mark(through, dirty.iter().cloned());
             }
         }
     }

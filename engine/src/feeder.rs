@@ -12,6 +12,7 @@ use storage::{At, Collection, Event, Scope, StoreError, Watch};
 use crate::aside::{self, aside};
 use crate::dirty::Dirty;
 use crate::engine::{Engine, Slot, Witness};
+use crate::mandate::NAMESPACES;
 
 /// How many changes are folded under one lock, at most.
 const BATCH: usize = 512;
@@ -52,11 +53,9 @@ impl Engine {
     /// Loads every inventory from lists and opens the watch that continues them. The lists may be of different
     /// revisions; the watch begins at the oldest, and `listed` tells which of its changes are in a list already.
     async fn load(&self) -> Result<(Box<dyn Watch>, BTreeMap<GroupResource, Revision>), StoreError> {
-        let resources: BTreeSet<GroupResource> = self
-            .slots
-            .iter()
-            .flat_map(|slot| slot.reads.iter().copied())
-            .collect();
+        let read = self.slots.iter().flat_map(|slot| slot.reads.iter().copied());
+        // Their labels may say which requests are decided here.
+        let resources: BTreeSet<GroupResource> = read.chain([NAMESPACES]).collect();
         let start = self.source.revision();
         let mut lists = Lists::new();
         for &resource in &resources {
@@ -92,7 +91,8 @@ impl Engine {
             .collect();
         let mut dirty = Vec::new();
         for slot in &self.slots {
-            let due = slot.fold(&changes, through, self.witness.get().map(|witness| &**witness));
+            let mut due = slot.fold(&changes, through, self.witness.get().map(|witness| &**witness));
+            due.merge(self.entrusted_anew(slot, &changes));
             if !due.is_empty() {
                 dirty.push((slot.dialect.name(), due));
             }

@@ -9,7 +9,7 @@ use apiserver::{Along, Created, OnCreate, Warnings, WhenMade};
 use async_trait::async_trait;
 use configuration::AutoBindMode;
 use engine::{BindError, Bound, Commit, Committer, Engine, Foreseen};
-use meta::{GroupResource, Key, Object};
+use meta::{GroupResource, Key, LabelSet, Object};
 
 use super::forecast::{self, forecast};
 
@@ -21,9 +21,11 @@ pub struct AutoBind {
     dialects: HashMap<GroupResource, &'static str>,
 }
 
-/// Whether `engine` binds new objects of the dialect by itself.
-pub(super) fn is_on(engine: &Engine, dialect: &str) -> bool {
-    engine.decides(dialect) && AutoBindMode::in_force(&**engine.source(), dialect) == AutoBindMode::OnCreate
+/// Whether `engine` binds by itself a new object of the dialect with `labels` in `namespace`.
+pub(super) fn is_on(engine: &Engine, dialect: &str, namespace: &str, labels: &impl LabelSet) -> bool {
+    engine.decides(dialect)
+        && AutoBindMode::in_force(&**engine.source(), dialect) == AutoBindMode::OnCreate
+        && engine.includes(dialect, namespace, labels)
 }
 
 impl AutoBind {
@@ -49,7 +51,7 @@ impl AutoBind {
     fn concerned(&self, created: &Created) -> Option<(&'static str, Key)> {
         let &dialect = self.dialects.get(&created.resource)?;
         let meta = created.object.meta();
-        is_on(&self.engine, dialect)
+        is_on(&self.engine, dialect, meta.namespace(), meta.labels())
             .then(|| (dialect, Key::new(created.resource, meta.namespace(), meta.name())))
     }
 

@@ -1,5 +1,5 @@
 //! A plugin as far as Berth has a say in the matter (docs/api.md, "Guards"). Where another scheduler decides a system, what
-//! guards its decisions from everybody but Berth would keep that scheduler from its work; and on a hub, whose systems have
+//! guards its decisions from everybody but Berth would keep that scheduler from its work, and so with single requests; and on a hub, whose systems have
 //! API servers and webhooks of their own, their own programs are nobody that Berth has to judge.
 
 use std::sync::Arc;
@@ -39,10 +39,10 @@ impl Entrusted {
         Arc::new(Self { plugin, whose })
     }
 
-    /// Whether the plugin has no say about `request`.
-    fn passes(&self, request: &Request<'_>) -> bool {
+    /// Whether the plugin has no say about `request`, which makes `object`.
+    fn passes(&self, request: &Request<'_>, object: Option<&Value>) -> bool {
         let is_guard = self.plugin.is_guard();
-        let passes = |rules: &Arc<Rules>| rules.pass(&request.user.name, is_guard);
+        let passes = |rules: &Arc<Rules>| rules.pass(request, object, is_guard);
         match &self.whose {
             Whose::Of(rules) => passes(rules),
             Whose::ByResource(all) => {
@@ -69,7 +69,7 @@ impl Plugin for Entrusted {
     }
 
     fn ready<'a>(&'a self, request: &Request<'_>) -> Option<Ready<'a>> {
-        if self.passes(request) {
+        if self.passes(request, None) {
             return None;
         }
         self.plugin.ready(request)
@@ -81,7 +81,7 @@ impl Plugin for Entrusted {
         object: &mut Value,
         warnings: &mut Vec<String>,
     ) -> Result<(), Denied> {
-        if self.passes(request) {
+        if self.passes(request, Some(&*object)) {
             return Ok(());
         }
         self.plugin.mutate(request, object, warnings)
@@ -93,28 +93,28 @@ impl Plugin for Entrusted {
         object: Option<&Value>,
         warnings: &mut Vec<String>,
     ) -> Result<(), Denied> {
-        if self.passes(request) {
+        if self.passes(request, object) {
             return Ok(());
         }
         self.plugin.validate(request, object, warnings)
     }
 
     fn needs(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<Needed> {
-        if self.passes(request) {
+        if self.passes(request, object) {
             return Vec::new();
         }
         self.plugin.needs(request, object)
     }
 
     fn guards(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<Guard> {
-        if self.passes(request) {
+        if self.passes(request, object) {
             return Vec::new();
         }
         self.plugin.guards(request, object)
     }
 
     fn annotate(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<(&'static str, String)> {
-        if self.passes(request) {
+        if self.passes(request, object) {
             return vec![(NOT_JUDGED, self.plugin.name().to_owned())];
         }
         self.plugin.annotate(request, object)

@@ -18,6 +18,7 @@ use virtual_api::own_places;
 use super::audience::Audience;
 use super::auto_bind::is_on;
 use super::forecast::{self, Forecast, forecast};
+use super::in_force::LabelsOf;
 use super::knowledge::Knowledge;
 use super::placed_on_create;
 
@@ -117,7 +118,7 @@ impl Plugin for Forewarn {
         let Some(((own, dialect), object)) = found else {
             return Ok(());
         };
-        if own.read(object).is_none() && is_on(engine, dialect.name()) {
+        if own.read(object).is_none() && is_on(engine, dialect.name(), request.namespace, &LabelsOf(object)) {
             let warning = self.warning(request, object, own, dialect.name());
             warnings.extend(warning.and_then(|warning| warning.told_to(self.knowledge.audience())));
         }

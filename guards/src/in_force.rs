@@ -7,7 +7,7 @@ use std::sync::Arc;
 use admission::{Denied, Guard, Needed, Plugin, Ready, Request};
 use dialect_contract::{Dialect, SystemUsers, config};
 use engine::Engine;
-use meta::{GroupResource, Object};
+use meta::{GroupResource, Key, LabelSet, Object};
 use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
 use storage::Collection;
@@ -56,9 +56,40 @@ impl Rules {
         self.resources.contains(&resource)
     }
 
-    /// Whether the rules hold nothing against what `user` writes: `is_guard` says of which sort they are.
-    pub(super) fn pass(&self, user: &str, is_guard: bool) -> bool {
-        !self.engine.guards(self.dialect.name()) || !is_guard && self.now().users.includes(user)
+    /// Whether the rules hold nothing against `request`, which makes `object`: `is_guard` says of which sort they are.
+    pub(super) fn pass(&self, request: &Request<'_>, object: Option<&Value>, is_guard: bool) -> bool {
+        !self.engine.guards(self.dialect.name())
+            || !is_guard && self.now().users.includes(&request.user.name)
+            || self.is_others(request, object)
+    }
+
+    /// Whether all that `request` writes of decisions is of requests that another scheduler decides.
+    fn is_others(&self, request: &Request<'_>, object: Option<&Value>) -> bool {
+        let name = self.dialect.name();
+        let Some(requests) = self.engine.requests(name) else {
+            return false;
+        };
+        let source = &**self.engine.source();
+        let mut demands = self.dialect.demands().iter();
+        if demands.any(|demand| demand.resource == request.resource) {
+            // By what it is before the write: whoever takes it from Berth takes it with the decision as it is.
+            let stated = request.old.or(object);
+            return stated
+                .is_some_and(|object| !requests.include(source, request.namespace, &LabelsOf(object)));
+        }
+        let Some(snapshot) = self.engine.snapshot(name) else {
+            return false;
+        };
+        let guarding = snapshot.inventory.guarding();
+        let holders = guarding.decisions_in(request.resource, request.old, object);
+        holders.is_some_and(|holders| {
+            // Of a request that is not known nobody can say that it is Berth's.
+            let theirs = |key: &Key| {
+                let demand = snapshot.inventory.object(key);
+                demand.is_none_or(|demand| !requests.include(source, &key.namespace, demand.meta().labels()))
+            };
+            holders.iter().all(theirs)
+        })
     }
 
     /// The plugins: those of the dialect, one for one.
@@ -123,6 +154,15 @@ impl Rules {
             kept.guards = configuration.guards(spec).into();
         }
         kept.seen = stored;
+    }
+}
+
+/// The labels of an object that is being written.
+pub(super) struct LabelsOf<'a>(pub(super) &'a Value);
+
+impl LabelSet for LabelsOf<'_> {
+    fn value(&self, key: &str) -> Option<&str> {
+        self.0["metadata"]["labels"][key].as_str()
     }
 }
 

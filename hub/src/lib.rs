@@ -24,6 +24,7 @@ pub mod commits;
 mod fences;
 mod lease;
 pub mod mirror;
+pub mod own_schedulers;
 pub mod roles;
 pub mod store_lease;
 mod sync_status;

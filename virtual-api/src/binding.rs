@@ -108,8 +108,8 @@ impl Binder {
             })
             .await?;
         }
-        if !self.engine.decides(snapshot.dialect.name()) {
-            return Err(observed(snapshot.dialect.name(), name, &call.namespace));
+        if let Some(refusal) = observed(&self.engine, &snapshot, &demand, name, &call.namespace) {
+            return Err(refusal);
         }
         let chosen = chosen(&snapshot, body)?;
         let wish = Bind {
@@ -234,19 +234,40 @@ fn refusal(error: BindError, name: &str, namespace: &str) -> Status {
             );
             Status::conflict(decisions_of(namespace), name, &text)
         }
+        BindError::Observed(_) => Status::forbidden(decisions_of(namespace), name, &error.to_string()),
+        BindError::Contested(contest) => Status::conflict(decisions_of(namespace), name, &contest.text),
         BindError::Rejected(status) | BindError::Overruled(status) => *status,
         BindError::Behind(error) => behind(&error),
     }
 }
 
-/// 403: another scheduler decides the system, and two that write would undo each other's work.
-fn observed(dialect: &str, name: &str, namespace: &str) -> Status {
-    let text = format!(
-        "Berth observes {dialect} here and decides nothing of it; read its subresource scheduling or create a \
-         SchedulingReview to see what Berth would decide. To let Berth decide, stop the other scheduler and set spec.mode: \
-         Decide in the SchedulerConfiguration named {dialect}, on a server that is not started with --mode=observe"
-    );
-    Status::forbidden(decisions_of(namespace), name, &text)
+/// 403 where another scheduler decides the request, or the whole system: two that write would undo each other's work.
+fn observed(
+    engine: &Engine,
+    snapshot: &Snapshot,
+    demand: &Key,
+    name: &str,
+    namespace: &str,
+) -> Option<Status> {
+    if engine.is_entrusted(snapshot, demand) {
+        return None;
+    }
+    let dialect = snapshot.dialect.name();
+    let text = if engine.decides(dialect) {
+        format!(
+            "Berth observes it and does not decide it: spec.requests of the SchedulerConfiguration named {dialect} leaves it out; \
+             read its subresource scheduling or create a SchedulingReview to see what Berth would decide. To let Berth decide, \
+             give it (or its namespace) the labels that are selected there, or change spec.requests"
+        )
+    } else {
+        format!(
+            "Berth observes {dialect} here and decides nothing of it; read its subresource scheduling or create a \
+             SchedulingReview to see what Berth would decide. To let Berth decide, stop the other scheduler and set spec.mode: \
+             Decide in the SchedulerConfiguration named {dialect}, on a server that is not started with --mode=observe (the \
+             condition Deciding there says what it waits for): berth takeover {dialect}"
+        )
+    };
+    Some(Status::forbidden(decisions_of(namespace), name, &text))
 }
 
 /// 422 with the decision's sentence, and one cause per reason that keeps targets away.

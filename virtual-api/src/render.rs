@@ -1,5 +1,7 @@
 //! Virtual objects as JSON: Targets and Decisions, from what the dialects say of them.
 
+use std::sync::Arc;
+
 use dialect_contract::report;
 use dialect_contract::{Decision, DemandView, Outcome, Phase, Placed, TargetView};
 use engine::Snapshot;
@@ -135,6 +137,8 @@ pub(crate) struct Shown<'a> {
     pub(crate) decided: Option<&'a Decision>,
     /// What is said of the other scheduler's choice, where Berth observes.
     pub(crate) observed: Option<Told>,
+    /// The sentence about another writer, for whom the decision is left alone.
+    pub(crate) contested: Option<Arc<str>>,
     pub(crate) now: Timestamp,
 }
 
@@ -147,6 +151,7 @@ pub(crate) fn decision(shown: Shown<'_>, old: Option<&Object>) -> (Rendered, Tal
         demand,
         view,
         observed,
+        contested,
         now,
         ..
     } = shown;
@@ -199,6 +204,18 @@ pub(crate) fn decision(shown: Shown<'_>, old: Option<&Object>) -> (Rendered, Tal
         }
         tally.agrees = told.status;
         due_at = due_at.into_iter().chain(told.due_at).min();
+    }
+    if let Some(text) = contested {
+        let contested = Condition {
+            r#type: "Contested",
+            status: "True",
+            reason: "OtherWriter",
+            message: &text,
+            generation: source.generation(),
+        };
+        if let Some(conditions) = status["conditions"].as_array_mut() {
+            conditions.push(contested.render(old, source, now));
+        }
     }
     let value = json!({
         "apiVersion": API_VERSION,

@@ -58,6 +58,7 @@ impl SubresourceHandler for Scheduling {
         }
         hidden::hide(call, &self.engine, &self.catalog, &mut writes).await?;
         Ok(Reply::Document(Arc::new(Explained {
+            others: others(&self.engine, &snapshot, &demand),
             places: Places::of(&*snapshot.inventory, &decision),
             snapshot,
             decision,
@@ -66,6 +67,18 @@ impl SubresourceHandler for Scheduling {
             choice,
         })))
     }
+}
+
+/// What is to be known of other schedulers that decide `demand`.
+fn others(engine: &Engine, snapshot: &Snapshot, demand: &Key) -> Option<String> {
+    let dialect = snapshot.dialect.name();
+    if let Some(text) = engine.contest(dialect, demand) {
+        return Some(text.to_string());
+    }
+    let is_left_out = engine.decides(dialect) && !engine.is_entrusted(snapshot, demand);
+    is_left_out.then(|| {
+        format!("Berth does not decide it: spec.requests of the SchedulerConfiguration {dialect} leaves it to another scheduler")
+    })
 }
 
 impl Scheduling {
@@ -145,6 +158,8 @@ struct Explained {
     places: Places,
     /// What binding would write, as the caller may see it.
     writes: Vec<Value>,
+    /// What is to be known of other schedulers.
+    others: Option<String>,
     /// Where it was asked for.
     advice: Option<Value>,
     choice: Choice,
@@ -204,6 +219,7 @@ impl Document for Explained {
         status.remaining_candidates = Some(rest).filter(|&rest| rest > 0);
         status.reason_counts = (self.choice.reasons == Reasons::Counts)
             .then(|| report::reason_counts(&*self.snapshot.inventory, &self.decision));
+        status.warnings.extend(self.others.clone());
         status.advice = self.advice.as_ref();
         let (metadata, spec) = head(&self.snapshot, &self.decision.demand, "Scheduling");
         let object = Object {

@@ -214,7 +214,7 @@ impl Updater {
             })
             .collect();
         let mut maker = Maker {
-            is_observed: !self.projection.engine.decides(dialect),
+            engine: Arc::clone(&self.projection.engine),
             shown: Shown::of(&self.projection),
             budget: Budget::new(),
             grace: self.grace,

@@ -67,6 +67,7 @@ impl Asked<'_> {
             findings.extend(self.server_rights(&installation).await?);
         }
         findings.extend(self.leases(&service).await?);
+        findings.extend(self.schedulers(&installation).await?);
         Ok(findings)
     }
 

@@ -365,7 +365,7 @@ pub(super) fn held(decisions: &[Value]) -> (Vec<Finding>, Requests) {
 }
 
 /// A condition: whether it is True, and its message.
-fn condition(object: &Value, r#type: &str) -> Option<(bool, String)> {
+pub(crate) fn condition(object: &Value, r#type: &str) -> Option<(bool, String)> {
     let conditions = object["status"]["conditions"].as_array()?;
     let condition = conditions.iter().find(|condition| condition["type"] == r#type)?;
     let message = match (text(&condition["message"]), text(&condition["reason"])) {

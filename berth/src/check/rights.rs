@@ -191,7 +191,7 @@ impl Asked<'_> {
         Ok(findings)
     }
 
-    pub(super) async fn may(&self, resource: &str, spec: Value) -> Result<std::result::Result<bool, String>> {
+    pub(crate) async fn may(&self, resource: &str, spec: Value) -> Result<std::result::Result<bool, String>> {
         let kind = match resource {
             "subjectaccessreviews" => "SubjectAccessReview",
             _ => "SelfSubjectAccessReview",

@@ -20,7 +20,7 @@ pub(super) const CONFIGURATIONS: [(&str, &str); 2] = [
 ];
 
 /// Mode that the arguments of a Deployment's server set, if they set one.
-pub(super) fn mode_of(deployment: &Value) -> Option<Mode> {
+pub(crate) fn mode_of(deployment: &Value) -> Option<Mode> {
     let arguments = deployment["spec"]["template"]["spec"]["containers"][0]["args"].as_array()?;
     let words: Vec<&str> = arguments.iter().filter_map(Value::as_str).collect();
     let at = words.iter().rposition(|word| word.starts_with("--mode"))?;

@@ -98,21 +98,28 @@ impl BindObserver for Events {
         }
     }
 
-    /// Only what was refused concerns the owner of the object; the rest is tried again.
+    /// Only what was refused, and what another writer keeps changing, concerns the owner of the object; the rest is tried
+    /// again.
     fn failed(&self, dialect: &str, demand: &Key, error: &BindError) {
-        let (Some(engine), BindError::Rejected(status) | BindError::Overruled(status)) =
-            (self.engine.upgrade(), error)
-        else {
+        let Some(engine) = self.engine.upgrade() else {
             return;
+        };
+        let (reason, text) = match error {
+            BindError::Rejected(status) | BindError::Overruled(status) => (
+                "FailedScheduling",
+                format!("The decision could not be written: {}", status.message),
+            ),
+            BindError::Contested(contest) if contest.is_new => ("Contested", contest.to_string()),
+            _ => return,
         };
         let Some(snapshot) = engine.snapshot(dialect) else {
             return;
         };
         let note = Note {
             r#type: NoteType::Warning,
-            reason: "FailedScheduling",
+            reason,
             action: "Binding",
-            text: format!("The decision could not be written: {}", status.message),
+            text,
             related: None,
         };
         let Some(object) = snapshot.inventory.object(demand) else {

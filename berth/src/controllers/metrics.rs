@@ -6,6 +6,7 @@ use std::time::Duration;
 use apiserver::metrics::Metrics;
 use engine::BindError;
 use engine::controller::{Attempt, Observer, Stepped};
+use meta::Key;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -160,6 +161,8 @@ fn result(attempt: &Attempt<'_>) -> &'static str {
         Ok(outcome) => outcome.as_str(),
         Err(BindError::NotFound(_)) => "Gone",
         Err(BindError::Moved(_)) => "Conflict",
+        Err(BindError::Observed(_)) => "Observed",
+        Err(BindError::Contested(_)) => "Contested",
         Err(_) => "Error",
     }
 }
@@ -196,6 +199,10 @@ impl Observer for ControllerMetrics {
         self.worked.get_or_create(&queue).observe(seconds);
         self.attempts.get_or_create(&tried).inc();
         self.durations.get_or_create(&tried).observe(seconds);
+    }
+
+    fn left(&self, dialect: &'static str, demand: &Key) {
+        self.pending.left(dialect, demand);
     }
 
     fn retried(&self, dialect: &'static str) {

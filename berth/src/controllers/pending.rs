@@ -28,7 +28,7 @@ impl Pending {
                 outcome,
                 Outcome::Partial | Outcome::Unschedulable | Outcome::Invalid
             ),
-            Err(engine::BindError::NotFound(_)) => false,
+            Err(engine::BindError::NotFound(_) | engine::BindError::Observed(_)) => false,
             Err(_) => true,
         };
         let key = (attempt.dialect, attempt.demand.clone());
@@ -39,6 +39,11 @@ impl Pending {
         } else {
             all.remove(&key);
         }
+    }
+
+    /// Forgets a demand that another scheduler decides.
+    pub(super) fn left(&self, dialect: &'static str, demand: &Key) {
+        self.0.lock().remove(&(dialect, demand.clone()));
     }
 
     /// Forgets everything: another process's controllers know from now on.

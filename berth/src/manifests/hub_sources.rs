@@ -7,12 +7,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use berth_hub::roles::{granted, rules};
-use dialect_contract::Dialect;
+use dialect_contract::{Dialect, OwnScheduler};
 use meta::GroupResource;
 use serde_json::{Value, json};
 use syncer::{DIALECT, rights};
 
 use super::Installation;
+
+/// The role of whoever looks whether the systems' own schedulers run, before Berth decides.
+const PREFLIGHT: &str = "berth:preflight";
 
 /// The cluster roles, by what they are for, and who has them.
 #[must_use]
@@ -33,6 +36,13 @@ pub fn hub_sources(installation: &Installation) -> Vec<Value> {
     objects.extend(granted("berth:reader", &read, &account));
     if observes {
         return objects;
+    }
+    let leases: Vec<Value> = installation
+        .hub_dialects()
+        .filter_map(|dialect| leases(dialect.on_hub().scheduler?))
+        .collect();
+    if !leases.is_empty() {
+        objects.extend(granted(PREFLIGHT, &leases, &account));
     }
     let mut acting: BTreeMap<&str, Vec<Value>> = BTreeMap::new();
     for (actor, written) in sources.iter().flat_map(Source::written) {
@@ -57,6 +67,17 @@ pub fn hub_sources(installation: &Installation) -> Vec<Value> {
     let synced = sources.iter().filter(|source| source.dialect.name() == DIALECT);
     objects.extend(synced.map(|source| rights::on_hub(source.dialect.configuration().guards(None))));
     objects
+}
+
+/// Rule for reading the Leases of `scheduler`, by name and in whatever namespace: that of the usual one may not be there, and
+/// a Role in it could not be created then. `None` where it has none.
+fn leases(scheduler: OwnScheduler) -> Option<Value> {
+    let names: BTreeSet<&str> = scheduler.leases.iter().map(|lease| lease.name).collect();
+    (!names.is_empty()).then(|| {
+        json!({
+            "apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "resourceNames": names, "verbs": ["get"],
+        })
+    })
 }
 
 /// One system, as far as it is on the hub.

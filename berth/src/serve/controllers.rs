@@ -33,6 +33,7 @@ pub(super) fn start(
     let mirrored = parts.mirrored.iter().map(|kind| kind.info().resource()).collect();
     let setting = Setting {
         engine: &parts.engine,
+        modes: &parts.modes,
         committer: &parts.committer,
         registry: parts.api.registry(),
         mirrored: &mirrored,

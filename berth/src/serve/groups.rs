@@ -40,6 +40,8 @@ pub(super) struct Parts {
     pub dialects: Vec<Arc<dyn Dialect>>,
     /// What knows and decides.
     pub engine: Arc<Engine>,
+    /// Which systems it decides.
+    pub modes: Arc<Modes>,
     /// Its resources.
     pub virtual_api: VirtualApi,
     /// What remembers its decisions.
@@ -99,7 +101,8 @@ pub(super) fn assemble(
     let dialects = options.hub.served(dialect_registry::with(&settings));
     let source = Arc::clone(store) as Arc<dyn Source>;
     let engine = Engine::new(dialects.clone(), Arc::clone(&source), Arc::clone(clock));
-    engine.mandated(Arc::new(modes(&dialects, &source, options, hub)?))?;
+    let modes = Arc::new(modes(&dialects, &source, options, hub)?);
+    engine.mandated(Arc::clone(&modes) as Arc<_>)?;
     let rbac = Rbac::new(Arc::clone(&source));
     let authorizer = match hub {
         Some(hub) => hub.delegation.authorizer(clock),
@@ -247,6 +250,7 @@ pub(super) fn assemble(
         sink,
         dialects,
         engine,
+        modes,
         virtual_api,
         history,
         publications: place,
@@ -298,12 +302,7 @@ fn modes(
             idle.insert(name);
         }
     }
-    Ok(Modes {
-        source: Arc::clone(source),
-        flag: options.mode,
-        observed,
-        idle,
-    })
+    Ok(Modes::new(Arc::clone(source), options.mode, observed).leaving(idle))
 }
 
 fn medium(storage: Storage) -> Medium {

@@ -8,6 +8,8 @@ use aggregation::Policies as Webhooks;
 use apiserver::metrics::{Metrics, Series};
 use async_trait::async_trait;
 use certs::{Folder, ServingCertificate};
+use configuration::{Modes, Standing};
+use dialect_contract::Dialect;
 use meta::{GroupResource, Revision, Timestamp};
 use policies::Enforcer;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
@@ -173,6 +175,27 @@ pub(super) fn expose_decisions(metrics: &Metrics, projection: &Arc<Projection>) 
                 .collect()
         },
     );
+}
+
+/// Exposes which systems are decided.
+pub(super) fn expose_modes(metrics: &Metrics, dialects: &[Arc<dyn Dialect>], modes: &Arc<Modes>) {
+    let names: Vec<&'static str> = dialects.iter().map(|dialect| dialect.name()).collect();
+    let modes = Arc::clone(modes);
+    metrics.read_at_scrape(
+        "scheduler_deciding",
+        "Whether the system is decided here; if not, whether it is observed or its own scheduler is waited for",
+        move || names.iter().map(|name| deciding(name, &modes.standing(name))).collect(),
+    );
+}
+
+fn deciding(dialect: &str, standing: &Standing) -> Series {
+    let (reason, value) = match standing {
+        Standing::Decides => ("Deciding", 1.0),
+        Standing::Observes => ("Observing", 0.0),
+        Standing::Waits(_) => ("OtherSchedulerRuns", 0.0),
+    };
+    let labels = vec![("dialect", dialect.to_owned()), ("reason", reason.to_owned())];
+    (labels, value)
 }
 
 fn uncompiled(kind: &str, name: String, number: usize) -> Series {

@@ -87,6 +87,10 @@ pub(super) async fn behind(
     let mut tasks = mirror.tasks;
     tasks.push(telling);
     tasks.extend(hub.delegation.follow());
+    // An observer decides nothing whoever runs.
+    if !options.is_observer() {
+        tasks.push(hub.watch_schedulers(&parts.engine, &parts.modes).await);
+    }
     (sync_status, mirror.progress, tasks)
 }
 

@@ -6,6 +6,7 @@
 mod gardener;
 mod kcp;
 mod ocm;
+mod others;
 mod stepwise;
 
 use std::sync::Arc;

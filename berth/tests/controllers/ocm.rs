@@ -5,10 +5,10 @@ use meta::GroupResource;
 use super::*;
 
 const GROUP: &str = "cluster.open-cluster-management.io";
-const DECISIONS: GroupResource = GroupResource::new(GROUP, "placementdecisions");
-const CLUSTERS: GroupResource = GroupResource::new(GROUP, "managedclusters");
+pub(super) const DECISIONS: GroupResource = GroupResource::new(GROUP, "placementdecisions");
+pub(super) const CLUSTERS: GroupResource = GroupResource::new(GROUP, "managedclusters");
 
-fn object(version: &str, kind: &str, namespace: &str, name: &str, spec: Value) -> Value {
+pub(super) fn object(version: &str, kind: &str, namespace: &str, name: &str, spec: Value) -> Value {
     let mut metadata = json!({"name": name});
     if !namespace.is_empty() {
         metadata["namespace"] = namespace.into();
@@ -16,7 +16,7 @@ fn object(version: &str, kind: &str, namespace: &str, name: &str, spec: Value) -
     json!({"apiVersion": format!("{GROUP}/{version}"), "kind": kind, "metadata": metadata, "spec": spec})
 }
 
-async fn fleet(clusters: &[&str]) -> World {
+pub(super) async fn fleet(clusters: &[&str]) -> World {
     let world = World::new("ocm");
     world.namespace("ns").await;
     let all = json!({"clusterSelector": {"selectorType": "LabelSelector", "labelSelector": {}}});
@@ -42,11 +42,11 @@ async fn fleet(clusters: &[&str]) -> World {
 }
 
 impl World {
-    async fn placement(&self, name: &str, spec: Value) -> Key {
+    pub(super) async fn placement(&self, name: &str, spec: Value) -> Key {
         self.put(object("v1beta1", "Placement", "ns", name, spec)).await
     }
 
-    fn listed(&self, placement: &str) -> Vec<String> {
+    pub(super) fn listed(&self, placement: &str) -> Vec<String> {
         let key = Key::new(DECISIONS, "ns", &format!("{placement}-decision-1"));
         let decision = self.get(&key).unwrap().parse();
         let list = decision["status"]["decisions"].as_array().unwrap().clone();
@@ -55,7 +55,7 @@ impl World {
     }
 
     /// A placement that is decided after everything that was due before it.
-    async fn barrier(&self, name: &str) {
+    pub(super) async fn barrier(&self, name: &str) {
         let key = self.placement(name, json!({"numberOfClusters": 0})).await;
         self.decided(&key, 1).await;
     }

@@ -1,5 +1,7 @@
 //! What the condition says, and that it follows what is stored.
 
+use std::collections::BTreeSet;
+
 use admission::Chain;
 use apiserver::SystemClock;
 use apiserver::registry::Registry;
@@ -35,7 +37,7 @@ fn stored(value: &Value) -> Object {
 #[test]
 fn the_condition_says_whether_and_why() {
     let kind = kind();
-    let valid = told(&kind, &stored(&configuration("SameRegion")), at(0)).unwrap();
+    let valid = told(&kind, &stored(&configuration("SameRegion")), None, at(0)).unwrap();
     assert_eq!(
         valid["status"]["conditions"],
         json!([{
@@ -44,7 +46,7 @@ fn the_condition_says_whether_and_why() {
         }])
     );
     assert!(
-        told(&kind, &stored(&valid), at(9)).is_none(),
+        told(&kind, &stored(&valid), None, at(9)).is_none(),
         "it is said already"
     );
     let mut invalid = valid.clone();
@@ -53,7 +55,7 @@ fn the_condition_says_whether_and_why() {
         .as_array_mut()
         .unwrap()
         .insert(0, json!({"type": "Other", "status": "True"}));
-    let invalid = told(&kind, &stored(&invalid), at(9)).unwrap();
+    let invalid = told(&kind, &stored(&invalid), None, at(9)).unwrap();
     let conditions = invalid["status"]["conditions"].as_array().unwrap();
     assert_eq!(conditions[0]["type"], "Other", "others stay");
     assert_eq!(not_in_force(&invalid), conditions[1]["message"].as_str());
@@ -69,7 +71,7 @@ fn the_condition_says_whether_and_why() {
     );
     let mut worse = invalid.clone();
     worse["spec"][NAME]["schedulers"]["shoot"]["concurrentSyncs"] = json!(-1);
-    let worse = told(&kind, &stored(&worse), at(20)).unwrap();
+    let worse = told(&kind, &stored(&worse), None, at(20)).unwrap();
     let condition = &worse["status"]["conditions"][1];
     assert_eq!(
         condition["lastTransitionTime"], "1970-01-01T00:00:09Z",
@@ -90,7 +92,12 @@ async fn the_condition_follows_what_is_stored() {
     registry.install(&[group]).unwrap();
     let committer: Arc<dyn Committer> = Arc::new(RegistryCommitter(registry));
     let (lead, leading) = watch::channel(false);
-    let task = spawn(&engine, &committer, leading);
+    let modes = Arc::new(Modes::new(
+        Arc::clone(engine.source()),
+        None,
+        BTreeSet::from([NAME]),
+    ));
+    let task = spawn(&engine, &modes, &committer, leading);
     // Past the rules, as a hub might have it.
     write(&store, Verb::Create, &configuration("Nearest")).await;
     lead.send(true).unwrap();
@@ -149,7 +156,7 @@ fn on_a_hub_a_configuration_that_syncs_what_nothing_was_granted_for_is_not_in_fo
     }));
     let judged = |settings| {
         let kind = SchedulerConfiguration::new(dialect_registry::with(&settings));
-        told(&kind, &object, at(0)).unwrap()
+        told(&kind, &object, None, at(0)).unwrap()
     };
     let told = judged(on_hub);
     let problem = not_in_force(&told).expect("it is left out");

@@ -35,6 +35,12 @@ pub trait Configuration {
         None
     }
 
+    /// The field of its part by which it selects the requests that it places, where it has one of its own for that and
+    /// lets go of the others, so that no further selection is to be made.
+    fn selects_requests(&self) -> Option<&'static str> {
+        None
+    }
+
     /// [`Dialect::admission`](crate::Dialect::admission), by number and order, as `spec`, if there is one, and the `users` of the
     /// system's own programs change the rules; `None` where they do not. Asked only with what [`Configuration::validate`]
     /// finds no error in.

@@ -224,6 +224,17 @@ pub trait Guarding {
         None
     }
 
+    /// The demands whose decisions are written by making `new` of `old`, an object of `resource` that is none of them; either
+    /// is absent where it is made or deleted. `None` where objects of this resource hold no decisions.
+    fn decisions_in(
+        &self,
+        _resource: GroupResource,
+        _old: Option<&serde_json::Value>,
+        _new: Option<&serde_json::Value>,
+    ) -> Option<Vec<Key>> {
+        None
+    }
+
     /// What speaks against an update of `old` to `new`, or against making `new`, in the light of the other objects that
     /// are known here. Both are of `resource`, which is one of those judged. Asked only when the spec changes, and
     /// not about the scheduler's own writes. What a kind can tell from the object alone is not told again.

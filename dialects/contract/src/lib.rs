@@ -32,6 +32,7 @@ pub mod listing;
 pub mod names;
 pub mod on_hub;
 pub mod own_place;
+pub mod own_scheduler;
 pub mod reach;
 pub mod reconciler;
 pub mod remedy;
@@ -58,6 +59,7 @@ pub use inventory::{Advisor, Affected, Ask, Due, Guarding, Inventory, Reserved, 
 pub use meta::{Verb, Write};
 pub use on_hub::{Concern, OnHub};
 pub use own_place::OwnPlace;
+pub use own_scheduler::{LeaseName, OwnScheduler};
 pub use reach::Reach;
 pub use reconciler::{Context, Controllers, Objects, Reconciler, Step};
 pub use remedy::{Remedy, Whose};

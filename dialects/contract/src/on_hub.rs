@@ -4,6 +4,7 @@ use meta::GroupResource;
 
 use crate::hold::Hold;
 use crate::hub_rule::HubRule;
+use crate::own_scheduler::OwnScheduler;
 
 /// Whether an object is a dialect's business, by what is on it.
 pub type Concern = fn(&serde_json::Value) -> bool;
@@ -23,6 +24,8 @@ pub struct OnHub {
     /// The users that the system's own programs write as, unless its SchedulerConfiguration names others
     /// ([`SystemUsers`](crate::SystemUsers)).
     pub users: &'static [&'static str],
+    /// The scheduler that the system brings along, where it does.
+    pub scheduler: Option<OwnScheduler>,
     /// What makes the objects of a resource the business of this dialect, where not all of them are: those that pass, and
     /// those in a namespace that does. No other is copied. `None`: all of them.
     pub concern: Option<fn(GroupResource) -> Option<Concern>>,

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use admission::Plugin;
 use dialect_contract::{
-    Configuration, DemandKind, Dialect, Inventory, OnHub, Producer, Reach, Shown, SystemUsers,
+    Configuration, DemandKind, Dialect, Inventory, LeaseName, OnHub, OwnScheduler, Producer, Reach, Shown,
+    SystemUsers,
 };
 use meta::{FieldError, GroupResource, Kind, Schema};
 use serde_json::Value;
@@ -24,6 +25,22 @@ pub(crate) struct KubeFleet {
 
 /// The hub agent: its controllers roll placements out, evict, and clean up after them.
 const USERS: &[&str] = &["system:serviceaccount:fleet-system:hub-agent-sa"];
+
+const SCHEDULER: OwnScheduler = OwnScheduler {
+    name: "the scheduler in KubeFleet's hub agent",
+    leases: &[LeaseName {
+        namespace: "fleet-system",
+        name: "136224848560.hub.fleet.azure.com",
+    }],
+    stop: &["kubectl -n fleet-system scale deployment hub-agent --replicas=0 # all of the hub agent"],
+    start: &["kubectl -n fleet-system scale deployment hub-agent --replicas=1 # with as many as it had"],
+    leaves_out: None,
+    is_part_of: Some(
+        "it is a part of the hub agent, which rolls out, evicts and cleans up as well, and has no switch: stopped, the agent does \
+         none of that, and what Berth places is not rolled out; beside it, what its scheduler writes of decisions is refused, \
+         again and again",
+    ),
+};
 
 const DEMANDS: &[DemandKind] = &[DemandKind {
     resource: PLACEMENTS,
@@ -103,6 +120,7 @@ impl Dialect for KubeFleet {
             holds: Vec::new(),
             records: &[SNAPSHOTS, BINDINGS],
             users: USERS,
+            scheduler: Some(SCHEDULER),
             concern: None,
         }
     }

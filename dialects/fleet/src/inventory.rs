@@ -3,15 +3,15 @@
 mod view;
 
 use crate::code::Plugin;
-use crate::names::{BINDINGS, CLUSTERS};
+use crate::names::{BINDINGS, CLUSTERS, PARENT_LABEL, PLACEMENTS, SNAPSHOTS};
 use crate::{code, decide, remedies, words, writes};
 use dialect_contract::{
-    Advisor, Ask, Decision, DemandView, Due, Edit, Inventory, Refused, Remedy, TargetView, Targets, Unusable,
-    Words, Write,
+    Advisor, Ask, Decision, DemandView, Due, Edit, Guarding, Inventory, Refused, Remedy, TargetView, Targets,
+    Unusable, Words, Write,
 };
-use meta::{Change, Key, Object, Timestamp};
+use meta::{Change, GroupResource, Key, Object, Timestamp};
 use scheduling::{Ix, Reason, Rejection};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::sync::Arc;
 
 use crate::fleet::{Fleet, fold};
@@ -64,6 +64,10 @@ impl Inventory for Fleet {
     }
 
     fn advisor(&self) -> &dyn Advisor {
+        self
+    }
+
+    fn guarding(&self) -> &dyn Guarding {
         self
     }
 }
@@ -122,6 +126,24 @@ impl Words for Fleet {
 
     fn conditions(&self, decision: &Decision) -> Vec<serde_json::Value> {
         writes::conditions(decision)
+    }
+}
+
+impl Guarding for Fleet {
+    fn decisions_in(
+        &self,
+        resource: GroupResource,
+        old: Option<&Value>,
+        new: Option<&Value>,
+    ) -> Option<Vec<Key>> {
+        let parent = |object: &Value| {
+            let name = object["metadata"]["labels"][PARENT_LABEL].as_str()?;
+            Some(Key::new(PLACEMENTS, "", name))
+        };
+        let states = old.into_iter().chain(new);
+        [SNAPSHOTS, BINDINGS]
+            .contains(&resource)
+            .then(|| states.filter_map(parent).collect())
     }
 }
 

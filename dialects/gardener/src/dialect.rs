@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use admission::Plugin;
 use dialect_contract::{
-    Configuration, DemandKind, Dialect, Guarded, Inventory, OnHub, OwnPlace, Protected, Reach, Shown, config,
+    Configuration, DemandKind, Dialect, Guarded, Inventory, LeaseName, OnHub, OwnPlace, OwnScheduler,
+    Protected, Reach, Shown, config,
 };
 use meta::{FieldError, GroupResource, Kind, Schema};
 use serde_json::Value;
@@ -53,14 +54,43 @@ const PROTECTED: &[Protected] = &[
     },
 ];
 
-/// gardener-scheduler and gardener-controller-manager, as the operator and the older charts let them in, and every gardenlet.
+/// gardener-scheduler and gardener-controller-manager, as the operator and the charts let them in, and every gardenlet, of
+/// Seeds and of Shoots that host themselves.
 const USERS: &[&str] = &[
     "system:serviceaccount:kube-system:gardener-scheduler",
-    "gardener.cloud:system:scheduler",
+    "system:serviceaccount:garden:gardener-scheduler",
     "system:serviceaccount:kube-system:gardener-controller-manager",
-    "gardener.cloud:system:controller-manager",
+    "system:serviceaccount:garden:gardener-controller-manager",
     "gardener.cloud:system:seed:*",
+    "gardener.cloud:system:shoot:*",
 ];
+
+/// Name of the Lease, of which gardener-operator and the file's defaults have their own namespaces.
+const LOCK: &str = "gardener-scheduler-leader-election";
+
+const SCHEDULER: OwnScheduler = OwnScheduler {
+    name: "gardener-scheduler",
+    leases: &[
+        LeaseName {
+            namespace: "garden",
+            name: LOCK,
+        },
+        LeaseName {
+            namespace: "kube-system",
+            name: LOCK,
+        },
+    ],
+    stop: &[
+        "kubectl -n garden scale deployment gardener-operator --replicas=0 # on the runtime cluster, where there is one: it would start it again",
+        "kubectl -n garden scale deployment gardener-scheduler --replicas=0 # on the runtime cluster",
+    ],
+    start: &[
+        "kubectl -n garden scale deployment gardener-scheduler --replicas=1 # on the runtime cluster, with as many as it had",
+        "kubectl -n garden scale deployment gardener-operator --replicas=1 # on the runtime cluster, where there is one",
+    ],
+    leaves_out: None,
+    is_part_of: None,
+};
 
 impl Dialect for Gardener {
     fn name(&self) -> &'static str {
@@ -142,6 +172,7 @@ impl Dialect for Gardener {
         OnHub {
             rules: hub_rules::all(),
             users: USERS,
+            scheduler: Some(SCHEDULER),
             ..OnHub::default()
         }
     }

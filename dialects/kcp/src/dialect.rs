@@ -195,6 +195,11 @@ impl Configuration for Kcp {
         Config::read(Some(spec), path).map_or_else(|_| Vec::new(), |config| config.warnings(path))
     }
 
+    /// Namespaces that stop matching are drained.
+    fn selects_requests(&self) -> Option<&'static str> {
+        Some("namespaceSelector")
+    }
+
     fn admission_under(&self, spec: Option<&Value>, _: &SystemUsers) -> Option<Vec<Arc<dyn Plugin>>> {
         spec.map(|spec| rules(self.settings(Some(spec))))
     }

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use admission::Plugin;
-use dialect_contract::{DemandKind, Dialect, Guarded, Inventory, OnHub, Producer, Reach, Shown};
+use dialect_contract::{
+    DemandKind, Dialect, Guarded, Inventory, LeaseName, OnHub, OwnScheduler, Producer, Reach, Shown,
+};
 use meta::{GroupResource, Key, Kind};
 use serde_json::{Value, json};
 
@@ -31,6 +33,25 @@ const USERS: &[&str] = &[
     "system:serviceaccount:open-cluster-management-hub:registration-controller-sa",
     "system:serviceaccount:open-cluster-management-hub:cluster-manager-registration-controller-sa",
 ];
+
+const SCHEDULER: OwnScheduler = OwnScheduler {
+    name: "OCM's placement controller",
+    leases: &[LeaseName {
+        namespace: "open-cluster-management-hub",
+        name: "placement-lock",
+    }],
+    stop: &[
+        "kubectl -n open-cluster-management scale deployment cluster-manager --replicas=0 # the operator, which would start it again",
+        "kubectl -n open-cluster-management-hub scale deployment cluster-manager-placement-controller --replicas=0",
+    ],
+    start: &[
+        "kubectl -n open-cluster-management-hub scale deployment cluster-manager-placement-controller --replicas=1",
+        "kubectl -n open-cluster-management scale deployment cluster-manager --replicas=1 # with as many as it had",
+    ],
+    // Berth leaves such a Placement alone as well.
+    leaves_out: None,
+    is_part_of: None,
+};
 
 impl Dialect for Ocm {
     fn name(&self) -> &'static str {
@@ -117,6 +138,7 @@ impl Dialect for Ocm {
         OnHub {
             rules: hub_rules::all(),
             users: USERS,
+            scheduler: Some(SCHEDULER),
             ..OnHub::default()
         }
     }

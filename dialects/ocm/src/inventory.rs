@@ -195,16 +195,31 @@ impl Guarding for Fleet {
         if resource != crate::names::DECISIONS {
             return None;
         }
-        let metadata = &object["metadata"];
-        let name = metadata["labels"][crate::names::PLACEMENT_LABEL].as_str()?;
-        let placement = Key::new(PLACEMENTS, metadata["namespace"].as_str()?, name);
+        let placement = placement_of(object)?;
         let record = self.placements.get(&placement);
         if record.is_some_and(|record| record.disabled()) {
             return None;
         }
         Some(Reserved {
-            whose: format!("Placement \"{name}\""),
+            whose: format!("Placement \"{}\"", placement.name),
             is_known: record.is_some(),
         })
     }
+
+    fn decisions_in(
+        &self,
+        resource: meta::GroupResource,
+        old: Option<&serde_json::Value>,
+        new: Option<&serde_json::Value>,
+    ) -> Option<Vec<Key>> {
+        let states = old.into_iter().chain(new);
+        (resource == crate::names::DECISIONS).then(|| states.filter_map(placement_of).collect())
+    }
+}
+
+/// The Placement that `decision`, a PlacementDecision, says it is of.
+fn placement_of(decision: &serde_json::Value) -> Option<Key> {
+    let metadata = &decision["metadata"];
+    let name = metadata["labels"][crate::names::PLACEMENT_LABEL].as_str()?;
+    Some(Key::new(PLACEMENTS, metadata["namespace"].as_str()?, name))
 }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use admission::Plugin;
 use dialect_contract::{
-    Configuration, Controllers, DemandKind, Dialect, Finalizer, Hold, Inventory, OnHub, Reach, Shown, config,
+    Configuration, Controllers, DemandKind, Dialect, Finalizer, Hold, Inventory, OnHub, OwnScheduler, Reach,
+    Shown, config,
 };
 use meta::field::below;
 use meta::{FieldError, GroupResource, Kind, Schema};
@@ -30,8 +31,23 @@ const DEMANDS: &[DemandKind] = &[DemandKind {
     own_place: None,
 }];
 
-/// The operator and the providers it installs.
+/// The operator and the providers, which it installs in its own namespace (`POD_NAMESPACE`).
 const USERS: &[&str] = &["system:serviceaccount:openmcp-system:*"];
+
+const SCHEDULER: OwnScheduler = OwnScheduler {
+    name: "openmcp-operator's cluster scheduler",
+    // The name it asks for has slashes, which no Lease may have, so that it runs without one.
+    leases: &[],
+    stop: &[
+        "run openmcp-operator with --controllers=deploymentcontroller,accessrequest, which leaves out scheduler: its other controllers go on",
+    ],
+    start: &["run openmcp-operator without --controllers, or with scheduler among them"],
+    leaves_out: Some(
+        "scheduler.selectors.requests in openmcp-operator's configuration names the requests that it decides, which must not be \
+         those of spec.requests",
+    ),
+    is_part_of: None,
+};
 
 impl Dialect for OpenMcp {
     fn name(&self) -> &'static str {
@@ -108,6 +124,7 @@ impl Dialect for OpenMcp {
             ],
             records: &[CLUSTERS],
             users: USERS,
+            scheduler: Some(SCHEDULER),
             concern: None,
         }
     }

@@ -82,7 +82,7 @@ pub(crate) struct Fleet {
     /// The requests.
     pub(crate) requests: OrdMap<Key, Arc<Record>>,
     /// The request each holder stands for.
-    by_holder: HashMap<Arc<str>, Key>,
+    pub(crate) by_holder: HashMap<Arc<str>, Key>,
     /// The requests by the Cluster their status names.
     by_cluster: OrdSet<(Place, Key)>,
     /// The requests that wait for a Cluster, by purpose.

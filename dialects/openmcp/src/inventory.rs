@@ -2,18 +2,20 @@
 
 mod view;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use dialect_contract::{
-    Advisor, Ask, Control, Decision, DemandView, Due, Edit, Inventory, Pace, Refused, Remedy, TargetView,
-    Targets, Unusable, Words, Write,
+    Advisor, Ask, Control, Decision, DemandView, Due, Edit, Guarding, Inventory, Pace, Refused, Remedy,
+    TargetView, Targets, Unusable, Words, Write,
 };
-use meta::{Change, Key, Object, Timestamp};
+use meta::{Change, GroupResource, Key, Object, Timestamp};
 use scheduling::{Ix, Reason, Rejection};
 use serde_json::{Value, json};
 
 use crate::code::{Code, Plugin};
 use crate::fleet::{Fleet, Place};
+use crate::names::{CLUSTERS, USE_FINALIZER};
 use crate::{remedies, words, writes};
 
 impl Inventory for Fleet {
@@ -60,6 +62,41 @@ impl Inventory for Fleet {
     fn advisor(&self) -> &dyn Advisor {
         self
     }
+
+    fn guarding(&self) -> &dyn Guarding {
+        self
+    }
+}
+
+impl Guarding for Fleet {
+    /// The requests whose finalizers come to a Cluster or go from it. One whose request is not known is another's.
+    fn decisions_in(
+        &self,
+        resource: GroupResource,
+        old: Option<&Value>,
+        new: Option<&Value>,
+    ) -> Option<Vec<Key>> {
+        if resource != CLUSTERS {
+            return None;
+        }
+        let (had, has) = (held_by(old), held_by(new));
+        let moved = had.symmetric_difference(&has);
+        Some(
+            moved
+                .filter_map(|holder| self.by_holder.get(*holder))
+                .cloned()
+                .collect(),
+        )
+    }
+}
+
+/// The holders that `cluster` has finalizers of.
+fn held_by(cluster: Option<&Value>) -> BTreeSet<&str> {
+    let finalizers = cluster.and_then(|cluster| cluster["metadata"]["finalizers"].as_array());
+    let names = finalizers.into_iter().flatten().filter_map(Value::as_str);
+    names
+        .filter_map(|name| name.strip_prefix(USE_FINALIZER))
+        .collect()
 }
 
 impl Targets for Fleet {

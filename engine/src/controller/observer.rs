@@ -72,6 +72,9 @@ pub trait Observer: Send + Sync + 'static {
     /// A decision was made, or failed.
     fn attempted(&self, attempt: &Attempt<'_>);
 
+    /// A demand of `dialect` that another scheduler decides is left to it.
+    fn left(&self, _dialect: &'static str, _demand: &Key) {}
+
     /// A demand is tried again after a failure, or because it found no place.
     fn retried(&self, dialect: &'static str);
 

@@ -28,6 +28,9 @@ pub(super) const OVERRULED: Backoff = Backoff {
     most: Duration::from_secs(1000),
 };
 
+/// How soon a demand that another writer contests is looked at again: whether that one agrees by now.
+const CONTESTED: Duration = Duration::from_mins(5);
+
 /// What a runner is told from outside.
 pub(super) struct Signals {
     /// It is to end.
@@ -59,8 +62,10 @@ pub(super) struct Runner {
 enum Done {
     /// There is a decision, and it is written.
     Decided(Outcome, Option<Timestamp>),
-    /// There is no such demand.
+    /// There is no such demand, or another scheduler decides it.
     Gone,
+    /// Another writer keeps changing the decision, so that it is left alone.
+    LeftAlone,
     /// The decision could not be written.
     Failed,
     /// Others made something else of what was written.
@@ -201,6 +206,7 @@ impl Runner {
         let failures = workers.failures(key);
         match *done {
             Done::Gone => Next::Forget,
+            Done::LeftAlone => Next::Rest(Some(workers.later(CONTESTED))),
             Done::Failed => Next::Retry(workers.later(self.pace.failed.delay(failures))),
             Done::Overruled => Next::Hold(workers.later(OVERRULED.delay(failures))),
             Done::Decided(outcome, due_at) => {
@@ -235,6 +241,11 @@ async fn work(
     through: Revision,
 ) -> Done {
     let start = Instant::now();
+    let snapshot = engine.snapshot(dialect);
+    if snapshot.is_some_and(|snapshot| !engine.is_entrusted(&snapshot, &key)) {
+        settings.observer.left(dialect, &key);
+        return Done::Gone;
+    }
     if let Some(answer) = since.and_then(|since| engine.answered(dialect, &key, since)) {
         settings.observer.attempted(&Attempt {
             dialect,
@@ -254,7 +265,13 @@ async fn work(
     });
     match result {
         Ok(bound) => Done::Decided(bound.decision.outcome, bound.decision.due_at),
-        Err(BindError::NotFound(_)) => Done::Gone,
+        Err(BindError::NotFound(_) | BindError::Observed(_)) => Done::Gone,
+        Err(BindError::Contested(contest)) => {
+            if contest.is_new {
+                tracing::warn!(dialect, %key, "{contest}");
+            }
+            Done::LeftAlone
+        }
         // Others were faster, which is nobody's fault.
         Err(error @ BindError::Moved(_)) => {
             tracing::debug!(dialect, %key, %error, "cannot write a decision; retrying");

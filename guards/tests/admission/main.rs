@@ -5,6 +5,7 @@
 mod along;
 mod collected;
 mod races;
+mod selected;
 mod undecided;
 mod webhooks;
 

@@ -10,6 +10,7 @@ mod look;
 mod observe;
 mod registration;
 mod rotation;
+mod takeover;
 mod uninstall;
 mod webhooks;
 

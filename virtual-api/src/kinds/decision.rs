@@ -54,7 +54,8 @@ pub struct DecisionStatus {
     /// What Berth would change, where it observes and would decide otherwise.
     pub would_change: Option<WouldChange>,
     /// Condition Bound is True while all that is wanted is bound. Condition Agrees, of systems that are observed, says whether
-    /// Berth would decide the same clusters; it is Unknown where that cannot be said (yet).
+    /// Berth would decide the same clusters; it is Unknown where that cannot be said (yet). Condition Contested is there and True
+    /// while another program keeps changing what Berth decided, so that Berth leaves it alone.
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub conditions: Option<Vec<Condition>>,
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dialect_contract::{Decision, Phase};
-use engine::Snapshot;
+use engine::{Engine, Snapshot};
 use meta::{Draft, GroupResource, Key, Object, Timestamp};
 use storage::{Collection, Name, Source};
 
@@ -97,8 +97,7 @@ impl Shown {
 pub(super) struct Maker {
     pub(super) snapshot: Snapshot,
     pub(super) shown: Shown,
-    /// Whether others decide.
-    pub(super) is_observed: bool,
+    pub(super) engine: Arc<Engine>,
     /// Bound of what is decided to be compared.
     pub(super) budget: Budget,
     pub(super) grace: Duration,
@@ -139,40 +138,40 @@ impl Maker {
         let Some(view) = self.snapshot.inventory.demand(demand, self.now) else {
             return Made::nothing(demanded.subject, Some(key));
         };
-        let decides = self.decides(demand, view.phase);
+        let is_observed = !self.engine.is_entrusted(&self.snapshot, demand);
+        let decides = is_observed && self.decides(demand, view.phase);
         let decided = decides.then(|| self.decide(demand)).flatten();
         let compared = match &decided {
             Some(decision) => {
                 let before = demanded.compared.as_deref();
                 Some(Compared::of(&self.snapshot, decision, &view, before))
             }
-            None => demanded.compared.filter(|_| self.is_observed),
+            None => demanded.compared.filter(|_| is_observed),
         };
-        let observed = self
-            .is_observed
-            .then(|| observed::told(&view, compared.as_deref(), self.grace, self.now));
+        let observed = is_observed.then(|| observed::told(&view, compared.as_deref(), self.grace, self.now));
         let shown = render::Shown {
             snapshot: &self.snapshot,
             demand,
             view,
             decided: decided.as_ref(),
             observed,
+            contested: self.engine.contest(self.snapshot.dialect.name(), demand),
             now: self.now,
         };
         let old = self.shown.get(&key).map(|old| &**old);
         let (rendered, tally) = render::decision(shown, old);
         Made {
             tally: Some(tally),
-            waits: self.is_observed && !decides,
+            waits: is_observed && !decides,
             compared,
             ..Made::nothing(demanded.subject, Some(key)).with(Some(rendered))
         }
     }
 
-    /// Whether `demand` is to be compared now. What has no place is decided in any case, to say why.
+    /// Whether `demand`, which others decide, is to be compared now. What has no place is decided in any case, to say why.
     fn decides(&mut self, demand: &Key, phase: Phase) -> bool {
         let is_decided_anyway = matches!(phase, Phase::Pending | Phase::Invalid);
-        self.is_observed && (is_decided_anyway || self.budget.decides(&self.snapshot, demand))
+        is_decided_anyway || self.budget.decides(&self.snapshot, demand)
     }
 
     fn decide(&self, demand: &Key) -> Option<Decision> {

@@ -1,0 +1,154 @@
+//! Whether the systems' own schedulers run on a hub, and so whether Berth decides there or waits.
+
+use anyhow::Result;
+use berth_hub::own_schedulers::Renewals;
+use configuration::DECIDING;
+use dialect_contract::{LeaseName, OwnScheduler};
+use serde_json::Value;
+
+use super::finding::{Finding, Verdict};
+use super::{Asked, Read, items, judge};
+use crate::manifests::Installation;
+
+/// Path of the SchedulerConfigurations.
+pub(crate) const CONFIGURATIONS: &str = "/apis/config.berth.dev/v1alpha1/schedulerconfigurations";
+
+/// What is known of the scheduler that a system brings along.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Seen {
+    /// It holds this Lease, as this holder.
+    Runs(LeaseName, String),
+    /// None of its Leases is held.
+    Stopped,
+    /// It holds none that is known.
+    Invisible,
+    /// They may not be read, and why.
+    Unread(String),
+}
+
+impl Asked<'_> {
+    /// A finding for each system on the hub that brings a scheduler along.
+    pub(super) async fn schedulers(&self, installation: &Installation) -> Result<Vec<Finding>> {
+        let stored = match self.read(CONFIGURATIONS).await? {
+            Read::Object(list) => items(&list).to_vec(),
+            Read::Absent | Read::Refused(_) => Vec::new(),
+        };
+        let mut findings = Vec::new();
+        for dialect in installation.hub_dialects() {
+            let Some(scheduler) = dialect.on_hub().scheduler else {
+                continue;
+            };
+            let seen = self.seen(&scheduler).await?;
+            let mut named = stored.iter();
+            let configuration = named.find(|object| object["metadata"]["name"] == dialect.name());
+            findings.push(finding(dialect.name(), &scheduler, &seen, configuration));
+        }
+        Ok(findings)
+    }
+
+    /// What the Leases of `scheduler` tell.
+    pub(crate) async fn seen(&self, scheduler: &OwnScheduler) -> Result<Seen> {
+        let mut renewals = Renewals::default();
+        let mut seen = match scheduler.leases.is_empty() {
+            true => Seen::Invisible,
+            false => Seen::Stopped,
+        };
+        for name in scheduler.leases {
+            let path = format!(
+                "/apis/coordination.k8s.io/v1/namespaces/{}/leases/{}",
+                name.namespace, name.name
+            );
+            match self.read(&path).await? {
+                Read::Object(lease) => {
+                    if let Some(holder) = renewals.holder(*name, Some(&lease), self.now) {
+                        return Ok(Seen::Runs(*name, holder));
+                    }
+                }
+                Read::Absent => {}
+                Read::Refused(message) => seen = Seen::Unread(message),
+            }
+        }
+        Ok(seen)
+    }
+}
+
+/// The scheduler of `system` beside what its stored `configuration` says.
+fn finding(system: &str, scheduler: &OwnScheduler, seen: &Seen, configuration: Option<&Value>) -> Finding {
+    let deciding = configuration.and_then(|object| judge::condition(object, DECIDING));
+    let name = scheduler.name;
+    let told = |message: String| Finding::ok("deciding", system, message);
+    let takeover = format!("berth takeover {system}");
+    match (seen, deciding) {
+        (Seen::Runs(lease, holder), Some((false, message))) if asks_to_decide(configuration) => {
+            told(format!(
+                "Berth is to decide and waits: {holder} renews {}/{}: {message}",
+                lease.namespace, lease.name
+            ))
+            .but(Verdict::Wrong, takeover)
+        }
+        (Seen::Runs(..), Some((true, _))) => told(format!(
+            "both decide: Berth, since spec.otherScheduler says Ignore, and {name}, which runs"
+        ))
+        .but(Verdict::Note, format!("berth handback {system}; {takeover}")),
+        (Seen::Runs(..), _) => told(format!("{name} decides: it renews its Lease")),
+        (Seen::Stopped, Some((true, message))) => told(format!("{message}; {name} is stopped")),
+        (Seen::Stopped, Some((false, message))) => told(format!(
+            "nobody may decide: {name} is stopped, or runs without its Lease, and {message}"
+        ))
+        .but(Verdict::Note, format!("{takeover}; berth handback {system}")),
+        (Seen::Stopped, None) => told(format!("{name} is stopped, or runs without its Lease")),
+        (Seen::Invisible, Some((true, message))) => told(format!(
+            "{message}; {name} holds no Lease by which it could be seen to run"
+        )),
+        (Seen::Invisible, _) => told(format!("{name} holds no Lease by which it could be seen to run")),
+        (Seen::Unread(message), _) => told(message.clone()).but(Verdict::Unknown, ""),
+    }
+}
+
+/// Whether a configuration asks for deciding.
+fn asks_to_decide(configuration: Option<&Value>) -> bool {
+    configuration.is_some_and(|object| object["spec"]["mode"] != "Observe")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn judged(seen: &Seen, mode: &str, deciding: Option<&str>) -> Finding {
+        let dialect = dialect_registry::by_name("ocm").unwrap();
+        let scheduler = dialect.on_hub().scheduler.unwrap();
+        let conditions =
+            deciding.map(|status| json!([{"type": DECIDING, "status": status, "message": "so it is"}]));
+        let configuration = json!({"spec": {"mode": mode}, "status": {"conditions": conditions}});
+        finding("ocm", &scheduler, seen, Some(&configuration))
+    }
+
+    #[test]
+    fn a_system_that_nobody_or_two_decide_is_told_with_what_mends_it() {
+        let dialect = dialect_registry::by_name("ocm").unwrap();
+        let lease = dialect.on_hub().scheduler.unwrap().leases[0];
+        let runs = Seen::Runs(lease, "pod-1".to_owned());
+        let of = |seen: &Seen, mode: &str, deciding| judged(seen, mode, deciding).verdict;
+        assert_eq!(of(&runs, "Decide", Some("False")), Verdict::Wrong, "it waits");
+        assert!(
+            judged(&runs, "Decide", Some("False"))
+                .mend
+                .contains("berth takeover ocm")
+        );
+        assert_eq!(of(&runs, "Decide", Some("True")), Verdict::Note, "both decide");
+        assert_eq!(of(&runs, "Observe", Some("False")), Verdict::Ok);
+        assert_eq!(of(&Seen::Stopped, "Decide", Some("True")), Verdict::Ok);
+        assert_eq!(
+            of(&Seen::Stopped, "Observe", Some("False")),
+            Verdict::Note,
+            "nobody decides"
+        );
+        assert_eq!(
+            of(&Seen::Unread("no".to_owned()), "Decide", None),
+            Verdict::Unknown
+        );
+        assert_eq!(of(&Seen::Invisible, "Decide", Some("True")), Verdict::Ok);
+    }
+}

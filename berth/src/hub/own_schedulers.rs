@@ -1,0 +1,213 @@
+//! Looks whether the systems' own schedulers run on the hub, for as long as Berth might decide there: two that decide the
+//! same undo each other's work, so that Berth waits (docs/take-over.md).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use berth_hub::own_schedulers::{Renewals, read_lease};
+use configuration::{Mode, Modes, Standing};
+use dialect_contract::{LeaseName, OwnScheduler};
+use engine::Engine;
+use futures::future::join_all;
+use kube::Client;
+use meta::{Status, Timestamp};
+use serde_json::Value;
+use tokio::task::JoinHandle;
+
+/// How often the Leases are read.
+const EVERY: Duration = Duration::from_secs(5);
+
+/// What was read of each Lease.
+type Read = BTreeMap<LeaseName, Result<Option<Value>, Status>>;
+
+/// The one that looks.
+pub(crate) struct Watchman {
+    client: Client,
+    engine: Arc<Engine>,
+    modes: Arc<Modes>,
+    schedulers: Vec<(&'static str, OwnScheduler)>,
+    renewals: Renewals,
+    /// The systems of whose scheduler something is known.
+    known: BTreeSet<&'static str>,
+}
+
+/// What the Leases of one scheduler tell, in a clause.
+#[derive(Debug, PartialEq, Eq)]
+enum Told {
+    Runs(String),
+    Stopped,
+    /// They cannot be read; `passing` says that this may end by itself.
+    Unknown {
+        text: String,
+        passing: bool,
+    },
+}
+
+impl Watchman {
+    /// The one for the systems that are `there`, on the hub behind `client`.
+    pub(crate) fn new(
+        client: Client,
+        engine: &Arc<Engine>,
+        modes: &Arc<Modes>,
+        there: impl Fn(&str) -> bool,
+    ) -> Self {
+        let on_hub = engine.dialects().filter(|dialect| there(dialect.name()));
+        let schedulers = on_hub.filter_map(|dialect| Some((dialect.name(), dialect.on_hub().scheduler?)));
+        Self {
+            client,
+            schedulers: schedulers.collect(),
+            engine: Arc::clone(engine),
+            modes: Arc::clone(modes),
+            renewals: Renewals::default(),
+            known: BTreeSet::new(),
+        }
+    }
+
+    /// Looks once, and then again and again until the handle is aborted.
+    pub(crate) async fn begin(mut self) -> JoinHandle<()> {
+        self.look().await;
+        tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(EVERY).await;
+                self.look().await;
+            }
+        })
+    }
+
+    /// Reads every Lease, and notes what they tell.
+    async fn look(&mut self) {
+        let names = self.schedulers.iter().flat_map(|(_, scheduler)| scheduler.leases);
+        let client = &self.client;
+        let reading = names.map(|&name| async move { (name, read_lease(client, name).await) });
+        let read: Read = join_all(reading).await.into_iter().collect();
+        let now = self.engine.clock().now();
+        let mut is_news = false;
+        for (dialect, scheduler) in self.schedulers.clone() {
+            let seen = match told(&mut self.renewals, &scheduler, &read, now) {
+                // What was seen before holds while the hub is out of reach.
+                Told::Unknown { passing: true, .. } if self.known.contains(dialect) => continue,
+                Told::Unknown { text, .. } => Some(text),
+                Told::Runs(text) => {
+                    self.known.insert(dialect);
+                    Some(text)
+                }
+                Told::Stopped => {
+                    self.known.insert(dialect);
+                    None
+                }
+            };
+            if self.modes.own_schedulers().note(dialect, seen.as_deref()) {
+                is_news = true;
+                self.tell(dialect, seen.as_deref());
+            }
+        }
+        if is_news {
+            self.engine.reconsider();
+        }
+    }
+
+    /// Tells the log what is news, where Berth is to decide.
+    fn tell(&self, dialect: &str, seen: Option<&str>) {
+        if self.modes.of(dialect) == Mode::Observe {
+            return;
+        }
+        match (seen, self.modes.standing(dialect)) {
+            (Some(seen), Standing::Waits(_)) => tracing::warn!(
+                dialect,
+                seen,
+                "another scheduler is not stopped, so that Berth observes until it is, or until spec.otherScheduler says \
+                 Ignore (docs/take-over.md)"
+            ),
+            (Some(seen), _) => tracing::warn!(
+                dialect,
+                seen,
+                "another scheduler runs, and Berth decides beside it, since spec.otherScheduler says Ignore"
+            ),
+            (None, _) => tracing::info!(dialect, "the system's own scheduler does not run"),
+        }
+    }
+}
+
+/// What the Leases of `scheduler` tell, as they were `read` at `now`.
+fn told(renewals: &mut Renewals, scheduler: &OwnScheduler, read: &Read, now: Timestamp) -> Told {
+    let mut unknown = None;
+    for name in scheduler.leases {
+        let lease = format!("{}/{}", name.namespace, name.name);
+        match &read[name] {
+            Ok(object) => {
+                if let Some(holder) = renewals.holder(*name, object.as_ref(), now) {
+                    return Told::Runs(format!(
+                        "{} runs: {holder} renews its Lease {lease}",
+                        scheduler.name
+                    ));
+                }
+            }
+            Err(status) => {
+                let text = format!(
+                    "it is not known whether {} runs: its Lease {lease} cannot be read ({}); `berth manifests rbac` has the \
+                     right that this takes",
+                    scheduler.name, status.message
+                );
+                let passing = status.code != 403;
+                unknown = Some(Told::Unknown { text, passing });
+            }
+        }
+    }
+    unknown.unwrap_or(Told::Stopped)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn scheduler(dialect: &str) -> OwnScheduler {
+        let dialect = dialect_registry::by_name(dialect).unwrap();
+        dialect.on_hub().scheduler.unwrap()
+    }
+
+    fn held(now: Timestamp) -> Value {
+        json!({"spec": {
+            "holderIdentity": "pod-1", "leaseDurationSeconds": 15, "renewTime": meta::time::rfc3339_micro(now),
+        }})
+    }
+
+    #[test]
+    fn any_lease_that_is_renewed_tells_that_the_scheduler_runs() {
+        let now = Timestamp::from_second(1_000_000).unwrap();
+        let gardener = scheduler("gardener");
+        let [first, second] = gardener.leases else {
+            panic!("gardener-operator and the defaults have a Lease each");
+        };
+        let mut read: Read = [(*first, Ok(None)), (*second, Ok(Some(held(now))))].into();
+        let mut renewals = Renewals::default();
+        let Told::Runs(text) = told(&mut renewals, &gardener, &read, now) else {
+            panic!("it runs");
+        };
+        assert_eq!(
+            text,
+            "gardener-scheduler runs: pod-1 renews its Lease kube-system/gardener-scheduler-leader-election"
+        );
+        read.insert(*second, Ok(None));
+        assert_eq!(told(&mut renewals, &gardener, &read, now), Told::Stopped);
+    }
+
+    #[test]
+    fn a_lease_that_may_not_be_read_is_no_sign_that_the_scheduler_is_stopped() {
+        let (now, ocm) = (Timestamp::UNIX_EPOCH, scheduler("ocm"));
+        let refused = |code| Status::failure(code, "Reason", "no".to_owned());
+        for (code, expected) in [(403, false), (503, true)] {
+            let read: Read = [(ocm.leases[0], Err(refused(code)))].into();
+            let Told::Unknown { text, passing } = told(&mut Renewals::default(), &ocm, &read, now) else {
+                panic!("nobody knows");
+            };
+            assert_eq!(passing, expected);
+            assert!(
+                text.contains("open-cluster-management-hub/placement-lock cannot be read (no)"),
+                "{text}"
+            );
+        }
+    }
+}

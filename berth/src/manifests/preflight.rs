@@ -1,0 +1,69 @@
+//! What has to be stopped before an installation decides, told with its manifests.
+
+use dialect_contract::OwnScheduler;
+
+use super::Installation;
+
+/// A line for each system whose own scheduler has to be stopped.
+pub(super) fn notes(installation: &Installation) -> Vec<String> {
+    if installation.is_observer() {
+        return Vec::new();
+    }
+    let dialects = installation.hub_dialects();
+    let schedulers = dialects.filter_map(|dialect| Some((dialect.name(), dialect.on_hub().scheduler?)));
+    schedulers
+        .map(|(system, scheduler)| note(system, &scheduler))
+        .collect()
+}
+
+fn note(system: &str, scheduler: &OwnScheduler) -> String {
+    let leases = scheduler.leases.iter();
+    let leases: Vec<String> = leases
+        .map(|lease| format!("{}/{}", lease.namespace, lease.name))
+        .collect();
+    let until = match leases.is_empty() {
+        true => "it holds no Lease by which Berth could see that it runs, so stop it before Berth decides"
+            .to_owned(),
+        false => format!(
+            "while it renews its Lease ({}) Berth only observes",
+            leases.join(" or ")
+        ),
+    };
+    let part = scheduler.is_part_of.map_or_else(String::new, |consequence| {
+        format!("; {consequence}; set spec.otherScheduler: Ignore to decide beside it, or observe")
+    });
+    format!(
+        "note: {system}: stop {} ({until}){part}: berth takeover {system} says how",
+        scheduler.name
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_lets_berth_decide_is_told_what_has_to_be_stopped() {
+        let told = notes(&Installation::on_hub());
+        let of = |system: &str| {
+            let found = told
+                .iter()
+                .find(|line| line.starts_with(&format!("note: {system}: ")));
+            found
+                .unwrap_or_else(|| panic!("{system} is not in {told:?}"))
+                .as_str()
+        };
+        assert!(of("ocm").contains("open-cluster-management-hub/placement-lock"));
+        assert!(of("gardener").contains("garden/gardener-scheduler-leader-election or kube-system/"));
+        assert!(of("openmcp").contains("no Lease by which Berth could see"));
+        assert!(
+            of("fleet").contains("is a part of the hub agent")
+                && of("fleet").contains("otherScheduler: Ignore")
+        );
+        assert_eq!(told.len(), 4, "kcp brings none along: {told:?}");
+        assert!(
+            notes(&Installation::on_hub().observing()).is_empty(),
+            "who only looks stops nobody"
+        );
+    }
+}

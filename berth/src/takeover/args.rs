@@ -1,0 +1,133 @@
+//! Arguments of `berth takeover` and `berth handback`.
+
+use std::time::Duration;
+
+use anyhow::{Result, anyhow, bail};
+use clap::Args;
+use commands::args::ServerArgs;
+use meta::duration::parse_unsigned;
+use meta::selector::{Operator, Selector};
+use serde_json::{Value, json};
+
+/// Arguments of `berth takeover`.
+#[derive(Args, Clone, Debug)]
+pub struct TakeoverArgs {
+    /// The system: fleet, gardener, kcp, ocm or openmcp.
+    pub system: String,
+    /// Take over only the requests with these labels, as `kubectl -l` has them (spec.requests); without it all of them.
+    #[arg(short = 'l', long, value_name = "SELECTOR")]
+    pub selector: Option<String>,
+    /// Decide beside the system's own scheduler, which runs on (spec.otherScheduler: Ignore).
+    #[arg(long)]
+    pub beside: bool,
+    /// Do it: set the mode of the stored SchedulerConfiguration, and wait until Berth decides.
+    #[arg(long)]
+    pub yes: bool,
+    /// How long to wait.
+    #[arg(long, default_value = "5m", value_parser = parse_unsigned, value_name = "DURATION")]
+    pub timeout: Duration,
+    /// Where.
+    #[command(flatten)]
+    pub server: ServerArgs,
+}
+
+/// Arguments of `berth handback`.
+#[derive(Args, Clone, Debug)]
+pub struct HandbackArgs {
+    /// The system: fleet, gardener, kcp, ocm or openmcp.
+    pub system: String,
+    /// Do it: let Berth observe, and wait until the system's own scheduler runs.
+    #[arg(long)]
+    pub yes: bool,
+    /// How long to wait, for each of both.
+    #[arg(long, default_value = "5m", value_parser = parse_unsigned, value_name = "DURATION")]
+    pub timeout: Duration,
+    /// Where.
+    #[command(flatten)]
+    pub server: ServerArgs,
+}
+
+impl TakeoverArgs {
+    /// The labels of the requests that are meant.
+    ///
+    /// # Errors
+    /// When it is no selector.
+    pub(super) fn selector(&self) -> Result<Selector> {
+        let text = self.selector.as_deref().unwrap_or_default();
+        Selector::parse(text).map_err(|problem| anyhow!("--selector: {problem}"))
+    }
+
+    /// The same as `spec.requests` has it; null where all requests are meant.
+    ///
+    /// # Errors
+    /// When it is no selector, or has comparisons of numbers, which objects cannot select by.
+    pub(super) fn requests(&self) -> Result<Value> {
+        let selector = self.selector()?;
+        if selector.is_everything() {
+            return Ok(Value::Null);
+        }
+        let mut expressions = Vec::new();
+        for requirement in &selector.requirements {
+            let operator = match requirement.operator {
+                Operator::In => "In",
+                Operator::NotIn => "NotIn",
+                Operator::Exists => "Exists",
+                Operator::DoesNotExist => "DoesNotExist",
+                Operator::GreaterThan | Operator::LessThan => {
+                    bail!(
+                        "--selector: {}: objects are not selected by comparing numbers",
+                        requirement.key
+                    )
+                }
+            };
+            let mut expression = json!({"key": requirement.key, "operator": operator});
+            if !requirement.values.is_empty() {
+                expression["values"] = json!(requirement.values);
+            }
+            expressions.push(expression);
+        }
+        Ok(json!({"selector": {"matchExpressions": expressions}}))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Words {
+        #[command(flatten)]
+        args: TakeoverArgs,
+    }
+
+    fn requests(selector: &str) -> Result<Value> {
+        Words::parse_from(["takeover", "ocm", "-l", selector])
+            .args
+            .requests()
+    }
+
+    #[test]
+    fn a_selector_of_the_command_line_is_one_of_requests() {
+        assert_eq!(requests("").unwrap(), Value::Null);
+        assert_eq!(
+            requests("canary=yes,!old").unwrap(),
+            json!({"selector": {"matchExpressions": [
+                {"key": "canary", "operator": "In", "values": ["yes"]}, {"key": "old", "operator": "DoesNotExist"},
+            ]}})
+        );
+        assert!(
+            requests("a b")
+                .unwrap_err()
+                .to_string()
+                .starts_with("--selector: ")
+        );
+        assert!(
+            requests("size>3")
+                .unwrap_err()
+                .to_string()
+                .contains("comparing numbers")
+        );
+    }
+}

@@ -1,0 +1,149 @@
+//! The hub, or the server, that is asked.
+
+use std::sync::Arc;
+
+use anyhow::{Result, anyhow, bail};
+use apiserver::SystemClock;
+use berth_client::Client;
+use commands::args::ServerArgs;
+use configuration::Mode;
+use dialect_contract::{Dialect, OwnScheduler, config};
+use http::Method;
+use meta::Clock;
+use serde_json::json;
+use virtual_api::API_VERSION;
+
+use super::configuration::{Change, Stored};
+use crate::check::{Asked, CONFIGURATIONS, Read, Seen, mode_of};
+use crate::manifests::default_service;
+
+/// One system of one hub.
+pub(super) struct Hub {
+    pub(super) client: Client,
+    dialect: Arc<dyn Dialect>,
+}
+
+impl Hub {
+    /// The system named `system`, at the server of `server`.
+    ///
+    /// # Errors
+    /// When there is no such system, or no server is named.
+    pub(super) async fn of(system: &str, server: &ServerArgs) -> Result<Self> {
+        let all = dialect_registry::all();
+        let names: Vec<&str> = all.iter().map(|dialect| dialect.name()).collect();
+        let found = all.iter().find(|dialect| dialect.name() == system);
+        let dialect =
+            found.ok_or_else(|| anyhow!("unknown system {system:?}; known: {}", names.join(", ")))?;
+        Ok(Self {
+            client: server.client().await?,
+            dialect: Arc::clone(dialect),
+        })
+    }
+
+    pub(super) fn name(&self) -> &'static str {
+        self.dialect.name()
+    }
+
+    /// The scheduler that the system brings along.
+    pub(super) fn scheduler(&self) -> Option<OwnScheduler> {
+        self.dialect.on_hub().scheduler
+    }
+
+    fn asked(&self) -> Asked<'_> {
+        Asked {
+            client: &self.client,
+            now: SystemClock.now(),
+        }
+    }
+
+    /// What is known of that scheduler.
+    pub(super) async fn seen(&self) -> Result<Seen> {
+        match self.scheduler() {
+            Some(scheduler) => self.asked().seen(&scheduler).await,
+            None => Ok(Seen::Stopped),
+        }
+    }
+
+    fn path(&self) -> String {
+        format!("{CONFIGURATIONS}/{}", self.name())
+    }
+
+    /// The configuration as it is stored.
+    ///
+    /// # Errors
+    /// When it may not be read.
+    pub(super) async fn stored(&self) -> Result<Stored> {
+        match self.asked().read(&self.path()).await? {
+            Read::Object(object) => Ok(Stored::new(object)),
+            Read::Absent => Ok(Stored::default()),
+            Read::Refused(message) => bail!(message),
+        }
+    }
+
+    /// Makes the change.
+    ///
+    /// # Errors
+    /// When the server refuses it.
+    pub(super) async fn change(&self, change: &Change) -> Result<()> {
+        let patch = change.patch();
+        let merge = Some(("application/merge-patch+json", &patch));
+        let answer = match self.client.send(Method::PATCH, &self.path(), merge).await? {
+            Err(status) if status.code == 404 => {
+                let object = change.object(self.name());
+                let body = Some(("application/json", &object));
+                self.client.send(Method::POST, CONFIGURATIONS, body).await?
+            }
+            answer => answer,
+        };
+        answer
+            .map(drop)
+            .map_err(|status| anyhow!("{}: {}", self.path(), status.message))
+    }
+
+    /// What stands against the change: Berth is not there, or only to observe, or rights are missing. Each in a sentence with
+    /// what mends it.
+    pub(super) async fn obstacles(&self, change: &Change) -> Result<Vec<String>> {
+        let mut problems = Vec::new();
+        let asked = self.asked();
+        if let Read::Absent = asked.read(&format!("/apis/{API_VERSION}")).await? {
+            problems.push(format!(
+                "Berth is not installed there: berth manifests --mode=decide --source={}=hub | kubectl apply --server-side -f -; it \
+                 observes until the system's own scheduler is stopped",
+                self.name()
+            ));
+        } else if change.mode == Mode::Decide && self.only_observes(&asked).await? {
+            problems.push(format!(
+                "Berth is installed there to observe, without the rights and webhooks that deciding takes: berth manifests \
+                 --mode=decide --source={}=hub | kubectl apply --server-side -f -; it observes until the system's own scheduler \
+                 is stopped",
+                self.name()
+            ));
+        }
+        for verb in ["patch", "create"] {
+            let right = json!({
+                "group": config::GROUP, "resource": config::RESOURCE.resource, "name": self.name(), "verb": verb,
+            });
+            let may = asked.may("selfsubjectaccessreviews", json!({"resourceAttributes": right}));
+            if may.await?.is_ok_and(|may| !may) {
+                problems.push(format!(
+                    "you may not {verb} schedulerconfigurations.{}: ask for the right",
+                    config::GROUP
+                ));
+            }
+        }
+        Ok(problems)
+    }
+
+    /// Whether the server there was started to observe, whatever configurations say.
+    async fn only_observes(&self, asked: &Asked<'_>) -> Result<bool> {
+        let service = default_service();
+        let path = format!(
+            "/apis/apps/v1/namespaces/{}/deployments/{}",
+            service.namespace, service.name
+        );
+        Ok(match asked.read(&path).await? {
+            Read::Object(deployment) => mode_of(&deployment) == Some(Mode::Observe),
+            Read::Absent | Read::Refused(_) => false,
+        })
+    }
+}

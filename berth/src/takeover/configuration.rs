@@ -1,0 +1,161 @@
+//! The stored SchedulerConfiguration of a system: what it says, and how it is changed.
+
+use configuration::{DECIDING, Mode, OtherScheduler};
+use dialect_contract::config;
+use serde_json::{Value, json};
+
+use crate::check::condition;
+
+/// A SchedulerConfiguration as it is stored, or is not.
+#[derive(Debug, Default)]
+pub(super) struct Stored {
+    object: Value,
+    pub(super) generation: i64,
+}
+
+impl Stored {
+    pub(super) fn new(object: Value) -> Self {
+        let generation = object["metadata"]["generation"].as_i64().unwrap_or_default();
+        Self { object, generation }
+    }
+
+    /// Whether Berth decides, as it says itself of `generation` or a later one, and its sentence.
+    pub(super) fn deciding(&self, generation: i64) -> Option<(bool, String)> {
+        let conditions = self.object["status"]["conditions"].as_array()?;
+        let said = conditions
+            .iter()
+            .find(|condition| condition["type"] == DECIDING)?;
+        let observed = said["observedGeneration"].as_i64().unwrap_or_default();
+        (observed >= generation)
+            .then(|| condition(&self.object, DECIDING))
+            .flatten()
+    }
+
+    /// A field of its spec as people write it.
+    fn says(&self, field: &str) -> String {
+        match &self.object["spec"][field] {
+            Value::Null => "nothing".to_owned(),
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        }
+    }
+}
+
+/// What is changed of a SchedulerConfiguration.
+#[derive(Debug)]
+pub(super) struct Change {
+    pub(super) mode: Mode,
+    /// What `spec.requests` is to be, null for all; `None` leaves it as it is.
+    pub(super) requests: Option<Value>,
+    /// Whether Berth decides beside another scheduler.
+    pub(super) beside: bool,
+}
+
+impl Change {
+    /// The fields as they will be; null takes one away.
+    fn spec(&self) -> Value {
+        let mut spec = json!({"mode": self.mode.as_str(), "otherScheduler": null});
+        if self.beside {
+            spec["otherScheduler"] = OtherScheduler::Ignore.as_str().into();
+        }
+        if let Some(requests) = &self.requests {
+            spec["requests"] = requests.clone();
+        }
+        spec
+    }
+
+    /// The merge patch that makes it.
+    pub(super) fn patch(&self) -> Value {
+        json!({"spec": self.spec()})
+    }
+
+    /// The SchedulerConfiguration of `system`, where there is none.
+    pub(super) fn object(&self, system: &str) -> Value {
+        let mut spec = self.spec();
+        if let Some(fields) = spec.as_object_mut() {
+            fields.retain(|_, value| !value.is_null());
+        }
+        json!({
+            "apiVersion": format!("{}/{}", config::GROUP, config::VERSION), "kind": config::KIND,
+            "metadata": {"name": system}, "spec": spec,
+        })
+    }
+
+    /// Whether it is about some requests only.
+    pub(super) fn selects(&self) -> bool {
+        self.requests.as_ref().is_some_and(Value::is_object)
+    }
+
+    /// The change in words, beside what is `stored`.
+    pub(super) fn told(&self, system: &str, stored: &Stored) -> String {
+        let mut text = format!(
+            "set mode: {} in the SchedulerConfiguration {system} (now: {})",
+            self.mode.as_str(),
+            stored.says("mode")
+        );
+        match &self.requests {
+            Some(Value::Null) => {
+                text.push_str(&format!(
+                    "; all requests, no spec.requests (now: {})",
+                    stored.says("requests")
+                ));
+            }
+            Some(requests) => text.push_str(&format!(
+                "; spec.requests: {requests} (now: {})",
+                stored.says("requests")
+            )),
+            None => {}
+        }
+        if self.beside {
+            text.push_str("; spec.otherScheduler: Ignore");
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_takes_away_what_an_earlier_one_left() {
+        let mut change = Change {
+            mode: Mode::Decide,
+            requests: Some(Value::Null),
+            beside: false,
+        };
+        let all = json!({"spec": {"mode": "Decide", "otherScheduler": null, "requests": null}});
+        assert_eq!(change.patch(), all);
+        assert_eq!(change.object("ocm")["spec"], json!({"mode": "Decide"}));
+        change.requests = Some(json!({"selector": {}}));
+        change.beside = true;
+        assert_eq!(
+            change.object("ocm")["spec"],
+            json!({"mode": "Decide", "otherScheduler": "Ignore", "requests": {"selector": {}}})
+        );
+        let back = Change {
+            mode: Mode::Observe,
+            requests: None,
+            beside: false,
+        };
+        assert_eq!(
+            back.patch(),
+            json!({"spec": {"mode": "Observe", "otherScheduler": null}})
+        );
+    }
+
+    #[test]
+    fn what_berth_said_before_the_change_does_not_count() {
+        let stored = |observed: i64| {
+            Stored::new(json!({
+                "metadata": {"generation": 2},
+                "status": {"conditions": [{
+                    "type": "Deciding", "status": "True", "message": "it does", "observedGeneration": observed,
+                }]},
+            }))
+        };
+        assert_eq!(stored(2).deciding(2), Some((true, "it does".to_owned())));
+        assert_eq!(stored(1).deciding(2), None);
+        assert_eq!(Stored::default().deciding(0), None);
+    }
+}

@@ -1,0 +1,91 @@
+//! The schedulers that the systems bring along: whether Berth waits until one of them is stopped (`spec.otherScheduler`), and
+//! what is known of them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use serde_json::Value;
+use tokio::sync::watch;
+
+/// The field of `spec`.
+pub(super) const FIELD: &str = "otherScheduler";
+
+/// What becomes of deciding while the system's own scheduler runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OtherScheduler {
+    /// Berth waits, and observes until that one is stopped.
+    #[default]
+    Wait,
+    /// Berth decides beside it.
+    Ignore,
+}
+
+impl OtherScheduler {
+    pub(super) const ALL: [Self; 2] = [Self::Wait, Self::Ignore];
+
+    /// The token.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Wait => "Wait",
+            Self::Ignore => "Ignore",
+        }
+    }
+
+    /// What a stored SchedulerConfiguration says.
+    #[must_use]
+    pub fn of(configuration: &Value) -> Self {
+        let said = configuration["spec"][FIELD].as_str();
+        Self::ALL
+            .into_iter()
+            .find(|other| said == Some(other.as_str()))
+            .unwrap_or_default()
+    }
+}
+
+/// The systems' own schedulers that run, or of which it is not known, each with what was seen, in a clause.
+#[derive(Debug)]
+pub struct OwnSchedulers {
+    running: Mutex<BTreeMap<&'static str, Arc<str>>>,
+    changes: watch::Sender<u64>,
+}
+
+impl Default for OwnSchedulers {
+    fn default() -> Self {
+        Self {
+            running: Mutex::default(),
+            changes: watch::Sender::new(0),
+        }
+    }
+}
+
+impl OwnSchedulers {
+    /// Notes what was `seen` of the scheduler of `dialect`: `None` where it does not run. Says whether that is news.
+    pub fn note(&self, dialect: &'static str, seen: Option<&str>) -> bool {
+        let mut running = self.running.lock();
+        let before = running.get(dialect).map(|text| &**text);
+        if before == seen {
+            return false;
+        }
+        match seen {
+            Some(seen) => drop(running.insert(dialect, seen.into())),
+            None => drop(running.remove(dialect)),
+        }
+        drop(running);
+        self.changes.send_modify(|count| *count += 1);
+        true
+    }
+
+    /// What was seen of the scheduler of `dialect` while it runs, or is not known to be stopped.
+    #[must_use]
+    pub fn of(&self, dialect: &str) -> Option<Arc<str>> {
+        self.running.lock().get(dialect).cloned()
+    }
+
+    /// Counter of changes, for whoever waits for one.
+    #[must_use]
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
+    }
+}
