@@ -12,7 +12,7 @@ use anyhow::{Result, anyhow};
 use apiserver::SystemClock;
 use berth_client::Client;
 use dialect_contract::names;
-use engine::agreement::{self, Agreement, Side};
+use engine::agreement::{self, Agreement, GRACE, Side};
 use engine::simulate::{Decided, Fault, Terms};
 use meta::selector::Selector;
 use meta::{Clock, Timestamp};
@@ -23,8 +23,6 @@ use crate::args::{CompareOutput, CompareQuestion, ConnectionArgs};
 use crate::reading::{Reading, Scope};
 use crate::simulate::{By, DONE, MALFORMED, UNPLACED, load};
 
-/// How long a new request may be without a place, for a system's own scheduler to get to it.
-const GRACE: Duration = Duration::from_secs(30);
 /// How many clusters of each side of an entry are told of. The counts are of all.
 const SHOWN: usize = 50;
 

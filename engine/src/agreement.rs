@@ -101,7 +101,7 @@ impl Agreement {
     }
 }
 
-/// What a demand has, held against what would be decided.
+/// Clusters that a demand has, held against those that would be decided.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
     /// Whether they are the same.
@@ -118,9 +118,9 @@ pub struct Comparison {
     pub gains: Vec<Side>,
     /// How many there are.
     pub gain_count: usize,
-    /// What the decision says in one line.
+    /// Message of the decision, in one line.
     pub message: String,
-    /// Where its system's own scheduler is known to do otherwise: how.
+    /// Behaviour of the system's own scheduler that is known to differ here.
     pub known_difference: Option<&'static str>,
 }
 
@@ -193,7 +193,7 @@ impl Comparison {
         self.loss_count + self.gain_count > 0
     }
 
-    /// The same at `now`, where they have differed `since` then (`None`: for ever) and the other scheduler has `grace` to
+    /// Comparison at `now` of two that have differed `since` then (`None`: for ever), where the other scheduler has `grace` to
     /// come to it.
     #[must_use]
     pub fn within(mut self, since: Option<Timestamp>, grace: Duration, now: Timestamp) -> Self {

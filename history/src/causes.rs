@@ -31,7 +31,7 @@ pub(crate) struct Changed {
     revision: Revision,
     /// The object as it was left.
     object: Arc<Object>,
-    /// Who wrote it, where the object itself does not say.
+    /// Field manager that wrote it, where the object itself does not say.
     manager: Option<Arc<str>>,
 }
 

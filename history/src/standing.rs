@@ -67,7 +67,7 @@ pub struct Standing {
 pub struct Agreement {
     /// `True`, `False` or `Unknown`, at once and without any grace.
     pub status: String,
-    /// What Berth would change, or why that cannot be said.
+    /// Changes that Berth would make, or why that cannot be said.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub message: String,
     /// Whether it is only not compared yet.

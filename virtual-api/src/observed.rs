@@ -30,7 +30,7 @@ pub(crate) struct Compared {
     due_at: Option<Timestamp>,
 }
 
-/// What an observed Decision says.
+/// Words of an observed Decision about agreement.
 pub(crate) struct Told {
     /// The status of the condition.
     pub(crate) status: &'static str,
@@ -68,7 +68,7 @@ impl Compared {
     }
 }
 
-/// What is said of a demand with `view`, where `compared` is the last comparison and the other scheduler has `grace`.
+/// Words about a demand with `view`, where `compared` is the last comparison and the other scheduler has `grace`.
 pub(crate) fn told(view: &DemandView, compared: Option<&Compared>, grace: Duration, now: Timestamp) -> Told {
     let known = compared.filter(|compared| compared.place == place(view));
     let Some(compared) = known else {

@@ -133,9 +133,9 @@ pub(crate) struct Shown<'a> {
     pub(crate) snapshot: &'a Snapshot,
     pub(crate) demand: &'a Key,
     pub(crate) view: DemandView,
-    /// What would be decided, where that is known.
+    /// Decision that Berth would make, where that is known.
     pub(crate) decided: Option<&'a Decision>,
-    /// What is said of the other scheduler's choice, where Berth observes.
+    /// Words about the other scheduler's choice, where Berth observes.
     pub(crate) observed: Option<Told>,
     /// The sentence about another writer, for whom the decision is left alone.
     pub(crate) contested: Option<Arc<str>>,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// What a Decision is counted as.
+/// Properties by which a Decision is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Tally {
     /// Its phase.

@@ -67,12 +67,23 @@ struct Updater {
     /// What there are objects about, by dialect.
     shown: HashMap<&'static str, Following>,
     alarms: Alarms,
-    /// Whether each dialect is decided here, and by which version of its configuration, when that was looked at last.
-    modes: HashMap<&'static str, (bool, Revision)>,
+    /// The state of each dialect when it was looked at last.
+    modes: HashMap<&'static str, Mode>,
     /// The observed demands that are to be compared when there is time, by dialect.
     waiting: BTreeMap<&'static str, BTreeSet<Key>>,
     /// Until when the next of them wait, so that others have half of the time.
     rest: Instant,
+}
+
+/// All that may change what is said of every observed decision of a dialect, though nothing of it was folded.
+#[derive(Clone, Copy, PartialEq)]
+struct Mode {
+    /// Whether anything of it is decided here.
+    decides: bool,
+    /// Whether all there is of it is known.
+    is_complete: bool,
+    /// The version of its configuration.
+    configuration: Revision,
 }
 
 impl Updater {
@@ -129,7 +140,7 @@ impl Updater {
         }
     }
 
-    /// The dialects that are decided here and were not, or the reverse, or are told otherwise how, since the last call.
+    /// The dialects whose mode is another one than at the last call.
     fn turned(&mut self) -> Vec<&'static str> {
         let engine = &self.projection.engine;
         let stored = engine.source().cached(config::RESOURCE);
@@ -137,7 +148,11 @@ impl Updater {
         let mut turned = Vec::new();
         for dialect in dialects {
             let revision = stored.get("", dialect).map(|object| object.revision());
-            let mode = (engine.decides(dialect), revision.unwrap_or_default());
+            let mode = Mode {
+                decides: engine.decides(dialect),
+                is_complete: engine.complete(dialect).is_ok(),
+                configuration: revision.unwrap_or_default(),
+            };
             if self
                 .modes
                 .insert(dialect, mode)
@@ -215,6 +230,7 @@ impl Updater {
             .collect();
         let mut maker = Maker {
             engine: Arc::clone(&self.projection.engine),
+            is_complete: self.projection.engine.complete(dialect).is_ok(),
             shown: Shown::of(&self.projection),
             budget: Budget::new(),
             grace: self.grace,

@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 
-use engine::agreement::GRACE;
 use engine::plan::Verdict;
 use engine::simulate::Input;
 

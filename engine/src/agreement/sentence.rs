@@ -31,7 +31,7 @@ impl Comparison {
         cut(text)
     }
 
-    /// What would change.
+    /// Changes that Berth would make.
     fn difference(&self) -> String {
         let part = |verb: &str, sides: &[Side], count: usize| {
             (count > 0).then(|| format!("{verb} {}", named(sides, count)))

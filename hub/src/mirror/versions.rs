@@ -32,7 +32,7 @@ impl HubVersion {
         }
     }
 
-    /// The same, written by `manager`.
+    /// Notes that it was written by `manager`.
     pub fn by(mut self, manager: Option<Arc<str>>) -> Self {
         self.manager = manager;
         self

@@ -51,7 +51,7 @@ pub struct DecisionStatus {
     pub decisions: Vec<ClusterBinding>,
     /// What keeps targets away while it is Unschedulable: each reason with the number of targets it refuses.
     pub rejections: Option<Vec<RejectionCount>>,
-    /// What Berth would change, where it observes and would decide otherwise.
+    /// Changes that Berth would make, where it observes and would decide otherwise.
     pub would_change: Option<WouldChange>,
     /// Condition Bound is True while all that is wanted is bound. Condition Agrees, of systems that are observed, says whether
     /// Berth would decide the same clusters; it is Unknown where that cannot be said (yet). Condition Contested is there and True
@@ -76,11 +76,11 @@ pub struct ClusterBinding {
     pub leaving: Option<bool>,
 }
 
-/// What Berth would change of a decision that another scheduler made.
+/// Changes that Berth would make of a decision of another scheduler.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 pub struct WouldChange {
-    /// What would become of it: Lost, Moved, Shrunk, Grown or Fits, as in a plan.
+    /// Verdict, as in a plan: Lost, Moved, Shrunk, Grown or Fits.
     pub verdict: String,
     /// The summary for a person.
     pub message: String,
@@ -108,11 +108,11 @@ pub struct Contested {
     pub rank: Option<i64>,
     /// The score Berth gives it, where the system adds scores.
     pub score: Option<i64>,
-    /// What the other scheduler stored with it.
+    /// Record that the other scheduler stored with it.
     pub recorded: Option<Recorded>,
 }
 
-/// What a scheduler stored with a cluster.
+/// Record that a scheduler stored with a cluster.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 pub struct Recorded {

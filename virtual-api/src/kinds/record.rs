@@ -220,7 +220,7 @@ pub struct RecordAgreement {
     /// other scheduler.
     #[schemars(extend("enum" = ["True", "False", "Unknown"]))]
     pub status: String,
-    /// What Berth would have changed, or why that cannot be said.
+    /// Changes that Berth would have made, or why that cannot be said.
     pub message: Option<String>,
 }
 

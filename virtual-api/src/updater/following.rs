@@ -10,7 +10,7 @@ use super::make::Made;
 use crate::observed::Compared;
 use crate::tallies::Tally;
 
-/// What there are objects about.
+/// Subjects that there are objects about.
 #[derive(Default)]
 pub(super) struct Following {
     /// Targets, with the names of their objects: a dialect may call a cluster otherwise.
@@ -18,7 +18,7 @@ pub(super) struct Following {
     demands: HashMap<Key, Followed>,
 }
 
-/// What is known of a demand beside its object.
+/// Knowledge of a demand beside its object.
 struct Followed {
     tally: Tally,
     /// The last comparison, where it is observed.

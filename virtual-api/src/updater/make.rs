@@ -31,7 +31,7 @@ pub(super) struct Made {
     pub(super) key: Option<Key>,
     pub(super) draft: Option<Draft>,
     pub(super) due_at: Option<Timestamp>,
-    /// What a Decision is counted as.
+    /// Properties by which a Decision is counted.
     pub(super) tally: Option<Tally>,
     /// The last comparison, where the demand is observed.
     pub(super) compared: Option<Arc<Compared>>,
@@ -52,7 +52,7 @@ impl Made {
         }
     }
 
-    /// The same with what was rendered for it.
+    /// Adds what was rendered for it.
     fn with(mut self, rendered: Option<Rendered>) -> Self {
         let Some(Rendered { value, due_at }) = rendered else {
             return self;
@@ -98,6 +98,8 @@ pub(super) struct Maker {
     pub(super) snapshot: Snapshot,
     pub(super) shown: Shown,
     pub(super) engine: Arc<Engine>,
+    /// Whether all there is is known. On half of it nothing is compared.
+    pub(super) is_complete: bool,
     /// Bound of what is decided to be compared.
     pub(super) budget: Budget,
     pub(super) grace: Duration,
@@ -139,7 +141,8 @@ impl Maker {
             return Made::nothing(demanded.subject, Some(key));
         };
         let is_observed = !self.engine.is_entrusted(&self.snapshot, demand);
-        let decides = is_observed && self.decides(demand, view.phase);
+        let is_compared = is_observed && self.is_complete;
+        let decides = is_compared && self.decides(demand, view.phase);
         let decided = decides.then(|| self.decide(demand)).flatten();
         let compared = match &decided {
             Some(decision) => {
@@ -162,7 +165,7 @@ impl Maker {
         let (rendered, tally) = render::decision(shown, old);
         Made {
             tally: Some(tally),
-            waits: is_observed && !decides,
+            waits: is_compared && !decides,
             compared,
             ..Made::nothing(demanded.subject, Some(key)).with(Some(rendered))
         }

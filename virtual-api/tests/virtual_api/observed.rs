@@ -195,6 +195,18 @@ async fn what_cannot_be_compared_says_why() {
 }
 
 #[tokio::test]
+async fn on_half_of_the_objects_nothing_is_compared() {
+    let (world, _) = observed();
+    world.engine.hold("ocm", Some("managedclusters are copied".to_owned()));
+    placement(&world, "p", "one");
+    becomes(&world, "p", Some(("Unknown", "NotCompared"))).await;
+    cluster(&world, "one");
+    becomes(&world, "p", Some(("Unknown", "NotCompared"))).await;
+    world.engine.hold("ocm", None);
+    becomes(&world, "p", Some(("True", "Same"))).await;
+}
+
+#[tokio::test]
 async fn only_what_is_observed_says_it_and_a_switch_of_the_mode_is_noticed() {
     let (world, switch) = observed();
     switch.0.store(true, Ordering::SeqCst);
