@@ -1,41 +1,98 @@
 //! Whose words a condition has. Another controller that says the same thing says it in other words, and two that mend each
 //! other's words would go on for ever: type, status and reason are what a condition says.
 
-/// How many words tell a sentence of Berth's from another's.
-const BEGINNING: usize = 3;
+/// The sentences that a dialect writes in conditions, each by how it begins; `#` stands for a number, `*` for a word.
+#[derive(Clone, Copy, Debug)]
+pub struct Sentences(pub &'static [&'static str]);
 
-/// Whether `known`, the message of a condition that is right in all else, is left as it is where `ours` would be said: it is
-/// the same, or somebody else's words. A sentence that begins as ours does is ours, and is kept right.
-#[must_use]
-pub fn is_left(known: &str, ours: &str) -> bool {
-    known == ours || beginning(known).ne(beginning(ours))
+impl Sentences {
+    /// Whether `known`, the message of a condition that is right in all else, is left as it is where `ours` would be said:
+    /// it is the same, or somebody else's words. Any sentence of the dialect gives way to the one that holds now.
+    #[must_use]
+    pub fn leave(self, known: &str, ours: &str) -> bool {
+        debug_assert!(
+            ours.is_empty() || self.has(ours),
+            "no beginning of the dialect's sentences is that of {ours:?}"
+        );
+        known == ours || !self.has(known)
+    }
+
+    /// Whether `text` begins as one of the sentences.
+    #[must_use]
+    pub fn has(self, text: &str) -> bool {
+        self.0.iter().any(|beginning| begins(text, beginning))
+    }
 }
 
-/// The first words, without the numbers in them.
-fn beginning(text: &str) -> impl Iterator<Item = &str> {
-    let words = text.split_whitespace().take(BEGINNING);
-    words.map(|word| word.trim_matches(|letter: char| letter.is_ascii_digit()))
+/// Whether `text` begins so, with a number for each `#` and a word for each `*`.
+fn begins(text: &str, beginning: &str) -> bool {
+    let mut rest = text;
+    for part in beginning.split_inclusive(['#', '*']) {
+        let literal = part.trim_end_matches(['#', '*']);
+        let Some(after) = rest.strip_prefix(literal) else {
+            return false;
+        };
+        rest = match &part[literal.len()..] {
+            "#" => after.trim_start_matches(|letter: char| letter.is_ascii_digit()),
+            "*" => after.trim_start_matches(|letter: char| !letter.is_whitespace()),
+            _ => return true,
+        };
+        if rest.len() == after.len() {
+            return false;
+        }
+    }
+    true
 }
 
 #[cfg(test)]
 mod tests {
-    use super::is_left;
+    use super::Sentences;
+
+    const OURS: Sentences = Sentences(&[
+        "every cluster decision is scheduled",
+        "# cluster decisions unscheduled",
+        "found # cluster",
+        "found no cluster that fits",
+        "cluster * is gone",
+    ]);
 
     #[test]
-    fn others_words_are_left_and_our_own_are_kept_right() {
-        let ours = "every cluster decision is scheduled";
-        assert!(is_left("all decisions are scheduled", ours) && is_left("", ours) && is_left(ours, ours));
-        assert!(!is_left(
-            "2 cluster decisions unscheduled",
-            "13 cluster decisions unscheduled"
-        ));
-        assert!(!is_left(
+    fn whatever_is_not_ours_stays() {
+        for ours in [
+            "every cluster decision is scheduled",
             "found 2 clusters, every one that fits",
-            "found 3 clusters, and more would fit"
-        ));
-        assert!(is_left(
-            "found all clusters needed, found 2 clusters",
-            "found 2 clusters, every one that fits"
-        ));
+        ] {
+            for theirs in [
+                "",
+                "all decisions are scheduled",
+                "found all clusters needed, found 2 clusters",
+                "cluster decisions unscheduled",
+                "found  clusters",
+                "cluster a/b is there",
+                "cluster  is gone",
+            ] {
+                assert!(OURS.leave(theirs, ours), "{theirs}");
+            }
+            assert!(OURS.leave(ours, ours));
+        }
+    }
+
+    #[test]
+    fn whatever_sentence_of_ours_is_stored_the_newest_replaces_it() {
+        let ours = [
+            "every cluster decision is scheduled",
+            "2 cluster decisions unscheduled",
+            "13 cluster decisions unscheduled",
+            "found no cluster that fits",
+            "found 1 cluster, every one that fits",
+            "found 2 clusters, and more would fit",
+            "cluster a/b is gone",
+            "cluster c is gone; make it again",
+        ];
+        for stored in ours {
+            for newest in ours {
+                assert_eq!(OURS.leave(stored, newest), stored == newest, "{stored}, {newest}");
+            }
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Conditions: as WorkloadClusters carry them, and the one namespaces get, `NamespaceScheduled` (docs/systems/kcp.md,
 //! "The namespace's condition").
 
-use dialect_contract::wording;
+use dialect_contract::wording::Sentences;
 use meta::Timestamp;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -39,6 +39,12 @@ pub fn find<'a>(conditions: &'a [Condition], r#type: &str) -> Option<&'a Conditi
 
 /// The type of the namespace's condition.
 pub const NAMESPACE_SCHEDULED: &str = "NamespaceScheduled";
+
+const SENTENCES: Sentences = Sentences(&[
+    "the namespace is labelled to stay where it is",
+    "the placement annotation ",
+    "no workload cluster can take the namespace",
+]);
 
 /// What `NamespaceScheduled` says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,7 +121,7 @@ impl Scheduled {
         let status = if self.status { "True" } else { "False" };
         text("status") == status
             && text("reason") == self.reason
-            && wording::is_left(text("message"), &self.message)
+            && SENTENCES.leave(text("message"), &self.message)
     }
 }
 

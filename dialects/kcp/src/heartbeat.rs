@@ -5,7 +5,7 @@
 //! A cluster whose syncer was never heard of has the same time from its creation on, and is not healthy then, unless somebody
 //! else reports that it is ready: without a syncer, readiness is theirs to tell.
 
-use dialect_contract::wording;
+use dialect_contract::wording::Sentences;
 use jiff::SignedDuration;
 use meta::Timestamp;
 use serde_json::{Map, Value, json};
@@ -14,6 +14,8 @@ use crate::readiness::{HEARTBEAT_HEALTHY, PARTS, READY};
 
 /// The reason of both conditions while the syncer is silent.
 pub const ERROR_HEARTBEAT: &str = "ErrorHeartbeat";
+
+const SENTENCES: Sentences = Sentences(&["no heartbeat of the syncer since "]);
 
 /// When the syncer of `cluster` was last heard of.
 fn heard(cluster: &Value) -> Option<Timestamp> {
@@ -135,11 +137,16 @@ impl Conditions {
         let mut new = Value::Object(fields);
         let slot = self.0.iter_mut().find(|condition| condition["type"] == r#type);
         let text = |value: &Value, name: &str| value[name].as_str().unwrap_or_default().to_owned();
+        let leave = |old: &str, new: &str| match SENTENCES.has(new) {
+            true => SENTENCES.leave(old, new),
+            // The words of a part.
+            false => old == new,
+        };
         if let Some(old) = &slot
             && ["status", "severity", "reason"]
                 .iter()
                 .all(|name| text(old, name) == text(&new, name))
-            && wording::is_left(&text(old, "message"), &text(&new, "message"))
+            && leave(&text(old, "message"), &text(&new, "message"))
         {
             return;
         }

@@ -6,7 +6,8 @@
 
 use std::sync::Arc;
 
-use dialect_contract::{Decision, Verb, Write, wording};
+use dialect_contract::wording::Sentences;
+use dialect_contract::{Decision, Verb, Write};
 use meta::schema::types::condition;
 use meta::{Object, time};
 use serde_json::{Map, Value, json};
@@ -19,6 +20,16 @@ use crate::names::{
     API_VERSION, GRANTED, OPERATION_ANNOTATION, PENDING, REQUEST_FINALIZER, SCHEDULED, USE_FINALIZER,
 };
 use crate::release::Release;
+
+/// Beginnings of what is said of a request that fails.
+const SENTENCES: Sentences = Sentences(&[
+    "cluster * is being deleted ",
+    "cluster * cannot be read: ",
+    "a new cluster would be named ",
+    "purpose \"",
+    "the name prefix \"",
+    "\"* cannot be the name of a cluster: ",
+]);
 
 /// Everything `decision` writes, in order.
 pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
@@ -38,7 +49,7 @@ pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
         Plan::Fail { reason, message } => {
             let object = own_up(request, decision, &mut list);
             let told = request.said.cause.as_ref().is_some_and(|cause| {
-                cause[0] == "False" && cause[1] == *reason && wording::is_left(&cause[2], message)
+                cause[0] == "False" && cause[1] == *reason && SENTENCES.leave(&cause[2], message)
             });
             if !(told && request.said.phase == PENDING && request.said.observed == request.wants.generation) {
                 list.push(status(request, decision, object, None));

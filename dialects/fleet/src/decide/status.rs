@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use dialect_contract::{listing, wording};
+use dialect_contract::listing;
+use dialect_contract::wording::Sentences;
 use meta::schema::types::condition;
 use scheduling::{Ix, Rejection};
 
@@ -24,8 +25,14 @@ use crate::scores::{Standing, best_first};
 use crate::words;
 use crate::words::Words;
 
-/// What every message about conditions begins with.
+/// Beginning of every message about conditions.
 const FOUND: &str = "found ";
+
+const SENTENCES: Sentences = Sentences(&[
+    "found # cluster",
+    "found no cluster that fits",
+    "found # of the #",
+]);
 
 impl Satisfied {
     /// Judges what was selected.
@@ -240,7 +247,7 @@ pub(super) fn changes(
     let same_condition = condition(&status.conditions, SCHEDULED).is_some_and(|known| {
         known.status == satisfied.status()
             && known.reason == satisfied.reason()
-            && wording::is_left(&known.message, &satisfied.message)
+            && SENTENCES.leave(&known.message, &satisfied.message)
             && known.observed_generation == Some(snapshot.object.meta().generation())
     });
     status.observed_generation != Some(record.object.meta().generation())
@@ -264,6 +271,6 @@ pub(super) fn placement_changes(record: &PlacementRecord, satisfied: &Satisfied)
         known.status != satisfied.status()
             || known.reason != satisfied.reason()
             || known.observed_generation != Some(record.object.meta().generation())
-            || !wording::is_left(&known.message, &satisfied.message)
+            || !SENTENCES.leave(&known.message, &satisfied.message)
     })
 }

@@ -288,6 +288,30 @@ fn a_second_binding_to_one_cluster_goes() {
 }
 
 #[test]
+fn the_message_of_the_condition_follows_the_count_from_one_to_two() {
+    let mut world = World::of([
+        cluster("a", &json!({})),
+        placement(&json!({"placementType": "PickAll"})),
+    ]);
+    let told = |world: &World| -> Vec<String> {
+        let writes = world.fleet.writes(&world.choose(&[]).unwrap());
+        let conditions = writes.iter().flat_map(|write| {
+            let list = write.object["status"]["conditions"].as_array();
+            list.cloned().unwrap_or_default()
+        });
+        conditions
+            .map(|condition| condition["message"].as_str().unwrap_or_default().to_owned())
+            .collect()
+    };
+    world.settle();
+    world.put(&cluster("b", &json!({})));
+    let two = "found 2 clusters, every one that fits";
+    assert_eq!(told(&world), [two; 2], "the snapshot's and the placement's");
+    world.settle();
+    assert!(told(&world).is_empty());
+}
+
+#[test]
 fn unknown_fields_survive_every_write() {
     let mut world = world(&json!({"placementType": "PickN", "numberOfClusters": 1}));
     world.settle();

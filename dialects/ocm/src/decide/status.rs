@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dialect_contract::wording;
+use dialect_contract::wording::Sentences;
 use scheduling::Solved;
 
 use crate::code::Plugin;
@@ -10,6 +10,26 @@ use crate::detail::Detail;
 use crate::kind::{Condition, PlacementStatus};
 use crate::names::{MISCONFIGURED, SATISFIED};
 use crate::satisfied::Satisfied;
+
+/// Beginnings of what the conditions say; a problem is told as `<plugin>:<text>`.
+const SENTENCES: Sentences = Sentences(&[
+    "no ManagedClusterSetBinding ",
+    "none of the cluster sets asked for (",
+    "the bound cluster sets (",
+    "numberOfClusters is #",
+    "no cluster could be judged",
+    "no cluster of the bound cluster sets fits: ",
+    "# cluster decisions unscheduled",
+    "every cluster decision is scheduled",
+    "the placement is understood",
+    ":numberOfClusters is ",
+    ":spec.",
+    ":[spec.",
+    ":there is no built-in prioritizer ",
+    "Predicate:spec.",
+    "Predicate:[spec.",
+    "TaintToleration:spec.",
+]);
 
 /// A condition as it will be, without its time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -152,7 +172,7 @@ pub(crate) fn changes(stored: &PlacementStatus, detail: &Detail) -> bool {
         !Condition::find(&stored.conditions, aspect.r#type).is_some_and(|known| {
             *known.status == *aspect.status
                 && *known.reason == *aspect.reason
-                && wording::is_left(&known.message, &aspect.message)
+                && SENTENCES.leave(&known.message, &aspect.message)
         })
     });
     let selection = detail.plan.as_ref().is_some_and(|plan| {

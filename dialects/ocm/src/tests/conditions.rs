@@ -344,6 +344,41 @@ fn what_another_scheduler_says_in_other_words_is_unchanged_and_not_written() {
 }
 
 #[test]
+fn a_sentence_of_ours_gives_way_to_any_other_that_holds_now() {
+    let mut world = columns(&["a", "b"]);
+    let key = placement("ns", "p");
+    world.put(&wants("p", &json!({"numberOfClusters": 0})));
+    world.settle(&key);
+    let text = |world: &World, r#type| {
+        let value = world.get(&key);
+        let list = value["status"]["conditions"].as_array().unwrap();
+        let found = list.iter().find(|condition| condition["type"] == r#type);
+        found.unwrap()["message"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(text(&world, "PlacementSatisfied"), "numberOfClusters is 0");
+    let nowhere = json!({"requiredClusterSelector": {"labelSelector": {"matchLabels": {"is": "nowhere"}}}});
+    world.edit(&key, |value| {
+        value["spec"] = json!({"numberOfClusters": 1, "predicates": [nowhere]});
+    });
+    world.settle(&key);
+    let satisfied = text(&world, "PlacementSatisfied");
+    assert!(satisfied.starts_with("no cluster of the bound"), "{satisfied}");
+    let mode = json!({"mode": "Neither"});
+    world.edit(&key, |value| value["spec"] = json!({"prioritizerPolicy": mode}));
+    world.settle(&key);
+    let before = text(&world, "PlacementMisconfigured");
+    let bare = json!({"value": "x", "operator": "Equal"});
+    world.edit(&key, |value| value["spec"] = json!({"tolerations": [bare]}));
+    world.settle(&key);
+    let after = text(&world, "PlacementMisconfigured");
+    assert!(before.starts_with(":spec.prioritizerPolicy"), "{before}");
+    assert!(
+        after.starts_with("TaintToleration:spec.tolerations[0]"),
+        "{after}"
+    );
+}
+
+#[test]
 fn a_number_that_is_absent_stays_absent_where_it_would_be_0() {
     let mut world = columns(&[]);
     let key = placement("ns", "p");
