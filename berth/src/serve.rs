@@ -184,6 +184,7 @@ impl Standalone {
             }
             None => (surroundings::alone(&store, &parts, &clock, &ending).await?, None),
         };
+        surroundings::built_in(&store, &parts, hub.as_ref(), &clock).await?;
         let progress = behind.as_ref().map(|(_, _, progress)| progress.clone());
         let behind = behind.map(|(hub, sync_status, _)| (hub, sync_status));
         configuration_files::fill(&store, &parts, &options.config, behind.is_some(), clock.now()).await?;

@@ -6,16 +6,18 @@ use serde_json::Value;
 use std::sync::Arc;
 use storage::{Expect, Step, Store, StoreError, Verb};
 
-/// Makes those of `dialects` that are missing.
+/// Makes what is missing of those of `dialects` whose objects are not `on_hub`: there they are made by the system.
 ///
 /// # Errors
 /// When the store refuses.
 pub(super) async fn ensure(
     store: &Arc<dyn Store>,
     dialects: &[Arc<dyn Dialect>],
+    on_hub: impl Fn(&str) -> bool,
     clock: &dyn Clock,
 ) -> Result<(), StoreError> {
-    for (key, mut object) in dialects.iter().flat_map(|dialect| dialect.built_in()) {
+    let here = dialects.iter().filter(|dialect| !on_hub(dialect.name()));
+    for (key, mut object) in here.flat_map(|dialect| dialect.built_in()) {
         // On a full disk a start must do without a write.
         if store
             .cached(key.resource)
@@ -49,4 +51,34 @@ fn stamp(object: &mut Value, clock: &dyn Clock) {
     metadata["uid"] = uuid::Uuid::new_v4().to_string().into();
     metadata["generation"] = 1.into();
     metadata["creationTimestamp"] = time::rfc3339(clock.now()).into();
+}
+
+#[cfg(test)]
+mod tests {
+    use apiserver::SystemClock;
+    use storage::MemoryStore;
+
+    use super::*;
+
+    async fn made(on_hub: &[&str]) -> Vec<String> {
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+        let dialects = dialect_registry::all();
+        for _ in 0..2 {
+            let is_on_hub = |name: &str| on_hub.contains(&name);
+            ensure(&store, &dialects, is_on_hub, &SystemClock).await.unwrap();
+        }
+        let all = dialects.iter().flat_map(|dialect| dialect.built_in());
+        let found = all.filter(|(key, _)| {
+            let cached = store.cached(key.resource);
+            cached.get(&key.namespace, &key.name).is_some()
+        });
+        found.map(|(key, _)| key.name.to_string()).collect()
+    }
+
+    #[tokio::test]
+    async fn what_a_system_makes_by_itself_is_made_wherever_its_objects_are_stored_here() {
+        assert_eq!(made(&[]).await, ["default", "global"]);
+        assert_eq!(made(&["gardener"]).await, ["default", "global"]);
+        assert!(made(&["ocm"]).await.is_empty());
+    }
 }

@@ -23,7 +23,23 @@ use crate::hub::Hub;
 use crate::manifests::{self, Installation};
 use crate::stores::Storage;
 
-/// Default namespaces and roles, what the systems make by themselves, the garbage collector, the counter of quotas, the
+/// What the systems make by themselves wherever they run, for those whose objects are stored here.
+///
+/// # Errors
+/// When it cannot be stored.
+pub(super) async fn built_in(
+    store: &Arc<dyn Store>,
+    parts: &Parts,
+    hub: Option<&Hub>,
+    clock: &Arc<dyn Clock>,
+) -> Result<()> {
+    let on_hub = |name: &str| hub.is_some_and(|hub| hub.has(name));
+    built_in::ensure(store, &parts.dialects, on_hub, &**clock)
+        .await
+        .context("creating what the systems make by themselves")
+}
+
+/// Default namespaces and roles, the garbage collector, the counter of quotas, the
 /// deleter of namespaces, the writer of aggregated roles, the checker of policies' types.
 ///
 /// # Errors
@@ -40,9 +56,6 @@ pub(super) async fn alone(
     rbac::bootstrap::ensure(store, &**clock, &manifests::reach(&parts.dialects))
         .await
         .context("creating the default roles")?;
-    built_in::ensure(store, &parts.dialects, &**clock)
-        .await
-        .context("creating what the systems make by themselves")?;
     let kinds = Kinds::of(&parts.groups);
     let collector = garbage::spawn(
         Arc::clone(store),
