@@ -69,8 +69,9 @@ pub enum Command {
     /// With --change, --drain, --delete or --against: what that would do to the decisions, before it is made.
     ///
     /// Exit codes: 0 when everything was decided; 1 with --exit-code, when something found no place or not all it
-    /// asked for (of a plan: when anything would change); 2 when the input or the configuration is malformed (every
-    /// problem is on standard error).
+    /// asked for (of a plan: when anything would change); 2 when the question or a configuration is malformed, or with
+    /// --strict the input; 3 when something of the input was set aside and the rest was decided. Every problem is on
+    /// standard error.
     Simulate(SimulateCommand),
     /// Compare what is placed with what Berth would decide: where it differs, and why; nothing is written
     ///

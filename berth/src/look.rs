@@ -15,6 +15,8 @@ use commands::source::Source;
 use commands::why::asked;
 use console::{Console, ConsoleArgs};
 use dialect_contract::names;
+use engine::Simulation;
+use engine::simulate::{Input, Problem};
 use http::Method;
 use meta::{Clock, Key, Object, Timestamp};
 use serde_json::json;
@@ -80,8 +82,8 @@ pub async fn asks_server(client: &Client, origin: &OriginArgs) -> Result<bool> {
 pub async fn of_hub(client: &Client, scope: &Scope, now: Timestamp) -> Result<InMemory> {
     let reading = Reading::of(client, scope).await?;
     reading.tell(client).await?;
-    let (objects, problems) = tokio::task::spawn_blocking(move || objects(reading, now)).await?;
-    reading::tell_unusable(&problems);
+    let (objects, problems) = tokio::task::spawn_blocking(move || objects(reading.inputs(), now)).await?;
+    reading::tell_problems(&problems);
     InMemory::serve(objects, &[], now).await
 }
 
@@ -137,17 +139,13 @@ async fn of_files(path: PathBuf, namespace: &str) -> Result<Source> {
     Ok(Source::within(Client::new(served.client()), namespace, served))
 }
 
-/// The objects as they would be stored, and what is wrong with the others.
-fn objects(reading: Reading, now: Timestamp) -> (Vec<(Key, Arc<Object>)>, Vec<String>) {
-    let catalog = catalog(&dialect_registry::all());
-    let (mut objects, mut problems) = (Vec::new(), Vec::new());
-    for input in reading.inputs() {
-        match catalog.read(input.value, "", now) {
-            Ok(object) => objects.push(object),
-            Err(errors) => problems.extend(errors.iter().map(|error| format!("{}: {error}", input.at))),
-        }
-    }
-    (objects, problems)
+/// The objects as they would be stored, and what is wrong with them and with others: judged as by `simulate`, so that both
+/// answer alike of one hub.
+fn objects(inputs: Vec<Input>, now: Timestamp) -> (Vec<(Key, Arc<Object>)>, Vec<Problem>) {
+    let dialects = dialect_registry::all();
+    let simulation = Simulation::load(&dialects, &catalog(&dialects), Vec::new(), inputs, now);
+    let problems = simulation.findings().problems.clone();
+    (simulation.into_objects(), problems)
 }
 
 /// The systems that `words` may mean.
@@ -162,6 +160,28 @@ fn systems(words: &[String], namespace: &str) -> Result<BTreeSet<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_object_that_berth_would_refuse_is_in_the_world_of_why_as_in_that_of_simulate() {
+        // Another server took a set whose selector nobody understands; what asks for the set depends on it all the same.
+        let expression = json!({"key": "a", "operator": "Like", "values": ["b"]});
+        let refused = json!({
+            "apiVersion": "cluster.open-cluster-management.io/v1beta2", "kind": "ManagedClusterSet",
+            "metadata": {"name": "odd", "uid": "1", "resourceVersion": "1"},
+            "spec": {"clusterSelector": {
+                "selectorType": "LabelSelector", "labelSelector": {"matchExpressions": [expression]},
+            }},
+        });
+        let input = Input {
+            at: "managedclustersets.cluster.open-cluster-management.io odd".to_owned(),
+            value: refused,
+            duplicates: Vec::new(),
+        };
+        let (objects, problems) = objects(vec![input], SystemClock.now());
+        let names: Vec<&str> = objects.iter().map(|(key, _)| &*key.name).collect();
+        assert!(names.contains(&"odd"), "{names:?}");
+        assert!(!problems.is_empty(), "and what is wrong is told");
+    }
 
     #[test]
     fn only_the_systems_that_are_asked_about_are_read() {

@@ -554,6 +554,39 @@ fn for_takes_the_names_kubectl_users_write_and_says_what_there_is() {
 }
 
 #[test]
+fn the_requests_of_one_namespace_are_decided_and_those_of_others_are_input() {
+    let folder = tempfile::tempdir().unwrap();
+    let one = |namespace: &str| {
+        format!(
+            "apiVersion: cluster.open-cluster-management.io/v1beta1\nkind: Placement\n\
+             metadata: {{name: p, namespace: {namespace}}}\nspec: {{}}\n"
+        )
+    };
+    let text = format!("{}---\n{}", one("team-a"), one("team-b"));
+    let path = file(&folder, "two.yaml", &text);
+    let path = path.to_str().unwrap();
+    let namespaces = |more: &[&str]| -> Vec<String> {
+        let list = json(&[&["-f", path, "-o", "json"], more].concat());
+        let items = list["items"].as_array().unwrap().iter();
+        items
+            .map(|item| item["metadata"]["namespace"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(namespaces(&[]), ["team-a", "team-b"]);
+    assert_eq!(namespaces(&["-n", "team-b"]), ["team-b"]);
+    assert_eq!(
+        namespaces(&["-n", "team-b", "--for", "placement/p"]),
+        ["team-b"],
+        "the name is of that namespace"
+    );
+    assert_eq!(
+        namespaces(&["-n", "team-b", "--for", "placement/team-a/p"]),
+        ["team-a"],
+        "unless it says otherwise"
+    );
+}
+
+#[test]
 fn standard_input_is_a_file_called_minus() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_berth"))
         .args(["simulate", "-f", "-", "--at", AT, "-o", "json"])

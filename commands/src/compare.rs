@@ -11,7 +11,7 @@ use std::time::Duration;
 use anyhow::{Result, anyhow};
 use apiserver::SystemClock;
 use berth_client::Client;
-use dialect_contract::names;
+use dialect_contract::{Dialect, names};
 use engine::agreement::{self, Agreement, GRACE, Side};
 use engine::simulate::{Decided, Fault, Terms};
 use meta::selector::Selector;
@@ -21,6 +21,7 @@ use virtual_api::API_VERSION;
 
 use crate::args::{CompareOutput, CompareQuestion, ConnectionArgs};
 use crate::reading::{Reading, Scope};
+use crate::simulate::wanted::Wanted;
 use crate::simulate::{By, DONE, MALFORMED, UNPLACED, load};
 
 /// How many clusters of each side of an entry are told of. The counts are of all.
@@ -66,11 +67,9 @@ pub async fn run(question: &CompareQuestion, connection: &ConnectionArgs) -> Res
         independent: true,
     };
     let namespace = connection.namespace.as_deref();
-    let wanted = |dialect: &dyn dialect_contract::Dialect, demand: &meta::Key| {
-        let (of, _) = names::place(dialect, demand);
-        namespace.is_none_or(|namespace| of == namespace || of.is_empty())
-    };
-    simulation.run(&terms, wanted, |decided| -> Result<(), Fault> {
+    let wanted = Wanted::Within(namespace);
+    let choose = |dialect: &dyn Dialect, demand: &meta::Key| wanted.is(dialect, demand);
+    simulation.run(&terms, choose, |decided| -> Result<(), Fault> {
         if let Some(entry) = Entry::of(decided, question.agreement_grace_period, now) {
             comparison.take(entry, question.only_different);
         }

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::args::{ConnectionArgs, ExportQuestion};
 use crate::reading::{Reading, Scope};
+use crate::terminal::shown;
 
 /// Reads everything, then writes it.
 ///
@@ -22,7 +23,7 @@ pub async fn run(question: &ExportQuestion, connection: &ConnectionArgs) -> Resu
     };
     let reading = Reading::of(&client, &scope).await?;
     for gap in &reading.gaps {
-        crate::say_error!("note: left out: {gap}");
+        crate::say_error!("note: left out: {}", shown(&gap.to_string()));
     }
     let (count, systems) = (reading.count(), reading.named_systems());
     if count == 0 {

@@ -14,7 +14,7 @@
 //!
 //! let program = Program::parse_from(["simulate", "-f", "../examples/ocm", "--at", "2021-10-28T09:00:00Z"]);
 //! // It prints which cluster each object goes to, and why.
-//! let _code = simulate::run(&program.simulate, Vec::new());
+//! let _code = simulate::run(&program.simulate, None, Vec::new());
 //! ```
 
 pub mod advice;

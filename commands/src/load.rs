@@ -10,6 +10,7 @@ use futures::{StreamExt, stream};
 
 use crate::args::Validate;
 use crate::manifest::{self, Document};
+use crate::terminal::shown;
 
 /// So many objects are written at once where there are many of one kind.
 const AT_ONCE: usize = 32;
@@ -108,7 +109,7 @@ fn without_duplicates(
                 ));
                 return false;
             }
-            Validate::Warn => eprintln!("Warning: {place}: duplicate field \"{path}\""),
+            Validate::Warn => crate::say_error!("Warning: {place}: duplicate field \"{}\"", shown(path)),
             Validate::Ignore => {}
         }
         true

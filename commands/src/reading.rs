@@ -14,12 +14,13 @@ use anyhow::{Result, bail};
 use berth_client::Client;
 use dialect_contract::{Dialect, Reach, config};
 use engine::Catalog;
-use engine::simulate::Input;
+use engine::simulate::{Input, Problem};
 use http::Method;
 use meta::{GroupResource, Kind};
 use serde_json::Value;
 
 use crate::catalog::catalog;
+use crate::terminal::shown;
 use list::Answer;
 
 /// Extent of a reading: the systems, and the namespace whose decisions matter.
@@ -174,7 +175,7 @@ impl Reading {
             client.url(),
         );
         for gap in &self.gaps {
-            crate::say_error!("note: left out: {gap}");
+            crate::say_error!("note: left out: {}", shown(&gap.to_string()));
         }
         Ok(())
     }
@@ -227,17 +228,17 @@ fn place(resource: &str, object: &Value) -> String {
     }
 }
 
-/// How many objects that cannot be used are named.
+/// How many problems with objects are told.
 const NAMED: usize = 5;
 
-/// Says on standard error which objects cannot be used, the first of them by name.
-pub fn tell_unusable(problems: &[String]) {
+/// Says on standard error what is wrong with objects, of the first of them.
+pub fn tell_problems(problems: &[Problem]) {
     for problem in problems.iter().take(NAMED) {
-        crate::say_error!("note: left out: {problem}");
+        crate::say_error!("note: {}", shown(&problem.to_string()));
     }
     match problems.len().saturating_sub(NAMED) {
         0 => {}
-        more => crate::say_error!("note: left out: {more} more objects that cannot be used"),
+        more => crate::say_error!("note: {more} more problems; `berth simulate` tells all"),
     }
 }
 
@@ -302,6 +303,32 @@ mod tests {
         ] {
             assert!(all.keys().any(|resource| resource.to_string() == name), "{name}");
         }
+    }
+
+    #[test]
+    fn the_page_names_just_the_kinds_that_each_system_reads() {
+        const PAGE: &str = include_str!("../../docs/try-on-your-hub.md");
+        let rows = PAGE
+            .lines()
+            .skip_while(|line| !line.starts_with("| system | kinds |"));
+        let rows = rows.skip(2).take_while(|line| line.starts_with('|'));
+        let told: BTreeSet<BTreeSet<String>> = rows
+            .filter_map(|row| row.split('|').nth(2))
+            .map(|kinds| kinds.split(',').map(|kind| kind.trim().to_owned()).collect())
+            .collect();
+        let dialects = dialect_registry::all();
+        let catalog = catalog(&dialects);
+        let plural = |resource: &GroupResource| {
+            let kind = kind_of(&catalog, *resource).unwrap();
+            format!("{}s", kind.info().kind)
+        };
+        let read = dialects.iter().map(|dialect| {
+            let kinds = dialect.reads();
+            let own = kinds.iter().filter(|resource| **resource != config::RESOURCE);
+            own.map(plural).collect()
+        });
+        let every = BTreeSet::from([plural(&config::RESOURCE)]);
+        assert_eq!(told, read.chain([every]).collect());
     }
 
     #[test]

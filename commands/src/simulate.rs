@@ -6,7 +6,7 @@ mod heartbeat;
 mod output;
 mod plan;
 mod table;
-mod wanted;
+pub(crate) mod wanted;
 
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -26,8 +26,10 @@ use crate::args::{ConnectionArgs, Reasons, SimulateArgs, SimulateOutput};
 use crate::catalog::catalog;
 use crate::manifest::{self, Document};
 use crate::reading::{Reading, Scope};
+use crate::terminal;
 use output::List;
 use table::Tables;
+use wanted::Wanted;
 
 /// Everything was decided.
 pub const DONE: u8 = 0;
@@ -57,8 +59,9 @@ enum Stop {
 /// # Errors
 /// When the hub does not answer.
 pub async fn run_on(args: &SimulateArgs, connection: &ConnectionArgs) -> anyhow::Result<ExitCode> {
+    let namespace = connection.namespace.as_deref();
     if !args.filename.is_empty() {
-        return Ok(run(args, Vec::new()));
+        return Ok(run(args, namespace, Vec::new()));
     }
     let client = connection.client().await?;
     let scope = Scope {
@@ -67,13 +70,13 @@ pub async fn run_on(args: &SimulateArgs, connection: &ConnectionArgs) -> anyhow:
     };
     let reading = Reading::of(&client, &scope).await?;
     reading.tell(&client).await?;
-    Ok(run(args, reading.inputs()))
+    Ok(run(args, namespace, reading.inputs()))
 }
 
-/// Decides what is in the files of `args`, and what was `read`, and prints; what is to be said of the input goes to standard error,
-/// and the exit code says whether all of it was decided.
+/// Decides what is in the files of `args`, and what was `read`, as far as it is in `namespace` or in none, and prints; what is to be
+/// said of the input goes to standard error, and the exit code says whether all of it was decided. The rest is input all the same.
 #[must_use]
-pub fn run(args: &SimulateArgs, read: Vec<Input>) -> ExitCode {
+pub fn run(args: &SimulateArgs, namespace: Option<&str>, read: Vec<Input>) -> ExitCode {
     let terms = Terms {
         now: args.at.unwrap_or_else(|| SystemClock.now()),
         seed: args.seed,
@@ -90,8 +93,9 @@ pub fn run(args: &SimulateArgs, read: Vec<Input>) -> ExitCode {
     };
     let loaded = load(&args.filename, &by, args.strict, read).and_then(|read| {
         let only = args.r#for.as_deref();
-        let wanted = only.map(|only| wanted::find(&read.simulation, only)).transpose();
-        Ok((read, wanted.map_err(|problem| vec![problem])?))
+        let one = only.map(|only| wanted::find(&read.simulation, only, namespace));
+        let one = one.transpose().map_err(|problem| vec![problem])?;
+        Ok((read, one.map_or(Wanted::Within(namespace), Wanted::One)))
     });
     let (read, wanted) = match loaded {
         Ok(loaded) => loaded,
@@ -102,6 +106,7 @@ pub fn run(args: &SimulateArgs, read: Vec<Input>) -> ExitCode {
             return ExitCode::from(MALFORMED);
         }
     };
+    read.tell_rest();
     if !args.change.is_empty() || !args.against.is_empty() {
         return plan::run(args, read, &terms);
     }
@@ -111,7 +116,7 @@ pub fn run(args: &SimulateArgs, read: Vec<Input>) -> ExitCode {
         heartbeat,
     } = read;
     let mut tally = Tally::default();
-    let decided = print(&mut simulation, args, &terms, wanted.as_ref(), &mut tally);
+    let decided = print(&mut simulation, args, &terms, &wanted, &mut tally);
     if args.at.is_none() && tally.stale {
         tell_stale(heartbeat);
     }
@@ -178,12 +183,10 @@ fn print(
     simulation: &mut Simulation,
     args: &SimulateArgs,
     terms: &Terms,
-    wanted: Option<&wanted::Wanted>,
+    wanted: &Wanted<'_>,
     tally: &mut Tally,
 ) -> Result<(), Stop> {
-    let choose = |dialect: &dyn Dialect, demand: &meta::Key| {
-        wanted.is_none_or(|wanted| wanted.is(dialect.name(), demand))
-    };
+    let choose = |dialect: &dyn Dialect, demand: &meta::Key| wanted.is(dialect, demand);
     let catalog = catalog(&dialect_registry::all());
     let advised = |decided: &Decided<'_>| -> Result<Option<Value>, Stop> {
         match args.advice {
@@ -285,6 +288,15 @@ pub(crate) struct By<'a> {
     pub(crate) now: Timestamp,
 }
 
+impl Read {
+    /// Tells how to have nothing decided where not all could be read.
+    fn tell_rest(&self) {
+        if !self.whole {
+            crate::say_error!("note: the rest is decided by what could be read; with --strict nothing is");
+        }
+    }
+}
+
 /// Reads files, takes what was `read` of a hub, and tells what is to be said of them.
 pub(crate) fn load(
     files: &[PathBuf],
@@ -319,9 +331,6 @@ pub(crate) fn load(
         }
     }
     let whole = told(&unread, simulation.findings(), strict)?;
-    if !whole {
-        crate::say_error!("note: the rest is decided by what could be read; with --strict nothing is");
-    }
     Ok(Read {
         simulation,
         whole,
@@ -357,11 +366,11 @@ pub fn told(unread: &[manifest::Problem], findings: &Findings, strict: bool) -> 
     }
     let mut count = 0;
     for problem in problems {
-        crate::say_error!("error: {problem}");
+        crate::say_error!("error: {}", terminal::shown(&problem));
         count += 1;
     }
     for surplus in surplus {
-        crate::say_error!("warning: {surplus}");
+        crate::say_error!("warning: {}", terminal::shown(&surplus));
     }
     for doubtful in &findings.doubtful {
         crate::say_error!("warning: {doubtful}");
@@ -371,7 +380,7 @@ pub fn told(unread: &[manifest::Problem], findings: &Findings, strict: bool) -> 
         .chain(passed_over(false))
         .chain(findings.unused.iter().cloned())
     {
-        crate::say_error!("note: {kind}");
+        crate::say_error!("note: {}", terminal::shown(&kind));
     }
     Ok(count == 0)
 }

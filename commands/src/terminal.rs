@@ -21,7 +21,7 @@ macro_rules! say {
     ($($argument:tt)*) => { $crate::terminal::say(&format!($($argument)*)) };
 }
 
-/// A line on standard error, as [`say!`](crate::say) on standard output.
+/// A line on standard error, as [`say!`](crate::say) on standard output, and of plain text.
 #[macro_export]
 macro_rules! say_error {
     ($($argument:tt)*) => { $crate::terminal::say_error(&format!($($argument)*)) };
@@ -37,9 +37,14 @@ pub fn say(text: &str) {
     writeln!(anstream::stdout(), "{text}").unwrap_or_default();
 }
 
-/// Says `text` on standard error, where somebody may read it or not.
+/// Says `text` on standard error, where somebody may read it or not. Much of what is said there are words of others, so that
+/// its lines are made safe as by [`shown`].
 pub fn say_error(text: &str) {
-    writeln!(anstream::stderr(), "{text}").unwrap_or_default();
+    writeln!(anstream::stderr(), "{}", shown_lines(text)).unwrap_or_default();
+}
+
+fn shown_lines(text: &str) -> String {
+    text.split('\n').map(shown).collect::<Vec<_>>().join("\n")
 }
 
 /// One cell of a table: the style does not count as width.
@@ -188,6 +193,14 @@ mod tests {
             table(&["TAINT"], &forged),
             "TAINT\na^M b  true\n",
             "one row stays one line"
+        );
+    }
+
+    #[test]
+    fn lines_on_standard_error_command_no_terminal_either() {
+        assert_eq!(
+            shown_lines("error: a\u{1b}[2J\n  b\u{202e}\r"),
+            "error: a^[[2J\n  b\u{fffd}^M"
         );
     }
 

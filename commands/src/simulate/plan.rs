@@ -39,6 +39,7 @@ fn plan(
             now: terms.now,
         };
         let mut other = load(&args.against, &by, args.strict, Vec::new())?;
+        other.tell_rest();
         *whole &= other.whole;
         return simulation
             .compare(&mut other.simulation, terms)

@@ -1,27 +1,43 @@
-//! `--for KIND/[NAMESPACE/]NAME`: one demand by name, with the kind as `kubectl` users write it.
+//! Which demands are asked about: those of `-n`, or with `--for KIND/[NAMESPACE/]NAME` one by name, with the kind as `kubectl`
+//! users write it.
 
 use dialect_contract::{Dialect, names};
 use engine::Simulation;
 use meta::Key;
 
-/// The demand that is asked for.
-pub(super) struct Wanted {
+/// The demands that are asked about.
+pub(crate) enum Wanted<'a> {
+    /// Those in a namespace, and those in none; without a namespace, all.
+    Within(Option<&'a str>),
+    /// A single one.
+    One(One),
+}
+
+/// A demand, and whose it is.
+pub(crate) struct One {
     dialect: &'static str,
     demand: Key,
 }
 
-impl Wanted {
-    /// Whether `demand` of `dialect` is it.
-    pub(super) fn is(&self, dialect: &str, demand: &Key) -> bool {
-        self.dialect == dialect && self.demand == *demand
+impl Wanted<'_> {
+    /// Whether `demand` of `dialect` is among them.
+    pub(crate) fn is(&self, dialect: &dyn Dialect, demand: &Key) -> bool {
+        match self {
+            Self::Within(namespace) => {
+                let (of, _) = names::place(dialect, demand);
+                namespace.is_none_or(|namespace| of == namespace || of.is_empty())
+            }
+            Self::One(one) => one.dialect == dialect.name() && one.demand == *demand,
+        }
     }
 }
 
-/// Finds what `text` names. Kinds are taken in any case, singular or plural, with or without their group.
+/// Finds what `text` names, in the namespace `within` where it names none. Kinds are taken in any case, singular or plural, with or
+/// without their group.
 ///
 /// # Errors
 /// How it should be written, or which demands there are.
-pub(super) fn find(simulation: &Simulation, text: &str) -> Result<Wanted, String> {
+pub(super) fn find(simulation: &Simulation, text: &str, within: Option<&str>) -> Result<One, String> {
     let (kind, namespace, name) = parts(text)?;
     let aside = simulation.aside().iter();
     let aside = aside.map(|aside| (&aside.dialect, aside.demand.clone()));
@@ -29,10 +45,13 @@ pub(super) fn find(simulation: &Simulation, text: &str) -> Result<Wanted, String
     let mut found = demands.iter().filter(|(dialect, demand)| {
         is_kind(&***dialect, demand, kind)
             && *demand.name == *name
-            && namespace.is_none_or(|namespace| *demand.namespace == *namespace)
+            && match namespace {
+                Some(namespace) => *demand.namespace == *namespace,
+                None => Wanted::Within(within).is(&***dialect, demand),
+            }
     });
     match (found.next(), found.next()) {
-        (Some((dialect, demand)), None) => Ok(Wanted {
+        (Some((dialect, demand)), None) => Ok(One {
             dialect: dialect.name(),
             demand: demand.clone(),
         }),
