@@ -156,7 +156,7 @@ impl Dialect for Gardener {
         Guarded {
             protects: PROTECTED,
             uses: uses::of,
-            judges: &[SHOOTS],
+            judges: &[SHOOTS, PROJECTS],
             ..Guarded::default()
         }
     }

@@ -16,7 +16,7 @@ use scheduling::Ix;
 
 use crate::config::Config;
 use profile::{OwnProfile, Profile};
-use project::Project;
+use project::{Claim, Project};
 use seed::Row;
 use shoot::{Record, Wants};
 
@@ -43,8 +43,8 @@ pub struct Fleet {
     own_profiles: OrdMap<(Arc<str>, Arc<str>), Arc<OwnProfile>>,
     /// The projects, by name.
     projects: OrdMap<Arc<str>, Arc<Project>>,
-    /// The names of the projects of each namespace.
-    grounds: OrdMap<Arc<str>, OrdSet<Arc<str>>>,
+    /// The claims of projects to each namespace.
+    grounds: OrdMap<Arc<str>, OrdSet<Claim>>,
     /// The shoots, those that cannot be read included, since they take up room too.
     pub(crate) shoots: OrdMap<Key, Resident>,
     /// The shoots that wait for a seed.

@@ -15,9 +15,10 @@ use serde_json::{Value, json};
 use crate::code::{Code, Plugin};
 use crate::detail::Detail;
 use crate::fleet::Fleet;
+use crate::fleet::project;
 use crate::fleet::seed::{Row, unready};
 use crate::kind::common::condition;
-use crate::names::{SEEDS, SHOOTS};
+use crate::names::{PROJECTS, SEEDS, SHOOTS};
 use crate::{agreement, binding, notes, remedies, words, writes};
 
 impl Inventory for Fleet {
@@ -194,10 +195,10 @@ impl Guarding for Fleet {
     }
 
     fn judge(&self, resource: GroupResource, old: Option<&Value>, new: &Value) -> Vec<FieldError> {
-        if resource == SHOOTS {
-            agreement::of_shoot(self, old, new)
-        } else {
-            Vec::new()
+        match resource {
+            SHOOTS => agreement::of_shoot(self, old, new),
+            PROJECTS => project::judge(self, old, new),
+            _ => Vec::new(),
         }
     }
 

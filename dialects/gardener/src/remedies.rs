@@ -336,6 +336,9 @@ impl Case<'_> {
             ));
         };
         let name = &project.name;
+        if !project.is_readable {
+            return Remedy::none(format!("Project {name} cannot be read: mend it first"));
+        }
         let allow = Edit::of(Key::new(PROJECTS, "", name), &project.object, |project| {
             let list = &mut project["spec"]["tolerations"]["whitelist"];
             push(list, json!(wanted));

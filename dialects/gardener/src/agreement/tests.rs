@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::Gardener;
 use crate::fleet::Fleet;
-use crate::names::{SEEDS, SHOOTS};
+use crate::names::{PROJECTS, SEEDS, SHOOTS};
 use crate::testing::{configured, fleet, own_profile, profile, project, seed, shoot, with};
 
 /// The seed `s`: provider type `aws`, region `eu-1`, one label of its own.
@@ -19,7 +19,7 @@ fn world() -> Fleet {
 }
 
 fn told(old: Option<&Value>, new: &Value) -> Vec<String> {
-    assert_eq!(Gardener.guarded().judges, [SHOOTS]);
+    assert_eq!(Gardener.guarded().judges, [SHOOTS, PROJECTS]);
     let errors = world().judge(SHOOTS, old, new);
     errors.iter().map(ToString::to_string).collect()
 }
@@ -325,4 +325,30 @@ fn zones_of_a_control_plane_take_a_profile_that_allows_them() {
     assert!(told(Some(&before), &pinned).is_empty(), "they were there before");
     let allows = with(profile("aws"), "/spec/controlPlane/allowZonePinning", json!(true));
     assert!(fleet(&[allows]).judge(SHOOTS, None, &pinned).is_empty());
+}
+
+#[test]
+fn a_project_takes_no_namespace_that_another_one_has() {
+    let (first, none) = (project(&json!([]), &json!([])), json!([]));
+    let second = |namespace: &str| {
+        let named = with(project(&none, &none), "/metadata/name", json!("takeover"));
+        with(named, "/spec/namespace", json!(namespace))
+    };
+    let told = |world: &[Value], old: Option<&Value>, new: &Value| -> Vec<String> {
+        let errors = fleet(world).judge(PROJECTS, old, new);
+        errors.iter().map(ToString::to_string).collect()
+    };
+    let world = [first.clone()];
+    let taken = "spec.namespace: Invalid value: \"garden-dev\": the namespace is that of Project \"dev\"";
+    assert_eq!(told(&world, None, &second("garden-dev")), [taken]);
+    assert_eq!(told(&world, None, &second("garden-own")), [""; 0]);
+    let unnamed = with(second(""), "/spec", json!({}));
+    assert_eq!(told(&world, Some(&unnamed), &second("garden-dev")), [taken]);
+    assert_eq!(told(&world, Some(&first), &first), [""; 0]);
+    // That of the name is taken as well as one that is written down.
+    let by_name = with(second("garden-takeover"), "/metadata/name", json!("other"));
+    assert_eq!(told(&[by_name], None, &unnamed).len(), 1);
+    // Two that another server let through can be mended one after the other.
+    let both = [first, second("garden-dev")];
+    assert_eq!(told(&both, Some(&both[1]), &both[1]), [""; 0]);
 }

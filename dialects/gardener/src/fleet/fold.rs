@@ -205,7 +205,10 @@ impl Fleet {
 
     fn take_project(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Due {
         let project = match new {
-            Some(object) => self.unusable.note(key, Project::read(object)).map(Arc::new),
+            Some(object) => {
+                let read = self.unusable.note(key, Project::read(object));
+                Some(Arc::new(read.unwrap_or_else(|| Project::unreadable(object))))
+            }
             None => {
                 self.unusable.forget(key);
                 None
@@ -228,7 +231,7 @@ impl Fleet {
         }
         if let Some(new) = &project {
             let names = self.grounds.entry(Arc::clone(&new.namespace)).or_default();
-            names.insert(Arc::clone(&new.name));
+            names.insert(new.claim.clone());
         }
         let grounds: Vec<&Arc<str>> = old
             .iter()
@@ -243,7 +246,7 @@ impl Fleet {
         let Some(names) = self.grounds.get_mut(&project.namespace) else {
             return;
         };
-        names.remove(&project.name);
+        names.remove(&project.claim);
         if names.is_empty() {
             self.grounds.remove(&project.namespace);
         }

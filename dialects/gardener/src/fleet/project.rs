@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use meta::Object;
+use meta::{FieldError, Object, Timestamp};
+use serde::Deserialize;
+use serde_json::Value;
 
 use super::Fleet;
 use super::shoot::Wants;
@@ -19,7 +21,15 @@ pub(crate) struct Project {
     pub(crate) namespace: Arc<str>,
     /// Tolerations of its shoots: those by default where they do not say, and those they may have.
     pub(crate) tolerations: project::ProjectTolerations,
+    /// Whether it could be read. Else it has its namespace, and allows nothing there.
+    pub(crate) is_readable: bool,
+    /// Its claim to the namespace.
+    pub(super) claim: Claim,
 }
+
+/// Claim of a project to its namespace: when the project was made, those that no server has stored after all others, and its
+/// name. The least one holds.
+pub(crate) type Claim = (Timestamp, Arc<str>);
 
 impl Project {
     /// Reads a Project.
@@ -28,25 +38,71 @@ impl Project {
     /// Why it cannot be read.
     pub(crate) fn read(object: &Arc<Object>) -> Result<Self, String> {
         let project: project::Project = object.view().map_err(|error| error.to_string())?;
-        let name = object.meta().name();
-        Ok(Self {
+        Ok(Self::of(object, project))
+    }
+
+    /// A Project that cannot be read, with the namespace that it has all the same.
+    pub(crate) fn unreadable(object: &Arc<Object>) -> Self {
+        let namespace = object.value().pointer("/spec/namespace");
+        let mut project = project::Project::default();
+        project.spec.namespace = namespace.and_then(Value::as_str).map(str::to_owned);
+        Self {
+            is_readable: false,
+            ..Self::of(object, project)
+        }
+    }
+
+    fn of(object: &Arc<Object>, project: project::Project) -> Self {
+        let meta = object.meta();
+        let name: Arc<str> = meta.name().into();
+        Self {
             object: Arc::clone(object),
-            name: name.into(),
-            namespace: project.namespace(name).into(),
+            namespace: project.namespace(&name).into(),
+            claim: (
+                meta.creation_timestamp().unwrap_or(Timestamp::MAX),
+                Arc::clone(&name),
+            ),
+            name,
             tolerations: project.spec.tolerations.unwrap_or_default(),
-        })
+            is_readable: true,
+        }
     }
 
     /// Whether `other` says the same of the same shoots.
     pub(crate) fn says_as(&self, other: &Self) -> bool {
-        self.namespace == other.namespace && self.tolerations == other.tolerations
+        (&self.namespace, &self.tolerations, &self.claim)
+            == (&other.namespace, &other.tolerations, &other.claim)
     }
 }
 
+/// Judges the raw Project `new`, which is made or is to be stored over `old`: its namespace is nobody else's.
+pub(crate) fn judge(fleet: &Fleet, old: Option<&Value>, new: &Value) -> Vec<FieldError> {
+    let name = new.pointer("/metadata/name").and_then(Value::as_str);
+    let name = name.unwrap_or_default();
+    // What cannot be read is refused by the kind, with the exact field.
+    let namespace = |value: &Value| {
+        let project = project::Project::deserialize(value).ok();
+        project.map(|project| project.namespace(name))
+    };
+    let Some(wanted) = namespace(new) else {
+        return Vec::new();
+    };
+    if old.and_then(namespace).is_some_and(|before| before == wanted) {
+        return Vec::new();
+    }
+    let taken = fleet.project_of(&wanted).filter(|other| *other.name != *name);
+    let taken = taken.map(|other| {
+        let detail = format!("the namespace is that of Project \"{}\"", other.name);
+        FieldError::invalid("spec.namespace", wanted, detail)
+    });
+    taken.into_iter().collect()
+}
+
 impl Fleet {
-    /// The project whose `namespace` is; of several that say so, the first by name.
+    /// The project whose `namespace` is; of several that say so, the oldest.
     pub(crate) fn project_of(&self, namespace: &str) -> Option<&Arc<Project>> {
-        self.projects.get(self.grounds.get(namespace)?.get_min()?)
+        let (_, name) = self.grounds.get(namespace)?.get_min()?;
+        self.projects.get(name)
     }
 
     /// The name of the project whose `namespace` is: without one, the one it would have by the name of its namespace.

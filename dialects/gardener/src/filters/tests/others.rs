@@ -91,6 +91,43 @@ fn tolerations_count_where_the_project_allows_them_and_its_defaults_count_too() 
 }
 
 #[test]
+fn of_two_projects_of_one_namespace_the_oldest_has_the_say_and_one_that_cannot_be_read_allows_nothing() {
+    const PROTECTED: &str = "seed.gardener.cloud/protected";
+    let (none, list) = (json!([]), json!([{"key": PROTECTED}]));
+    let made = |name: &str, allowed: &Value, at: Option<&str>| {
+        let named = with(project(&none, allowed), "/metadata/name", json!(name));
+        match at {
+            Some(at) => with(named, "/metadata/creationTimestamp", json!(at)),
+            None => named,
+        }
+    };
+    let tolerating = with(plain(), "/spec/tolerations", json!([{"key": PROTECTED}]));
+    let guarded = with(aws(), "/spec/taints", json!([{"key": PROTECTED}]));
+    let counts = |projects: &[Value]| {
+        let more = [guarded.clone(), tolerating.clone()];
+        let fleet = fleet(&[projects, &more].concat());
+        decide(&fleet, &tolerating).solved.rejections_of(0).is_empty()
+    };
+    let (old, new) = (Some("2021-10-28T09:00:00Z"), Some("2022-10-28T09:00:00Z"));
+    assert!(!counts(&[made("z", &none, old), made("a", &list, new)]));
+    assert!(counts(&[made("z", &list, old), made("a", &none, new)]));
+    assert!(
+        !counts(&[made("z", &none, old), made("a", &list, None)]),
+        "one that was never stored comes last"
+    );
+    assert!(
+        counts(&[made("a", &list, None), made("b", &none, None)]),
+        "then by name"
+    );
+    let broken = with(made("z", &list, old), "/spec/tolerations", json!("all"));
+    assert!(!counts(std::slice::from_ref(&broken)));
+    assert!(
+        !counts(&[broken, made("a", &list, new)]),
+        "it keeps its namespace"
+    );
+}
+
+#[test]
 fn a_selector_that_does_not_match_tells_what_the_seed_has_instead() {
     let seed = with(aws(), "/metadata/labels", json!({"area": "EU"}));
     let shoot = with(
