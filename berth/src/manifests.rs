@@ -317,7 +317,7 @@ fn rbac(installation: &Installation) -> Vec<Value> {
         all.extend(self_registration_rights(installation));
     }
     all.extend(hub_sources(installation));
-    all.extend(cluster_roles(&installation.dialects));
+    all.extend(cluster_roles(installation));
     all.extend(owned_roles(installation.owned_dialects()));
     all
 }

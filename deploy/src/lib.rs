@@ -126,7 +126,7 @@ fn parts() -> Vec<Manifest> {
         ("hub-sources-rbac", hub_sources(&everything)),
         ("namespace", vec![namespace(service)]),
         ("owned-sources-rbac", hub_sources(&base)),
-        ("rbac", cluster_roles(&base.dialects)),
+        ("rbac", cluster_roles(&base)),
         ("server-rbac", server_rights(&base)),
         ("workload", workload(&hub)),
     ]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use berth::manifests::{
     Installation, Service, Set, api_service, cluster_roles, objects, registration_rights, server_rights,
 };
-use deploy::{cert_manager, chart, hub, manifests, owned_etcd, whole};
+use deploy::{cert_manager, chart, hub, manifests, observe, owned_etcd, whole};
 use k8s_openapi::api::admissionregistration::v1::{
     MutatingWebhookConfiguration, ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
     ValidatingWebhookConfiguration,
@@ -318,7 +318,7 @@ fn roles_name_only_resources_the_virtual_group_has() {
         kinds::target::kind(),
     ];
     let served: BTreeSet<&str> = all.iter().map(|kind| kind.info().plural).collect();
-    for role in cluster_roles(&Installation::default().dialects) {
+    for role in cluster_roles(&Installation::default()) {
         let rules = role["rules"].as_array().expect("a role has rules");
         let own = rules.iter().filter(|rule| rule["apiGroups"][0] == GROUP);
         for resource in own.flat_map(|rule| rule["resources"].as_array().expect("a list")) {
@@ -330,8 +330,24 @@ fn roles_name_only_resources_the_virtual_group_has() {
 }
 
 #[test]
+fn an_observer_ships_no_right_to_bind_anything_of_a_systems() {
+    let beyond_own = |installation: &Installation| {
+        let roles = cluster_roles(installation);
+        let rules = roles.iter().flat_map(|role| role["rules"].as_array().unwrap());
+        let writes = rules.filter(|rule| {
+            let verbs = rule["verbs"].as_array();
+            let reads = |verb: &Value| ["get", "list", "watch"].iter().any(|read| verb == read);
+            rule["apiGroups"] != json!([GROUP]) && verbs.is_some_and(|verbs| !verbs.iter().all(reads))
+        });
+        writes.count()
+    };
+    assert_eq!(beyond_own(&observe()), 0);
+    assert!(beyond_own(&hub()) > 0);
+}
+
+#[test]
 fn only_reading_decisions_comes_with_view() {
-    let roles = cluster_roles(&Installation::default().dialects);
+    let roles = cluster_roles(&Installation::default());
     let names: Vec<&str> = roles
         .iter()
         .filter_map(|role| role["metadata"]["name"].as_str())

@@ -8,6 +8,8 @@ use kubernetes::rbac::bootstrap::Reach;
 use meta::GroupResource;
 use serde_json::{Value, json};
 
+use super::Installation;
+
 const READ: [&str; 3] = ["get", "list", "watch"];
 const WRITE: [&str; 5] = ["create", "delete", "deletecollection", "patch", "update"];
 
@@ -28,14 +30,17 @@ pub fn reach(dialects: &[Arc<dyn Dialect>]) -> Reach {
             .flat_map(|dialect| dialect.shown().readable)
             .copied()
             .collect(),
+        is_bound: true,
     }
 }
 
-/// The cluster roles for Berth's users, the same a standalone server of `dialects` makes at its start, and one for reading
-/// metrics.
+/// The cluster roles for Berth's users, the same a standalone server makes at its start, and one for reading metrics.
 #[must_use]
-pub fn cluster_roles(dialects: &[Arc<dyn Dialect>]) -> Vec<Value> {
-    let reach = reach(dialects);
+pub fn cluster_roles(installation: &Installation) -> Vec<Value> {
+    let reach = Reach {
+        is_bound: !installation.is_observer(),
+        ..reach(&installation.dialects)
+    };
     let mut roles = rbac::bootstrap::manifests(&reach);
     roles.push(role(
         "berth:metrics-reader",

@@ -30,6 +30,9 @@ pub struct Reach {
     pub fleet_wide: Vec<GroupResource>,
     /// What else users of a system may read (kcp's Locations).
     pub readable: Vec<GroupResource>,
+    /// Whether the systems' objects are bound by this server: an observer answers no Binding, and on a hub the right to
+    /// make one would be a right to the system's own.
+    pub is_bound: bool,
 }
 
 /// One cluster role of the start.
@@ -280,7 +283,9 @@ fn berth_roles(reach: &Reach) -> Vec<Bootstrap> {
         ),
         rule(BERTH, &["bindings", "clusterbindings"], &["create"]),
     ];
-    binder.extend(of_placeable("binding", &["get", "create", "update", "patch"]));
+    if reach.is_bound {
+        binder.extend(of_placeable("binding", &["get", "create", "update", "patch"]));
+    }
     vec![
         part("berth:decision-viewer", "view", vec![decisions()]),
         plain("berth:explainer", explainer),

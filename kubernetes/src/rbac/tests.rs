@@ -386,6 +386,7 @@ async fn the_bootstrap_roles_come_once_and_are_completed() {
             "clusterresourceplacements",
         )],
         readable: vec![GroupResource::new("scheduling.kcp.dev", "locations")],
+        is_bound: true,
     };
     bootstrap::ensure(&store, &clock, &reach).await.unwrap();
     let revision = store.revision();
@@ -467,6 +468,7 @@ fn viewers_read_what_is_placed_fleet_wide_and_editors_do_not_write_it() {
         placeable: Vec::new(),
         fleet_wide: vec![fleet_wide],
         readable: vec![locations],
+        is_bound: true,
     };
     let verbs = |role: &str, resource: &str| -> Vec<String> {
         let roles = bootstrap::all_manifests(&reach);
