@@ -80,13 +80,17 @@ pub(super) fn keep(next: &mut Value, down: &Value) {
         return;
     };
     let had = &down["spec"];
+    let is_service = kind == "Service";
     for field in of_spec(kind).iter().chain(&["ipFamilyPolicy"]) {
-        let is_free = !spec.contains_key(*field) && (*field != "ipFamilyPolicy" || kind == "Service");
+        let is_free = match is_service {
+            true => !spec.contains_key(*field) && may_have(spec, field, had),
+            false => !spec.contains_key(*field) && *field != "ipFamilyPolicy",
+        };
         if let Some(value) = had.get(field).filter(|_| is_free) {
             spec.insert((*field).to_owned(), value.clone());
         }
     }
-    if kind == "Service" {
+    if is_service && may_have(spec, "nodePort", had) {
         let name = |port: &Map<String, Value>| ["port", "protocol"].map(|field| port.get(field).cloned());
         let known = had["ports"]
             .as_array()
@@ -108,12 +112,41 @@ pub(super) fn keep(next: &mut Value, down: &Value) {
     }
 }
 
+/// Whether a Service of this `spec` may keep `field` of what it `had`: not every type has one, and its addresses are one thing.
+fn may_have(spec: &Map<String, Value>, field: &str, had: &Value) -> bool {
+    let text = |field: &str| spec.get(field).and_then(Value::as_str);
+    let service_type = text("type").unwrap_or("ClusterIP");
+    match field {
+        "nodePort" => matches!(service_type, "NodePort" | "LoadBalancer"),
+        "healthCheckNodePort" => {
+            service_type == "LoadBalancer" && text("externalTrafficPolicy") == Some("Local")
+        }
+        "clusterIPs" if spec.contains_key("clusterIP") => {
+            spec.get("clusterIP") == had.pointer("/clusterIPs/0")
+        }
+        _ => service_type != "ExternalName",
+    }
+}
+
 fn ports(spec: &mut Map<String, Value>) -> impl Iterator<Item = &mut Map<String, Value>> {
     let ports = spec.get_mut("ports").and_then(Value::as_array_mut);
     ports.into_iter().flatten().filter_map(Value::as_object_mut)
 }
 
-/// Whether `down` has to be made anew to become `copy`: the type of a Secret cannot change.
+/// Whether `down` has to be made anew to become `copy`: the type of a Secret cannot change, nor whether a Service that stays
+/// within its cluster has an address.
 pub(super) fn is_another(copy: &Value, down: &Value) -> bool {
-    copy["kind"] == "Secret" && down.get("type").is_some() && down["type"] != copy["type"]
+    match copy["kind"].as_str() {
+        Some("Secret") => down.get("type").is_some() && down["type"] != copy["type"],
+        Some("Service") => {
+            let (new, old) = (&copy["spec"], &down["spec"]);
+            let is_within = |spec: &Value| spec["type"] != "ExternalName";
+            let has_address = old["clusterIP"]
+                .as_str()
+                .is_some_and(|address| !address.is_empty());
+            let is_headless = |spec: &Value| spec["clusterIP"] == "None";
+            has_address && is_within(new) && is_within(old) && is_headless(new) != is_headless(old)
+        }
+        _ => false,
+    }
 }

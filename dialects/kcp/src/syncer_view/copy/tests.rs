@@ -143,24 +143,30 @@ fn the_token_of_an_account_is_copied_as_data_that_no_controller_takes_for_its_ow
     assert!(is_another(&wanted, &before) && !is_another(&wanted, &wanted));
 }
 
+fn service(spec: Value) -> Value {
+    let mut service = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}});
+    service["spec"] = spec;
+    service
+}
+
 #[test]
 fn a_cluster_allocates_for_itself_and_keeps_it() {
-    let service =
-        |spec: Value| json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": spec});
     let up = service(json!({
         "clusterIP": "10.0.0.7", "clusterIPs": ["10.0.0.7"], "ipFamilies": ["IPv4"], "ipFamilyPolicy": "SingleStack",
-        "healthCheckNodePort": 30000, "type": "LoadBalancer", "selector": {"app": "web"},
+        "healthCheckNodePort": 30000, "type": "LoadBalancer", "externalTrafficPolicy": "Local", "selector": {"app": "web"},
         "ports": [{"port": 80, "protocol": "TCP", "nodePort": 30001}, {"port": 53, "protocol": "UDP", "nodePort": 30002}],
     }));
     let wanted = copy("x", &up, "kcp1");
     let ports = json!([{"port": 80, "protocol": "TCP"}, {"port": 53, "protocol": "UDP"}]);
-    let spec = json!({"type": "LoadBalancer", "selector": {"app": "web"}, "ports": ports});
+    let spec = json!({
+        "type": "LoadBalancer", "externalTrafficPolicy": "Local", "selector": {"app": "web"}, "ports": ports,
+    });
     assert_eq!(wanted["spec"], spec);
 
     let mut down = wanted.clone();
     let allocated = json!({
         "clusterIP": "fd00::7", "clusterIPs": ["fd00::7"], "ipFamilies": ["IPv6"], "ipFamilyPolicy": "SingleStack",
-        "healthCheckNodePort": 31000, "type": "LoadBalancer", "selector": {"app": "web"},
+        "healthCheckNodePort": 31000, "type": "LoadBalancer", "externalTrafficPolicy": "Local", "selector": {"app": "web"},
         "ports": [{"port": 80, "protocol": "TCP", "nodePort": 31001}, {"port": 53, "protocol": "UDP", "nodePort": 31002}],
     });
     down["spec"] = allocated.clone();
@@ -181,6 +187,62 @@ fn a_cluster_allocates_for_itself_and_keeps_it() {
         "kcp1",
     );
     assert_eq!(headless["spec"], json!({"clusterIP": "None"}));
+}
+
+#[test]
+fn a_service_that_becomes_headless_or_gets_an_address_is_made_anew() {
+    let copied = |spec: Value| copy("x", &service(spec), "kcp1");
+    let down = |spec: Value| {
+        let mut down = copied(json!({}));
+        down["spec"] = spec;
+        down
+    };
+    let headless = || json!({"clusterIP": "None", "clusterIPs": ["None"]});
+    let (with_address, none) = (
+        json!({"clusterIP": "10.9.0.7", "clusterIPs": ["10.9.0.7"]}),
+        json!({}),
+    );
+    assert!(is_another(&copied(headless()), &down(with_address.clone())));
+    assert!(is_another(&copied(none.clone()), &down(headless())));
+    assert!(!is_another(&copied(headless()), &down(headless())));
+    assert!(!is_another(&copied(none.clone()), &down(with_address.clone())));
+    assert!(!is_another(&copied(none), &down(json!({}))), "none yet");
+    let external = json!({"type": "ExternalName", "externalName": "db.example.com"});
+    assert!(!is_another(&copied(external.clone()), &down(with_address)));
+    assert!(!is_another(&copied(headless()), &down(external)));
+}
+
+#[test]
+fn a_service_keeps_what_was_allocated_only_as_far_as_its_new_type_has_it() {
+    let became = |up: Value, down: Value| {
+        let mut stored = copy("x", &service(json!({})), "kcp1");
+        stored["spec"] = down;
+        brought_up_to_date(&copy("x", &service(up), "kcp1"), &stored).unwrap()["spec"].clone()
+    };
+    let balancer = || {
+        json!({
+            "type": "LoadBalancer", "externalTrafficPolicy": "Local", "healthCheckNodePort": 31000,
+            "clusterIP": "10.9.0.7", "clusterIPs": ["10.9.0.7"], "ipFamilies": ["IPv4"], "ipFamilyPolicy": "SingleStack",
+            "ports": [{"port": 80, "nodePort": 31001}],
+        })
+    };
+    assert_eq!(
+        became(json!({"type": "ClusterIP", "ports": [{"port": 80}]}), balancer()),
+        json!({
+            "type": "ClusterIP", "clusterIP": "10.9.0.7", "clusterIPs": ["10.9.0.7"], "ipFamilies": ["IPv4"],
+            "ipFamilyPolicy": "SingleStack", "ports": [{"port": 80}],
+        })
+    );
+    let external = json!({"type": "ExternalName", "externalName": "db.example.com"});
+    assert_eq!(became(external.clone(), balancer()), external);
+    let headless = json!({"clusterIP": "None", "clusterIPs": ["None"], "selector": {"app": "a"}});
+    assert_eq!(
+        became(
+            json!({"clusterIP": "None", "clusterIPs": ["None"], "selector": {"app": "b"}}),
+            headless
+        ),
+        json!({"clusterIP": "None", "clusterIPs": ["None"], "selector": {"app": "b"}})
+    );
 }
 
 #[test]
