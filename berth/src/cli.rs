@@ -78,7 +78,9 @@ pub enum Command {
     /// It reads the systems' objects on the hub that the kubeconfig names, with or without Berth there, or those of -f. What is
     /// placed counts, as it does in life: what a system keeps where it is, is the same.
     ///
-    /// Exit codes: 0; 1 with --exit-code, when any request would be decided differently; 2 when the files are malformed.
+    /// Exit codes: 0; 1 with --exit-code, when any request would be decided differently; 2 when a file cannot be read at
+    /// all or a configuration is malformed; 3 when something of the input was set aside, which counts as Unknown where it is
+    /// a request, and the rest was compared.
     Compare(CompareArgs),
     /// Open a page in the browser that shows decisions with every reason, as your kubeconfig may read them
     ///

@@ -12,8 +12,9 @@ use anyhow::{Result, anyhow};
 use apiserver::SystemClock;
 use berth_client::Client;
 use dialect_contract::{Dialect, names};
-use engine::agreement::{self, Agreement, GRACE, Side};
-use engine::simulate::{Decided, Fault, Terms};
+use engine::Simulation;
+use engine::agreement::{self, Agreement, GRACE, Side, Unknown};
+use engine::simulate::{Aside, Decided, Fault, Terms};
 use meta::selector::Selector;
 use meta::{Clock, Timestamp};
 use serde::Serialize;
@@ -22,12 +23,13 @@ use virtual_api::API_VERSION;
 use crate::args::{CompareOutput, CompareQuestion, ConnectionArgs};
 use crate::reading::{Reading, Scope};
 use crate::simulate::wanted::Wanted;
-use crate::simulate::{By, DONE, MALFORMED, UNPLACED, load};
+use crate::simulate::{By, DONE, MALFORMED, Read, SET_ASIDE, UNPLACED, load};
 
 /// How many clusters of each side of an entry are told of. The counts are of all.
 const SHOWN: usize = 50;
 
-/// Reads, compares and prints. What is wrong with files goes to standard error, all of it, and ends it with exit code 2.
+/// Reads, compares and prints. What is wrong with the input goes to standard error, all of it: a file that cannot be read at all
+/// ends it with exit code 2, what was set aside lets it end with 3.
 ///
 /// # Errors
 /// When no server answers, or a dialect is at fault.
@@ -51,8 +53,12 @@ pub async fn run(question: &CompareQuestion, connection: &ConnectionArgs) -> Res
         rules: question.rules,
         now,
     };
-    let mut simulation = match load(&question.filename, &by, false, read) {
-        Ok(read) => read.simulation,
+    let Read {
+        mut simulation,
+        whole,
+        ..
+    } = match load(&question.filename, &by, false, read) {
+        Ok(read) => read,
         Err(problems) => {
             for problem in problems {
                 crate::say_error!("error: {problem}");
@@ -75,11 +81,13 @@ pub async fn run(question: &CompareQuestion, connection: &ConnectionArgs) -> Res
         }
         Ok(())
     })?;
+    comparison.take_aside(&simulation, &wanted);
     let differs = comparison.counts.different > 0;
     let mut out = BufWriter::with_capacity(1 << 16, anstream::AutoStream::auto(io::stdout().lock()));
     let printed = print::print(&mut out, &comparison, question.output).and_then(|()| out.flush());
     match printed {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        Ok(()) if !whole => Ok(ExitCode::from(SET_ASIDE)),
         Ok(()) if differs && question.exit_code => Ok(ExitCode::from(UNPLACED)),
         _ => Ok(ExitCode::from(DONE)),
     }
@@ -163,6 +171,16 @@ impl Comparison {
             self.items.push(entry);
         }
     }
+
+    /// Takes those of the requests that were set aside which are wanted: nothing can be said of them.
+    fn take_aside(&mut self, simulation: &Simulation, wanted: &Wanted<'_>) {
+        let aside = simulation.aside().iter();
+        for aside in aside.filter(|aside| wanted.is(&*aside.dialect, &aside.demand)) {
+            self.take(Entry::aside(aside), false);
+        }
+        let place = |entry: &Entry| (entry.system, entry.namespace.clone(), entry.name.clone());
+        self.items.sort_by_cached_key(place);
+    }
 }
 
 /// How many requests are decided how.
@@ -235,6 +253,30 @@ impl Entry {
             gain_count: comparison.gain_count,
             known_difference: comparison.known_difference,
         })
+    }
+}
+
+impl Entry {
+    /// One that was set aside, since no server would take it.
+    fn aside(aside: &Aside) -> Self {
+        let (namespace, name) = aside.place();
+        let agreement = Agreement::Unknown(Unknown::Invalid);
+        Self {
+            system: aside.dialect.name(),
+            kind: aside.kind,
+            namespace,
+            name,
+            verdict: verdict(agreement),
+            agreement,
+            placed: 0,
+            would_have: 0,
+            message: aside.message(),
+            losses: Vec::new(),
+            loss_count: 0,
+            gains: Vec::new(),
+            gain_count: 0,
+            known_difference: None,
+        }
     }
 }
 

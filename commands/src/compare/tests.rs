@@ -79,6 +79,7 @@ fn compared(objects: Vec<Value>) -> Comparison {
         },
     );
     taken.unwrap();
+    comparison.take_aside(&simulation, &Wanted::Within(None));
     comparison
 }
 
@@ -165,11 +166,24 @@ fn what_was_created_a_moment_ago_is_left_to_the_other_scheduler_for_the_grace_pe
 }
 
 #[test]
-fn an_object_of_a_hub_that_cannot_be_used_is_left_out_and_the_rest_compared() {
+fn a_request_that_cannot_be_read_is_unknown_with_the_reason_and_the_rest_compared() {
     let mut objects = hub(&["good"]);
     objects.push(
         json!({"apiVersion": format!("{GROUP}/v1beta1"), "kind": "Placement",
         "metadata": {"name": "broken", "namespace": "team"}, "spec": {"numberOfClusters": "many"}}),
     );
-    assert_eq!(compared(objects).counts.same, 1);
+    let comparison = compared(objects);
+    let Counts {
+        same,
+        different,
+        unknown,
+    } = comparison.counts;
+    assert_eq!((same, different, unknown), (1, 0, 1));
+    let broken = &comparison.items[0];
+    assert_eq!((broken.name.as_str(), broken.verdict), ("broken.ocm", "Unknown"));
+    assert!(
+        broken.message.contains("spec.numberOfClusters"),
+        "{}",
+        broken.message
+    );
 }
