@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use admission::{Denied, Guard, Needed, Plugin, Ready, Request};
+use configuration::SchedulerConfiguration;
 use dialect_contract::{Dialect, SystemUsers, config};
 use engine::Engine;
-use meta::{GroupResource, Key, LabelSet, Object};
+use meta::{GroupResource, Key, LabelSet, Object, Timestamp};
 use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
 use storage::Collection;
@@ -16,6 +17,8 @@ use storage::Collection;
 pub struct Rules {
     dialect: Arc<dyn Dialect>,
     engine: Arc<Engine>,
+    /// The kind of its configuration, which judges it.
+    kind: SchedulerConfiguration,
     /// Its kinds, and what it places.
     resources: BTreeSet<GroupResource>,
     kept: Mutex<Kept>,
@@ -46,6 +49,7 @@ impl Rules {
                 users: SystemUsers::new(dialect.on_hub().users.iter().copied()),
             }),
             resources: kinds.chain(demands).collect(),
+            kind: SchedulerConfiguration::new(vec![Arc::clone(dialect)]),
             dialect: Arc::clone(dialect),
             engine: Arc::clone(engine),
         })
@@ -143,12 +147,16 @@ impl Rules {
         if same {
             return;
         }
-        let nothing = Value::Null;
-        let configured = stored.as_ref().map_or(&nothing, |object| &object.value()["spec"]);
-        kept.users = SystemUsers::of(configured, self.dialect.on_hub().users);
-        let configuration = self.dialect.configuration();
-        let spec = configured.get(name);
-        if spec.is_none_or(|spec| configuration.validate(spec, "spec").is_empty()) {
+        let is_valid = |object: &Arc<Object>| {
+            let problems = self.kind.problems(object.value(), Timestamp::UNIX_EPOCH);
+            problems.is_empty()
+        };
+        // All of it or nothing: whom it trusts is as doubtful as the rest.
+        if stored.as_ref().is_none_or(is_valid) {
+            let nothing = Value::Null;
+            let configured = stored.as_ref().map_or(&nothing, |object| &object.value()["spec"]);
+            kept.users = SystemUsers::of(configured, self.dialect.on_hub().users);
+            let (configuration, spec) = (self.dialect.configuration(), configured.get(name));
             let changed = configuration.admission_under(spec, &kept.users);
             kept.plugins = changed.unwrap_or_else(|| self.dialect.admission());
             kept.guards = configuration.guards(spec).into();

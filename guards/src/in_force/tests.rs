@@ -100,6 +100,23 @@ fn what_is_guarded_follows_the_configuration() {
 }
 
 #[test]
+fn an_invalid_configuration_trusts_no_other_users_than_the_last_valid_one() {
+    let world = World::new();
+    let trusts = |user: &str| world.rules.now().users.includes(user);
+    world.store(Verb::Create, json!({"systemUsers": ["ann"]}));
+    assert!(trusts("ann") && !trusts("bob"));
+    for wrong in [
+        json!({"systemUsers": ["bob"], "kcp": {"syncedResources": ["*"]}}),
+        json!({"systemUsers": ["bob"], "mode": "Sometimes"}),
+    ] {
+        world.store(Verb::Update, wrong);
+        assert!(trusts("ann") && !trusts("bob"));
+    }
+    world.store(Verb::Update, json!({"systemUsers": ["bob"]}));
+    assert!(!trusts("ann") && trusts("bob"));
+}
+
+#[test]
 fn the_plugins_are_those_of_the_dialect_one_for_one() {
     let world = World::new();
     let names = |plugins: Vec<Arc<dyn Plugin>>| -> Vec<(&'static str, bool)> {
