@@ -81,6 +81,8 @@ pub struct Engine {
     subscribers: Mutex<Vec<Weak<Subscription>>>,
     /// The dialects whose world is not complete, and what they wait for.
     held: Mutex<BTreeMap<&'static str, String>>,
+    /// The dialects of which nobody knows yet whether they are decided here.
+    doubted: Mutex<BTreeSet<&'static str>>,
     /// As many decisions for bindings at once as there are processors: each that takes a while has a thread of its own, and
     /// every thread keeps memory that it used once.
     pub(crate) deciding: Semaphore,
@@ -115,6 +117,7 @@ impl Engine {
             nudge: Notify::new(),
             subscribers: Mutex::default(),
             held: Mutex::default(),
+            doubted: Mutex::default(),
             deciding: Semaphore::new(std::thread::available_parallelism().map_or(2, usize::from)),
             observer: OnceLock::new(),
             witness: OnceLock::new(),
@@ -149,7 +152,7 @@ impl Engine {
     /// Whether the decisions of `dialect` are made and written here.
     #[must_use]
     pub fn decides(&self, dialect: &str) -> bool {
-        self.mandate.get().is_none_or(|mandate| mandate.decides(dialect))
+        !self.is_doubted(dialect) && self.mandate.get().is_none_or(|mandate| mandate.decides(dialect))
     }
 
     /// The requests of `dialect` that are decided here, where anything of it is; `None`: all.
@@ -183,7 +186,21 @@ impl Engine {
     /// Whether what the decisions of `dialect` are written in is kept from others.
     #[must_use]
     pub fn guards(&self, dialect: &str) -> bool {
-        self.mandate.get().is_none_or(|mandate| mandate.guards(dialect))
+        !self.is_doubted(dialect) && self.mandate.get().is_none_or(|mandate| mandate.guards(dialect))
+    }
+
+    /// Marks what the configuration says of `dialect` as not known yet: until it is, the dialect is neither decided nor guarded,
+    /// since others may be about to decide it.
+    pub fn doubt(&self, dialect: &'static str, unknown: bool) {
+        let mut doubted = self.doubted.lock();
+        match unknown {
+            true => doubted.insert(dialect),
+            false => doubted.remove(dialect),
+        };
+    }
+
+    fn is_doubted(&self, dialect: &str) -> bool {
+        self.doubted.lock().contains(dialect)
     }
 
     /// The sentence about the decision on `demand` of `dialect` that another writer keeps changing, and that is left alone

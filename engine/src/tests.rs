@@ -183,6 +183,17 @@ async fn a_dialect_that_is_held_decides_nothing_until_it_is_complete() {
 }
 
 #[tokio::test]
+async fn a_dialect_of_which_nobody_knows_yet_whether_it_is_decided_is_neither_decided_nor_guarded() {
+    let world = World::new();
+    assert!(world.engine.decides("toy") && world.engine.guards("toy"));
+    world.engine.doubt("toy", true);
+    assert!(!world.engine.decides("toy") && !world.engine.guards("toy"));
+    assert!(world.engine.guards("other"));
+    world.engine.doubt("toy", false);
+    assert!(world.engine.decides("toy") && world.engine.guards("toy"));
+}
+
+#[tokio::test]
 async fn a_snapshot_stays_as_it_is_while_the_world_moves_on() {
     let world = World::new();
     world.shelf("a", 1);

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use dialect_contract::config;
 use engine::Engine;
 use meta::GroupResource;
 use parking_lot::RwLock;
@@ -69,6 +70,13 @@ fn judge(needs: &Needs, progress: &Progress) -> Option<Note> {
     })
 }
 
+/// Whether it is not known yet what the hub's SchedulerConfigurations say of a system whose objects are there: another scheduler
+/// may decide it.
+fn is_unconfigured(needs: &Needs, progress: &Progress) -> bool {
+    let configurations = progress.get(&config::RESOURCE);
+    !needs.essential.is_empty() && matches!(configurations, Some(Copied::Waiting(_)))
+}
+
 /// What is to be said about all systems.
 pub struct SyncStatus {
     notes: RwLock<Vec<(&'static str, Note)>>,
@@ -106,6 +114,8 @@ impl SyncStatus {
                 Some(Note::Waiting(text)) => Some(text.clone()),
                 _ => None,
             };
+            // Before it is let go of.
+            engine.doubt(needs.dialect, is_unconfigured(needs, progress));
             let is_held = engine.complete(needs.dialect).is_err();
             if is_held != why.is_some() || why.is_some() {
                 engine.hold(needs.dialect, why);
@@ -167,6 +177,27 @@ mod tests {
         let forbidden = Copied::Waiting(Some("forbidden".to_owned()));
         let text = "still waiting for the hub's seeds.core.gardener.cloud: forbidden".to_owned();
         assert_eq!(note(forbidden, Copied::Complete), Some(Note::Waiting(text)));
+    }
+
+    #[test]
+    fn a_system_of_the_hub_is_in_doubt_until_the_configurations_are_copied() {
+        let doubted = |needs: &Needs, copied: Copied| {
+            is_unconfigured(
+                needs,
+                &[(SEEDS, Copied::Complete), (config::RESOURCE, copied)].into(),
+            )
+        };
+        assert!(doubted(&gardener(), Copied::Waiting(None)));
+        assert!(doubted(
+            &gardener(),
+            Copied::Waiting(Some("forbidden".to_owned()))
+        ));
+        assert!(!doubted(&gardener(), Copied::Complete) && !doubted(&gardener(), Copied::Absent));
+        let owned = Needs {
+            essential: BTreeSet::new(),
+            ..gardener()
+        };
+        assert!(!doubted(&owned, Copied::Waiting(None)), "nobody else decides it");
     }
 
     #[test]
