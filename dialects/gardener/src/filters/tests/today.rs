@@ -291,6 +291,9 @@ fn a_distance_above_1000_is_none() {
     assert_eq!(refusals(&fleet, &decision, "a"), ["Strategy/NotMinimalDistance"]);
 }
 
+/// A case, its seed and shoot, and the refusals by the rules of v1.8 and by those of today.
+type ByBoth<'a> = (&'a str, &'a Value, &'a Value, &'a [&'a str], &'a [&'a str]);
+
 /// What is refused of a seed `a` by each of both rules.
 fn by_rules(objects: &[Value], shoot: &Value) -> [Vec<String>; 2] {
     ["Documented", "Current"].map(|rules| {
@@ -330,7 +333,7 @@ fn what_today_contradicts_the_documentation_goes_by_the_rules_in_force() {
     let wide = with(plain(), "/spec/seedSelector", json!({"providerTypes": ["gcp"]}));
     let narrow = with(plain(), "/spec/seedSelector", json!({"providerTypes": ["gcp"]}));
     let shoot = plain();
-    let cases: [(&str, &Value, &Value, &[&str], &[&str]); 8] = [
+    let cases: [ByBoth<'_>; 8] = [
         ("never reconciled", &old, &shoot, &[], &["Usable/NeverReconciled"]),
         ("not bootstrapped", &unprepared, &shoot, &["Usable/NotReady"], &[]),
         (
@@ -386,7 +389,11 @@ fn backup_buckets_matter_to_a_seed_with_a_backup_alone() {
         (backed(said(Some("False"))), false),
         (backed(said(Some("True"))), true),
     ] {
-        assert_eq!(chosen(&[seed.clone()], &plain()).is_some(), ready, "{seed}");
+        assert_eq!(
+            chosen(std::slice::from_ref(&seed), &plain()).is_some(),
+            ready,
+            "{seed}"
+        );
     }
 }
 
@@ -398,7 +405,7 @@ fn without_a_choice_the_seeds_say_which_rules_hold() {
     };
     let old = seed("b", "aws", EU);
     assert_eq!(
-        rules(&[old.clone()]),
+        rules(std::slice::from_ref(&old)),
         "Documented: no Seed says that it is of Gardener 1.49 or newer"
     );
     assert_eq!(
