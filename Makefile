@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test chart alone console consumers fuzz e2e differential differential-scheduling etcd faults lint ci static release bench-scheduling bench-explain bench-server bench-growth bench-publications bench-scheduling-peers soak
+.PHONY: help demo test chart alone console consumers fuzz e2e differential differential-scheduling etcd faults lint ci static release bench-scheduling bench-explain bench-look bench-server bench-growth bench-publications bench-scheduling-peers soak
 
 # Where cargo builds, and the peers of the benchmarks beside it.
 TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
@@ -105,6 +105,10 @@ bench-server: ## beside kube-apiserver, sample-apiserver and, with BENCH_OTHER, 
 bench-explain: ## what reports, candidates, creates and starts cost by fleet size, into docs/benchmarks (BENCH_CLUSTERS)
 	cargo build --release -p berth
 	BERTH_PROGRAM=$(TARGET)/release/berth cargo run --release -p tests --example bench-explain
+
+bench-look: ## what why, compare and console cost on a hub without Berth, which OCM decides, into docs/benchmarks (LOOK_CLUSTERS, LOOK_REQUESTS); fails above its bounds
+	cargo build --release -p berth
+	BERTH_PROGRAM=$(TARGET)/release/berth cargo run --release -p tests --example bench-look
 
 bench-growth: ## what grows with the number of objects and of targets, into docs/benchmarks (GROWTH_OBJECTS, GROWTH_TARGETS, GROWTH_SECONDS)
 	cargo build --release -p berth

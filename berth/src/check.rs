@@ -9,6 +9,7 @@ mod judge;
 mod print;
 mod rights;
 mod schedulers;
+mod started;
 mod webhooks;
 
 use std::process::ExitCode;
@@ -26,7 +27,7 @@ pub use args::{CheckArgs, CheckOutput, CheckQuestion};
 use finding::{Finding, Report, Requests, Verdict};
 pub(crate) use judge::condition;
 pub(crate) use schedulers::{CONFIGURATIONS, Seen};
-pub(crate) use webhooks::mode_of;
+pub(crate) use started::Started;
 
 /// The largest page of a list.
 const PAGE: usize = 500;

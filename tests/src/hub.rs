@@ -5,6 +5,7 @@
 //! The programs are built from Go modules (`tests/hub`) once and cached. They end with their standard input, so nothing
 //! is left running however a test ends.
 
+pub mod audit;
 pub mod balancer;
 pub mod berth;
 mod build;
@@ -13,6 +14,7 @@ pub mod installation;
 mod kubeconfig;
 mod process;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -21,12 +23,14 @@ use std::time::Duration;
 use apiserver::SystemClock;
 use certs::Authority;
 use meta::Clock as _;
+use serde_json::Value;
 
 pub use berth::Berth;
 pub use kubeconfig::Credentials;
 
 use crate::Kubectl;
-use process::{Process, Runs};
+pub use process::Process;
+use process::Runs;
 
 /// How long the control plane may take to be ready: two cores may be busy with other tests.
 const READY: Duration = Duration::from_secs(180);
@@ -146,6 +150,37 @@ impl Hub {
     #[must_use]
     pub fn audit_log(&self) -> PathBuf {
         self.folder.join("audit.log")
+    }
+
+    /// Witness of the requests from now on, by the audit log.
+    #[must_use]
+    pub fn witness(&self) -> audit::Witness<'_> {
+        audit::Witness::new(self)
+    }
+
+    /// Starts another program, whose output goes to `<name>.log` in the hub's folder and whose input stays open. It ends with
+    /// what is returned.
+    #[must_use]
+    pub fn run(&self, command: &mut Command, name: &str) -> Process {
+        Process::start(command, &self.folder, name)
+    }
+
+    /// Namespace, name and resourceVersion of every object of a resource.
+    ///
+    /// # Panics
+    /// When the hub does not list it.
+    #[must_use]
+    pub fn versions(&self, resource: &str) -> BTreeMap<String, String> {
+        let list = self.kubectl(&format!("get {resource} -A -o json")).json();
+        let items = list["items"].as_array().expect("a list").iter();
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        items
+            .map(|object| {
+                let metadata = &object["metadata"];
+                let place = format!("{}/{}", text(&metadata["namespace"]), text(&metadata["name"]));
+                (place, text(&metadata["resourceVersion"]))
+            })
+            .collect()
     }
 
     /// A kubeconfig of the administrator.

@@ -10,6 +10,7 @@ pub mod example;
 pub mod go;
 pub mod helm;
 pub mod hub;
+pub mod ocm;
 pub mod raw;
 pub mod running;
 pub mod small_disk;

@@ -143,3 +143,32 @@ pub async fn write(client: &Client, method: Method, path: &str, value: &Value) -
     )
     .await
 }
+
+/// Reads `path` of a server on loopback without TLS, such as a console at `http://127.0.0.1:<port>`: code and JSON.
+///
+/// # Panics
+/// When no answer comes.
+#[must_use]
+pub fn plain(address: &str, path: &str, headers: &[(&str, &str)]) -> (u16, Value) {
+    use std::io::{Read as _, Write as _};
+    let host = address.trim_start_matches("http://");
+    let mut stream = std::net::TcpStream::connect(host).expect("somebody listens");
+    // In this version the end of the body is the end of the connection.
+    let mut request = format!("GET {path} HTTP/1.0\r\nHost: {host}\r\nAccept: application/json\r\n");
+    for (name, value) in headers {
+        request.push_str(&format!("{name}: {value}\r\n"));
+    }
+    stream
+        .write_all(format!("{request}\r\n").as_bytes())
+        .expect("the request is taken");
+    let mut answer = String::new();
+    stream
+        .read_to_string(&mut answer)
+        .expect("the answer comes, and is text");
+    let (head, body) = answer
+        .split_once("\r\n\r\n")
+        .expect("an answer has a head and a body");
+    let code = head.split(' ').nth(1).and_then(|code| code.parse().ok());
+    let body = serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {body}"));
+    (code.expect("an answer has a code"), body)
+}

@@ -3,12 +3,11 @@
 use std::collections::BTreeSet;
 
 use anyhow::Result;
-use configuration::Mode;
 use serde_json::Value;
 use virtual_api::kinds::{GROUP, VERSION};
 
 use super::finding::{Finding, Verdict};
-use super::webhooks::mode_of;
+use super::started::Started;
 use super::{Asked, Read, items, judge, rights};
 use crate::manifests::{Installation, Service, default_service};
 
@@ -46,8 +45,9 @@ impl Asked<'_> {
             .iter()
             .filter_map(|object| object["spec"]["group"].as_str())
             .collect();
-        let (runs, mode) = self.workload(&service).await?;
-        let (definitions, mut installation) = self.definitions(&service, &owned).await?;
+        let (runs, started) = self.workload(&service).await?;
+        let mode = started.mode;
+        let (definitions, mut installation) = self.definitions(&service, &owned, &started).await?;
         // One that observes needs fewer rights; where nobody says, what is needed to decide is looked at.
         installation.mode = mode.unwrap_or(installation.mode);
         if registered.is_none() {
@@ -78,11 +78,12 @@ impl Asked<'_> {
         Ok(matches!(self.read(&path).await?, Read::Object(_)))
     }
 
-    /// The definitions of configurations and of the systems, and what is installed by them.
+    /// The definitions of configurations and of the systems, and what is installed by them and by how Berth was started.
     async fn definitions(
         &self,
         service: &Service,
         owned: &BTreeSet<&str>,
+        started: &Started,
     ) -> Result<(Vec<Finding>, Installation)> {
         let list = match self.read(DEFINITIONS).await? {
             Read::Object(list) => list,
@@ -128,6 +129,15 @@ impl Asked<'_> {
                 findings.push(Finding::ok("sources", system, "Berth stores its objects"));
                 continue;
             }
+            if started.is_off(system) {
+                installation = installation.without(system);
+                findings.push(Finding::ok(
+                    "sources",
+                    system,
+                    "off: Berth was started without it",
+                ));
+                continue;
+            }
             let there: Vec<&Value> = kinds.iter().filter_map(|name| named(name)).collect();
             if there.is_empty() {
                 installation = installation.without(system);
@@ -150,16 +160,15 @@ impl Asked<'_> {
         Ok((findings, installation))
     }
 
-    /// The finding about the Deployment behind the Service, or its absence, and the Deployment's
-    /// mode.
-    async fn workload(&self, service: &Service) -> Result<(Finding, Option<Mode>)> {
+    /// The finding about the Deployment behind the Service, or its absence, and what the Deployment starts Berth with.
+    async fn workload(&self, service: &Service) -> Result<(Finding, Started)> {
         let Service { name, namespace, .. } = service;
         let subject = format!("Deployment {namespace}/{name}");
         let path = format!("/apis/apps/v1/namespaces/{namespace}/deployments/{name}");
-        let mut mode = None;
+        let mut started = Started::default();
         let finding = match self.read(&path).await? {
             Read::Object(object) => {
-                mode = mode_of(&object);
+                started = Started::of(&object);
                 let number = |field: &Value| field.as_u64().unwrap_or_default();
                 let ready = number(&object["status"]["readyReplicas"]);
                 let wanted = object["spec"]["replicas"].as_u64().unwrap_or(1);
@@ -181,7 +190,7 @@ impl Asked<'_> {
             }
             Read::Refused(message) => Finding::ok("versions", subject, message).but(Verdict::Unknown, ""),
         };
-        Ok((finding, mode))
+        Ok((finding, started))
     }
 
     async fn leases(&self, service: &Service) -> Result<Vec<Finding>> {

@@ -2,7 +2,6 @@
 
 use anyhow::Result;
 use configuration::Mode;
-use serde_json::Value;
 
 use super::finding::{Finding, Verdict};
 use super::{Asked, Read, judge, rights};
@@ -18,22 +17,6 @@ pub(super) const CONFIGURATIONS: [(&str, &str); 2] = [
         "ValidatingWebhookConfiguration",
     ),
 ];
-
-/// Mode that the arguments of a Deployment's server set, if they set one.
-pub(crate) fn mode_of(deployment: &Value) -> Option<Mode> {
-    let arguments = deployment["spec"]["template"]["spec"]["containers"][0]["args"].as_array()?;
-    let words: Vec<&str> = arguments.iter().filter_map(Value::as_str).collect();
-    let at = words.iter().rposition(|word| word.starts_with("--mode"))?;
-    let value = match words[at].split_once('=') {
-        Some((_, value)) => value,
-        None => words.get(at + 1)?,
-    };
-    match value.to_ascii_lowercase().as_str() {
-        "observe" => Some(Mode::Observe),
-        "decide" => Some(Mode::Decide),
-        _ => None,
-    }
-}
 
 /// State of a webhook configuration on a hub.
 enum Configured {
@@ -106,8 +89,6 @@ fn judged(
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn asks() -> Configured {
@@ -151,18 +132,5 @@ mod tests {
         }
         let needed = manifests::webhooks(&installation).map(|needed| needed["webhooks"].is_array());
         assert_eq!(needed, [false, true]);
-    }
-
-    #[test]
-    fn the_last_mode_of_the_arguments_counts() {
-        let with =
-            |args: Value| mode_of(&json!({"spec": {"template": {"spec": {"containers": [{"args": args}]}}}}));
-        assert_eq!(with(json!(["serve", "--mode=observe"])), Some(Mode::Observe));
-        assert_eq!(
-            with(json!(["--mode=observe", "--mode", "Decide"])),
-            Some(Mode::Decide)
-        );
-        assert_eq!(with(json!(["serve"])), None);
-        assert_eq!(with(Value::Null), None);
     }
 }

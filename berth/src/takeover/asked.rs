@@ -14,7 +14,7 @@ use serde_json::json;
 use virtual_api::API_VERSION;
 
 use super::configuration::{Change, Stored};
-use crate::check::{Asked, CONFIGURATIONS, Read, Seen, mode_of};
+use crate::check::{Asked, CONFIGURATIONS, Read, Seen, Started};
 use crate::manifests::default_service;
 
 /// One system of one hub.
@@ -142,7 +142,7 @@ impl Hub {
             service.namespace, service.name
         );
         Ok(match asked.read(&path).await? {
-            Read::Object(deployment) => mode_of(&deployment) == Some(Mode::Observe),
+            Read::Object(deployment) => Started::of(&deployment).mode == Some(Mode::Observe),
             Read::Absent | Read::Refused(_) => false,
         })
     }

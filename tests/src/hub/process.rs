@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// A process that ends with this value, and with the test's own process.
-pub(super) struct Process {
+pub struct Process {
     child: Child,
     log: PathBuf,
     name: String,
@@ -58,7 +58,22 @@ impl Process {
         }
     }
 
-    fn tail(&self) -> String {
+    /// Asks it to end, as a kubelet does, and waits until it has.
+    ///
+    /// # Panics
+    /// When it has ended already, or does not within a minute.
+    pub fn terminate(&mut self) {
+        let id = self.id().to_string();
+        let sent = Command::new("kill").args(["-TERM", &id]).status();
+        assert!(sent.is_ok_and(|status| status.success()), "kill -TERM {id}");
+        crate::eventually("the program to end", || {
+            self.child.try_wait().expect("the process is ours")
+        });
+    }
+
+    /// The last lines that it wrote.
+    #[must_use]
+    pub fn tail(&self) -> String {
         let text = std::fs::read_to_string(&self.log).unwrap_or_default();
         let lines: Vec<&str> = text.lines().collect();
         lines[lines.len().saturating_sub(30)..].join("\n")

@@ -6,7 +6,6 @@ mod apply;
 mod chart;
 mod check;
 mod columns;
-mod look;
 mod observe;
 mod registration;
 mod rotation;

@@ -197,7 +197,9 @@ async fn what_cannot_be_compared_says_why() {
 #[tokio::test]
 async fn on_half_of_the_objects_nothing_is_compared() {
     let (world, _) = observed();
-    world.engine.hold("ocm", Some("managedclusters are copied".to_owned()));
+    world
+        .engine
+        .hold("ocm", Some("managedclusters are copied".to_owned()));
     placement(&world, "p", "one");
     becomes(&world, "p", Some(("Unknown", "NotCompared"))).await;
     cluster(&world, "one");

@@ -1,0 +1,92 @@
+//! How a Deployment starts Berth, as far as what is right on a hub depends on it.
+
+use configuration::Mode;
+use serde_json::Value;
+
+use crate::source::{Place, source};
+
+/// Mode and sources of a server by its arguments; nothing where they are not known.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Started {
+    /// The mode, if the arguments set one.
+    pub(crate) mode: Option<Mode>,
+    /// The systems that Berth has nothing to do with.
+    off: Vec<String>,
+}
+
+impl Started {
+    /// Reads the arguments of the first container of `deployment`.
+    pub(crate) fn of(deployment: &Value) -> Self {
+        let arguments = deployment["spec"]["template"]["spec"]["containers"][0]["args"].as_array();
+        let words: Vec<&str> = arguments
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
+        let mode = values(&words, "--mode").pop();
+        let mode = mode.and_then(|mode| match mode.to_ascii_lowercase().as_str() {
+            "observe" => Some(Mode::Observe),
+            "decide" => Some(Mode::Decide),
+            _ => None,
+        });
+        let mut off = Vec::new();
+        // The last word about a system counts, and one that cannot be read refuses the start.
+        for said in values(&words, "--source")
+            .into_iter()
+            .filter_map(|text| source(text).ok())
+        {
+            off.retain(|system| *system != said.dialect);
+            if said.place == Place::Off {
+                off.push(said.dialect);
+            }
+        }
+        Self { mode, off }
+    }
+
+    /// Whether Berth has nothing to do with `system`.
+    pub(super) fn is_off(&self, system: &str) -> bool {
+        self.off.iter().any(|off| off == system)
+    }
+}
+
+/// The values of `flag`, behind it or in the next word, in order.
+fn values<'a>(words: &[&'a str], flag: &str) -> Vec<&'a str> {
+    let all = words.iter().enumerate();
+    all.filter_map(|(at, word)| match word.strip_prefix(flag)? {
+        "" => words.get(at + 1).copied(),
+        rest => rest.strip_prefix('='),
+    })
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn started(arguments: &[&str]) -> Started {
+        Started::of(&json!({"spec": {"template": {"spec": {"containers": [{"args": arguments}]}}}}))
+    }
+
+    #[test]
+    fn the_last_word_about_a_mode_or_a_system_counts_however_it_is_written() {
+        let read = started(&[
+            "serve",
+            "--source=ocm=off",
+            "--source",
+            "fleet=off",
+            "--mode=decide",
+            "--source=ocm=hub",
+            "--mode",
+            "Observe",
+        ]);
+        assert_eq!(read.mode, Some(Mode::Observe));
+        assert!(read.is_off("fleet") && !read.is_off("ocm") && !read.is_off("gardener"));
+        assert_eq!(Started::of(&json!({})), Started::default());
+        assert_eq!(
+            started(&["serve", "--model=x", "--source=moon=off"]),
+            Started::default()
+        );
+    }
+}

@@ -1,0 +1,165 @@
+//! Open Cluster Management as it runs on a hub: its definitions, and its placement controller under its own service account and
+//! rights, all from its Go module.
+
+pub mod world;
+
+use std::process::Command;
+
+use serde_json::json;
+
+use crate::hub::{Hub, Process};
+use crate::{eventually, go, ports};
+
+/// The Go module below `tests` that the placement controller is built from.
+const MODULE: &str = "peers/ocm";
+/// Where OCM runs.
+const NAMESPACE: &str = "open-cluster-management-hub";
+/// The user that the placement controller writes as.
+pub const USER: &str = "system:serviceaccount:open-cluster-management-hub:placement-controller-sa";
+/// Decisions, by their full name.
+pub const DECISIONS: &str = "placementdecisions.cluster.open-cluster-management.io";
+/// Requests, by their full name.
+pub const PLACEMENTS: &str = "placements.cluster.open-cluster-management.io";
+/// How often all requests may have to be decided anew until nothing moves any more.
+const ROUNDS: usize = 10;
+
+/// Creates OCM's own definitions, its namespace, and the rights of its placement controller.
+///
+/// # Panics
+/// When the module cannot be had, or the hub refuses.
+pub fn define(hub: &Hub) {
+    let folder = go::module(MODULE, "open-cluster-management.io/ocm").join("manifests/cluster-manager/hub");
+    hub.ensure(&["create", "namespace", NAMESPACE]);
+    let files = std::fs::read_dir(&folder)
+        .expect("the module has manifests")
+        .flatten();
+    for entry in files {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.ends_with(".crd.yaml") && name.contains("clusters.open-cluster-management.io") {
+            let file = entry.path().display().to_string();
+            hub.kubectl_args(&["create", "-f", &file]).ok();
+        }
+        if name.starts_with("cluster-manager-placement-") {
+            let template = std::fs::read_to_string(entry.path()).expect("it can be read");
+            hub.kubectl("apply -f -").input(filled_in(&template)).ok();
+        }
+    }
+    hub.kubectl("wait --for=condition=Established crd --all --timeout=60s")
+        .ok();
+}
+
+/// A template of OCM's operator without further labels, for the names of its usual installation.
+fn filled_in(template: &str) -> String {
+    let text = template
+        .replace("{{ .ClusterManagerName }}", "cluster-manager")
+        .replace("{{ .ClusterManagerNamespace }}", NAMESPACE);
+    let lines = text
+        .lines()
+        .filter(|line| !line.contains("{{") && line.trim() != "labels:");
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+/// OCM's placement controller, which runs until this goes.
+pub struct Controller(Process);
+
+impl Controller {
+    /// Starts it, and waits until it leads.
+    ///
+    /// # Panics
+    /// When it cannot be built, or does not begin to work in time.
+    #[must_use]
+    pub fn start(hub: &Hub) -> Self {
+        let program = go::build(MODULE, "./controller", "controller");
+        let kubeconfig = hub.kubeconfig_for_service_account(NAMESPACE, "placement-controller-sa");
+        let witness = hub.witness();
+        let mut command = Command::new(program);
+        command
+            .arg(format!("--kubeconfig={}", kubeconfig.display()))
+            .arg(format!("--namespace={NAMESPACE}"))
+            .arg(format!("--listen=127.0.0.1:{}", ports::free()))
+            // As long as it takes by default nobody waits here.
+            .args([
+                "--leader-election-lease-duration=10s",
+                "--leader-election-renew-deadline=8s",
+                "--leader-election-retry-period=2s",
+            ])
+            .env("POD_NAME", "placement-controller");
+        let process = hub.run(&mut command, "placement-controller");
+        let watches = |resource: &str| {
+            let entries = witness.entries();
+            entries
+                .iter()
+                .any(|entry| entry.user() == USER && entry.verb() == "watch" && entry.resource() == resource)
+        };
+        eventually(
+            &format!("OCM's placement controller to work:\n{}", process.tail()),
+            || watches(DECISIONS).then_some(()),
+        );
+        Self(process)
+    }
+
+    /// Ends it in order, as scaling its Deployment to nothing does.
+    pub fn stop(mut self) {
+        self.0.terminate();
+    }
+}
+
+/// Waits until the controller has decided as many requests.
+///
+/// # Panics
+/// When it does not go on deciding.
+pub fn decided(hub: &Hub, requests: usize) {
+    let mut before = 0;
+    while before < requests {
+        before = eventually("more requests to be decided", || {
+            let list = hub.kubectl(&format!("get {PLACEMENTS} -A -o json")).json();
+            let all = list["items"].as_array()?.iter();
+            let count = all.filter(|one| one["status"]["conditions"].is_array()).count();
+            (count > before || count >= requests).then_some(count)
+        });
+    }
+}
+
+/// Has every request decided anew, until nothing moves any more: what the controller decides depends on what it decided for
+/// others, and it looks at a request only when something happens to it.
+///
+/// # Panics
+/// When something goes on moving.
+pub fn settle(hub: &Hub) {
+    let mut before = hub.versions(DECISIONS);
+    for round in 0..ROUNDS {
+        let touch = format!("annotate {PLACEMENTS} --all -A --overwrite brownfield=round-{round}");
+        hub.kubectl(&touch).ok();
+        pass(hub, round);
+        let after = hub.versions(DECISIONS);
+        if after == before {
+            return;
+        }
+        before = after;
+    }
+    panic!("OCM's placement controller goes on moving after {ROUNDS} rounds");
+}
+
+/// Waits until the controller has looked at all that happened so far: it works in order, and a last request that nothing fits is
+/// decided after all others.
+fn pass(hub: &Hub, round: usize) {
+    let name = format!("last-{round}");
+    let last = json!({
+        "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement",
+        "metadata": {"name": name, "namespace": "default"}, "spec": {},
+    });
+    hub.kubectl("create -f -").input(last.to_string()).ok();
+    eventually("the last request to be decided", || {
+        let placement = hub
+            .kubectl(&format!("get {PLACEMENTS} {name} -n default -o json"))
+            .json();
+        placement["status"]["conditions"].is_array().then_some(())
+    });
+    hub.kubectl(&format!("delete {PLACEMENTS} {name} -n default"))
+        .ok();
+    // Without a garbage collector its decision stays.
+    hub.kubectl(&format!(
+        "delete {DECISIONS} -n default -l cluster.open-cluster-management.io/placement={name}"
+    ))
+    .ok();
+}

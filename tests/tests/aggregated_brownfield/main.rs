@@ -1,0 +1,104 @@
+//! Hubs that live: other schedulers run there, as real processes under their own rights, people change things, and Berth looks,
+//! observes, decides and goes away again. The audit log of a real kube-apiserver is the witness. These tests build and run a
+//! kube-apiserver and Open Cluster Management's placement controller, so they are `make e2e`, and ignored elsewhere.
+
+mod dump;
+mod fleet;
+mod look;
+mod observe;
+mod takeover;
+mod watch;
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::json;
+use tests::eventually;
+use tests::hub::Hub;
+use tests::hub::installation::Installation;
+
+/// Runs `berth` with these words as the user of a kubeconfig.
+fn berth(kubeconfig: &Path, words: &str) -> Output {
+    Command::new(tests::berth())
+        .args(words.split(' '))
+        .env("KUBECONFIG", kubeconfig)
+        .output()
+        .expect("berth runs")
+}
+
+/// Both outputs of a program, for messages of tests.
+fn told(output: &Output) -> String {
+    let [out, err] =
+        [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    format!("{out}{err}")
+}
+
+/// An installation of Berth for OCM.
+fn for_ocm() -> Installation {
+    Installation::new(&["--source=ocm=hub"])
+}
+
+/// Stores the mode of a system.
+fn set_mode(hub: &Hub, system: &str, mode: &str) {
+    let configuration = json!({
+        "apiVersion": "config.berth.dev/v1alpha1", "kind": "SchedulerConfiguration",
+        "metadata": {"name": system}, "spec": {"mode": mode},
+    });
+    hub.kubectl("apply -f -").input(configuration.to_string()).ok();
+}
+
+/// Waits until `berth check` finds nothing wrong. No Pod runs here, so that the Deployment is said to be ready.
+fn healthy(hub: &Hub) {
+    hub.kubectl_args(&[
+        "patch",
+        "deployment",
+        "berth",
+        "-n",
+        "berth-system",
+        "--subresource=status",
+        "--type=merge",
+        "-p",
+        r#"{"status": {"replicas": 2, "readyReplicas": 2}}"#,
+    ])
+    .ok();
+    let mut last = String::new();
+    let started = std::time::Instant::now();
+    while started.elapsed() < tests::DEADLINE {
+        let check = berth(&hub.admin(), "check");
+        if check.status.success() {
+            return;
+        }
+        last = told(&check);
+        std::thread::park_timeout(std::time::Duration::from_millis(200));
+    }
+    panic!("berth check finds something wrong:\n{last}");
+}
+
+/// Requires that Berth would decide every request as it is decided.
+fn agrees(hub: &Hub) {
+    let compare = berth(
+        &hub.admin(),
+        "compare --only-different --exit-code --agreement-grace-period=0s",
+    );
+    assert!(compare.status.success(), "{}", told(&compare));
+}
+
+/// Waits until the observing Berth says of every request, and of as many as are there, that it agrees.
+fn says_that_it_agrees(hub: &Hub) {
+    let requests = hub.versions(tests::ocm::PLACEMENTS).len();
+    let told = || {
+        let list = hub
+            .kubectl("get decisions -A --field-selector status.agrees=True -o name")
+            .ok();
+        list.lines().count()
+    };
+    tests::until("every decision to agree", told, |count| *count == requests);
+}
+
+/// Waits until a namespace is gone.
+fn gone(hub: &Hub, namespace: &str) {
+    eventually("the namespace to be gone", || {
+        let output = hub.kubectl(&format!("get namespace {namespace}")).run();
+        output.err.contains("NotFound").then_some(())
+    });
+}
