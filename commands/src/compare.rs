@@ -106,7 +106,12 @@ pub async fn print_system(client: &Client, system: &str, selector: &Selector) ->
     };
     let reading = Reading::of(client, &scope).await?;
     reading.tell(client).await?;
-    let read = load(&[], &[], false, reading.inputs(), now);
+    let by = By {
+        config: &[],
+        rules: None,
+        now,
+    };
+    let read = load(&[], &by, false, reading.inputs());
     let mut simulation = read.map_err(|problems| anyhow!(problems.join("\n")))?.simulation;
     let mut comparison = Comparison::default();
     let terms = Terms {
@@ -126,6 +131,7 @@ pub async fn print_system(client: &Client, system: &str, selector: &Selector) ->
             Ok(())
         },
     )?;
+    comparison.take_aside(&simulation, &Wanted::Within(None));
     let mut out = anstream::AutoStream::auto(io::stdout().lock());
     print::print(&mut out, &comparison, CompareOutput::Table)?;
     Ok(comparison.counts.different)
