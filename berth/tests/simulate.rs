@@ -1,5 +1,7 @@
 //! `berth simulate` as a shell sees it: what it prints, where it complains, how it ends.
 
+#[path = "simulate/requests.rs"]
+mod requests;
 #[path = "simulate/systems.rs"]
 mod systems;
 
@@ -551,56 +553,6 @@ fn for_takes_the_names_kubectl_users_write_and_says_what_there_is() {
         assert_eq!(output.status.code(), Some(2), "{only}");
         assert!(errors(&output).contains(part), "{}", errors(&output));
     }
-}
-
-#[test]
-fn the_requests_of_one_namespace_are_decided_and_those_of_others_are_input() {
-    let folder = tempfile::tempdir().unwrap();
-    let one = |namespace: &str| {
-        format!(
-            "apiVersion: cluster.open-cluster-management.io/v1beta1\nkind: Placement\n\
-             metadata: {{name: p, namespace: {namespace}}}\nspec: {{}}\n"
-        )
-    };
-    let text = format!("{}---\n{}", one("team-a"), one("team-b"));
-    let path = file(&folder, "two.yaml", &text);
-    let path = path.to_str().unwrap();
-    let namespaces = |more: &[&str]| -> Vec<String> {
-        let list = json(&[&["-f", path], more].concat());
-        let items = list["items"].as_array().unwrap().iter();
-        items
-            .map(|item| item["metadata"]["namespace"].as_str().unwrap().to_owned())
-            .collect()
-    };
-    assert_eq!(namespaces(&[]), ["team-a", "team-b"]);
-    assert_eq!(namespaces(&["-n", "team-b"]), ["team-b"]);
-    assert_eq!(
-        namespaces(&["-n", "team-b", "--for", "placement/p"]),
-        ["team-b"],
-        "the name is of that namespace"
-    );
-    assert_eq!(
-        namespaces(&["-n", "team-b", "--for", "placement/team-a/p"]),
-        ["team-a"],
-        "unless it says otherwise"
-    );
-}
-
-#[test]
-fn a_comparison_of_what_cannot_all_be_read_ends_with_3_and_names_no_flag_that_it_has_not() {
-    let folder = tempfile::tempdir().unwrap();
-    let broken = "apiVersion: cluster.open-cluster-management.io/v1beta1\nkind: Placement\n\
-                  metadata: {name: p, namespace: team}\nspec: {numberOfClusters: many}\n";
-    let output = Command::new(env!("CARGO_BIN_EXE_berth"))
-        .args(["compare", "-o", "json", "-f"])
-        .arg(file(&folder, "broken.yaml", broken))
-        .output()
-        .expect("berth runs");
-    assert_eq!(output.status.code(), Some(3), "{}", errors(&output));
-    let comparison: Value = serde_json::from_slice(&output.stdout).expect("the output is JSON");
-    assert_eq!(comparison["counts"]["unknown"], 1);
-    assert_eq!(comparison["items"][0]["verdict"], "Unknown");
-    assert!(!errors(&output).contains("--strict"), "{}", errors(&output));
 }
 
 #[test]
