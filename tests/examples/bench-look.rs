@@ -63,11 +63,7 @@ fn main() -> ExitCode {
         ("`berth compare` of all", 3.0, run(&|| command(&admin, "compare"))),
         ("the first view of `berth console`", 2.0, run(&|| console(&admin))),
     ];
-    let mut table = Table::new(
-        ["", "s", "at most, s", "MiB", "at most, MiB"]
-            .map(str::to_owned)
-            .into_iter(),
-    );
+    let mut table = Table::new(["", "s", "at most, s", "MiB", "at most, MiB"]);
     let mut above = false;
     for (name, bound, runs) in rows {
         let seconds = median(&runs.iter().map(|run| run.seconds).collect::<Vec<_>>());
