@@ -52,7 +52,7 @@ pub(crate) fn meant(text: &str) -> Option<&'static str> {
     {
         return Some("a line of blanks, a tab among them");
     }
-    if has(&["1: a", "1:  a"]) && has(&["'1'"]) {
+    if has(&["1:"]) && has(&["'1'"]) {
         return Some("of a number and the same as a text kubectl takes one by chance");
     }
     if has(&["\n>", "\n|"]) {
