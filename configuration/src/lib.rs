@@ -160,7 +160,7 @@ fn schema(dialects: &[Arc<dyn Dialect>]) -> Schema {
         json!({
             "type": "string",
             "enum": OtherScheduler::ALL.map(OtherScheduler::as_str),
-            "description": "What becomes of mode Decide on a hub while the system's own scheduler runs, which its Lease tells. Wait, the default: Berth goes on observing until that Lease is no longer renewed, and the condition Deciding says so. Ignore: Berth decides beside it, and what that one writes of Berth's decisions is refused. For requests of which the other scheduler is known to keep off (requests), and for KubeFleet, whose scheduler cannot be stopped alone.",
+            "description": "What becomes of mode Decide on a hub while the system's own scheduler runs, which its Lease tells. Wait, the default: Berth goes on observing until that Lease is no longer renewed, and the condition Deciding says so. Ignore: Berth decides beside it, and what that one writes of Berth's decisions is refused. For requests of which the other scheduler is known to keep off (requests), and for systems whose scheduler cannot be stopped alone.",
         }),
     );
     spec.insert(requests::FIELD.to_owned(), requests::SCHEMA.openapi().clone());

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use dialect_contract::{Action, Decision, Outcome};
-use meta::{CommitError, Guard, Object, Revision, Status, Why, Write};
+use meta::{CommitError, Guard, Object, Revision, Status, Why};
 use tracing::{Instrument as _, Span};
 
-use crate::bound::{Bind, BindError, Bound, Unplaced};
+use crate::bound::{Bind, BindError, Bound, Commit, Unplaced};
 use crate::contest::Allowed;
 use crate::dirty::Dirty;
 use crate::engine::{Engine, Slot};
@@ -15,23 +15,6 @@ use crate::engine::{Engine, Slot};
 /// How often a binding is decided again on a fresh snapshot before the caller is told 409 (docs/api.md, "Settled
 /// questions").
 pub const ATTEMPTS: usize = 8;
-
-/// The writes of one decision, with everything that must still be true when they are committed.
-#[derive(Clone, Debug)]
-pub struct Commit {
-    /// The user they are written as.
-    pub actor: &'static str,
-    /// The name under which the fields they set are owned.
-    pub manager: String,
-    /// What made them: for the audit log.
-    pub cause: String,
-    /// The writes, in order.
-    pub writes: Vec<Write>,
-    /// What must be true besides the writes' own bases. They guard the list as a whole.
-    pub guards: Vec<Guard>,
-    /// Whether to check everything and store nothing.
-    pub dry_run: bool,
-}
 
 /// Commits writes: the server's registry, with validation and admission, in the program.
 #[async_trait]

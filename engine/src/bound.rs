@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use dialect_contract::{Decision, Refused};
-use meta::{Key, Object, Status};
+use meta::{Guard, Key, Object, Status, Write};
 
 use crate::behind::Behind;
-use crate::contest::Contest;
 use crate::snapshot::Snapshot;
 
 /// Is told of bindings, whoever asked for them. Called on the binding's own task: must not block.
@@ -53,6 +52,33 @@ pub struct Bound {
     pub decision: Decision,
     /// The objects written, as they are now.
     pub written: Vec<Arc<Object>>,
+}
+
+/// The writes of one decision, with everything that must still be true when they are committed.
+#[derive(Clone, Debug)]
+pub struct Commit {
+    /// The user they are written as.
+    pub actor: &'static str,
+    /// The name under which the fields they set are owned.
+    pub manager: String,
+    /// What made them: for the audit log.
+    pub cause: String,
+    /// The writes, in order.
+    pub writes: Vec<Write>,
+    /// What must be true besides the writes' own bases. They guard the list as a whole.
+    pub guards: Vec<Guard>,
+    /// Whether to check everything and store nothing.
+    pub dry_run: bool,
+}
+
+/// A decision that another writer keeps changing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text}")]
+pub struct Contest {
+    /// Who changed what, and how it ends, in a sentence.
+    pub text: Arc<str>,
+    /// Whether this is said for the first time.
+    pub is_new: bool,
 }
 
 /// Why there is no binding.

@@ -14,24 +14,13 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use storage::Source;
 
-use crate::bind::Commit;
-use crate::bound::{Bind, Bound};
+use crate::bound::{Bind, Bound, Commit, Contest};
 use undone::Undone;
 
 /// How often what another program changed is put right.
 const CORRECTIONS: u8 = 2;
 /// A decision that stood for so many seconds was left in peace: what happens then is counted anew.
 const PEACE: i64 = 600;
-
-/// A decision that another writer keeps changing.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{text}")]
-pub struct Contest {
-    /// Who changed what, and how it ends, in a sentence.
-    pub text: Arc<str>,
-    /// Whether this is said for the first time.
-    pub is_new: bool,
-}
 
 /// What was written about each demand, and how often it had to be put right.
 #[derive(Default)]

@@ -8,8 +8,8 @@ use meta::{Guard, Key, Object};
 use tokio::sync::OwnedMutexGuard;
 
 use crate::aside::aside;
-use crate::bind::{self, Commit, Committer};
-use crate::bound::{BindError, Bound};
+use crate::bind::{self, Committer};
+use crate::bound::{BindError, Bound, Commit};
 use crate::engine::{Engine, Slot};
 use crate::settle::{answer, own_wish};
 use crate::what_if::World;

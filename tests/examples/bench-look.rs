@@ -1,11 +1,11 @@
 //! Cost of looking at a hub without Berth, from cold: `berth why`, `compare` and the first view of `berth console`, each as a
 //! process of its own that reads a real kube-apiserver, on which OCM's placement controller has decided.
 //!
-//! `make bench-look` writes `docs/benchmarks/look.md`, on a machine with nothing else to do, and fails where a figure is above its
+//! `make bench-look` prints a table, on a machine with nothing else to do, and fails where a figure is above its
 //! bound. `LOOK_CLUSTERS` and `LOOK_REQUESTS` are the size, `BERTH_PROGRAM` a program to measure as it is.
 
 use std::io::{BufRead as _, BufReader, Read as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
@@ -88,10 +88,6 @@ fn main() -> ExitCode {
         table.markdown()
     );
     println!("{text}");
-    if (world.clusters, world.requests) == (2000, 500) {
-        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/benchmarks/look.md");
-        std::fs::write(&page, &text).expect("docs/benchmarks is writable");
-    }
     match above {
         true => ExitCode::FAILURE,
         false => ExitCode::SUCCESS,
