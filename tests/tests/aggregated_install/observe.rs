@@ -1,9 +1,9 @@
 //! An installation that only looks: it explains, refuses nothing, and writes nothing of the systems', since it may not.
 
 use serde_json::{Value, json};
-use tests::eventually;
 use tests::hub::Hub;
 use tests::hub::berth::load;
+use tests::{eventually, until};
 
 use crate::installation::{Installation, define_systems, shoot};
 
@@ -79,14 +79,17 @@ fn who_observes_explains_everything_refuses_nothing_and_writes_nothing() {
         // Gardener leaves Shoots where they are, and so would Berth.
         (is_there && agrees["status"] == "True").then_some(())
     });
-    eventually("the history to say who moved it", || {
-        let path = "/apis/scheduling.berth.dev/v1alpha1/namespaces/garden-dev/decisions/one.gardener/history";
-        let history = hub.kubectl(&format!("get --raw {path}")).json();
-        let last = history["status"]["records"].as_array()?.last()?.clone();
-        let is_told =
-            last["actor"]["fieldManager"] == "kubectl-patch" && last["agreement"]["status"] == "True";
-        is_told.then_some(())
-    });
+    let path = "/apis/scheduling.berth.dev/v1alpha1/namespaces/garden-dev/decisions/one.gardener/history";
+    until(
+        "the history to say who moved it",
+        || hub.kubectl(&format!("get --raw {path}")).json()["status"]["records"].clone(),
+        |records| {
+            let last = records.as_array().and_then(|records| records.last());
+            last.is_some_and(|last| {
+                last["actor"]["fieldManager"] == "kubectl-patch" && last["agreement"]["status"] == "True"
+            })
+        },
+    );
     // A configuration that says otherwise gives no right that the installation has not.
     hub.kubectl("apply -f -")
         .input(
