@@ -67,6 +67,19 @@ fn who_observes_explains_everything_refuses_nothing_and_writes_nothing() {
             &patch,
         ])
         .ok();
+        let path = "/apis/scheduling.berth.dev/v1alpha1/namespaces/garden-dev/decisions/one.gardener/history";
+        until(
+            "the history to say who moved it",
+            || hub.kubectl(&format!("get --raw {path}")).json()["status"]["records"].clone(),
+            |records| {
+                let last = records.as_array().and_then(|records| records.last());
+                last.is_some_and(|last| {
+                    last["to"]["clusters"][0]["clusterName"] == seed
+                        && last["actor"]["fieldManager"] == "kubectl-patch"
+                        && last["agreement"]["status"] == "True"
+                })
+            },
+        );
     }
     eventually("the decision of others to be shown", || {
         let words = "get decision one.gardener -n garden-dev -o json";
@@ -79,17 +92,6 @@ fn who_observes_explains_everything_refuses_nothing_and_writes_nothing() {
         // Gardener leaves Shoots where they are, and so would Berth.
         (is_there && agrees["status"] == "True").then_some(())
     });
-    let path = "/apis/scheduling.berth.dev/v1alpha1/namespaces/garden-dev/decisions/one.gardener/history";
-    until(
-        "the history to say who moved it",
-        || hub.kubectl(&format!("get --raw {path}")).json()["status"]["records"].clone(),
-        |records| {
-            let last = records.as_array().and_then(|records| records.last());
-            last.is_some_and(|last| {
-                last["actor"]["fieldManager"] == "kubectl-patch" && last["agreement"]["status"] == "True"
-            })
-        },
-    );
     // A configuration that says otherwise gives no right that the installation has not.
     hub.kubectl("apply -f -")
         .input(
