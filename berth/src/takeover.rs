@@ -96,7 +96,7 @@ pub async fn take_over(args: &TakeoverArgs) -> Result<ExitCode> {
     }
 }
 
-/// What happens with `--yes`.
+/// Steps that `--yes` takes.
 fn tell_plan(hub: &Hub, seen: &Seen, stored: &Stored, change: &Change, beside: bool) {
     say!("\nWhat --yes does, and what you do:");
     say!("- {}", change.told(hub.name(), stored));
@@ -212,7 +212,7 @@ pub async fn hand_back(args: &HandbackArgs) -> Result<ExitCode> {
     }
 }
 
-/// What is done about the system's own scheduler.
+/// Steps about the system's own scheduler.
 fn tell_return(own: &OwnScheduler, seen: &Seen) {
     match seen {
         Seen::Runs(..) => {

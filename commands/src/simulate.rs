@@ -277,7 +277,7 @@ pub(crate) struct Read {
     heartbeat: Option<Timestamp>,
 }
 
-/// What decisions go by.
+/// Terms of a decision: configuration, rules and instant.
 #[derive(Clone, Copy)]
 pub(crate) struct By<'a> {
     /// Files of configuration.

@@ -9,14 +9,14 @@ use super::requests;
 /// The condition's type.
 pub const DECIDING: &str = "Deciding";
 
-/// What the condition says.
+/// State that the condition tells.
 pub(super) struct Words {
     pub(super) status: &'static str,
     pub(super) reason: &'static str,
     pub(super) message: String,
 }
 
-/// What the condition says of `dialect`, which has this `standing`, in `configuration`.
+/// Condition of `dialect`, which has this `standing`, in `configuration`.
 pub(super) fn words(dialect: &dyn Dialect, standing: &Standing, configuration: &Value) -> Words {
     let name = dialect.name();
     match standing {

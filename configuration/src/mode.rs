@@ -63,7 +63,7 @@ pub struct Modes {
     selected: Mutex<HashMap<String, Selected>>,
 }
 
-/// What was made of a configuration's `spec.requests`.
+/// Selection made of a configuration's `spec.requests`.
 struct Selected {
     seen: Arc<Object>,
     requests: Option<Arc<Requests>>,
@@ -94,7 +94,7 @@ impl Modes {
         Self { idle, ..self }
     }
 
-    /// What is known of the systems' own schedulers, to be kept by whoever looks at them.
+    /// Knowledge of the systems' own schedulers, kept current by whoever looks at them.
     #[must_use]
     pub fn own_schedulers(&self) -> &Arc<OwnSchedulers> {
         &self.own_schedulers

@@ -33,7 +33,7 @@ impl OtherScheduler {
         }
     }
 
-    /// What a stored SchedulerConfiguration says.
+    /// Choice of a stored SchedulerConfiguration.
     #[must_use]
     pub fn of(configuration: &Value) -> Self {
         let said = configuration["spec"][FIELD].as_str();
@@ -77,7 +77,7 @@ impl OwnSchedulers {
         true
     }
 
-    /// What was seen of the scheduler of `dialect` while it runs, or is not known to be stopped.
+    /// Sighting of the scheduler of `dialect` while it runs, or is not known to be stopped.
     #[must_use]
     pub fn of(&self, dialect: &str) -> Option<Arc<str>> {
         self.running.lock().get(dialect).cloned()

@@ -31,7 +31,7 @@ struct Form {
 /// The form of the field.
 pub(super) static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::part::<Form>);
 
-/// What `configuration` selects; `None` where it selects nothing, and all requests are meant.
+/// Selection of `configuration`; `None` where all requests are meant.
 ///
 /// # Errors
 /// Everything that is wrong with it.
@@ -59,7 +59,7 @@ pub(super) fn read(configuration: &Value) -> Result<Option<Arc<Requests>>, Vec<F
     }
 }
 
-/// What is wrong with it in a configuration of `dialect`; `told` are the errors that the schema has told already.
+/// Problems of it in a configuration of `dialect`; `told` are the errors that the schema has told already.
 pub(super) fn problems(dialect: &dyn Dialect, configuration: &Value, told: &[FieldError]) -> Vec<FieldError> {
     let said = &configuration["spec"][FIELD];
     if said.is_null() {

@@ -138,7 +138,7 @@ impl Keeper {
         done
     }
 
-    /// What the condition Deciding says in the configuration `name`.
+    /// Condition Deciding in the configuration `name`.
     fn deciding(&self, name: &str, configuration: &Value) -> Option<Words> {
         let mut dialects = self.engine.dialects();
         let dialect = dialects.find(|dialect| dialect.name() == name)?;

@@ -61,11 +61,11 @@ pub struct Commit {
     pub actor: &'static str,
     /// The name under which the fields they set are owned.
     pub manager: String,
-    /// What made them: for the audit log.
+    /// Cause of them: for the audit log.
     pub cause: String,
     /// The writes, in order.
     pub writes: Vec<Write>,
-    /// What must be true besides the writes' own bases. They guard the list as a whole.
+    /// Conditions besides the writes' own bases. They guard the list as a whole.
     pub guards: Vec<Guard>,
     /// Whether to check everything and store nothing.
     pub dry_run: bool,
@@ -75,7 +75,7 @@ pub struct Commit {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{text}")]
 pub struct Contest {
-    /// Who changed what, and how it ends, in a sentence.
+    /// Sentence that says who changed what, and how it ends.
     pub text: Arc<str>,
     /// Whether this is said for the first time.
     pub is_new: bool,

@@ -22,7 +22,7 @@ const CORRECTIONS: u8 = 2;
 /// A decision that stood for so many seconds was left in peace: what happens then is counted anew.
 const PEACE: i64 = 600;
 
-/// What was written about each demand, and how often it had to be put right.
+/// Writes about each demand, and how often they had to be put right.
 #[derive(Default)]
 pub(crate) struct Contests(Mutex<HashMap<Key, Held>>);
 
@@ -121,7 +121,7 @@ impl Contests {
         }
     }
 
-    /// What is there is what is wanted of `demand`, whoever wrote it. Says whether a contest ended by it.
+    /// Notes that `demand` has what is wanted, whoever wrote it. Says whether a contest ended by it.
     pub(crate) fn agreed(&self, demand: &Key) -> bool {
         let mut all = self.0.lock();
         let held = all.get_mut(demand);
@@ -139,7 +139,7 @@ impl Contests {
     }
 }
 
-/// What people say of a demand: its spec, but for the place that is decided, and the configuration.
+/// Hash of what people say of a demand: its spec, but for the place that is decided, and the configuration.
 fn inputs(bound: &Bound, source: &dyn Source) -> u64 {
     let Bound {
         snapshot, decision, ..

@@ -57,7 +57,7 @@ pub(crate) struct Slot {
     pub(crate) settling: Turns<Settled>,
     /// What came of it lately.
     pub(crate) answers: Answers,
-    /// What others change of what was decided.
+    /// Changes that others make of decisions.
     pub(crate) contests: Contests,
 }
 

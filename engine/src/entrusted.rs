@@ -47,7 +47,7 @@ fn is_of_mandate(change: &Change, dialect: &str) -> bool {
     said(change.old.as_deref()) != said(change.new.as_deref())
 }
 
-/// What a configuration says of deciding.
+/// Choices of a configuration about deciding.
 fn said(configuration: Option<&Object>) -> [Value; 3] {
     FIELDS.map(|field| configuration.map_or(Value::Null, |object| object.value()["spec"][field].clone()))
 }

@@ -146,7 +146,7 @@ impl Book {
 
     /// Takes the steps that have waited for `delay` at `now`.
     ///
-    /// What is not decided yet, or not compared, waits longer: mostly it is about to be.
+    /// Wait for a decision that is not made yet, or not compared: mostly it is about to be.
     pub(crate) fn take(&mut self, now: Timestamp, delay: Duration) -> Vec<(Name, Waiting)> {
         let is_due = |waiting: &Waiting| {
             let last = waiting.steps.last().and_then(|step| step.to.as_ref());

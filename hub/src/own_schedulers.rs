@@ -25,7 +25,7 @@ struct Renewal {
 }
 
 impl Renewals {
-    /// Who holds the Lease `name`, which is `lease` at `now`; `None` where nobody does, or has not renewed it in time.
+    /// Holder of the Lease `name`, which is `lease` at `now`; `None` where nobody holds it, or has not renewed it in time.
     pub fn holder(&mut self, name: LeaseName, lease: Option<&Value>, now: Timestamp) -> Option<String> {
         let Some((holder, renewed, duration)) = lease.and_then(read) else {
             self.0.remove(&name);

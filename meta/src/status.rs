@@ -291,7 +291,7 @@ impl Status {
         status
     }
 
-    /// The same failure, of which programs are told no object; the message still names it.
+    /// This failure, of which programs are told no object; the message still names it.
     #[must_use]
     pub fn of_no_object(mut self) -> Self {
         if let Some(details) = &mut self.details {

@@ -121,7 +121,7 @@ pub trait Store: Source + Writer {
     /// Whether there is room for more, as far as the store knows. A store without room still takes deletions.
     ///
     /// # Errors
-    /// What is full, what is refused meanwhile, and what to do.
+    /// Sentence that says what is full, what is refused meanwhile, and what to do.
     fn room(&self) -> Result<(), String> {
         Ok(())
     }

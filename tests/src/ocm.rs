@@ -12,7 +12,7 @@ use crate::{eventually, go, ports};
 
 /// The Go module below `tests` that the placement controller is built from.
 const MODULE: &str = "peers/ocm";
-/// Where OCM runs.
+/// Namespace that OCM runs in.
 const NAMESPACE: &str = "open-cluster-management-hub";
 /// The user that the placement controller writes as.
 pub const USER: &str = "system:serviceaccount:open-cluster-management-hub:placement-controller-sa";

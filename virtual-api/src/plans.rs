@@ -68,7 +68,7 @@ impl Reviews {
         Ok(())
     }
 
-    /// What a plan says depends on the objects it changes: the caller must be able to read those, too.
+    /// A plan depends on the objects it changes: the caller must be able to read those, too.
     async fn may_read(
         &self,
         call: &Call,

@@ -69,7 +69,7 @@ impl SubresourceHandler for Scheduling {
     }
 }
 
-/// What is to be known of other schedulers that decide `demand`.
+/// Warnings about other schedulers that decide `demand`.
 fn others(engine: &Engine, snapshot: &Snapshot, demand: &Key) -> Option<String> {
     let dialect = snapshot.dialect.name();
     if let Some(text) = engine.contest(dialect, demand) {
@@ -158,7 +158,7 @@ struct Explained {
     places: Places,
     /// What binding would write, as the caller may see it.
     writes: Vec<Value>,
-    /// What is to be known of other schedulers.
+    /// Warnings about other schedulers.
     others: Option<String>,
     /// Where it was asked for.
     advice: Option<Value>,

@@ -24,7 +24,7 @@ pub enum Doubles {
 /// Reads a text that is one value.
 ///
 /// # Errors
-/// What is malformed, and its line and column.
+/// Mistake, with its line and column.
 pub fn document(text: &[u8], doubles: Doubles) -> serde_json::Result<Document> {
     let mut reader = Deserializer::from_slice(text);
     let document = read(&mut reader, doubles)?;
@@ -92,7 +92,7 @@ enum Step<'a> {
     Index(usize),
 }
 
-/// Where we are: links on the call stack, made text only when something is to be told.
+/// Path of the value at hand: links on the call stack, made text only when something is to be told.
 #[derive(Clone, Copy)]
 struct Path<'a> {
     parent: Option<&'a Path<'a>>,

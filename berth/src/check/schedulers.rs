@@ -13,7 +13,7 @@ use crate::manifests::Installation;
 /// Path of the SchedulerConfigurations.
 pub(crate) const CONFIGURATIONS: &str = "/apis/config.berth.dev/v1alpha1/schedulerconfigurations";
 
-/// What is known of the scheduler that a system brings along.
+/// Knowledge of the scheduler that a system brings along.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Seen {
     /// It holds this Lease, as this holder.
@@ -46,7 +46,7 @@ impl Asked<'_> {
         Ok(findings)
     }
 
-    /// What the Leases of `scheduler` tell.
+    /// Reading of the Leases of `scheduler`.
     pub(crate) async fn seen(&self, scheduler: &OwnScheduler) -> Result<Seen> {
         let mut renewals = Renewals::default();
         let mut seen = match scheduler.leases.is_empty() {

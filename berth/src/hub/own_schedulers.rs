@@ -18,7 +18,7 @@ use tokio::task::JoinHandle;
 /// How often the Leases are read.
 const EVERY: Duration = Duration::from_secs(5);
 
-/// What was read of each Lease.
+/// Leases as they were read.
 type Read = BTreeMap<LeaseName, Result<Option<Value>, Status>>;
 
 /// The one that looks.
@@ -32,7 +32,7 @@ pub(crate) struct Watchman {
     known: BTreeSet<&'static str>,
 }
 
-/// What the Leases of one scheduler tell, in a clause.
+/// Clause that says what the Leases of one scheduler tell.
 #[derive(Debug, PartialEq, Eq)]
 enum Told {
     Runs(String),
@@ -129,7 +129,7 @@ impl Watchman {
     }
 }
 
-/// What the Leases of `scheduler` tell, as they were `read` at `now`.
+/// Judges the Leases of `scheduler`, as they were `read` at `now`.
 fn told(renewals: &mut Renewals, scheduler: &OwnScheduler, read: &Read, now: Timestamp) -> Told {
     let mut unknown = None;
     for name in scheduler.leases {

@@ -1,4 +1,4 @@
-//! What has to be stopped before an installation decides, told with its manifests.
+//! Note with manifests that decide: other schedulers have to be stopped first.
 
 use dialect_contract::OwnScheduler;
 

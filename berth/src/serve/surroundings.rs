@@ -23,7 +23,7 @@ use crate::hub::Hub;
 use crate::manifests::{self, Installation};
 use crate::stores::Storage;
 
-/// What the systems make by themselves wherever they run, for those whose objects are stored here.
+/// Objects that systems make by themselves wherever they run, for those that are stored here.
 ///
 /// # Errors
 /// When it cannot be stored.

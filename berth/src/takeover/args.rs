@@ -57,7 +57,7 @@ impl TakeoverArgs {
         Selector::parse(text).map_err(|problem| anyhow!("--selector: {problem}"))
     }
 
-    /// The same as `spec.requests` has it; null where all requests are meant.
+    /// Selection as `spec.requests` has it; null where all requests are meant.
     ///
     /// # Errors
     /// When it is no selector, or has comparisons of numbers, which objects cannot select by.

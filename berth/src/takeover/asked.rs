@@ -56,7 +56,7 @@ impl Hub {
         }
     }
 
-    /// What is known of that scheduler.
+    /// Knowledge of that scheduler.
     pub(super) async fn seen(&self) -> Result<Seen> {
         match self.scheduler() {
             Some(scheduler) => self.asked().seen(&scheduler).await,

@@ -41,11 +41,11 @@ impl Stored {
     }
 }
 
-/// What is changed of a SchedulerConfiguration.
+/// Change of a SchedulerConfiguration.
 #[derive(Debug)]
 pub(super) struct Change {
     pub(super) mode: Mode,
-    /// What `spec.requests` is to be, null for all; `None` leaves it as it is.
+    /// Wanted `spec.requests`, null for all; `None` leaves it as it is.
     pub(super) requests: Option<Value>,
     /// Whether Berth decides beside another scheduler.
     pub(super) beside: bool,

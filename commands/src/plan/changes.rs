@@ -27,7 +27,7 @@ pub struct Changes {
     pub notes: Vec<String>,
     /// Documents that cannot be read, which are set aside.
     pub aside: Vec<String>,
-    /// What is wrong with the others.
+    /// Problems of the others.
     pub problems: Vec<String>,
 }
 

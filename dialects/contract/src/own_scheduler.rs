@@ -13,7 +13,7 @@ pub struct LeaseName {
 /// decides once this one is stopped.
 #[derive(Clone, Copy, Debug)]
 pub struct OwnScheduler {
-    /// What it is called, within a sentence: `OCM's placement controller`.
+    /// Name of it within a sentence: `OCM's placement controller`.
     pub name: &'static str,
     /// The Leases of its usual installations: one of them is renewed while it runs. None where it holds none that is known,
     /// so that nobody can see whether it runs.

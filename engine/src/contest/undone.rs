@@ -9,10 +9,10 @@ use storage::Source;
 
 /// Time stamps of conditions, in which two writes of the same differ.
 const TIMES: [&str; 3] = ["lastTransitionTime", "lastUpdateTime", "lastHeartbeatTime"];
-/// What of an object's metadata holds decisions: Kubernetes writes the rest.
+/// Parts of an object's metadata that hold decisions: Kubernetes writes the rest.
 const METADATA: [&str; 3] = ["labels", "annotations", "finalizers"];
 
-/// What another program undid.
+/// Change that another program undid.
 pub(super) struct Undone {
     /// The object it changed.
     pub(super) key: Key,
@@ -20,7 +20,7 @@ pub(super) struct Undone {
     pub(super) manager: Option<String>,
 }
 
-/// What a write is judged by.
+/// Input that a write is judged by.
 pub(super) struct Look<'a> {
     /// The objects as they are.
     pub(super) source: &'a dyn Source,
@@ -33,7 +33,7 @@ pub(super) struct Look<'a> {
 }
 
 impl Look<'_> {
-    /// What `write` puts right; `None` where nobody undid anything that it is about.
+    /// Change that `write` puts right; `None` where nobody undid anything that it is about.
     pub(super) fn undone(&self, write: &Write) -> Option<Undone> {
         let all = self.source.cached(write.key.resource);
         let now = all.get(&write.key.namespace, &write.key.name);
@@ -69,7 +69,7 @@ fn restores(planned: &Value, last: &Value, now: &Value) -> bool {
     })
 }
 
-/// The same of one field; lists are taken as one.
+/// Change of one field; lists are taken as one.
 fn brings_back(planned: &Value, last: &Value, now: &Value) -> bool {
     if is_same(planned, now) {
         return false;

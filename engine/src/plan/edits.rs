@@ -54,7 +54,7 @@ pub fn apply(
 /// The objects that `step` changes in `worlds`; none of those of a drain whose cluster nobody finds.
 ///
 /// # Errors
-/// What is missing or unknown.
+/// When something is missing or unknown.
 pub fn changed(
     worlds: &[World],
     catalog: &Catalog,

@@ -12,9 +12,9 @@ use crate::wire::{self, Ask};
 
 /// A write of which the hub made something else.
 pub(super) struct Overruled {
-    /// What the hub has now; `None` where what was created is gone again.
+    /// Object as the hub has it now; `None` where what was created is gone again.
     pub(super) left: Option<Value>,
-    /// What is told.
+    /// Refusal that tells it.
     pub(super) error: CommitError,
 }
 
@@ -103,7 +103,7 @@ impl HubCommitter {
     }
 }
 
-/// Where `answer` is something else than `write` decides to make of `before`.
+/// Words about the fields in which `answer` differs from what `write` makes of `before`; `None` where it does not.
 fn changed(write: &Write, before: &Value, answer: &Value) -> Option<String> {
     if write.verb == Verb::Delete {
         return None;

@@ -17,7 +17,7 @@ use redb::{BackendError, StorageBackend};
 /// What is held back: several times the largest batch of a commit, which is more than its pages and redb's own take.
 pub(crate) const BYTES: u64 = 16 << 20;
 
-/// What to do about a full disk.
+/// Advice about a full disk.
 const REMEDY: &str = "free space on the volume, make it larger, or delete objects: all writes are taken again once as much can be held \
                       back, without a restart";
 
@@ -102,7 +102,7 @@ impl Reserve {
     /// Whether there is room for more than deletions.
     ///
     /// # Errors
-    /// What is missing, and what to do.
+    /// Sentence about the space that is missing, and what to do.
     pub(crate) fn room(&self) -> Result<(), String> {
         if !self.is_spent() {
             return Ok(());

@@ -130,7 +130,7 @@ impl<'a> Witness<'a> {
     /// Everything that came in since, in the order in which it was answered.
     ///
     /// # Panics
-    /// Where the hub keeps no audit log.
+    /// Panics on a hub without an audit log.
     #[must_use]
     pub fn entries(&self) -> Vec<Entry> {
         let folder = std::fs::read_dir(self.hub.folder()).expect("the hub has a folder");
@@ -164,7 +164,7 @@ impl<'a> Witness<'a> {
         entries
     }
 
-    /// What `user` may have changed since, impersonating others or not.
+    /// Writes of `user` since, impersonating others or not.
     #[must_use]
     pub fn writes_of(&self, user: &str) -> Vec<Entry> {
         let mut entries = self.entries();

@@ -14,7 +14,7 @@ const STATES: [Option<State>; 5] = [
 /// [`STATES`]. P is the placement controller, N the namespace controller, `=` no change, `.` nobody.
 const MATRIX: [&str; 5] = ["=P...", "P=N..", "..=P.", "...=N", "PP..="];
 
-/// What a coordination controller makes of a resource's state label once it is done with the resource.
+/// State label that a coordination controller leaves once it is done with the resource.
 const fn coordination_controller(label: Option<SyncState>) -> Option<SyncState> {
     match label {
         Some(_) => Some(SyncState::Sync),

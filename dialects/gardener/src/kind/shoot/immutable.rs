@@ -134,7 +134,7 @@ fn networking(errors: &mut Vec<FieldError>, old: Option<&Networking>, new: Optio
     }
 }
 
-/// What the control plane of a shoot with a seed survives stays, once it is said.
+/// Failure tolerance of the control plane of a shoot with a seed stays, once it is set.
 fn tolerance(errors: &mut Vec<FieldError>, old: &ShootSpec, new: &ShootSpec) {
     let of = |spec: &ShootSpec| spec.failure_tolerance().map(str::to_owned);
     if new.seed_name.is_some() {
