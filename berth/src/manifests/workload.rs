@@ -287,10 +287,13 @@ fn arguments(installation: &Installation) -> Vec<String> {
             arguments.push(format!("--etcd-servers={}", installation.etcd_servers.join(",")));
         }
     }
-    let told = installation.on_hub.iter().map(|name| (name, "hub"));
-    let told: BTreeMap<_, _> = told
-        .chain(installation.off.iter().map(|name| (name, "off")))
-        .collect();
+    // All of them: without a word about it one system is off, the others are owned.
+    let owned = installation
+        .owned_dialects()
+        .map(|dialect| (dialect.name(), "owned"));
+    let on_hub = installation.on_hub.iter().map(|&name| (name, "hub"));
+    let off = installation.off.iter().map(|&name| (name, "off"));
+    let told: BTreeMap<_, _> = owned.chain(on_hub).chain(off).collect();
     arguments.extend(
         told.iter()
             .map(|(name, place)| format!("--source={name}={place}")),
