@@ -162,6 +162,8 @@ fn a_server_without_berth_is_told_apart_and_nothing_that_changes_it_is_advised()
          users: [{{name: u, user: {{token: t}}}}]\ncontexts: [{{name: c, context: {{cluster: c, user: u}}}}]\n"
     );
     std::fs::write(&kubeconfig, config).unwrap();
+    // Built, where it is not yet, before the clock starts.
+    assert!(tests::berth().exists());
     let begun = std::time::Instant::now();
     let output = check(&kubeconfig, &[]);
     assert!(
