@@ -11,7 +11,7 @@ use tokio::sync::watch;
 /// The field of `spec`.
 pub(super) const FIELD: &str = "otherScheduler";
 
-/// What becomes of deciding while the system's own scheduler runs.
+/// Rule about deciding while the system's own scheduler runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OtherScheduler {
     /// Berth waits, and observes until that one is stopped.

@@ -1,4 +1,4 @@
-//! What the syncer of one of kcp's workload clusters may do (`berth syncer-rights`): use its view, tell that it is
+//! Rights of the syncer of one of kcp's workload clusters (`berth syncer-rights`): use its view, tell that it is
 //! alive, and know which hub that is. What it syncs is a hub's where there is one; Berth then writes there for it as `berth:syncer:<identifier>`, whom
 //! it may be for the clusters it was told of, each by name: RBAC knows no patterns.
 

@@ -100,7 +100,7 @@ impl Hub {
             .map_err(|status| anyhow!("{}: {}", self.path(), status.message))
     }
 
-    /// What stands against the change: Berth is not there, or only to observe, or rights are missing. Each in a sentence with
+    /// Obstacles to the change: Berth is not there, or only to observe, or rights are missing. Each in a sentence with
     /// what mends it.
     pub(super) async fn obstacles(&self, change: &Change) -> Result<Vec<String>> {
         let mut problems = Vec::new();

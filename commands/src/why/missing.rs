@@ -147,7 +147,7 @@ fn lacks_right(status: &Status) -> bool {
     status.code == 403
 }
 
-/// What refusals of reading `places` come to, with the right to ask for. The one about the object's own namespace is told:
+/// Sentence about refusals of reading `places`, with the right to ask for. The one about the object's own namespace is told:
 /// refusals of other systems' decisions are about something else.
 pub async fn refused(client: &Client, mut refusals: Vec<(Place, Box<Status>)>) -> anyhow::Error {
     refusals.sort_by_key(|(place, _)| place.namespace.is_empty());

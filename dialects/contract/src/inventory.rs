@@ -247,7 +247,7 @@ pub trait Guarding {
         Vec::new()
     }
 
-    /// What speaks against making `new`, which nobody has stored yet, in the light of objects that may not be all there are
+    /// Objections to making `new`, which nobody has stored yet, in the light of objects that may not be all there are
     /// ([`Guarding::judge`] knows all of them).
     fn judge_offline(&self, resource: GroupResource, new: &serde_json::Value) -> Vec<FieldError> {
         self.judge(resource, None, new)

@@ -58,7 +58,7 @@ scheduling::filters! {
     Capacity = "Capacity" {
         Full = "Full",
     }
-    /// Where the strategy or the purpose wants it. The smallest distance is judged afterwards, on what is left.
+    /// Region and provider that the strategy or the purpose wants. The smallest distance is judged afterwards, on what is left.
     Strategy = "Strategy" {
         NotSameRegion = "NotSameRegion",
         NotSameProvider = "NotSameProvider",

@@ -68,7 +68,7 @@ fn taints() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// What seeds got after v1.8, as parts of their spec.
+/// Fields that seeds got after v1.8, as parts of their spec.
 fn novelties() -> impl Strategy<Value = Value> {
     let zones = |mode: &str| json!({"provider": {"zones": ["z1", "z2"]}, "settings": {"zoneSelection": {"mode": mode}}});
     prop_oneof![

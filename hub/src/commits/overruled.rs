@@ -1,4 +1,4 @@
-//! What the hub's own policies and webhooks make of a decision. They are asked while the hub stores a write, behind every
+//! Changes that the hub's own policies and webhooks make to a decision. They are asked while the hub stores a write, behind every
 //! guard of Berth's, so what came of it is compared with what was decided. What differs is put back as it was, and told.
 
 use engine::Commit;

@@ -15,7 +15,7 @@ use crate::observe::{churn, is_still, uninstalled};
 use crate::watch::Watch;
 use crate::{agrees, for_ocm, healthy, set_mode};
 
-/// What Berth may also write where it has webhooks: their caBundle, and whether configurations are valid.
+/// Further writes of Berth where it has webhooks: their caBundle, and whether configurations are valid.
 const REGISTRATION: [&str; 3] = [
     "mutatingwebhookconfigurations.admissionregistration.k8s.io /berth",
     "validatingwebhookconfigurations.admissionregistration.k8s.io /berth",

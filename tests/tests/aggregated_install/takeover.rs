@@ -11,7 +11,7 @@ use tests::hub::berth::load;
 
 use crate::installation::{Installation, define_systems, shoot};
 
-/// What the other scheduler writes as its Lease; nobody holds it where there is no `holder`.
+/// Lease as the other scheduler writes it; nobody holds it where there is no `holder`.
 fn lease(hub: &Hub, holder: &str) {
     let object = json!({
         "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",

@@ -24,7 +24,7 @@ metadata: {name: no-bad}
 spec: {policyName: no-bad, validationActions: [Deny]}
 "#;
 
-/// What `berth` prints about the hub.
+/// Output of `berth` about the hub.
 fn asked(world: &World, arguments: &[&str]) -> String {
     let output = Command::new(berth())
         .args(arguments)

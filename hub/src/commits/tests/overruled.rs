@@ -1,8 +1,8 @@
-//! What a policy or a webhook of the hub makes of a decision.
+//! Changes that a policy or a webhook of the hub makes to a decision.
 
 use super::*;
 
-/// What the hub answers a write with: the thing at `version` with `state`.
+/// Answer of the hub to a write: the thing at `version` with `state`.
 fn stored(version: &str, state: &str) -> Value {
     let mut answer = thing("decided");
     answer["metadata"]["resourceVersion"] = json!(version);

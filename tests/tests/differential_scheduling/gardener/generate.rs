@@ -179,7 +179,7 @@ fn seed(draw: &mut Draw, name: &str, era: Era, six: bool) -> Value {
     value
 }
 
-/// What seeds got after 2020.
+/// Fields that seeds got after 2020.
 fn of_today(draw: &mut Draw, seed: &mut Value) {
     let zones = most_of(draw, &ZONES);
     if !zones.is_empty() {
@@ -336,7 +336,7 @@ fn shoot(draw: &mut Draw, name: &str, era: Era, six: bool) -> Value {
     value
 }
 
-/// What shoots got after 2020.
+/// Fields that shoots got after 2020.
 fn wants_of_today(draw: &mut Draw, name: &str, spec: &mut Value) {
     let tolerance = draw.one(&["", "", "node", "zone"]);
     if !tolerance.is_empty() {

@@ -1,4 +1,4 @@
-//! What a failure leaves in the status of a shoot, by the rules of today.
+//! Traces of a failure in the status of a shoot, by the rules of today.
 
 use dialect_contract::Inventory;
 use serde_json::{Value, json};

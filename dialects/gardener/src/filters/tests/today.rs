@@ -294,7 +294,7 @@ fn a_distance_above_1000_is_none() {
 /// A case, its seed and shoot, and the refusals by the rules of v1.8 and by those of today.
 type ByBoth<'a> = (&'a str, &'a Value, &'a Value, &'a [&'a str], &'a [&'a str]);
 
-/// What is refused of a seed `a` by each of both rules.
+/// Refusals of a seed `a` by each of both rules.
 fn by_rules(objects: &[Value], shoot: &Value) -> [Vec<String>; 2] {
     ["Documented", "Current"].map(|rules| {
         let mut objects = objects.to_vec();
