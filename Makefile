@@ -68,8 +68,8 @@ faults: ## processes killed and stopped, leaders lost, disks full, files damaged
 	cargo test $(ETCD) --test etcd_faults --test etcd
 
 fuzz: ## a minute of mutated reviews, placements, selectors and configurations (FUZZ_SECONDS, FUZZ_SEED)
-	cargo build --release -p berth -p fuzz
-	$(TARGET)/release/fuzz
+	cargo build --release -p berth -p berth-fuzz
+	$(TARGET)/release/berth-fuzz
 
 lint: ## format check and lints (needs protoc)
 	cargo fmt --all --check
@@ -100,30 +100,30 @@ bench-scheduling: ## time of one decision by fleet size, for each dialect
 bench-server: ## beside kube-apiserver, sample-apiserver and, with BENCH_OTHER, another berth, into docs/benchmarks (BENCH_ROUNDS=1 BENCH_SECONDS=0.3: short)
 	cd tests/peers/sample-apiserver && GOFLAGS=-mod=readonly go build -trimpath -o $(TARGET)/peers/sample-apiserver .
 	cargo build --release -p berth --features etcd
-	BERTH_PROGRAM=$(TARGET)/release/berth cargo run --release -p tests --example bench-server
+	BERTH_PROGRAM=$(TARGET)/release/berth cargo run --release -p berth-tests --example bench-server
 
 bench-explain: ## what reports, candidates, creates and starts cost by fleet size, into docs/benchmarks (BENCH_CLUSTERS)
 	cargo build --release -p berth
-	BERTH_PROGRAM=$(TARGET)/release/berth cargo run --release -p tests --example bench-explain
+	BERTH_PROGRAM=$(TARGET)/release/berth cargo run --release -p berth-tests --example bench-explain
 
 bench-look: ## what why, compare and console cost on a hub without Berth, which OCM decides (LOOK_CLUSTERS, LOOK_REQUESTS); fails above its bounds
 	cargo build --release -p berth
-	BERTH_PROGRAM=$(TARGET)/release/berth cargo run --release -p tests --example bench-look
+	BERTH_PROGRAM=$(TARGET)/release/berth cargo run --release -p berth-tests --example bench-look
 
 bench-growth: ## what grows with the number of objects and of targets, into docs/benchmarks (GROWTH_OBJECTS, GROWTH_TARGETS, GROWTH_SECONDS)
 	cargo build --release -p berth
-	BERTH_PROGRAM=$(TARGET)/release/berth cargo run --release -p tests --example bench-growth
+	BERTH_PROGRAM=$(TARGET)/release/berth cargo run --release -p berth-tests --example bench-growth
 
 bench-publications: ## what one change costs those who follow 5,000 published decisions over 20,000 targets, into docs/benchmarks (PUBLICATIONS_TARGETS, PUBLICATIONS_DECISIONS, PUBLICATIONS_SECONDS)
 	cargo build --release -p berth
-	BERTH_PROGRAM=$(TARGET)/release/berth cargo run --release -p tests --example bench-publications
+	BERTH_PROGRAM=$(TARGET)/release/berth cargo run --release -p berth-tests --example bench-publications
 
 soak: ## mixed work, 1,000 watchers and 20,000 objects that come and go, for SOAK_MINUTES=30: fails on errors and on what goes on growing
 	cargo build --release -p berth
-	ulimit -n 8192 && BERTH_PROGRAM=$(TARGET)/release/berth cargo run --release -p tests --example soak
+	ulimit -n 8192 && BERTH_PROGRAM=$(TARGET)/release/berth cargo run --release -p berth-tests --example soak
 
 bench-scheduling-peers: ## beside OCM's, KubeFleet's and Gardener's schedulers, into docs/benchmarks (BENCH_ROUNDS, BENCH_CLUSTERS)
 	cd tests/peers/ocm && GOFLAGS=-mod=readonly go build -trimpath -o $(TARGET)/peers/ocm .
 	cd tests/peers/fleet && GOFLAGS=-mod=readonly go build -trimpath -o $(TARGET)/peers/fleet .
 	cd tests/peers/gardener && GOFLAGS=-mod=readonly go build -trimpath -o $(TARGET)/peers/gardener .
-	cargo run --release -p tests --example bench-scheduling-peers
+	cargo run --release -p berth-tests --example bench-scheduling-peers

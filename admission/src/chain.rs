@@ -5,7 +5,7 @@ mod consulting;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use meta::{Guard, Status};
+use berth_apimachinery::{Guard, Status};
 use serde_json::Value;
 
 use crate::client::Policies;

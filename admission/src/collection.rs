@@ -62,7 +62,7 @@ impl Request<'_> {
 
 #[cfg(test)]
 mod tests {
-    use meta::GroupResource;
+    use berth_apimachinery::GroupResource;
     use serde_json::json;
 
     use super::*;

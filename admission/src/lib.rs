@@ -8,8 +8,8 @@
 //! ```
 //! use std::sync::Arc;
 //!
-//! use admission::{Chain, Denied, Operation, Plugin, Request, UserInfo};
-//! use meta::GroupResource;
+//! use berth_admission::{Chain, Denied, Operation, Plugin, Request, UserInfo};
+//! use berth_apimachinery::GroupResource;
 //! use serde_json::{Value, json};
 //!
 //! /// Nobody makes what is called `root`.
@@ -63,9 +63,9 @@ pub mod rights;
 pub mod webhook;
 mod wire;
 
+pub use berth_apimachinery::Guard;
 pub use chain::{Chain, Observed, Observer, Phase};
 pub use collection::COLLECTORS;
-pub use meta::Guard;
 pub use plugin::{Plugin, Ready};
 pub use request::{Denied, Operation, Request, UserInfo};
 pub use rights::{Authority, Needed, Right};

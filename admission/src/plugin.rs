@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use meta::{Guard, Status};
+use berth_apimachinery::{Guard, Status};
 use serde_json::Value;
 
 use crate::request::{Denied, Request};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use meta::{FieldError, GroupResource, Status};
+use berth_apimachinery::{FieldError, GroupResource, Status};
 use serde_json::Value;
 
 /// Who asks, as authentication found out.

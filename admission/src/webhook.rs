@@ -11,7 +11,7 @@ mod answer;
 mod read;
 mod subject;
 
-use meta::GroupResource;
+use berth_apimachinery::GroupResource;
 use serde_json::Value;
 
 use crate::request::{Operation, Request, UserInfo};

@@ -6,15 +6,15 @@ use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
 use anyhow::Result;
-use apiserver::authn::{Authentication, CaPool};
-use apiserver::authz::AlwaysAllow;
-use apiserver::{Call, ChainConfig, Group, Reply, RequestInfo, Resource, Server, ServerConfig};
-use apiserver::{Subresource, SubresourceHandler, SystemClock};
-use certs::{Folder, ServingCertificate};
-use meta::kind::Write;
-use meta::{Clock, FieldError, Kind, KindInfo, Schema, Status};
+use berth_apimachinery::kind::Write;
+use berth_apimachinery::{Clock, FieldError, Kind, KindInfo, Schema, Status};
+use berth_apiserver::authn::{Authentication, CaPool};
+use berth_apiserver::authz::AlwaysAllow;
+use berth_apiserver::{Call, ChainConfig, Group, Reply, RequestInfo, Resource, Server, ServerConfig};
+use berth_apiserver::{Subresource, SubresourceHandler, SystemClock};
+use berth_certs::{Folder, ServingCertificate};
+use berth_storage::{MemoryStore, Store};
 use serde_json::{Value, json};
-use storage::{MemoryStore, Store};
 
 /// A Flunder, as OpenAPI and `kubectl explain` describe it.
 #[derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize)]

@@ -1,7 +1,7 @@
 //! Who makes a write.
 
-use admission::UserInfo;
-use meta::Timestamp;
+use berth_admission::UserInfo;
+use berth_apimachinery::Timestamp;
 
 use crate::annotations::Annotations;
 use crate::call::Warnings;

@@ -1,8 +1,8 @@
 //! Who may do what: the question ([`Attributes`]) and the three-valued answer ([`Access`]).
 
-use admission::UserInfo;
 use async_trait::async_trait;
-use meta::selector::Requirement;
+use berth_admission::UserInfo;
+use berth_apimachinery::selector::Requirement;
 
 use crate::delegation::Unanswered;
 

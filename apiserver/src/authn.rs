@@ -16,11 +16,11 @@ mod x509;
 
 use std::sync::Arc;
 
-use admission::UserInfo;
 use async_trait::async_trait;
+use berth_admission::UserInfo;
+use berth_apimachinery::Timestamp;
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
-use meta::Timestamp;
 
 pub use connection::{Connection, NotCertified};
 pub use trust::{CaPool, RequestHeaderTrust, Trust, TrustError, TrustState};

@@ -5,11 +5,11 @@ pub mod subject_access_review;
 
 use std::sync::Arc;
 
-use admission::UserInfo;
 use async_trait::async_trait;
-use meta::Status;
-use meta::selector::{FieldSelector, Operator, Requirement, Selector};
-use meta::status::Details;
+use berth_admission::UserInfo;
+use berth_apimachinery::Status;
+use berth_apimachinery::selector::{FieldSelector, Operator, Requirement, Selector};
+use berth_apimachinery::status::Details;
 
 use crate::auth::{Access, Attributes, Authorizer, Selected};
 use crate::delegation::Unanswered;

@@ -4,9 +4,9 @@ use std::collections::HashSet;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use admission::UserInfo;
-use meta::selector::{FieldSelector, Selector};
-use meta::{Cell, Column, Object, Status, Timestamp};
+use berth_admission::UserInfo;
+use berth_apimachinery::selector::{FieldSelector, Selector};
+use berth_apimachinery::{Cell, Column, Object, Status, Timestamp};
 use serde_json::Value;
 
 use crate::annotations::Annotations;
@@ -103,7 +103,8 @@ impl Call {
         match self.authorizer.authorize(&attributes).await {
             Ok(access) if access.is_allowed() => Ok(()),
             Ok(_) => {
-                let resource = meta::GroupResource::intern(&attributes.group, &attributes.resource);
+                let resource =
+                    berth_apimachinery::GroupResource::intern(&attributes.group, &attributes.resource);
                 Err(Status::forbidden(
                     resource,
                     &attributes.name,

@@ -14,13 +14,13 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
-use admission::UserInfo;
 use axum::body::Body;
+use berth_admission::UserInfo;
+use berth_apimachinery::{Clock, Status};
 use futures::FutureExt;
 use http::header::{CACHE_CONTROL, HeaderValue, WARNING, X_CONTENT_TYPE_OPTIONS};
 use http::request::Parts;
 use http::{HeaderMap, Request, Response};
-use meta::{Clock, Status};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 

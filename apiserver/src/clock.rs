@@ -2,7 +2,7 @@
 //!
 //! Only a program makes one; everything else is given a [`Clock`], so that tests decide what time it is.
 
-use meta::{Clock, Timestamp};
+use berth_apimachinery::{Clock, Timestamp};
 
 /// Reads the operating system's clock.
 #[derive(Clone, Copy, Debug, Default)]

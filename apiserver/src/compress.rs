@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::io::Write;
 use std::sync::Arc;
 
+use berth_apimachinery::{Revision, Status};
 use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use meta::{Revision, Status};
 
 use crate::list_body::CHUNK;
 use crate::negotiation::Accepted;

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use admission::UserInfo;
 use async_trait::async_trait;
 use axum::body::Body;
+use berth_admission::UserInfo;
+use berth_apimachinery::{Status, Timestamp};
 use bytes::Bytes;
 use http::{HeaderMap, Method, Response};
-use meta::{Status, Timestamp};
 
 use crate::annotations::Annotations;
 use crate::auth::Authorizer;

@@ -2,14 +2,14 @@
 
 mod check;
 
+use berth_apimachinery::Status;
+use berth_apimachinery::nesting::{DEPTH_LIMIT, is_shallow};
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
-use meta::Status;
-use meta::nesting::{DEPTH_LIMIT, is_shallow};
 use serde_json::Value;
 
+pub(crate) use berth_yaml::json::Doubles;
 pub(crate) use check::{Expected, TOLD, check_fields, duplicate_fields, identify, metadata_types, own_types};
-pub(crate) use yaml::json::Doubles;
 
 /// Reads bodies in a format of the program's own: Kubernetes' protobuf, for the kinds whose messages it knows.
 pub trait BodyDecoder: Send + Sync + 'static {
@@ -98,7 +98,7 @@ fn json_with(bytes: &[u8], doubles: Doubles) -> Result<Decoded, Status> {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Err(Status::bad_request("the body is empty; an object is required"));
     }
-    let yaml::Document { value, duplicates } = yaml::json::document(bytes, doubles)
+    let berth_yaml::Document { value, duplicates } = berth_yaml::json::document(bytes, doubles)
         .map_err(|problem| Status::bad_request(format!("unable to decode the body as JSON: {problem}")))?;
     Ok(Decoded { value, duplicates })
 }
@@ -133,8 +133,8 @@ pub(crate) fn yaml(bytes: &[u8]) -> Result<Decoded, Status> {
     let refuse =
         |problem: String| Status::bad_request(format!("unable to decode the body as YAML: {problem}"));
     let text = std::str::from_utf8(bytes).map_err(|problem| refuse(problem.to_string()))?;
-    let yaml::Document { value, duplicates } =
-        yaml::document(text).map_err(|problem| refuse(problem.to_string()))?;
+    let berth_yaml::Document { value, duplicates } =
+        berth_yaml::document(text).map_err(|problem| refuse(problem.to_string()))?;
     Ok(Decoded { value, duplicates })
 }
 

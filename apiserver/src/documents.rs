@@ -10,13 +10,13 @@ mod rendered;
 use std::collections::BTreeMap;
 
 use axum::body::Body;
+use berth_apimachinery::Status;
 use bytes::Bytes;
 use http::header::{
     ACCEPT, ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG, EXPIRES,
     IF_NONE_MATCH, LOCATION, VARY,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
-use meta::Status;
 
 use crate::request_info::Query;
 use accept::Clause;

@@ -1,7 +1,7 @@
 //! The one place where a store's errors become what a client sees.
 
-use meta::{CommitError, FieldError, GroupResource, KindInfo, Revision, Status, Why};
-use storage::StoreError;
+use berth_apimachinery::{CommitError, FieldError, GroupResource, KindInfo, Revision, Status, Why};
+use berth_storage::StoreError;
 
 use crate::served::Served;
 

@@ -16,12 +16,12 @@ mod watch;
 
 use std::sync::Arc;
 
-use admission::Chain;
 use async_trait::async_trait;
 use axum::body::Body;
+use berth_admission::Chain;
+use berth_apimachinery::{Clock, GroupResource, Revision, Status};
+use berth_storage::Collection;
 use http::{HeaderMap, Response};
-use meta::{Clock, GroupResource, Revision, Status};
-use storage::Collection;
 
 use crate::actor::Actor;
 use crate::call::Call;
@@ -211,7 +211,7 @@ impl<'a> Cx<'a> {
             return Err(Status::no_such_path());
         }
         for segment in [name, namespace] {
-            if let Err(problem) = meta::name::path_segment(segment) {
+            if let Err(problem) = berth_apimachinery::name::path_segment(segment) {
                 return Err(Status::bad_request(format!(
                     "invalid path segment {segment:?}: {problem}"
                 )));

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::body::Body;
+use berth_apimachinery::Status;
 use http::{Response, StatusCode};
-use meta::Status;
 use parking_lot::{Mutex, RwLock};
 
 use crate::metrics::Metrics;

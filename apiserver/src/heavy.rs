@@ -12,8 +12,8 @@ mod queue;
 use std::future::Future;
 use std::sync::Arc;
 
-use meta::Status;
-use meta::budget::Ended;
+use berth_apimachinery::Status;
+use berth_apimachinery::budget::Ended;
 use tokio::runtime::Handle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::Instrument;
@@ -60,7 +60,7 @@ impl Heavy {
     }
 
     /// Runs `work` on a thread of its own, once it is the turn of `user`. When this future is dropped, because the time allotted
-    /// is over or the client is gone, the work ends at its next `await`, and so does what it counts ([`meta::Budget`]).
+    /// is over or the client is gone, the work ends at its next `await`, and so does what it counts ([`berth_apimachinery::Budget`]).
     ///
     /// # Errors
     /// 503 when the server is shutting down.

@@ -1,18 +1,18 @@
 //! A library for aggregated (extension) Kubernetes API servers: TLS, authentication, authorization, the request
 //! pipeline, every verb, watch and content negotiation.
 //!
-//! It knows no kind and no scheduling system: a program hands it [`Resource`]s (a [`meta::Kind`] and where its objects
+//! It knows no kind and no scheduling system: a program hands it [`Resource`]s (a [`berth_apimachinery::Kind`] and where its objects
 //! come from) and gets a server. `examples/flunders.rs` is a whole one; with the crate `berth-aggregation` it stands behind a
 //! kube-apiserver (`examples/aggregated_flunders.rs` there). Start reading at [`resource`].
 //!
 //! ```no_run
 //! use std::sync::Arc;
 //!
-//! use apiserver::authn::{Authentication, CaPool};
-//! use apiserver::authz::AlwaysAllow;
-//! use apiserver::{ChainConfig, Group, Server, ServerConfig};
+//! use berth_apiserver::authn::{Authentication, CaPool};
+//! use berth_apiserver::authz::AlwaysAllow;
+//! use berth_apiserver::{ChainConfig, Group, Server, ServerConfig};
 //!
-//! # async fn serve(groups: Vec<Group>, clients: CaPool, own: Arc<certs::ServingCertificate>) -> anyhow::Result<()> {
+//! # async fn serve(groups: Vec<Group>, clients: CaPool, own: Arc<berth_certs::ServingCertificate>) -> anyhow::Result<()> {
 //! let chain = ChainConfig::of(groups)
 //!     .authentication(Authentication::by_certificates(clients))
 //!     .authorizer(Arc::new(AlwaysAllow))

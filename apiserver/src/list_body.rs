@@ -5,9 +5,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use berth_apimachinery::Object;
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
-use meta::Object;
 
 use crate::render::View;
 use crate::served::Served;

@@ -4,10 +4,10 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use meta::{Object, Revision, Status};
+use berth_apimachinery::{Object, Revision, Status};
+use berth_storage::Name;
 use moka::policy::EvictionPolicy;
 use moka::sync::Cache;
-use storage::Name;
 use uuid::Uuid;
 
 /// The objects of a computed list. One listing serves all pages that begin with its first, so it does not change.

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use meta::Status;
+use berth_apimachinery::Status;
 use parking_lot::Mutex;
 
 #[cfg(test)]

@@ -15,7 +15,8 @@ mod webhooks;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use meta::GroupResource;
+use berth_apimachinery::GroupResource;
+use berth_storage::Store;
 use parking_lot::Mutex;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
@@ -23,7 +24,6 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets, linear_buckets};
 use prometheus_client::registry::Registry;
-use storage::Store;
 
 pub use self::admission::AdmissionMetrics;
 pub(crate) use self::labels::Labels;

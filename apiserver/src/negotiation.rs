@@ -3,9 +3,9 @@
 //! A clause that cannot be served is skipped, never an error while another one fits: Kubernetes' own controllers ask
 //! for protobuf first (docs/api.md, "Negotiation"). Only a watch whose first choice is YAML is refused, as by kube-apiserver.
 
+use berth_apimachinery::Status;
 use http::HeaderMap;
 use http::header::{ACCEPT, ACCEPT_ENCODING, USER_AGENT};
-use meta::Status;
 
 use crate::request_info::Query;
 

@@ -1,7 +1,7 @@
 //! Query parameters of reads and writes, parsed and checked.
 
-use meta::selector::{FieldSelector, Selector};
-use meta::{CommitError, FieldError, GroupResource, Object, Status, Why};
+use berth_apimachinery::selector::{FieldSelector, Selector};
+use berth_apimachinery::{CommitError, FieldError, GroupResource, Object, Status, Why};
 use serde_json::Value;
 
 use crate::managers;

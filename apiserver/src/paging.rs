@@ -2,10 +2,10 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use meta::{Revision, Status};
+use berth_apimachinery::{Revision, Status};
+use berth_storage::Name;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use storage::Name;
 
 /// Where the next page begins. Opaque to clients.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,9 +1,9 @@
 //! The three patch formats, each with the limits and answers of kube-apiserver (docs/api.md, "Writes and patches").
 
+use berth_apimachinery::nesting::{DEPTH_LIMIT, is_shallow};
+use berth_apimachinery::patch::{OPERATIONS_LIMIT, Problem, too_many};
+use berth_apimachinery::{Exceeded, Schema, Status, strategic};
 use json_patch::{Patch, PatchOperation};
-use meta::nesting::{DEPTH_LIMIT, is_shallow};
-use meta::patch::{OPERATIONS_LIMIT, Problem, too_many};
-use meta::{Exceeded, Schema, Status, strategic};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -110,7 +110,8 @@ impl PatchBody {
         match self {
             Self::Json(patch) => {
                 let patch = patch.as_ref().map_err(|refused| (**refused).clone())?;
-                meta::patch::apply(patch, &mut value, &mut meta::patch::budget()).map_err(of_json)?;
+                berth_apimachinery::patch::apply(patch, &mut value, &mut berth_apimachinery::patch::budget())
+                    .map_err(of_json)?;
             }
             Self::Merge(patch) => json_patch::merge(&mut value, patch),
             Self::Strategic(patch) => match schema {

@@ -21,11 +21,13 @@ mod write;
 
 use std::sync::{Arc, OnceLock};
 
-use admission::{Chain, UserInfo};
 use async_trait::async_trait;
-use meta::{Clock, CommitError, GroupResource, Guard, Key, Object, Status, Timestamp, Verb, Write};
+use berth_admission::{Chain, UserInfo};
+use berth_apimachinery::{
+    Clock, CommitError, GroupResource, Guard, Key, Object, Status, Timestamp, Verb, Write,
+};
+use berth_storage::{At, Collection};
 use serde_json::Value;
-use storage::{At, Collection};
 
 use crate::audit::Audit;
 use crate::call::{Call, Warnings};
@@ -185,7 +187,7 @@ impl Registry {
     ) -> Result<Arc<Object>, CommitError> {
         let base = match text(&object, "resourceVersion") {
             "" => None,
-            text => Some(text.parse().map(meta::Revision).map_err(|_| {
+            text => Some(text.parse().map(berth_apimachinery::Revision).map_err(|_| {
                 Status::bad_request(format!(
                     "metadata.resourceVersion {text:?} is not an unsigned integer"
                 ))

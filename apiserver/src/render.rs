@@ -1,7 +1,7 @@
 //! How one object is written: its stored bytes where they fit, joined with as little as possible where they do not.
 
+use berth_apimachinery::Object;
 use bytes::Bytes;
-use meta::Object;
 use serde_json::Value;
 
 use crate::negotiation::{MetaVersion, Shape};

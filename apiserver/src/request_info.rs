@@ -7,9 +7,9 @@ mod query;
 
 use std::sync::Arc;
 
+use berth_apimachinery::Status;
+use berth_apimachinery::selector::FieldSelector;
 use http::{Method, Uri};
-use meta::Status;
-use meta::selector::FieldSelector;
 
 pub use query::Query;
 
@@ -200,7 +200,7 @@ impl RequestInfo {
             .terms
             .into_iter()
             .find(|(path, equal, _)| *equal && path == "metadata.name")?;
-        (!name.is_empty() && meta::name::path_segment(&name).is_ok()).then_some(name)
+        (!name.is_empty() && berth_apimachinery::name::path_segment(&name).is_ok()).then_some(name)
     }
 }
 

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use meta::{CommitError, GroupResource, Key, Kind, Object, Schema, Status};
+use berth_apimachinery::{CommitError, GroupResource, Key, Kind, Object, Schema, Status};
+use berth_storage::{Source, Store};
 use serde_json::Value;
-use storage::{Source, Store};
 
 use crate::actor::Actor;
 use crate::call::{Call, ListQuery, Reply};

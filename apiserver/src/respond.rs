@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use axum::body::Body;
+use berth_apimachinery::Status;
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use http::{HeaderName, Response, StatusCode};
 use http_body_util::{BodyExt, Collected};
-use meta::Status;
 use serde_json::Value;
 
 /// What went wrong, left in the extensions of a response for the audit log and metrics.

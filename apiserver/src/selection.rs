@@ -1,8 +1,8 @@
 //! Which objects a list or a watch is about: a namespace, labels and fields.
 
-use meta::kind::SelectableField;
-use meta::selector::{FieldSelector, LabelPrint, Selector};
-use meta::{Budget, Object, Status};
+use berth_apimachinery::kind::SelectableField;
+use berth_apimachinery::selector::{FieldSelector, LabelPrint, Selector};
+use berth_apimachinery::{Budget, Object, Status};
 
 use crate::served::Served;
 

@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, OnceLock};
 
+use berth_apimachinery::{Column, GroupResource, Kind, KindInfo};
 use berth_apply::{Reset, Types};
+use berth_storage::{Source, Store};
 use bytes::Bytes;
-use meta::{Column, GroupResource, Kind, KindInfo};
 use serde_json::{Value, json};
-use storage::{Source, Store};
 
 use crate::resource::{Backing, Resource, Subresource};
 

@@ -1,6 +1,6 @@
 //! `meta.k8s.io` Tables: what `kubectl get` shows.
 
-use meta::{Cell, Column, Object, Status, Timestamp};
+use berth_apimachinery::{Cell, Column, Object, Status, Timestamp};
 use serde_json::Value;
 
 use crate::call::Rows;
@@ -129,7 +129,9 @@ impl TableForm {
 /// The row of an object whose kind says nothing about columns.
 pub(crate) fn plain_rows(value: &Value) -> Rows {
     let metadata = &value["metadata"];
-    let age = metadata["creationTimestamp"].as_str().and_then(meta::time::parse);
+    let age = metadata["creationTimestamp"]
+        .as_str()
+        .and_then(berth_apimachinery::time::parse);
     let name = metadata["name"].as_str().unwrap_or_default();
     Rows {
         columns: vec![Column::NAME, Column::AGE],

@@ -5,11 +5,11 @@ use std::task::Poll;
 
 use async_trait::async_trait;
 use axum::body::Body;
+use berth_apimachinery::time::FixedClock;
+use berth_apimachinery::{Clock, Status, Timestamp};
 use bytes::Bytes;
 use futures::StreamExt;
 use http::{Response, StatusCode};
-use meta::time::FixedClock;
-use meta::{Clock, Status, Timestamp};
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     KeyUsagePurpose,
@@ -205,7 +205,7 @@ impl Api for Toy {
             // Without an end of its own, and without an `await`.
             (_, "counting") => {
                 self.waiting.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
-                let mut budget = meta::Budget::new("counting", u64::MAX, 0);
+                let mut budget = berth_apimachinery::Budget::new("counting", u64::MAX, 0);
                 while budget.spend(1).is_ok() {}
                 self.waiting.fetch_sub(1, std::sync::atomic::Ordering::SeqCst);
                 respond::text(StatusCode::OK, "counted")

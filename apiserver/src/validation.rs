@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use meta::{FieldError, name};
+use berth_apimachinery::{FieldError, name};
 use serde_json::{Map, Value};
 
 use crate::served::Served;

@@ -14,9 +14,9 @@ mod writes;
 
 use std::sync::Arc;
 
-use admission::{Denied, UserInfo};
 use async_trait::async_trait;
-use meta::{Key, Object, Revision, Status};
+use berth_admission::{Denied, UserInfo};
+use berth_apimachinery::{Key, Object, Revision, Status};
 use serde_json::Value;
 
 pub use api::{ViewApi, documents};

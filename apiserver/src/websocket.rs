@@ -7,12 +7,12 @@
 use axum::body::Body;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use berth_apimachinery::Status;
 use http::header::{
     CONNECTION, CONTENT_TYPE, HeaderValue, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL,
     SEC_WEBSOCKET_VERSION, UPGRADE,
 };
 use http::{HeaderMap, HeaderName, Method, Response, StatusCode};
-use meta::Status;
 
 /// The only version there is.
 const VERSION: &str = "13";

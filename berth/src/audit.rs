@@ -5,15 +5,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use apiserver::audit::{Audit, AuditConfig, AuditLog, Batching, Deliver, NotDelivered, Policy, Rotation};
-use apiserver::metrics::Metrics;
 use async_trait::async_trait;
+use berth_apimachinery::Clock;
+use berth_apimachinery::duration::parse_unsigned;
+use berth_apiserver::audit::{
+    Audit, AuditConfig, AuditLog, Batching, Deliver, NotDelivered, Policy, Rotation,
+};
+use berth_apiserver::metrics::Metrics;
 use bytes::Bytes;
 use clap::Args;
 use http::{Request, Uri};
 use kube::client::Body;
-use meta::Clock;
-use meta::duration::parse_unsigned;
 
 /// The domain of the annotations that only we make (docs/api.md, "Audit").
 const DOMAIN: &str = "berth.dev";

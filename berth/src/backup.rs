@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use certs::files::make_folder;
+use berth_certs::files::make_folder;
+use berth_storage::embedded::backup::{self, Contents};
+use berth_storage::embedded::rescue;
+use berth_storage::{EmbeddedStore, Limits, StoreError};
 use clap::Args;
-use storage::embedded::backup::{self, Contents};
-use storage::embedded::rescue;
-use storage::{EmbeddedStore, Limits, StoreError};
 
 use crate::encryption;
 
@@ -77,7 +77,7 @@ pub struct RestoreArgs {
 pub fn take(args: &BackupArgs) -> Result<()> {
     if args.to == Path::new("-") {
         let contents = objects(args, &mut io::stdout().lock())?;
-        commands::say_error!("{}", told("backed up", contents, "standard output"));
+        berth_commands::say_error!("{}", told("backed up", contents, "standard output"));
         return Ok(());
     }
     let folder = &args.to;
@@ -101,7 +101,7 @@ pub fn take(args: &BackupArgs) -> Result<()> {
         drop(fs::remove_dir_all(&partial));
     })?;
     fs::rename(&partial, folder).with_context(|| folder.display().to_string())?;
-    commands::say!("{}", told("backed up", contents, &folder.display().to_string()));
+    berth_commands::say!("{}", told("backed up", contents, &folder.display().to_string()));
     Ok(())
 }
 
@@ -141,7 +141,7 @@ fn copy(from: &Path, to: &Path) -> Result<bool> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
         other => other.with_context(|| from.display().to_string())?,
     };
-    certs::files::write(to, &content, certs::files::Access::Owner)?;
+    berth_certs::files::write(to, &content, berth_certs::files::Access::Owner)?;
     Ok(true)
 }
 
@@ -216,18 +216,18 @@ pub fn restore(args: &RestoreArgs) -> Result<()> {
         }
         (contents, _) => contents?,
     };
-    commands::say!("{}", told("restored", contents, &file.display().to_string()));
+    berth_commands::say!("{}", told("restored", contents, &file.display().to_string()));
     if let Some(kept) = kept {
-        commands::say!("what was there is {}", kept.display());
+        berth_commands::say!("what was there is {}", kept.display());
     }
     for name in CERTIFICATES {
         let (Some(folder), target) = (folder, args.data_dir.join(name)) else {
             break;
         };
         if target.exists() {
-            commands::say!("{} stays as it is", target.display());
+            berth_commands::say!("{} stays as it is", target.display());
         } else if copy(&folder.join(name), &target)? {
-            commands::say!("restored {}", target.display());
+            berth_commands::say!("restored {}", target.display());
         }
     }
     opens(&file, args)
@@ -239,7 +239,7 @@ fn opens(file: &Path, args: &RestoreArgs) -> Result<()> {
     match EmbeddedStore::open_encrypted(file, Limits::default(), &encryption) {
         Ok(_) => Ok(()),
         Err(problem @ StoreError::Sealed { .. }) => {
-            commands::say!("not decrypted here: {problem}");
+            berth_commands::say!("not decrypted here: {problem}");
             Ok(())
         }
         Err(problem) => Err(problem.into()),

@@ -15,13 +15,13 @@ mod webhooks;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use apiserver::SystemClock;
+use berth_apimachinery::{Clock, Timestamp};
+use berth_apiserver::SystemClock;
 use berth_client::Client;
-use commands::args::ServerArgs;
+use berth_commands::args::ServerArgs;
+use berth_scheduling_rest::API_VERSION;
 use http::Method;
-use meta::{Clock, Timestamp};
 use serde_json::Value;
-use virtual_api::API_VERSION;
 
 pub use args::{CheckArgs, CheckOutput, CheckQuestion};
 use finding::{Finding, Report, Requests, Verdict};

@@ -4,16 +4,16 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
-use commands::args::{
+use berth_apimachinery::duration::parse_unsigned;
+use berth_commands::args::{
     AdviceArgs, CompareArgs, ConsoleCommand, ExportArgs, HistoryArgs, LoadArgs, PlanArgs, SimulateCommand,
     WhyArgs,
 };
-use dispatch::DispatchArgs;
+use berth_dispatch::DispatchArgs;
+use berth_syncer::SyncerArgs;
+use berth_syncer::rights::SyncerRightsArgs;
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use http::uri::Authority;
-use meta::duration::parse_unsigned;
-use syncer::SyncerArgs;
-use syncer::rights::SyncerRightsArgs;
 
 use crate::audit::AuditArgs;
 use crate::backup::{BackupArgs, RestoreArgs};
@@ -28,7 +28,7 @@ use crate::repair::RepairArgs;
 use crate::stores::Storage;
 use crate::takeover::{HandbackArgs, TakeoverArgs};
 use crate::uninstall::UninstallArgs;
-use dialect_registry::ActorArgs;
+use berth_dialect_registry::ActorArgs;
 
 /// Which cluster does this go to, and why? An aggregated Kubernetes API server that decides, explains, binds and
 /// guards placements.
@@ -364,7 +364,7 @@ fn authority(text: &str) -> Result<Authority, String> {
 /// A number of bytes as Kubernetes writes quantities: `256Mi`, `1G`, `1048576`.
 fn bytes(text: &str) -> Result<usize, String> {
     let problem = || "a number of bytes is expected, such as 256Mi".to_owned();
-    let quantity = meta::quantity::Quantity::parse(text).map_err(|_| problem())?;
+    let quantity = berth_apimachinery::quantity::Quantity::parse(text).map_err(|_| problem())?;
     usize::try_from(quantity.units()).map_err(|_| problem())
 }
 

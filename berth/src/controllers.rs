@@ -1,6 +1,6 @@
 //! The controllers in the program: which run, what they write through, what they count, and the events of decisions.
 //!
-//! The runtime is [`engine::controller`]. Here it is joined with the server's registry, metrics and configuration. Events
+//! The runtime is [`berth_engine::controller`]. Here it is joined with the server's registry, metrics and configuration. Events
 //! tell of every binding, also of those a client asked for.
 
 mod election;
@@ -17,12 +17,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use apiserver::registry::Registry;
-use configuration::{AutoBindMode, Modes, validity};
-use engine::controller::{Alone, LEASES, LeaderElector, Leadership, Lease, LeaseDurations, Settings};
-use engine::{BindObserver, Committer, Controllers, Engine};
-use meta::{Clock, GroupResource, Key};
-use storage::Store;
+use berth_apimachinery::{Clock, GroupResource, Key};
+use berth_apiserver::registry::Registry;
+use berth_configuration::{AutoBindMode, Modes, validity};
+use berth_engine::controller::{Alone, LEASES, LeaderElector, Leadership, Lease, LeaseDurations, Settings};
+use berth_engine::{BindObserver, Committer, Controllers, Engine};
+use berth_storage::Store;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
@@ -76,7 +76,7 @@ impl Setting<'_> {
     ///
     /// # Errors
     /// When the engine has an observer of its bindings already.
-    pub fn start(self, selection: Selection) -> Result<Running, engine::AlreadySet> {
+    pub fn start(self, selection: Selection) -> Result<Running, berth_engine::AlreadySet> {
         let (sink, metrics) = (Arc::clone(self.sink), Arc::clone(self.metrics));
         let (events, writing) = Events::spawn(self.engine, sink, metrics);
         let heard = std::iter::once(Arc::new(events) as Arc<dyn BindObserver>).chain(self.history.clone());

@@ -6,11 +6,11 @@
 
 use std::sync::Arc;
 
-use apiserver::{Backing, Group, Resource};
-use meta::kind::KindInfo;
-use meta::{Cell, Column, Kind, Object, Revision, Schema, Scope};
+use berth_apimachinery::kind::KindInfo;
+use berth_apimachinery::{Cell, Column, Kind, Object, Revision, Schema, Scope};
+use berth_apiserver::{Backing, Group, Resource};
+use berth_storage::{Limits, MemoryStore};
 use serde_json::json;
-use storage::{Limits, MemoryStore};
 
 const GROUP: &str = "apiextensions.k8s.io";
 
@@ -77,6 +77,6 @@ impl Kind for Definition {
     }
 
     fn row(&self, object: &Object) -> Vec<Cell> {
-        meta::kind::name_and_age(object)
+        berth_apimachinery::kind::name_and_age(object)
     }
 }

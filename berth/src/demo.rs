@@ -13,12 +13,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use apiserver::SystemClock;
+use berth_apimachinery::Clock;
+use berth_apiserver::SystemClock;
 use berth_client::Client;
-use commands::terminal::{dim, heading};
-use console::{Console, ConsoleArgs};
-use dialect_registry::ActorArgs;
-use meta::Clock;
+use berth_commands::terminal::{dim, heading};
+use berth_console::{Console, ConsoleArgs};
+use berth_dialect_registry::ActorArgs;
 
 use crate::cli::DemoArgs;
 use crate::readable;
@@ -62,7 +62,7 @@ pub async fn run(args: DemoArgs) -> Result<()> {
         let console = console_of(&kubeconfig).await?;
         // Whoever reads the address may end it.
         let signals = Signals::listen();
-        commands::say!("{}", commands(&kubeconfig.display().to_string(), &console.url()));
+        berth_commands::say!("{}", commands(&kubeconfig.display().to_string(), &console.url()));
         // It ends with the demo.
         let showing = tokio::spawn(console.serve());
         let ended = match signals {
@@ -82,7 +82,7 @@ pub async fn run(args: DemoArgs) -> Result<()> {
 async fn tell(client: &mut Client, kubeconfig: &Path) -> Result<()> {
     // Each system's example begins now: on a slow machine the stories before it take their time.
     let now = || SystemClock.now();
-    commands::say!("{}\n", heading("Which cluster does this go to, and why?"));
+    berth_commands::say!("{}\n", heading("Which cluster does this go to, and why?"));
     story::openmcp(client, now()).await?;
     story::fleet(client, now()).await?;
     story::gardener(client, now()).await?;

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use meta::GroupResource;
+use berth_apimachinery::GroupResource;
+use berth_storage::encryption::{Encryption, Key, Rule};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use storage::encryption::{Encryption, Key, Rule};
 
 /// What the file must be.
 const API_VERSION: [&str; 2] = ["apiserver.config.k8s.io/v1", "v1"];
@@ -81,7 +81,7 @@ fn said(file: Option<&Path>) -> Result<Encryption> {
 }
 
 fn read(text: &str) -> Result<Encryption> {
-    let file: File = yaml::from_str(text).map_err(|problem| anyhow!(problem))?;
+    let file: File = berth_yaml::from_str(text).map_err(|problem| anyhow!(problem))?;
     ensure!(
         API_VERSION.contains(&file.api_version.as_str()) && file.kind == KIND,
         "kind {KIND} of {} is expected, not {} of {}",

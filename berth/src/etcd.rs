@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use berth_apimachinery::duration::parse_unsigned;
 use clap::Args;
-use meta::duration::parse_unsigned;
 
 /// Which etcd, for `--storage etcd` and for `berth migrate`.
 #[derive(Args, Clone, Debug)]
@@ -49,8 +49,8 @@ mod with {
     use std::sync::Arc;
 
     use anyhow::{Context, Result, bail};
-    use storage::encryption::Encryption;
-    use storage::{EtcdConfig, EtcdStore, Store};
+    use berth_storage::encryption::Encryption;
+    use berth_storage::{EtcdConfig, EtcdStore, Store};
 
     use super::EtcdArgs;
 
@@ -107,7 +107,7 @@ mod with {
         }
         let config = config(servers, args, encryption)?;
         Ok(Arc::new(
-            EtcdStore::open(&config, storage::Limits::default()).await?,
+            EtcdStore::open(&config, berth_storage::Limits::default()).await?,
         ))
     }
 
@@ -140,8 +140,8 @@ mod without {
     use std::sync::Arc;
 
     use anyhow::{Result, bail};
-    use storage::Store;
-    use storage::encryption::Encryption;
+    use berth_storage::Store;
+    use berth_storage::encryption::Encryption;
 
     use super::EtcdArgs;
 

@@ -6,14 +6,14 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use apiserver::SystemClock;
-use commands::args::FilesArgs;
-use commands::catalog::catalog;
-use commands::manifest;
-use commands::simulate::{MALFORMED, configurations, input, told};
-use console::{Console, PageArgs};
-use engine::Simulation;
-use meta::{Clock, Key, Object, Timestamp};
+use berth_apimachinery::{Clock, Key, Object, Timestamp};
+use berth_apiserver::SystemClock;
+use berth_commands::args::FilesArgs;
+use berth_commands::catalog::catalog;
+use berth_commands::manifest;
+use berth_commands::simulate::{MALFORMED, configurations, input, told};
+use berth_console::{Console, PageArgs};
+use berth_engine::Simulation;
 use serde_json::json;
 
 use crate::readable;
@@ -33,7 +33,7 @@ pub async fn run(args: &FilesArgs, page: &PageArgs) -> Result<ExitCode> {
         Ok(objects) => objects,
         Err(problems) => {
             for problem in problems {
-                commands::say_error!("error: {problem}");
+                berth_commands::say_error!("error: {problem}");
             }
             return Ok(ExitCode::from(MALFORMED));
         }
@@ -41,7 +41,7 @@ pub async fn run(args: &FilesArgs, page: &PageArgs) -> Result<ExitCode> {
     let served = InMemory::serve(objects, &args.config, now).await?;
     let about = json!({
         "context": named(&args.filename),
-        "server": format!("files, decided for {}", meta::time::rfc3339(now)),
+        "server": format!("files, decided for {}", berth_apimachinery::time::rfc3339(now)),
         "namespace": "default",
         "writes": false,
     });
@@ -68,7 +68,7 @@ fn named(paths: &[PathBuf]) -> String {
 
 /// The objects of the files that could be read, or why there are none.
 pub(crate) fn objects(args: &FilesArgs, now: Timestamp) -> Result<Vec<(Key, Arc<Object>)>, Vec<String>> {
-    let dialects = dialect_registry::all();
+    let dialects = berth_dialect_registry::all();
     let catalog = catalog(&dialects);
     let given = configurations(&args.config, &dialects)?;
     let (documents, unread) = manifest::read_all(&args.filename);

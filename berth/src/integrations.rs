@@ -9,16 +9,16 @@ mod token;
 use std::sync::Arc;
 use std::time::Duration;
 
-use apiserver::authn::Connection;
-use apiserver::respond;
+use berth_apiserver::authn::Connection;
+use berth_apiserver::respond;
 
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Extension, Path, Request, State};
 use axum::routing::{get, post};
-use engine::Engine;
+use berth_apimachinery::Status;
+use berth_engine::Engine;
 use http::{HeaderMap, Response, StatusCode};
-use meta::Status;
 use serde_json::{Value, json};
 
 use self::answer::Wanted;
@@ -122,7 +122,7 @@ impl Desk {
     async fn clusters(&self, wanted: Wanted) -> Result<Vec<Value>, Status> {
         let system = wanted.system()?.to_owned();
         let snapshot = self.engine.fresh(&system).await;
-        let snapshot = snapshot.map_err(|behind| virtual_api::behind(&behind))?;
+        let snapshot = snapshot.map_err(|behind| berth_scheduling_rest::behind(&behind))?;
         let Some(snapshot) = snapshot else {
             return Err(wanted.not_found());
         };

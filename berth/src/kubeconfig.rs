@@ -3,20 +3,20 @@
 use std::fmt;
 use std::path::Path;
 
-use admission::COLLECTORS;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use certs::authority::LEAF_LIFE;
-use certs::files::{self, Access};
-use certs::{CertsError, Folder, Issued};
+use berth_admission::COLLECTORS;
+use berth_apimachinery::Timestamp;
+use berth_certs::authority::LEAF_LIFE;
+use berth_certs::files::{self, Access};
+use berth_certs::{CertsError, Folder, Issued};
 use jiff::SignedDuration;
-use meta::Timestamp;
 use serde::Serialize;
 
 /// What the names of Berth's own actors begin with (docs/api.md, "Actors").
 const RESERVED: &str = "berth:";
 /// Client certificates live no longer than a new CA does.
-const MOST_LIFE: SignedDuration = certs::authority::CA_LIFE;
+const MOST_LIFE: SignedDuration = berth_certs::authority::CA_LIFE;
 /// They begin to be judged by clocks that are not this one, so less makes no sense.
 const LEAST_LIFE: SignedDuration = SignedDuration::from_mins(1);
 /// A kubeconfig that runs out within this time is made anew.

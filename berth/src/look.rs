@@ -6,21 +6,21 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
-use apiserver::SystemClock;
+use berth_apimachinery::{Clock, Key, Object, Timestamp};
+use berth_apiserver::SystemClock;
 use berth_client::Client;
-use commands::args::{ConnectionArgs, FilesArgs, Origin, OriginArgs, ServerArgs};
-use commands::catalog::catalog;
-use commands::reading::{self, Reading, Scope};
-use commands::source::Source;
-use commands::why::asked;
-use console::{Console, ConsoleArgs};
-use dialect_contract::names;
-use engine::Simulation;
-use engine::simulate::{Input, Problem};
+use berth_commands::args::{ConnectionArgs, FilesArgs, Origin, OriginArgs, ServerArgs};
+use berth_commands::catalog::catalog;
+use berth_commands::reading::{self, Reading, Scope};
+use berth_commands::source::Source;
+use berth_commands::why::asked;
+use berth_console::{Console, ConsoleArgs};
+use berth_dialect_contract::names;
+use berth_engine::Simulation;
+use berth_engine::simulate::{Input, Problem};
+use berth_scheduling_rest::API_VERSION;
 use http::Method;
-use meta::{Clock, Key, Object, Timestamp};
 use serde_json::json;
-use virtual_api::API_VERSION;
 
 use crate::serve::InMemory;
 use crate::{folder, readable};
@@ -99,7 +99,7 @@ pub async fn console(args: ConsoleArgs, origin: &OriginArgs) -> Result<()> {
     let client = server.client().await?;
     // A server that does not answer is told on the page, which asks again.
     if asks_server(&client, origin).await.unwrap_or(true) {
-        return console::run(args, readable::groups()).await;
+        return berth_console::run(args, readable::groups()).await;
     }
     if args.page.allow_writes {
         bail!(
@@ -114,7 +114,7 @@ pub async fn console(args: ConsoleArgs, origin: &OriginArgs) -> Result<()> {
     let served = of_hub(&client, &Scope::default(), now).await?;
     let about = json!({
         "context": context,
-        "server": format!("{}, as it was at {}", client.url(), meta::time::rfc3339(now)),
+        "server": format!("{}, as it was at {}", client.url(), berth_apimachinery::time::rfc3339(now)),
         "namespace": client.namespace(),
         "writes": false,
     });
@@ -142,7 +142,7 @@ async fn of_files(path: PathBuf, namespace: &str) -> Result<Source> {
 /// The objects as they would be stored, and what is wrong with them and with others: judged as by `simulate`, so that both
 /// answer alike of one hub.
 fn objects(inputs: Vec<Input>, now: Timestamp) -> (Vec<(Key, Arc<Object>)>, Vec<Problem>) {
-    let dialects = dialect_registry::all();
+    let dialects = berth_dialect_registry::all();
     let simulation = Simulation::load(&dialects, &catalog(&dialects), Vec::new(), inputs, now);
     let problems = simulation.findings().problems.clone();
     (simulation.into_objects(), problems)
@@ -150,7 +150,7 @@ fn objects(inputs: Vec<Input>, now: Timestamp) -> (Vec<(Key, Arc<Object>)>, Vec<
 
 /// The systems that `words` may mean.
 fn systems(words: &[String], namespace: &str) -> Result<BTreeSet<String>> {
-    let dialects = dialect_registry::all();
+    let dialects = berth_dialect_registry::all();
     let places = asked::places(words, namespace, &dialects, &catalog(&dialects));
     let places = places.map_err(|problem| anyhow!("{problem}"))?;
     let split = places.iter().filter_map(|place| names::split(&place.name));
@@ -191,7 +191,7 @@ mod tests {
         };
         assert_eq!(of("placement/web"), ["ocm"]);
         assert_eq!(of("web.gardener"), ["gardener"]);
-        assert_eq!(of("web").len(), dialect_registry::all().len());
+        assert_eq!(of("web").len(), berth_dialect_registry::all().len());
         assert!(systems(&["secret/web".to_owned()], "team").is_err());
     }
 }

@@ -23,15 +23,15 @@ use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
+use berth_apimachinery::GroupResource;
+use berth_commands::terminal;
+use berth_configuration::Mode;
+use berth_syncer::rights::{SyncerRightsArgs, syncer_rights};
 use clap::{Args, ValueEnum};
-use commands::terminal;
-use configuration::Mode;
-use meta::GroupResource;
 use serde_json::Value;
-use syncer::rights::{SyncerRightsArgs, syncer_rights};
 
-pub use aggregation::registration::Service;
 pub use api_services::{api_service, owned_api_services};
+pub use berth_aggregation::registration::Service;
 pub use cert_manager::{ANNOTATION, certificates};
 pub use definitions::{publications, published_definitions, scheduler_configurations, system_definitions};
 pub use hub_sources::hub_sources;
@@ -48,7 +48,7 @@ pub use workload::{deployment, namespace, service_monitor, workload};
 use crate::mode::ModeArg;
 use crate::source::{Place, Source, nothing_to_observe, only_named, place, source};
 use crate::stores::Storage;
-use dialect_registry::ActorArgs;
+use berth_dialect_registry::ActorArgs;
 use installation::REPLICAS;
 
 /// Parts of an installation.
@@ -142,8 +142,8 @@ impl InstallationArgs {
     /// # Errors
     /// When every system is off, kcp is to sync what cannot be copied from a hub, or several servers would each have a store of their own.
     pub fn installation(&self) -> Result<Installation> {
-        self.actors.check_on_hub(kubernetes::core::namespaced())?;
-        let all = dialect_registry::with(&self.actors.settings()).into_iter();
+        self.actors.check_on_hub(berth_kubernetes::core::namespaced())?;
+        let all = berth_dialect_registry::with(&self.actors.settings()).into_iter();
         let sources = only_named(self.source.clone());
         let (off, dialects): (Vec<_>, Vec<_>) =
             all.partition(|dialect| place(&sources, dialect.name()) == Place::Off);
@@ -209,13 +209,13 @@ pub fn run(args: &ManifestsArgs) -> Result<ExitCode> {
         }
         Set::Crds => objects(&chosen.installation()?, Set::Crds),
         set if chosen.mode.is_none() || chosen.source.is_empty() => {
-            commands::say_error!("{}", choices(chosen, set));
+            berth_commands::say_error!("{}", choices(chosen, set));
             return Ok(ExitCode::from(2));
         }
         set => {
             let installation = chosen.installation()?;
             for line in preflight::notes(&installation) {
-                commands::say_error!("{line}");
+                berth_commands::say_error!("{line}");
             }
             objects(&installation, set)
         }
@@ -240,7 +240,7 @@ fn choices(chosen: &InstallationArgs, set: Set) -> String {
              --mode=decide    decide in the place of the systems' own schedulers, which have to be stopped",
         );
     }
-    let all = dialect_registry::all();
+    let all = berth_dialect_registry::all();
     let names: Vec<&str> = all.iter().map(|dialect| dialect.name()).collect();
     if chosen.source.is_empty() {
         text.push_str(&format!(

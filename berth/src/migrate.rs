@@ -128,9 +128,9 @@ mod with {
     use std::sync::Arc;
 
     use anyhow::{Context, Result, bail};
-    use storage::embedded::EmbeddedStore;
-    use storage::etcd::Copying;
-    use storage::{EtcdConfig, EtcdStore, Limits, Snapshot};
+    use berth_storage::embedded::EmbeddedStore;
+    use berth_storage::etcd::Copying;
+    use berth_storage::{EtcdConfig, EtcdStore, Limits, Snapshot};
 
     use super::{MigrateArgs, Place};
     use crate::backup::FILE;
@@ -186,13 +186,13 @@ mod with {
         let snapshot = source.export();
         let reached = EtcdStore::import(config, &snapshot, &mut report).await?;
         let (servers, prefix) = (config.endpoints.join(","), &config.prefix);
-        commands::say!(
+        berth_commands::say!(
             "copied {} from {} (revision {}) to {prefix} in etcd (revision {reached})",
             told(&snapshot),
             file.display(),
             snapshot.revision
         );
-        commands::say!(
+        berth_commands::say!(
             "serve from it with: berth serve --storage etcd --etcd-servers {servers} --etcd-prefix {prefix}"
         );
         Ok(())
@@ -213,13 +213,13 @@ mod with {
             );
         }
         let (servers, prefix) = (target.endpoints.join(","), &target.prefix);
-        commands::say!(
+        berth_commands::say!(
             "copied {} from {} in etcd (revision {}) to {prefix} in etcd at {servers} (revision {reached})",
             told(&snapshot),
             source.prefix,
             snapshot.revision
         );
-        commands::say!(
+        berth_commands::say!(
             "serve from it with: berth serve --storage etcd --etcd-servers {servers} --etcd-prefix {prefix}"
         );
         Ok(())
@@ -275,7 +275,7 @@ mod with {
             std::fs::remove_file(&file).with_context(|| file.display().to_string())?;
             bail!("{problem}; {} was removed again", file.display());
         }
-        commands::say!(
+        berth_commands::say!(
             "copied {} from {} in etcd (revision {}) to {}, which goes on from there",
             told(&snapshot),
             config.prefix,
@@ -297,11 +297,11 @@ mod with {
     fn report(at: Copying) {
         match at {
             Copying::Raising { done, of } => {
-                commands::say_error!(
+                berth_commands::say_error!(
                     "raising etcd's revision, so that resourceVersions do not go back: {done} of {of}"
                 );
             }
-            Copying::Writing { done, of } => commands::say_error!("copying: {done} of {of} objects"),
+            Copying::Writing { done, of } => berth_commands::say_error!("copying: {done} of {of} objects"),
         }
     }
 

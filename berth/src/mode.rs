@@ -1,7 +1,7 @@
 //! `--mode`: whether systems are decided or observed.
 
+use berth_configuration::Mode;
 use clap::ValueEnum;
-use configuration::Mode;
 
 /// A mode on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

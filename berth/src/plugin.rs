@@ -8,12 +8,12 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::{Parser, Subcommand};
-use commands::args::{
+use berth_commands::args::{
     AdviceQuestion, CompareQuestion, ConnectionArgs, ExportQuestion, FilesArgs, HistoryQuestion, Origin,
     PlanQuestion, SimulateArgs, WhyQuestion,
 };
-use console::{ConsoleArgs, PageArgs};
+use berth_console::{ConsoleArgs, PageArgs};
+use clap::{Parser, Subcommand};
 
 use crate::check::CheckQuestion;
 use crate::look::{self, About};
@@ -106,7 +106,7 @@ pub async fn run(cli: PluginCli) -> Result<ExitCode> {
     let connection = cli.connection;
     match cli.command {
         PluginCommand::Why(question) => why(&question, &connection).await,
-        PluginCommand::History(question) => commands::past::run(&question, &connection).await,
+        PluginCommand::History(question) => berth_commands::past::run(&question, &connection).await,
         PluginCommand::Advice(question) => advice(&question, &connection).await,
         PluginCommand::Plan(question) => {
             let namespace = match (&connection.namespace, &question.origin.from) {
@@ -115,15 +115,15 @@ pub async fn run(cli: PluginCli) -> Result<ExitCode> {
                 (None, _) => Some(connection.client().await?.namespace().to_owned()),
             };
             let source = look::open(&connection, &question.origin, About::Everything);
-            commands::live_plan::run(&question, namespace.as_deref(), source).await
+            berth_commands::live_plan::run(&question, namespace.as_deref(), source).await
         }
-        PluginCommand::Compare(question) => commands::compare::run(&question, &connection).await,
+        PluginCommand::Compare(question) => berth_commands::compare::run(&question, &connection).await,
         PluginCommand::Check(question) => crate::check::run(&question, &connection.server).await,
         PluginCommand::Export(question) => {
-            commands::export::run(&question, &connection).await?;
+            berth_commands::export::run(&question, &connection).await?;
             Ok(ExitCode::SUCCESS)
         }
-        PluginCommand::Simulate(args) => commands::simulate::run_on(&args, &connection).await,
+        PluginCommand::Simulate(args) => berth_commands::simulate::run_on(&args, &connection).await,
         PluginCommand::Console { page, files } if !files.paths().is_empty() => {
             crate::folder::run(&files, &page).await
         }
@@ -142,20 +142,20 @@ pub async fn run(cli: PluginCli) -> Result<ExitCode> {
 /// `why`, as either program has it.
 pub(crate) async fn why(question: &WhyQuestion, connection: &ConnectionArgs) -> Result<ExitCode> {
     let source = look::open(connection, &question.origin, About::Decision(&question.object)).await?;
-    commands::why::run(question, &source).await
+    berth_commands::why::run(question, &source).await
 }
 
 /// `advice`, as either program has it.
 pub(crate) async fn advice(question: &AdviceQuestion, connection: &ConnectionArgs) -> Result<ExitCode> {
     let source = look::open(connection, &question.origin, About::Decision(&question.object)).await?;
-    commands::advice::run(question, &source).await
+    berth_commands::advice::run(question, &source).await
 }
 
 /// Prints what may follow `words`, the last of which is being written, in the form that kubectl reads.
 pub async fn complete(words: impl Iterator<Item = OsString>) -> ExitCode {
     let words: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
     let proposals = complete::proposals(&words).await;
-    commands::terminal::say(&proposals.to_string());
+    berth_commands::terminal::say(&proposals.to_string());
     ExitCode::SUCCESS
 }
 

@@ -1,5 +1,5 @@
 //! What `berth` does with its arguments. A program of one's own, with a system of one's own
-//! (`dialect_registry::register`), is this as well: `berth/tests/sixth_system.rs` is one.
+//! (`berth_dialect_registry::register`), is this as well: `berth/tests/sixth_system.rs` is one.
 
 use std::process::ExitCode;
 
@@ -42,7 +42,7 @@ fn quiet(filter: &str) -> String {
 /// Runs with a log.
 fn logged(filter: &str, format: LogFormat, work: impl Future<Output = anyhow::Result<ExitCode>>) -> ExitCode {
     if let Err(error) = crate::logs::begin(filter, format) {
-        commands::say_error!("error: {}", crate::causes::told(&error));
+        berth_commands::say_error!("error: {}", crate::causes::told(&error));
         return ExitCode::from(2);
     }
     ended(work)
@@ -58,7 +58,7 @@ fn ended(work: impl Future<Output = anyhow::Result<ExitCode>>) -> ExitCode {
     match outcome {
         Ok(code) => code,
         Err(error) => {
-            commands::say_error!("error: {}", crate::causes::told(&error));
+            berth_commands::say_error!("error: {}", crate::causes::told(&error));
             ExitCode::FAILURE
         }
     }
@@ -69,32 +69,34 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Serve(args) => crate::serve::run(*args).await?,
         Command::Demo(args) => crate::demo::run(args).await?,
         Command::Simulate(args) => {
-            return commands::simulate::run_on(&args.simulate, &args.connection).await;
+            return berth_commands::simulate::run_on(&args.simulate, &args.connection).await;
         }
-        Command::Compare(args) => return commands::compare::run(&args.question, &args.connection).await,
+        Command::Compare(args) => {
+            return berth_commands::compare::run(&args.question, &args.connection).await;
+        }
         Command::Console(args) if !args.files.paths().is_empty() => {
             return crate::folder::run(&args.files, &args.console.page).await;
         }
         Command::Console(args) => look::console(args.console, &args.files.origin).await?,
-        Command::Export(args) => commands::export::run(&args.question, &args.connection).await?,
+        Command::Export(args) => berth_commands::export::run(&args.question, &args.connection).await?,
         Command::Load(args) => {
             let path = args
                 .kubeconfig
                 .unwrap_or_else(|| args.data_dir.join("admin.kubeconfig"));
             let client = berth_client::Client::from_kubeconfig(&path).await?;
-            let mode = commands::load::WriteMode::of(args.server_side, args.force_conflicts);
+            let mode = berth_commands::load::WriteMode::of(args.server_side, args.force_conflicts);
             let client = client.validating(args.validate.into());
             let mut client = client.writing_as(args.field_manager);
-            commands::load::run(&mut client, &args.filename, mode, args.validate).await?;
+            berth_commands::load::run(&mut client, &args.filename, mode, args.validate).await?;
         }
         Command::Advice(args) => return plugin::advice(&args.question, &args.connection).await,
         Command::Why(args) => return plugin::why(&args.question, &args.connection).await,
-        Command::History(args) => return commands::past::run(&args.question, &args.connection).await,
+        Command::History(args) => return berth_commands::past::run(&args.question, &args.connection).await,
         Command::Check(args) => return crate::check::run(&args.question, &args.server).await,
         Command::Plan(args) => {
             let connection = args.connection();
             let source = look::open(&connection, &args.question.origin, About::Everything);
-            return commands::live_plan::run(&args.question, None, source).await;
+            return berth_commands::live_plan::run(&args.question, None, source).await;
         }
         Command::Kubeconfig(args) => crate::serve::issue_kubeconfig(&args)?,
         Command::Manifests(args) => return crate::manifests::run(&args),
@@ -109,9 +111,9 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Takeover(args) => return crate::takeover::take_over(&args).await,
         Command::Handback(args) => return crate::takeover::hand_back(&args).await,
         Command::Uninstall(args) => crate::uninstall::run(&args).await?,
-        Command::Syncer(args) => syncer::process::run(args).await?,
+        Command::Syncer(args) => berth_syncer::process::run(args).await?,
         Command::SyncerRights(args) => crate::manifests::print_syncer_rights(&args)?,
-        Command::Dispatch(args) => dispatch::run(args).await?,
+        Command::Dispatch(args) => berth_dispatch::run(args).await?,
     }
     Ok(ExitCode::SUCCESS)
 }

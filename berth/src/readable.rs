@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 /// Every API group of Berth and of each system, but for Kubernetes' own.
 #[must_use]
 pub fn groups() -> BTreeSet<String> {
-    let systems = dialect_registry::all();
+    let systems = berth_dialect_registry::all();
     systems
         .iter()
         .flat_map(|dialect| dialect.kinds())

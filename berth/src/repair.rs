@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
+use berth_storage::embedded::rescue::Rescue;
 use clap::Args;
-use storage::embedded::rescue::Rescue;
 
 use crate::backup::FILE;
 use crate::encryption;
@@ -37,10 +37,10 @@ pub fn run(args: &RepairArgs) -> Result<ExitCode> {
     let encryption = encryption::load(args.encryption_provider_config.as_deref())?;
     let found = Rescue::open(&file, &encryption)?;
     for damage in found.damaged() {
-        commands::say!("damaged: {}: {}", damage.record, damage.problem);
+        berth_commands::say!("damaged: {}: {}", damage.record, damage.problem);
     }
     for problem in found.problems() {
-        commands::say!("damaged: {problem}");
+        berth_commands::say!("damaged: {problem}");
     }
     // As errors show them.
     let names = args
@@ -61,28 +61,28 @@ pub fn run(args: &RepairArgs) -> Result<ExitCode> {
         .count();
     let stays = !args.remove_damaged && (unnamed > 0 || lost(&found, &names));
     if stays {
-        commands::say!(
+        berth_commands::say!(
             "nothing was changed: --remove NAME takes out a record, --remove-damaged all that is damaged; {} are whole",
             found.objects()
         );
         return Ok(ExitCode::FAILURE);
     }
     if names.is_empty() && found.damaged().is_empty() && found.problems().is_empty() {
-        commands::say!("{} objects, every one as it was written", found.objects());
+        berth_commands::say!("{} objects, every one as it was written", found.objects());
         return Ok(ExitCode::SUCCESS);
     }
     let before = found.write(&names)?;
     for name in &names {
-        commands::say!("removed {name}");
+        berth_commands::say!("removed {name}");
     }
     for damage in found
         .damaged()
         .iter()
         .filter(|damage| !names.contains(&damage.record))
     {
-        commands::say!("removed {}", damage.record);
+        berth_commands::say!("removed {}", damage.record);
     }
-    commands::say!(
+    berth_commands::say!(
         "{} has what is left; {} is as it was",
         file.display(),
         before.display()

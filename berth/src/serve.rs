@@ -22,27 +22,27 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use aggregation::Registration;
 use anyhow::{Context, Result, bail};
-use apiserver::SystemClock;
-use apiserver::audit::Audit;
-use apiserver::documents::Documents;
-use apiserver::health::{Health, Probe};
-use apiserver::metrics::Metrics;
-use apiserver::version::VersionInfo;
-use apiserver::{ByteLimiter, ChainConfig, ConnectionLimits, Limits, Running, Server, ServerConfig};
+use berth_aggregation::Registration;
+use berth_apimachinery::{Clock, Timestamp};
+use berth_apiserver::SystemClock;
+use berth_apiserver::audit::Audit;
+use berth_apiserver::documents::Documents;
+use berth_apiserver::health::{Health, Probe};
+use berth_apiserver::metrics::Metrics;
+use berth_apiserver::version::VersionInfo;
+use berth_apiserver::{ByteLimiter, ChainConfig, ConnectionLimits, Limits, Running, Server, ServerConfig};
+use berth_certs::Folder;
+use berth_engine::controller::Leadership;
 use berth_hub::SyncStatus;
-use certs::Folder;
-use engine::controller::Leadership;
-use guards::{self, Audience, Front};
-use kubernetes::core::secret;
-use meta::{Clock, Timestamp};
-use storage::Store;
-use storage::embedded::EmbeddedStore;
-use storage::embedded::backup::Backups;
-use storage::encryption::Encryption;
-use storage::memory::MemoryStore;
-use syncer::SyncerViews;
+use berth_kubernetes::core::secret;
+use berth_placement_admission::{self, Audience, Front};
+use berth_storage::Store;
+use berth_storage::embedded::EmbeddedStore;
+use berth_storage::embedded::backup::Backups;
+use berth_storage::encryption::Encryption;
+use berth_storage::memory::MemoryStore;
+use berth_syncer::SyncerViews;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -70,7 +70,7 @@ pub struct Standalone {
     kubeconfig: PathBuf,
     tasks: Vec<JoinHandle<()>>,
     controllers: controllers::Running,
-    history: history::Running,
+    history: berth_history::Running,
     /// Outlives whatever needs it.
     leadership: Leadership,
     /// Cancelled when the background work is to end.
@@ -112,9 +112,9 @@ pub async fn run(args: ServeArgs) -> Result<()> {
     let running = Standalone::start(options).await?;
     // Whoever reads that it serves may tell it to stop.
     let signals = Signals::listen()?;
-    commands::say!("serving on https://{}", running.running.address);
+    berth_commands::say!("serving on https://{}", running.running.address);
     if running.kubeconfig.exists() {
-        commands::say!("kubeconfig {}", running.kubeconfig.display());
+        berth_commands::say!("kubeconfig {}", running.kubeconfig.display());
     }
     running.until_signal(signals).await
 }
@@ -142,7 +142,7 @@ pub fn issue_kubeconfig(args: &KubeconfigArgs) -> Result<()> {
     let issued = Kubeconfig::issue_for(&folder, &server, user, groups, args.force, now, life)?;
     match &args.output {
         Some(path) => issued.write(path)?,
-        None => commands::terminal::print(issued.as_yaml()),
+        None => berth_commands::terminal::print(issued.as_yaml()),
     }
     Ok(())
 }
@@ -197,7 +197,7 @@ impl Standalone {
             controllers::writing(&options, &leadership),
             parts.publications.clone(),
         );
-        tasks.extend(publications::spawn(
+        tasks.extend(berth_publications::spawn(
             &parts.engine,
             place,
             &parts.committer,
@@ -320,7 +320,7 @@ async fn open(
     match options.storage {
         Storage::Embedded => {
             let file = options.data_dir.join(FILE);
-            let limits = storage::Limits::default();
+            let limits = berth_storage::Limits::default();
             let store = EmbeddedStore::open_encrypted(&file, limits, encryption)?;
             let backups = store.backups();
             Ok((Arc::new(store), Some(backups)))
@@ -328,8 +328,8 @@ async fn open(
         Storage::Memory => {
             // So that a revision of another process, or of one before, is known to be foreign.
             let micros = u64::try_from(now.as_microsecond()).unwrap_or_default();
-            let start = storage::Revision(micros.max(1));
-            let store = MemoryStore::new(start, storage::Limits::default());
+            let start = berth_storage::Revision(micros.max(1));
+            let store = MemoryStore::new(start, berth_storage::Limits::default());
             Ok((Arc::new(store), None))
         }
         Storage::Etcd => Ok((
@@ -379,7 +379,7 @@ fn chain(
     clock: &Arc<dyn Clock>,
 ) -> Result<ChainConfig> {
     let Recording { metrics, audit } = recording;
-    metrics.count_stored(apiserver::stored(&parts.groups));
+    metrics.count_stored(berth_apiserver::stored(&parts.groups));
     metrics.count_admission(&parts.admission_metrics);
     metrics.count_policies(&parts.policy_metrics);
     if let Some(webhooks) = &parts.webhooks {
@@ -459,11 +459,11 @@ fn webhooks(
     let resources = served
         .map(|resource| resource.kind.info().resource())
         .chain(mirrored)
-        .chain([guards::CONFIG_MAPS]);
+        .chain([berth_placement_admission::CONFIG_MAPS]);
     let front = Front::new(chain, resources, client_ca, Arc::clone(memory), Arc::clone(clock))
         .guarding(parts.admission.rules())
         .taking(parts.virtual_api.effort());
-    Ok(guards::routes(front))
+    Ok(berth_placement_admission::routes(front))
 }
 
 /// Where other tools ask for decisions, if there is something for them to show.

@@ -25,7 +25,7 @@ pub struct Source {
 /// # Errors
 /// What is expected instead.
 pub(crate) fn source(text: &str) -> Result<Source, String> {
-    let dialects = dialect_registry::all();
+    let dialects = berth_dialect_registry::all();
     let known: Vec<&str> = dialects.iter().map(|dialect| dialect.name()).collect();
     let (dialect, place) = text.split_once('=').ok_or_else(|| {
         format!(
@@ -50,7 +50,7 @@ pub(crate) fn source(text: &str) -> Result<Source, String> {
 
 /// The system that is off behind a hub where nothing else is said: kcp reads and writes what stands in namespaces, Secrets
 /// among it, so it runs only where it is asked for.
-pub const OFF_ON_A_HUB: &str = syncer::DIALECT;
+pub const OFF_ON_A_HUB: &str = berth_syncer::DIALECT;
 
 /// What holds behind a hub, where `said` is what is said of it.
 #[must_use]
@@ -74,7 +74,7 @@ pub(crate) fn nothing_to_observe(dialect: &str) -> String {
 /// business: it is off.
 #[must_use]
 pub fn only_named(said: Vec<Source>) -> Vec<Source> {
-    let all = dialect_registry::all().into_iter().map(|dialect| Source {
+    let all = berth_dialect_registry::all().into_iter().map(|dialect| Source {
         dialect: dialect.name().to_owned(),
         place: Place::Off,
     });

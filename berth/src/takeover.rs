@@ -9,15 +9,15 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use commands::{say, say_error};
-use dialect_contract::OwnScheduler;
+use berth_commands::{say, say_error};
+use berth_dialect_contract::OwnScheduler;
 use tokio::time::Instant;
 
 pub use args::{HandbackArgs, TakeoverArgs};
 
 use crate::check::Seen;
-use ::configuration::Mode;
 use asked::Hub;
+use berth_configuration::Mode;
 use configuration::{Change, Stored};
 
 /// How often it is looked whether what was asked for holds.
@@ -30,7 +30,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 pub async fn take_over(args: &TakeoverArgs) -> Result<ExitCode> {
     let hub = Hub::of(&args.system, &args.server).await?;
     let selector = args.selector()?;
-    let differ = commands::compare::print_system(&hub.client, hub.name(), &selector).await?;
+    let differ = berth_commands::compare::print_system(&hub.client, hub.name(), &selector).await?;
     if differ > 0 {
         say!("\n{differ} would move; berth compare --only-different -o json tells all of it.");
     }

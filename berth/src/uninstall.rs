@@ -4,7 +4,7 @@
 //! nobody serves it, no namespace can be deleted. So the right to register again goes first, then what is registered, and
 //! what runs only after that. Whatever is gone already is passed over, so that it can be run again.
 //!
-//! Some objects have finalizers that only Berth's controllers take off ([`dialect_contract::Hold`]). While there are any,
+//! Some objects have finalizers that only Berth's controllers take off ([`berth_dialect_contract::Hold`]). While there are any,
 //! nothing is done unless it is said what becomes of them.
 
 mod holds;
@@ -15,8 +15,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
+use berth_dialect_contract::Hold;
 use clap::Args;
-use dialect_contract::Hold;
 use kube::api::ListParams;
 use kube::{Api, Client, Config};
 use serde_json::{Value, json};
@@ -215,8 +215,8 @@ impl Remover {
 
     async fn one(&self, removal: &Removal) -> Result<()> {
         match removal.delete(&self.client, self.dry_run).await? {
-            Removed::Now if self.dry_run => commands::say!("would delete {removal}"),
-            Removed::Now => commands::say!("deleted {removal}"),
+            Removed::Now if self.dry_run => berth_commands::say!("would delete {removal}"),
+            Removed::Now => berth_commands::say!("deleted {removal}"),
             Removed::Before => {}
         }
         Ok(())
@@ -233,7 +233,7 @@ impl Remover {
     }
 
     async fn waiting(&self, own: &BTreeSet<String>) -> Result<Vec<Waiting>> {
-        let dialects = dialect_registry::all();
+        let dialects = berth_dialect_registry::all();
         let holds: Vec<Hold> = dialects
             .iter()
             .flat_map(|dialect| dialect.on_hub().holds)
@@ -246,8 +246,8 @@ impl Remover {
         let waiting = self.waiting(own).await?;
         for one in &waiting {
             match (args.release_finalizers, args.dry_run) {
-                (false, _) => commands::say!("only Berth would finish {one}"),
-                (true, true) => commands::say!("would release {}: {one}", one.what()),
+                (false, _) => berth_commands::say!("only Berth would finish {one}"),
+                (true, true) => berth_commands::say!("would release {}: {one}", one.what()),
                 (true, false) => {}
             }
         }
@@ -257,7 +257,7 @@ impl Remover {
         let advice = "delete these objects while Berth runs; or let them go with --release-finalizers; or leave them to another \
                       controller of the same system with --keep-finalizers";
         if args.dry_run {
-            commands::say!("would change nothing: {advice}");
+            berth_commands::say!("would change nothing: {advice}");
             return Ok(());
         }
         bail!("nothing was changed: {advice}")
@@ -267,7 +267,7 @@ impl Remover {
     async fn release(&self, own: &BTreeSet<String>) -> Result<()> {
         for waiting in self.waiting(own).await? {
             let count = waiting.release(&self.client).await?;
-            commands::say!("released {count} {}", waiting.what());
+            berth_commands::say!("released {count} {}", waiting.what());
         }
         Ok(())
     }
@@ -305,7 +305,7 @@ impl Remover {
     async fn kept(&self, removals: &[Removal]) -> Result<()> {
         for removal in removals {
             if removal.read(&self.client).await?.is_some() {
-                commands::say!(
+                berth_commands::say!(
                     "kept {removal}, with the objects Berth stored; delete it when they are no longer needed"
                 );
             }
@@ -321,7 +321,7 @@ impl Remover {
         if is_ours(&object, service) {
             return self.one(removal).await;
         }
-        commands::say!("kept {removal}, whose webhooks ask others");
+        berth_commands::say!("kept {removal}, whose webhooks ask others");
         Ok(())
     }
 

@@ -42,7 +42,8 @@ spec: {}
 
 fn main() -> ExitCode {
     if std::env::var_os(PROGRAM).is_some() {
-        dialect_registry::register(std::sync::Arc::new(dialect_toy::Toys)).expect("no other toys");
+        berth_dialect_registry::register(std::sync::Arc::new(berth_dialect_toy::Toys))
+            .expect("no other toys");
         return berth::program::main();
     }
     // A harness is asked what it would run, now and then.

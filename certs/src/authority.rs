@@ -4,8 +4,8 @@ use std::net::IpAddr;
 use std::path::Path;
 use std::time::Duration;
 
+use berth_apimachinery::Timestamp;
 use jiff::SignedDuration;
-use meta::Timestamp;
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer,
     KeyPair, KeyUsagePurpose, SanType, SerialNumber,

@@ -52,7 +52,7 @@ pub enum CertsError {
         /// The certificate.
         path: PathBuf,
         /// Its end.
-        not_after: meta::Timestamp,
+        not_after: berth_apimachinery::Timestamp,
     },
     /// A name a certificate is asked for is neither a host name nor an IP address.
     #[error("\"{name}\" is neither a host name nor an IP address: {problem}")]

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use meta::Timestamp;
+use berth_apimachinery::Timestamp;
 use rustls::crypto::CryptoProvider;
 
 use crate::authority::{Authority, Issued};

@@ -8,11 +8,11 @@
 //! overwritten: what is wrong with one on disk is an error that says what to do.
 //!
 //! ```
-//! use certs::Folder;
-//! use certs::files::Access;
+//! use berth_certs::Folder;
+//! use berth_certs::files::Access;
 //!
 //! let data = tempfile::tempdir().unwrap();
-//! let now = meta::Timestamp::now();
+//! let now = berth_apimachinery::Timestamp::now();
 //! let folder = Folder::open(data.path(), now).unwrap();
 //! let ann = folder.issue_client("ann", &["viewers".to_owned()], now).unwrap();
 //! certs::files::write(&data.path().join("ann.key"), ann.key.as_bytes(), Access::Owner).unwrap();

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use base64::Engine as _;
-use meta::Timestamp;
+use berth_apimachinery::Timestamp;
 use rustls::crypto::CryptoProvider;
 use rustls::sign::CertifiedKey;
 use rustls_pki_types::pem::PemObject as _;

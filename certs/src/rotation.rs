@@ -10,8 +10,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use berth_apimachinery::Timestamp;
 use jiff::SignedDuration;
-use meta::Timestamp;
 
 use crate::authority::{Authority, Issued};
 use crate::error::CertsError;
@@ -102,7 +102,7 @@ impl Shared {
                 }
             }
         };
-        let since = text(SINCE)?.as_deref().and_then(meta::time::parse);
+        let since = text(SINCE)?.as_deref().and_then(berth_apimachinery::time::parse);
         let (Some(current), Some(since)) = (pair(CURRENT)?, since) else {
             let names = format!("{}, {} and {SINCE}", CURRENT[0], CURRENT[1]);
             return Err(CertsError::malformed(
@@ -133,7 +133,7 @@ impl Shared {
         if let Some(previous) = &self.previous {
             put(PREVIOUS, previous);
         }
-        put(SINCE, &meta::time::rfc3339_micro(self.since));
+        put(SINCE, &berth_apimachinery::time::rfc3339_micro(self.since));
         data
     }
 

@@ -10,7 +10,7 @@
 //! `README.md` says what each is for.
 //!
 //! ```
-//! let files = deploy::manifests();
+//! let files = berth_deploy::manifests();
 //! let rbac = files.iter().find(|file| file.file == "manifests/rbac.yaml").unwrap();
 //! assert!(rbac.text().unwrap().contains("kind: ClusterRole"));
 //! ```
@@ -31,7 +31,7 @@ pub use chart::{chart, systems};
 
 /// The first lines of every file.
 const HEADER: &str = "# Rendered from the code, do not edit. What it is for: deploy/README.md. To render it again:\n\
-                      #   UPDATE_EXPECT=1 cargo test -p deploy --test manifests\n";
+                      #   UPDATE_EXPECT=1 cargo test -p berth-deploy --test manifests\n";
 
 /// Where etcd is in the overlay `owned-etcd`; whoever installs it says otherwise.
 const ETCD: &str = "https://etcd.berth-system.svc:2379";

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use berth::manifests::default_service;
-use deploy::{chart, systems};
+use berth_deploy::{chart, systems};
 use serde_json::Value;
 
 fn folder() -> PathBuf {

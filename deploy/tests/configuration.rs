@@ -3,16 +3,16 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use configuration::SchedulerConfiguration;
-use dialect_registry::all;
-use meta::{Kind, Schema};
-use publications::Publication;
+use berth_apimachinery::{Kind, Schema};
+use berth_configuration::SchedulerConfiguration;
+use berth_dialect_registry::all;
+use berth_publications::Publication;
 use serde_json::Value;
 
 const HEAD: &str = "\
 # Configuration
 
-<!-- Rendered from the schemas: UPDATE_EXPECT=1 cargo test -p deploy --test configuration -->
+<!-- Rendered from the schemas: UPDATE_EXPECT=1 cargo test -p berth-deploy --test configuration -->
 
 Every field of a SchedulerConfiguration and of a Publication. [api.md](api.md#configuration) says how a
 SchedulerConfiguration is found and when it is in force, [consumers.md](consumers.md#publications) what a Publication is
@@ -162,7 +162,7 @@ fn the_page_of_the_configuration_is_what_the_schemas_say() {
     let committed = std::fs::read_to_string(&file).expect("the page is there");
     assert!(
         committed == text,
-        "docs/configuration.md is stale; if the change is meant, render it anew:\n  UPDATE_EXPECT=1 cargo test -p deploy \
+        "docs/configuration.md is stale; if the change is meant, render it anew:\n  UPDATE_EXPECT=1 cargo test -p berth-deploy \
          --test configuration"
     );
 }

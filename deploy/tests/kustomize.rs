@@ -45,7 +45,7 @@ fn by_name(objects: &[Value]) -> BTreeMap<String, &Value> {
 }
 
 fn same(built: &[Value], installation: &Installation) {
-    let rendered = deploy::whole(installation);
+    let rendered = berth_deploy::whole(installation);
     let (built, rendered) = (by_name(built), by_name(&rendered));
     let names = |all: &BTreeMap<String, &Value>| all.keys().cloned().collect::<Vec<_>>();
     assert_eq!(names(&built), names(&rendered));
@@ -56,17 +56,17 @@ fn same(built: &[Value], installation: &Installation) {
 
 #[test]
 fn the_overlay_hub_is_the_installation_with_everything_on_the_hub() {
-    same(&overlay("hub"), &deploy::hub());
+    same(&overlay("hub"), &berth_deploy::hub());
 }
 
 #[test]
 fn the_overlay_observe_is_the_installation_that_only_looks() {
-    same(&overlay("observe"), &deploy::observe());
+    same(&overlay("observe"), &berth_deploy::observe());
 }
 
 #[test]
 fn the_overlay_cert_manager_has_certificates_and_no_secret_of_berths() {
-    same(&overlay("cert-manager"), &deploy::cert_manager());
+    same(&overlay("cert-manager"), &berth_deploy::cert_manager());
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn the_overlay_owned_etcd_has_etcds_certificates_beside() {
         let last = list.pop().expect("it is not empty");
         assert_eq!(last["name"], name);
     }
-    same(&objects, &deploy::owned_etcd());
+    same(&objects, &berth_deploy::owned_etcd());
 }
 
 #[test]

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use berth::manifests::{
     Installation, Service, Set, api_service, cluster_roles, objects, registration_rights, server_rights,
 };
-use deploy::{cert_manager, chart, hub, manifests, observe, owned_etcd, whole};
+use berth_apimachinery::Kind;
+use berth_deploy::{cert_manager, chart, hub, manifests, observe, owned_etcd, whole};
+use berth_scheduling_rest::kinds::{self, GROUP, Virtual};
 use k8s_openapi::api::admissionregistration::v1::{
     MutatingWebhookConfiguration, ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
     ValidatingWebhookConfiguration,
@@ -18,11 +20,9 @@ use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService;
-use meta::Kind;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use virtual_api::kinds::{self, GROUP, Virtual};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
@@ -81,7 +81,7 @@ fn the_committed_files_are_what_the_code_renders() {
     assert!(
         stale.is_empty(),
         "deploy is not what the code renders. If the change is meant, render the files again and commit \
-         them:\n  UPDATE_EXPECT=1 cargo test -p deploy --test manifests\n{}",
+         them:\n  UPDATE_EXPECT=1 cargo test -p berth-deploy --test manifests\n{}",
         stale.join("\n")
     );
 }
@@ -383,7 +383,7 @@ fn the_chart_is_of_this_version() {
 
 #[test]
 fn who_observes_writes_its_lock_its_ca_and_its_own_cabundle_and_asks_who_may_what() {
-    let objects = whole(&deploy::observe());
+    let objects = whole(&berth_deploy::observe());
     let kinds: BTreeSet<&str> = objects
         .iter()
         .filter_map(|object| object["kind"].as_str())

@@ -1,6 +1,6 @@
 //! CustomResourceDefinitions: how a hub serves a kind by itself.
 
-use meta::{Column, Kind, KindInfo};
+use berth_apimachinery::{Column, Kind, KindInfo};
 use serde_json::{Map, Value, json};
 
 /// The CustomResourceDefinition (`apiextensions.k8s.io/v1`) of `kind`, all versions served.

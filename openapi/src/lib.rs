@@ -14,11 +14,11 @@
 //! ```
 //! # let resources = Vec::new();
 //! # let clause_matches = true;
-//! let documents = openapi::Documents::new("Berth", "v0.1.0", &resources);
+//! let documents = berth_openapi::Documents::new("Berth", "v0.1.0", &resources);
 //! let discovery = documents.discovery("/apis").expect("there are always groups");
 //! let document = discovery.aggregated.as_ref().filter(|_| clause_matches).unwrap_or(&discovery.plain);
 //! // The entity tag is quoted, and every answer varies by Accept.
-//! assert_eq!(document.content_type, openapi::AGGREGATED_DISCOVERY);
+//! assert_eq!(document.content_type, berth_openapi::AGGREGATED_DISCOVERY);
 //! assert!(document.etag.starts_with('"') && !document.body.is_empty());
 //! ```
 //!

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use meta::{Kind, KindInfo, Schema};
+use berth_apimachinery::{Kind, KindInfo, Schema};
 
 /// One resource as served. The verbs are those of its [`KindInfo`].
 #[derive(Clone)]

@@ -5,9 +5,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use meta::{Draft, GroupResource, Key};
+use berth_apimachinery::{Draft, GroupResource, Key};
+use berth_storage::{EmbeddedStore, Expect, Limits, Scope, Source, Step, Verb, Writer};
 use serde_json::json;
-use storage::{EmbeddedStore, Expect, Limits, Scope, Source, Step, Verb, Writer};
 
 const THINGS: GroupResource = GroupResource::new("example", "things");
 const OBJECTS: usize = 5_000;

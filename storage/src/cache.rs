@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use meta::{GroupResource, Revision};
+use berth_apimachinery::{GroupResource, Revision};
 
 use crate::collection::Collection;
 use crate::error::StoreError;

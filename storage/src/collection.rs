@@ -4,9 +4,9 @@ use std::cmp::Ordering;
 use std::ops::Bound;
 use std::sync::Arc;
 
+use berth_apimachinery::{Object, Revision};
 use equivalent::{Comparable, Equivalent};
 use imbl::OrdMap;
-use meta::{Object, Revision};
 
 /// The place of an object in its collection: by namespace, then by name, in byte order.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

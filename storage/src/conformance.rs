@@ -13,7 +13,7 @@ pub mod writes;
 use std::sync::Arc;
 use std::time::Duration;
 
-use meta::{Draft, GroupResource, Key, Object, Revision};
+use berth_apimachinery::{Draft, GroupResource, Key, Object, Revision};
 use serde_json::json;
 
 use crate::error::StoreError;

@@ -26,7 +26,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 
 use async_trait::async_trait;
-use meta::{GroupResource, Revision};
+use berth_apimachinery::{GroupResource, Revision};
 use tokio::sync::oneshot;
 
 use crate::cache::{self, Cache};

@@ -13,7 +13,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use meta::GroupResource;
+use berth_apimachinery::GroupResource;
 use ring::aead::{AES_128_GCM, AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::rand::{SecureRandom as _, SystemRandom};
 

@@ -1,6 +1,6 @@
 //! Errors of a store: codes, keys and revisions, no prose for users and no HTTP.
 
-use meta::{Key, Revision};
+use berth_apimachinery::{Key, Revision};
 
 /// An error of a list, a watch or an apply.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

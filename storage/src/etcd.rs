@@ -24,7 +24,7 @@ mod write;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use meta::{GroupResource, Revision};
+use berth_apimachinery::{GroupResource, Revision};
 use tokio::task::JoinHandle;
 
 use crate::collection::Collection;

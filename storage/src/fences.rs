@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use meta::Revision;
+use berth_apimachinery::Revision;
 
 use crate::error::StoreError;
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use berth_apimachinery::{Object, Revision};
 use imbl::Vector;
-use meta::{Object, Revision};
 
 use crate::source::Event;
 
@@ -190,7 +190,7 @@ impl History {
 
 #[cfg(test)]
 mod tests {
-    use meta::{Change, GroupResource, Key};
+    use berth_apimachinery::{Change, GroupResource, Key};
     use serde_json::json;
 
     use super::*;

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use meta::Revision;
+use berth_apimachinery::Revision;
 
 use crate::error::StoreError;
 use crate::source::{Event, Scope, Source};

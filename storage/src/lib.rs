@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use serde_json::json;
-//! use storage::{Draft, Expect, GroupResource, Key, MemoryStore, Step, Verb};
+//! use berth_storage::{Draft, Expect, GroupResource, Key, MemoryStore, Step, Verb};
 //!
 //! const CONFIG_MAPS: GroupResource = GroupResource { group: "", resource: "configmaps" };
 //!
@@ -47,6 +47,7 @@ mod stage;
 mod state;
 pub mod step;
 
+pub use berth_apimachinery::{Change, Draft, GroupResource, Key, Object, Revision};
 pub use collection::{Collection, Name};
 pub use embedded::EmbeddedStore;
 pub use error::{NotReady, StoreError};
@@ -54,7 +55,6 @@ pub use error::{NotReady, StoreError};
 pub use etcd::{EtcdConfig, EtcdStore};
 pub use history::Limits;
 pub use memory::MemoryStore;
-pub use meta::{Change, Draft, GroupResource, Key, Object, Revision};
 pub use snapshot::Snapshot;
 pub use source::{At, Event, Scope, Source, Store, Watch, Writer};
 pub use step::{Applied, Expect, Guard, Step, Verb};

@@ -1,7 +1,7 @@
 //! A store in memory: for tests, for `simulate`, and as the target of projections (virtual kinds).
 
 use async_trait::async_trait;
-use meta::{GroupResource, Revision};
+use berth_apimachinery::{GroupResource, Revision};
 use parking_lot::Mutex;
 
 use crate::cache::Cache;

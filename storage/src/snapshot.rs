@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use meta::{Key, Object, Revision};
+use berth_apimachinery::{Key, Object, Revision};
 
 /// Every object of a store at one revision.
 #[derive(Clone, Debug, Default)]

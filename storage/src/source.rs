@@ -3,8 +3,8 @@
 use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
+use berth_apimachinery::{Change, GroupResource, Revision};
 use bytes::Bytes;
-use meta::{Change, GroupResource, Revision};
 
 use crate::collection::Collection;
 use crate::error::{NotReady, StoreError};

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Instant;
 
-use meta::{Change, Draft, GroupResource, Key, Object, Revision};
+use berth_apimachinery::{Change, Draft, GroupResource, Key, Object, Revision};
 
 use crate::error::StoreError;
 use crate::fences::{self, Fences};

@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
+use berth_apimachinery::{Change, GroupResource, Key, Object, Revision};
 use imbl::OrdMap;
-use meta::{Change, GroupResource, Key, Object, Revision};
 
 use crate::collection::{Collection, Name};
 use crate::error::StoreError;

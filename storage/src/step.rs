@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use meta::{Draft, Key, Object, Revision};
-pub use meta::{Guard, Verb};
+use berth_apimachinery::{Draft, Key, Object, Revision};
+pub use berth_apimachinery::{Guard, Verb};
 
 /// Condition on the step's own object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,9 +4,9 @@
 
 use std::time::Duration;
 
-use meta::{Key, Revision};
-use storage::conformance::{OTHERS, THINGS, create, thing, update};
-use storage::{At, Expect, Limits, MemoryStore, Scope, Source, Step, Store, StoreError, Verb};
+use berth_apimachinery::{Key, Revision};
+use berth_storage::conformance::{OTHERS, THINGS, create, thing, update};
+use berth_storage::{At, Expect, Limits, MemoryStore, Scope, Source, Step, Store, StoreError, Verb};
 
 /// A store that has forgotten all but its last change per resource, so that only held lists show the past.
 fn forgetful() -> MemoryStore {
@@ -26,7 +26,7 @@ fn large(name: &str, bytes: usize, round: usize) -> Step {
         "apiVersion": "conformance.example/v1", "kind": "Thing",
         "metadata": {"namespace": "a", "name": name}, "spec": {"value": round, "text": "x".repeat(bytes)},
     });
-    let object = Some(meta::Draft::new(&value).unwrap());
+    let object = Some(berth_apimachinery::Draft::new(&value).unwrap());
     Step {
         verb: Verb::Update,
         key,

@@ -10,9 +10,9 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
-use meta::Key;
-use storage::conformance::{THINGS, create, delete, thing, update, value};
-use storage::{EmbeddedStore, Expect, Limits, Source, Writer};
+use berth_apimachinery::Key;
+use berth_storage::conformance::{THINGS, create, delete, thing, update, value};
+use berth_storage::{EmbeddedStore, Expect, Limits, Source, Writer};
 use tempfile::TempDir;
 
 const FILE: &str = "BERTH_CRASH_TEST_FILE";

@@ -7,8 +7,8 @@ use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use storage::conformance::{THINGS, create, delete, thing, update, value};
-use storage::{EmbeddedStore, Expect, Limits, Source, StoreError, Writer};
+use berth_storage::conformance::{THINGS, create, delete, thing, update, value};
+use berth_storage::{EmbeddedStore, Expect, Limits, Source, StoreError, Writer};
 use tempfile::TempDir;
 
 const PAGE: usize = 4096;

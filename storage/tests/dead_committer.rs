@@ -4,9 +4,9 @@
 
 use std::time::{Duration, Instant};
 
+use berth_storage::conformance::{create, thing};
+use berth_storage::{EmbeddedStore, Limits, Store, StoreError, Writer};
 use futures::FutureExt as _;
-use storage::conformance::{create, thing};
-use storage::{EmbeddedStore, Limits, Store, StoreError, Writer};
 use tempfile::TempDir;
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};

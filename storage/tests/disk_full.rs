@@ -8,10 +8,10 @@
 use std::path::Path;
 use std::process::Command;
 
-use meta::Draft;
+use berth_apimachinery::Draft;
+use berth_storage::conformance::{THINGS, create, thing};
+use berth_storage::{At, EmbeddedStore, Limits, Source, Step, Store, StoreError, Writer};
 use serde_json::json;
-use storage::conformance::{THINGS, create, thing};
-use storage::{At, EmbeddedStore, Limits, Source, Step, Store, StoreError, Writer};
 use tempfile::TempDir;
 
 const FILE: &str = "BERTH_DISK_FULL_TEST_FILE";

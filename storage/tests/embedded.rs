@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use storage::{EmbeddedStore, Limits, Store};
+use berth_storage::{EmbeddedStore, Limits, Store};
 use tempfile::TempDir;
 
 async fn make(limits: Limits) -> (Arc<dyn Store>, TempDir) {
@@ -11,5 +11,5 @@ async fn make(limits: Limits) -> (Arc<dyn Store>, TempDir) {
     (Arc::new(store), folder)
 }
 
-storage::conformance!(make);
-storage::conformance_atomic!(make);
+berth_storage::conformance!(make);
+berth_storage::conformance_atomic!(make);

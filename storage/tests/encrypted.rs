@@ -5,9 +5,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use storage::conformance::{THINGS, create, thing, update, value};
-use storage::encryption::{Encryption, Key, Rule};
-use storage::{EmbeddedStore, Expect, Limits, Source, StoreError, Writer};
+use berth_storage::conformance::{THINGS, create, thing, update, value};
+use berth_storage::encryption::{Encryption, Key, Rule};
+use berth_storage::{EmbeddedStore, Expect, Limits, Source, StoreError, Writer};
 use tempfile::TempDir;
 
 /// Encryption of the conformance suite's things, by keys of a name and a byte.
@@ -88,11 +88,11 @@ async fn a_wrong_or_missing_key_refuses_the_start_and_names_object_and_key() {
 
 #[tokio::test]
 async fn copies_that_one_process_alone_can_read_are_on_disk_for_nobody_and_gone_at_the_next_start() {
-    use storage::conformance::OTHERS;
+    use berth_storage::conformance::OTHERS;
     let own = || Arc::new(Encryption::default().with_ephemeral(&[THINGS]).unwrap());
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("berth.redb");
-    let kept = storage::Key {
+    let kept = berth_storage::Key {
         resource: OTHERS,
         ..thing("a", "kept")
     };

@@ -4,8 +4,8 @@ use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use berth_storage::{EtcdConfig, EtcdStore, Limits, Store};
 use etcd_process::Etcd;
-use storage::{EtcdConfig, EtcdStore, Limits, Store};
 
 #[expect(dead_code, unreachable_pub, reason = "shared with tests that need more of it")]
 #[path = "../../tests/src/etcd.rs"]
@@ -40,4 +40,4 @@ async fn make(limits: Limits) -> (Arc<dyn Store>, Lent) {
     (Arc::new(store), etcd)
 }
 
-storage::conformance!(make);
+berth_storage::conformance!(make);

@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
+use berth_storage::conformance::{OTHERS, THINGS, create, draft, thing, update, value};
+use berth_storage::encryption::{Encryption, Key, Rule};
+use berth_storage::{EtcdConfig, EtcdStore, Expect, Limits, Source, Step, StoreError, Writer};
 use etcd_client::{Client, GetOptions};
 use etcd_process::Etcd;
-use storage::conformance::{OTHERS, THINGS, create, draft, thing, update, value};
-use storage::encryption::{Encryption, Key, Rule};
-use storage::{EtcdConfig, EtcdStore, Expect, Limits, Source, Step, StoreError, Writer};
 
 #[expect(dead_code, unreachable_pub, reason = "shared with tests that need more of it")]
 #[path = "../../tests/src/etcd.rs"]
@@ -60,7 +60,7 @@ async fn etcd_holds_no_plain_text_and_keys_are_rotated_without_losing_an_object(
         1
     );
     store.apply(vec![secret(&first, 2)]).await.expect("stored");
-    let other = meta::Key::new(OTHERS, "a", "other");
+    let other = berth_apimachinery::Key::new(OTHERS, "a", "other");
     store.apply(vec![create(&other, 5)]).await.expect("stored");
     drop(store);
     let held = values(&etcd).await;

@@ -5,9 +5,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use berth_storage::{EtcdConfig, EtcdStore, Limits, Store};
 use etcd_client::Client;
 use etcd_process::Etcd;
-use storage::{EtcdConfig, EtcdStore, Limits, Store};
 use workload::Workload;
 
 #[expect(dead_code, unreachable_pub, reason = "shared with tests that need more of it")]

@@ -6,15 +6,17 @@ use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use etcd_client::Client;
-use etcd_process::Etcd;
-use meta::{Draft, Key, Revision};
-use proxy::Proxy;
-use serde_json::json;
-use storage::conformance::{OTHERS, THINGS, create, delete, draft, fence, guarded, thing, update, value};
-use storage::{
+use berth_apimachinery::{Draft, Key, Revision};
+use berth_storage::conformance::{
+    OTHERS, THINGS, create, delete, draft, fence, guarded, thing, update, value,
+};
+use berth_storage::{
     At, EtcdConfig, EtcdStore, Expect, Limits, Scope, Source, Step, Store, StoreError, Verb, Writer,
 };
+use etcd_client::Client;
+use etcd_process::Etcd;
+use proxy::Proxy;
+use serde_json::json;
 
 #[expect(dead_code, unreachable_pub, reason = "shared with tests that need more of it")]
 #[path = "../../tests/src/etcd.rs"]
@@ -406,7 +408,7 @@ async fn a_copy_is_whole_and_revisions_never_go_back() {
         let object = Arc::new(draft(&key, 1).at(Revision(100 + index)));
         (key, object)
     });
-    let source = storage::Snapshot {
+    let source = berth_storage::Snapshot {
         revision: Revision(5000),
         objects: objects.collect(),
     };
@@ -444,7 +446,7 @@ async fn a_copy_is_whole_and_revisions_never_go_back() {
 async fn a_copy_that_would_set_revisions_back_is_refused_untouched() {
     let etcd = Etcd::start();
     let config = config(etcd.url());
-    let source = storage::Snapshot {
+    let source = berth_storage::Snapshot {
         revision: Revision(5_000_000_000),
         objects: Vec::new(),
     };
@@ -475,7 +477,7 @@ async fn half_a_copy_is_not_served_and_the_next_one_begins_anew() {
         "{refused}"
     );
     let key = thing("a", "x");
-    let source = storage::Snapshot {
+    let source = berth_storage::Snapshot {
         revision: Revision(2),
         objects: vec![(key.clone(), Arc::new(draft(&key, 7).at(Revision(2))))],
     };

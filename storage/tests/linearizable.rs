@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use storage::{EmbeddedStore, Limits, MemoryStore, Revision, Store};
+use berth_storage::{EmbeddedStore, Limits, MemoryStore, Revision, Store};
 use tempfile::TempDir;
 use workload::Workload;
 

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use meta::Revision;
-use storage::{Limits, MemoryStore, Store};
+use berth_apimachinery::Revision;
+use berth_storage::{Limits, MemoryStore, Store};
 
 async fn make(limits: Limits) -> (Arc<dyn Store>, ()) {
     (Arc::new(MemoryStore::new(Revision(1), limits)), ())
 }
 
-storage::conformance!(make);
-storage::conformance_atomic!(make);
+berth_storage::conformance!(make);
+berth_storage::conformance_atomic!(make);

@@ -4,9 +4,9 @@
 
 use std::path::PathBuf;
 
-use meta::{GroupResource, Key, Revision};
-use storage::conformance::{THINGS, create, delete, fence, guarded, thing, update, value};
-use storage::{At, EmbeddedStore, Expect, Limits, Scope, Source, StoreError, Writer};
+use berth_apimachinery::{GroupResource, Key, Revision};
+use berth_storage::conformance::{THINGS, create, delete, fence, guarded, thing, update, value};
+use berth_storage::{At, EmbeddedStore, Expect, Limits, Scope, Source, StoreError, Writer};
 use tempfile::TempDir;
 
 fn place() -> (TempDir, PathBuf) {

@@ -1,15 +1,15 @@
 //! How long the admission webhooks take under load: 200 reviews a second for 20 seconds, over TLS with kept connections,
 //! as a busy kube-apiserver asks. Prints p50 and p99, counted from the instant each review was due.
 //!
-//! `cargo run --release -p tests --example admission-load`, on a machine with nothing else to do; `BERTH_PROGRAM` names a
+//! `cargo run --release -p berth-tests --example admission-load`, on a machine with nothing else to do; `BERTH_PROGRAM` names a
 //! program to measure as it is.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use berth_tests::{Server, raw};
 use http::Method;
 use serde_json::{Value, json};
-use tests::{Server, raw};
 use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;
 

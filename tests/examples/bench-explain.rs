@@ -9,13 +9,13 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use berth_tests::bench::middle::median;
+use berth_tests::bench::table::Table;
+use berth_tests::bench::usage;
+use berth_tests::{Server, raw};
 use http::Method;
 use kube::Client;
 use serde_json::{Value, json};
-use tests::bench::middle::median;
-use tests::bench::table::Table;
-use tests::bench::usage;
-use tests::{Server, raw};
 
 const GROUP: &str = "/apis/cluster.open-cluster-management.io";
 const VIRTUAL: &str = "/apis/scheduling.berth.dev/v1alpha1/namespaces/bench";

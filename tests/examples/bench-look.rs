@@ -9,13 +9,13 @@ use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-use tests::bench::middle::median;
-use tests::bench::table::Table;
-use tests::bench::usage;
-use tests::differential::variable;
-use tests::hub::Hub;
-use tests::ocm::world::World;
-use tests::{ocm, raw};
+use berth_tests::bench::middle::median;
+use berth_tests::bench::table::Table;
+use berth_tests::bench::usage;
+use berth_tests::differential::variable;
+use berth_tests::hub::Hub;
+use berth_tests::ocm::world::World;
+use berth_tests::{ocm, raw};
 
 /// How often each command is run.
 const ROUNDS: usize = 5;
@@ -95,7 +95,7 @@ fn main() -> ExitCode {
 }
 
 fn start(kubeconfig: &PathBuf, words: &str) -> Child {
-    Command::new(tests::berth())
+    Command::new(berth_tests::berth())
         .args(words.split(' '))
         .env("KUBECONFIG", kubeconfig)
         .stdout(Stdio::piped())

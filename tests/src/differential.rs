@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use scheduling::Random;
+use berth_scheduling::Random;
 use serde_json::Value;
 
 /// Draws what is generated: the same for the same seed.

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use apiserver::SystemClock;
-use meta::{Clock, time};
+use berth_apimachinery::{Clock, time};
+use berth_apiserver::SystemClock;
 
 /// The instant the examples were written for.
 const WRITTEN: &str = "2021-10-28T09:00:00Z";

@@ -20,9 +20,9 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use apiserver::SystemClock;
-use certs::Authority;
-use meta::Clock as _;
+use berth_apimachinery::Clock as _;
+use berth_apiserver::SystemClock;
+use berth_certs::Authority;
 use serde_json::Value;
 
 pub use berth::Berth;

@@ -5,9 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use berth_tests::example::example;
+use berth_tests::{Server, eventually};
 use serde_json::{Value, json};
-use tests::example::example;
-use tests::{Server, eventually};
 
 const CONTROLLER: &str = "--as=system:serviceaccount:argocd:argocd-applicationset-controller";
 const PROFILES: &str = "clusterprofiles.multicluster.x-k8s.io";
@@ -151,7 +151,7 @@ fn every_systems_application_set_is_generated_for_the_clusters_of_its_decision()
         for one in &parameters {
             let application = rendered(&set["spec"]["template"], one);
             let name = application["metadata"]["name"].as_str().unwrap();
-            assert!(meta::name::dns_subdomain(name).is_ok(), "{name}");
+            assert!(berth_apimachinery::name::dns_subdomain(name).is_ok(), "{name}");
             assert_eq!(
                 application["spec"]["destination"]["name"],
                 one["clusterName"].as_str()

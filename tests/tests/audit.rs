@@ -5,8 +5,8 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use berth_tests::{Server, eventually};
 use serde_json::Value;
-use tests::{Server, eventually};
 
 const POLICY: &str = "apiVersion: audit.k8s.io/v1
 kind: Policy
@@ -101,7 +101,7 @@ fn a_policy_with_errors_ends_the_start_with_all_of_them() {
     let policy = folder.path().join("policy.yaml");
     let text = "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n- level: Everything\n- {level: None, nonResourceURLs: [healthz]}\n";
     std::fs::write(&policy, text).unwrap();
-    let output = std::process::Command::new(tests::berth())
+    let output = std::process::Command::new(berth_tests::berth())
         .args([
             "serve",
             "--secure-port=0",

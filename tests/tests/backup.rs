@@ -6,8 +6,8 @@ use std::process::{Command, Output};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use berth_tests::{Server, berth, raw};
 use serde_json::{Value, json};
-use tests::{Server, berth, raw};
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
@@ -104,7 +104,7 @@ async fn a_backup_taken_under_write_load_has_what_was_acknowledged_before_and_no
     let enough = || async { maps(&server.kubeconfig()).await.0.len() > 100 };
     let start = std::time::Instant::now();
     while !enough().await {
-        assert!(start.elapsed() < tests::DEADLINE);
+        assert!(start.elapsed() < berth_tests::DEADLINE);
     }
     let (before, _) = maps(&server.kubeconfig()).await;
     let printed = {

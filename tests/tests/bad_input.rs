@@ -1,8 +1,8 @@
 //! Bad input: a 4xx `Status` that says what, where and how; nothing stored; never a 5xx.
 
+use berth_tests::{Server, raw};
 use http::Method;
 use serde_json::{Value, json};
-use tests::{Server, raw};
 
 const OCM: &str = "/apis/cluster.open-cluster-management.io/v1beta1/namespaces/default/placements";
 const SCORES: &str =
@@ -176,7 +176,7 @@ async fn bodies_that_are_no_object_are_told_so() {
 async fn random_and_mutated_requests_never_make_the_server_fail() {
     let server = Server::start();
     let client = raw::client(&server.kubeconfig()).await;
-    let mut random = scheduling::Random::new(20_211_028);
+    let mut random = berth_scheduling::Random::new(20_211_028);
     let good = serde_json::to_vec(&placement(prioritizer(3))).unwrap();
     let kinds = [
         "application/json",
@@ -264,7 +264,7 @@ fn load_refuses_tells_or_takes_fields_that_a_kind_has_not_as_it_is_asked() {
             object(&format!("{name}-sound"), ""),
         ];
         let file = server.file(&format!("{name}.yaml"), &text.concat());
-        let output = std::process::Command::new(tests::berth())
+        let output = std::process::Command::new(berth_tests::berth())
             .args(["load", "--kubeconfig"])
             .arg(server.kubeconfig())
             .arg("-f")

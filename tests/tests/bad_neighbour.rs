@@ -18,11 +18,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use berth_tests::Server;
+use berth_tests::raw::{self, get, write};
 use http::Method;
 use kube::Client;
 use serde_json::json;
-use tests::Server;
-use tests::raw::{self, get, write};
 
 /// How long the attacks go on.
 const FOR: Duration = Duration::from_secs(12);

@@ -5,11 +5,11 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use berth_tests::Server;
 use serde_json::Value;
-use tests::Server;
 
 fn check(kubeconfig: &Path, arguments: &[&str]) -> Output {
-    Command::new(tests::berth())
+    Command::new(berth_tests::berth())
         .arg("check")
         .args(arguments)
         .env("KUBECONFIG", kubeconfig)
@@ -74,7 +74,7 @@ fn a_server_that_is_well_has_nothing_wrong_and_what_is_held_is_named() {
     );
     // The command that is named works.
     let words: Vec<&str> = mend.split(' ').skip(1).collect();
-    let why = Command::new(tests::berth())
+    let why = Command::new(berth_tests::berth())
         .args(words)
         .env("KUBECONFIG", server.kubeconfig())
         .output()
@@ -163,7 +163,7 @@ fn a_server_without_berth_is_told_apart_and_nothing_that_changes_it_is_advised()
     );
     std::fs::write(&kubeconfig, config).unwrap();
     // Built, where it is not yet, before the clock starts.
-    assert!(tests::berth().exists());
+    assert!(berth_tests::berth().exists());
     let begun = std::time::Instant::now();
     let output = check(&kubeconfig, &[]);
     assert!(

@@ -9,12 +9,12 @@ mod websockets;
 
 use std::time::Duration;
 
+use berth_tests::{DEADLINE, Server, raw};
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{ApiResource, DynamicObject, PartialObjectMeta, PostParams};
 use kube::runtime::{WatchStreamExt, reflector, watcher};
 use kube::{Api, Client};
-use tests::{DEADLINE, Server, raw};
 
 fn map(name: &str) -> ConfigMap {
     serde_json::from_value(serde_json::json!({"metadata": {"name": name}, "data": {"a": "b"}})).unwrap()
@@ -150,7 +150,7 @@ fn many_objects_of_one_kind_are_loaded_side_by_side_and_told_in_their_order() {
     };
     let file = server.file("maps.yaml", &(0..250).map(document).collect::<String>());
     let load = || {
-        let mut command = std::process::Command::new(tests::berth());
+        let mut command = std::process::Command::new(berth_tests::berth());
         command.args(["load", "--kubeconfig"]).arg(server.kubeconfig());
         command.arg("-f").arg(&file).output().unwrap()
     };

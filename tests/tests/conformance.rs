@@ -6,10 +6,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use meta::Schema;
+use berth_apimachinery::Schema;
+use berth_tests::example::example;
+use berth_tests::{Server, eventually, go, ports};
 use serde_json::{Value, json};
-use tests::example::example;
-use tests::{Server, eventually, go, ports};
 
 const SUITE: &str = "conformance/placementdecision";
 const NAMESPACE: &str = "published";

@@ -5,8 +5,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use berth_tests::running::Running;
 use serde_json::Value;
-use tests::running::Running;
 
 const NOW: &str = "2021-10-28T09:00:00Z";
 const GROUP: &str = "/cluster/apis/scheduling.berth.dev/v1alpha1";
@@ -20,7 +20,7 @@ struct Console {
 
 impl Console {
     fn of(folders: &[String]) -> Self {
-        let child = Command::new(tests::berth())
+        let child = Command::new(berth_tests::berth())
             .args(["console", "--no-open", "--at", NOW, "-f"])
             .args(folders)
             .env("KUBECONFIG", "/nowhere")
@@ -120,7 +120,7 @@ fn files_of_all_five_systems_are_shown_as_simulate_decides_each_a_broken_one_amo
         "kcp/namespaces.yaml",
     ];
     let files: Vec<String> = files.into_iter().map(example).chain([broken]).collect();
-    let simulated = Command::new(tests::berth())
+    let simulated = Command::new(berth_tests::berth())
         .args(["simulate", "--independent", "--at", NOW, "-o", "json", "-f"])
         .args(&files)
         .output()
@@ -176,7 +176,7 @@ fn a_malformed_configuration_is_told_of_as_simulate_does_and_flags_of_a_server_d
     )
     .unwrap();
     let run = |command: &str, more: &[&str]| {
-        let mut program = Command::new(tests::berth());
+        let mut program = Command::new(berth_tests::berth());
         program
             .args([command, "-f", &example("ocm"), "--config", &file])
             .args(more)
@@ -202,7 +202,10 @@ fn the_address_is_printed_a_browser_opened_from_a_terminal_only_and_ctrl_c_ends_
     std::fs::set_permissions(&browser, std::fs::Permissions::from_mode(0o755)).unwrap();
     let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
     let files = example("ocm/fleet.yaml");
-    let line = format!("exec {} console --at {NOW} -f {files}", tests::berth().display());
+    let line = format!(
+        "exec {} console --at {NOW} -f {files}",
+        berth_tests::berth().display()
+    );
     for from_a_terminal in [true, false] {
         let opened = folder.path().join(format!("opened-{from_a_terminal}"));
         // `script` gives what it runs a terminal.
@@ -227,7 +230,7 @@ fn the_address_is_printed_a_browser_opened_from_a_terminal_only_and_ctrl_c_ends_
         let url = &printed[printed.find("http://").unwrap()..];
         assert!(url.contains("/#token="), "{printed}");
         if from_a_terminal {
-            tests::eventually("the browser to be opened", || {
+            berth_tests::eventually("the browser to be opened", || {
                 // A file that leads on to it: the token is on no command line.
                 let with = std::fs::read_to_string(&opened).unwrap_or_default();
                 with.contains(&format!("url={}\"", url.trim())).then_some(())

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
+use berth_tests::{Server, eventually};
 use serde_json::{Value, json};
-use tests::{Server, eventually};
 
 const PROFILES: &str = "clusterprofiles.multicluster.x-k8s.io";
 const DECISIONS: &str = "placementdecisions.multicluster.x-k8s.io";

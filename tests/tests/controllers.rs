@@ -23,8 +23,8 @@ mod speed;
 #[path = "controllers/telemetry.rs"]
 mod telemetry;
 
+use berth_tests::{Server, eventually};
 use serde_json::Value;
-use tests::{Server, eventually};
 
 /// How many decisions the controllers of `dialect` have made so far, however they ended.
 fn decisions(server: &Server, dialect: &str) -> u64 {

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use berth_tests::{Server, raw};
 use http::Method;
 use serde_json::json;
-use tests::{Server, raw};
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 

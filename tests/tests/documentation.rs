@@ -286,7 +286,7 @@ fn messages_that_operators_look_up_are_what_the_program_says() {
 
 #[test]
 fn the_lease_of_the_controllers_is_five_seconds_with_jitter_in_the_program_and_in_the_documents() {
-    let help = std::process::Command::new(tests::berth())
+    let help = std::process::Command::new(berth_tests::berth())
         .args(["serve", "--help"])
         .output();
     let help = String::from_utf8(help.expect("berth runs").stdout).expect("text");

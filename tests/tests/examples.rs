@@ -6,11 +6,11 @@ mod flunders;
 use std::path::Path;
 use std::sync::Arc;
 
-use apiserver::SystemClock;
-use certs::Folder;
-use meta::Clock as _;
+use berth_apimachinery::Clock as _;
+use berth_apiserver::SystemClock;
+use berth_certs::Folder;
+use berth_tests::Kubectl;
 use serde_json::{Value, json};
-use tests::Kubectl;
 
 /// `kubectl` with the flags that the example prints.
 fn kubectl(folder: &Path, server: &str, arguments: &[&str]) -> Kubectl {

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use berth_tests::{Server, example::example};
 use serde_json::Value;
-use tests::{Server, example::example};
 
 fn berth(kubeconfig: &Path, arguments: &[&str]) -> Output {
-    Command::new(tests::berth())
+    Command::new(berth_tests::berth())
         .args(arguments)
         .env("KUBECONFIG", kubeconfig)
         .output()
@@ -88,7 +88,7 @@ fn what_is_exported_of_all_five_systems_is_decided_as_the_server_does() {
     let folder = tempfile::tempdir().unwrap();
     let files = folder.path().join("live").display().to_string();
     // What binds by itself has come to rest when the same is decided before and after.
-    let (before, simulated) = tests::eventually("the server to come to rest", || {
+    let (before, simulated) = berth_tests::eventually("the server to come to rest", || {
         let before = live(&server);
         let exported = berth(&server.kubeconfig(), &["export", &files]);
         assert!(exported.status.success(), "{}", text(&exported.stderr));

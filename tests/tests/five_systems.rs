@@ -1,9 +1,9 @@
 //! Every system through the same door: targets, decisions, explanations, bindings, reviews and live configuration, with
 //! real `kubectl` and the examples' fleets.
 
+use berth_tests::example::example;
+use berth_tests::{Server, eventually};
 use serde_json::{Value, json};
-use tests::example::example;
-use tests::{Server, eventually};
 
 /// A server with the fleets of every system. Nothing is bound but by hand.
 fn server() -> Server {

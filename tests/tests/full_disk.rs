@@ -3,11 +3,11 @@
 use std::fs::{self, File};
 use std::io::Write as _;
 
+use berth_tests::raw::{self, get, send, write};
+use berth_tests::small_disk::SmallDisk;
+use berth_tests::{Server, eventually};
 use http::Method;
 use serde_json::{Value, json};
-use tests::raw::{self, get, send, write};
-use tests::small_disk::SmallDisk;
-use tests::{Server, eventually};
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 

@@ -5,8 +5,8 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use berth_tests::{Server, eventually, until};
 use serde_json::{Value, json};
-use tests::{Server, eventually, until};
 
 const API: &str = "/apis/scheduling.berth.dev/v1alpha1";
 
@@ -76,7 +76,7 @@ fn recorded(server: &Server, decision: &str, count: usize) -> Vec<Value> {
 }
 
 fn berth(server: &Server, words: &[&str]) -> String {
-    let output = Command::new(tests::berth())
+    let output = Command::new(berth_tests::berth())
         .args(words)
         .env("KUBECONFIG", server.kubeconfig())
         .output()

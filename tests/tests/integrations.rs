@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use apiserver::SystemClock;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use certs::Authority;
+use berth_apimachinery::Clock as _;
+use berth_apiserver::SystemClock;
+use berth_certs::Authority;
+use berth_tests::{Server, raw};
 use http::Method;
-use meta::Clock as _;
 use serde_json::{Value, json};
-use tests::{Server, raw};
 
 fn example(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -28,7 +28,7 @@ async fn stranger(server: &Server) -> kube::Client {
 }
 
 /// The same with a certificate and its key.
-async fn client(server: &Server, issued: Option<&certs::Issued>) -> kube::Client {
+async fn client(server: &Server, issued: Option<&berth_certs::Issued>) -> kube::Client {
     let mut file = kube::config::Kubeconfig::read_from(server.kubeconfig()).unwrap();
     for user in &mut file.auth_infos {
         user.auth_info = issued.map(|issued| {

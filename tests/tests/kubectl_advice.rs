@@ -4,8 +4,8 @@
 use std::path::Path;
 use std::process::Command;
 
+use berth_tests::Server;
 use serde_json::Value;
-use tests::Server;
 
 const DECISION: &str = "/apis/scheduling.berth.dev/v1alpha1/namespaces/garden-dev/decisions/web.gardener";
 

@@ -5,8 +5,8 @@ mod load;
 #[path = "kubectl_apply/prune.rs"]
 mod prune;
 
+use berth_tests::{Output, Server};
 use serde_json::{Value, json};
-use tests::{Output, Server};
 
 fn manifest(data: &str) -> String {
     format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a, namespace: default}}\ndata: {{{data}}}\n")
@@ -221,7 +221,7 @@ fn the_systems_own_kinds_are_applied_and_schedulers_own_what_they_decide() {
     let placement = "apiVersion: cluster.open-cluster-management.io/v1beta1\nkind: Placement\nmetadata: {name: p, namespace: default}\nspec: {numberOfClusters: 1}\n";
     let placed = run("--field-manager=git", placement.to_owned());
     assert!(placed.success, "{}", placed.err);
-    tests::eventually("the scheduler writes the status of the placement", || {
+    berth_tests::eventually("the scheduler writes the status of the placement", || {
         let placement = server
             .kubectl("-n default get placements.cluster.open-cluster-management.io p -o json --show-managed-fields")
             .json();

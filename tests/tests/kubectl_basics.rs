@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 
-use tests::{Server, eventually};
+use berth_tests::{Server, eventually};
 
 #[test]
 fn namespaces_and_config_maps_are_created_read_and_deleted() {
@@ -353,7 +353,7 @@ fn events_are_shown_for_the_object_they_regard() {
 #[test]
 fn one_data_folder_is_served_by_one_process() {
     let server = Server::start();
-    let second = std::process::Command::new(tests::berth())
+    let second = std::process::Command::new(berth_tests::berth())
         .args(["serve", "--secure-port", "0", "--data-dir"])
         .arg(server.data_dir())
         .output()

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use berth_tests::Server;
 use serde_json::Value;
-use tests::Server;
 
 fn example(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -27,7 +27,7 @@ impl Plugin {
         }
         let folder = tempfile::tempdir().unwrap();
         for name in ["kubectl-berth", "kubectl_complete-berth"] {
-            std::os::unix::fs::symlink(tests::berth(), folder.path().join(name)).unwrap();
+            std::os::unix::fs::symlink(berth_tests::berth(), folder.path().join(name)).unwrap();
         }
         Self { server, folder }
     }

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use tests::Server;
+use berth_tests::Server;
 
 fn example(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -441,7 +441,7 @@ fn a_systems_own_configuration_file_is_taken_unmodified() {
 
 /// `berth plan` with these arguments: exit code, standard output and standard error.
 fn plan(server: &Server, arguments: &[&str]) -> (Option<i32>, String, String) {
-    let mut command = std::process::Command::new(tests::berth());
+    let mut command = std::process::Command::new(berth_tests::berth());
     command.args(["plan", "--kubeconfig"]).arg(server.kubeconfig());
     let output = command.args(arguments).output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

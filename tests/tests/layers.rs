@@ -7,6 +7,8 @@ mod circles;
 mod floor_plan;
 #[path = "layers/names.rs"]
 mod names;
+#[path = "layers/rooms.rs"]
+mod rooms;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -17,7 +19,7 @@ use serde_json::Value;
 /// The layers, lowest first, by the crates' names without the prefix that all of them have ([`PREFIX`]). `dialect-*` stands
 /// for every dialect but not for what they stand on.
 const LAYERS: [&[&str]; 11] = [
-    &["meta", "cel"],
+    &["apimachinery", "cel"],
     &[
         "apply",
         "scheduling",
@@ -32,9 +34,15 @@ const LAYERS: [&[&str]; 11] = [
     &["dialect-columns", "multicluster"],
     &["dialect-*", "engine"],
     &["dialect-registry", "dialect-testing", "apiserver"],
-    &["kubernetes", "aggregation", "virtual-api"],
+    &["kubernetes", "aggregation", "scheduling-rest"],
     &["hub", "configuration", "history"],
-    &["syncer", "dispatch", "guards", "publications", "commands"],
+    &[
+        "syncer",
+        "dispatch",
+        "placement-admission",
+        "publications",
+        "commands",
+    ],
     &["berth"],
     &["deploy", "tests", "fuzz"],
 ];
@@ -143,7 +151,7 @@ const FORBIDDEN: [(&str, &str, &str); 27] = [
         "the program knows dialects by the registry alone",
     ),
     (
-        "virtual-api",
+        "scheduling-rest",
         "dialect-*",
         "what a dialect says comes through the contract",
     ),
@@ -158,7 +166,7 @@ const FORBIDDEN: [(&str, &str, &str); 27] = [
         "what a dialect says comes through the contract",
     ),
     (
-        "guards",
+        "placement-admission",
         "dialect-*",
         "what a dialect says comes through the contract",
     ),
@@ -180,11 +188,11 @@ const HTTP: [&str; 6] = ["http", "http-body", "hyper", "hyper-util", "axum", "to
 const WITHOUT_HTTP: [&str; 10] = [
     "engine",
     "scheduling",
-    "meta",
+    "apimachinery",
     "dialect-contract",
     "dialect-columns",
     "dialect-*",
-    "virtual-api",
+    "scheduling-rest",
     "configuration",
     "history",
     "publications",
@@ -200,11 +208,11 @@ fn root() -> PathBuf {
         .to_owned()
 }
 
-/// What the name of every crate that others could use begins with.
+/// The first part of every library's name, by which it is imported as well.
 const PREFIX: &str = "berth-";
 
-/// What only this repository uses.
-const OURS_ALONE: [&str; 4] = ["berth", "deploy", "tests", "fuzz"];
+/// The one package that is a program first.
+const PROGRAM: &str = "berth";
 
 /// What only tests use, and may therefore stand above those it serves: a dev-dependency on it is no edge.
 const FOR_TESTS: [&str; 2] = [TESTING, "dialect-toy"];
@@ -271,8 +279,8 @@ fn problem(from: &str, to: &str) -> Option<String> {
     if low >= high {
         return Some(format!("{from} -> {to}: {to} is not in a lower layer"));
     }
-    if role(from) == "scheduling" && to != "meta" {
-        return Some(format!("{from} -> {to}: scheduling uses meta only"));
+    if role(from) == "scheduling" && to != "apimachinery" {
+        return Some(format!("{from} -> {to}: scheduling uses apimachinery only"));
     }
     let forbidden = FORBIDDEN
         .iter()
@@ -305,15 +313,33 @@ fn every_crate_has_a_layer() {
 }
 
 #[test]
-fn every_crate_that_others_could_use_has_the_prefix() {
+fn every_library_has_the_prefix_and_is_imported_by_its_own_name() {
     let metadata = metadata();
     let packages = metadata["packages"].as_array().expect("a workspace has packages");
-    let without: Vec<&str> = packages
-        .iter()
-        .filter_map(|package| package["name"].as_str())
-        .filter(|name| !name.starts_with(PREFIX) && !OURS_ALONE.contains(name))
-        .collect();
-    assert!(without.is_empty(), "rename to {PREFIX}…: {without:?}");
+    let mut problems = Vec::new();
+    for package in packages {
+        let name = package["name"].as_str().expect("everything has a name");
+        if !name.starts_with(PREFIX) && name != PROGRAM {
+            problems.push(format!("{name}: rename to {PREFIX}{name}"));
+        }
+        let targets = package["targets"].as_array().expect("a package has targets");
+        for library in targets.iter().filter(|target| target["kind"][0] == "lib") {
+            if library["name"] != name.replace('-', "_") {
+                problems.push(format!("{name}: its library is called {}", library["name"]));
+            }
+        }
+        let dependencies = package["dependencies"].as_array().expect("a list");
+        for renamed in dependencies
+            .iter()
+            .filter(|dependency| dependency["path"].is_string() && !dependency["rename"].is_null())
+        {
+            problems.push(format!(
+                "{name}: imports {} as {}",
+                renamed["name"], renamed["rename"]
+            ));
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
 #[test]
@@ -332,7 +358,7 @@ fn only_the_server_and_what_is_above_it_knows_http() {
 #[test]
 fn illegal_edges_would_be_seen() {
     for (from, to) in [
-        ("meta", "storage"),
+        ("apimachinery", "storage"),
         ("storage", "admission"),
         ("dialect-ocm", "dialect-gardener"),
         ("dialect-ocm", "storage"),
@@ -349,7 +375,7 @@ fn illegal_edges_would_be_seen() {
         ("berth", "engine"),
         ("engine", "storage"),
         ("dialect-registry", "dialect-ocm"),
-        ("tests", "meta"),
+        ("tests", "apimachinery"),
     ] {
         assert_eq!(problem(from, to), None, "{from} -> {to}");
     }

@@ -4,14 +4,14 @@
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use berth_tests::{Server, example::example};
 use serde_json::Value;
-use tests::{Server, example::example};
 
 /// Everything was created a moment ago.
 const NO_GRACE: &str = "--agreement-grace-period=0s";
 
 fn berth(kubeconfig: &Path, arguments: &[&str]) -> Output {
-    Command::new(tests::berth())
+    Command::new(berth_tests::berth())
         .args(arguments)
         .env("KUBECONFIG", kubeconfig)
         .output()
@@ -272,7 +272,7 @@ fn nobody_who_reads_ends_no_command() {
         &["compare"],
         &["simulate"],
     ] {
-        let mut child = Command::new(tests::berth())
+        let mut child = Command::new(berth_tests::berth())
             .args(words)
             .env("KUBECONFIG", server.kubeconfig())
             .stdout(Stdio::piped())

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use berth_tests::raw::{self, get, write};
+use berth_tests::{Server, eventually};
 use http::Method;
 use serde_json::{Value, json};
-use tests::raw::{self, get, write};
-use tests::{Server, eventually};
 
 /// Those of Prometheus itself.
 const NOT_OURS: [&str; 1] = ["up"];
@@ -139,7 +139,7 @@ async fn every_metric_of_the_alerts_and_the_dashboard_is_one_that_a_running_serv
     let later = |name: &str| NOT_AT_FIRST.iter().any(|prefix| name.starts_with(prefix));
     wanted.retain(|name| !NOT_OURS.contains(&&**name) && !later(name));
     assert!(wanted.len() > 12, "{wanted:?}");
-    let deadline = std::time::Instant::now() + tests::DEADLINE;
+    let deadline = std::time::Instant::now() + berth_tests::DEADLINE;
     loop {
         let answer = get(&client, "/metrics").await;
         let text = String::from_utf8(answer.body).unwrap();
@@ -261,7 +261,7 @@ fn every_panel_of_the_dashboard_says_what_it_shows_and_of_which_source() {
 fn logs_in_a_file_have_no_colours() {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("log");
-    let mut child = std::process::Command::new(tests::berth())
+    let mut child = std::process::Command::new(berth_tests::berth())
         .args([
             "--log-level=info",
             "serve",
@@ -288,7 +288,7 @@ fn logs_in_a_file_have_no_colours() {
 #[ignore = "builds Prometheus' parser from its Go module: `make e2e` runs it"]
 fn prometheus_takes_every_rule_and_every_query_of_the_dashboard() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/observability");
-    let program = tests::go::build("promrules", ".", "promrules");
+    let program = berth_tests::go::build("promrules", ".", "promrules");
     let check = |files: &[PathBuf]| Command::new(&program).args(files).output().unwrap();
     let taken = check(&["berth.rules.yaml", "dashboard.json"].map(|file| folder.join(file)));
     let problems = String::from_utf8_lossy(&taken.stderr);

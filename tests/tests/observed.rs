@@ -3,8 +3,8 @@
 
 use std::process::Command;
 
+use berth_tests::{Server, eventually, until};
 use serde_json::{Value, json};
-use tests::{Server, eventually, until};
 
 /// Two clusters, the second of which nothing tolerates, and a Placement that the other scheduler decides to be there.
 fn hub() -> Server {
@@ -70,7 +70,7 @@ fn agrees(decision: &Value) -> String {
 }
 
 fn berth(server: &Server, words: &[&str]) -> String {
-    let output = Command::new(tests::berth())
+    let output = Command::new(berth_tests::berth())
         .args(words)
         .env("KUBECONFIG", server.kubeconfig())
         .output()

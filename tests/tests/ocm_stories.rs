@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use tests::{Server, eventually};
+use berth_tests::{Server, eventually};
 
 fn seed(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds/ocm").join(name)
@@ -169,7 +169,7 @@ fn story_4_scores_of_a_third_party_select_among_the_clusters_that_have_them() {
     // No score counts 0: above -1, and ties go by name.
     assert_eq!(bind(&server), ["cluster1", "cluster2", "cluster4"]);
     server.kubectl("-n ns1 delete placement placement").ok();
-    tests::eventually("the decisions to go with their placement", || {
+    berth_tests::eventually("the decisions to go with their placement", || {
         decided(&server).is_empty().then_some(())
     });
 }

@@ -1,10 +1,10 @@
 //! Black-box probes of what a first-class API server must do, over TLS against a real `berth serve`. What needs a front
 //! proxy or another CA is tested in `apiserver`.
 
+use berth_tests::raw::{self, get, send, write};
+use berth_tests::{DEADLINE, Server};
 use http::Method;
 use serde_json::{Value, json};
-use tests::raw::{self, get, send, write};
-use tests::{DEADLINE, Server};
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const DISCOVERY: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";

@@ -5,10 +5,10 @@
 
 use std::collections::BTreeSet;
 
-use tests::consumer::Consumer;
-use tests::decided::{self, drawn};
-use tests::differential::{Draw, variable};
-use tests::{Server, eventually, ports, until};
+use berth_tests::consumer::Consumer;
+use berth_tests::decided::{self, drawn};
+use berth_tests::differential::{Draw, variable};
+use berth_tests::{Server, eventually, ports, until};
 
 /// More than two slices hold.
 const CLUSTERS: usize = 230;

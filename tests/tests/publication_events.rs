@@ -8,8 +8,8 @@ use std::process::{Child, ChildStdout};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
+use berth_tests::{Server, eventually};
 use serde_json::{Value, json};
-use tests::{Server, eventually};
 
 const API: &str = "/apis/multicluster.x-k8s.io/v1alpha1/namespaces/argocd";
 

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use berth_tests::raw::{self, get, write};
+use berth_tests::{Server, eventually};
 use http::Method;
 use serde_json::{Value, json};
-use tests::raw::{self, get, write};
-use tests::{Server, eventually};
 use tokio::sync::Barrier;
 
 const SHOOTS: &str = "/apis/core.gardener.cloud/v1beta1/namespaces/default/shoots";

@@ -72,7 +72,7 @@ fn the_sbom_names_every_linked_crate_with_its_checksum_and_nothing_that_only_tes
     }
     let named = |name: &str| packages.iter().any(|one| one["name"] == name);
     assert!(named("redb") && named("berth") && named("etcd-client"));
-    assert!(!named("tests") && !named("fuzz") && !named("windows-sys"));
+    assert!(!named("berth-tests") && !named("berth-fuzz") && !named("windows-sys"));
     for relationship in sbom["relationships"].as_array().unwrap() {
         assert!(ids.contains(relationship["relatedSpdxElement"].as_str().unwrap()));
     }
@@ -128,7 +128,7 @@ fn krew_installs_the_archive_that_the_sums_name() {
     );
     assert!(lines.len() == 2 && listed.contains("-rwxr-xr-x"), "{listed}");
     ok(&["checksums", &folder.path().display().to_string()]);
-    let mut manifests = Command::new(tests::berth());
+    let mut manifests = Command::new(berth_tests::berth());
     let sums = at("SHA256SUMS");
     let url = "https://example.com/v1";
     let printed = manifests

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use berth_tests::Server;
+use berth_tests::raw::{self, get};
 use serde_json::Value;
-use tests::Server;
-use tests::raw::{self, get};
 
 const LIST_TYPE: &str = "x-kubernetes-list-type";
 const MAP_TYPE: &str = "x-kubernetes-map-type";
@@ -179,9 +179,9 @@ fn list_types(schema: &Value, path: &str, types: &mut BTreeMap<String, Value>) {
 
 #[test]
 fn a_kind_merges_in_the_same_way_here_and_by_the_definition_that_is_printed() {
-    for dialect in dialect_registry::all() {
+    for dialect in berth_dialect_registry::all() {
         for kind in dialect.kinds() {
-            let definition = openapi::crd::definition(&*kind);
+            let definition = berth_openapi::crd::definition(&*kind);
             for version in definition["spec"]["versions"].as_array().unwrap() {
                 let (mut served, mut printed) = (BTreeMap::new(), BTreeMap::new());
                 let name = version["name"].as_str().unwrap();
@@ -199,9 +199,9 @@ async fn fields_that_lists_select_by_are_told_as_of_custom_resources() {
     let client = raw::client(&server.kubeconfig()).await;
     let swagger = get(&client, "/openapi/v2").await.json();
     let mut told = 0;
-    for dialect in dialect_registry::all() {
+    for dialect in berth_dialect_registry::all() {
         for kind in dialect.kinds() {
-            let definition = openapi::crd::definition(&*kind);
+            let definition = berth_openapi::crd::definition(&*kind);
             for version in definition["spec"]["versions"].as_array().unwrap() {
                 let wanted = version["selectableFields"].as_array().into_iter().flatten();
                 let wanted: Vec<Value> = wanted

@@ -9,7 +9,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use tests::{berth, eventually};
+use berth_tests::{berth, eventually};
 
 #[test]
 fn every_command_of_the_tour_prints_what_the_page_shows() {

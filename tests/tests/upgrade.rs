@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use berth_storage::{EmbeddedStore, Limits};
+use berth_tests::Server;
 use serde_json::Value;
-use storage::{EmbeddedStore, Limits};
-use tests::Server;
 
 fn data() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("data/store-0.1.0")

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use meta::Status;
+use berth_apimachinery::Status;
 use serde_json::Value;
 
 use super::{Chain, Phase};

@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
-use meta::GroupResource;
+use berth_apimachinery::GroupResource;
 use serde_json::{Value, json};
 
 use super::*;

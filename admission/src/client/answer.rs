@@ -2,8 +2,8 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use meta::Status;
-use meta::status::Details;
+use berth_apimachinery::Status;
+use berth_apimachinery::status::Details;
 use serde_json::Value;
 
 use super::WebhookType;

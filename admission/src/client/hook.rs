@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use meta::selector::{LabelSelector, Selector};
-use meta::{GroupResource, Labels, Status};
+use berth_apimachinery::selector::{LabelSelector, Selector};
+use berth_apimachinery::{GroupResource, Labels, Status};
 use serde_json::Value;
 
 use super::rounds::HookId;

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use meta::Status;
+use berth_apimachinery::Status;
 use serde_json::Value;
 
 use super::rounds::Rounds;

@@ -1,6 +1,6 @@
 //! Refusals in kube-apiserver's words, which people search for and programs look at.
 
-use meta::Status;
+use berth_apimachinery::Status;
 
 use super::answer::Answer;
 use crate::request::Request;

@@ -1,6 +1,6 @@
 //! What a write is about, as far as webhooks are told.
 
-use meta::{Kind, Object, Revision};
+use berth_apimachinery::{Kind, Object, Revision};
 use serde_json::Value;
 
 use crate::request::Request;

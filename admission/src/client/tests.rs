@@ -5,8 +5,8 @@ mod consulting;
 mod matching;
 mod reviews;
 
-use meta::kind::ALL_VERBS;
-use meta::{Cell, Column, GroupResource, Kind, KindInfo, Object, Schema, Scope};
+use berth_apimachinery::kind::ALL_VERBS;
+use berth_apimachinery::{Cell, Column, GroupResource, Kind, KindInfo, Object, Schema, Scope};
 use serde_json::Value;
 
 use super::*;

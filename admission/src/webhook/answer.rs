@@ -2,7 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use meta::{GroupResource, Status};
+use berth_apimachinery::{GroupResource, Status};
 use serde_json::{Map, Value, json};
 
 use super::{API_VERSION, KIND, Review};

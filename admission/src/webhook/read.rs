@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use meta::{FieldError, Status, field};
+use berth_apimachinery::{FieldError, Status, field};
 use serde_json::{Map, Value};
 
 use super::{API_VERSION, Body, GroupVersionKind, GroupVersionResource, KIND, Review};

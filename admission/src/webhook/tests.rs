@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base64::Engine;
-use meta::Status;
+use berth_apimachinery::Status;
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -40,7 +40,7 @@ impl Plugin for Police {
     ) -> Result<(), Denied> {
         match object {
             Some(object) if object["spec"]["bad"] == true => {
-                Err(Denied::Invalid(vec![meta::FieldError::forbidden(
+                Err(Denied::Invalid(vec![berth_apimachinery::FieldError::forbidden(
                     "spec.bad", "never",
                 )]))
             }

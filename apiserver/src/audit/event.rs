@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use admission::UserInfo;
-use meta::{Timestamp, time};
+use berth_admission::UserInfo;
+use berth_apimachinery::{Timestamp, time};
 use serde::{Serialize, Serializer};
 
 use super::level::{Level, Stage};

@@ -4,7 +4,7 @@ mod read;
 
 use std::collections::BTreeSet;
 
-use admission::UserInfo;
+use berth_admission::UserInfo;
 
 use super::level::{Level, Stage};
 use crate::request_info::RequestInfo;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use meta::{Clock, Timestamp};
+use berth_apimachinery::{Clock, Timestamp};
 
 /// When the file is rotated, and how many old ones are kept. 0 is no bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

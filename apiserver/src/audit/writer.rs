@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use berth_apimachinery::Clock;
 use bytes::Bytes;
-use meta::Clock;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
 use super::batch::{Batches, Batching, Deliver};
@@ -281,7 +281,7 @@ fn write_all(mut sink: Box<dyn Write + Send>, mut messages: mpsc::Receiver<Messa
 mod tests {
     use std::collections::BTreeMap;
 
-    use admission::UserInfo;
+    use berth_admission::UserInfo;
 
     use super::*;
     use crate::audit::{Level, Stage};

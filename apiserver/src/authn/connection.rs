@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
-use meta::Timestamp;
+use berth_apimachinery::Timestamp;
 use parking_lot::Mutex;
 use rustls::pki_types::CertificateDer;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use admission::UserInfo;
+use berth_admission::UserInfo;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderName};
 

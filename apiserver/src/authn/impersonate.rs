@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use admission::UserInfo;
+use berth_admission::UserInfo;
+use berth_apimachinery::Status;
 use http::{HeaderMap, HeaderName};
-use meta::Status;
 
 use super::{ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED, headers};
 use crate::auth::{Attributes, Authorizer};

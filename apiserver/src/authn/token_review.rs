@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use admission::UserInfo;
 use async_trait::async_trait;
-use meta::Clock;
+use berth_admission::UserInfo;
+use berth_apimachinery::Clock;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use admission::UserInfo;
+use berth_admission::UserInfo;
 use rustls::pki_types::{CertificateDer, UnixTime};
 use sha2::{Digest, Sha256};
 use webpki::{ALL_VERIFICATION_ALGS, EndEntityCert, KeyUsage};

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use admission::UserInfo;
-use cel::{Asked, Decision, Review};
-use policies::{Decider, Deciding};
+use berth_admission::UserInfo;
+use berth_cel::{Asked, Decision, Review};
+use berth_policies::{Decider, Deciding};
 
 use super::{Masters, Union, limited};
 use crate::auth::{Access, Attributes, Authorizer};

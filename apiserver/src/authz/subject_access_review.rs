@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use meta::Clock;
-use meta::selector::{Operator, Requirement};
+use berth_apimachinery::Clock;
+use berth_apimachinery::selector::{Operator, Requirement};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 

@@ -8,13 +8,13 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use axum::body::Body;
+use berth_apimachinery::Status;
 use bytes::{Bytes, BytesMut};
 use futures::FutureExt;
 use http::HeaderMap;
 use http::header::CONTENT_LENGTH;
 use http_body::{Frame, SizeHint};
 use http_body_util::BodyExt;
-use meta::Status;
 use parking_lot::Mutex;
 use tokio::time::{Instant, Sleep};
 use tokio_util::sync::CancellationToken;

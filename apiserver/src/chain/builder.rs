@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use meta::Clock;
+use berth_apimachinery::Clock;
 
 use super::{ChainConfig, Limits};
 use crate::auth::Authorizer;
@@ -24,7 +24,7 @@ pub struct ChainBuilder {
     groups: Vec<Group>,
     title: String,
     version: VersionInfo,
-    plugins: admission::Chain,
+    plugins: berth_admission::Chain,
     authentication: Authentication,
     authorizer: Arc<dyn Authorizer>,
     clock: Arc<dyn Clock>,
@@ -38,7 +38,7 @@ impl ChainConfig {
             groups,
             title: "API server".to_owned(),
             version: VersionInfo::new("0.0.0", None, None),
-            plugins: admission::Chain::default(),
+            plugins: berth_admission::Chain::default(),
             authentication: Authentication::by_certificates(CaPool::default()),
             authorizer: Arc::new(Union::new(Vec::new())),
             clock: Arc::new(SystemClock),
@@ -57,7 +57,7 @@ impl ChainBuilder {
 
     /// The admission plugins that writes pass.
     #[must_use]
-    pub fn plugins(mut self, plugins: admission::Chain) -> Self {
+    pub fn plugins(mut self, plugins: berth_admission::Chain) -> Self {
         self.plugins = plugins;
         self
     }

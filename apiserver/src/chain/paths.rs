@@ -1,9 +1,9 @@
 //! Paths that are no resources: health, version, metrics, discovery, OpenAPI.
 
 use axum::body::Body;
+use berth_apimachinery::Status;
 use http::request::Parts;
 use http::{HeaderValue, Response, StatusCode, header};
-use meta::Status;
 
 use super::Chain;
 use crate::health::Probe;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use meta::{Status, duration};
+use berth_apimachinery::{Status, duration};
 
 use crate::request_info::RequestInfo;
 

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use admission::UserInfo;
 use axum::body::Body;
+use berth_admission::UserInfo;
+use berth_apimachinery::{Clock, Timestamp};
 use bytes::Bytes;
 use http::header::USER_AGENT;
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, Response};
-use meta::{Clock, Timestamp};
 use prometheus_client::metrics::gauge::Gauge;
 
 use crate::annotations::Annotations;

@@ -1,8 +1,8 @@
 //! What a decoded body must be before anything looks at its meaning: the right kind, metadata of the right types, and
 //! no unknown or duplicate fields where the client asks for that.
 
-use meta::schema::{Mistyped, Unknown};
-use meta::{Schema, Status};
+use berth_apimachinery::schema::{Mistyped, Unknown};
+use berth_apimachinery::{Schema, Status};
 use serde_json::Value;
 
 use crate::call::Warnings;
@@ -143,7 +143,7 @@ fn has_type(value: &Value, kind: Type, path: &str, expected: Expected<'_>) -> Re
         Type::Time => (
             value
                 .as_str()
-                .is_some_and(|text| meta::time::parse(text).is_some()),
+                .is_some_and(|text| berth_apimachinery::time::parse(text).is_some()),
             "an RFC 3339 time",
         ),
         Type::TextMap => (value.is_object(), "an object"),

@@ -4,7 +4,7 @@ use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
 
-use meta::Clock;
+use berth_apimachinery::Clock;
 use moka::future::Cache;
 
 use super::Unanswered;

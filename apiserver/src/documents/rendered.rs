@@ -1,6 +1,8 @@
 //! The documents of a server's groups, rendered by crate `openapi`.
 
-use openapi::{AGGREGATED_DISCOVERY, Discovery, OPENAPI_V2_PROTOBUF, OpenApiV2, ResourceDoc, SubresourceDoc};
+use berth_openapi::{
+    AGGREGATED_DISCOVERY, Discovery, OPENAPI_V2_PROTOBUF, OpenApiV2, ResourceDoc, SubresourceDoc,
+};
 
 use super::{Document, Documents, Form};
 use crate::resource::{Backing, Group, Resource};
@@ -15,12 +17,12 @@ impl Documents {
             .flat_map(|group| &group.resources)
             .map(resource_document)
             .collect();
-        (&openapi::Documents::new(title, version, &resources)).into()
+        (&berth_openapi::Documents::new(title, version, &resources)).into()
     }
 }
 
-impl From<&openapi::Documents> for Documents {
-    fn from(rendered: &openapi::Documents) -> Self {
+impl From<&berth_openapi::Documents> for Documents {
+    fn from(rendered: &berth_openapi::Documents) -> Self {
         let mut documents: Vec<Document> = rendered
             .discovery_paths()
             .filter_map(|path| {
@@ -89,7 +91,7 @@ fn of_openapi_v2(document: &OpenApiV2) -> Document {
     }
 }
 
-fn plain(path: &str, document: &openapi::Document, hash: Option<String>) -> Document {
+fn plain(path: &str, document: &berth_openapi::Document, hash: Option<String>) -> Document {
     Document {
         path: path.to_owned(),
         forms: vec![form(document, false)],
@@ -98,7 +100,7 @@ fn plain(path: &str, document: &openapi::Document, hash: Option<String>) -> Docu
 }
 
 /// The same in YAML, which discovery has and OpenAPI has not.
-fn in_yaml(document: &openapi::Document, public: bool) -> Option<Form> {
+fn in_yaml(document: &berth_openapi::Document, public: bool) -> Option<Form> {
     let content_type = match document.content_type {
         "application/json" => "application/yaml",
         AGGREGATED_DISCOVERY => "application/yaml;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
@@ -114,7 +116,7 @@ fn in_yaml(document: &openapi::Document, public: bool) -> Option<Form> {
     ))
 }
 
-fn form(document: &openapi::Document, public: bool) -> Form {
+fn form(document: &berth_openapi::Document, public: bool) -> Form {
     Form::new(
         document.content_type,
         Some(&document.etag),

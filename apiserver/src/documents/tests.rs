@@ -168,11 +168,11 @@ fn the_documents_of_a_server_without_groups_are_all_there() {
             .answer(path, true, &headers, &Query::parse(query))
             .unwrap()
     };
-    for name in openapi::OPENAPI_V2_PROTOBUF {
+    for name in berth_openapi::OPENAPI_V2_PROTOBUF {
         let accept = format!("{name}, application/json;q=0.5");
         assert_eq!(
             answer("/openapi/v2", &accept, "").headers()[CONTENT_TYPE],
-            openapi::OPENAPI_V2_PROTOBUF[1]
+            berth_openapi::OPENAPI_V2_PROTOBUF[1]
         );
     }
     assert_eq!(
@@ -180,7 +180,7 @@ fn the_documents_of_a_server_without_groups_are_all_there() {
         "application/json"
     );
     assert_eq!(
-        answer("/apis", openapi::AGGREGATED_DISCOVERY, "").headers()[CACHE_CONTROL],
+        answer("/apis", berth_openapi::AGGREGATED_DISCOVERY, "").headers()[CACHE_CONTROL],
         "public"
     );
     assert_eq!(

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use axum::body::Body;
+use berth_apimachinery::{Object, Revision, Status};
 use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, VARY};
 use http::{Response, StatusCode};
-use meta::{Object, Revision, Status};
 use serde_json::{Value, json};
 
 use super::Cx;

@@ -4,10 +4,10 @@ mod config;
 mod last_applied;
 
 use axum::body::Body;
+use berth_apimachinery::kind::Via;
+use berth_apimachinery::{CommitError, FieldError, Object, Schema, Status, Why};
 use berth_apply::{Managers, Only, Refused, Reset, Types, Writer};
 use http::{Response, StatusCode};
-use meta::kind::Via;
-use meta::{CommitError, FieldError, Object, Schema, Status, Why};
 use serde_json::{Value, json};
 
 use super::Cx;

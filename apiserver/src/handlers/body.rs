@@ -1,6 +1,6 @@
 //! The way of a request body to the value that is written.
 
-use meta::{Schema, Status};
+use berth_apimachinery::{Schema, Status};
 use serde_json::Value;
 
 use super::Cx;

@@ -4,10 +4,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use axum::body::Body;
+use berth_apimachinery::kind::Via;
+use berth_apimachinery::{Object, Status, budget};
+use berth_storage::Name;
 use http::{Response, StatusCode};
-use meta::kind::Via;
-use meta::{Object, Status, budget};
-use storage::Name;
 
 use super::Cx;
 use super::list::{self, Page};

@@ -1,8 +1,8 @@
 //! `create`: 201 and the object as stored.
 
 use axum::body::Body;
+use berth_apimachinery::Status;
 use http::{Response, StatusCode};
-use meta::Status;
 
 use super::Cx;
 use crate::negotiation::Answer;

@@ -1,10 +1,10 @@
 //! `delete` and `deletecollection`.
 
 use axum::body::Body;
+use berth_apimachinery::status::Details;
+use berth_apimachinery::{Object, Status, Why};
 use futures::{StreamExt, TryStreamExt, stream};
 use http::{Response, StatusCode};
-use meta::status::Details;
-use meta::{Object, Status, Why};
 
 use super::Cx;
 use super::list::{self, Page};

@@ -2,10 +2,10 @@
 //! before, in bytes that could be parsed meanwhile. It decides where the request runs
 //! ([`crate::heavy`]).
 
-use admission::client::{Form, Subject};
-use admission::{Operation, Request, UserInfo};
+use berth_admission::client::{Form, Subject};
+use berth_admission::{Operation, Request, UserInfo};
+use berth_storage::Collection;
 use http::HeaderMap;
-use storage::Collection;
 
 use super::{ApiState, list};
 use crate::heavy::LIGHT;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use axum::body::Body;
+use berth_apimachinery::{Object, Revision, Status};
+use berth_storage::At;
 use http::{Response, StatusCode};
-use meta::{Object, Revision, Status};
-use storage::At;
 
 use super::{Cx, list};
 use crate::negotiation::Answer;

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use axum::body::Body;
+use berth_apimachinery::{Object, Revision, Status};
+use berth_storage::{At, Collection, Name, StoreError};
 use http::Response;
-use meta::{Object, Revision, Status};
 use serde_json::{Map, Value};
-use storage::{At, Collection, Name, StoreError};
 
 use super::Cx;
 use crate::errors;

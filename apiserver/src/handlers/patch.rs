@@ -1,8 +1,8 @@
 //! `patch`: the object, or its status, changed on the server.
 
 use axum::body::Body;
+use berth_apimachinery::{FieldError, Object, Schema, Status};
 use http::{Response, StatusCode};
-use meta::{FieldError, Object, Schema, Status};
 use serde_json::Value;
 
 use super::update::write;

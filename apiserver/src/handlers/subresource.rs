@@ -1,10 +1,10 @@
 //! Subresources: `status`, which every stored kind with a status has, and those the program answers.
 
-use admission::client::{Form, Subject};
-use admission::{Operation, Request};
 use axum::body::Body;
+use berth_admission::client::{Form, Subject};
+use berth_admission::{Operation, Request};
+use berth_apimachinery::{Schema, Status, StatusReason};
 use http::{Response, StatusCode};
-use meta::{Schema, Status, StatusReason};
 use serde_json::{Value, json};
 
 use super::patch::Patching;

@@ -22,7 +22,7 @@ mod writes;
 
 use std::sync::Arc;
 
-use admission::UserInfo;
+use berth_admission::UserInfo;
 use http::{HeaderMap, HeaderValue, Method, Uri};
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
@@ -87,10 +87,10 @@ pub(super) struct Client {
 
 impl Client {
     pub(super) fn new() -> Self {
-        Self::with_limits(storage::Limits::default())
+        Self::with_limits(berth_storage::Limits::default())
     }
 
-    pub(super) fn with_limits(limits: storage::Limits) -> Self {
+    pub(super) fn with_limits(limits: berth_storage::Limits) -> Self {
         let toys = toys::Toys::new(limits);
         let chain = toys.chain();
         Self::over(toys, chain)

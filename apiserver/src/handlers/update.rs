@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use axum::body::Body;
+use berth_apimachinery::kind::Via;
+use berth_apimachinery::{CommitError, Object, Status, Why};
 use http::{Response, StatusCode};
-use meta::kind::Via;
-use meta::{CommitError, Object, Status, Why};
 
 use super::Cx;
 use crate::auth::Attributes;

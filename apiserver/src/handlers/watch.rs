@@ -6,12 +6,12 @@ mod frame;
 use std::time::Duration;
 
 use axum::body::Body;
+use berth_apimachinery::{Revision, Status};
+use berth_storage::{At, Collection, Scope, Source, StoreError, Watch};
 use bytes::Bytes;
 use futures::stream;
 use http::header::{CONTENT_TYPE, HeaderValue};
 use http::{Response, StatusCode};
-use meta::{Revision, Status};
-use storage::{At, Collection, Scope, Source, StoreError, Watch};
 
 use super::{Cx, list};
 use crate::errors;

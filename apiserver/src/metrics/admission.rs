@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use admission::{Observed, Observer, Operation, Phase};
+use berth_admission::{Observed, Observer, Operation, Phase};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::Histogram;

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use meta::GroupResource;
+use berth_apimachinery::GroupResource;
+use berth_storage::Store;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::gauge::ConstGauge;
-use storage::Store;
 
 /// The stored resources, by name, and where each is stored. Resources that share their records count once.
 pub(super) struct Objects(BTreeMap<String, (GroupResource, Arc<dyn Store>)>);

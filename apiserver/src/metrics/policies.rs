@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use policies::{Check, PolicyType};
+use berth_policies::{Check, PolicyType};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -113,7 +113,7 @@ impl Metrics {
 mod tests {
     use std::time::Duration;
 
-    use policies::{Enforcement, ErrorType};
+    use berth_policies::{Enforcement, ErrorType};
 
     use super::*;
 

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use admission::Operation;
-use admission::client::WebhookType;
+use berth_admission::Operation;
+use berth_admission::client::WebhookType;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;

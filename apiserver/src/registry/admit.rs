@@ -6,11 +6,11 @@
 
 use std::sync::Arc;
 
-use admission::client::{Recorded, Subject};
-use admission::{Chain, Request};
-use meta::Status;
+use berth_admission::client::{Recorded, Subject};
+use berth_admission::{Chain, Request};
+use berth_apimachinery::Status;
+use berth_storage::Guard;
 use serde_json::Value;
-use storage::Guard;
 
 use crate::annotations::Annotations;
 use crate::call::Warnings;

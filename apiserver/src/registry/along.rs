@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use admission::UserInfo;
 use async_trait::async_trait;
-use meta::{CommitError, Draft, Guard, Key, Object, Revision, Status, Timestamp, Write};
-use storage::{Applied, Step, Store, StoreError};
+use berth_admission::UserInfo;
+use berth_apimachinery::{CommitError, Draft, Guard, Key, Object, Revision, Status, Timestamp, Write};
+use berth_storage::{Applied, Step, Store, StoreError};
 
 use super::commit::{Author, Origin, Plan};
 use super::write::{Insert, making};

@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
+use berth_apimachinery::kind::Via;
+use berth_apimachinery::{CommitError, Key, Object, Revision, Status, Verb, Write};
 use berth_apply::{Applied, Refused};
-use meta::kind::Via;
-use meta::{CommitError, Key, Object, Revision, Status, Verb, Write};
 use serde_json::Value;
 
 use super::Registry;

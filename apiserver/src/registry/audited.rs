@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use meta::{CommitError, Object, Status, Timestamp, Verb, Write};
+use berth_apimachinery::{CommitError, Object, Status, Timestamp, Verb, Write};
 
 use super::commit::{Author, Origin};
 use super::{InstallError, Registry};

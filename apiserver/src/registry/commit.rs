@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use admission::UserInfo;
-use meta::kind::Via;
-use meta::{CommitError, Guard, Key, Object, Revision, Status, Verb, Write};
-use storage::{At, Expect, Step, Store, StoreError};
+use berth_admission::UserInfo;
+use berth_apimachinery::kind::Via;
+use berth_apimachinery::{CommitError, Guard, Key, Object, Revision, Status, Verb, Write};
+use berth_storage::{At, Expect, Step, Store, StoreError};
 
 use crate::actor::Actor;
 use crate::annotations::Annotations;
@@ -406,7 +406,7 @@ impl Plan {
         self.steps.push(step);
     }
 
-    fn outcome(self, applied: Vec<storage::Applied>) -> Vec<Arc<Object>> {
+    fn outcome(self, applied: Vec<berth_storage::Applied>) -> Vec<Arc<Object>> {
         applied.into_iter().map(|applied| applied.object).collect()
     }
 }

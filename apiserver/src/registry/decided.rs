@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use meta::overruled::{self, Absent};
-use meta::{FieldError, GroupResource, Status};
+use berth_apimachinery::overruled::{self, Absent};
+use berth_apimachinery::{FieldError, GroupResource, Status};
 use serde_json::Value;
 
 /// The refusal of a write of `resource`/`name` by `user`, where `changers` made of it something else than was decided.

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use meta::{CommitError, Object, time};
+use berth_apimachinery::{CommitError, Object, time};
+use berth_storage::{Expect, Guard, Step, Verb};
 use serde_json::Value;
-use storage::{Expect, Guard, Step, Verb};
 
 use crate::actor::Actor;
 use crate::options::{DeleteOptions, Propagation};

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use meta::GroupResource;
+use berth_apimachinery::GroupResource;
 
 use crate::resource::{Group, Resource};
 use crate::served::Served;

@@ -1,8 +1,8 @@
-//! Objects some of whose fields somebody keeps ([`meta::Kind::keeper`]): in what others write they stay as they are.
+//! Objects some of whose fields somebody keeps ([`berth_apimachinery::Kind::keeper`]): in what others write they stay as they are.
 
+use berth_apimachinery::kind::Via;
+use berth_apimachinery::{Keeper, Object, Status};
 use berth_apply::{Conflict, Identity, Operation};
-use meta::kind::Via;
-use meta::{Keeper, Object, Status};
 use serde_json::Value;
 
 use super::ownership;

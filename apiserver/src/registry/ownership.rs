@@ -5,9 +5,9 @@
 
 use std::borrow::Cow;
 
+use berth_apimachinery::kind::Via;
+use berth_apimachinery::{Object, Revision, Timestamp};
 use berth_apply::{Applied, Managers, Refused, Reset, Types, Versions, Writer};
-use meta::kind::Via;
-use meta::{Object, Revision, Timestamp};
 use serde_json::{Value, json};
 
 use super::{Index, Served, system};

@@ -3,14 +3,14 @@
 
 use std::sync::Arc;
 
-use admission::client::{Form, Subject};
-use admission::{Chain, Operation, Request};
+use berth_admission::client::{Form, Subject};
+use berth_admission::{Chain, Operation, Request};
+use berth_apimachinery::kind::{Via, Write};
+use berth_apimachinery::object::Malformed;
+use berth_apimachinery::{Draft, FieldError, Object, Status, field};
 use berth_apply::Managers;
-use meta::kind::{Via, Write};
-use meta::object::Malformed;
-use meta::{Draft, FieldError, Object, Status, field};
+use berth_storage::{Guard, StoreError};
 use serde_json::Value;
-use storage::{Guard, StoreError};
 
 use crate::actor::Actor;
 use crate::registry::admit::{Admission, Asked, Candidate, Deletion, Purpose};

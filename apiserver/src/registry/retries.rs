@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use meta::{CommitError, Object, Status};
-use storage::{At, StoreError};
+use berth_apimachinery::{CommitError, Object, Status};
+use berth_storage::{At, StoreError};
 
 use crate::errors;
 use crate::registry::prepare::is_moved;

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use meta::object::OwnerReference;
-use meta::{FieldError, Status, Timestamp, time};
+use berth_apimachinery::object::OwnerReference;
+use berth_apimachinery::{FieldError, Status, Timestamp, time};
 use serde::Deserialize as _;
 use serde_json::{Map, Value};
 use uuid::Uuid;

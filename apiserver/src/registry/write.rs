@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use meta::kind::Via;
-use meta::{CommitError, Draft, FieldError, Key, Object, Revision, Status, Why};
+use berth_apimachinery::kind::Via;
+use berth_apimachinery::{CommitError, Draft, FieldError, Key, Object, Revision, Status, Why};
+use berth_storage::{Applied, At, Expect, Guard, Step, Store, StoreError, Verb};
 use serde_json::Value;
-use storage::{Applied, At, Expect, Guard, Step, Store, StoreError, Verb};
 
 use crate::actor::Actor;
 use crate::registry::prepare::{self, Writing};

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use axum::body::Body;
+use berth_apimachinery::{GroupResource, Status};
 use bytes::Bytes;
 use http::Response;
-use meta::{GroupResource, Status};
 
 use super::kind::Narrowed;
 use super::{ViewRules, ViewSource};
@@ -42,7 +42,7 @@ impl ViewApi {
             let served = registry.index().preferred(resource)?;
             Some(Backing::View(Arc::new(ViewSource::new(registry, &rules, served))))
         })?;
-        let own = Registry::new(admission::Chain::default(), Arc::clone(registry.clock()));
+        let own = Registry::new(berth_admission::Chain::default(), Arc::clone(registry.clock()));
         own.install(&groups)?;
         let state = ApiState::over(own);
         let api = match decoder {

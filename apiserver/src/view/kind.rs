@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use meta::kind::{SelectableField, Write};
-use meta::{Cell, Column, FieldError, GroupResource, Kind, KindInfo, NameError, Object, Schema, Timestamp};
+use berth_apimachinery::kind::{SelectableField, Write};
+use berth_apimachinery::{
+    Cell, Column, FieldError, GroupResource, Kind, KindInfo, NameError, Object, Schema, Timestamp,
+};
 use serde_json::Value;
 
 /// What can be done through a view: nothing is made and nothing deleted there.

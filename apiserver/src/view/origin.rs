@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use admission::UserInfo;
 use async_trait::async_trait;
-use meta::{CommitError, Key, Object};
+use berth_admission::UserInfo;
+use berth_apimachinery::{CommitError, Key, Object};
 use serde_json::Value;
 
 /// A write through a view.

@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use berth_apimachinery::{Change, GroupResource, Object, Revision};
+use berth_storage::{At, Collection, Event, Name, Scope, Source, StoreError, Watch};
 use imbl::OrdMap;
 use imbl::ordmap::DiffItem;
-use meta::{Change, GroupResource, Object, Revision};
 use parking_lot::Mutex;
-use storage::{At, Collection, Event, Name, Scope, Source, StoreError, Watch};
 
 use super::ViewRules;
 use crate::registry::Registry;

@@ -4,10 +4,10 @@
 
 use std::sync::Arc;
 
-use admission::{Operation, Request};
 use async_trait::async_trait;
-use meta::kind::Via;
-use meta::{CommitError, Key, Object, Status, Why};
+use berth_admission::{Operation, Request};
+use berth_apimachinery::kind::Via;
+use berth_apimachinery::{CommitError, Key, Object, Status, Why};
 use serde_json::Value;
 
 use super::{Origin, OriginWrite, ViewSource};

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use anyhow::Result;
+use berth_scheduling_rest::API_VERSION;
 use serde_json::{Value, json};
-use virtual_api::API_VERSION;
 
 use super::finding::{Finding, Verdict};
 use super::rights::shown;
@@ -32,7 +32,7 @@ impl Asked<'_> {
                 return Ok(findings);
             }
         };
-        for dialect in dialect_registry::all() {
+        for dialect in berth_dialect_registry::all() {
             let system = dialect.name();
             if !there.contains(dialect.target().group) {
                 findings.push(Finding::ok("sources", system, "not on this hub"));
@@ -41,7 +41,7 @@ impl Asked<'_> {
             findings.push(Finding::ok("sources", system, "its objects are on this hub"));
             let mut missing = Vec::new();
             let own = dialect.reads().into_iter();
-            for resource in own.filter(|resource| *resource != dialect_contract::config::RESOURCE) {
+            for resource in own.filter(|resource| *resource != berth_dialect_contract::config::RESOURCE) {
                 let right = json!({"group": resource.group, "resource": resource.resource, "verb": "list"});
                 match self
                     .may("selfsubjectaccessreviews", json!({"resourceAttributes": right}))

@@ -1,7 +1,7 @@
 //! Arguments of `berth check`.
 
+use berth_commands::args::ServerArgs;
 use clap::{Args, ValueEnum};
-use commands::args::ServerArgs;
 
 /// How `berth check` prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use anyhow::Result;
+use berth_scheduling_rest::kinds::{GROUP, VERSION};
 use serde_json::Value;
-use virtual_api::kinds::{GROUP, VERSION};
 
 use super::finding::{Finding, Verdict};
 use super::started::Started;
@@ -114,7 +114,7 @@ impl Asked<'_> {
                 "berth manifests crds | kubectl apply --server-side -f -",
             ),
         }];
-        for dialect in dialect_registry::all() {
+        for dialect in berth_dialect_registry::all() {
             let system = dialect.name();
             let kinds: Vec<String> = dialect
                 .kinds()

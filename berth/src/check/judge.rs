@@ -5,8 +5,8 @@ use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use berth_apimachinery::{Timestamp, time};
 use jiff::SignedDuration;
-use meta::{Timestamp, time};
 use serde_json::Value;
 
 use super::finding::{Finding, Requests, Verdict};
@@ -132,10 +132,10 @@ fn bundle(subject: &str, bundle: &Value, service: &Service, now: Timestamp) -> F
 
 /// Until when the last of the certificates of a PEM file holds.
 pub(super) fn last_day(pem: &[u8]) -> Result<Timestamp, String> {
-    let list = certs::pem::certificates(pem, Path::new("it")).map_err(|problem| problem.to_string())?;
+    let list = berth_certs::pem::certificates(pem, Path::new("it")).map_err(|problem| problem.to_string())?;
     let mut last: Option<Timestamp> = None;
     for certificate in &list {
-        let (_, until) = certs::pem::validity(certificate)?;
+        let (_, until) = berth_certs::pem::validity(certificate)?;
         last = last.max(Some(until));
     }
     last.ok_or_else(|| "holds no certificate".to_owned())

@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, Write};
 
 use anstyle::Style;
 use anyhow::Result;
-use commands::terminal::{self, Cell, shown};
+use berth_commands::terminal::{self, Cell, shown};
 use serde_json::json;
 
 use super::CheckOutput;

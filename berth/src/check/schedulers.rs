@@ -1,9 +1,9 @@
 //! Whether the systems' own schedulers run on a hub, and so whether Berth decides there or waits.
 
 use anyhow::Result;
+use berth_configuration::DECIDING;
+use berth_dialect_contract::{LeaseName, OwnScheduler};
 use berth_hub::own_schedulers::Renewals;
-use configuration::DECIDING;
-use dialect_contract::{LeaseName, OwnScheduler};
 use serde_json::Value;
 
 use super::finding::{Finding, Verdict};
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     fn judged(seen: &Seen, mode: &str, deciding: Option<&str>) -> Finding {
-        let dialect = dialect_registry::by_name("ocm").unwrap();
+        let dialect = berth_dialect_registry::by_name("ocm").unwrap();
         let scheduler = dialect.on_hub().scheduler.unwrap();
         let conditions =
             deciding.map(|status| json!([{"type": DECIDING, "status": status, "message": "so it is"}]));
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn a_system_that_nobody_or_two_decide_is_told_with_what_mends_it() {
-        let dialect = dialect_registry::by_name("ocm").unwrap();
+        let dialect = berth_dialect_registry::by_name("ocm").unwrap();
         let lease = dialect.on_hub().scheduler.unwrap().leases[0];
         let runs = Seen::Runs(lease, "pod-1".to_owned());
         let of = |seen: &Seen, mode: &str, deciding| judged(seen, mode, deciding).verdict;

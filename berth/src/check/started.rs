@@ -1,6 +1,6 @@
 //! How a Deployment starts Berth, as far as what is right on a hub depends on it.
 
-use configuration::Mode;
+use berth_configuration::Mode;
 use serde_json::Value;
 
 use crate::source::{Place, source};

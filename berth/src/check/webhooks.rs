@@ -1,7 +1,7 @@
 //! The webhook configurations of a hub: which of them an installation needs, and whether those that it has ask Berth.
 
 use anyhow::Result;
-use configuration::Mode;
+use berth_configuration::Mode;
 
 use super::finding::{Finding, Verdict};
 use super::{Asked, Read, judge, rights};
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn an_ocm_only_hub_needs_no_mutating_webhooks() {
         let mut installation = Installation::on_hub();
-        for dialect in dialect_registry::all()
+        for dialect in berth_dialect_registry::all()
             .iter()
             .filter(|dialect| dialect.name() != "ocm")
         {

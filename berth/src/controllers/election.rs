@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use berth_apimachinery::duration::parse_unsigned;
+use berth_engine::controller::LeaseDurations;
 use clap::Args;
-use engine::controller::LeaseDurations;
-use meta::duration::parse_unsigned;
 
 /// Arguments of `berth serve` where several servers share a store, or are replicas behind one hub.
 #[derive(Args, Clone, Debug)]

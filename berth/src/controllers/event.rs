@@ -1,8 +1,8 @@
 //! One event on a demand, as an `events.k8s.io/v1` object.
 
-use dialect_contract::{Note, NoteType, Related};
-use engine::Snapshot;
-use meta::{Key, Revision, Timestamp, time};
+use berth_apimachinery::{Key, Revision, Timestamp, time};
+use berth_dialect_contract::{Note, NoteType, Related};
+use berth_engine::Snapshot;
 use serde_json::{Value, json};
 
 /// Bytes of an event's text, at most (docs/api.md, "Events").

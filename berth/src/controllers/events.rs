@@ -6,13 +6,13 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use apiserver::registry::{Author, Registry};
 use async_trait::async_trait;
-use dialect_contract::{Note, NoteType};
-use engine::{Bind, BindError, BindObserver, Bound, Engine};
+use berth_apimachinery::{GroupResource, Key, Timestamp, Verb, Why, Write as Planned};
+use berth_apiserver::registry::{Author, Registry};
+use berth_dialect_contract::{Note, NoteType};
+use berth_engine::{Bind, BindError, BindObserver, Bound, Engine};
 use futures::StreamExt as _;
 use futures::stream;
-use meta::{GroupResource, Key, Timestamp, Verb, Why, Write as Planned};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
@@ -31,7 +31,7 @@ pub(crate) trait Sink: Send + Sync + 'static {
 pub(crate) struct OwnEvents(pub(crate) Arc<Registry>);
 
 /// The resource events are written as.
-pub(crate) const EVENTS: GroupResource = GroupResource::new(kubernetes::core::event::GROUP, "events");
+pub(crate) const EVENTS: GroupResource = GroupResource::new(berth_kubernetes::core::event::GROUP, "events");
 /// How many events may wait to be written.
 const WAITING: usize = 4096;
 /// How many are taken together, and written at once, so that they share commits.
@@ -182,7 +182,7 @@ impl Writer {
 #[async_trait]
 impl Sink for OwnEvents {
     async fn store(&self, write: Write) -> WriteResult {
-        let user = virtual_api::actor_user(write.actor);
+        let user = berth_scheduling_rest::actor_user(write.actor);
         let manager = write.actor.replace(':', "-");
         let author = Author {
             user: &user,

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use kubernetes::core::event::STORED;
-use meta::{Clock, Key, Object, Timestamp, time};
+use berth_apimachinery::{Clock, Key, Object, Timestamp, time};
+use berth_kubernetes::core::event::STORED;
+use berth_storage::{At, Expect, Step, Store, StoreError, Verb};
 use serde::Deserialize;
-use storage::{At, Expect, Step, Store, StoreError, Verb};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
@@ -102,10 +102,10 @@ fn last_seen(event: &Object) -> Option<Timestamp> {
 
 #[cfg(test)]
 mod tests {
-    use meta::Draft;
-    use meta::time::FixedClock;
+    use berth_apimachinery::Draft;
+    use berth_apimachinery::time::FixedClock;
+    use berth_storage::MemoryStore;
     use serde_json::{Value, json};
-    use storage::MemoryStore;
 
     use super::*;
 
@@ -142,7 +142,7 @@ mod tests {
         event(&store, "timeless", json!({}));
         let now = time::parse("2026-11-21T12:00:00Z").unwrap();
         sweep(&store, now, Duration::from_hours(1)).await.unwrap();
-        let events = storage::Source::cached(&store, STORED);
+        let events = berth_storage::Source::cached(&store, STORED);
         let left: Vec<&str> = events.items.keys().map(|name| &*name.name).collect();
         assert_eq!(left, ["core", "repeats", "timeless"]);
     }
@@ -151,7 +151,7 @@ mod tests {
     async fn only_who_leads_removes_events() {
         let store = Arc::new(MemoryStore::default());
         event(&store, "old", json!({"eventTime": "2026-11-21T10:00:00Z"}));
-        let left = || storage::Source::cached(&*store, STORED).items.len();
+        let left = || berth_storage::Source::cached(&*store, STORED).items.len();
         let now = time::parse("2026-11-21T12:00:00Z").unwrap();
         let (lead, leading) = watch::channel(false);
         let kept = Arc::clone(&store) as Arc<dyn Store>;

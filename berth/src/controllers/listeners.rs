@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use engine::{Bind, BindError, BindObserver, Bound};
-use meta::Key;
+use berth_apimachinery::Key;
+use berth_engine::{Bind, BindError, BindObserver, Bound};
 
 /// Those who are told, in order.
 pub(super) struct Listeners(pub(super) Vec<Arc<dyn BindObserver>>);

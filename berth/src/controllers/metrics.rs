@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use apiserver::metrics::Metrics;
-use engine::BindError;
-use engine::controller::{Attempt, Observer, Stepped};
-use meta::Key;
+use berth_apimachinery::Key;
+use berth_apiserver::metrics::Metrics;
+use berth_engine::BindError;
+use berth_engine::controller::{Attempt, Observer, Stepped};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;

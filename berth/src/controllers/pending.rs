@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
 
-use apiserver::metrics::Series;
-use dialect_contract::Outcome;
-use engine::controller::Attempt;
-use meta::Key;
+use berth_apimachinery::Key;
+use berth_apiserver::metrics::Series;
+use berth_dialect_contract::Outcome;
+use berth_engine::controller::Attempt;
 use parking_lot::Mutex;
 
 /// How the last attempt at a demand ended.
@@ -28,7 +28,7 @@ impl Pending {
                 outcome,
                 Outcome::Partial | Outcome::Unschedulable | Outcome::Invalid
             ),
-            Err(engine::BindError::NotFound(_) | engine::BindError::Observed(_)) => false,
+            Err(berth_engine::BindError::NotFound(_) | berth_engine::BindError::Observed(_)) => false,
             Err(_) => true,
         };
         let key = (attempt.dialect, attempt.demand.clone());
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn a_demand_is_pending_from_its_first_attempt_without_a_place_until_it_has_one() {
-        let resource = meta::GroupResource::intern("g.io", "demands");
+        let resource = berth_apimachinery::GroupResource::intern("g.io", "demands");
         let (a, b) = (Key::new(resource, "ns", "a"), Key::new(resource, "ns", "b"));
         let pending = Pending::default();
         pending.attempted(&attempt(&a, Outcome::Unschedulable), "Unschedulable");

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use dialect_contract::Dialect;
+use berth_dialect_contract::Dialect;
 
 /// The controllers that run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -101,7 +101,7 @@ mod tests {
 
     fn chosen(text: &str) -> Result<Selection, String> {
         let list: Vec<String> = text.split(',').map(str::to_owned).collect();
-        select(&list, &dialect_registry::all())
+        select(&list, &berth_dialect_registry::all())
     }
 
     fn deciders(text: &str) -> Vec<&'static str> {

@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use meta::Timestamp;
+use berth_apimachinery::Timestamp;
 use serde_json::Value;
 
 use super::event::{self, Series, Told};

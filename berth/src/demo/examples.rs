@@ -1,8 +1,8 @@
 //! The example manifests, built in, with their times moved to now.
 
 use anyhow::{Result, bail};
-use commands::manifest::{self, Document};
-use meta::{Timestamp, time};
+use berth_apimachinery::{Timestamp, time};
+use berth_commands::manifest::{self, Document};
 use serde_json::Value;
 
 /// The instant the examples were written for (docs/api.md, "Settled questions").

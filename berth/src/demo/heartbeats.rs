@@ -4,10 +4,10 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use apiserver::SystemClock;
+use berth_apimachinery::{Clock, Timestamp, time};
+use berth_apiserver::SystemClock;
 use berth_client::Client;
 use http::Method;
-use meta::{Clock, Timestamp, time};
 use serde_json::{Value, json};
 
 use super::examples;

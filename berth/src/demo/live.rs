@@ -7,10 +7,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
+use berth_apimachinery::{Timestamp, time};
 use berth_client::Client;
-use commands::terminal::{dim, good, heading, table};
+use berth_commands::terminal::{dim, good, heading, table};
 use http::{Method, Request};
-use meta::{Timestamp, time};
 use serde_json::{Value, json};
 
 const DECISIONS: &str = "/apis/scheduling.berth.dev/v1alpha1/namespaces";
@@ -107,7 +107,7 @@ impl<'a> Live<'a> {
         prompt(&format!(
             "kubectl get namespace {namespace} -o jsonpath='{{.metadata.annotations.scheduling\\.kcp\\.dev/placement}}'"
         ));
-        commands::say!("{}\n", annotation().await?);
+        berth_commands::say!("{}\n", annotation().await?);
         Ok(())
     }
 
@@ -166,7 +166,7 @@ impl<'a> Live<'a> {
         let body = Some(("application/merge-patch+json", change));
         let answer = self.client.send(Method::PATCH, &path, body).await?;
         answer.map_err(|status| anyhow!("{path}: {}", status.message))?;
-        commands::say!("{kind}/{name} patched\n");
+        berth_commands::say!("{kind}/{name} patched\n");
         Ok(())
     }
 
@@ -212,7 +212,7 @@ impl<'a> Live<'a> {
         });
         let rows: Vec<Vec<String>> = rows.collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        commands::say!("{}", table(&names, &rows));
+        berth_commands::say!("{}", table(&names, &rows));
         Ok(())
     }
 
@@ -246,15 +246,15 @@ fn like(cluster: &Value, name: &str, now: Timestamp) -> Value {
 }
 
 fn title(text: &str) {
-    commands::say!("{}\n", heading(text));
+    berth_commands::say!("{}\n", heading(text));
 }
 
 fn say(text: &str) {
-    commands::say!("{}\n", good(text));
+    berth_commands::say!("{}\n", good(text));
 }
 
 fn prompt(command: &str) {
-    commands::say!("{}", dim(&format!("$ {command}")));
+    berth_commands::say!("{}", dim(&format!("$ {command}")));
 }
 
 fn milliseconds(since: Instant) -> String {

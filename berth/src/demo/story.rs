@@ -1,11 +1,11 @@
 //! The demo's story, system by system: load, decide, explain, bind.
 
 use anyhow::{Result, anyhow};
+use berth_apimachinery::Timestamp;
 use berth_client::Client;
-use commands::load::namespaces_first;
-use commands::terminal::{bad, dim, good, heading, table};
+use berth_commands::load::namespaces_first;
+use berth_commands::terminal::{bad, dim, good, heading, table};
 use http::Method;
-use meta::Timestamp;
 use serde_json::{Value, json};
 
 use super::examples;
@@ -123,11 +123,11 @@ pub(super) async fn gardener(client: &mut Client, now: Timestamp) -> Result<()> 
 }
 
 fn title(system: &str, how: &str) {
-    commands::say!("{} {}\n", heading(system), dim(&format!("({how})")));
+    berth_commands::say!("{} {}\n", heading(system), dim(&format!("({how})")));
 }
 
 fn say(text: &str) {
-    commands::say!("{}\n", heading(text));
+    berth_commands::say!("{}\n", heading(text));
 }
 
 /// All of it, for tools that read ClusterProfiles and PlacementDecisions.
@@ -177,7 +177,7 @@ async fn place(client: &Client, namespace: &str, name: &str) -> Result<()> {
         _ if placed => good(&outcome),
         _ => bad(&outcome),
     };
-    commands::say!("{shown_name}: {shown}: {}", text(&status["message"]));
+    berth_commands::say!("{shown_name}: {shown}: {}", text(&status["message"]));
     let rows: Vec<Vec<String>> = status["candidates"]
         .as_array()
         .into_iter()
@@ -186,7 +186,7 @@ async fn place(client: &Client, namespace: &str, name: &str) -> Result<()> {
         .collect();
     if !rows.is_empty() {
         let headings = ["  TARGET", "RANK", "SCORE", "PICKED", "WHY NOT"];
-        commands::terminal::print(&table(&headings, &rows));
+        berth_commands::terminal::print(&table(&headings, &rows));
     }
     if placed {
         let mut binding = json!({
@@ -212,9 +212,9 @@ async fn place(client: &Client, namespace: &str, name: &str) -> Result<()> {
             .flatten()
             .map(|entry| text(&entry["clusterName"]))
             .collect();
-        commands::say!("  bound to {}", good(&bound.join(", ")));
+        berth_commands::say!("  bound to {}", good(&bound.join(", ")));
     }
-    commands::say!();
+    berth_commands::say!();
     Ok(())
 }
 

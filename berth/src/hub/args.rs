@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use aggregation::delegation::Lookup;
-use aggregation::{CacheTimes, Kubeconfigs};
+use berth_aggregation::delegation::Lookup;
+use berth_aggregation::{CacheTimes, Kubeconfigs};
+use berth_apimachinery::duration::parse_unsigned;
+use berth_dialect_contract::Dialect;
 use clap::Args;
-use dialect_contract::Dialect;
-use meta::duration::parse_unsigned;
 
 use super::RegistrationArgs;
 use crate::source::{Place, Source, place, source};
@@ -53,7 +53,7 @@ pub struct HubArgs {
     #[arg(
         long,
         value_delimiter = ',',
-        default_values = apiserver::authz::ALWAYS_ALLOWED,
+        default_values = berth_apiserver::authz::ALWAYS_ALLOWED,
         value_name = "PATHS"
     )]
     pub authorization_always_allow_paths: Vec<String>,
@@ -156,7 +156,7 @@ mod tests {
             ..HubArgs::default()
         };
         assert!(!args.is_on_hub("ocm") && !args.is_on_hub("gardener"));
-        let served = args.served(dialect_registry::all());
+        let served = args.served(berth_dialect_registry::all());
         let names: Vec<&str> = served.iter().map(|dialect| dialect.name()).collect();
         assert!(
             names.contains(&"ocm") && names.contains(&"gardener") && !names.contains(&"kcp"),

@@ -4,15 +4,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use apiserver::context::{Api, Authorized, Route};
-use apiserver::request_info::RequestInfo;
 use async_trait::async_trait;
 use axum::body::Body;
+use berth_apiserver::context::{Api, Authorized, Route};
+use berth_apiserver::request_info::RequestInfo;
+use berth_kubernetes::core::namespace::RESOURCE;
+use berth_storage::{Scope, Store};
 use http::{HeaderMap, Response};
 use k8s_openapi::api::core::v1::Namespace;
 use kube::Client;
-use kubernetes::core::namespace::RESOURCE;
-use storage::{Scope, Store};
 
 /// How long the hub may take to say whether it has a namespace, and then to send it.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use aggregation::registration::{Service, whose};
-use aggregation::reviewer::chain;
 use anyhow::{Result, anyhow, bail};
+use berth_aggregation::registration::{Service, whose};
+use berth_aggregation::reviewer::chain;
 use kube::api::ListParams;
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use kube::{Api, Client};

@@ -5,19 +5,19 @@
 
 use std::sync::Arc;
 
-use apiserver::context::{Api, Authorized, Route};
-use apiserver::request_info::RequestInfo;
-use apiserver::respond;
 use async_trait::async_trait;
 use axum::body::Body;
+use berth_apimachinery::Status;
+use berth_apimachinery::selector::FieldSelector;
+use berth_apiserver::context::{Api, Authorized, Route};
+use berth_apiserver::request_info::RequestInfo;
+use berth_apiserver::respond;
+use berth_engine::{Behind, Engine};
 use berth_hub::SyncStatus;
-use engine::{Behind, Engine};
+use berth_scheduling_rest::kinds::published;
+use berth_scheduling_rest::records::{CLUSTER_RECORDS, RECORDS};
+use berth_scheduling_rest::{behind, kinds, names};
 use http::{HeaderMap, Response};
-use meta::Status;
-use meta::selector::FieldSelector;
-use virtual_api::kinds::published;
-use virtual_api::records::{CLUSTER_RECORDS, RECORDS};
-use virtual_api::{behind, kinds, names};
 
 /// Seconds after which a client should list again: reading a system from the hub takes a moment.
 const RETRY_AFTER: u32 = 5;
@@ -147,7 +147,7 @@ impl Api for Gate {
 
 #[cfg(test)]
 mod tests {
-    use apiserver::request_info::Query;
+    use berth_apiserver::request_info::Query;
 
     use super::*;
 

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use berth_apimachinery::{Status, Timestamp};
+use berth_configuration::{Mode, Modes, Standing};
+use berth_dialect_contract::{LeaseName, OwnScheduler};
+use berth_engine::Engine;
 use berth_hub::own_schedulers::{Renewals, read_lease};
-use configuration::{Mode, Modes, Standing};
-use dialect_contract::{LeaseName, OwnScheduler};
-use engine::Engine;
 use futures::future::join_all;
 use kube::Client;
-use meta::{Status, Timestamp};
 use serde_json::Value;
 use tokio::task::JoinHandle;
 
@@ -164,13 +164,13 @@ mod tests {
     use super::*;
 
     fn scheduler(dialect: &str) -> OwnScheduler {
-        let dialect = dialect_registry::by_name(dialect).unwrap();
+        let dialect = berth_dialect_registry::by_name(dialect).unwrap();
         dialect.on_hub().scheduler.unwrap()
     }
 
     fn held(now: Timestamp) -> Value {
         json!({"spec": {
-            "holderIdentity": "pod-1", "leaseDurationSeconds": 15, "renewTime": meta::time::rfc3339_micro(now),
+            "holderIdentity": "pod-1", "leaseDurationSeconds": 15, "renewTime": berth_apimachinery::time::rfc3339_micro(now),
         }})
     }
 

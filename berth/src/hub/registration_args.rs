@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use aggregation::registration::{Issuer, Service, SharedCaOptions};
 use anyhow::{Context, Result};
+use berth_aggregation::registration::{Issuer, Service, SharedCaOptions};
+use berth_apimachinery::duration::parse_unsigned;
 use clap::Args;
 use jiff::SignedDuration;
-use meta::duration::parse_unsigned;
 
 /// The annotation that asks for a new CA before its time.
 const ROTATE: &str = "scheduling.berth.dev/rotate-ca";

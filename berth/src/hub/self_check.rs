@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use aggregation::Clients;
-use aggregation::reviewer::{chain, create};
 use anyhow::{Result, bail};
-use apiserver::authn::delegated::{NAME, NAMESPACE};
+use berth_aggregation::Clients;
+use berth_aggregation::reviewer::{chain, create};
+use berth_apiserver::authn::delegated::{NAME, NAMESPACE};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Api, Client};
 use serde_json::{Value, json};
@@ -60,13 +60,13 @@ pub async fn run(clients: &Clients, args: &HubArgs, observing: bool) -> Result<(
     let (list, get) = (["list", "watch"].as_slice(), ["get"].as_slice());
     let mut read: Vec<_> = berth_hub::mirror::ALWAYS.map(|followed| (followed, list)).into();
     if !observing {
-        let asked = aggregation::policies::WATCHED.into_iter();
+        let asked = berth_aggregation::policies::WATCHED.into_iter();
         read.extend(
             asked
                 .chain([berth_hub::mirror::QUOTAS])
                 .map(|followed| (followed, list)),
         );
-        read.push((aggregation::policies::READ, get));
+        read.push((berth_aggregation::policies::READ, get));
     }
     for ((group, resource), verbs) in read {
         if let Some(problem) = reading(&clients.objects, group, resource, verbs).await? {

@@ -1,11 +1,11 @@
 //! The clusters of one decision, as flat keys that templates can use.
 
-use engine::Snapshot;
-use meta::{FieldError, Status, Timestamp, field};
-use multicluster::flat::{self, About, Entry};
+use berth_apimachinery::{FieldError, Status, Timestamp, field};
+use berth_engine::Snapshot;
+use berth_multicluster::flat::{self, About, Entry};
+use berth_scheduling_rest::names;
+use berth_scheduling_rest::projection::{CLUSTER_DECISIONS, DECISIONS};
 use serde_json::{Value, json};
-use virtual_api::names;
-use virtual_api::projection::{CLUSTER_DECISIONS, DECISIONS};
 
 /// The decision somebody asks about.
 #[derive(Clone, Debug, PartialEq, Eq)]

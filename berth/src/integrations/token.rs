@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use apiserver::authn::{CaPool, Connection};
+use berth_apiserver::authn::{CaPool, Connection};
 
+use berth_apimachinery::{Clock, Status};
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
-use meta::{Clock, Status};
 use sha2::{Digest, Sha256};
 
 /// The fewest characters of a token: fewer could be guessed.

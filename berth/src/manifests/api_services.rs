@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use dialect_contract::Dialect;
+use berth_dialect_contract::Dialect;
+use berth_scheduling_rest::kinds::{GROUP, VERSION};
 use serde_json::{Value, json};
-use virtual_api::kinds::{GROUP, VERSION};
 
 use super::Service;
 

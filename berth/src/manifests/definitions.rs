@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use configuration::SchedulerConfiguration;
-use dialect_contract::Dialect;
-use publications::{self, Publication};
+use berth_configuration::SchedulerConfiguration;
+use berth_dialect_contract::Dialect;
+use berth_publications::{self, Publication};
 use serde_json::Value;
 
 /// The CustomResourceDefinition of SchedulerConfiguration, which behind an aggregator is always the hub's to serve
@@ -12,23 +12,23 @@ use serde_json::Value;
 /// valid) is for the webhook.
 #[must_use]
 pub fn scheduler_configurations() -> Value {
-    openapi::crd::definition(&SchedulerConfiguration::new(dialect_registry::all()))
+    berth_openapi::crd::definition(&SchedulerConfiguration::new(berth_dialect_registry::all()))
 }
 
 /// The CustomResourceDefinition of Publication, which is the hub's to serve as well.
 #[must_use]
 pub fn publications() -> Value {
-    openapi::crd::definition(&Publication::new(&dialect_registry::all()))
+    berth_openapi::crd::definition(&Publication::new(&berth_dialect_registry::all()))
 }
 
 /// The CustomResourceDefinitions of what is published, for hubs that do not have them from elsewhere. Never to be applied
 /// over others.
 #[must_use]
 pub fn published_definitions() -> Vec<Value> {
-    let kinds = publications::on_hub();
+    let kinds = berth_publications::on_hub();
     kinds
         .iter()
-        .map(|kind| openapi::crd::definition(&**kind))
+        .map(|kind| berth_openapi::crd::definition(&**kind))
         .collect()
 }
 
@@ -37,5 +37,5 @@ pub fn published_definitions() -> Vec<Value> {
 #[must_use]
 pub fn system_definitions<'a>(dialects: impl IntoIterator<Item = &'a Arc<dyn Dialect>>) -> Vec<Value> {
     let kinds = dialects.into_iter().flat_map(|dialect| dialect.kinds());
-    kinds.map(|kind| openapi::crd::definition(&*kind)).collect()
+    kinds.map(|kind| berth_openapi::crd::definition(&*kind)).collect()
 }

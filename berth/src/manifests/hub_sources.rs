@@ -6,11 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use berth_apimachinery::GroupResource;
+use berth_dialect_contract::{Dialect, OwnScheduler};
 use berth_hub::roles::{granted, rules};
-use dialect_contract::{Dialect, OwnScheduler};
-use meta::GroupResource;
+use berth_syncer::{DIALECT, rights};
 use serde_json::{Value, json};
-use syncer::{DIALECT, rights};
 
 use super::Installation;
 

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use aggregation::registration::Service;
+use berth_aggregation::registration::Service;
+use berth_configuration::Mode;
+use berth_dialect_contract::Dialect;
 use clap::ValueEnum;
-use configuration::Mode;
-use dialect_contract::Dialect;
 
 use crate::stores::Storage;
 
@@ -70,7 +70,7 @@ impl Default for Installation {
     fn default() -> Self {
         Self {
             service: default_service(),
-            dialects: dialect_registry::all(),
+            dialects: berth_dialect_registry::all(),
             off: BTreeSet::new(),
             on_hub: BTreeSet::new(),
             image: IMAGE.to_owned(),

@@ -1,6 +1,6 @@
 //! Note with manifests that decide: other schedulers have to be stopped first.
 
-use dialect_contract::OwnScheduler;
+use berth_dialect_contract::OwnScheduler;
 
 use super::Installation;
 

@@ -1,13 +1,13 @@
 //! What Berth itself may do on a hub: no more than the code needs (docs/security.md, "What Berth may do on a hub").
 
-use aggregation::policies;
-use apiserver::authn::delegated;
+use berth_aggregation::policies;
+use berth_apiserver::authn::delegated;
+use berth_configuration::validity;
+use berth_dialect_contract::config;
 use berth_hub::mirror;
 use berth_hub::roles::{bound, role};
-use configuration::validity;
-use dialect_contract::config;
-use multicluster::{CLUSTER_PROFILES, PLACEMENT_DECISIONS};
-use publications::PUBLICATIONS;
+use berth_multicluster::{CLUSTER_PROFILES, PLACEMENT_DECISIONS};
+use berth_publications::PUBLICATIONS;
 use serde_json::{Value, json};
 
 use super::Installation;
@@ -56,7 +56,7 @@ pub fn server_rights(installation: &Installation) -> Vec<Value> {
     rules.push(copied(config::GROUP, &[PUBLICATIONS.resource]));
     if decides {
         let published = [CLUSTER_PROFILES, PLACEMENT_DECISIONS].map(|resource| resource.resource);
-        rules.push(copied(multicluster::GROUP, &published));
+        rules.push(copied(berth_multicluster::GROUP, &published));
     }
     let says = json!({
         "apiGroups": [config::GROUP],
@@ -64,7 +64,7 @@ pub fn server_rights(installation: &Installation) -> Vec<Value> {
         "verbs": ["update"],
     });
     let publishes = json!({
-        "apiGroups": [multicluster::GROUP],
+        "apiGroups": [berth_multicluster::GROUP],
         "resources": ["clusterprofiles", "clusterprofiles/status", "placementdecisions"],
         "verbs": ["create", "patch", "delete"],
     });

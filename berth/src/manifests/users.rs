@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use dialect_contract::Dialect;
-use kubernetes::rbac;
-use kubernetes::rbac::bootstrap::Reach;
-use meta::GroupResource;
+use berth_apimachinery::GroupResource;
+use berth_dialect_contract::Dialect;
+use berth_kubernetes::rbac;
+use berth_kubernetes::rbac::bootstrap::Reach;
 use serde_json::{Value, json};
 
 use super::Installation;

@@ -5,9 +5,9 @@
 
 mod rules;
 
-use admission::{Operation, Phase};
-use dialect_contract::HubRule;
-use guards::{MUTATE_PATH, VALIDATE_PATH};
+use berth_admission::{Operation, Phase};
+use berth_dialect_contract::HubRule;
+use berth_placement_admission::{MUTATE_PATH, VALIDATE_PATH};
 use serde_json::{Value, json};
 
 use super::{Installation, Service};

@@ -5,10 +5,10 @@ use std::fmt;
 use std::time::Duration;
 
 use berth_client::Client;
+use berth_scheduling_rest::API_VERSION;
 use clap::{Arg, ArgAction, Command, CommandFactory};
 use http::Method;
 use serde_json::Value;
-use virtual_api::API_VERSION;
 
 use super::PluginCli;
 
@@ -262,7 +262,10 @@ async fn names_of(names: Names, given: &Given) -> Vec<(String, String)> {
 fn proposal(item: &Value) -> (String, String) {
     let name = item["metadata"]["name"].as_str().unwrap_or_default();
     let phase = item["status"]["phase"].as_str().unwrap_or_default();
-    (commands::terminal::shown(name), commands::terminal::shown(phase))
+    (
+        berth_commands::terminal::shown(name),
+        berth_commands::terminal::shown(phase),
+    )
 }
 
 #[cfg(test)]

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use apiserver::Authorizer;
-use apiserver::authn::Authentication;
-use apiserver::context::Api;
+use berth_apimachinery::Clock;
+use berth_apiserver::Authorizer;
+use berth_apiserver::authn::Authentication;
+use berth_apiserver::context::Api;
+use berth_certs::Folder;
 use berth_hub::SyncStatus;
-use certs::Folder;
-use meta::Clock;
-use storage::Store;
+use berth_storage::Store;
 
 use super::groups::Parts;
 use super::{Options, identity};
@@ -33,7 +33,7 @@ impl Access {
             api: Arc::clone(&parts.api) as Arc<_>,
             authentication: identity::authentication(options, folder)?,
             authorizer: Arc::clone(&parts.authorizer),
-            always_allowed: apiserver::authz::ALWAYS_ALLOWED.map(str::to_owned).to_vec(),
+            always_allowed: berth_apiserver::authz::ALWAYS_ALLOWED.map(str::to_owned).to_vec(),
         })
     }
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use storage::embedded::backup::{Backups, Contents};
+use berth_storage::embedded::backup::{Backups, Contents};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::task::JoinHandle;
 

@@ -1,10 +1,10 @@
 //! The objects that systems make by themselves wherever they run, made where Berth stores their objects.
 
-use dialect_contract::Dialect;
-use meta::{Clock, Draft, time};
+use berth_apimachinery::{Clock, Draft, time};
+use berth_dialect_contract::Dialect;
+use berth_storage::{Expect, Step, Store, StoreError, Verb};
 use serde_json::Value;
 use std::sync::Arc;
-use storage::{Expect, Step, Store, StoreError, Verb};
 
 /// Makes what is missing of those of `dialects` whose objects are not `on_hub`: there they are made by the system.
 ///
@@ -55,14 +55,14 @@ fn stamp(object: &mut Value, clock: &dyn Clock) {
 
 #[cfg(test)]
 mod tests {
-    use apiserver::SystemClock;
-    use storage::MemoryStore;
+    use berth_apiserver::SystemClock;
+    use berth_storage::MemoryStore;
 
     use super::*;
 
     async fn made(on_hub: &[&str]) -> Vec<String> {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
-        let dialects = dialect_registry::all();
+        let dialects = berth_dialect_registry::all();
         for _ in 0..2 {
             let is_on_hub = |name: &str| on_hub.contains(&name);
             ensure(&store, &dialects, is_on_hub, &SystemClock).await.unwrap();

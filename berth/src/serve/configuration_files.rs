@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
+use berth_apimachinery::{Draft, FieldError, Key, Kind, Timestamp, time};
+use berth_commands::manifest;
+use berth_configuration::SchedulerConfiguration;
+use berth_dialect_contract::{Dialect, config};
 use berth_hub::mirror::FROM_FILE;
-use commands::manifest;
-use configuration::SchedulerConfiguration;
-use dialect_contract::{Dialect, config};
-use meta::{Draft, FieldError, Key, Kind, Timestamp, time};
+use berth_storage::{Expect, Step, Store, StoreError, Verb};
 use serde_json::{Value, json};
-use storage::{Expect, Step, Store, StoreError, Verb};
 
 use super::groups::Parts;
 
@@ -30,7 +30,7 @@ pub(super) async fn fill(
     for file in files {
         let text = manifest::text(file).map_err(|problem| anyhow!("{}: {problem}", file.display()))?;
         let value: Value =
-            yaml::from_str(&text).map_err(|problem| anyhow!("{}: {problem}", file.display()))?;
+            berth_yaml::from_str(&text).map_err(|problem| anyhow!("{}: {problem}", file.display()))?;
         let (dialect, spec) = read(&parts.dialects, &value, now).map_err(|errors| {
             let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
             anyhow!("{}:\n{}", file.display(), lines.join("\n"))
@@ -164,7 +164,7 @@ mod tests {
             "apiVersion": "config.berth.dev/v1alpha1", "kind": "SchedulerConfiguration",
             "metadata": {"name": "gardener"}, "spec": spec,
         });
-        let found = read(&dialect_registry::all(), &file, Timestamp::UNIX_EPOCH);
+        let found = read(&berth_dialect_registry::all(), &file, Timestamp::UNIX_EPOCH);
         found
             .map(|(_, spec)| spec)
             .map_err(|errors| errors.iter().map(ToString::to_string).collect())
@@ -195,7 +195,7 @@ mod tests {
         let own = json!({
             "apiVersion": "scheduler.config.gardener.cloud/v1alpha1", "kind": "SchedulerConfiguration", "logLevel": "info",
         });
-        let (dialect, spec) = read(&dialect_registry::all(), &own, Timestamp::UNIX_EPOCH).unwrap();
+        let (dialect, spec) = read(&berth_dialect_registry::all(), &own, Timestamp::UNIX_EPOCH).unwrap();
         assert_eq!(
             (dialect.name(), spec),
             ("gardener", json!({"gardener": {"logLevel": "info"}}))

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
-use engine::controller::{Alone, Leadership};
-use storage::Store;
+use berth_engine::controller::{Alone, Leadership};
+use berth_storage::Store;
 use tokio::sync::watch;
 
 use super::groups::Parts;

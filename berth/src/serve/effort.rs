@@ -4,10 +4,10 @@
 
 use std::time::Instant;
 
-use apiserver::heavy::LIGHT;
-use apiserver::{Api, Backing, Group, Query, RequestInfo, Resource};
-use meta::{Draft, Key};
-use storage::{Expect, Revision, Source, Step, Verb};
+use berth_apimachinery::{Draft, Key};
+use berth_apiserver::heavy::LIGHT;
+use berth_apiserver::{Api, Backing, Group, Query, RequestInfo, Resource};
+use berth_storage::{Expect, Revision, Source, Step, Verb};
 
 use super::*;
 
@@ -96,7 +96,7 @@ fn fill(store: &MemoryStore, groups: &[Group]) {
         "metadata": {"name": "all", "uid": "all"},
         "spec": {"matchConstraints": {"resourceRules": [rule]}, "validations": [{"expression": "true"}]},
     });
-    let key = Key::new(kubernetes::core::admission_policies::VALIDATING, "", "all");
+    let key = Key::new(berth_kubernetes::core::admission_policies::VALIDATING, "", "all");
     put(store, key, &policy);
 }
 
@@ -147,7 +147,7 @@ async fn every_verb_of_every_resource_is_heavy_in_a_large_world_or_bounded_for_a
     let folder = tempfile::tempdir().expect("a folder");
     let options = Options::demo(folder.path(), 0);
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let memory = Arc::new(MemoryStore::new(Revision(1), storage::Limits::default()));
+    let memory = Arc::new(MemoryStore::new(Revision(1), berth_storage::Limits::default()));
     let store: Arc<dyn Store> = memory.clone();
     let parts = groups::assemble(&store, &clock, &options, None).expect("all parts");
     fill(&memory, &parts.groups);

@@ -3,29 +3,29 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use aggregation::{HubPolicies, Policies as Webhooks};
 use anyhow::{Result, anyhow};
-use apiserver::authz::expressions::Reviewer;
-use apiserver::handlers::ApiState;
-use apiserver::metrics::{AdmissionMetrics, PolicyMetrics};
-use apiserver::registry::Registry;
-use apiserver::{Authorizer, Backing, Group, Resource};
+use berth_aggregation::{HubPolicies, Policies as Webhooks};
+use berth_apimachinery::{Clock, GroupResource, Kind};
+use berth_apiserver::authz::expressions::Reviewer;
+use berth_apiserver::handlers::ApiState;
+use berth_apiserver::metrics::{AdmissionMetrics, PolicyMetrics};
+use berth_apiserver::registry::Registry;
+use berth_apiserver::{Authorizer, Backing, Group, Resource};
+use berth_configuration::Modes;
+use berth_dialect_contract::Dialect;
+use berth_engine::{Committer, Engine};
+use berth_history::History;
 use berth_hub::Needs;
-use configuration::Modes;
-use dialect_contract::Dialect;
-use engine::{Committer, Engine};
-use guards::{self, AutoBind, StoredPolicies, Surroundings};
-use history::History;
-use kubernetes::protobuf::Protobuf;
-use kubernetes::rbac::Rbac;
-use kubernetes::{core, reviews};
-use meta::{Clock, GroupResource, Kind};
-use policies::{Catalog, Enforcer};
-use publications::{self, Copies, Place};
-use storage::{Source, Store};
-use syncer::{OnHub, Shown, SyncerViews};
-use virtual_api::records::{Bounds, Medium, Records};
-use virtual_api::{RegistryCommitter, VirtualApi};
+use berth_kubernetes::protobuf::Protobuf;
+use berth_kubernetes::rbac::Rbac;
+use berth_kubernetes::{core, reviews};
+use berth_placement_admission::{self, AutoBind, StoredPolicies, Surroundings};
+use berth_policies::{Catalog, Enforcer};
+use berth_publications::{self, Copies, Place};
+use berth_scheduling_rest::records::{Bounds, Medium, Records};
+use berth_scheduling_rest::{RegistryCommitter, VirtualApi};
+use berth_storage::{Source, Store};
+use berth_syncer::{OnHub, Shown, SyncerViews};
 
 use super::mirrors;
 use super::options::Options;
@@ -71,7 +71,7 @@ pub(super) struct Parts {
     /// What admission policies count.
     pub policy_metrics: Arc<PolicyMetrics>,
     /// What admission is made of.
-    pub admission: guards::Parts,
+    pub admission: berth_placement_admission::Parts,
     /// What admission counts.
     pub admission_metrics: Arc<AdmissionMetrics>,
     /// What the controllers count.
@@ -98,7 +98,7 @@ pub(super) fn assemble(
         None => options.actors.settings(),
     };
     settings.targets_url = options.targets_url();
-    let dialects = options.hub.served(dialect_registry::with(&settings));
+    let dialects = options.hub.served(berth_dialect_registry::with(&settings));
     let source = Arc::clone(store) as Arc<dyn Source>;
     let engine = Engine::new(dialects.clone(), Arc::clone(&source), Arc::clone(clock));
     let modes = Arc::new(modes(&dialects, &source, options, hub)?);
@@ -110,7 +110,7 @@ pub(super) fn assemble(
     };
     let stored = StoredPolicies::new(&source);
     let admission_metrics = AdmissionMetrics::new();
-    let admission = guards::Parts {
+    let admission = berth_placement_admission::Parts {
         engine: Arc::clone(&engine),
         rbac: Arc::clone(&rbac),
         authorizer: Arc::clone(&authorizer),
@@ -175,12 +175,12 @@ pub(super) fn assemble(
     let managers = hub.map(Hub::managers);
     let projection = virtual_api.projection();
     let history = History::new(&engine, projection, store, bounds, namespaces, managers)?;
-    let mut configuration = configuration::group(dialects.clone(), Arc::clone(store));
+    let mut configuration = berth_configuration::group(dialects.clone(), Arc::clone(store));
     configuration
         .resources
-        .push(publications::resource(&dialects, store));
+        .push(berth_publications::resource(&dialects, store));
     let copies = Arc::new(Copies::default());
-    let flat = publications::flat(&engine, hub.map(|_| Arc::clone(&copies)));
+    let flat = berth_publications::flat(&engine, hub.map(|_| Arc::clone(&copies)));
     virtual_api = virtual_api.serving(flat);
     let mut place = Place::Here(Arc::clone(&registry));
     let mut mirrored = Vec::new();
@@ -208,13 +208,13 @@ pub(super) fn assemble(
         );
         mirrored.extend(configuration.resources.into_iter().map(|resource| resource.kind));
         if !options.is_observer() {
-            mirrored.extend(publications::on_hub());
+            mirrored.extend(berth_publications::on_hub());
         }
         mirrored.extend(on_hub.iter().flat_map(|dialect| dialect.kinds()));
         let resources = mirrored.iter().map(|kind| kind.info().resource()).collect();
         let on_it = hub.committer(store, resources, committer);
         shown.registry = mirrors::copies(&mirrored, &source, clock)?;
-        if hub.has(syncer::DIALECT) {
+        if hub.has(berth_syncer::DIALECT) {
             shown.clusters = Arc::clone(&shown.registry);
         }
         shown.home = Some(Arc::new(OnHub(Arc::clone(&on_it))));
@@ -238,9 +238,9 @@ pub(super) fn assemble(
     groups.extend(virtual_api.groups());
     // After the systems' own, some of which have kinds of the same names, so that `kubectl` takes theirs for a bare name.
     if hub.is_none() {
-        groups.push(publications::group(store));
+        groups.push(berth_publications::group(store));
     }
-    let syncer_views = syncer::attach(&mut groups, shown, &dialects, super::version());
+    let syncer_views = berth_syncer::attach(&mut groups, shown, &dialects, super::version());
     registry.install(&groups).map_err(|problem| anyhow!(problem))?;
     stored.serve(&groups);
     let api = Arc::new(ApiState::over(Arc::clone(&registry)).with_decoder(Arc::new(Protobuf)));

@@ -4,12 +4,12 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use aggregation::StaticTrust;
 use anyhow::{Context, Result, bail};
-use apiserver::authn::{Authentication, CaPool, RequestHeaderTrust, Trust};
-use certs::{Folder, ServingCertificate};
-use kubernetes::rbac;
-use meta::{Clock, Timestamp};
+use berth_aggregation::StaticTrust;
+use berth_apimachinery::{Clock, Timestamp};
+use berth_apiserver::authn::{Authentication, CaPool, RequestHeaderTrust, Trust};
+use berth_certs::{Folder, ServingCertificate};
+use berth_kubernetes::rbac;
 
 use super::Options;
 use crate::kubeconfig::Kubeconfig;
@@ -111,7 +111,7 @@ pub(super) fn client_ca(file: Option<&Path>) -> Result<Option<CaPool>> {
         .with_context(|| format!("reading the certificates of {}", file.display()))
 }
 
-fn pool(own: Option<&certs::Authority>, file: Option<&Path>) -> Result<CaPool> {
+fn pool(own: Option<&berth_certs::Authority>, file: Option<&Path>) -> Result<CaPool> {
     let mut pem = own.map_or_else(Vec::new, |own| own.certificate_pem().as_bytes().to_vec());
     if let Some(file) = file {
         pem.push(b'\n');

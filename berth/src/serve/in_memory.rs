@@ -8,18 +8,18 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 
-use apiserver::authn::{Authentication, CaPool, Connection};
-use apiserver::chain::Chain;
-use apiserver::health::Health;
-use apiserver::metrics::Metrics;
-use apiserver::{Attributes, Authorizer, ByteLimiter};
 use async_trait::async_trait;
 use axum::body::Body;
-use certs::Authority;
+use berth_apimachinery::{Clock, Draft, Key, Object, Timestamp};
+use berth_apiserver::authn::{Authentication, CaPool, Connection};
+use berth_apiserver::chain::Chain;
+use berth_apiserver::health::Health;
+use berth_apiserver::metrics::Metrics;
+use berth_apiserver::{Attributes, Authorizer, ByteLimiter};
+use berth_certs::Authority;
+use berth_storage::memory::MemoryStore;
+use berth_storage::{Expect, Revision, Step, Store, Verb};
 use http::Request;
-use meta::{Clock, Draft, Key, Object, Timestamp};
-use storage::memory::MemoryStore;
-use storage::{Expect, Revision, Step, Store, Verb};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -49,8 +49,11 @@ struct Everybody;
 
 #[async_trait]
 impl Authorizer for Everybody {
-    async fn authorize(&self, _: &Attributes) -> Result<apiserver::Access, apiserver::Unanswered> {
-        Ok(apiserver::Access::Allow(String::new()))
+    async fn authorize(
+        &self,
+        _: &Attributes,
+    ) -> Result<berth_apiserver::Access, berth_apiserver::Unanswered> {
+        Ok(berth_apiserver::Access::Allow(String::new()))
     }
 }
 
@@ -71,7 +74,7 @@ impl InMemory {
             ..Options::demo(folder.path(), 0)
         };
         let clock: Arc<dyn Clock> = Arc::new(Still(now));
-        let store = MemoryStore::new(Revision(1), storage::Limits::default());
+        let store = MemoryStore::new(Revision(1), berth_storage::Limits::default());
         for (key, object) in objects {
             let step = Step {
                 verb: Verb::Create,

@@ -4,18 +4,20 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use aggregation::Policies as Webhooks;
-use apiserver::metrics::{Metrics, Series};
 use async_trait::async_trait;
-use certs::{Folder, ServingCertificate};
-use configuration::{Modes, Standing};
-use dialect_contract::Dialect;
-use meta::{GroupResource, Revision, Timestamp};
-use policies::Enforcer;
+use berth_aggregation::Policies as Webhooks;
+use berth_apimachinery::{GroupResource, Revision, Timestamp};
+use berth_apiserver::metrics::{Metrics, Series};
+use berth_certs::{Folder, ServingCertificate};
+use berth_configuration::{Modes, Standing};
+use berth_dialect_contract::Dialect;
+use berth_policies::Enforcer;
+use berth_scheduling_rest::projection::Projection;
+use berth_scheduling_rest::tallies::Tally;
+use berth_storage::{
+    Applied, At, Collection, NotReady, Scope, Source, Step, Store, StoreError, Watch, Writer,
+};
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
-use storage::{Applied, At, Collection, NotReady, Scope, Source, Step, Store, StoreError, Watch, Writer};
-use virtual_api::projection::Projection;
-use virtual_api::tallies::Tally;
 
 use super::Options;
 use crate::backup::FILE;

@@ -4,15 +4,15 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow, bail};
-use apiserver::registry::Registry;
-use apiserver::{Backing, Group, Resource};
+use berth_apimachinery::{Clock, GroupResource, Kind};
+use berth_apiserver::registry::Registry;
+use berth_apiserver::{Backing, Group, Resource};
+use berth_dialect_contract::{Concern, Dialect};
+use berth_dialect_registry::LEAVE_OUT_SECRETS;
 use berth_hub::Needs;
-use dialect_contract::{Concern, Dialect};
-use dialect_registry::LEAVE_OUT_SECRETS;
-use kubernetes::core::{namespace, resource_quota, secret};
-use meta::{Clock, GroupResource, Kind};
-use storage::Source;
-use storage::encryption::Encryption;
+use berth_kubernetes::core::{namespace, resource_quota, secret};
+use berth_storage::Source;
+use berth_storage::encryption::Encryption;
 
 use crate::stores::Storage;
 
@@ -54,7 +54,7 @@ pub(super) fn copies(
             )],
         })
         .collect();
-    let registry = Registry::new(::admission::Chain::default(), Arc::clone(clock));
+    let registry = Registry::new(berth_admission::Chain::default(), Arc::clone(clock));
     registry.install(&groups).map_err(|problem| anyhow!(problem))?;
     Ok(registry)
 }
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_dialect_needs_what_it_reads_and_cannot_be_without_what_it_places_and_where() {
-        let dialects = dialect_registry::all();
+        let dialects = berth_dialect_registry::all();
         let gardener: Vec<_> = dialects
             .iter()
             .filter(|dialect| dialect.name() == "gardener")
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn secrets_are_copied_to_etcd_only_where_they_are_encrypted() {
-        let kinds = kubernetes::core::kinds();
+        let kinds = berth_kubernetes::core::kinds();
         let plain = Encryption::default();
         let told = keeps_secrets(&kinds, Storage::Etcd, &plain)
             .unwrap_err()
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn of_what_kcp_syncs_only_what_concerns_it_is_copied() {
-        let dialects = dialect_registry::all();
+        let dialects = berth_dialect_registry::all();
         let marked =
             serde_json::json!({"metadata": {"labels": {"state.internal.workloads.kcp.dev/abc": "Sync"}}});
         let of = |group, resource| concern(&dialects, GroupResource::new(group, resource));
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn what_kcp_places_and_syncs_is_copied_wherever_its_own_kinds_are() {
-        let (dialects, kinds) = (dialect_registry::all(), kubernetes::core::kinds());
+        let (dialects, kinds) = (berth_dialect_registry::all(), berth_kubernetes::core::kinds());
         let followed = followed(&dialects);
         // Its own kinds are served here, so that only Kubernetes' are copied.
         let copied: Vec<_> = kinds

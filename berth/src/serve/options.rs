@@ -4,17 +4,17 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use aggregation::policies::Own;
 use anyhow::{Result, bail};
-use configuration::Mode;
-use dialect_contract::names::TARGETS;
-use dialect_registry::ActorArgs;
-use engine::agreement::GRACE;
-use engine::controller::LeaseDurations;
-use guards::PATHS;
+use berth_aggregation::policies::Own;
+use berth_configuration::Mode;
+use berth_dialect_contract::names::TARGETS;
+use berth_dialect_registry::ActorArgs;
+use berth_engine::agreement::GRACE;
+use berth_engine::controller::LeaseDurations;
+use berth_placement_admission::PATHS;
+use berth_scheduling_rest::kinds::VERSION;
+use berth_scheduling_rest::records::Bounds;
 use http::uri::Authority;
-use virtual_api::kinds::VERSION;
-use virtual_api::records::Bounds;
 
 use crate::audit::AuditArgs;
 use crate::cli::ServeArgs;
@@ -150,7 +150,7 @@ impl Options {
             actors: ActorArgs::default(),
             max_requests_inflight: 400,
             max_mutating_requests_inflight: 200,
-            max_bytes_inflight: apiserver::memory::DEFAULT_BYTES,
+            max_bytes_inflight: berth_apiserver::memory::DEFAULT_BYTES,
             shutdown_delay: Duration::ZERO,
             hub: HubArgs::default(),
         }
@@ -200,7 +200,7 @@ impl TryFrom<ServeArgs> for Options {
         }
         let registration = &args.hub.registration;
         if args.hub.is_aggregated() {
-            args.actors.check_on_hub(kubernetes::core::namespaced())?;
+            args.actors.check_on_hub(berth_kubernetes::core::namespaced())?;
             names.push(registration.service().host());
         } else if registration.ca_secret.is_some() || registration.self_register {
             bail!(
@@ -226,7 +226,7 @@ impl TryFrom<ServeArgs> for Options {
                 source.dialect
             );
         }
-        let served = args.hub.served(dialect_registry::all());
+        let served = args.hub.served(berth_dialect_registry::all());
         if served.is_empty() {
             bail!("every system is turned off: name one that is on the hub (--source=<system>=hub)");
         }

@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use aggregation::Registration;
 use anyhow::{Context, Result};
+use berth_aggregation::Registration;
+use berth_apimachinery::Clock;
+use berth_certs::{Folder, ServingCertificate};
+use berth_configuration::Mode;
+use berth_engine::controller::Leadership;
 use berth_hub::SyncStatus;
 use berth_hub::mirror::Progress;
-use certs::{Folder, ServingCertificate};
-use configuration::Mode;
-use engine::controller::Leadership;
-use kubernetes::garbage::{self, Kinds};
-use kubernetes::{namespaces, quota, rbac, type_checking};
-use meta::Clock;
-use storage::{Source, Store};
+use berth_kubernetes::garbage::{self, Kinds};
+use berth_kubernetes::{namespaces, quota, rbac, type_checking};
+use berth_storage::{Source, Store};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -148,7 +148,7 @@ pub(super) async fn registration(
 /// This server as an installation, as far as its registration tells.
 fn installation(options: &Options) -> Installation {
     let args = &options.hub;
-    let dialects = args.served(dialect_registry::with(&options.actors.settings()));
+    let dialects = args.served(berth_dialect_registry::with(&options.actors.settings()));
     let names = dialects.iter().map(|dialect| dialect.name());
     Installation {
         service: args.registration.service(),

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use anyhow::{Result, anyhow, bail};
+use berth_apimachinery::duration::parse_unsigned;
+use berth_apimachinery::selector::{Operator, Selector};
+use berth_commands::args::ServerArgs;
 use clap::Args;
-use commands::args::ServerArgs;
-use meta::duration::parse_unsigned;
-use meta::selector::{Operator, Selector};
 use serde_json::{Value, json};
 
 /// Arguments of `berth takeover`.

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow, bail};
-use apiserver::SystemClock;
+use berth_apimachinery::Clock;
+use berth_apiserver::SystemClock;
 use berth_client::Client;
-use commands::args::ServerArgs;
-use configuration::Mode;
-use dialect_contract::{Dialect, OwnScheduler, config};
+use berth_commands::args::ServerArgs;
+use berth_configuration::Mode;
+use berth_dialect_contract::{Dialect, OwnScheduler, config};
+use berth_scheduling_rest::API_VERSION;
 use http::Method;
-use meta::Clock;
 use serde_json::json;
-use virtual_api::API_VERSION;
 
 use super::configuration::{Change, Stored};
 use crate::check::{Asked, CONFIGURATIONS, Read, Seen, Started};
@@ -29,7 +29,7 @@ impl Hub {
     /// # Errors
     /// When there is no such system, or no server is named.
     pub(super) async fn of(system: &str, server: &ServerArgs) -> Result<Self> {
-        let all = dialect_registry::all();
+        let all = berth_dialect_registry::all();
         let names: Vec<&str> = all.iter().map(|dialect| dialect.name()).collect();
         let found = all.iter().find(|dialect| dialect.name() == system);
         let dialect =

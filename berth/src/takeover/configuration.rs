@@ -1,7 +1,7 @@
 //! The stored SchedulerConfiguration of a system: what it says, and how it is changed.
 
-use configuration::{DECIDING, Mode, OtherScheduler};
-use dialect_contract::config;
+use berth_configuration::{DECIDING, Mode, OtherScheduler};
+use berth_dialect_contract::config;
 use serde_json::{Value, json};
 
 use crate::check::condition;

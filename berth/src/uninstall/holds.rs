@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use anyhow::{Result, anyhow, bail};
-use dialect_contract::Hold;
+use berth_dialect_contract::Hold;
 use kube::api::{ListParams, Patch, PatchParams};
 use kube::core::{ApiResource, DynamicObject, ObjectMeta, PartialObjectMeta};
 use kube::{Api, Client};
@@ -180,8 +180,8 @@ fn named(object: &ObjectMeta) -> String {
 
 #[cfg(test)]
 mod tests {
-    use dialect_contract::Finalizer;
-    use meta::GroupResource;
+    use berth_apimachinery::GroupResource;
+    use berth_dialect_contract::Finalizer;
 
     use super::*;
 
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn every_system_says_what_only_its_controllers_let_go_of() {
-        let holds: Vec<String> = dialect_registry::all()
+        let holds: Vec<String> = berth_dialect_registry::all()
             .iter()
             .flat_map(|dialect| dialect.on_hub().holds)
             .map(|hold| format!("{} {}", hold.resource, hold.finalizer))

@@ -102,7 +102,7 @@ async fn the_period_is_the_configurations() {
         "apiVersion": "config.berth.dev/v1alpha1", "kind": "SchedulerConfiguration", "metadata": {"name": "gardener"},
         "spec": {"gardener": {"schedulers": {"shoot": {"retrySyncPeriod": "2m"}}}},
     });
-    let key = dialect_contract::config::key("gardener");
+    let key = berth_dialect_contract::config::key("gardener");
     world.write(Verb::Create, &key, "", configuration).await;
     let shoot = world.shoot("foo").await;
     world.decided(&shoot, 1).await;

@@ -10,7 +10,7 @@ fn cluster(name: &str, unschedulable: bool) -> Value {
 }
 
 fn namespace(name: &str) -> Key {
-    Key::new(kubernetes::core::namespace::RESOURCE, "", name)
+    Key::new(berth_kubernetes::core::namespace::RESOURCE, "", name)
 }
 
 impl World {

@@ -12,21 +12,21 @@ mod stepwise;
 use std::sync::Arc;
 use std::time::Duration;
 
-use admission::rights::Answer;
-use admission::{Authority, Chain, Right, UserInfo};
-use apiserver::registry::Registry;
-use apiserver::{Backing, Group, Resource};
 use berth::controllers::{ControllerMetrics, Events};
-use dialect_contract::Outcome;
-use engine::controller::{Alone, Attempt, Observer, Settings};
-use engine::{Controllers, Engine};
-use kubernetes::core::event;
-use meta::{Clock, Key, Object, Timestamp, Write};
+use berth_admission::rights::Answer;
+use berth_admission::{Authority, Chain, Right, UserInfo};
+use berth_apimachinery::{Clock, Key, Object, Timestamp, Write};
+use berth_apiserver::registry::Registry;
+use berth_apiserver::{Backing, Group, Resource};
+use berth_dialect_contract::Outcome;
+use berth_engine::controller::{Alone, Attempt, Observer, Settings};
+use berth_engine::{Controllers, Engine};
+use berth_kubernetes::core::event;
+use berth_scheduling_rest::{RegistryCommitter, VirtualApi};
+use berth_storage::{MemoryStore, Source, Store, Verb};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use storage::{MemoryStore, Source, Store, Verb};
 use tokio::sync::Notify;
-use virtual_api::{RegistryCommitter, VirtualApi};
 
 /// How long anything may take before a test fails.
 const DEADLINE: Duration = Duration::from_secs(30);
@@ -96,7 +96,7 @@ struct World {
     clock: Arc<Stepped>,
     engine: Arc<Engine>,
     registry: Arc<Registry>,
-    catalog: Arc<engine::Catalog>,
+    catalog: Arc<berth_engine::Catalog>,
     counter: Arc<Counter>,
     controllers: Controllers,
 }
@@ -116,7 +116,7 @@ impl World {
     }
 
     fn over(store: Arc<dyn Store>, dialect: &str) -> Self {
-        let dialect = dialect_registry::by_name(dialect).unwrap();
+        let dialect = berth_dialect_registry::by_name(dialect).unwrap();
         let start = "2021-10-28T09:00:00Z".parse().unwrap();
         let clock = Arc::new(Stepped(Mutex::new(start)));
         let as_clock = || Arc::clone(&clock) as Arc<dyn Clock>;
@@ -129,7 +129,7 @@ impl World {
         );
         let api = VirtualApi::new(Arc::clone(&engine), Arc::clone(&registry), Vec::new());
         let shared = Arc::clone(&store);
-        let mut groups = kubernetes::core::groups(&shared);
+        let mut groups = berth_kubernetes::core::groups(&shared);
         for kind in dialect.kinds() {
             let name = kind.info().group;
             let resource = api.extended(Resource::new(kind, Backing::Stored(Arc::clone(&shared))));
@@ -141,7 +141,7 @@ impl World {
                 }),
             }
         }
-        groups.push(configuration::group(vec![Arc::clone(&dialect)], shared));
+        groups.push(berth_configuration::group(vec![Arc::clone(&dialect)], shared));
         registry.install(&groups).unwrap();
         let (events, _) = Events::served(&engine, &registry, ControllerMetrics::new());
         engine.observe(Arc::new(events)).unwrap();
@@ -205,7 +205,7 @@ impl World {
         };
         self.registry
             .commit(
-                apiserver::registry::Author {
+                berth_apiserver::registry::Author {
                     user: &user,
                     manager: "test",
                     cause: None,
@@ -242,7 +242,7 @@ impl World {
     async fn event(&self, name: &str, reason: &str, count: i64) -> Value {
         let mut watch = self
             .store
-            .watch(storage::Scope::One(event::STORED), self.store.revision())
+            .watch(berth_storage::Scope::One(event::STORED), self.store.revision())
             .unwrap();
         let looking = async {
             loop {
@@ -264,7 +264,7 @@ impl World {
 
     async fn namespace(&self, name: &str) {
         let value = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
-        let key = Key::new(kubernetes::core::namespace::RESOURCE, "", name);
+        let key = Key::new(berth_kubernetes::core::namespace::RESOURCE, "", name);
         self.write(Verb::Create, &key, "", value).await;
     }
 }

@@ -1,6 +1,6 @@
 //! OCM's own times: five minutes, the end of a toleration, the end of a score.
 
-use meta::GroupResource;
+use berth_apimachinery::GroupResource;
 
 use super::*;
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use configuration::Modes;
-use dialect_contract::config;
+use berth_configuration::Modes;
+use berth_dialect_contract::config;
 
 use super::ocm::{DECISIONS, fleet};
 use super::*;
@@ -134,17 +134,20 @@ async fn only_the_selected_requests_are_decided_and_the_selection_is_live() {
     let ours = world.put(ours).await;
     world.decided(&ours, 1).await;
     assert_eq!(world.counter.of(&theirs), [], "another scheduler decides it");
-    let wish = engine::Bind {
+    let wish = berth_engine::Bind {
         dialect: "ocm",
         demand: &theirs,
         chosen: None,
         dry_run: false,
-        unplaced: engine::Unplaced::Refuse,
+        unplaced: berth_engine::Unplaced::Refuse,
         by: Some("ann"),
     };
     let committer = RegistryCommitter(Arc::clone(&world.registry));
     let refused = world.engine.bind(&committer, wish).await.unwrap_err();
-    assert!(matches!(refused, engine::BindError::Observed(_)), "{refused}");
+    assert!(
+        matches!(refused, berth_engine::BindError::Observed(_)),
+        "{refused}"
+    );
     // The label of the request, either way.
     world
         .edit(&theirs, "", |value| {
@@ -167,7 +170,7 @@ async fn only_the_selected_requests_are_decided_and_the_selection_is_live() {
     world
         .configure(json!({"requests": {"namespaceSelector": selector}}))
         .await;
-    let namespace = Key::new(kubernetes::core::namespace::RESOURCE, "", "ns");
+    let namespace = Key::new(berth_kubernetes::core::namespace::RESOURCE, "", "ns");
     world
         .edit(&namespace, "", |value| {
             value["metadata"]["labels"]["team"] = "canary".into()

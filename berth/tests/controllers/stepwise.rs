@@ -3,10 +3,10 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
-use dialect_contract::config;
-use engine::{Bind, Unplaced};
-use meta::{GroupResource, Revision};
-use storage::{Applied, At, Collection, NotReady, Scope, Step, StoreError, Watch, Writer};
+use berth_apimachinery::{GroupResource, Revision};
+use berth_dialect_contract::config;
+use berth_engine::{Bind, Unplaced};
+use berth_storage::{Applied, At, Collection, NotReady, Scope, Step, StoreError, Watch, Writer};
 
 use super::*;
 

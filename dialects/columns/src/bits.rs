@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use scheduling::{Ix, ones};
+use berth_scheduling::{Ix, ones};
 
 /// A set of candidates of a fleet of fixed size.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

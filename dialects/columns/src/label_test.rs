@@ -1,6 +1,6 @@
 //! Label selectors over interned labels.
 
-use meta::selector::{Operator, Requirement, Selector};
+use berth_apimachinery::selector::{Operator, Requirement, Selector};
 
 use crate::Interner;
 

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use meta::selector::{Operator, Requirement, Selector};
-use scheduling::Ix;
+use berth_apimachinery::selector::{Operator, Requirement, Selector};
+use berth_scheduling::Ix;
 
 use crate::Bits;
 use crate::Renumbering;
@@ -37,7 +37,7 @@ pub struct Domains {
 
 impl Labels {
     /// The labels of a whole fleet, given in candidate order.
-    pub fn build<'a>(rows: impl Iterator<Item = &'a meta::Labels>) -> Self {
+    pub fn build<'a>(rows: impl Iterator<Item = &'a berth_apimachinery::Labels>) -> Self {
         let mut keys: HashMap<&str, Label> = HashMap::new();
         for (candidate, row) in (0..).zip(rows) {
             for (key, value) in row.iter() {
@@ -54,7 +54,12 @@ impl Labels {
     }
 
     /// Takes in that the labels of `candidate` changed from `old` to `new`.
-    pub fn change(&mut self, candidate: Ix, old: &meta::Labels, new: &meta::Labels) {
+    pub fn change(
+        &mut self,
+        candidate: Ix,
+        old: &berth_apimachinery::Labels,
+        new: &berth_apimachinery::Labels,
+    ) {
         for key in old.keys().filter(|key| !new.contains_key(key)) {
             self.edit(key, |label| label.remove(candidate));
         }
@@ -64,7 +69,7 @@ impl Labels {
     }
 
     /// The labels after clusters came and went; `came` has the new numbers, ascending.
-    pub fn moved(&self, renumbering: &Renumbering, came: Vec<(Ix, &meta::Labels)>) -> Self {
+    pub fn moved(&self, renumbering: &Renumbering, came: Vec<(Ix, &berth_apimachinery::Labels)>) -> Self {
         let mut added: BTreeMap<&str, Vec<(Ix, &str)>> = BTreeMap::new();
         for (candidate, row) in came {
             for (key, value) in row.iter() {
@@ -230,7 +235,7 @@ impl Label {
 mod tests {
     use super::*;
 
-    fn row(pairs: &[(&str, &str)]) -> meta::Labels {
+    fn row(pairs: &[(&str, &str)]) -> berth_apimachinery::Labels {
         pairs.iter().copied().collect()
     }
 
@@ -242,7 +247,7 @@ mod tests {
             row(&[]),
         ];
         let mut labels = Labels::build(rows.iter());
-        let check = |labels: &Labels, rows: &[meta::Labels]| {
+        let check = |labels: &Labels, rows: &[berth_apimachinery::Labels]| {
             for text in [
                 "env=prod",
                 "env in (prod,dev)",

@@ -4,7 +4,7 @@
 //! Everything here can be cloned cheaply or shared: an inventory is copied on write, and older snapshots stand.
 //!
 //! ```
-//! use dialect_columns::Bits;
+//! use berth_dialect_columns::Bits;
 //!
 //! let mut cordoned = Bits::none(3);
 //! cordoned.set(1, true);

@@ -1,6 +1,6 @@
 //! How candidates are numbered anew when clusters come and go: columns are copied in stretches, not rebuilt.
 
-use scheduling::Ix;
+use berth_scheduling::Ix;
 
 use crate::Bits;
 
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn columns_entries_and_bits_move_alike() {
-        let mut random = scheduling::Random::new(7);
+        let mut random = berth_scheduling::Random::new(7);
         for round in 0..400_u64 {
             let count = Ix::try_from(random.below(200)).unwrap();
             let few = round % 5 * 20;

@@ -3,8 +3,8 @@
 use std::fmt::Display;
 use std::sync::Arc;
 
-use dialect_contract::Unusable;
-use meta::Key;
+use berth_apimachinery::Key;
+use berth_dialect_contract::Unusable;
 
 /// The objects that could not be read, by key. A clone shares what is there.
 #[derive(Clone, Debug, Default)]
@@ -45,7 +45,7 @@ impl UnusableObjects {
         self.0.keys()
     }
 
-    /// As [`dialect_contract::Inventory::unusable`] shows them.
+    /// As [`berth_dialect_contract::Inventory::unusable`] shows them.
     pub fn list(&self) -> Vec<Unusable> {
         let entries = self.0.iter();
         entries
@@ -59,7 +59,7 @@ impl UnusableObjects {
 
 #[cfg(test)]
 mod tests {
-    use meta::GroupResource;
+    use berth_apimachinery::GroupResource;
 
     use super::*;
 

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use meta::{FieldError, GroupResource, Key};
+use berth_apimachinery::{FieldError, GroupResource, Key};
 use serde_json::Value;
 
 use crate::dialect::Dialect;

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, LazyLock};
 
-use admission::Plugin;
-use meta::{FieldError, GroupResource, Schema};
+use berth_admission::Plugin;
+use berth_apimachinery::{FieldError, GroupResource, Schema};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use meta::Key;
+use berth_apimachinery::Key;
 
 use crate::decision::{Action, BindingChange, Decision, Outcome};
 use crate::words::Words;

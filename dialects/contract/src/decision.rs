@@ -3,8 +3,8 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use meta::{FieldError, Key, Revision, Timestamp};
-use scheduling::Solved;
+use berth_apimachinery::{FieldError, Key, Revision, Timestamp};
+use berth_scheduling::Solved;
 
 /// How a decision ended (docs/api.md, "The scheduling report").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,7 +108,7 @@ pub struct Decision {
     pub reason: &'static str,
     /// The pipeline's result; empty for decisions that never ran it.
     pub solved: Solved,
-    /// The names of the scorers, by [`scheduling::ScoreColumn::plugin`].
+    /// The names of the scorers, by [`berth_scheduling::ScoreColumn::plugin`].
     pub scorers: Vec<Arc<str>>,
     /// Clusters named by the request that are no candidates, with plugin, token and detail code (Fleet's PickFixed).
     pub unknown: Vec<(Arc<str>, &'static str, &'static str)>,

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use admission::Plugin;
-use meta::{GroupResource, Key, Kind};
+use berth_admission::Plugin;
+use berth_apimachinery::{GroupResource, Key, Kind};
 use serde_json::Value;
 
 use crate::configuration::{Configuration, NoSettings};

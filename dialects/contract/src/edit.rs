@@ -1,7 +1,7 @@
 //! A change of stored objects as data: what a dialect proposes
 //! ([`crate::Advisor::drain`], [`crate::Advisor::remedies`]) and a plan or advice tries.
 
-use meta::Key;
+use berth_apimachinery::Key;
 use serde_json::Value;
 
 /// One change of one object.

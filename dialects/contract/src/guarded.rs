@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use meta::{GroupResource, Key};
+use berth_apimachinery::{GroupResource, Key};
 use serde_json::Value;
 
 /// A resource whose objects are not deleted while objects of another one use them (docs/api.md, "Guards").

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use meta::GroupResource;
+use berth_apimachinery::GroupResource;
 
 /// Which finalizers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

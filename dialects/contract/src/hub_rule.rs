@@ -7,8 +7,8 @@
 
 pub mod cel;
 
-use admission::{Operation, Phase};
-use meta::GroupResource;
+use berth_admission::{Operation, Phase};
+use berth_apimachinery::GroupResource;
 
 /// A condition of a [`HubRule`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,7 +58,10 @@ impl Condition {
     /// Holds unless the hub's own garbage collector or namespace controller deletes something.
     #[must_use]
     pub fn not_collected() -> Self {
-        let names: Vec<String> = admission::COLLECTORS.iter().map(|name| cel::text(name)).collect();
+        let names: Vec<String> = berth_admission::COLLECTORS
+            .iter()
+            .map(|name| cel::text(name))
+            .collect();
         Self::new(
             "not-collected",
             format!(

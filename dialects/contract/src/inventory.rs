@@ -6,9 +6,9 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use admission::Denied;
-use meta::{Change, FieldError, GroupResource, Key, Object, Timestamp, Write};
-use scheduling::{Ix, Rejection};
+use berth_admission::Denied;
+use berth_apimachinery::{Change, FieldError, GroupResource, Key, Object, Timestamp, Write};
+use berth_scheduling::{Ix, Rejection};
 
 use crate::control::{self, Control, Note, Pace};
 use crate::decision::{Decision, Refused};

@@ -7,7 +7,7 @@
 //! What two reports differ in, for example, is told by their contents alone:
 //!
 //! ```
-//! use dialect_contract::difference::{Changed, Verdict};
+//! use berth_dialect_contract::difference::{Changed, Verdict};
 //!
 //! assert_eq!(Changed::of(Verdict::Feasible, Verdict::Feasible), None);
 //! let moved = Changed::of(Verdict::Refused, Verdict::Picked).unwrap();
@@ -45,6 +45,7 @@ pub mod view;
 pub mod wording;
 pub mod words;
 
+pub use berth_apimachinery::{Verb, Write};
 pub use configuration::Configuration;
 pub use control::{Backoff, Control, Note, NoteType, Pace, Related};
 pub use decision::{Action, BindingChange, Current, Decision, Outcome, Refused};
@@ -56,7 +57,6 @@ pub use guarded::{Guarded, Protected};
 pub use hold::{Finalizer, Hold};
 pub use hub_rule::{Condition, HubRule};
 pub use inventory::{Advisor, Affected, Ask, Due, Guarding, Inventory, Reserved, Targets};
-pub use meta::{Verb, Write};
 pub use on_hub::{Concern, OnHub};
 pub use own_place::OwnPlace;
 pub use own_scheduler::{LeaseName, OwnScheduler};

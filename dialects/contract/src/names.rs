@@ -1,6 +1,6 @@
 //! Names of virtual objects (docs/api.md, "Names"), as far as they are made from the source's name alone.
 
-use meta::{GroupResource, Key};
+use berth_apimachinery::{GroupResource, Key};
 
 use crate::Dialect;
 

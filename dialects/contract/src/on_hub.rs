@@ -1,6 +1,6 @@
 //! What a hub that stores the objects of a system must know, as data.
 
-use meta::GroupResource;
+use berth_apimachinery::GroupResource;
 
 use crate::hold::Hold;
 use crate::hub_rule::HubRule;

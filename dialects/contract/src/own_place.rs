@@ -1,6 +1,6 @@
 //! Objects whose place is a field of their own, written through a `binding` subresource of their system's own, as data.
 
-use meta::GroupResource;
+use berth_apimachinery::GroupResource;
 use serde_json::Value;
 
 /// Field in which such an object says where it is, and the right that it takes to write that.

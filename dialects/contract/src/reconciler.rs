@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use meta::{Change, GroupResource, Key, Object, Timestamp, Write};
+use berth_apimachinery::{Change, GroupResource, Key, Object, Timestamp, Write};
 
 use crate::inventory::Inventory;
 

@@ -5,7 +5,7 @@ pub mod labels;
 #[cfg(test)]
 mod tests;
 
-use meta::{Key, Object};
+use berth_apimachinery::{Key, Object};
 use serde_json::{Map, Value};
 
 use crate::edit::Edit;

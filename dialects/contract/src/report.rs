@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::ptr;
 use std::sync::Arc;
 
-use scheduling::{Rejection, ScoreColumn};
+use berth_scheduling::{Rejection, ScoreColumn};
 
 use crate::decision::Decision;
 use crate::inventory::Inventory;
@@ -330,7 +330,7 @@ impl View<'_> {
                 name: in_force.rules.as_str(),
                 message: in_force.because,
             }),
-            evaluated_at: meta::time::rfc3339(self.decision.now),
+            evaluated_at: berth_apimachinery::time::rfc3339(self.decision.now),
             inventory_revision: revision.to_string(),
             picked: self.picked(),
             current: self.current(),

@@ -1,6 +1,6 @@
 //! Views that a system offers beyond scheduling, as data.
 
-use meta::GroupResource;
+use berth_apimachinery::GroupResource;
 use serde_json::Value;
 
 use crate::facts::{Facts, Producer};

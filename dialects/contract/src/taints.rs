@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use meta::{Key, Object};
+use berth_apimachinery::{Key, Object};
 use serde_json::{Value, json};
 
 use crate::edit::Edit;
@@ -82,7 +82,7 @@ pub fn removal(
 
 #[cfg(test)]
 mod tests {
-    use meta::{GroupResource, Revision};
+    use berth_apimachinery::{GroupResource, Revision};
 
     use super::*;
 

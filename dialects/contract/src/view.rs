@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use meta::{Key, Labels, Object, Timestamp};
+use berth_apimachinery::{Key, Labels, Object, Timestamp};
 
 /// A taint of a target, as any of the systems writes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

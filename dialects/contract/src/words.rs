@@ -1,13 +1,13 @@
 //! The trait [`Words`]: a decision in text, which is made only when somebody reads it.
 
-use scheduling::{Ix, Reason};
+use berth_scheduling::{Ix, Reason};
 
 use crate::decision::Decision;
 use crate::rules::InForce;
 
 /// What a dialect says of its decisions.
 pub trait Words {
-    /// The names of the filters, by [`scheduling::Rejection::plugin`].
+    /// The names of the filters, by [`berth_scheduling::Rejection::plugin`].
     fn filters(&self) -> &'static [&'static str];
 
     /// The token of a refusal.

@@ -9,9 +9,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use dialect_contract::{Ask, Decision, Inventory};
-use dialect_testing::bench::{added, editable};
-use meta::{GroupResource, Key, Timestamp};
+use berth_apimachinery::{GroupResource, Key, Timestamp};
+use berth_dialect_contract::{Ask, Decision, Inventory};
+use berth_dialect_testing::bench::{added, editable};
 use serde_json::{Value, json};
 
 #[global_allocator]
@@ -160,7 +160,7 @@ fn binding(placement: &str, number: usize, cluster: usize, snapshot: &str) -> Va
 }
 
 fn filled(clusters: usize) -> Arc<dyn Inventory> {
-    let mut fleet = dialect_fleet::dialect().inventory();
+    let mut fleet = berth_dialect_fleet::dialect().inventory();
     let hub_mut = editable(&mut fleet);
     for index in 0..clusters {
         put(hub_mut, &cluster(index, 0));

@@ -10,8 +10,8 @@ mod hold;
 pub(crate) mod hub_rules;
 mod rollout;
 
-use admission::{Denied, Operation, Plugin, Request};
-use dialect_contract::SystemUsers;
+use berth_admission::{Denied, Operation, Plugin, Request};
+use berth_dialect_contract::SystemUsers;
 use serde_json::Value;
 
 use crate::names::{ACTOR, BINDINGS, PARENT_LABEL, SNAPSHOTS};

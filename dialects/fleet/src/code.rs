@@ -1,10 +1,10 @@
 //! The filters in pipeline order, and the reasons each refuses for (docs/systems/fleet.md, "Filters").
 
-use scheduling::Reason;
+use berth_scheduling::Reason;
 
 use crate::eligibility::Ineligible;
 
-scheduling::filters! {
+berth_scheduling::filters! {
     /// One required term matches.
     ClusterAffinity = "ClusterAffinity" {
         AffinityMismatch = "AffinityMismatch",
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn the_pages_name_every_filter_and_reason() {
-        dialect_testing::documented(
+        berth_dialect_testing::documented(
             "fleet",
             Plugin::ALL.map(|plugin| match plugin {
                 Plugin::ClusterEligibility => (plugin.name(), &Ineligible::NAMES[..]),

@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use dialect_columns::Labels;
-use scheduling::Ix;
+use berth_dialect_columns::Labels;
+use berth_scheduling::Ix;
 
 use crate::eligibility::Standing;
 use crate::fleet::cluster::{Amount, Cluster};

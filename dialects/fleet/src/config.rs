@@ -3,9 +3,9 @@
 
 use std::sync::LazyLock;
 
+use berth_apimachinery::field::below;
+use berth_apimachinery::{FieldError, Schema};
 use jiff::SignedDuration;
-use meta::field::below;
-use meta::{FieldError, Schema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -12,8 +12,8 @@ mod tests;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use dialect_contract::{Action, Ask, BindingChange, Current, Decision, Outcome, Refused};
-use scheduling::{Ix, Solved};
+use berth_dialect_contract::{Action, Ask, BindingChange, Current, Decision, Outcome, Refused};
+use berth_scheduling::{Ix, Solved};
 
 use crate::code::{Code, Plugin};
 use crate::detail::Detail;

@@ -4,7 +4,7 @@ use crate::filters::spread::Emptiest;
 use crate::fleet::record::BindingRecord;
 use crate::plan::Plan;
 use crate::satisfied::Satisfied;
-use scheduling::Ix;
+use berth_scheduling::Ix;
 use std::sync::Arc;
 
 /// Facts that views and writes need beyond the decision.

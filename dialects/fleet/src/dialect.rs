@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use admission::Plugin;
-use dialect_contract::{
+use berth_admission::Plugin;
+use berth_apimachinery::{FieldError, GroupResource, Kind, Schema};
+use berth_dialect_contract::{
     Configuration, DemandKind, Dialect, Inventory, LeaseName, OnHub, OwnScheduler, Producer, Reach, Shown,
     SystemUsers,
 };
-use meta::{FieldError, GroupResource, Kind, Schema};
 use serde_json::Value;
 
 use crate::admission::{DecisionGuard, PlacementHold, Settings, hub_rules};
@@ -65,7 +65,7 @@ impl Dialect for KubeFleet {
             PLACEMENTS,
             SNAPSHOTS,
             BINDINGS,
-            dialect_contract::config::RESOURCE,
+            berth_dialect_contract::config::RESOURCE,
         ]
     }
 

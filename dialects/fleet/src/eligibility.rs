@@ -1,8 +1,8 @@
 //! Whether a cluster may take anything at all: the member agent's word (docs/systems/fleet.md, "Eligibility").
 
+use berth_apimachinery::Timestamp;
+use berth_apimachinery::schema::types::{Condition, Time, condition};
 use jiff::SignedDuration;
-use meta::Timestamp;
-use meta::schema::types::{Condition, Time, condition};
 
 use crate::kind::MemberCluster;
 
@@ -51,7 +51,7 @@ pub(crate) struct Standing {
     pub(crate) health: Health,
 }
 
-scheduling::names! {
+berth_scheduling::names! {
     /// Why a cluster is not eligible; the first reason in this order counts.
     pub(crate) enum Ineligible {
         /// It is leaving the fleet.
@@ -76,7 +76,7 @@ impl Ineligible {
             if instant == Timestamp::MIN {
                 "an unknown time".to_owned()
             } else {
-                meta::time::rfc3339(instant)
+                berth_apimachinery::time::rfc3339(instant)
             }
         };
         match self {

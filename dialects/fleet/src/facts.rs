@@ -1,6 +1,6 @@
 //! Facts that a MemberCluster reports. Counts and costs change too fast for an inventory and are left out.
 
-use dialect_contract::Facts;
+use berth_dialect_contract::Facts;
 use serde_json::Value;
 
 /// The property that carries the version of Kubernetes.

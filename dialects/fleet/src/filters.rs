@@ -2,9 +2,9 @@
 
 pub(crate) mod spread;
 
-use dialect_columns::Bits;
-use meta::Timestamp;
-use scheduling::{Filter, Ix, Verdict};
+use berth_apimachinery::Timestamp;
+use berth_dialect_columns::Bits;
+use berth_scheduling::{Filter, Ix, Verdict};
 
 use self::spread::Spread;
 use crate::code::{Code, Plugin};

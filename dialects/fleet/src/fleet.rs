@@ -10,8 +10,8 @@ mod tests;
 
 use std::sync::{Arc, OnceLock};
 
-use dialect_columns::UnusableObjects;
-use meta::Key;
+use berth_apimachinery::Key;
+use berth_dialect_columns::UnusableObjects;
 
 use crate::columns::Columns;
 use crate::eligibility::Limits;

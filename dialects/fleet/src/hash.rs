@@ -98,8 +98,8 @@ mod tests {
         let long = "a".repeat(63);
         let name = binding_name(&long, "u", &long, |_| false);
         assert_eq!(name.len(), 63);
-        assert!(meta::name::dns_label(&name).is_ok());
-        assert!(meta::name::dns_label(&binding_name("a.b", "u", "c.d", |_| false)).is_ok());
+        assert!(berth_apimachinery::name::dns_label(&name).is_ok());
+        assert!(berth_apimachinery::name::dns_label(&binding_name("a.b", "u", "c.d", |_| false)).is_ok());
         let first = binding_name("crp-1", "u", "c1", |_| false);
         assert!(first.starts_with("crp-1-c1-"));
         assert_ne!(first, binding_name("crp-1", "u", "c1", |name| name == first));

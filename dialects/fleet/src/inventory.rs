@@ -5,12 +5,12 @@ mod view;
 use crate::code::Plugin;
 use crate::names::{BINDINGS, CLUSTERS, PARENT_LABEL, PLACEMENTS, SNAPSHOTS};
 use crate::{code, decide, remedies, words, writes};
-use dialect_contract::{
+use berth_apimachinery::{Change, GroupResource, Key, Object, Timestamp};
+use berth_dialect_contract::{
     Advisor, Ask, Decision, DemandView, Due, Edit, Guarding, Inventory, Refused, Remedy, TargetView, Targets,
     Unusable, Words, Write,
 };
-use meta::{Change, GroupResource, Key, Object, Timestamp};
-use scheduling::{Ix, Reason, Rejection};
+use berth_scheduling::{Ix, Reason, Rejection};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -153,7 +153,7 @@ impl Advisor for Fleet {
         let cluster = self.clusters.get(cluster_name)?.object.parse();
         let mut taints = cluster["spec"]["taints"].as_array().cloned().unwrap_or_default();
         taints.push(json!({
-            "key": "berth.dev/drain", "effect": "NoSchedule", "timeAdded": meta::time::rfc3339(now),
+            "key": "berth.dev/drain", "effect": "NoSchedule", "timeAdded": berth_apimachinery::time::rfc3339(now),
         }));
         let cordon = Edit::Merge {
             key: Key::new(CLUSTERS, "", cluster_name),

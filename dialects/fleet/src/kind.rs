@@ -14,7 +14,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use meta::{Key, Kind, Object};
+use berth_apimachinery::{Key, Kind, Object};
 
 pub(crate) use binding::{BindingSpec, ClusterDecision, ClusterResourceBinding, ClusterScore, State};
 pub(crate) use member_cluster::{MemberCluster, PropertyValue, Taint};

@@ -4,12 +4,12 @@
 //! then `fleet` (what is known), then `decide` (what comes of it).
 //!
 //! ```
-//! use dialect_contract::{Inventory, Targets};
-//! use dialect_testing::bench::fold;
-//! use meta::{GroupResource, Timestamp};
+//! use berth_dialect_contract::{Inventory, Targets};
+//! use berth_dialect_testing::bench::fold;
+//! use berth_apimachinery::{GroupResource, Timestamp};
 //! use serde_json::json;
 //!
-//! let fleet = dialect_fleet::dialect();
+//! let fleet = berth_dialect_fleet::dialect();
 //! assert_eq!(fleet.target(), GroupResource::new("cluster.kubernetes-fleet.io", "memberclusters"));
 //!
 //! let mut members = fleet.inventory();
@@ -52,7 +52,7 @@ mod writes;
 
 use std::sync::Arc;
 
-use dialect_contract::Dialect;
+use berth_dialect_contract::Dialect;
 
 /// The dialect.
 #[must_use]

@@ -1,7 +1,7 @@
 //! The names of the system: groups, resources, labels, annotations, finalizers, condition types (docs/systems/fleet.md,
 //! "API objects" and "Names").
 
-use meta::GroupResource;
+use berth_apimachinery::GroupResource;
 
 /// The dialect's name.
 pub(crate) const DIALECT: &str = "fleet";

@@ -136,7 +136,7 @@ fn next(fleet: &Fleet, placement: &str) -> (Arc<str>, u64) {
         .map_or(0, |highest| highest.saturating_add(1));
     loop {
         let name = format!("{placement}-{index}");
-        if !fleet.taken(&meta::Key::new(SNAPSHOTS, "", &name)) {
+        if !fleet.taken(&berth_apimachinery::Key::new(SNAPSHOTS, "", &name)) {
             return (name.into(), index);
         }
         index += 1;

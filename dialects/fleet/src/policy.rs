@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use meta::FieldError;
-use meta::quantity::Quantity;
-use meta::selector::Selector;
+use berth_apimachinery::FieldError;
+use berth_apimachinery::quantity::Quantity;
+use berth_apimachinery::selector::Selector;
 
 use crate::kind::{
     ClusterSelectorTerm, PlacementPolicy, PlacementType, PropertyRequirement, Taint, Toleration,
@@ -213,7 +213,7 @@ impl Policy {
                 hard: constraint.when_unsatisfiable != "ScheduleAnyway",
             });
         if !errors.is_empty() {
-            return Err(meta::field::aggregate(&errors));
+            return Err(berth_apimachinery::field::aggregate(&errors));
         }
         Ok(Self {
             mode,

@@ -1,10 +1,10 @@
 //! Ways to lift a refusal (docs/adding-a-system.md, "Advice"): a label, a required term, a toleration, a taint, a spread
 //! constraint, a name, a larger number.
 
-use dialect_contract::remedy::{labels, push};
-use dialect_contract::{Decision, Edit, Remedy, Taint, Whose, taints};
-use meta::Key;
-use scheduling::{Ix, Rejection};
+use berth_apimachinery::Key;
+use berth_dialect_contract::remedy::{labels, push};
+use berth_dialect_contract::{Decision, Edit, Remedy, Taint, Whose, taints};
+use berth_scheduling::{Ix, Rejection};
 use serde_json::{Value, json};
 
 use crate::code::Code;

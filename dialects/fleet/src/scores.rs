@@ -2,12 +2,12 @@
 
 use std::cmp::{Ordering, Reverse};
 
-use scheduling::{Ix, Scorer};
+use berth_scheduling::{Ix, Scorer};
 
 use crate::columns::Columns;
 use crate::policy::{Preferred, Sorter};
 
-scheduling::names! {
+berth_scheduling::names! {
     /// The scores that the system ranks by one after the other, the first to decide first.
     pub(crate) enum Ranking {
         /// The topology spread score.

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use dialect_contract::{Ask, Decision, Due, Inventory, Refused, Verb};
-use meta::{Change, GroupResource, Key, Object, Revision};
+use berth_apimachinery::{Change, GroupResource, Key, Object, Revision};
+use berth_dialect_contract::{Ask, Decision, Due, Inventory, Refused, Verb};
 use serde_json::{Value, json};
 
 use crate::fleet::Fleet;
@@ -25,7 +25,7 @@ pub(crate) fn key(value: &Value) -> Key {
         "ClusterResourcePlacement" => PLACEMENTS,
         "ClusterSchedulingPolicySnapshot" => SNAPSHOTS,
         "ClusterResourceBinding" => BINDINGS,
-        _ => dialect_contract::config::RESOURCE,
+        _ => berth_dialect_contract::config::RESOURCE,
     };
     Key::new(
         resource,

@@ -1,8 +1,8 @@
 //! Sentences about a decision, made only when someone reads it.
 
-use dialect_contract::{Decision, Outcome, Taint, listing, taints};
-use meta::selector::Selector;
-use scheduling::{Ix, Reason};
+use berth_apimachinery::selector::Selector;
+use berth_dialect_contract::{Decision, Outcome, Taint, listing, taints};
+use berth_scheduling::{Ix, Reason};
 
 use crate::code::{self, Code};
 use crate::columns::Columns;

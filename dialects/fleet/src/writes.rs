@@ -10,9 +10,9 @@ mod edit;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use dialect_contract::{Decision, Verb, Write};
-use meta::schema::types::{Condition, Time, condition};
-use meta::{GroupResource, Key, Object, Timestamp};
+use berth_apimachinery::schema::types::{Condition, Time, condition};
+use berth_apimachinery::{GroupResource, Key, Object, Timestamp};
+use berth_dialect_contract::{Decision, Verb, Write};
 use serde_json::{Map, Value, json};
 
 use crate::detail::Detail;
@@ -79,7 +79,7 @@ fn fields(
     }
     fields.insert(
         "lastTransitionTime".to_owned(),
-        meta::time::rfc3339(time.0).into(),
+        berth_apimachinery::time::rfc3339(time.0).into(),
     );
     fields.insert("observedGeneration".to_owned(), generation.into());
     fields

@@ -1,7 +1,7 @@
 //! Laws of every decision, tried on generated fleets.
 
-use dialect_contract::Dialect;
-use dialect_testing::properties::{Case, Generator, Later};
+use berth_dialect_contract::Dialect;
+use berth_dialect_testing::properties::{Case, Generator, Later};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -206,7 +206,7 @@ fn later(kind: u8, plain: bool) -> BoxedStrategy<Later> {
 
 impl Generator for Fleets {
     fn dialect(&self) -> Arc<dyn Dialect> {
-        dialect_fleet::dialect()
+        berth_dialect_fleet::dialect()
     }
 
     fn case(&self) -> BoxedStrategy<Case> {
@@ -248,4 +248,4 @@ impl Generator for Fleets {
     }
 }
 
-dialect_testing::properties!(Fleets);
+berth_dialect_testing::properties!(Fleets);

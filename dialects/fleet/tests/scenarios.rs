@@ -2,8 +2,8 @@
 
 #[test]
 fn every_scenario_gives_the_report_it_expects() {
-    dialect_testing::scenarios(
-        dialect_fleet::dialect(),
+    berth_dialect_testing::scenarios(
+        berth_dialect_fleet::dialect(),
         concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios"),
     );
 }

@@ -6,10 +6,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use dialect_contract::{Ask, Inventory, config};
-use dialect_gardener::names::{CLOUD_PROFILES, SEEDS, SHOOTS};
-use dialect_testing::bench::{fold, median};
-use meta::{Key, Timestamp};
+use berth_apimachinery::{Key, Timestamp};
+use berth_dialect_contract::{Ask, Inventory, config};
+use berth_dialect_gardener::names::{CLOUD_PROFILES, SEEDS, SHOOTS};
+use berth_dialect_testing::bench::{fold, median};
 use serde_json::{Value, json};
 
 /// As in the program.
@@ -86,7 +86,7 @@ fn fold_after_fork(inventory: &mut Arc<dyn Inventory>) -> Duration {
 }
 
 fn fleet(count: u32) -> Arc<dyn Inventory> {
-    let mut inventory = dialect_gardener::dialect().inventory();
+    let mut inventory = berth_dialect_gardener::dialect().inventory();
     fold(&mut inventory, CLOUD_PROFILES, "", "aws", &profile());
     for number in 0..count {
         let name = format!("seed-{number:05}");

@@ -7,8 +7,8 @@
 
 pub(crate) mod hub_rules;
 
-use admission::{Denied, Needed, Operation, Plugin, Request, Right};
-use meta::Status;
+use berth_admission::{Denied, Needed, Operation, Plugin, Request, Right};
+use berth_apimachinery::Status;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -143,7 +143,7 @@ impl Plugin for WhitelistGuard {
 
 #[cfg(test)]
 mod tests {
-    use admission::UserInfo;
+    use berth_admission::UserInfo;
 
     use super::*;
 
@@ -191,7 +191,7 @@ mod tests {
 
     fn request<'a>(
         operation: Operation,
-        resource: meta::GroupResource,
+        resource: berth_apimachinery::GroupResource,
         user: &'a UserInfo,
         old: Option<&'a Value>,
     ) -> Request<'a> {

@@ -2,7 +2,7 @@
 //! is that of its cloud profile, which lists its region; it tolerates what its project allows; once it has a seed, its selector changes to nothing that does not match that seed, and
 //! while that seed is being deleted, it only leaves.
 
-use meta::FieldError;
+use berth_apimachinery::FieldError;
 use serde::Deserialize;
 use serde_json::Value;
 

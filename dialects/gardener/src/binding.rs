@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use admission::Denied;
-use meta::FieldError;
-use scheduling::{Filter, Verdict};
+use berth_admission::Denied;
+use berth_apimachinery::FieldError;
+use berth_scheduling::{Filter, Verdict};
 use serde::Deserialize;
 use serde_json::Value;
 

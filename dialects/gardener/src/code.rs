@@ -1,6 +1,6 @@
 //! The filters in pipeline order, and the reasons each refuses for (docs/systems/gardener.md, "Filters").
 
-scheduling::filters! {
+berth_scheduling::filters! {
     /// Not being deleted, ready, and visible to the scheduler.
     Usable = "Usable" {
         Deleting = "Deleting",
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn the_pages_name_every_filter_and_reason() {
-        dialect_testing::documented(
+        berth_dialect_testing::documented(
             "gardener",
             Plugin::ALL.map(|plugin| (plugin.name(), plugin.tokens())),
         );

@@ -7,8 +7,8 @@ mod form;
 
 use std::sync::LazyLock;
 
-use meta::field::below;
-use meta::{FieldError, Schema};
+use berth_apimachinery::field::below;
+use berth_apimachinery::{FieldError, Schema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

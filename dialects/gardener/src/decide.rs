@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use dialect_contract::{Action, Ask, BindingChange, Current, Decision, Outcome, Refused};
-use meta::FieldError;
-use scheduling::{Ix, Solved};
+use berth_apimachinery::FieldError;
+use berth_dialect_contract::{Action, Ask, BindingChange, Current, Decision, Outcome, Refused};
+use berth_scheduling::{Ix, Solved};
 
 use crate::code::Code;
 use crate::detail::Detail;

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use admission::Plugin;
-use dialect_contract::{
+use berth_admission::Plugin;
+use berth_apimachinery::{FieldError, GroupResource, Kind, Schema};
+use berth_dialect_contract::{
     Configuration, DemandKind, Dialect, Guarded, Inventory, LeaseName, OnHub, OwnPlace, OwnScheduler,
     Protected, Reach, Shown, config,
 };
-use meta::{FieldError, GroupResource, Kind, Schema};
 use serde_json::Value;
 
 use crate::admission::hub_rules;

@@ -1,6 +1,6 @@
 //! Facts that a Seed reports.
 
-use dialect_contract::Facts;
+use berth_dialect_contract::Facts;
 use serde_json::Value;
 
 /// The facts of `target`, a Seed. Nothing in a Seed says where its API server is.

@@ -4,8 +4,8 @@
 pub(crate) mod networks;
 pub(crate) mod zones;
 
-use dialect_contract::rules::Rules;
-use scheduling::{Filter, Ix, Verdict};
+use berth_dialect_contract::rules::Rules;
+use berth_scheduling::{Filter, Ix, Verdict};
 
 use crate::code::{Code, Plugin};
 use crate::fleet::seed::Row;

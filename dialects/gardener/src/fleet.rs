@@ -8,11 +8,11 @@ pub(crate) mod shoot;
 
 use std::sync::Arc;
 
-use dialect_columns::{Interner, UnusableObjects};
-use dialect_contract::rules::{InForce, Rules, RulesChoice};
+use berth_apimachinery::Key;
+use berth_dialect_columns::{Interner, UnusableObjects};
+use berth_dialect_contract::rules::{InForce, Rules, RulesChoice};
+use berth_scheduling::Ix;
 use imbl::{HashMap, OrdMap, OrdSet, Vector};
-use meta::Key;
-use scheduling::Ix;
 
 use crate::config::Config;
 use profile::{OwnProfile, Profile};

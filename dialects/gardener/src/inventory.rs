@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use admission::Denied;
-use dialect_contract::control::{Control, Note, Pace};
-use dialect_contract::decision::{Decision, Refused};
-use dialect_contract::rules::{InForce, Rules};
-use dialect_contract::view::{DemandView, Phase, Placed, Quantities, Taint, TargetView, Unusable};
-use dialect_contract::{Advisor, Ask, Due, Edit, Guarding, Inventory, Remedy, Targets, Words, Write};
-use meta::{Change, FieldError, GroupResource, Key, Object, Timestamp};
-use scheduling::{Ix, Reason, Rejection};
+use berth_admission::Denied;
+use berth_apimachinery::{Change, FieldError, GroupResource, Key, Object, Timestamp};
+use berth_dialect_contract::control::{Control, Note, Pace};
+use berth_dialect_contract::decision::{Decision, Refused};
+use berth_dialect_contract::rules::{InForce, Rules};
+use berth_dialect_contract::view::{DemandView, Phase, Placed, Quantities, Taint, TargetView, Unusable};
+use berth_dialect_contract::{Advisor, Ask, Due, Edit, Guarding, Inventory, Remedy, Targets, Words, Write};
+use berth_scheduling::{Ix, Reason, Rejection};
 use serde_json::{Value, json};
 
 use crate::code::{Code, Plugin};

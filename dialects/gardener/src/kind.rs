@@ -12,7 +12,7 @@ pub mod shoot;
 
 use std::sync::Arc;
 
-use meta::{Kind, Schema};
+use berth_apimachinery::{Kind, Schema};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -30,10 +30,17 @@ pub fn all() -> Vec<Arc<dyn Kind>> {
 
 /// The typed view of `value`. A value of wrong types is `Err` with nothing in it when the schema says what is wrong
 /// already, and with an error when only the view stumbles.
-fn view<'a, T: Deserialize<'a>>(schema: &Schema, value: &'a Value) -> Result<T, Vec<meta::FieldError>> {
+fn view<'a, T: Deserialize<'a>>(
+    schema: &Schema,
+    value: &'a Value,
+) -> Result<T, Vec<berth_apimachinery::FieldError>> {
     T::deserialize(value).map_err(|error| {
         if schema.validate(value).is_empty() {
-            vec![meta::FieldError::invalid("", Value::Null, error.to_string())]
+            vec![berth_apimachinery::FieldError::invalid(
+                "",
+                Value::Null,
+                error.to_string(),
+            )]
         } else {
             Vec::new()
         }

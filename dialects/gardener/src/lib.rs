@@ -5,13 +5,13 @@
 //! (what is known); [`kind`] holds the API objects.
 //!
 //! ```
-//! use dialect_contract::{Ask, Inventory, Targets};
-//! use dialect_gardener::names::{CLOUD_PROFILES, SEEDS, SHOOTS};
-//! use dialect_testing::bench::fold;
-//! use meta::{Key, Timestamp};
+//! use berth_dialect_contract::{Ask, Inventory, Targets};
+//! use berth_dialect_gardener::names::{CLOUD_PROFILES, SEEDS, SHOOTS};
+//! use berth_dialect_testing::bench::fold;
+//! use berth_apimachinery::{Key, Timestamp};
 //! use serde_json::json;
 //!
-//! let mut garden = dialect_gardener::dialect().inventory();
+//! let mut garden = berth_dialect_gardener::dialect().inventory();
 //! let profile = json!({
 //!     "apiVersion": "core.gardener.cloud/v1beta1", "kind": "CloudProfile",
 //!     "metadata": {"name": "aws", "uid": "1"}, "spec": {"type": "aws"},
@@ -80,6 +80,6 @@ pub use fleet::Fleet;
 
 /// The dialect.
 #[must_use]
-pub fn dialect() -> Arc<dyn dialect_contract::Dialect> {
+pub fn dialect() -> Arc<dyn berth_dialect_contract::Dialect> {
     Arc::new(Gardener)
 }

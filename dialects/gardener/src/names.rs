@@ -1,6 +1,6 @@
 //! Names of Gardener's API, which is `core.gardener.cloud/v1beta1` (docs/systems/gardener.md, "API objects").
 
-use meta::GroupResource;
+use berth_apimachinery::GroupResource;
 
 /// The API group.
 pub const GROUP: &str = "core.gardener.cloud";

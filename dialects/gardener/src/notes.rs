@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use dialect_contract::{Backoff, Decision, Note, NoteType, Outcome, Pace};
+use berth_dialect_contract::{Backoff, Decision, Note, NoteType, Outcome, Pace};
 
 use crate::config::Config;
 use crate::fleet::Fleet;

@@ -2,7 +2,7 @@
 //! (docs/systems/gardener.md, "Steps that compare seeds"). Each looks at exactly those that pass the steps before it, as
 //! gardener-scheduler does, and not at those after it, although that may leave no seed where another order would leave one.
 
-use scheduling::{Ix, Rejection};
+use berth_scheduling::{Ix, Rejection};
 
 use crate::code::{Code, Plugin};
 use crate::domain;

@@ -1,11 +1,11 @@
 //! What lifts a refusal (docs/adding-a-system.md, "Advice"): a switch or a label of the seed, what the shoot or its profile
 //! select, a toleration, a taint, a range, the strategy.
 
-use dialect_contract::remedy::{labels, push};
-use dialect_contract::rules::Rules;
-use dialect_contract::{Decision, Edit, Remedy, Taint, Whose, config, taints};
-use meta::{Key, selector::Selector};
-use scheduling::{Ix, Rejection};
+use berth_apimachinery::{Key, selector::Selector};
+use berth_dialect_contract::remedy::{labels, push};
+use berth_dialect_contract::rules::Rules;
+use berth_dialect_contract::{Decision, Edit, Remedy, Taint, Whose, config, taints};
+use berth_scheduling::{Ix, Rejection};
 use serde_json::{Value, json};
 
 use crate::cidr::Range;

@@ -4,9 +4,9 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use dialect_columns::LabelTest;
-use dialect_contract::rules::Rules;
-use scheduling::Ix;
+use berth_dialect_columns::LabelTest;
+use berth_dialect_contract::rules::Rules;
+use berth_scheduling::Ix;
 
 use crate::config::Strategy;
 use crate::distance::{PROVIDER_PENALTY, Region};

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use scheduling::{Ix, Rejection, ScoreColumn, Solved, filter};
+use berth_scheduling::{Ix, Rejection, ScoreColumn, Solved, filter};
 
 use crate::code::{Code, Plugin};
 use crate::relative;

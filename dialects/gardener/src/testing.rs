@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use dialect_contract::{Ask, Decision, Inventory, Refused, Targets, Words, config};
-use meta::{Change, GroupResource, Key, Object, Revision, Timestamp};
+use berth_apimachinery::{Change, GroupResource, Key, Object, Revision, Timestamp};
+use berth_dialect_contract::{Ask, Decision, Inventory, Refused, Targets, Words, config};
 use serde_json::{Value, json};
 
 use crate::fleet::Fleet;

@@ -1,7 +1,7 @@
 //! Which seeds and cloud profiles shoots use: those are not deleted meanwhile (docs/systems/gardener.md, "What is
 //! guarded").
 
-use meta::{GroupResource, Key};
+use berth_apimachinery::{GroupResource, Key};
 use serde_json::Value;
 
 use crate::fleet::shoot::Wants;
@@ -77,7 +77,7 @@ impl Fleet {
 
 #[cfg(test)]
 mod tests {
-    use dialect_contract::Dialect;
+    use berth_dialect_contract::Dialect;
     use serde_json::json;
 
     use super::*;
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn deleting_a_seed_passes_the_fence_that_bindings_pass() {
         assert_eq!(
-            dialect_contract::guarded::fence(DIALECT, &Key::new(SEEDS, "", "eu-1")),
+            berth_dialect_contract::guarded::fence(DIALECT, &Key::new(SEEDS, "", "eu-1")),
             fence("eu-1")
         );
     }

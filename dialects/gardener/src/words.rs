@@ -3,11 +3,11 @@
 mod networks;
 mod places;
 
-use dialect_contract::rules::Rules;
-use dialect_contract::{Decision, Outcome, Taint};
-use meta::LabelSet;
-use meta::selector::Selector;
-use scheduling::{Ix, Reason, Rejection};
+use berth_apimachinery::LabelSet;
+use berth_apimachinery::selector::Selector;
+use berth_dialect_contract::rules::Rules;
+use berth_dialect_contract::{Decision, Outcome, Taint};
+use berth_scheduling::{Ix, Reason, Rejection};
 
 use crate::code::Code;
 use crate::detail::Detail;

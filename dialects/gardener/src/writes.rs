@@ -1,7 +1,7 @@
 //! What a decision writes (docs/api.md, "Where objects are").
 
-use dialect_contract::rules::Rules;
-use dialect_contract::{Action, Decision, Outcome, Verb, Write};
+use berth_dialect_contract::rules::Rules;
+use berth_dialect_contract::{Action, Decision, Outcome, Verb, Write};
 use serde_json::Value;
 
 use crate::domain;
@@ -65,7 +65,7 @@ fn pending(fleet: &Fleet, decision: &Decision) -> Option<Write> {
     operation.insert("description".to_owned(), description.into());
     operation.insert(
         "lastUpdateTime".to_owned(),
-        meta::time::rfc3339(decision.now).into(),
+        berth_apimachinery::time::rfc3339(decision.now).into(),
     );
     fill(operation, "progress", 0);
     Some(Write {

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use dialect_contract::Dialect;
-use dialect_testing::{Case, Generator, Later};
-use meta::Timestamp;
+use berth_apimachinery::Timestamp;
+use berth_dialect_contract::Dialect;
+use berth_dialect_testing::{Case, Generator, Later};
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
@@ -249,7 +249,7 @@ fn later() -> impl Strategy<Value = Later> {
 
 impl Generator for Gardens {
     fn dialect(&self) -> Arc<dyn Dialect> {
-        dialect_gardener::dialect()
+        berth_dialect_gardener::dialect()
     }
 
     fn case(&self) -> BoxedStrategy<Case> {
@@ -276,4 +276,4 @@ impl Generator for Gardens {
     }
 }
 
-dialect_testing::properties!(Gardens);
+berth_dialect_testing::properties!(Gardens);

@@ -8,10 +8,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use dialect_contract::{Ask, Inventory};
-use dialect_kcp::names::{LOCATIONS, NAMESPACES, PLACEMENT, WORKLOAD_CLUSTERS};
-use dialect_testing::bench::{self, median};
-use meta::{GroupResource, Key, Timestamp};
+use berth_apimachinery::{GroupResource, Key, Timestamp};
+use berth_dialect_contract::{Ask, Inventory};
+use berth_dialect_kcp::names::{LOCATIONS, NAMESPACES, PLACEMENT, WORKLOAD_CLUSTERS};
+use berth_dialect_testing::bench::{self, median};
 use serde_json::{Value, json};
 
 /// As in the program.
@@ -87,7 +87,7 @@ fn beat_after_fork(inventory: &mut Arc<dyn Inventory>, clusters: usize) -> Durat
 }
 
 fn fleet(clusters: usize, others: usize) -> Arc<dyn Inventory> {
-    let mut inventory = dialect_kcp::dialect().inventory();
+    let mut inventory = berth_dialect_kcp::dialect().inventory();
     for number in 0..2 * REGIONS {
         let (region, tier) = (number % REGIONS, number / REGIONS);
         let name = format!("r{region}-t{tier}");
@@ -98,7 +98,7 @@ fn fleet(clusters: usize, others: usize) -> Arc<dyn Inventory> {
         fold(&mut inventory, WORKLOAD_CLUSTERS, &name, &value);
     }
     // A cluster in location r1-t0 that evicts, and one that does not.
-    let leaving = json!({"evictAfter": meta::time::rfc3339(at(-60))});
+    let leaving = json!({"evictAfter": berth_apimachinery::time::rfc3339(at(-60))});
     for (name, spec) in [("leaving", leaving), ("staying", json!({}))] {
         let value = json!({
             "apiVersion": "workloads.kcp.dev/v1alpha1", "kind": "WorkloadCluster",
@@ -156,7 +156,7 @@ fn cluster(number: usize, beat: i64) -> (String, Value) {
         "spec": {"unschedulable": number % 10 == 7},
         "status": {
             "conditions": [{"type": "Ready", "status": "True"}],
-            "lastSyncerHeartbeatTime": meta::time::rfc3339(at(beat)),
+            "lastSyncerHeartbeatTime": berth_apimachinery::time::rfc3339(at(beat)),
         },
     });
     (name, value)

@@ -15,9 +15,9 @@ mod roles;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use admission::{Denied, Operation, Plugin, Request};
-use meta::selector::Selector;
-use meta::{FieldError, GroupResource};
+use berth_admission::{Denied, Operation, Plugin, Request};
+use berth_apimachinery::selector::Selector;
+use berth_apimachinery::{FieldError, GroupResource};
 use serde_json::Value;
 
 use crate::names::{DEFAULT_LOCATION_CLUSTER, NAMESPACES, SYNCED_BY_DEFAULT};

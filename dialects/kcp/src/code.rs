@@ -1,6 +1,6 @@
 //! The filters in pipeline order, and the reasons each refuses for (docs/systems/kcp.md, "Filters").
 
-scheduling::filters! {
+berth_scheduling::filters! {
     /// In a location, and in one that is looked in.
     Location = "Location" {
         NotInLocation = "NotInLocation",
@@ -30,6 +30,6 @@ mod tests {
 
     #[test]
     fn the_pages_name_every_filter_and_reason() {
-        dialect_testing::documented("kcp", Plugin::ALL.map(|plugin| (plugin.name(), plugin.tokens())));
+        berth_dialect_testing::documented("kcp", Plugin::ALL.map(|plugin| (plugin.name(), plugin.tokens())));
     }
 }

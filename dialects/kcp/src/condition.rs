@@ -1,8 +1,8 @@
 //! Conditions: as WorkloadClusters carry them, and the one namespaces get, `NamespaceScheduled` (docs/systems/kcp.md,
 //! "The namespace's condition").
 
-use dialect_contract::wording::Sentences;
-use meta::Timestamp;
+use berth_apimachinery::Timestamp;
+use berth_dialect_contract::wording::Sentences;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -109,7 +109,7 @@ impl Scheduled {
         let since = known
             .filter(|known| self.is(known))
             .and_then(|known| known["lastTransitionTime"].as_str());
-        let since = since.map_or_else(|| meta::time::rfc3339(now), str::to_owned);
+        let since = since.map_or_else(|| berth_apimachinery::time::rfc3339(now), str::to_owned);
         fields.insert("lastTransitionTime".to_owned(), since.into());
         Value::Object(fields)
     }
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn the_time_moves_only_with_the_content() {
-        let now = meta::time::parse("2021-10-28T09:00:00Z").unwrap();
+        let now = berth_apimachinery::time::parse("2021-10-28T09:00:00Z").unwrap();
         let scheduled = namespace_scheduled(false, &Reading::of(Some(r#"{"root+a+x":"Bound"}"#))).unwrap();
         let known = json!({"type": NAMESPACE_SCHEDULED, "status": "True", "lastTransitionTime": "2020-01-01T00:00:00Z"});
         assert_eq!(scheduled.to_json(Some(&known), now), known);

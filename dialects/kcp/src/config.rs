@@ -14,11 +14,11 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
+use berth_apimachinery::field::below;
+use berth_apimachinery::schema::Reading;
+use berth_apimachinery::selector::{LabelSelector, Selector};
+use berth_apimachinery::{FieldError, GroupResource, Schema, name};
 use jiff::SignedDuration;
-use meta::field::below;
-use meta::schema::Reading;
-use meta::selector::{LabelSelector, Selector};
-use meta::{FieldError, GroupResource, Schema, name};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -198,7 +198,7 @@ impl Config {
     }
 
     /// Whether namespaces with these labels are placed.
-    pub(crate) fn selects(&self, namespace: &meta::Meta) -> bool {
+    pub(crate) fn selects(&self, namespace: &berth_apimachinery::Meta) -> bool {
         self.namespace_selector.matches(namespace.labels())
     }
 }

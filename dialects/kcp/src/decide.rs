@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use dialect_contract::{Action, Ask, BindingChange, Current, Decision, Outcome, Refused};
+use berth_apimachinery::{FieldError, Timestamp};
+use berth_dialect_contract::{Action, Ask, BindingChange, Current, Decision, Outcome, Refused};
+use berth_scheduling::{Ix, Solved};
 use jiff::SignedDuration;
-use meta::{FieldError, Timestamp};
-use scheduling::{Ix, Solved};
 
 use crate::code::Code;
 use crate::condition::{self};

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use admission::Plugin;
-use dialect_contract::{
+use berth_admission::Plugin;
+use berth_apimachinery::{FieldError, GroupResource, Kind, Schema};
+use berth_dialect_contract::{
     Concern, Configuration, Controllers, DemandKind, Dialect, Finalizer, Hold, Inventory, OnHub, Reach,
     Reconciler, Shown, SystemUsers, config,
 };
-use meta::{FieldError, GroupResource, Kind, Schema};
 use serde_json::Value;
 
 use crate::admission::{PlacementGuard, PlacementValues, Role, Settings, hub_rules, user_of};

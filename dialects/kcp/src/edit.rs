@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use meta::{Object, Timestamp};
+use berth_apimachinery::{Object, Timestamp};
 use serde_json::{Map, Value, json};
 
 use crate::machine::SyncState;
@@ -61,12 +61,12 @@ pub(crate) fn set_state(object: &mut Value, identifier: &str, state: Option<Sync
 
 /// The instant of a cluster's deletion annotation, where it is one.
 pub(crate) fn deletion(object: &Value, identifier: &str) -> Option<Timestamp> {
-    text(object, ANNOTATIONS, &format!("{DELETION}{identifier}")).and_then(meta::time::parse)
+    text(object, ANNOTATIONS, &format!("{DELETION}{identifier}")).and_then(berth_apimachinery::time::parse)
 }
 
 /// Sets a cluster's deletion annotation (UTC, whole seconds), or takes it out.
 pub(crate) fn set_deletion(object: &mut Value, identifier: &str, at: Option<Timestamp>) {
-    let at = at.map(meta::time::rfc3339);
+    let at = at.map(berth_apimachinery::time::rfc3339);
     set(
         object,
         ANNOTATIONS,
@@ -153,7 +153,7 @@ pub(crate) fn deleted_at(object: &Value) -> Option<Timestamp> {
         .get("metadata")?
         .get("deletionTimestamp")?
         .as_str()
-        .and_then(meta::time::parse)
+        .and_then(berth_apimachinery::time::parse)
 }
 
 /// `metadata.name`.

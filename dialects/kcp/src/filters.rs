@@ -1,7 +1,7 @@
 //! The filters, in the order of docs/systems/kcp.md, "Filters". Each judges every workload cluster, so that every
 //! refusal is known. kcp chooses at random among what they leave; there is no scoring.
 
-use scheduling::{Filter, Ix, Verdict};
+use berth_scheduling::{Filter, Ix, Verdict};
 
 use crate::code::{Code, Plugin};
 use crate::request::Request;

@@ -8,10 +8,10 @@ mod take_namespace;
 
 use std::sync::Arc;
 
-use dialect_columns::UnusableObjects;
+use berth_apimachinery::{GroupResource, Key, Object};
+use berth_dialect_columns::UnusableObjects;
+use berth_scheduling::Ix;
 use imbl::{HashMap, OrdMap, OrdSet, Vector};
-use meta::{GroupResource, Key, Object};
-use scheduling::Ix;
 
 use crate::config::Config;
 pub(crate) use cluster::{Row, identifier};

@@ -5,9 +5,9 @@
 //! A cluster whose syncer was never heard of has the same time from its creation on, and is not healthy then, unless somebody
 //! else reports that it is ready: without a syncer, readiness is theirs to tell.
 
-use dialect_contract::wording::Sentences;
+use berth_apimachinery::Timestamp;
+use berth_dialect_contract::wording::Sentences;
 use jiff::SignedDuration;
-use meta::Timestamp;
 use serde_json::{Map, Value, json};
 
 use crate::readiness::{HEARTBEAT_HEALTHY, PARTS, READY};
@@ -21,14 +21,14 @@ const SENTENCES: Sentences = Sentences(&["no heartbeat of the syncer since "]);
 fn heard(cluster: &Value) -> Option<Timestamp> {
     cluster["status"]["lastSyncerHeartbeatTime"]
         .as_str()
-        .and_then(meta::time::parse)
+        .and_then(berth_apimachinery::time::parse)
 }
 
 /// Since when the syncer of `cluster` is waited for: since it was last heard of, or since the cluster was made.
 #[must_use]
 pub fn awaited_since(cluster: &Value) -> Option<Timestamp> {
     let created = || cluster["metadata"]["creationTimestamp"].as_str();
-    heard(cluster).or_else(|| created().and_then(meta::time::parse))
+    heard(cluster).or_else(|| created().and_then(berth_apimachinery::time::parse))
 }
 
 /// `cluster` with its conditions brought up to date at `now`; `None` when they say the same already. Exactly at the
@@ -94,7 +94,10 @@ impl Said {
             severity: "Warning".to_owned(),
             reason: ERROR_HEARTBEAT.to_owned(),
             message: match last {
-                Some(last) => format!("no heartbeat of the syncer since {}", meta::time::rfc3339(last)),
+                Some(last) => format!(
+                    "no heartbeat of the syncer since {}",
+                    berth_apimachinery::time::rfc3339(last)
+                ),
                 None => "no heartbeat of the syncer was ever seen".to_owned(),
             },
         }
@@ -150,7 +153,7 @@ impl Conditions {
         {
             return;
         }
-        new["lastTransitionTime"] = json!(meta::time::rfc3339(now));
+        new["lastTransitionTime"] = json!(berth_apimachinery::time::rfc3339(now));
         match slot {
             Some(old) => *old = new,
             None => self.0.push(new),

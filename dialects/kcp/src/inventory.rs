@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use dialect_contract::decision::{Decision, Refused};
-use dialect_contract::view::{DemandView, Phase, Placed, Quantities, TargetView, Unusable};
-use dialect_contract::{Advisor, Ask, Due, Edit, Inventory, Remedy, Targets, Words, Write};
-use meta::{Change, Key, Object, Timestamp};
-use scheduling::{Ix, Reason, Rejection};
+use berth_apimachinery::{Change, Key, Object, Timestamp};
+use berth_dialect_contract::decision::{Decision, Refused};
+use berth_dialect_contract::view::{DemandView, Phase, Placed, Quantities, TargetView, Unusable};
+use berth_dialect_contract::{Advisor, Ask, Due, Edit, Inventory, Remedy, Targets, Words, Write};
+use berth_scheduling::{Ix, Reason, Rejection};
 use serde_json::{Value, json};
 
 use crate::code::{Code, Plugin};
@@ -148,7 +148,7 @@ impl Advisor for Fleet {
         // What must leave a cluster does not come to it either.
         Some(vec![Edit::Merge {
             key: Key::new(WORKLOAD_CLUSTERS, "", &row.name),
-            patch: json!({"spec": {"evictAfter": meta::time::rfc3339(now)}}),
+            patch: json!({"spec": {"evictAfter": berth_apimachinery::time::rfc3339(now)}}),
         }])
     }
 

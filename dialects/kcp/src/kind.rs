@@ -8,7 +8,7 @@ pub mod workload_cluster;
 
 use std::sync::Arc;
 
-use meta::{FieldError, Kind, Schema};
+use berth_apimachinery::{FieldError, Kind, Schema};
 use serde::Deserialize;
 use serde_json::Value;
 

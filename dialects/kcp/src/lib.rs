@@ -8,13 +8,13 @@
 //! controllers of those that run here.
 //!
 //! ```
-//! use dialect_contract::{Ask, Inventory, Targets};
-//! use dialect_kcp::names::{LOCATIONS, NAMESPACES, WORKLOAD_CLUSTERS};
-//! use dialect_testing::bench::fold;
-//! use meta::{Key, Timestamp};
+//! use berth_dialect_contract::{Ask, Inventory, Targets};
+//! use berth_dialect_kcp::names::{LOCATIONS, NAMESPACES, WORKLOAD_CLUSTERS};
+//! use berth_dialect_testing::bench::fold;
+//! use berth_apimachinery::{Key, Timestamp};
 //! use serde_json::json;
 //!
-//! let mut compute = dialect_kcp::dialect().inventory();
+//! let mut compute = berth_dialect_kcp::dialect().inventory();
 //! let resource = json!({"group": "workloads.kcp.dev", "version": "v1alpha1", "resource": "workloadclusters"});
 //! let location = json!({
 //!     "apiVersion": "scheduling.kcp.dev/v1alpha1", "kind": "Location",
@@ -77,12 +77,12 @@ pub use fleet::Fleet;
 
 /// The dialect.
 #[must_use]
-pub fn dialect() -> Arc<dyn dialect_contract::Dialect> {
+pub fn dialect() -> Arc<dyn berth_dialect_contract::Dialect> {
     Arc::new(Kcp::default())
 }
 
 /// The dialect with these admission settings.
 #[must_use]
-pub fn with(settings: Settings) -> Arc<dyn dialect_contract::Dialect> {
+pub fn with(settings: Settings) -> Arc<dyn berth_dialect_contract::Dialect> {
     Arc::new(Kcp::new(settings))
 }

@@ -1,7 +1,7 @@
 //! What the location controller reports of a Location (docs/systems/kcp.md, "API objects"): counts in its status, and
 //! its labels as one text in an annotation.
 
-use meta::{Labels, Timestamp};
+use berth_apimachinery::{Labels, Timestamp};
 use serde_json::{Value, json};
 
 use crate::names::LOCATION_LABELS;

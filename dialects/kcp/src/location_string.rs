@@ -6,7 +6,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use meta::name::{self, NameError};
+use berth_apimachinery::name::{self, NameError};
 
 use crate::names::LONGEST_IDENTIFIER;
 

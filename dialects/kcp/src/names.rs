@@ -1,7 +1,7 @@
 //! Names of kcp's APIs, in the spelling of its documentation (docs/systems/kcp.md, "API objects" and "Keys"): the
 //! domain is `workloads.kcp.dev`, plural, as API group and in labels alike.
 
-use meta::GroupResource;
+use berth_apimachinery::GroupResource;
 
 /// The group of Location.
 pub const SCHEDULING_GROUP: &str = "scheduling.kcp.dev";

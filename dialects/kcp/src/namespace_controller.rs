@@ -1,7 +1,7 @@
 //! What the namespace controller does with a namespace (docs/systems/kcp.md, "Controllers"): it adopts what is pending,
 //! asks clusters to let go, and reports when they have. A pure function over the stored object.
 
-use meta::Timestamp;
+use berth_apimachinery::Timestamp;
 use serde_json::Value;
 
 use crate::edit::ANNOTATIONS;

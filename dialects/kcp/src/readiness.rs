@@ -5,7 +5,7 @@
 //! that was seen once and has stopped makes it False at once, without waiting for anybody to write that down. Where it
 //! is not reported it is summed up here.
 
-use meta::Timestamp;
+use berth_apimachinery::Timestamp;
 
 use crate::condition::{Condition, find};
 use crate::kind::workload_cluster::WorkloadClusterStatus;

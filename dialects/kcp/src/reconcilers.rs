@@ -15,8 +15,8 @@ use std::any::Any;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use dialect_contract::{Context, Reconciler, Verb, Write};
-use meta::{Change, Key, Object};
+use berth_apimachinery::{Change, Key, Object};
+use berth_dialect_contract::{Context, Reconciler, Verb, Write};
 use serde_json::{Value, json};
 
 use crate::fleet::{Fleet, identifier};

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use dialect_contract::remedy::labels;
-use dialect_contract::{Decision, Edit, Remedy, Whose};
-use meta::Key;
-use scheduling::{Ix, Rejection};
+use berth_apimachinery::Key;
+use berth_dialect_contract::remedy::labels;
+use berth_dialect_contract::{Decision, Edit, Remedy, Whose};
+use berth_scheduling::{Ix, Rejection};
 use serde_json::{Value, json};
 
 use crate::code::Code;

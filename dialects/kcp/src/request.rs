@@ -1,7 +1,7 @@
 //! One question put to the fleet: the rows in one list, and what speaks against each.
 
-use meta::Timestamp;
-use scheduling::Ix;
+use berth_apimachinery::Timestamp;
+use berth_scheduling::Ix;
 
 use crate::code::Code;
 use crate::fleet::Row;

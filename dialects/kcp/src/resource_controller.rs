@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use meta::Timestamp;
+use berth_apimachinery::Timestamp;
 use serde_json::Value;
 
 use crate::edit::{

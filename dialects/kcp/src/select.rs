@@ -8,8 +8,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use meta::Timestamp;
-use scheduling::{Ix, Random, Rejection, filter};
+use berth_apimachinery::Timestamp;
+use berth_scheduling::{Ix, Random, Rejection, filter};
 
 use crate::code::{Code, Plugin};
 use crate::fleet::{Fleet, Record};

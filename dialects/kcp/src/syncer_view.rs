@@ -11,8 +11,8 @@ pub mod copy;
 pub mod registration;
 pub mod step;
 
-use admission::Denied;
-use meta::{Budget, FieldError, Meta, Object, patch};
+use berth_admission::Denied;
+use berth_apimachinery::{Budget, FieldError, Meta, Object, patch};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha224};
 
@@ -132,7 +132,10 @@ impl Syncer<'_> {
         let key = self.key(DELETION);
         match (text(object, ANNOTATIONS, &key), deletion(object, self.identifier)) {
             (_, Some(at)) => {
-                metadata.insert("deletionTimestamp".to_owned(), meta::time::rfc3339(at).into());
+                metadata.insert(
+                    "deletionTimestamp".to_owned(),
+                    berth_apimachinery::time::rfc3339(at).into(),
+                );
             }
             (Some(text), None) => {
                 problems.push(format!("annotation {key}: \"{text}\" is not an RFC 3339 time; the object is not shown as being deleted"));

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use dialect_contract::Due;
-use dialect_contract::{Ask, Decision, Inventory, Refused, config};
-use meta::{Change, GroupResource, Key, Object, Revision, Timestamp};
+use berth_apimachinery::{Change, GroupResource, Key, Object, Revision, Timestamp};
+use berth_dialect_contract::Due;
+use berth_dialect_contract::{Ask, Decision, Inventory, Refused, config};
 use serde_json::{Value, json};
 
 use crate::fleet::Fleet;
@@ -12,7 +12,7 @@ use crate::names::{LOCATIONS, NAMESPACES, PLACEMENT, WORKLOAD_CLUSTERS};
 
 /// The instant tests decide at.
 pub(crate) fn now() -> Timestamp {
-    meta::time::parse("2021-10-28T09:00:00Z").unwrap()
+    berth_apimachinery::time::parse("2021-10-28T09:00:00Z").unwrap()
 }
 
 /// A ready cluster of `region`.

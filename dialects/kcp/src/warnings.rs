@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use dialect_contract::Decision;
-use meta::Timestamp;
+use berth_apimachinery::Timestamp;
+use berth_dialect_contract::Decision;
 
 use crate::condition::find;
 use crate::fleet::{Fleet, Row};
@@ -69,7 +69,7 @@ fn not_synced(row: &Row) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use dialect_contract::{Inventory, Targets, Words};
+    use berth_dialect_contract::{Inventory, Targets, Words};
     use serde_json::{Value, json};
 
     use crate::testing::{cluster, decide, fleet, namespace, now, with};

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use dialect_contract::{Decision, Outcome};
-use meta::Timestamp;
-use scheduling::{Ix, Reason};
+use berth_apimachinery::Timestamp;
+use berth_dialect_contract::{Decision, Outcome};
+use berth_scheduling::{Ix, Reason};
 
 use crate::code::Code;
 use crate::detail::Detail;
@@ -41,7 +41,7 @@ pub(crate) fn refusal(
         Code::NotReady => unready(row, now).1,
         Code::Cordoned => "it takes no new namespaces (spec.unschedulable)".to_owned(),
         Code::Evicting => {
-            let since = meta::time::rfc3339(row.facts.evict_after);
+            let since = berth_apimachinery::time::rfc3339(row.facts.evict_after);
             format!("namespaces must leave it since {since} (spec.evictAfter)")
         }
         Code::AlreadyPlaced => "the namespace is leaving it".to_owned(),
@@ -68,7 +68,9 @@ pub(crate) fn unready(row: &Row, now: Timestamp) -> (&'static str, String) {
         Reported::Unknown => ("StatusUnknown", "condition Ready is Unknown".to_owned()),
         Reported::Nothing => ("ConditionMissing", "condition Ready is missing".to_owned()),
         Reported::Ready if now > row.facts.fresh_until => {
-            let last = status.last_syncer_heartbeat_time.map(meta::time::rfc3339);
+            let last = status
+                .last_syncer_heartbeat_time
+                .map(berth_apimachinery::time::rfc3339);
             (
                 "HeartbeatStale",
                 format!("no heartbeat of its syncer since {}", last.unwrap_or_default()),

@@ -1,7 +1,7 @@
 //! What the placement controller writes: the namespace's annotation, then its condition. Each is an update of the stored
 //! object with nothing else touched.
 
-use dialect_contract::{Decision, Verb, Write};
+use berth_dialect_contract::{Decision, Verb, Write};
 use serde_json::{Map, Value, json};
 
 use crate::condition::{self, NAMESPACE_SCHEDULED};

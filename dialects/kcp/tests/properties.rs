@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use dialect_contract::Dialect;
-use dialect_testing::{Case, Generator, Later};
-use meta::Timestamp;
+use berth_apimachinery::Timestamp;
+use berth_dialect_contract::Dialect;
+use berth_dialect_testing::{Case, Generator, Later};
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
@@ -26,7 +26,7 @@ const NOW: i64 = 1_635_411_600;
 
 impl Generator for Kcp {
     fn dialect(&self) -> Arc<dyn Dialect> {
-        dialect_kcp::dialect()
+        berth_dialect_kcp::dialect()
     }
 
     fn case(&self) -> BoxedStrategy<Case> {
@@ -90,7 +90,7 @@ fn cluster() -> impl Strategy<Value = Value> {
             if let Some(beat) = beat {
                 status.insert(
                     "lastSyncerHeartbeatTime".to_owned(),
-                    meta::time::rfc3339(at(beat)).into(),
+                    berth_apimachinery::time::rfc3339(at(beat)).into(),
                 );
             }
             if let Some(ready) = ready {
@@ -101,7 +101,7 @@ fn cluster() -> impl Strategy<Value = Value> {
             }
             let mut spec = json!({"unschedulable": unschedulable});
             if let Some(evict_after) = evict_after {
-                spec["evictAfter"] = meta::time::rfc3339(at(evict_after)).into();
+                spec["evictAfter"] = berth_apimachinery::time::rfc3339(at(evict_after)).into();
             }
             let labels = region.map_or(json!({}), |region| json!({"region": region}));
             json!({
@@ -209,4 +209,4 @@ fn later() -> impl Strategy<Value = Later> {
     ]
 }
 
-dialect_testing::properties!(Kcp);
+berth_dialect_testing::properties!(Kcp);

@@ -2,8 +2,8 @@
 
 #[test]
 fn every_rule_holds_in_its_scenario() {
-    dialect_testing::scenarios(
-        dialect_kcp::dialect(),
+    berth_dialect_testing::scenarios(
+        berth_dialect_kcp::dialect(),
         concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios"),
     );
 }

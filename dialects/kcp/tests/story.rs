@@ -4,15 +4,15 @@
 
 use std::sync::Arc;
 
-use admission::{Chain, Operation, Request, UserInfo};
-use dialect_contract::{Ask, Inventory};
-use dialect_kcp::admission::user_of;
-use dialect_kcp::machine::Actor;
-use dialect_kcp::names::{LOCATIONS, NAMESPACES, PLACEMENT, WORKLOAD_CLUSTERS};
-use dialect_kcp::resource_controller::Context;
-use dialect_kcp::syncer_view::Syncer;
-use dialect_kcp::{namespace_controller, resource_controller};
-use meta::{Change, GroupResource, Key, Object, Revision, Timestamp};
+use berth_admission::{Chain, Operation, Request, UserInfo};
+use berth_apimachinery::{Change, GroupResource, Key, Object, Revision, Timestamp};
+use berth_dialect_contract::{Ask, Inventory};
+use berth_dialect_kcp::admission::user_of;
+use berth_dialect_kcp::machine::Actor;
+use berth_dialect_kcp::names::{LOCATIONS, NAMESPACES, PLACEMENT, WORKLOAD_CLUSTERS};
+use berth_dialect_kcp::resource_controller::Context;
+use berth_dialect_kcp::syncer_view::Syncer;
+use berth_dialect_kcp::{namespace_controller, resource_controller};
 use serde_json::{Value, json};
 
 const DEPLOYMENTS: GroupResource = GroupResource::new("apps", "deployments");
@@ -32,7 +32,7 @@ struct World {
 
 impl World {
     fn new() -> Self {
-        let kcp = dialect_kcp::dialect();
+        let kcp = berth_dialect_kcp::dialect();
         let mut world = Self {
             fleet: kcp.inventory(),
             guard: Chain::new(kcp.admission()),

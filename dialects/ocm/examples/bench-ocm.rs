@@ -9,9 +9,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use dialect_contract::{Ask, Inventory};
-use dialect_testing::bench::{added, editable, middle, millis};
-use meta::{GroupResource, Key, Timestamp};
+use berth_apimachinery::{GroupResource, Key, Timestamp};
+use berth_dialect_contract::{Ask, Inventory};
+use berth_dialect_testing::bench::{added, editable, middle, millis};
 use serde_json::{Value, json};
 
 #[global_allocator]
@@ -33,7 +33,7 @@ fn main() {
     println!("\none decision, 10000 clusters, median");
     println!("{:>9}  {:>11}", "others", "warm");
     for others in [0, 1_000, 10_000, 50_000] {
-        let mut fleet = dialect_ocm::dialect().inventory();
+        let mut fleet = berth_dialect_ocm::dialect().inventory();
         fill(editable(&mut fleet), 10_000, others);
         decide(&*fleet, "p", 10);
         let warm = median(RUNS, || decide(&*fleet, "p", 10));
@@ -63,7 +63,7 @@ fn decide(fleet: &dyn Inventory, name: &str, wanted: usize) -> Duration {
 
 fn row(clusters: usize) {
     let begun = Instant::now();
-    let mut fleet = dialect_ocm::dialect().inventory();
+    let mut fleet = berth_dialect_ocm::dialect().inventory();
     fill(editable(&mut fleet), clusters, OTHERS);
     let load = begun.elapsed();
     let decide = |fleet: &dyn Inventory| decide(fleet, "p", 10);

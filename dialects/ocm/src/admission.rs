@@ -6,7 +6,7 @@
 
 pub(crate) mod hub_rules;
 
-use admission::{Denied, Needed, Operation, Plugin, Request, Right};
+use berth_admission::{Denied, Needed, Operation, Plugin, Request, Right};
 use serde::Deserialize;
 use serde_json::Value;
 

@@ -10,8 +10,8 @@ mod results;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-use ::cel::{Environment, Error, Function, Key, Map, Meter, Outcome, Program, Text, Type, Value};
-use meta::Timestamp;
+use berth_apimachinery::Timestamp;
+use berth_cel::{Environment, Error, Function, Key, Map, Meter, Outcome, Program, Text, Type, Value};
 
 use crate::scored::ScoredCluster;
 
@@ -77,7 +77,7 @@ fn scores<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
         ))
     })?;
     if object.until < *now {
-        let since = meta::time::rfc3339(object.until);
+        let since = berth_apimachinery::time::rfc3339(object.until);
         let text = format!(
             "AddOnPlacementScore {} in namespace {cluster} has expired at {since}",
             &**resource

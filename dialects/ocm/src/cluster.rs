@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use meta::{Labels, Object};
+use berth_apimachinery::{Labels, Object};
 
 use crate::kind::{Condition, ManagedCluster, Taint};
 use crate::names::AVAILABLE;

@@ -1,6 +1,6 @@
 //! The filters in pipeline order, and the reasons each refuses for (docs/systems/ocm.md, "Filters").
 
-scheduling::filters! {
+berth_scheduling::filters! {
     /// Membership in one of the sets chosen from.
     ClusterSet = "ClusterSet" {
         NotInSet = "NotInSet",
@@ -26,6 +26,6 @@ mod tests {
 
     #[test]
     fn the_pages_name_every_filter_and_reason() {
-        dialect_testing::documented("ocm", Plugin::ALL.map(|plugin| (plugin.name(), plugin.tokens())));
+        berth_dialect_testing::documented("ocm", Plugin::ALL.map(|plugin| (plugin.name(), plugin.tokens())));
     }
 }

@@ -9,9 +9,9 @@ pub(crate) mod taints;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use dialect_columns::{Bits, Labels, Numbered};
-use meta::Timestamp;
-use scheduling::Ix;
+use berth_apimachinery::Timestamp;
+use berth_dialect_columns::{Bits, Labels, Numbered};
+use berth_scheduling::Ix;
 
 use crate::cluster::Cluster;
 use crate::names::SET_LABEL;
@@ -198,13 +198,13 @@ impl Columns {
         let count = self.count();
         let members = match &set.membership {
             Membership::Label => {
-                let own = meta::selector::Requirement {
+                let own = berth_apimachinery::selector::Requirement {
                     key: SET_LABEL.to_owned(),
-                    operator: meta::selector::Operator::In,
+                    operator: berth_apimachinery::selector::Operator::In,
                     values: vec![name.to_string()],
                 };
                 self.labels.select(
-                    &meta::selector::Selector {
+                    &berth_apimachinery::selector::Selector {
                         requirements: vec![own],
                     },
                     count,

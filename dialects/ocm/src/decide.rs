@@ -6,11 +6,11 @@ pub(crate) mod status;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use dialect_columns::Bits;
-use dialect_contract::{Action, Ask, BindingChange, Current, Decision, Outcome, Refused};
+use berth_apimachinery::{FieldError, Timestamp};
+use berth_dialect_columns::Bits;
+use berth_dialect_contract::{Action, Ask, BindingChange, Current, Decision, Outcome, Refused};
+use berth_scheduling::{Filter, Ix, Scorer, Solved};
 use jiff::SignedDuration;
-use meta::{FieldError, Timestamp};
-use scheduling::{Filter, Ix, Scorer, Solved};
 
 use crate::code::Plugin;
 use crate::columns::Columns;
@@ -184,10 +184,10 @@ impl Case<'_> {
                 Plugin::TaintToleration => &taints,
             }
         });
-        let (feasible, rejections) = scheduling::filter(self.columns, self.columns.count(), &filters);
+        let (feasible, rejections) = berth_scheduling::filter(self.columns, self.columns.count(), &filters);
         let (scores, totals, expires) = self.score(prioritizers, &feasible);
         // Candidates are numbered in name order.
-        let ranked = scheduling::rank_by_total(&feasible, &totals);
+        let ranked = berth_scheduling::rank_by_total(&feasible, &totals);
         let mut solved = Solved {
             rejections,
             feasible,
@@ -240,7 +240,7 @@ impl Case<'_> {
         &self,
         prioritizers: &[Prioritizer],
         feasible: &[Ix],
-    ) -> (Vec<scheduling::ScoreColumn>, Vec<i64>, Option<Timestamp>) {
+    ) -> (Vec<berth_scheduling::ScoreColumn>, Vec<i64>, Option<Timestamp>) {
         let mut mine: BTreeMap<&str, u32> = BTreeMap::new();
         for cluster in self.own.iter().flat_map(|decision| &decision.clusters) {
             *mine.entry(&cluster.name).or_default() += 1;
@@ -288,7 +288,7 @@ impl Case<'_> {
             )
             .collect();
         let scorers: Vec<&dyn Scorer<Columns>> = boxed.iter().map(|scorer| &**scorer).collect();
-        let (columns, totals) = scheduling::score(self.columns, feasible, &scorers);
+        let (columns, totals) = berth_scheduling::score(self.columns, feasible, &scorers);
         (columns, totals, expires)
     }
 

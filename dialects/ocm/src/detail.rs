@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dialect_columns::Bits;
+use berth_dialect_columns::Bits;
 
 use crate::filters::Failing;
 use crate::plan::Plan;

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use admission::Plugin;
-use dialect_contract::{
+use berth_admission::Plugin;
+use berth_apimachinery::{GroupResource, Key, Kind};
+use berth_dialect_contract::{
     DemandKind, Dialect, Guarded, Inventory, LeaseName, OnHub, OwnScheduler, Producer, Reach, Shown,
 };
-use meta::{GroupResource, Key, Kind};
 use serde_json::{Value, json};
 
 use crate::admission::{Membership, WithoutEffect, hub_rules};
@@ -70,7 +70,7 @@ impl Dialect for Ocm {
             PLACEMENTS,
             DECISIONS,
             SCORES,
-            dialect_contract::config::RESOURCE,
+            berth_dialect_contract::config::RESOURCE,
         ]
     }
 

@@ -3,10 +3,10 @@
 use std::fmt;
 use std::sync::{Arc, PoisonError};
 
-use ::cel::{Error, Evaluation, PER_CALL_LIMIT, Value};
-use dialect_columns::Bits;
-use meta::Timestamp;
-use scheduling::Ix;
+use berth_apimachinery::Timestamp;
+use berth_cel::{Error, Evaluation, PER_CALL_LIMIT, Value};
+use berth_dialect_columns::Bits;
+use berth_scheduling::Ix;
 
 use crate::cel::{Expression, Judged, Reading, Scored};
 use crate::cluster::Cluster;

@@ -1,6 +1,6 @@
 //! Facts that a ManagedCluster reports: version, claims, and the address of its API server.
 
-use dialect_contract::{Access, Facts};
+use berth_dialect_contract::{Access, Facts};
 use serde::Deserialize;
 use serde_json::Value;
 

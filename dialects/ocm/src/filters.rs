@@ -2,10 +2,10 @@
 
 use std::cell::Cell;
 
-use dialect_columns::Bits;
+use berth_apimachinery::Timestamp;
+use berth_dialect_columns::Bits;
+use berth_scheduling::{Filter, Ix, Reason, Refusals, Verdict};
 use jiff::SignedDuration;
-use meta::Timestamp;
-use scheduling::{Filter, Ix, Reason, Refusals, Verdict};
 
 use crate::code::{Code, Plugin};
 use crate::columns::Columns;
@@ -336,7 +336,7 @@ mod tests {
         let bits = Bits::all(1);
         let filter = TaintToleration::new(&tolerations, &bits, &bits, now);
         let passes = filter.tolerates(&taint, held, true);
-        (passes, filter.ends().map(meta::time::rfc3339))
+        (passes, filter.ends().map(berth_apimachinery::time::rfc3339))
     }
 
     #[test]

@@ -6,8 +6,8 @@ pub(crate) mod fold;
 
 use std::sync::{Arc, OnceLock};
 
-use dialect_columns::UnusableObjects;
-use meta::Key;
+use berth_apimachinery::Key;
+use berth_dialect_columns::UnusableObjects;
 
 use crate::cel;
 use crate::cluster::Cluster;

@@ -5,12 +5,12 @@ mod view;
 use crate::code::{Code, Plugin};
 use crate::names::{CLUSTERS, PLACEMENTS};
 use crate::{decide, otherwise, remedies, warnings, words, writes};
-use dialect_contract::{
+use berth_apimachinery::{Change, Key, Object, Timestamp};
+use berth_dialect_contract::{
     Advisor, Ask, Control, Decision, DemandView, Due, Edit, Guarding, Inventory, Refused, Remedy, Reserved,
     TargetView, Targets, Unusable, Words, Write,
 };
-use meta::{Change, Key, Object, Timestamp};
-use scheduling::{Ix, Reason, Rejection};
+use berth_scheduling::{Ix, Reason, Rejection};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -165,7 +165,7 @@ impl Words for Fleet {
 }
 
 impl Control for Fleet {
-    fn notes(&self, decision: &Decision, wrote: bool) -> Option<Vec<dialect_contract::Note>> {
+    fn notes(&self, decision: &Decision, wrote: bool) -> Option<Vec<berth_dialect_contract::Note>> {
         Some(crate::notes::notes(self, decision, wrote))
     }
 }
@@ -176,7 +176,7 @@ impl Advisor for Fleet {
         let cluster = self.clusters.get(cluster_name)?.object.parse();
         let mut taints = cluster["spec"]["taints"].as_array().cloned().unwrap_or_default();
         taints.push(json!({
-            "key": "berth.dev/drain", "effect": "NoSelect", "timeAdded": meta::time::rfc3339(now),
+            "key": "berth.dev/drain", "effect": "NoSelect", "timeAdded": berth_apimachinery::time::rfc3339(now),
         }));
         Some(vec![Edit::Merge {
             key: Key::new(CLUSTERS, "", cluster_name),
@@ -191,7 +191,11 @@ impl Advisor for Fleet {
 
 impl Guarding for Fleet {
     /// The decisions of a placement are its scheduler's, unless the placement leaves them to others.
-    fn reserved(&self, resource: meta::GroupResource, object: &serde_json::Value) -> Option<Reserved> {
+    fn reserved(
+        &self,
+        resource: berth_apimachinery::GroupResource,
+        object: &serde_json::Value,
+    ) -> Option<Reserved> {
         if resource != crate::names::DECISIONS {
             return None;
         }
@@ -208,7 +212,7 @@ impl Guarding for Fleet {
 
     fn decisions_in(
         &self,
-        resource: meta::GroupResource,
+        resource: berth_apimachinery::GroupResource,
         old: Option<&serde_json::Value>,
         new: Option<&serde_json::Value>,
     ) -> Option<Vec<Key>> {

@@ -15,7 +15,7 @@ mod placement_spec;
 
 use std::sync::Arc;
 
-use meta::{Key, Kind, Object};
+use berth_apimachinery::{Key, Kind, Object};
 
 pub(crate) use addon_placement_score::AddOnPlacementScore;
 pub(crate) use condition::Condition;

@@ -4,16 +4,16 @@
 //! `kind` (what is served), then `fleet` (what is known), then `decide` (what comes of it).
 //!
 //! ```
-//! use dialect_contract::{Ask, Inventory, Targets};
-//! use dialect_testing::bench::fold;
-//! use meta::{GroupResource, Key, Timestamp};
+//! use berth_dialect_contract::{Ask, Inventory, Targets};
+//! use berth_dialect_testing::bench::fold;
+//! use berth_apimachinery::{GroupResource, Key, Timestamp};
 //! use serde_json::json;
 //!
 //! const PLACEMENTS: GroupResource = GroupResource::new("cluster.open-cluster-management.io", "placements");
 //! let of = |resource| GroupResource { resource, ..PLACEMENTS };
 //! let set = json!({"cluster.open-cluster-management.io/clusterset": "fleet"});
 //!
-//! let mut hub = dialect_ocm::dialect().inventory();
+//! let mut hub = berth_dialect_ocm::dialect().inventory();
 //! let fleet = json!({
 //!     "apiVersion": "cluster.open-cluster-management.io/v1beta2", "kind": "ManagedClusterSet",
 //!     "metadata": {"name": "fleet", "uid": "1"},
@@ -78,7 +78,7 @@ mod writes;
 
 use std::sync::Arc;
 
-use dialect_contract::Dialect;
+use berth_dialect_contract::Dialect;
 
 /// The dialect.
 #[must_use]

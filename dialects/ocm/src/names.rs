@@ -1,7 +1,7 @@
 //! The names Open Cluster Management gives its group, resources, labels, annotations and conditions
 //! (docs/systems/ocm.md, "API objects" and "Conditions").
 
-use meta::GroupResource;
+use berth_apimachinery::GroupResource;
 
 /// The API group of every kind here.
 pub(crate) const GROUP: &str = "cluster.open-cluster-management.io";

@@ -4,9 +4,9 @@
 
 use std::sync::Arc;
 
-use dialect_contract::control::failed_scheduling;
-use dialect_contract::{Decision, Note, NoteType, Outcome, Related};
-use meta::Key;
+use berth_apimachinery::Key;
+use berth_dialect_contract::control::failed_scheduling;
+use berth_dialect_contract::{Decision, Note, NoteType, Outcome, Related};
 
 use crate::detail::Detail;
 use crate::fleet::Fleet;

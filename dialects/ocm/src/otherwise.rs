@@ -1,6 +1,6 @@
 //! OCM's own placement controller where it is known to choose otherwise (docs/systems/ocm.md, "Differences from upstream").
 
-use dialect_contract::{Decision, Outcome};
+use berth_dialect_contract::{Decision, Outcome};
 
 use crate::detail::Detail;
 use crate::fleet::Fleet;

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use meta::Key;
-use scheduling::Ix;
+use berth_apimachinery::Key;
+use berth_scheduling::Ix;
 
 use crate::columns::Columns;
 use crate::fleet::{Fleet, decision_key};

@@ -10,7 +10,7 @@ pub(crate) mod prioritizers;
 
 use std::sync::Arc;
 
-use meta::selector::Selector;
+use berth_apimachinery::selector::Selector;
 
 use crate::cel;
 use crate::cluster::Cluster;

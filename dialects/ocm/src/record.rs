@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use meta::selector::Selector;
-use meta::{Labels, Object};
+use berth_apimachinery::selector::Selector;
+use berth_apimachinery::{Labels, Object};
 
 use crate::cel;
 use crate::kind::{self, ManagedClusterSet, SelectorType};
@@ -40,7 +40,7 @@ impl ClusterSet {
             (SelectorType::LabelSelector, None) => Membership::Nobody,
             (SelectorType::LabelSelector, Some(labels)) => Membership::Selector(
                 Selector::compile(labels, "spec.clusterSelector.labelSelector")
-                    .map_err(|errors| meta::field::aggregate(&errors))?,
+                    .map_err(|errors| berth_apimachinery::field::aggregate(&errors))?,
             ),
         };
         Ok(Self { membership })

@@ -1,10 +1,10 @@
 //! Ways to lift a refusal (docs/adding-a-system.md, "Advice"): a set binding, a label, a part of a predicate, a toleration, a
 //! taint, a larger number.
 
-use dialect_contract::remedy::{labels, push};
-use dialect_contract::{Decision, Edit, Remedy, Taint, Whose, taints};
-use meta::{Key, selector::Selector};
-use scheduling::{Ix, Rejection};
+use berth_apimachinery::{Key, selector::Selector};
+use berth_dialect_contract::remedy::{labels, push};
+use berth_dialect_contract::{Decision, Edit, Remedy, Taint, Whose, taints};
+use berth_scheduling::{Ix, Rejection};
 use serde_json::{Value, json};
 
 use crate::cluster::Cluster;
@@ -124,7 +124,7 @@ impl Case<'_> {
     /// The set that the label of the cluster names is made, where there is none, and bound.
     fn made(&self, bound: &[std::sync::Arc<str>]) -> Option<Remedy> {
         let name: std::sync::Arc<str> = self.cluster.labels().get(SET_LABEL)?.into();
-        if self.fleet.sets.contains_key(&name) || meta::name::dns_subdomain(&name).is_err() {
+        if self.fleet.sets.contains_key(&name) || berth_apimachinery::name::dns_subdomain(&name).is_err() {
             return None;
         }
         let is_bound = self

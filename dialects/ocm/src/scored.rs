@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use meta::Timestamp;
+use berth_apimachinery::Timestamp;
 
 use crate::kind;
 

@@ -4,9 +4,9 @@
 //! Formulas with a division are computed in doubles, operation for operation as documented, and cut to integers only at
 //! the end: exact fractions would round differently from the running system at the edges.
 
-use dialect_columns::Bits;
-use meta::Timestamp;
-use scheduling::{Ix, Scorer};
+use berth_apimachinery::Timestamp;
+use berth_dialect_columns::Bits;
+use berth_scheduling::{Ix, Scorer};
 
 use crate::columns::{Columns, ScoreColumn};
 use crate::fleet::Fleet;

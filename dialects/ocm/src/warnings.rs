@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use dialect_contract::{Decision, listing};
-use scheduling::Ix;
+use berth_dialect_contract::{Decision, listing};
+use berth_scheduling::Ix;
 
 use crate::detail::Detail;
 use crate::evaluate::Evaluator;
@@ -59,7 +59,7 @@ pub(crate) fn score(fleet: &Fleet, decision: &Decision, candidate: Ix, scorer: u
 
 fn told(absence: Absence, resource: &str, score: &str) -> String {
     match absence {
-        Absence::Expired(until) => format!("expired since {}", meta::time::rfc3339(until)),
+        Absence::Expired(until) => format!("expired since {}", berth_apimachinery::time::rfc3339(until)),
         Absence::NoObject => format!("there is no AddOnPlacementScore {resource}"),
         Absence::NoScore => format!("AddOnPlacementScore {resource} has no score {score}"),
     }

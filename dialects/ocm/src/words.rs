@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use dialect_columns::Bits;
-use dialect_contract::{Action, Decision, Outcome, Taint, listing, taints};
-use meta::Timestamp;
-use meta::selector::Selector;
-use scheduling::{Ix, Solved};
+use berth_apimachinery::Timestamp;
+use berth_apimachinery::selector::Selector;
+use berth_dialect_columns::Bits;
+use berth_dialect_contract::{Action, Decision, Outcome, Taint, listing, taints};
+use berth_scheduling::{Ix, Solved};
 
 use crate::code::Code;
 use crate::columns::taints::Tainted;

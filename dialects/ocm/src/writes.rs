@@ -8,8 +8,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use dialect_contract::{Decision, Verb, Write};
-use meta::{Key, Timestamp};
+use berth_apimachinery::{Key, Timestamp};
+use berth_dialect_contract::{Decision, Verb, Write};
 use serde_json::{Map, Value, json};
 
 use crate::decide::status::Aspect;
@@ -48,7 +48,7 @@ fn condition(aspect: &Aspect<'_>, known: &[Condition], now: Timestamp) -> Map<St
         ("status", aspect.status.to_owned()),
         ("reason", aspect.reason.to_owned()),
         ("message", aspect.message.to_string()),
-        ("lastTransitionTime", meta::time::rfc3339(time)),
+        ("lastTransitionTime", berth_apimachinery::time::rfc3339(time)),
     ];
     fields
         .into_iter()

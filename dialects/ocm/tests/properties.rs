@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use dialect_contract::Dialect;
-use dialect_testing::{Case, Generator, Later};
-use meta::Timestamp;
+use berth_apimachinery::Timestamp;
+use berth_dialect_contract::Dialect;
+use berth_dialect_testing::{Case, Generator, Later};
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
@@ -260,7 +260,7 @@ fn later() -> impl Strategy<Value = Later> {
 
 impl Generator for Hubs {
     fn dialect(&self) -> Arc<dyn Dialect> {
-        dialect_ocm::dialect()
+        berth_dialect_ocm::dialect()
     }
 
     fn case(&self) -> BoxedStrategy<Case> {
@@ -301,4 +301,4 @@ impl Generator for Hubs {
     }
 }
 
-dialect_testing::properties!(Hubs);
+berth_dialect_testing::properties!(Hubs);

@@ -2,8 +2,8 @@
 
 #[test]
 fn every_scenario_gives_the_expected_report() {
-    dialect_testing::scenarios(
-        dialect_ocm::dialect(),
+    berth_dialect_testing::scenarios(
+        berth_dialect_ocm::dialect(),
         concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios"),
     );
 }

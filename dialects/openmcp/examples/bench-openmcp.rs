@@ -6,10 +6,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use dialect_contract::{Ask, Inventory, config};
-use dialect_openmcp::names::{API_VERSION, CLUSTERS, REQUESTS};
-use dialect_testing::bench::{fold, median};
-use meta::{Key, Timestamp};
+use berth_apimachinery::{Key, Timestamp};
+use berth_dialect_contract::{Ask, Inventory, config};
+use berth_dialect_openmcp::names::{API_VERSION, CLUSTERS, REQUESTS};
+use berth_dialect_testing::bench::{fold, median};
 use serde_json::{Value, json};
 
 /// As in the program.
@@ -93,7 +93,7 @@ fn fold_after_fork(inventory: &mut Arc<dyn Inventory>) -> Duration {
 }
 
 fn fleet(count: u32) -> Arc<dyn Inventory> {
-    let mut inventory = dialect_openmcp::dialect().inventory();
+    let mut inventory = berth_dialect_openmcp::dialect().inventory();
     for number in 0..count {
         let (namespace, name, object) = cluster(number);
         fold(&mut inventory, CLUSTERS, &namespace, &name, &object);

@@ -9,8 +9,8 @@ pub(crate) mod hub_rules;
 
 use std::collections::BTreeSet;
 
-use admission::{Denied, Operation, Plugin, Request};
-use meta::FieldError;
+use berth_admission::{Denied, Operation, Plugin, Request};
+use berth_apimachinery::FieldError;
 use serde_json::Value;
 
 use crate::names::{ACTOR, CLUSTERS, REQUEST_FINALIZER, REQUESTS, USE_FINALIZER};
@@ -100,8 +100,8 @@ fn finalizers<'a>(request: &Request<'_>, object: &'a Value) -> BTreeSet<&'a str>
 
 #[cfg(test)]
 mod tests {
-    use admission::UserInfo;
-    use meta::GroupResource;
+    use berth_admission::UserInfo;
+    use berth_apimachinery::GroupResource;
     use serde_json::json;
 
     use super::*;

@@ -1,6 +1,6 @@
 //! The filters in pipeline order, and the reasons each refuses for (docs/systems/openmcp.md, "Filters").
 
-scheduling::filters! {
+berth_scheduling::filters! {
     /// The Cluster is for the request's purpose.
     Purpose = "Purpose" {
         /// The request's purpose is not configured.
@@ -45,7 +45,7 @@ mod tests {
 
     #[test]
     fn the_pages_name_every_filter_and_reason() {
-        dialect_testing::documented(
+        berth_dialect_testing::documented(
             "openmcp",
             Plugin::ALL.map(|plugin| (plugin.name(), plugin.tokens())),
         );

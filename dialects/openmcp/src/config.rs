@@ -12,9 +12,9 @@ mod warn;
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
-use meta::schema::Reading;
-use meta::selector::{LabelSelector, Selector};
-use meta::{FieldError, Schema};
+use berth_apimachinery::schema::Reading;
+use berth_apimachinery::selector::{LabelSelector, Selector};
+use berth_apimachinery::{FieldError, Schema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -4,8 +4,8 @@ mod choice;
 
 use std::sync::Arc;
 
-use dialect_contract::{Action, Ask, BindingChange, Current, Decision, Outcome, Refused};
-use scheduling::{Ix, Random, Solved};
+use berth_dialect_contract::{Action, Ask, BindingChange, Current, Decision, Outcome, Refused};
+use berth_scheduling::{Ix, Random, Solved};
 
 use crate::code::Plugin;
 use crate::config::{Config, Mapping, Tenancy};

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use admission::Plugin;
-use dialect_contract::{
+use berth_admission::Plugin;
+use berth_apimachinery::field::below;
+use berth_apimachinery::{FieldError, GroupResource, Kind, Schema};
+use berth_dialect_contract::{
     Configuration, Controllers, DemandKind, Dialect, Finalizer, Hold, Inventory, OnHub, OwnScheduler, Reach,
     Shown, config,
 };
-use meta::field::below;
-use meta::{FieldError, GroupResource, Kind, Schema};
 use serde_json::{Value, json};
 
 use crate::admission::GrantGuard;

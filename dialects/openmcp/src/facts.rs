@@ -1,6 +1,6 @@
 //! What a Cluster says of itself: version, profile, purposes, tenancy, and where its API server is.
 
-use dialect_contract::{Access, Facts};
+use berth_dialect_contract::{Access, Facts};
 use serde::Deserialize;
 use serde_json::Value;
 

@@ -1,7 +1,7 @@
 //! The filters, in the order of docs/systems/openmcp.md, "Filters". Each judges every Cluster, so that every refusal is
 //! known.
 
-use scheduling::{Filter, Ix, Verdict};
+use berth_scheduling::{Filter, Ix, Verdict};
 
 use crate::code::{Code, Plugin};
 use crate::request::{Request, Sharing};

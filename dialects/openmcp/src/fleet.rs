@@ -9,10 +9,10 @@ mod row;
 use std::fmt;
 use std::sync::Arc;
 
-use dialect_columns::UnusableObjects;
+use berth_apimachinery::{Key, Object};
+use berth_dialect_columns::UnusableObjects;
+use berth_scheduling::Ix;
 use imbl::{HashMap, OrdMap, OrdSet, Vector};
-use meta::{Key, Object};
-use scheduling::Ix;
 
 use crate::config::{Config, Mapping};
 use crate::names::CLUSTERS;

@@ -5,12 +5,12 @@ mod view;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use dialect_contract::{
+use berth_apimachinery::{Change, GroupResource, Key, Object, Timestamp};
+use berth_dialect_contract::{
     Advisor, Ask, Control, Decision, DemandView, Due, Edit, Guarding, Inventory, Pace, Refused, Remedy,
     TargetView, Targets, Unusable, Words, Write,
 };
-use meta::{Change, GroupResource, Key, Object, Timestamp};
-use scheduling::{Ix, Reason, Rejection};
+use berth_scheduling::{Ix, Reason, Rejection};
 use serde_json::{Value, json};
 
 use crate::code::{Code, Plugin};

@@ -10,7 +10,7 @@ pub mod permissions;
 
 use std::sync::Arc;
 
-use meta::Kind;
+use berth_apimachinery::Kind;
 
 /// Every kind, in the order of discovery.
 #[must_use]

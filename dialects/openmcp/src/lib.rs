@@ -7,12 +7,12 @@
 //! holds the API objects.
 //!
 //! ```
-//! use dialect_contract::{Inventory, Targets};
-//! use dialect_openmcp::names::CLUSTERS;
-//! use dialect_testing::bench::fold;
+//! use berth_dialect_contract::{Inventory, Targets};
+//! use berth_dialect_openmcp::names::CLUSTERS;
+//! use berth_dialect_testing::bench::fold;
 //! use serde_json::json;
 //!
-//! let openmcp = dialect_openmcp::dialect();
+//! let openmcp = berth_dialect_openmcp::dialect();
 //! let errors = openmcp.configuration().validate(&json!({"scope": "Everywhere"}), "spec.openmcp");
 //! assert!(errors.iter().any(|error| error.to_string().starts_with("spec.openmcp.scope")), "{errors:?}");
 //!
@@ -53,6 +53,6 @@ pub use dialect::OpenMcp;
 
 /// The dialect.
 #[must_use]
-pub fn dialect() -> Arc<dyn dialect_contract::Dialect> {
+pub fn dialect() -> Arc<dyn berth_dialect_contract::Dialect> {
     Arc::new(OpenMcp)
 }

@@ -1,6 +1,6 @@
 //! Names of openMCP's API (docs/systems/openmcp.md, "API objects" and "Names and labels").
 
-use meta::GroupResource;
+use berth_apimachinery::GroupResource;
 
 /// The API group.
 pub const GROUP: &str = "clusters.openmcp.cloud";

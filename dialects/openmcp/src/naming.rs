@@ -1,8 +1,8 @@
 //! Names of new Clusters and of the finalizers of requests (docs/systems/openmcp.md, "New Clusters" and "Names and
 //! labels").
 
-use meta::name::{self, NameError};
-use scheduling::Random;
+use berth_apimachinery::name::{self, NameError};
+use berth_scheduling::Random;
 use shake::Shake128;
 use shake::digest::{ExtendableOutput, Update, XofReader};
 

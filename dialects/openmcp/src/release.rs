@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use meta::{Meta, Object};
+use berth_apimachinery::{Meta, Object};
 
 use crate::fleet::{Fleet, Place, Record, goes_with_last, holders_of};
 use crate::names::USE_FINALIZER;

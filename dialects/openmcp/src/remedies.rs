@@ -1,9 +1,9 @@
 //! What lifts a refusal (docs/adding-a-system.md, "Advice"): a purpose, a label, a tenancy, and the configuration's scope and
 //! room.
 
-use dialect_contract::remedy::{labels, push};
-use dialect_contract::{Decision, Edit, Remedy, Whose, config};
-use scheduling::{Ix, Rejection};
+use berth_dialect_contract::remedy::{labels, push};
+use berth_dialect_contract::{Decision, Edit, Remedy, Whose, config};
+use berth_scheduling::{Ix, Rejection};
 use serde_json::{Value, json};
 
 use crate::code::Code;

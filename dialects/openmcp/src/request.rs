@@ -1,7 +1,7 @@
 //! One question put to the fleet: the rows in one list, and what the request asks for in the fleet's own numbers.
 
-use dialect_columns::LabelTest;
-use scheduling::Ix;
+use berth_dialect_columns::LabelTest;
+use berth_scheduling::Ix;
 
 use crate::config::{Config, Mapping, Strategy, Tenancy};
 use crate::fleet::{Fleet, Record, Row};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use scheduling::{Ix, Random, ScoreColumn, Solved, filter};
+use berth_scheduling::{Ix, Random, ScoreColumn, Solved, filter};
 
 use crate::code::Plugin;
 use crate::config::Strategy;

@@ -1,7 +1,7 @@
 //! The words for codes: made when somebody reads a decision, never while deciding.
 
-use dialect_contract::{Decision, Outcome};
-use scheduling::{Ix, Reason};
+use berth_dialect_contract::{Decision, Outcome};
+use berth_scheduling::{Ix, Reason};
 
 use crate::code::Code;
 use crate::config::Strategy;

@@ -6,10 +6,10 @@
 
 use std::sync::Arc;
 
-use dialect_contract::wording::Sentences;
-use dialect_contract::{Decision, Verb, Write};
-use meta::schema::types::condition;
-use meta::{Object, time};
+use berth_apimachinery::schema::types::condition;
+use berth_apimachinery::{Object, time};
+use berth_dialect_contract::wording::Sentences;
+use berth_dialect_contract::{Decision, Verb, Write};
 use serde_json::{Map, Value, json};
 
 use crate::config::Mapping;
@@ -104,7 +104,7 @@ fn finalizers(value: &mut Value) -> &mut Vec<Value> {
     slot.as_array_mut().expect("it was just made a list")
 }
 
-fn update(object: &Arc<Object>, key: meta::Key, value: Value) -> Write {
+fn update(object: &Arc<Object>, key: berth_apimachinery::Key, value: Value) -> Write {
     Write {
         verb: Verb::Update,
         key,

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use dialect_contract::Dialect;
-use dialect_testing::{Case, Generator, Later};
-use meta::Timestamp;
+use berth_apimachinery::Timestamp;
+use berth_dialect_contract::Dialect;
+use berth_dialect_testing::{Case, Generator, Later};
 use proptest::prelude::*;
 use proptest::sample::{Index, select, subsequence};
 use serde_json::{Value, json};
@@ -19,11 +19,11 @@ const CLUSTERS: [&str; 6] = ["c1", "c2", "c3", "platform", "workload-i72qbnmc", 
 
 struct OpenMcp;
 
-dialect_testing::properties!(OpenMcp);
+berth_dialect_testing::properties!(OpenMcp);
 
 impl Generator for OpenMcp {
     fn dialect(&self) -> Arc<dyn Dialect> {
-        dialect_openmcp::dialect()
+        berth_dialect_openmcp::dialect()
     }
 
     fn case(&self) -> BoxedStrategy<Case> {

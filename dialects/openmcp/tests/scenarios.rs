@@ -2,8 +2,8 @@
 
 #[test]
 fn scenarios() {
-    dialect_testing::scenarios(
-        dialect_openmcp::dialect(),
+    berth_dialect_testing::scenarios(
+        berth_dialect_openmcp::dialect(),
         concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios"),
     );
 }

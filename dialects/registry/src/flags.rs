@@ -1,9 +1,9 @@
 //! The flags that systems have of their own, which the program takes over whole: who acts in their roles (docs/api.md,
 //! "Actors"), and what is guarded.
 
+use berth_apimachinery::GroupResource;
+use berth_apimachinery::selector::Selector;
 use clap::Args;
-use meta::GroupResource;
-use meta::selector::Selector;
 
 use crate::settings::{Settings, location_cluster, synced_resource};
 

@@ -2,7 +2,7 @@
 //! systems that are not in this repository by [`register`].
 //!
 //! ```
-//! let names: Vec<&str> = dialect_registry::all().iter().map(|dialect| dialect.name()).collect();
+//! let names: Vec<&str> = berth_dialect_registry::all().iter().map(|dialect| dialect.name()).collect();
 //! assert_eq!(names, ["fleet", "gardener", "kcp", "ocm", "openmcp"]);
 //! ```
 
@@ -11,7 +11,7 @@ mod settings;
 
 use std::sync::Arc;
 
-use dialect_contract::Dialect;
+use berth_dialect_contract::Dialect;
 use parking_lot::RwLock;
 
 pub use flags::{ActorArgs, LEAVE_OUT_SECRETS, NotSynced};
@@ -28,10 +28,10 @@ pub fn all() -> Vec<Arc<dyn Dialect>> {
 pub fn with(settings: &Settings) -> Vec<Arc<dyn Dialect>> {
     let mut all = vec![
         settings.fleet(),
-        dialect_gardener::dialect(),
+        berth_dialect_gardener::dialect(),
         settings.kcp(),
-        dialect_ocm::dialect(),
-        dialect_openmcp::dialect(),
+        berth_dialect_ocm::dialect(),
+        berth_dialect_openmcp::dialect(),
     ];
     all.extend(REGISTERED.read().iter().cloned());
     all.sort_by_key(|dialect| dialect.name());
@@ -81,7 +81,7 @@ mod tests {
                 .all(|name| by_name(name).is_some_and(|dialect| dialect.name() == *name))
         );
         assert!(by_name("nomad").is_none());
-        assert_eq!(register(dialect_ocm::dialect()), Err(NameTaken("ocm")));
+        assert_eq!(register(berth_dialect_ocm::dialect()), Err(NameTaken("ocm")));
     }
 
     #[test]

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use dialect_contract::{Dialect, SystemUsers};
-pub(crate) use dialect_kcp::config::synced_resource;
-use dialect_kcp::location_string::{LocationClusterError, check_location_cluster};
-use dialect_kcp::{Role, Settings as Kcp};
-use meta::GroupResource;
-use meta::selector::Selector;
+use berth_apimachinery::GroupResource;
+use berth_apimachinery::selector::Selector;
+use berth_dialect_contract::{Dialect, SystemUsers};
+pub(crate) use berth_dialect_kcp::config::synced_resource;
+use berth_dialect_kcp::location_string::{LocationClusterError, check_location_cluster};
+use berth_dialect_kcp::{Role, Settings as Kcp};
 
 /// Who acts in which role beside Berth's own users (docs/api.md, "Actors"), and what is guarded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub struct Settings {
 impl Settings {
     /// KubeFleet with these settings.
     pub(crate) fn fleet(&self) -> Arc<dyn Dialect> {
-        dialect_fleet::with(dialect_fleet::admission::Settings {
+        berth_dialect_fleet::with(berth_dialect_fleet::admission::Settings {
             rollout_users: SystemUsers::new(self.fleet_rollout_users.iter().map(String::as_str)),
         })
     }
@@ -53,7 +53,7 @@ impl Settings {
             settings.namespace_selector.clone_from(selector);
         }
         settings.targets_url = self.targets_url.as_deref().map(Arc::from);
-        dialect_kcp::with(settings)
+        berth_dialect_kcp::with(settings)
     }
 }
 

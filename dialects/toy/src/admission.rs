@@ -2,8 +2,8 @@
 
 pub(crate) mod hub_rules;
 
-use admission::{Denied, Operation, Plugin, Request};
-use meta::FieldError;
+use berth_admission::{Denied, Operation, Plugin, Request};
+use berth_apimachinery::FieldError;
 use serde_json::Value;
 
 use crate::names::{ACTOR, TOYS};

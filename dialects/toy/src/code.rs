@@ -1,6 +1,6 @@
 //! The filters in pipeline order, and the reasons each refuses for.
 
-scheduling::filters! {
+berth_scheduling::filters! {
     /// There is room for one more.
     Room = "Room" {
         Full = "Full",

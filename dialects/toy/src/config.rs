@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use meta::Schema;
+use berth_apimachinery::Schema;
 use serde_json::{Value, json};
 
 /// The form of `spec.toy` in a SchedulerConfiguration.

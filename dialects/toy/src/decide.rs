@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use dialect_contract::guarded::fence;
-use dialect_contract::{Action, Ask, BindingChange, Current, Decision, Outcome, Refused, Targets};
-use meta::{FieldError, Key, Object};
-use scheduling::Solved;
+use berth_apimachinery::{FieldError, Key, Object};
+use berth_dialect_contract::guarded::fence;
+use berth_dialect_contract::{Action, Ask, BindingChange, Current, Decision, Outcome, Refused, Targets};
+use berth_scheduling::Solved;
 
 use crate::code::Plugin;
 use crate::detail::Detail;
@@ -71,7 +71,7 @@ pub(crate) fn decide(fleet: &Fleet, toy: &Arc<Object>, ask: &Ask<'_>) -> Result<
 
 /// Every filter over every box; of what is left the emptiest, or what was chosen.
 fn solve(fleet: &Fleet, ask: &Ask<'_>) -> Result<Solved, Refused> {
-    let (feasible, rejections) = scheduling::filter(fleet, fleet.count(), &Plugin::ALL.each_ref());
+    let (feasible, rejections) = berth_scheduling::filter(fleet, fleet.count(), &Plugin::ALL.each_ref());
     let mut ranked = feasible.clone();
     ranked.sort_by_key(|&candidate| (fleet.used(&fleet.cluster_name(candidate)), candidate));
     let picked = match ask.chosen {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use meta::Object;
+use berth_apimachinery::Object;
 
 /// What the writes of a decision need beside its indices.
 pub(crate) struct Detail {

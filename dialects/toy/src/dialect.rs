@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use admission::Plugin;
-use dialect_contract::{
+use berth_admission::Plugin;
+use berth_apimachinery::{GroupResource, Kind, Schema};
+use berth_dialect_contract::{
     Configuration, Controllers, DemandKind, Dialect, Inventory, OnHub, Reconciler, config as settings,
 };
-use meta::{GroupResource, Kind, Schema};
 use serde_json::Value;
 
 use crate::admission::{BoxGuard, hub_rules};

@@ -1,6 +1,6 @@
 //! The filters. Each judges every box, so that every refusal is known.
 
-use scheduling::{Filter, Ix, Verdict};
+use berth_scheduling::{Filter, Ix, Verdict};
 
 use crate::code::{Code, Plugin};
 use crate::fleet::Fleet;

@@ -5,8 +5,8 @@ pub(crate) mod fold;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use meta::{Key, Object};
-use scheduling::Ix;
+use berth_apimachinery::{Key, Object};
+use berth_scheduling::Ix;
 
 /// Everything known. Boxes are candidates in the order of their names.
 #[derive(Clone, Default)]

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use dialect_contract::{
+use berth_apimachinery::{Change, Key, Labels, Object, Timestamp};
+use berth_dialect_contract::{
     Advisor, Ask, Backoff, Control, Decision, DemandView, Due, Inventory, Pace, Phase, Placed, Quantities,
     Refused, Remedy, TargetView, Targets, Unusable, Words, Write,
 };
-use meta::{Change, Key, Labels, Object, Timestamp};
-use scheduling::{Ix, Reason, Rejection};
+use berth_scheduling::{Ix, Reason, Rejection};
 use serde_json::Value;
 
 use crate::code::{Code, Plugin};

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, LazyLock};
 
-use meta::kind::{KindInfo, SelectableField};
-use meta::{Column, Kind, Schema, Scope};
+use berth_apimachinery::kind::{KindInfo, SelectableField};
+use berth_apimachinery::{Column, Kind, Schema, Scope};
 use serde_json::{Value, json};
 
 use crate::names::{GROUP, VERSION};

@@ -4,11 +4,11 @@
 //! the role it has in every dialect; copy the folder, and change what is said in it. Start reading at [`dialect`].
 //!
 //! ```
-//! use dialect_contract::{Dialect, Targets};
-//! use meta::{Change, Key, Object, Revision};
+//! use berth_dialect_contract::{Dialect, Targets};
+//! use berth_apimachinery::{Change, Key, Object, Revision};
 //!
-//! let mut fleet = dialect_toy::Toys.inventory();
-//! let shelf = dialect_toy::object("Box", "", "shelf", serde_json::json!({"capacity": 1}));
+//! let mut fleet = berth_dialect_toy::Toys.inventory();
+//! let shelf = berth_dialect_toy::object("Box", "", "shelf", serde_json::json!({"capacity": 1}));
 //! let shelf = std::sync::Arc::new(Object::new(&shelf, Revision(1)).unwrap());
 //! let change = Change::added(Key::new(dialect_toy::BOXES, "", "shelf"), shelf);
 //! std::sync::Arc::get_mut(&mut fleet).unwrap().fold(&change);

@@ -1,6 +1,6 @@
 //! Names of the system.
 
-use meta::GroupResource;
+use berth_apimachinery::GroupResource;
 
 /// The dialect.
 pub(crate) const DIALECT: &str = "toy";

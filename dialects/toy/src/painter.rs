@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use dialect_contract::{Context, Reconciler, Step, Verb, Write};
-use meta::{Change, GroupResource, Key, Object, Timestamp};
+use berth_apimachinery::{Change, GroupResource, Key, Object, Timestamp};
+use berth_dialect_contract::{Context, Reconciler, Step, Verb, Write};
 use serde_json::Value;
 
 use crate::names::{COLORS, PAINTER, TOYS};

@@ -1,8 +1,8 @@
 //! What may lift a refusal, as edits.
 
-use dialect_contract::{Decision, Edit, Remedy, Targets, Whose};
-use meta::Key;
-use scheduling::{Ix, Rejection};
+use berth_apimachinery::Key;
+use berth_dialect_contract::{Decision, Edit, Remedy, Targets, Whose};
+use berth_scheduling::{Ix, Rejection};
 use serde_json::{Value, json};
 
 use crate::code::Code;

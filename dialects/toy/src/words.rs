@@ -1,7 +1,7 @@
 //! Codes to sentences: made only when somebody reads.
 
-use dialect_contract::{Decision, Targets};
-use scheduling::{Ix, Reason};
+use berth_dialect_contract::{Decision, Targets};
+use berth_scheduling::{Ix, Reason};
 
 use crate::code::Code;
 use crate::fleet::Fleet;

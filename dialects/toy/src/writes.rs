@@ -1,6 +1,6 @@
 //! What binding writes: the toy itself, with the box it is in.
 
-use dialect_contract::{Decision, Verb, Write};
+use berth_dialect_contract::{Decision, Verb, Write};
 use serde_json::json;
 
 use crate::detail::Detail;

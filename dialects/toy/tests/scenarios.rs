@@ -2,8 +2,8 @@
 
 #[test]
 fn scenarios() {
-    dialect_testing::scenarios(
-        std::sync::Arc::new(dialect_toy::Toys),
+    berth_dialect_testing::scenarios(
+        std::sync::Arc::new(berth_dialect_toy::Toys),
         concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios"),
     );
 }

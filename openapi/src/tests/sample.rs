@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use meta::kind::{ALL_VERBS, name_and_age};
-use meta::{Cell, Column, Kind, KindInfo, Object, Schema, Scope};
+use berth_apimachinery::kind::{ALL_VERBS, name_and_age};
+use berth_apimachinery::{Cell, Column, Kind, KindInfo, Object, Schema, Scope};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;

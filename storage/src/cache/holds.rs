@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use meta::{GroupResource, Revision};
+use berth_apimachinery::{GroupResource, Revision};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use meta::{GroupResource, Revision};
+use berth_apimachinery::{GroupResource, Revision};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
-use meta::Revision;
+use berth_apimachinery::Revision;
 use tokio::sync::watch::Receiver;
 
 use crate::cache::closed;

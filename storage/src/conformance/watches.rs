@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use meta::Revision;
+use berth_apimachinery::Revision;
 
 use super::*;
 use crate::source::Scope;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use meta::{Key, Revision};
+use berth_apimachinery::{Key, Revision};
 
 use super::*;
 use crate::source::At;

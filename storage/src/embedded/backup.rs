@@ -7,8 +7,8 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 
+use berth_apimachinery::Revision;
 use bytes::Bytes;
-use meta::Revision;
 
 use crate::cache::Cache;
 use crate::embedded::record::{self, Raw, TOTALS, Totals};

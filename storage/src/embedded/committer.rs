@@ -4,7 +4,7 @@ use std::sync::mpsc::Receiver;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use meta::{Change, Object};
+use berth_apimachinery::{Change, Object};
 use tokio::sync::oneshot;
 
 use crate::cache::Cache;
@@ -36,7 +36,7 @@ impl Request {
         self.steps
             .iter()
             .filter_map(|step| step.object.as_ref())
-            .map(meta::Draft::len)
+            .map(berth_apimachinery::Draft::len)
             .sum()
     }
 }

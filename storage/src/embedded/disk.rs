@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
-use meta::{Change, Revision};
+use berth_apimachinery::{Change, Revision};
 use redb::backends::FileBackend;
 use redb::{Builder, CompactionError, Database, DatabaseError, ReadOnlyDatabase, ReadableDatabase};
 
@@ -433,7 +433,7 @@ pub(crate) fn guarded<T>(file: &str, work: impl FnOnce() -> Result<T, StoreError
 
 #[cfg(test)]
 mod tests {
-    use meta::{Change, Key, Object};
+    use berth_apimachinery::{Change, Key, Object};
     use serde_json::json;
     use tempfile::TempDir;
 

@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use meta::Change;
+use berth_apimachinery::Change;
 
 use crate::embedded::disk;
 use crate::encryption::Encryption;
@@ -92,7 +92,7 @@ pub(crate) fn failed(file: &Path, error: &std::io::Error) -> StoreError {
 
 #[cfg(test)]
 mod tests {
-    use meta::Revision;
+    use berth_apimachinery::Revision;
     use tempfile::TempDir;
 
     use super::*;

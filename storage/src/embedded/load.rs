@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
+use berth_apimachinery::{GroupResource, Object, Revision};
 use imbl::OrdMap;
-use meta::{GroupResource, Object, Revision};
 use redb::{ReadTransaction, ReadableDatabase, ReadableTable};
 
 use crate::collection::Name;

@@ -4,8 +4,8 @@
 //! and one record of totals carries the number of records and the XOR of all their CRCs: a damaged record fails its
 //! own check, a lost or doubled one fails the totals.
 
+use berth_apimachinery::{GroupResource, Key, Revision};
 use bytes::Bytes;
-use meta::{GroupResource, Key, Revision};
 
 /// Bytes before an object's JSON: CRC32 and revision, little endian.
 const HEAD: usize = 12;

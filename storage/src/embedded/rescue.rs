@@ -9,8 +9,8 @@ use std::io::{ErrorKind, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use berth_apimachinery::Revision;
 use bytes::Bytes;
-use meta::Revision;
 use redb::{Builder, ConcurrencyMode, ReadOnlyDatabase, ReadableTable};
 
 use crate::embedded::disk::guarded;

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use berth_apimachinery::Revision;
 use etcd_client::{Compare, CompareOp, Txn, TxnOp, TxnOpResponse};
-use meta::Revision;
 use tokio::time::sleep;
 
 use crate::etcd::layout::Layout;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use meta::{Change, GroupResource, Key, Object, Revision};
+use berth_apimachinery::{Change, GroupResource, Key, Object, Revision};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 

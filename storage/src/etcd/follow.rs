@@ -7,8 +7,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use berth_apimachinery::Revision;
 use etcd_client::{EventType, WatchOptions, WatchResponse, WatchStream};
-use meta::Revision;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
 
 use crate::etcd::feed::{Feed, Seen, Spoiled};

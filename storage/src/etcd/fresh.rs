@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use meta::Revision;
+use berth_apimachinery::Revision;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::cache;

@@ -6,8 +6,8 @@
 
 use std::sync::Arc;
 
+use berth_apimachinery::{Key, Object, Revision};
 use etcd_client::{Compare, CompareOp, DeleteOptions, GetOptions, KvClient, Txn, TxnOp};
-use meta::{Key, Object, Revision};
 use tokio::task::JoinSet;
 
 use crate::error::StoreError;

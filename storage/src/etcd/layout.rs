@@ -8,8 +8,8 @@
 
 use std::sync::Arc;
 
+use berth_apimachinery::{GroupResource, Key};
 use bytes::Bytes;
-use meta::{GroupResource, Key};
 use serde::{Deserialize, Serialize};
 
 use crate::encryption::{Closed, Encryption};

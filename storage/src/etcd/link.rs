@@ -8,8 +8,8 @@ use std::future::Future;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use berth_apimachinery::Revision;
 use etcd_client::{Client, ConnectOptions, Error, KvClient, Txn, TxnResponse, WatchClient};
-use meta::Revision;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep, timeout};
 

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use berth_apimachinery::{GroupResource, Key, Object, Revision};
 use etcd_client::{GetOptions, GetResponse, KeyValue, KvClient};
 use imbl::OrdMap;
-use meta::{GroupResource, Key, Object, Revision};
 
 use crate::collection::Name;
 use crate::encryption::Closed;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use berth_apimachinery::Revision;
 use etcd_client::{Compare, CompareOp, KvClient, Txn, TxnOp};
-use meta::Revision;
 
 use crate::error::StoreError;
 use crate::etcd::config::EtcdConfig;

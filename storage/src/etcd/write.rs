@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use berth_apimachinery::{Draft, Key, Object, Revision};
 use etcd_client::{Compare, CompareOp, GetOptions, KeyValue, Txn, TxnOp, TxnOpResponse, TxnResponse};
-use meta::{Draft, Key, Object, Revision};
 
 use crate::error::StoreError;
 use crate::etcd::feed::{Feed, Seen};

@@ -1,7 +1,7 @@
 //! The loop over a source that fails and falls behind when it is told to.
 
 use async_trait::async_trait;
-use meta::{Change, Draft, GroupResource, Key};
+use berth_apimachinery::{Change, Draft, GroupResource, Key};
 use parking_lot::Mutex;
 use serde_json::json;
 use tokio::sync::{mpsc, oneshot};

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use meta::{Key, Revision};
-use storage::conformance::{THINGS, create, delete, thing, update, value};
-use storage::{Applied, At, Expect, Scope, Step, Store, StoreError, Watch};
+use berth_apimachinery::{Key, Revision};
+use berth_storage::conformance::{THINGS, create, delete, thing, update, value};
+use berth_storage::{Applied, At, Expect, Scope, Step, Store, StoreError, Watch};
 use tokio::task::JoinHandle;
 
 use crate::linear::{Action, Operation, check};

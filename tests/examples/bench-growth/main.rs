@@ -63,7 +63,7 @@ async fn columns(sizes: impl Iterator<Item = Size>, time: Duration) -> Result<Ve
             println!(
                 "  {:<60} {}",
                 figure.name,
-                tests::bench::middle::shown(figure.value)
+                berth_tests::bench::middle::shown(figure.value)
             );
         }
         columns.push(column);

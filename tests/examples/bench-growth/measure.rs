@@ -3,11 +3,11 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use berth_tests::Server;
+use berth_tests::bench::http::{Call, Connection, Protocol, Target};
+use berth_tests::bench::middle::{median, millis};
+use berth_tests::bench::usage;
 use http::Method;
-use tests::Server;
-use tests::bench::http::{Call, Connection, Protocol, Target};
-use tests::bench::middle::{median, millis};
-use tests::bench::usage;
 
 use crate::store::{self, Size, Until, cost};
 

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use tests::bench::chart::{Bar, Chart};
-use tests::bench::middle::shown;
-use tests::bench::table::Table;
-use tests::bench::usage;
+use berth_tests::bench::chart::{Bar, Chart};
+use berth_tests::bench::middle::shown;
+use berth_tests::bench::table::Table;
+use berth_tests::bench::usage;
 
 use crate::measure::Column;
 

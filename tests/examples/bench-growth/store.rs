@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use berth_tests::bench::http::{Call, Connection, Target};
+use berth_tests::bench::usage;
 use http::Method;
 use serde_json::{Value, json};
-use tests::bench::http::{Call, Connection, Target};
-use tests::bench::usage;
 use tokio::task::JoinSet;
 
 /// Requests at once.

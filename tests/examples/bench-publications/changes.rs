@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Context, Result, ensure};
+use berth_tests::bench::http::Call;
 use http::Method;
 use serde_json::{Value, json};
-use tests::bench::http::Call;
 
 use crate::fleet::{self, MEMBERS, PLACED, TEAM};
 use crate::world::{Concerned, Row, World};

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail, ensure};
+use berth_tests::bench::middle::millis;
+use berth_tests::bench::usage;
 use serde_json::json;
-use tests::bench::middle::millis;
-use tests::bench::usage;
 use tokio::time::MissedTickBehavior;
 
 use crate::changes::{cluster, profile};

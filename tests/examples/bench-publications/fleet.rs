@@ -4,8 +4,8 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use apiserver::SystemClock;
-use meta::{Clock as _, time};
+use berth_apimachinery::{Clock as _, time};
+use berth_apiserver::SystemClock;
 use serde_json::{Value, json};
 
 /// Clusters a group.

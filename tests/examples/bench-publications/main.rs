@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use tests::bench::usage;
+use berth_tests::bench::usage;
 
 use crate::fleet::Size;
 use crate::report::Report;

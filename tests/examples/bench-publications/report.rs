@@ -4,9 +4,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use tests::bench::middle::shown;
-use tests::bench::table::Table;
-use tests::bench::usage;
+use berth_tests::bench::middle::shown;
+use berth_tests::bench::table::Table;
+use berth_tests::bench::usage;
 
 use crate::fast::Fast;
 use crate::fleet::{MEMBERS, Size};

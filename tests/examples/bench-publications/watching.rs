@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
+use berth_tests::bench::http::{Call, Connection, Protocol, Target};
 use http_body_util::BodyExt as _;
 use serde_json::Value;
-use tests::bench::http::{Call, Connection, Protocol, Target};
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use berth_tests::Server;
+use berth_tests::bench::http::{Call, Connection, Protocol, Target};
+use berth_tests::bench::middle::millis;
+use berth_tests::bench::usage;
 use http::Method;
 use serde_json::Value;
-use tests::Server;
-use tests::bench::http::{Call, Connection, Protocol, Target};
-use tests::bench::middle::millis;
-use tests::bench::usage;
 
 use crate::fleet::{self, MEMBERS, Size};
 use crate::watching::{self, Watching};

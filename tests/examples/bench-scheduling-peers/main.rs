@@ -14,7 +14,7 @@ mod report;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use tests::bench::middle::{median, shown};
+use berth_tests::bench::middle::{median, shown};
 
 use crate::fleets::{Case, Fleet};
 use crate::ours::{Decided, Ours};

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow, ensure};
-use dialect_contract::{Ask, Decision, Inventory, config};
-use meta::{Change, GroupResource, Key, Kind, Object, Revision, Timestamp};
+use berth_apimachinery::{Change, GroupResource, Key, Kind, Object, Revision, Timestamp};
+use berth_dialect_contract::{Ask, Decision, Inventory, config};
+use berth_tests::bench::middle::millis;
 use serde_json::{Value, json};
-use tests::bench::middle::millis;
 
 use crate::fleets::Fleet;
 
@@ -40,7 +40,7 @@ pub(crate) struct Decided {
 impl Ours {
     /// Reads every object of a fleet's file.
     pub(crate) fn read(fleet: &Fleet, file: &Path) -> Result<Self> {
-        let dialect = dialect_registry::by_name(fleet.dialect).context("there is such a dialect")?;
+        let dialect = berth_dialect_registry::by_name(fleet.dialect).context("there is such a dialect")?;
         let world: Value = serde_json::from_slice(&std::fs::read(file)?)?;
         let demands = dialect.demands().first().context("it has demands")?.resource;
         let mut ours = Self {

@@ -4,11 +4,11 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use berth_tests::bench::chart::{Bar, Chart};
+use berth_tests::bench::middle::{median, shown};
+use berth_tests::bench::table::Table;
+use berth_tests::bench::usage;
 use serde_json::{Value, json};
-use tests::bench::chart::{Bar, Chart};
-use tests::bench::middle::{median, shown};
-use tests::bench::table::Table;
-use tests::bench::usage;
 
 use crate::Measured;
 

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use tests::bench::usage;
+use berth_tests::bench::usage;
 
 use crate::settings::Settings;
-use tests::bench::http::Target;
-use tests::bench::object::{Make, Template};
+use berth_tests::bench::http::Target;
+use berth_tests::bench::object::{Make, Template};
 
 /// Who takes part, in the order of tables: key, heading.
 pub(crate) const ALL: [(&str, &str); 7] = [

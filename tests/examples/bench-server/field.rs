@@ -4,16 +4,16 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use tests::bench::usage;
-use tests::hub::{Berth, Hub};
-use tests::ports;
+use berth_tests::bench::usage;
+use berth_tests::hub::{Berth, Hub};
+use berth_tests::ports;
 use tokio::task::block_in_place;
 
 use crate::contestant::Contestant;
 use crate::programs::{self, Program, answers};
 use crate::settings::Settings;
-use tests::bench::http::Target;
-use tests::bench::object::{Make, Template};
+use berth_tests::bench::http::Target;
+use berth_tests::bench::object::{Make, Template};
 
 /// Berth's ManagedClusters.
 const OURS: Make = Make::Cluster("cluster.open-cluster-management.io/v1");
@@ -149,7 +149,7 @@ impl Field {
             return Ok(());
         }
         println!("starting Berth, embedded");
-        let (program, target) = self.alone(tests::berth(), "embedded", None).await?;
+        let (program, target) = self.alone(berth_tests::berth(), "embedded", None).await?;
         let processes = (vec![program.id()], None);
         self.embedded = Some(program);
         self.add("berth", &target, OURS, processes, settings).await
@@ -172,7 +172,7 @@ impl Field {
         }
         println!("starting Berth on etcd");
         let etcd = self.hub()?.etcd().to_owned();
-        let (program, target) = self.alone(tests::berth(), "on-etcd", Some(&etcd)).await?;
+        let (program, target) = self.alone(berth_tests::berth(), "on-etcd", Some(&etcd)).await?;
         let processes = (vec![program.id()], Some(self.process("etcd")?));
         self.on_etcd = Some(program);
         self.add("berth-etcd", &target, OURS, processes, settings).await
@@ -216,9 +216,14 @@ impl Field {
             "sample" => programs::sample(self.hub()?, &self.sample_program, port)?,
             "berth" => {
                 self.embedded = None;
-                programs::berth(tests::berth(), &data("embedded"), port, None)
+                programs::berth(berth_tests::berth(), &data("embedded"), port, None)
             }
-            "berth-etcd" => programs::berth(tests::berth(), &data("on-etcd"), port, Some(self.hub()?.etcd())),
+            "berth-etcd" => programs::berth(
+                berth_tests::berth(),
+                &data("on-etcd"),
+                port,
+                Some(self.hub()?.etcd()),
+            ),
             _ => return Ok(None),
         };
         let contestant = self.contestants.iter().find(|contestant| contestant.key == key);

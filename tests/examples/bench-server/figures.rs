@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tests::bench::middle::median;
+use berth_tests::bench::middle::median;
 
 /// Values by contestant and figure.
 #[derive(Clone, Debug, Default)]

@@ -4,17 +4,17 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use berth_tests::bench::middle::millis;
 use bytes::Bytes;
 use memchr::memmem;
-use tests::bench::middle::millis;
 use tokio::task::JoinSet;
 
 use crate::contestant::Contestant;
 use crate::figures::Figures;
 use crate::settings::Settings;
 use crate::work::{Until, repeat};
-use tests::bench::http::{Call, Connection, Protocol};
-use tests::bench::object::SERIAL;
+use berth_tests::bench::http::{Call, Connection, Protocol};
+use berth_tests::bench::object::SERIAL;
 
 /// Objects a page.
 const PAGE: usize = 500;

@@ -20,8 +20,8 @@ mod work;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use tests::bench::middle::{millis, shown};
-use tests::bench::usage;
+use berth_tests::bench::middle::{millis, shown};
+use berth_tests::bench::usage;
 
 use crate::contestant::Contestant;
 use crate::field::Field;

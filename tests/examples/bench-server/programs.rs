@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use meta::Clock as _;
+use berth_apimachinery::Clock as _;
+use berth_tests::hub::Hub;
 use serde_json::json;
-use tests::hub::Hub;
 
-use tests::bench::http::{Call, Connection, Protocol, Target};
+use berth_tests::bench::http::{Call, Connection, Protocol, Target};
 
 /// How long a program may take until it is ready.
 const READY: Duration = Duration::from_secs(120);
@@ -118,7 +118,9 @@ const SAMPLE: &str = "sample.default.svc";
 /// sample-apiserver on the hub's etcd, with the hub's users.
 pub(crate) fn sample(hub: &Hub, program: &Path, port: u16) -> Result<Command> {
     let names = ["localhost", "127.0.0.1", SAMPLE].map(str::to_owned);
-    let issued = hub.ca().issue_server(&names, apiserver::SystemClock.now())?;
+    let issued = hub
+        .ca()
+        .issue_server(&names, berth_apiserver::SystemClock.now())?;
     let file = |name: &str, content: &str| -> Result<String> {
         let path = hub.folder().join(name);
         std::fs::write(&path, content).with_context(|| path.display().to_string())?;
@@ -166,13 +168,13 @@ pub(crate) fn register_sample(hub: &Hub, port: u16) {
 
 /// Makes the hub serve ManagedClusters itself, with Berth's schema, in a group of its own: Berth's is Berth's there.
 pub(crate) fn install_crd(hub: &Hub) -> Result<()> {
-    let ocm = dialect_registry::by_name("ocm").context("there is a dialect called ocm")?;
+    let ocm = berth_dialect_registry::by_name("ocm").context("there is a dialect called ocm")?;
     let kinds = ocm.kinds();
     let kind = kinds
         .iter()
         .find(|kind| kind.info().kind == "ManagedCluster")
         .context("it has ManagedClusters")?;
-    let mut crd = openapi::crd::definition(&**kind);
+    let mut crd = berth_openapi::crd::definition(&**kind);
     crd["metadata"]["name"] = json!("managedclusters.crd.bench.berth.dev");
     crd["spec"]["group"] = json!("crd.bench.berth.dev");
     hub.kubectl("create -f -").input(crd.to_string()).ok();

@@ -1,7 +1,7 @@
 //! The goals, and whether this run meets them.
 
-use tests::bench::middle::shown;
-use tests::bench::table::Table;
+use berth_tests::bench::middle::shown;
+use berth_tests::bench::table::Table;
 
 use crate::figures::Figures;
 

@@ -5,6 +5,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
+use berth_tests::bench::middle::{millis, quantile};
 use bytes::BytesMut;
 use futures::{StreamExt, TryStreamExt, stream};
 use http::Method;
@@ -12,14 +13,13 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use memchr::memmem;
 use serde_json::Value;
-use tests::bench::middle::{millis, quantile};
 use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;
 
 use crate::contestant::Contestant;
 use crate::figures::Figures;
-use tests::bench::http::{Call, Connection, Protocol};
-use tests::bench::object::{ROUND, Template, standing};
+use berth_tests::bench::http::{Call, Connection, Protocol};
+use berth_tests::bench::object::{ROUND, Template, standing};
 
 /// How long watchers may be without an event they wait for.
 const DEADLINE: Duration = Duration::from_secs(60);

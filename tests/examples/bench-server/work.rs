@@ -5,15 +5,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use berth_tests::bench::middle::{millis, quantile};
 use http::Method;
-use tests::bench::middle::{millis, quantile};
 use tokio::task::JoinSet;
 
 use crate::contestant::{Contestant, Used};
 use crate::figures::Figures;
 use crate::settings::Settings;
-use tests::bench::http::{Call, Connection};
-use tests::bench::object::{Template, standing};
+use berth_tests::bench::http::{Call, Connection};
+use berth_tests::bench::object::{Template, standing};
 
 /// What a piece of work took.
 pub(crate) struct Done {

@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use berth_tests::bench::http::{Call, Connection, Protocol, Target};
+use berth_tests::bench::middle::millis;
+use berth_tests::bench::object::{Make, Template, standing};
 use http::Method;
 use serde_json::json;
-use tests::bench::http::{Call, Connection, Protocol, Target};
-use tests::bench::middle::millis;
-use tests::bench::object::{Make, Template, standing};
 use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;
 

@@ -13,12 +13,12 @@ mod watchers;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use tests::Server;
-use tests::bench::http::Target;
-use tests::bench::middle::{quantile, shown};
-use tests::bench::table::Table;
-use tests::bench::trend::growth;
-use tests::bench::usage;
+use berth_tests::Server;
+use berth_tests::bench::http::Target;
+use berth_tests::bench::middle::{quantile, shown};
+use berth_tests::bench::table::Table;
+use berth_tests::bench::trend::growth;
+use berth_tests::bench::usage;
 
 use crate::load::{Load, Operation};
 use crate::probe::Probe;

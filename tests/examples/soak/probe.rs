@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
-use tests::bench::middle::millis;
+use berth_tests::bench::middle::millis;
 
 /// How often something is written: seldom, so that it is no load itself.
 const EVERY: Duration = Duration::from_millis(100);

@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use berth_tests::bench::http::{Call, Connection, Protocol, Target};
+use berth_tests::bench::object::{Make, Template};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use serde_json::Value;
-use tests::bench::http::{Call, Connection, Protocol, Target};
-use tests::bench::object::{Make, Template};
 use tokio::task::JoinSet;
 
 /// How long the last events may take.

@@ -1,7 +1,7 @@
 //! The audit log of kube-apiserver as a witness: who asked what since an instant, and what came of it.
 
-use apiserver::SystemClock;
-use meta::Clock as _;
+use berth_apimachinery::Clock as _;
+use berth_apiserver::SystemClock;
 use serde_json::Value;
 
 use super::Hub;

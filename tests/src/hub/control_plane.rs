@@ -4,8 +4,8 @@ use std::net::{Ipv4Addr, TcpStream};
 use std::path::Path;
 use std::process::Command;
 
-use certs::{Authority, Issued};
-use meta::Timestamp;
+use berth_apimachinery::Timestamp;
+use berth_certs::{Authority, Issued};
 
 use super::process::Process;
 use super::{FRONT_PROXY, Hub, Purpose, READY};

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use certs::Issued;
+use berth_certs::Issued;
 use serde_json::json;
 
 /// How a user proves who they are.

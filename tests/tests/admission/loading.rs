@@ -7,7 +7,7 @@ use super::*;
 /// Everything `berth load` says of a file.
 fn load(server: &Server, text: &str) -> (bool, String) {
     let file = server.file("again.yaml", text);
-    let output = Command::new(tests::berth())
+    let output = Command::new(berth_tests::berth())
         .arg("load")
         .arg("--kubeconfig")
         .arg(server.kubeconfig())

@@ -10,8 +10,8 @@ mod webhooks;
 
 use std::path::{Path, PathBuf};
 
+use berth_tests::Server;
 use serde_json::{Value, json};
-use tests::Server;
 
 fn example(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))

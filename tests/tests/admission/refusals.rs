@@ -220,7 +220,7 @@ fn decisions_are_written_by_their_scheduler_only() {
     assert!(patch(&firefighter, "").success);
     // With the placement, everything of it goes.
     server.kubectl("-n story-1 delete placement placement").ok();
-    tests::eventually("the decisions to go with their placement", || {
+    berth_tests::eventually("the decisions to go with their placement", || {
         server
             .kubectl("-n story-1 get placementdecisions -o name")
             .ok()

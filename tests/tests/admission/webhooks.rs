@@ -1,7 +1,7 @@
 //! `/admission/mutate` and `/admission/validate`, asked as a kube-apiserver asks.
 
+use berth_tests::{ports, raw};
 use http::Method;
-use tests::{ports, raw};
 
 use super::*;
 

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use berth_tests::{Server, eventually};
 use serde_json::{Value, json};
-use tests::{Server, eventually};
 
 use super::{apply, mutating, validating};
 

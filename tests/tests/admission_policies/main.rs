@@ -7,8 +7,8 @@ mod rights;
 mod types;
 mod validating;
 
+use berth_tests::{Kubectl, Server};
 use serde_json::{Value, json};
-use tests::{Kubectl, Server};
 
 /// `kubectl apply -f -` of `objects`.
 fn apply(server: &Server, objects: &[Value]) -> Kubectl {

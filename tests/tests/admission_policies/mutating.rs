@@ -1,7 +1,7 @@
 //! What mutating policies make of what is written.
 
+use berth_tests::Server;
 use serde_json::json;
-use tests::Server;
 
 use super::{apply, deployment, mutating, refused, taken};
 

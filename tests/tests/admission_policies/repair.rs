@@ -1,7 +1,7 @@
 //! Whoever sets a policy up wrong can take it away.
 
+use berth_tests::Server;
 use serde_json::json;
-use tests::Server;
 
 use super::{apply, deployment, refused, taken, validating};
 

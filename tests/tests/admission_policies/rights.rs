@@ -1,7 +1,7 @@
 //! Nobody reads by a policy what they may not read.
 
+use berth_tests::Server;
 use serde_json::{Value, json};
-use tests::Server;
 
 use super::{apply, mutating, validating};
 

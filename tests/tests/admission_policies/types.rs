@@ -1,7 +1,7 @@
 //! What is wrong with the types in a policy stands in its status.
 
+use berth_tests::{Server, eventually};
 use serde_json::{Value, json};
-use tests::{Server, eventually};
 
 use super::{apply, deployment, rule, taken, validating};
 

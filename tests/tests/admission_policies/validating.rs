@@ -1,7 +1,7 @@
 //! What validating policies let through, and what they say.
 
+use berth_tests::{Server, eventually};
 use serde_json::json;
-use tests::{Server, eventually};
 
 use super::{apply, deployment, refused, rule, taken, validating};
 

@@ -1,6 +1,6 @@
 //! The control plane of the tests itself: what the other tests stand on.
 
-use tests::hub::Hub;
+use berth_tests::hub::Hub;
 
 #[test]
 #[ignore = "builds and runs a real kube-apiserver: `make e2e`"]

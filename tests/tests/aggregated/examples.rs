@@ -1,17 +1,17 @@
 //! The example of an aggregated server, behind a real kube-apiserver.
 
-#[path = "../../../aggregation/examples/aggregated_flunders.rs"]
+#[path = "../../../apiserver/aggregation/examples/aggregated_flunders.rs"]
 mod aggregated_flunders;
 
 use std::sync::Arc;
 
-use aggregation::registration::Service;
-use apiserver::SystemClock;
-use certs::Folder;
-use meta::Clock as _;
+use berth_aggregation::registration::Service;
+use berth_apimachinery::Clock as _;
+use berth_apiserver::SystemClock;
+use berth_certs::Folder;
+use berth_tests::eventually;
+use berth_tests::hub::Hub;
 use serde_json::json;
-use tests::eventually;
-use tests::hub::Hub;
 
 #[test]
 #[ignore = "needs a control plane: make e2e"]
@@ -22,7 +22,7 @@ fn the_example_of_an_aggregated_server_registers_itself_and_asks_the_hub_for_rig
     hub.kubectl("apply -f -").input(service.to_string()).ok();
     let folder = tempfile::tempdir().unwrap();
     let certificates = Arc::new(Folder::open(folder.path(), SystemClock.now()).unwrap());
-    let port = tests::ports::free();
+    let port = berth_tests::ports::free();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let found = Service {
         name: "flunders".to_owned(),

@@ -2,10 +2,10 @@
 
 use std::io::{BufRead, BufReader};
 
+use berth_tests::eventually;
+use berth_tests::hub::berth::{API_SERVICE, Berth, availability};
+use berth_tests::websocket::WebSocket;
 use serde_json::{Value, json};
-use tests::eventually;
-use tests::hub::berth::{API_SERVICE, Berth, availability};
-use tests::websocket::WebSocket;
 
 #[test]
 #[ignore = "builds and runs a real kube-apiserver: `make e2e`"]

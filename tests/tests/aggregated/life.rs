@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
+use berth_tests::eventually;
+use berth_tests::hub::Hub;
+use berth_tests::hub::berth::{self, Berth};
+use berth_tests::raw;
 use futures::StreamExt;
 use kube::Api;
 use kube::core::{ApiResource, DynamicObject};
 use kube::runtime::watcher::{self, Event, InitialListStrategy, watcher};
 use serde_json::json;
-use tests::eventually;
-use tests::hub::Hub;
-use tests::hub::berth::{self, Berth};
-use tests::raw;
 
 use crate::kubectl::shoot;
 

@@ -1,16 +1,16 @@
 //! Probes of what an aggregator and its users ask an extension API server for: as the front proxy asks for discovery and
 //! documents, and as users do through it. The same probes of a server that stands alone are in `probes.rs` of these tests.
 
-use apiserver::SystemClock;
+use berth_apimachinery::Clock as _;
+use berth_apiserver::SystemClock;
+use berth_tests::eventually;
+use berth_tests::hub::berth::Berth;
+use berth_tests::hub::{FRONT_PROXY, Hub};
+use berth_tests::raw::{self, Answer, send};
 use futures::future::join_all;
 use http::Method;
 use kube::Client;
-use meta::Clock as _;
 use serde_json::{Value, json};
-use tests::eventually;
-use tests::hub::berth::Berth;
-use tests::hub::{FRONT_PROXY, Hub};
-use tests::raw::{self, Answer, send};
 
 use crate::kubectl::shoot;
 

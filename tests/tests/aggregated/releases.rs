@@ -2,10 +2,10 @@
 //! kube-apiserver. Helm 3 patches, Helm 4 applies on the server; to both, what the scheduler decides and what others
 //! write stays.
 
+use berth_tests::eventually;
+use berth_tests::helm::Helm;
+use berth_tests::hub::{Berth, Hub};
 use serde_json::{Value, json};
-use tests::eventually;
-use tests::helm::Helm;
-use tests::hub::{Berth, Hub};
 
 const CHART: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/helm/placed");
 const NAMESPACE: &str = "garden-dev";

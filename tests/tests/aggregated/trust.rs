@@ -1,15 +1,15 @@
 //! Whom Berth believes past the aggregator, and what it says when the hub is not ready for it.
 
-use apiserver::SystemClock;
-use certs::{Authority, Issued};
+use berth_apimachinery::Clock as _;
+use berth_apiserver::SystemClock;
+use berth_certs::{Authority, Issued};
+use berth_tests::hub::berth::{self, Berth};
+use berth_tests::hub::{FRONT_PROXY, Hub};
+use berth_tests::raw::{Answer, send};
+use berth_tests::{DEADLINE, eventually};
 use http::Method;
 use kube::Client;
-use meta::Clock as _;
 use serde_json::json;
-use tests::hub::berth::{self, Berth};
-use tests::hub::{FRONT_PROXY, Hub};
-use tests::raw::{Answer, send};
-use tests::{DEADLINE, eventually};
 
 const TARGETS: &str = "/apis/scheduling.berth.dev/v1alpha1/targets";
 

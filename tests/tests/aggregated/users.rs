@@ -1,12 +1,12 @@
 //! Who may do what through the aggregator: the hub says, by its RBAC, about its users.
 
-use apiserver::SystemClock;
+use berth_apimachinery::Clock as _;
+use berth_apiserver::SystemClock;
+use berth_tests::hub::berth::Berth;
+use berth_tests::hub::{FRONT_PROXY, Hub};
+use berth_tests::raw::send;
 use http::Method;
-use meta::Clock as _;
 use serde_json::Value;
-use tests::hub::berth::Berth;
-use tests::hub::{FRONT_PROXY, Hub};
-use tests::raw::send;
 
 /// Binds a cluster role to a subject (`--user=…`, `--serviceaccount=…`).
 fn bind(hub: &Hub, name: &str, role: &str, subject: &str) {

@@ -9,13 +9,13 @@ mod types;
 use std::path::Path;
 use std::time::Duration;
 
+use berth_tests::hub::{Hub, berth};
+use berth_tests::raw::{self, Answer};
+use berth_tests::{Kubectl, Server};
 use cases::{BOB, Case, GROUP, LABEL, Requests};
 use http::Method;
 use kube::Client;
 use serde_json::{Value, json};
-use tests::hub::{Hub, berth};
-use tests::raw::{self, Answer};
-use tests::{Kubectl, Server};
 
 const NAMESPACE: &str = "policies";
 /// How many clusters are wanted in the writes of a case.
@@ -69,7 +69,7 @@ impl<'a> Side<'a> {
     async fn until_in_force(&self, cases: &[Case]) {
         for name in ["plain", "labels", "param-named", "param-selected"] {
             let case = cases.iter().find(|case| case.name == name).expect("it is there");
-            let end = tokio::time::Instant::now() + tests::DEADLINE;
+            let end = tokio::time::Instant::now() + berth_tests::DEADLINE;
             loop {
                 let answer = self.send(case, 6).await;
                 let text = String::from_utf8_lossy(&answer.body).into_owned();

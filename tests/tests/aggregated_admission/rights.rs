@@ -1,10 +1,10 @@
 //! Who names parameters in policies and bindings must be allowed to read them, and is told so in the same words.
 
+use berth_tests::Server;
+use berth_tests::hub::Hub;
+use berth_tests::raw::{self, Answer};
 use http::Method;
 use serde_json::{Value, json};
-use tests::Server;
-use tests::hub::Hub;
-use tests::raw::{self, Answer};
 
 use super::cases::BOB;
 use super::{Side, outcome};

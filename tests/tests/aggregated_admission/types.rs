@@ -4,9 +4,9 @@ use std::io::Write as _;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use meta::Kind;
-use meta::schema::object_meta;
-use policies::{Kinds, check_types};
+use berth_apimachinery::Kind;
+use berth_apimachinery::schema::object_meta;
+use berth_policies::{Kinds, check_types};
 use serde_json::{Value, json};
 
 /// How many validations one policy has.
@@ -25,10 +25,10 @@ struct All(Vec<Served>);
 
 impl All {
     fn new() -> Self {
-        let systems = dialect_registry::all()
+        let systems = berth_dialect_registry::all()
             .into_iter()
             .flat_map(|dialect| dialect.kinds());
-        let kinds = kubernetes::core::kinds().into_iter().chain(systems);
+        let kinds = berth_kubernetes::core::kinds().into_iter().chain(systems);
         let served = kinds.flat_map(|kind| {
             let versions = kind.info().versions.iter().copied();
             versions
@@ -73,7 +73,7 @@ fn fields(schema: &Value, path: &str, found: &mut Vec<String>) {
     }
     found.push(path.to_owned());
     for (name, below) in schema["properties"].as_object().into_iter().flatten() {
-        if let Some(name) = cel::escaped(name) {
+        if let Some(name) = berth_cel::escaped(name) {
             fields(below, &format!("{path}.{name}"), found);
         }
     }
@@ -124,7 +124,7 @@ fn policies(all: &All) -> Vec<Value> {
 
 /// What kube-apiserver's type checker says.
 fn said_upstream(all: &All, policies: &[Value]) -> Vec<Value> {
-    let program = tests::go::build("typecheck", ".", "typecheck");
+    let program = berth_tests::go::build("typecheck", ".", "typecheck");
     let kinds: Vec<Value> = all
         .0
         .iter()

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use berth_tests::differential::differences;
+use berth_tests::hub::Hub;
 use serde_json::{Value, json};
-use tests::differential::differences;
-use tests::hub::Hub;
 
 /// Every object of every kind that can be listed, by kind, namespace and name.
 pub(crate) struct Dump(BTreeMap<String, Value>);
@@ -26,7 +26,7 @@ impl Dump {
 
     /// Requires that nothing else is there in a moment, and nothing is missing: the hub's controllers end what depends on others.
     pub(crate) fn requires_the_same(&self, hub: &Hub) {
-        tests::until(
+        berth_tests::until(
             "all to be as it was",
             || self.differences(&Self::of(hub)),
             Vec::is_empty,

@@ -3,12 +3,12 @@
 
 use std::path::PathBuf;
 
+use berth_tests::eventually;
+use berth_tests::example::example;
+use berth_tests::hub::Hub;
+use berth_tests::hub::berth::load_text;
+use berth_tests::hub::installation::{Installation, define_systems, trusted};
 use serde_json::{Value, json};
-use tests::eventually;
-use tests::example::example;
-use tests::hub::Hub;
-use tests::hub::berth::load_text;
-use tests::hub::installation::{Installation, define_systems, trusted};
 
 use crate::dump::Dump;
 use crate::healthy;
@@ -35,7 +35,7 @@ impl<'a> Agent<'a> {
         Self { hub, kubeconfig }
     }
 
-    fn kubectl(&self, words: &str) -> tests::Kubectl {
+    fn kubectl(&self, words: &str) -> berth_tests::Kubectl {
         let words: Vec<&str> = words.split(' ').collect();
         self.hub.kubectl_as(&self.kubeconfig, &words)
     }

@@ -4,10 +4,10 @@ use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use tests::hub::Hub;
-use tests::hub::audit::{Entry, Witness};
-use tests::ocm::world::USUAL;
-use tests::{ocm, raw};
+use berth_tests::hub::Hub;
+use berth_tests::hub::audit::{Entry, Witness};
+use berth_tests::ocm::world::USUAL;
+use berth_tests::{ocm, raw};
 
 use crate::{berth, told};
 
@@ -50,7 +50,7 @@ fn only_read(witness: &Witness<'_>) {
 
 /// Opens the console of the hub, and asks it what its first view asks.
 fn console(kubeconfig: &Path) {
-    let mut child = Command::new(tests::berth())
+    let mut child = Command::new(berth_tests::berth())
         .args(["console", "--from=hub", "--no-open"])
         .env("KUBECONFIG", kubeconfig)
         .stdout(Stdio::piped())
@@ -147,10 +147,10 @@ fn listing_what_the_scheduler_reads_is_all_the_right_that_looking_takes() {
     ocm::define(&hub);
     for file in ["ocm/fleet.yaml", "ocm/story-1.yaml"] {
         // OCM's own definitions know no other version.
-        let text = tests::example::example(file)
+        let text = berth_tests::example::example(file)
             .replace("/v1alpha1\nkind: Placement\n", "/v1beta1\nkind: Placement\n");
         let text = text.replace("BuildIn", "BuiltIn").replace("buildIn", "builtIn");
-        tests::hub::berth::load_text(&hub, &file.replace('/', "-"), &text);
+        berth_tests::hub::berth::load_text(&hub, &file.replace('/', "-"), &text);
     }
     let kinds = [
         "placements",

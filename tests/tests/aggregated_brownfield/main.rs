@@ -12,14 +12,14 @@ mod watch;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use berth_tests::eventually;
+use berth_tests::hub::Hub;
+use berth_tests::hub::installation::Installation;
 use serde_json::json;
-use tests::eventually;
-use tests::hub::Hub;
-use tests::hub::installation::Installation;
 
 /// Runs `berth` with these words as the user of a kubeconfig.
 fn berth(kubeconfig: &Path, words: &str) -> Output {
-    Command::new(tests::berth())
+    Command::new(berth_tests::berth())
         .args(words.split(' '))
         .env("KUBECONFIG", kubeconfig)
         .output()
@@ -63,7 +63,7 @@ fn healthy(hub: &Hub) {
     .ok();
     let mut last = String::new();
     let started = std::time::Instant::now();
-    while started.elapsed() < tests::DEADLINE {
+    while started.elapsed() < berth_tests::DEADLINE {
         let check = berth(&hub.admin(), "check");
         if check.status.success() {
             return;
@@ -85,14 +85,14 @@ fn agrees(hub: &Hub) {
 
 /// Waits until the observing Berth says of every request, and of as many as are there, that it agrees.
 fn says_that_it_agrees(hub: &Hub) {
-    let requests = hub.versions(tests::ocm::PLACEMENTS).len();
+    let requests = hub.versions(berth_tests::ocm::PLACEMENTS).len();
     let told = || {
         let list = hub
             .kubectl("get decisions -A --field-selector status.agrees=True -o name")
             .ok();
         list.lines().count()
     };
-    tests::until("every decision to agree", told, |count| *count == requests);
+    berth_tests::until("every decision to agree", told, |count| *count == requests);
 }
 
 /// Waits until a namespace is gone.

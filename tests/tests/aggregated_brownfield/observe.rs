@@ -3,12 +3,12 @@
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use berth_tests::differential::variable;
+use berth_tests::hub::audit::Entry;
+use berth_tests::hub::{Berth, Hub};
+use berth_tests::ocm::world::USUAL;
+use berth_tests::{eventually, hub, ocm};
 use serde_json::json;
-use tests::differential::variable;
-use tests::hub::audit::Entry;
-use tests::hub::{Berth, Hub};
-use tests::ocm::world::USUAL;
-use tests::{eventually, hub, ocm};
 
 use crate::dump::Dump;
 use crate::{agrees, berth, for_ocm, gone, healthy, says_that_it_agrees, told};
@@ -166,7 +166,7 @@ pub(crate) fn uninstalled<T>(hub: &Hub, running: T) {
 
 /// Requires that a command whose output nobody reads (`| head`) ends without a word about it.
 fn ends_quietly(hub: &Hub, words: &str) {
-    let mut child = Command::new(tests::berth())
+    let mut child = Command::new(berth_tests::berth())
         .args(words.split(' '))
         .env("KUBECONFIG", hub.admin())
         .stdout(Stdio::piped())

@@ -1,14 +1,14 @@
 //! A hub that OCM decides is taken over by Berth and given back, with leaders that die in between: no request is ever without its
 //! clusters.
 
+use berth_tests::hub::audit::Witness;
+use berth_tests::hub::balancer::Balancer;
+use berth_tests::hub::berth::{NAMESPACE, available};
+use berth_tests::hub::installation::trusted;
+use berth_tests::hub::{Berth, Hub};
+use berth_tests::ocm::world::USUAL;
+use berth_tests::{eventually, ocm, ports};
 use serde_json::{Value, json};
-use tests::hub::audit::Witness;
-use tests::hub::balancer::Balancer;
-use tests::hub::berth::{NAMESPACE, available};
-use tests::hub::installation::trusted;
-use tests::hub::{Berth, Hub};
-use tests::ocm::world::USUAL;
-use tests::{eventually, ocm, ports};
 
 use crate::dump::Dump;
 use crate::observe::{churn, is_still, uninstalled};

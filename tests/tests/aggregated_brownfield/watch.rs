@@ -6,10 +6,10 @@ use std::process::Child;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
+use berth_tests::eventually;
+use berth_tests::hub::Hub;
+use berth_tests::ocm::{DECISIONS, PLACEMENTS};
 use serde_json::Value;
-use tests::eventually;
-use tests::hub::Hub;
-use tests::ocm::{DECISIONS, PLACEMENTS};
 
 /// The events so far, of a watch that goes on until it is ended.
 pub(crate) struct Watch {

@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
+use berth_tests::raw::Answer;
 use http::Method;
 use serde_json::{Value, json};
-use tests::raw::Answer;
 
 use crate::compare::Pair;
 use crate::side::{Side, Tamper};

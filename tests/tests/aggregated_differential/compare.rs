@@ -4,8 +4,8 @@ use http::Method;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use berth_tests::differential::{differences, members, without};
 use serde_json::Value;
-use tests::differential::{differences, members, without};
 
 use crate::kinds::KINDS;
 use crate::meant;

@@ -2,9 +2,9 @@
 
 use std::ops::{Deref, DerefMut};
 
+use berth_tests::differential;
 use http::Method;
 use serde_json::{Value, json};
-use tests::differential;
 
 use crate::kinds::{KINDS, Kind};
 use crate::request::{JSON, Request};

@@ -17,12 +17,12 @@ mod side;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, Weak};
 
+use berth_tests::Server;
+use berth_tests::differential::variable;
+use berth_tests::hub::{Hub, berth};
 use compare::{Difference, Outcome, Pair};
 use futures::StreamExt as _;
 use side::Side;
-use tests::Server;
-use tests::differential::variable;
-use tests::hub::{Hub, berth};
 
 /// Without variables: a run of less than a minute.
 const SEQUENCES: u64 = 300;

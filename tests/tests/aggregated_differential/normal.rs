@@ -1,8 +1,8 @@
 //! What of an answer is compared: everything but what each server makes up itself.
 
+use berth_tests::raw::Answer;
 use http::header::WARNING;
 use serde_json::{Map, Value, json};
-use tests::raw::Answer;
 
 use crate::side::is_json;
 

@@ -1,19 +1,19 @@
-//! The known sequences of server-side apply (`apply/tests/apply_reference/rows.json`) sent to a definition of their schema on
+//! The known sequences of server-side apply (`machinery/apply/tests/apply_reference/rows.json`) sent to a definition of their schema on
 //! kube-apiserver: it answers as they say, as Berth does (`apiserver/src/handlers/tests/rows.rs`).
 
-#[path = "../../../apply/tests/apply_reference/asked.rs"]
+#[path = "../../../machinery/apply/tests/apply_reference/asked.rs"]
 mod asked;
-#[path = "../../../apply/tests/apply_reference/expected.rs"]
+#[path = "../../../machinery/apply/tests/apply_reference/expected.rs"]
 mod expected;
 
 use std::time::Duration;
 
+use berth_tests::hub::Hub;
+use berth_tests::{eventually, raw};
 use futures::{StreamExt as _, stream};
 use http::Method;
 use kube::Client;
 use serde_json::{Value, json};
-use tests::hub::Hub;
-use tests::{eventually, raw};
 
 use crate::World;
 
@@ -29,9 +29,10 @@ const OTHERWISE: [&str; 6] = ["32", "42", "49b", "71", "78", "80"];
 
 /// Defines the kind, and waits until it is served.
 fn define(hub: &Hub) {
-    let schema: Value =
-        serde_json::from_str(include_str!("../../../apply/tests/apply_reference/widget.json"))
-            .expect("the schema is JSON");
+    let schema: Value = serde_json::from_str(include_str!(
+        "../../../machinery/apply/tests/apply_reference/widget.json"
+    ))
+    .expect("the schema is JSON");
     let version = |name: &str| {
         json!({
             "name": name, "served": true, "storage": name == "v1",
@@ -137,9 +138,10 @@ async fn the_rows_end_so_on_kube_apiserver() {
     let world = World::shared().await;
     tokio::task::block_in_place(|| define(&world.hub));
     let client = raw::client(&world.hub.admin()).await;
-    let rows: Vec<Value> =
-        serde_json::from_str(include_str!("../../../apply/tests/apply_reference/rows.json"))
-            .expect("the rows are JSON");
+    let rows: Vec<Value> = serde_json::from_str(include_str!(
+        "../../../machinery/apply/tests/apply_reference/rows.json"
+    ))
+    .expect("the rows are JSON");
     let played = |row: &&Value| {
         let by = row["where"].as_array();
         let on_a_server = by.is_none_or(|by| by.contains(&json!("server")));

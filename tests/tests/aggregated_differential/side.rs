@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use berth_tests::raw::{self, Answer};
 use http::Method;
 use kube::Client;
 use serde_json::{Value, json};
-use tests::raw::{self, Answer};
 
 use crate::kinds::Kind;
 use crate::request::{ID, JSON, Memory, Request};
@@ -41,7 +41,7 @@ impl Side {
     /// is about.
     pub(crate) async fn until_listed(&self, kind: &Kind) {
         let path = kind.path.replace(ID, "default");
-        let end = tokio::time::Instant::now() + tests::DEADLINE;
+        let end = tokio::time::Instant::now() + berth_tests::DEADLINE;
         while raw::get(&self.client, &path).await.code != 200 {
             assert!(tokio::time::Instant::now() < end, "{path} is not served");
             tokio::time::sleep(std::time::Duration::from_millis(50)).await;

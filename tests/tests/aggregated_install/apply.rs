@@ -1,6 +1,6 @@
 //! What `berth manifests` prints, applied in both ways.
 
-use tests::hub::Hub;
+use berth_tests::hub::Hub;
 
 use crate::installation::{Installation, ON_HUB, available, trusted};
 

@@ -8,10 +8,10 @@ mod values;
 use std::path::Path;
 use std::process::Output;
 
+use berth_tests::helm::Helm;
+use berth_tests::hub::Hub;
+use berth_tests::hub::berth::NAMESPACE;
 use serde_json::{Value, json};
-use tests::helm::Helm;
-use tests::hub::Hub;
-use tests::hub::berth::NAMESPACE;
 
 const CHART: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../deploy/helm/berth");
 

@@ -3,15 +3,15 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
+use berth_tests::eventually;
+use berth_tests::hub::Hub;
 use serde_json::Value;
-use tests::eventually;
-use tests::hub::Hub;
 
 use crate::installation::{Installation, ON_HUB, define_systems, trusted};
 
 /// The exit code, and what was found.
 fn report(hub: &Hub) -> (Option<i32>, Vec<Value>) {
-    let output = Command::new(tests::berth())
+    let output = Command::new(berth_tests::berth())
         .args(["check", "-o", "json"])
         .env("KUBECONFIG", hub.admin())
         .output()
@@ -136,7 +136,7 @@ fn every_row_is_there(hub: &Hub) {
             return;
         }
         assert!(
-            seen.elapsed() < tests::DEADLINE,
+            seen.elapsed() < berth_tests::DEADLINE,
             "{missing:?} are not among {findings:#?}"
         );
         std::thread::sleep(std::time::Duration::from_millis(200));

@@ -1,7 +1,7 @@
 //! What `kubectl get` shows of the systems' kinds on a hub that serves them by definitions, without Berth.
 
+use berth_tests::hub::Hub;
 use serde_json::json;
-use tests::hub::Hub;
 
 use crate::installation::{define_systems, shoot};
 

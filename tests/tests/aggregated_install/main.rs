@@ -13,4 +13,4 @@ mod takeover;
 mod uninstall;
 mod webhooks;
 
-use tests::hub::installation;
+use berth_tests::hub::installation;

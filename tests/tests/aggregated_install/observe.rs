@@ -1,9 +1,9 @@
 //! An installation that only looks: it explains, refuses nothing, and writes nothing of the systems', since it may not.
 
+use berth_tests::hub::Hub;
+use berth_tests::hub::berth::load;
+use berth_tests::{eventually, until};
 use serde_json::{Value, json};
-use tests::hub::Hub;
-use tests::hub::berth::load;
-use tests::{eventually, until};
 
 use crate::installation::{Installation, define_systems, shoot};
 

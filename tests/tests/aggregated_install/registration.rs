@@ -1,8 +1,8 @@
 //! Berth that registers itself, and does not where somebody else serves.
 
-use tests::eventually;
-use tests::hub::Hub;
-use tests::hub::berth;
+use berth_tests::eventually;
+use berth_tests::hub::Hub;
+use berth_tests::hub::berth;
 
 use crate::installation::{Installation, ON_HUB, available, define_systems, trusted};
 use crate::rotation::of_secret;

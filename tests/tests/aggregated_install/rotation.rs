@@ -5,9 +5,9 @@ use std::sync::mpsc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use tests::hub::Hub;
-use tests::hub::berth::load;
-use tests::{DEADLINE, eventually, ports};
+use berth_tests::hub::Hub;
+use berth_tests::hub::berth::load;
+use berth_tests::{DEADLINE, eventually, ports};
 
 use crate::installation::{Installation, ON_HUB, define_systems, shoot, trusted};
 

@@ -2,12 +2,12 @@
 
 use std::process::{Child, Command, Output, Stdio};
 
-use apiserver::SystemClock;
-use meta::Clock as _;
+use berth_apimachinery::Clock as _;
+use berth_apiserver::SystemClock;
+use berth_tests::eventually;
+use berth_tests::hub::Hub;
+use berth_tests::hub::berth::load;
 use serde_json::{Value, json};
-use tests::eventually;
-use tests::hub::Hub;
-use tests::hub::berth::load;
 
 use crate::installation::{Installation, define_systems, shoot};
 
@@ -18,7 +18,7 @@ fn lease(hub: &Hub, holder: &str) {
         "metadata": {"name": "gardener-scheduler-leader-election", "namespace": "garden"},
         "spec": {
             "holderIdentity": holder, "leaseDurationSeconds": 3600,
-            "renewTime": meta::time::rfc3339_micro(SystemClock.now()),
+            "renewTime": berth_apimachinery::time::rfc3339_micro(SystemClock.now()),
         },
     });
     hub.kubectl("apply --server-side --force-conflicts -f -")
@@ -27,7 +27,7 @@ fn lease(hub: &Hub, holder: &str) {
 }
 
 fn berth(hub: &Hub, words: &str) -> Command {
-    let mut command = Command::new(tests::berth());
+    let mut command = Command::new(berth_tests::berth());
     command.args(words.split(' ')).env("KUBECONFIG", hub.admin());
     command
 }

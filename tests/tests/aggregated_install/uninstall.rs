@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
+use berth_tests::eventually;
+use berth_tests::example::example;
+use berth_tests::hub::Hub;
+use berth_tests::hub::berth::load_text;
 use serde_json::json;
-use tests::eventually;
-use tests::example::example;
-use tests::hub::Hub;
-use tests::hub::berth::load_text;
 
 use crate::installation::{Installation, ON_HUB, define_systems, trusted};
 
@@ -16,7 +16,7 @@ fn uninstall(hub: &Hub, arguments: &[&str]) -> (Output, String) {
 }
 
 fn uninstall_as(kubeconfig: &Path, arguments: &[&str]) -> (Output, String) {
-    let output = Command::new(tests::berth())
+    let output = Command::new(berth_tests::berth())
         .arg("uninstall")
         .arg("--kubeconfig")
         .arg(kubeconfig)

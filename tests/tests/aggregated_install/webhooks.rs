@@ -1,9 +1,9 @@
 //! The webhooks as a real kube-apiserver calls them: about what is protected, while Berth is there and while it is not.
 
+use berth_tests::eventually;
+use berth_tests::hub::Hub;
+use berth_tests::hub::berth::load;
 use serde_json::{Value, json};
-use tests::eventually;
-use tests::hub::Hub;
-use tests::hub::berth::load;
 
 use crate::installation::{Installation, ON_HUB, available, define_systems, shoot, trusted};
 
@@ -25,7 +25,7 @@ fn seed(object: &Value) -> Option<&str> {
     object["spec"]["seedName"].as_str()
 }
 
-fn annotate(hub: &Hub, namespace: &str) -> tests::Output {
+fn annotate(hub: &Hub, namespace: &str) -> berth_tests::Output {
     hub.kubectl_args(&["annotate", "--overwrite", "namespace", namespace, PLACEMENT])
         .run()
 }
@@ -169,7 +169,7 @@ fn what_is_protected_is_asked_about_and_nothing_waits_for_berth() {
     berth.kill();
     alone(&hub);
     eventually("the hub to notice that Berth is away", || {
-        let services = tests::hub::berth::availability(&hub);
+        let services = berth_tests::hub::berth::availability(&hub);
         services
             .iter()
             .any(|(_, message)| message != "all checks passed")

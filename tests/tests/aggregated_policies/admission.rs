@@ -1,9 +1,9 @@
 //! Admission policies of the hub, about a kind that Berth owns.
 
+use berth_tests::eventually;
+use berth_tests::hub::Hub;
+use berth_tests::hub::berth::Berth;
 use serde_json::{Value, json};
-use tests::eventually;
-use tests::hub::Hub;
-use tests::hub::berth::Berth;
 
 use super::GROUP;
 

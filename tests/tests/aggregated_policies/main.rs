@@ -2,7 +2,7 @@
 //! aggregated kinds, so Berth does. A real kube-apiserver, so these tests are `make e2e`, and ignored elsewhere.
 
 #[allow(dead_code, reason = "the unit tests of the calling side use the rest of it")]
-#[path = "../../../aggregation/src/policies/tests/server.rs"]
+#[path = "../../../apiserver/aggregation/src/policies/tests/server.rs"]
 mod server;
 
 mod admission;
@@ -11,14 +11,14 @@ mod quota;
 
 use std::sync::OnceLock;
 
-use apiserver::SystemClock;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use meta::Clock as _;
+use berth_apimachinery::Clock as _;
+use berth_apiserver::SystemClock;
+use berth_tests::eventually;
+use berth_tests::hub::Hub;
+use berth_tests::hub::berth::Berth;
 use serde_json::{Value, json};
-use tests::eventually;
-use tests::hub::Hub;
-use tests::hub::berth::Berth;
 use tokio::runtime::Runtime;
 
 use server::{Reply, Server};

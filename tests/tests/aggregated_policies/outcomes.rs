@@ -1,7 +1,7 @@
 //! What users and controllers of the hub see of it.
 
+use berth_tests::eventually;
 use serde_json::{Value, json};
-use tests::eventually;
 
 use super::server::{allow, deny, patch, review};
 use super::{GROUP, Scene};

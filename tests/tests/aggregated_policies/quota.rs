@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use berth_tests::eventually;
+use berth_tests::hub::berth::Berth;
+use berth_tests::raw::{self, write};
 use http::Method;
 use serde_json::{Value, json};
-use tests::eventually;
-use tests::hub::berth::Berth;
-use tests::raw::{self, write};
 use tokio::sync::Barrier;
 
 use super::{GROUP, runtime};

@@ -3,12 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use tests::consumer::Consumer;
-use tests::decided::{self, drawn, name};
-use tests::differential::{Draw, variable};
-use tests::hub::Hub;
-use tests::hub::berth::{self, Berth};
-use tests::{eventually, ports, until};
+use berth_tests::consumer::Consumer;
+use berth_tests::decided::{self, drawn, name};
+use berth_tests::differential::{Draw, variable};
+use berth_tests::hub::Hub;
+use berth_tests::hub::berth::{self, Berth};
+use berth_tests::{eventually, ports, until};
 
 use super::{PROFILES, names, upstream_definitions};
 

@@ -1,9 +1,9 @@
 //! Objects of other producers that have the names Berth would give: nobody's object is touched, and the Publication says why not
 //! everything is published.
 
+use berth_tests::eventually;
+use berth_tests::hub::Hub;
 use serde_json::{Value, json};
-use tests::eventually;
-use tests::hub::Hub;
 
 use super::{DECISIONS, PROFILES, items, names, placed, publish, told, upstream_definitions};
 

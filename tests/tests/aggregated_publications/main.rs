@@ -8,17 +8,17 @@ mod foreign;
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use berth_tests::eventually;
+use berth_tests::hub::Hub;
+use berth_tests::hub::berth::{self, Berth};
 use serde_json::{Value, json};
-use tests::eventually;
-use tests::hub::Hub;
-use tests::hub::berth::{self, Berth};
 
 const PROFILES: &str = "clusterprofiles.multicluster.x-k8s.io";
 const DECISIONS: &str = "placementdecisions.multicluster.x-k8s.io";
 
 /// The SIG's own definitions of the two kinds.
 fn upstream_definitions(hub: &Hub) {
-    let module = tests::go::module("consumers", "sigs.k8s.io/cluster-inventory-api");
+    let module = berth_tests::go::module("consumers", "sigs.k8s.io/cluster-inventory-api");
     for kind in ["clusterprofiles", "placementdecisions"] {
         let file = module.join(format!("config/crd/bases/multicluster.x-k8s.io_{kind}.yaml"));
         hub.kubectl_args(&["create", "-f", path(&file)]).ok();
@@ -45,7 +45,11 @@ fn placed() -> (Hub, Berth) {
     berth::apply(&hub, "hub-sources-rbac.yaml");
     let berth = Berth::install_hub(&hub, &["ocm", "fleet"]);
     for file in ["ocm/fleet.yaml", "ocm/story-1.yaml"] {
-        berth::load_text(&hub, &file.replace('/', "-"), &tests::example::example(file));
+        berth::load_text(
+            &hub,
+            &file.replace('/', "-"),
+            &berth_tests::example::example(file),
+        );
     }
     (hub, berth)
 }

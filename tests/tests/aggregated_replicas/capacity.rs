@@ -1,13 +1,13 @@
 //! Capacity counted by two replicas at once over objects of the hub.
 
+use berth_tests::eventually;
+use berth_tests::hub::Hub;
+use berth_tests::hub::berth;
+use berth_tests::raw::Answer;
 use futures::future::join_all;
 use http::Method;
 use kube::Client;
 use serde_json::{Value, json};
-use tests::eventually;
-use tests::hub::Hub;
-use tests::hub::berth;
-use tests::raw::Answer;
 
 use crate::replica::{Replicas, ask, direct, on_the_hub, shoot};
 
@@ -24,7 +24,7 @@ async fn clients(hub: &Hub, replicas: &Replicas, namespace: &str, count: usize) 
     ];
     let all = format!("/apis/scheduling.berth.dev/v1alpha1/namespaces/{namespace}/decisions");
     for client in &clients {
-        let deadline = tokio::time::Instant::now() + tests::DEADLINE;
+        let deadline = tokio::time::Instant::now() + berth_tests::DEADLINE;
         while ask(client, Method::GET, &all, &Value::Null).await.json()["items"]
             .as_array()
             .is_none_or(|items| items.len() < count)

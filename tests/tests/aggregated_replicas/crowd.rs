@@ -1,10 +1,10 @@
 //! Many requests at once: some are told to come back later, and who keeps watch over the server is served all the same.
 
+use berth_tests::hub::Hub;
+use berth_tests::hub::berth::{self, Berth};
+use berth_tests::raw::send;
 use futures::future::join_all;
 use http::Method;
-use tests::hub::Hub;
-use tests::hub::berth::{self, Berth};
-use tests::raw::send;
 
 use crate::replica::direct;
 

@@ -2,14 +2,14 @@
 
 use std::time::{Duration, Instant};
 
+use berth_tests::hub::Hub;
+use berth_tests::hub::berth::{self, Berth};
+use berth_tests::raw;
+use berth_tests::{DEADLINE, eventually};
 use futures::StreamExt as _;
 use kube::Api;
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use kube::runtime::watcher::{self, Event, watcher};
-use tests::hub::Hub;
-use tests::hub::berth::{self, Berth};
-use tests::raw;
-use tests::{DEADLINE, eventually};
 
 use crate::load::Load;
 use crate::replica::{Replicas, holder, on_the_hub, shoot};

@@ -5,11 +5,11 @@ use std::io::BufReader;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use apiserver::SystemClock;
-use meta::Clock as _;
+use berth_apimachinery::Clock as _;
+use berth_apiserver::SystemClock;
+use berth_tests::hub::Hub;
+use berth_tests::hub::berth::{self, Berth};
 use serde_json::Value;
-use tests::hub::Hub;
-use tests::hub::berth::{self, Berth};
 
 /// Longer than two minutes.
 const LONG: Duration = Duration::from_secs(125);

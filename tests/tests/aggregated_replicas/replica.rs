@@ -1,14 +1,14 @@
 //! Replicas: Berths with one CA behind one port.
 
-use apiserver::SystemClock;
+use berth_apimachinery::Clock as _;
+use berth_apiserver::SystemClock;
+use berth_tests::hub::balancer::Balancer;
+use berth_tests::hub::berth::{self, Berth};
+use berth_tests::hub::{FRONT_PROXY, Hub};
+use berth_tests::raw::{Answer, send};
 use http::Method;
 use kube::Client;
-use meta::Clock as _;
 use serde_json::{Value, json};
-use tests::hub::balancer::Balancer;
-use tests::hub::berth::{self, Berth};
-use tests::hub::{FRONT_PROXY, Hub};
-use tests::raw::{Answer, send};
 
 /// Two Berths behind one port.
 pub(crate) struct Replicas {

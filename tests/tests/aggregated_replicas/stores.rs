@@ -1,10 +1,10 @@
 //! Where several replicas keep what is theirs: in one etcd, or not at all.
 
+use berth_tests::eventually;
+use berth_tests::hub::Hub;
+use berth_tests::hub::berth::{self, Berth};
 use http::Method;
 use serde_json::{Value, json};
-use tests::eventually;
-use tests::hub::Hub;
-use tests::hub::berth::{self, Berth};
 
 use crate::replica::{ask, direct, shoot, start};
 

@@ -5,16 +5,16 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use berth_tests::hub::Hub;
+use berth_tests::hub::balancer::Balancer;
+use berth_tests::hub::berth::{self, Berth};
+use berth_tests::hub::installation::{Installation, ON_HUB, available, define_systems, trusted};
+use berth_tests::{eventually, ports, raw};
 use futures::StreamExt as _;
 use futures::stream;
 use http::Method;
 use kube::Client;
 use serde_json::{Value, json};
-use tests::hub::Hub;
-use tests::hub::balancer::Balancer;
-use tests::hub::berth::{self, Berth};
-use tests::hub::installation::{Installation, ON_HUB, available, define_systems, trusted};
-use tests::{eventually, ports, raw};
 
 use crate::replica::holder;
 

@@ -1,9 +1,9 @@
 //! One system on the hub, the others in an etcd that Berth shares with nobody: both are decided, each where it is.
 
+use berth_tests::eventually;
+use berth_tests::hub::Hub;
+use berth_tests::hub::berth::{self, Berth};
 use serde_json::{Value, json};
-use tests::eventually;
-use tests::hub::Hub;
-use tests::hub::berth::{self, Berth};
 
 use crate::by_themselves::shoot;
 
@@ -57,8 +57,12 @@ fn a_system_of_the_hub_and_systems_in_etcd_are_decided_side_by_side() {
     crate::define(&hub, "core.gardener.cloud");
     let first = start(&hub);
     berth::load(&hub, "../examples/gardener/fleet.yaml");
-    berth::load_text(&hub, "ocm.yaml", &tests::example::example("ocm/fleet.yaml"));
-    berth::load_text(&hub, "story.yaml", &tests::example::example("ocm/story-1.yaml"));
+    berth::load_text(&hub, "ocm.yaml", &berth_tests::example::example("ocm/fleet.yaml"));
+    berth::load_text(
+        &hub,
+        "story.yaml",
+        &berth_tests::example::example("ocm/story-1.yaml"),
+    );
     hub.kubectl("create -f -").input(shoot("one").to_string()).ok();
     let placed = eventually("the shoot of the hub to be placed", || seed(&hub, "one"));
     assert!(placed.starts_with("aws-eu"), "{placed}");

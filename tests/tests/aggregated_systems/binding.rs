@@ -1,8 +1,8 @@
 //! Targets, decisions, explanations, reviews and bindings over objects that the hub stores.
 
+use berth_tests::eventually;
+use berth_tests::hub::Hub;
 use serde_json::{Value, json};
-use tests::eventually;
-use tests::hub::Hub;
 
 use crate::shared;
 use crate::system::{ASKED, Asked};

@@ -1,9 +1,9 @@
 //! The controllers keep decisions about the hub's objects current.
 
+use berth_tests::eventually;
+use berth_tests::hub::Hub;
+use berth_tests::hub::berth;
 use serde_json::{Value, json};
-use tests::eventually;
-use tests::hub::Hub;
-use tests::hub::berth;
 
 use crate::install;
 
@@ -45,12 +45,12 @@ fn objects_of_the_hub_are_placed_by_themselves_and_moved_when_the_world_changes(
     let hub = Hub::start();
     berth::apply_definitions(&hub);
     let _berth = install(&hub);
-    let text = tests::example::example("ocm/fleet.yaml");
+    let text = berth_tests::example::example("ocm/fleet.yaml");
     berth::load_text(&hub, "ocm.yaml", &text);
     berth::load_text(
         &hub,
         "gardener.yaml",
-        &tests::example::example("gardener/fleet.yaml"),
+        &berth_tests::example::example("gardener/fleet.yaml"),
     );
     let held_by = eventually("somebody to hold the Lease", || holder(&hub));
     assert!(held_by.starts_with("berth_"), "{held_by}");
@@ -61,7 +61,11 @@ fn objects_of_the_hub_are_placed_by_themselves_and_moved_when_the_world_changes(
     let on = eventually("the shoot to be placed", || seed(&hub, "by-itself"));
     assert!(on.starts_with("aws-eu"), "{on}");
 
-    berth::load_text(&hub, "story.yaml", &tests::example::example("ocm/story-1.yaml"));
+    berth::load_text(
+        &hub,
+        "story.yaml",
+        &berth_tests::example::example("ocm/story-1.yaml"),
+    );
     let chosen = || -> Option<Vec<String>> {
         let words = "get placementdecisions -n story-1 -o json";
         let list = hub.kubectl(words).json();

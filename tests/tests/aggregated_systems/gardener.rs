@@ -3,10 +3,10 @@
 
 use std::process::Command;
 
+use berth_tests::eventually;
+use berth_tests::hub::Hub;
+use berth_tests::hub::berth::{self, Account, Berth};
 use serde_json::{Value, json};
-use tests::eventually;
-use tests::hub::Hub;
-use tests::hub::berth::{self, Account, Berth};
 
 use crate::binding::{audit, wrote};
 use crate::by_themselves::shoot;
@@ -19,7 +19,7 @@ const GARDENER: Account = Account {
 
 /// What `berth manifests` prints for the stand-in.
 fn printed(set: &str) -> String {
-    let output = Command::new(tests::berth())
+    let output = Command::new(berth_tests::berth())
         .args(["manifests", set, "--namespace", GARDENER.namespace])
         .args(["--service", GARDENER.name])
         .args(["--mode=decide", "--source=gardener=owned"])

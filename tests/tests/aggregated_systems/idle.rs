@@ -1,8 +1,8 @@
 //! Systems the hub does not have yet, or does not let Berth read.
 
-use tests::eventually;
-use tests::hub::Hub;
-use tests::hub::berth::{self, Berth};
+use berth_tests::eventually;
+use berth_tests::hub::Hub;
+use berth_tests::hub::berth::{self, Berth};
 
 use crate::install;
 

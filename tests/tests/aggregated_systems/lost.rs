@@ -3,15 +3,15 @@
 
 use std::process::Command;
 
-use apiserver::SystemClock;
+use berth_apimachinery::Clock as _;
+use berth_apiserver::SystemClock;
+use berth_tests::DEADLINE;
+use berth_tests::eventually;
+use berth_tests::hub::berth;
+use berth_tests::hub::{FRONT_PROXY, Hub};
+use berth_tests::raw::send;
 use http::Method;
-use meta::Clock as _;
 use serde_json::json;
-use tests::DEADLINE;
-use tests::eventually;
-use tests::hub::berth;
-use tests::hub::{FRONT_PROXY, Hub};
-use tests::raw::send;
 
 use crate::install;
 

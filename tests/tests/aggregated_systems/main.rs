@@ -13,8 +13,8 @@ mod system;
 
 use std::sync::OnceLock;
 
-use tests::hub::Hub;
-use tests::hub::berth::{self, Berth};
+use berth_tests::hub::Hub;
+use berth_tests::hub::berth::{self, Berth};
 
 /// Every system.
 const SYSTEMS: [&str; 5] = ["fleet", "gardener", "kcp", "ocm", "openmcp"];

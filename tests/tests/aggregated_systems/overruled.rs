@@ -1,9 +1,9 @@
 //! A policy of the hub that makes of the scheduler's own write another decision.
 
+use berth_tests::eventually;
+use berth_tests::hub::Hub;
+use berth_tests::hub::berth;
 use serde_json::{Value, json};
-use tests::eventually;
-use tests::hub::Hub;
-use tests::hub::berth;
 
 use crate::by_themselves::shoot;
 use crate::install;
@@ -69,7 +69,7 @@ fn a_decision_that_a_policy_of_the_hub_changes_is_put_back_told_and_made_once_th
     berth::load_text(
         &hub,
         "gardener.yaml",
-        &tests::example::example("gardener/fleet.yaml"),
+        &berth_tests::example::example("gardener/fleet.yaml"),
     );
     let mut probe = shoot("probe");
     // Another scheduler's, so that nothing is decided about it.

@@ -1,10 +1,10 @@
 //! The systems' fleets and one demand of each.
 
+use berth_tests::eventually;
+use berth_tests::example::example;
+use berth_tests::hub::Hub;
+use berth_tests::hub::berth::load_text;
 use serde_json::{Value, json};
-use tests::eventually;
-use tests::example::example;
-use tests::hub::Hub;
-use tests::hub::berth::load_text;
 
 /// One demand.
 pub(crate) struct Asked {

@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
+use berth_tests::raw::{Answer, send, write};
 use http::Method;
 use kube::Client;
 use serde_json::{Value, json};
-use tests::raw::{Answer, send, write};
 
 use super::Over;
 

@@ -4,11 +4,11 @@
 use std::fmt::Write as _;
 use std::sync::atomic::Ordering;
 
+use berth_tests::Server;
+use berth_tests::raw::{get, send, write};
 use http::Method;
 use kube::Client;
 use serde_json::{Value, json};
-use tests::Server;
-use tests::raw::{get, send, write};
 
 use super::Over;
 use super::attacks::{JSON, Told};

@@ -1,12 +1,12 @@
 //! Server-side apply by kube's own client: conflicts, force, status and scale, drift that a controller corrects, and lists
 //! that managers share by key.
 
+use berth_tests::{Server, raw};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret, Service};
 use kube::Api;
 use kube::api::{ApiResource, DynamicObject, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
-use tests::{Server, raw};
 
 /// The names, operations and subresources of the managers of an object.
 fn managers(metadata: &kube::core::ObjectMeta) -> Vec<Value> {

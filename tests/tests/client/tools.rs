@@ -2,9 +2,9 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use berth_tests::{Server, raw};
 use http::Method;
 use serde_json::{Value, json};
-use tests::{Server, raw};
 
 use super::within;
 

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
+use berth_tests::websocket::WebSocket;
+use berth_tests::{Server, raw};
 use serde_json::{Value, json};
-use tests::websocket::WebSocket;
-use tests::{Server, raw};
 
 /// A streaming list, and what follows for three seconds.
 const QUERY: &str = "watch=true&timeoutSeconds=3&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan";

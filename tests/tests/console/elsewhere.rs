@@ -138,7 +138,7 @@ fn a_name_pointed_at_this_machine_gets_a_refusal_that_says_how_to_allow_it() {
         json!(403)
     );
     // Allowed by its name, it is answered.
-    let port = tests::ports::free();
+    let port = berth_tests::ports::free();
     let host = format!("rebound.localhost:{port}");
     let allowed = Console::start(&server, &["--port", &port.to_string(), "--allow-host", &host]);
     browser.go(&allowed.url.replace("127.0.0.1", "rebound.localhost"));

@@ -4,8 +4,8 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{ChildStdout, Command, Stdio};
 
-use tests::Server;
-use tests::running::Running;
+use berth_tests::Server;
+use berth_tests::running::Running;
 
 /// Rows of decisions are on screen.
 pub(crate) const DECISIONS_SHOWN: &str = "document.querySelectorAll('tbody a').length > 3";
@@ -28,7 +28,7 @@ impl Console {
 
     /// A console for whom `kubeconfig` names.
     pub(crate) fn of(kubeconfig: &Path, arguments: &[&str]) -> Self {
-        let child = Command::new(tests::berth())
+        let child = Command::new(berth_tests::berth())
             .args(["console", "--no-open", "--kubeconfig"])
             .arg(kubeconfig)
             .args(arguments)

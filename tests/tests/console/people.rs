@@ -1,7 +1,7 @@
 //! What people meet: a server that goes away, and rights that do not reach.
 
+use berth_tests::ports;
 use serde_json::Value;
-use tests::ports;
 
 use crate::harness::{Console, DECISIONS_SHOWN, loaded, loaded_at};
 use crate::webdriver::Browser;

@@ -11,8 +11,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use base64::Engine;
+use berth_tests::{DEADLINE, ports};
 use serde_json::{Value, json};
-use tests::{DEADLINE, ports};
 
 /// How long one request to the driver may take: beyond its own limits for scripts and for loading pages.
 const REQUEST: Duration = Duration::from_secs(40);

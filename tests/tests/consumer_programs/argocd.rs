@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use berth_tests::example::example;
+use berth_tests::{Server, eventually, go};
 use serde_json::json;
-use tests::example::example;
-use tests::{Server, eventually, go};
 
 fn deployed(file: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use apiserver::SystemClock;
-use meta::Clock as _;
+use berth_apimachinery::Clock as _;
+use berth_apiserver::SystemClock;
+use berth_tests::hub::Hub;
+use berth_tests::hub::berth::{self, Berth};
+use berth_tests::{Server, eventually, go};
 use serde_json::{Value, json};
-use tests::hub::Hub;
-use tests::hub::berth::{self, Berth};
-use tests::{Server, eventually, go};
 
 use super::{Running, executable};
 
@@ -90,7 +90,7 @@ fn reserve(hub: &Hub, namespace: &str, name: &str, check: &str) {
 
 /// `berth dispatch multikueue`, as whoever `kubeconfig` is.
 fn dispatcher(kubeconfig: &Path, further: &[&str]) -> Running {
-    let mut command = Command::new(tests::berth());
+    let mut command = Command::new(berth_tests::berth());
     command
         .args(["dispatch", "multikueue", "--kubeconfig"])
         .arg(kubeconfig)
@@ -189,7 +189,11 @@ fn manager(first: &Hub, second: &Hub) -> (Hub, Berth) {
     kueue_on(&hub, OURS);
     let running = Berth::install_hub(&hub, &["ocm"]);
     for file in ["ocm/fleet.yaml", "ocm/story-1.yaml"] {
-        berth::load_text(&hub, &file.replace('/', "-"), &tests::example::example(file));
+        berth::load_text(
+            &hub,
+            &file.replace('/', "-"),
+            &berth_tests::example::example(file),
+        );
     }
     let reached = json!({"spec": {"managedClusterClientConfigs": [{"url": first.url(),
         "caBundle": super::encoded(first.ca().certificate_pem().as_bytes())}]}});

@@ -13,10 +13,10 @@ use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use meta::Schema;
+use berth_apimachinery::Schema;
+use berth_tests::hub::Hub;
+use berth_tests::{Server, eventually, go};
 use serde_json::{Value, json};
-use tests::hub::Hub;
-use tests::{Server, eventually, go};
 use world::World;
 
 const INVENTORY: &str = "sigs.k8s.io/cluster-inventory-api";

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use tests::example::example;
-use tests::hub::Hub;
-use tests::hub::berth::{self, Berth};
-use tests::{Kubectl, Server};
+use berth_tests::example::example;
+use berth_tests::hub::Hub;
+use berth_tests::hub::berth::{self, Berth};
+use berth_tests::{Kubectl, Server};
 
 use super::upstream_definitions;
 

@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::{Command, Stdio};
 
-use tests::{berth, eventually};
+use berth_tests::{berth, eventually};
 
 #[test]
 fn the_demo_shows_a_disaster_and_an_eviction_that_mend_themselves() {

@@ -8,10 +8,10 @@ mod triggers;
 
 use std::time::Duration;
 
-use apiserver::SystemClock;
-use meta::{Clock, time};
+use berth_apimachinery::{Clock, time};
+use berth_apiserver::SystemClock;
+use berth_tests::{Server, eventually};
 use serde_json::{Value, json};
-use tests::{Server, eventually};
 
 use super::{counted, decisions, event, patch};
 

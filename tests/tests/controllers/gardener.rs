@@ -1,6 +1,6 @@
 //! Gardener: unassigned shoots, their events, and the seed that helps.
 
-use tests::{Server, eventually};
+use berth_tests::{Server, eventually};
 
 use super::{auto_bind, counted, decisions, event, patch};
 

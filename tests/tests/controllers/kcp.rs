@@ -15,8 +15,8 @@ mod placed;
 
 use std::collections::BTreeMap;
 
+use berth_tests::{Server, eventually};
 use serde_json::{Value, json};
-use tests::{Server, eventually};
 
 use super::decisions;
 

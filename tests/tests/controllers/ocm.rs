@@ -5,7 +5,7 @@ mod time;
 
 use std::path::{Path, PathBuf};
 
-use tests::{Server, eventually};
+use berth_tests::{Server, eventually};
 
 use super::{counted, decisions, event, events};
 
@@ -330,7 +330,7 @@ fn what_is_left_out_stays_and_is_mended_when_its_controller_runs_again() {
 
 #[test]
 fn an_unknown_controller_is_refused_by_name() {
-    let output = std::process::Command::new(tests::berth())
+    let output = std::process::Command::new(berth_tests::berth())
         .args([
             "serve",
             "--secure-port",

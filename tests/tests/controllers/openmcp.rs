@@ -5,8 +5,8 @@ mod release;
 #[path = "openmcp/repair.rs"]
 mod repair;
 
+use berth_tests::{Server, eventually};
 use serde_json::{Value, json};
-use tests::{Server, eventually};
 
 use super::{counted, decisions, event, patch};
 

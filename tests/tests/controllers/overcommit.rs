@@ -6,12 +6,12 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use berth_tests::{Server, raw};
 use futures::StreamExt as _;
 use futures::stream;
 use http::Method;
 use kube::Client;
 use serde_json::{Value, json};
-use tests::{Server, raw};
 
 /// How many clients create at once, and how many bind.
 const CLIENTS: usize = 16;

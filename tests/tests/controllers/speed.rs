@@ -2,15 +2,15 @@
 
 use std::time::{Duration, Instant};
 
-use apiserver::SystemClock;
+use berth_apimachinery::{Clock, time};
+use berth_apiserver::SystemClock;
+use berth_tests::{Server, raw};
 use futures::StreamExt as _;
 use futures::stream;
 use kube::api::{ApiResource, DynamicObject, ListParams, PostParams};
 use kube::core::GroupVersionKind;
 use kube::{Api, Client};
-use meta::{Clock, time};
 use serde_json::{Value, json};
-use tests::{Server, raw};
 
 /// How many placements, and how many clusters; `BERTH_SPEED_COUNT` says it otherwise.
 fn count() -> usize {

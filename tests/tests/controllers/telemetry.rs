@@ -5,9 +5,9 @@ use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use berth_tests::example::example;
+use berth_tests::{Kubectl, berth, eventually};
 use serde_json::Value;
-use tests::example::example;
-use tests::{Kubectl, berth, eventually};
 
 /// A server that writes its log to a file.
 struct Logging {
@@ -20,7 +20,7 @@ impl Logging {
         let folder = tempfile::tempdir().unwrap();
         let log = File::create(folder.path().join("log")).unwrap();
         let mut child = Command::new(berth())
-            .args(["--log-level", "engine=debug", "--logging-format", "json"])
+            .args(["--log-level", "berth_engine=debug", "--logging-format", "json"])
             .args(["serve", "--secure-port", "0", "--data-dir"])
             .arg(folder.path().join("data"))
             .stdin(Stdio::null())
@@ -55,7 +55,7 @@ impl Logging {
     fn load(&self, path: &str) {
         let file = self.home().join("load.yaml");
         std::fs::write(&file, example(path)).unwrap();
-        tests::load(&self.kubeconfig(), &file);
+        berth_tests::load(&self.kubeconfig(), &file);
     }
 
     /// The log's lines.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use meta::{Kind, Scope};
+use berth_apimachinery::{Kind, Scope};
 use serde_json::{Value, json};
 
 /// The attributes that schemas have for one value, words such as descriptions left out.

@@ -179,7 +179,7 @@ const MEANT: &[Meant] = &[
 #[test]
 #[ignore = "builds Gardener's schemas in Go: make e2e"]
 fn the_kinds_of_gardener_are_as_lax_and_as_strict_as_its_api_server() {
-    let program = tests::go::build("peers/gardener", "./openapi", "openapi");
+    let program = berth_tests::go::build("peers/gardener", "./openapi", "openapi");
     let kinds = kinds("gardener");
     let names = kinds.iter().map(|kind| kind.info().kind);
     let output = Command::new(program).args(names).output().expect("it was built");

@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::sync::Arc;
 
-use meta::Kind;
+use berth_apimachinery::Kind;
 use serde_json::Value;
 
 /// One definition of a system.
@@ -63,7 +63,7 @@ pub(crate) fn compare(dialect: &str, definitions: &[Definition], meant: &[Meant]
         served_as,
     } in definitions
     {
-        let path = tests::go::module("definitions", module).join(file);
+        let path = berth_tests::go::module("definitions", module).join(file);
         let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let theirs: Value = serde_saphyr::from_str(&text).unwrap_or_else(|error| panic!("{file}: {error}"));
         let name = theirs["spec"]["names"]["kind"]
@@ -80,7 +80,7 @@ pub(crate) fn compare(dialect: &str, definitions: &[Definition], meant: &[Meant]
 
 /// The kinds of a dialect.
 pub(crate) fn kinds(dialect: &str) -> Vec<Arc<dyn Kind>> {
-    let dialects = dialect_registry::all();
+    let dialects = berth_dialect_registry::all();
     let dialect = dialects.iter().find(|known| known.name() == dialect);
     dialect.expect("it is registered").kinds()
 }

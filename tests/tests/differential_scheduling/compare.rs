@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use berth_tests::differential::differences;
 use serde_json::Value;
-use tests::differential::differences;
 
 use crate::meant::{self, Case};
 use crate::side::Side;

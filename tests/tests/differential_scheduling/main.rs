@@ -19,11 +19,11 @@ mod world;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use berth_tests::differential::{Draw, variable};
+use berth_tests::go;
 use compare::{Difference, Outcome, Pair};
 use side::{Original, Ours, Side};
 use system::System;
-use tests::differential::{Draw, variable};
-use tests::go;
 
 /// Without variables: a run of seconds.
 const WORLDS: u64 = 300;

@@ -6,7 +6,7 @@ mod meant;
 
 use std::collections::BTreeMap;
 
-use meta::Key;
+use berth_apimachinery::Key;
 use serde_json::{Value, json};
 
 use crate::ours::Decided;

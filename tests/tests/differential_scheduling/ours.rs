@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use dialect_contract::{Decision, Verb};
-use engine::Snapshot;
-use meta::{Key, Object};
-use scheduling::Ix;
+use berth_apimachinery::{Key, Object};
+use berth_dialect_contract::{Decision, Verb};
+use berth_engine::Snapshot;
+use berth_scheduling::Ix;
 use serde_json::{Map, Value, json};
 
 use crate::system::System;
@@ -21,10 +21,10 @@ pub(crate) struct Decided<'a> {
 
 /// Decides every demand on the world as it is.
 pub(crate) fn decide(system: &System, stored: &Stored) -> Result<Value, String> {
-    let mut world = engine::World::empty(system.dialect());
+    let mut world = berth_engine::World::empty(system.dialect());
     if !stored.configuration.is_null() {
         let configured = world.configure(&stored.configuration, "");
-        configured.map_err(|errors| meta::field::aggregate(&errors))?;
+        configured.map_err(|errors| berth_apimachinery::field::aggregate(&errors))?;
     }
     for (key, object) in &stored.objects {
         world

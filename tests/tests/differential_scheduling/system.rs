@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use dialect_contract::Dialect;
+use berth_dialect_contract::Dialect;
+use berth_tests::differential::Draw;
 use serde_json::Value;
-use tests::differential::Draw;
 
 use crate::meant::Meant;
 use crate::ours::Decided;
@@ -45,6 +45,6 @@ pub(crate) struct Planted {
 
 impl System {
     pub(crate) fn dialect(&self) -> Arc<dyn Dialect> {
-        dialect_registry::by_name(self.dialect).expect("there is such a dialect")
+        berth_dialect_registry::by_name(self.dialect).expect("there is such a dialect")
     }
 }

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use dialect_contract::Dialect;
-use engine::Catalog;
-use meta::{Key, Object, Revision, Timestamp, field};
+use berth_apimachinery::{Key, Object, Revision, Timestamp, field};
+use berth_dialect_contract::Dialect;
+use berth_engine::Catalog;
+use berth_tests::differential::{members, without};
 use serde_json::{Value, json};
-use tests::differential::{members, without};
 
 /// The instant of all decisions.
 pub(crate) const NOW: &str = "2021-10-28T09:00:00Z";

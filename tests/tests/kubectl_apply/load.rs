@@ -1,11 +1,11 @@
 //! `berth load --server-side` beside kubectl: the same conflicts, words and owners, with the status.
 
+use berth_tests::Server;
 use serde_json::{Value, json};
-use tests::Server;
 
 /// What `berth load` says of a file: whether it went, then all its text.
 fn load(server: &Server, flags: &[&str], text: &str) -> (bool, String) {
-    let output = std::process::Command::new(tests::berth())
+    let output = std::process::Command::new(berth_tests::berth())
         .args(["load", "--kubeconfig"])
         .arg(server.kubeconfig())
         .arg("-f")

@@ -1,7 +1,7 @@
 //! `kubectl apply --prune`: what a manifest no longer has goes, by allowlist and by ApplySet, from the client and on the
 //! server; what others applied stays.
 
-use tests::Server;
+use berth_tests::Server;
 
 /// Two ConfigMaps and two Placements, or the first of each.
 fn manifest(names: &[&str]) -> String {

@@ -176,7 +176,7 @@ fn crates() -> BTreeMap<String, BTreeMap<Module, String>> {
             .iter()
             .map(|part| part.to_string_lossy().into_owned())
             .collect();
-        if matches!(krate, "tests" | "fuzz") || module.iter().any(|name| is_for_tests(name)) {
+        if matches!(krate, "tests" | "tests/fuzz") || module.iter().any(|name| is_for_tests(name)) {
             continue;
         }
         let module = if module == ["lib"] { Vec::new() } else { module };

@@ -26,7 +26,7 @@ const FILES: [(&str, &str); 16] = [
     ("fleet.rs", "struct Fleet {"),
     ("inventory.rs", "impl Inventory for Fleet {"),
     ("fleet/fold.rs", ""),
-    ("code.rs", "scheduling::filters! {"),
+    ("code.rs", "berth_scheduling::filters! {"),
     ("filters.rs", "impl Filter<"),
     ("decide.rs", ""),
     ("detail.rs", "struct Detail {"),
@@ -42,7 +42,7 @@ const ONLY_THERE: [&str; 5] = [
     "impl Dialect for ",
     "struct Fleet {",
     "impl Inventory for ",
-    "scheduling::filters! {",
+    "berth_scheduling::filters! {",
     "struct Detail {",
 ];
 

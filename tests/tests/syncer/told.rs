@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use tests::berth;
+use berth_tests::berth;
 
 use crate::world::{World, until};
 

@@ -1,6 +1,6 @@
 //! Services and deployments as `kubectl` users expect them, although nothing runs them here.
 
-use tests::Server;
+use berth_tests::Server;
 
 use crate::world::deployment;
 

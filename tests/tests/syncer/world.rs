@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use berth_tests::{Output, Server, berth};
 use serde_json::{Value, json};
-use tests::{Output, Server, berth};
 
 /// How long anything may take: the machine may be slow.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
@@ -237,7 +237,7 @@ impl Cluster {
     }
 
     /// `kubectl` on the hub through this cluster's view, as its syncer.
-    pub(super) fn seen(&self, hub: &Server, arguments: &[&str]) -> tests::Kubectl {
+    pub(super) fn seen(&self, hub: &Server, arguments: &[&str]) -> berth_tests::Kubectl {
         hub.kubectl_as(&self.view, arguments)
     }
 }

@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
-use meta::Status;
+use berth_apimachinery::Status;
 use serde_json::{Value, json};
 
 use super::*;

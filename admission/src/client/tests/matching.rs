@@ -1,6 +1,6 @@
 //! Which webhooks are called about which write.
 
-use meta::Labels;
+use berth_apimachinery::Labels;
 
 use serde_json::{Value, json};
 

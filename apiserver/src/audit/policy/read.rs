@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use meta::FieldError;
+use berth_apimachinery::FieldError;
 use serde_json::{Map, Value};
 
 use super::{Policy, Resources, Rule};
@@ -36,7 +36,7 @@ impl std::fmt::Display for PolicyErrors {
 impl std::error::Error for PolicyErrors {}
 
 pub(super) fn policy(text: &str) -> Result<Policy, PolicyErrors> {
-    let value: Value = yaml::from_str(text)
+    let value: Value = berth_yaml::from_str(text)
         .map_err(|problem| PolicyErrors(vec![FieldError::invalid("", "", problem.to_string())]))?;
     let mut reader = Reader::default();
     let read = reader.policy(&value);
@@ -183,7 +183,7 @@ impl Reader {
                 Some(value) => self.text(value, &below(&path, "group")),
             };
             if !group.is_empty()
-                && let Err(problems) = meta::name::dns_subdomain(&group)
+                && let Err(problems) = berth_apimachinery::name::dns_subdomain(&group)
             {
                 let detail = problems;
                 self.errors

@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use meta::Timestamp;
+use berth_apimachinery::Timestamp;
 
 use super::*;
 use crate::delegation::testing::{Hub, failure};

@@ -1,6 +1,6 @@
 //! The applied configuration: read strictly, since what it names is owned.
 
-use meta::Status;
+use berth_apimachinery::Status;
 use serde_json::Value;
 
 use super::Cx;

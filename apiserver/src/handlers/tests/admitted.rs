@@ -2,10 +2,10 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use admission::{Denied, Operation, Plugin, Ready, Request};
 use async_trait::async_trait;
-use meta::{Object, Revision};
-use storage::Limits;
+use berth_admission::{Denied, Operation, Plugin, Ready, Request};
+use berth_apimachinery::{Object, Revision};
+use berth_storage::Limits;
 
 use super::*;
 use crate::registry::{Created, OnCreate};
@@ -53,10 +53,10 @@ impl Plugin for Shared {
     fn validate(&self, _: &Request<'_>, _: Option<&Value>, _: &mut Vec<String>) -> Result<(), Denied> {
         Ok(())
     }
-    fn guards(&self, _: &Request<'_>, _: Option<&Value>) -> Vec<meta::Guard> {
+    fn guards(&self, _: &Request<'_>, _: Option<&Value>) -> Vec<berth_apimachinery::Guard> {
         let lost = self.0.judged.fetch_add(1, Ordering::SeqCst) < self.0.losing;
         let not_after = if lost { Revision(0) } else { Revision(u64::MAX) };
-        vec![meta::Guard::Fence {
+        vec![berth_apimachinery::Guard::Fence {
             name: "fence".into(),
             not_after,
         }]

@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use async_trait::async_trait;
-use meta::{Guard, Key, Object, Revision, Verb, Write};
+use berth_apimachinery::{Guard, Key, Object, Revision, Verb, Write};
+use berth_storage::Source as _;
 use parking_lot::Mutex;
-use storage::Source as _;
 
 use super::*;
 use crate::registry::{Along, Created, OnCreate, WhenMade};

@@ -2,9 +2,9 @@
 
 use std::sync::Mutex;
 
-use admission::client::{Consulted, Form, Policies, Recorded, Rounds, Subject};
-use meta::Status;
-use storage::Limits;
+use berth_admission::client::{Consulted, Form, Policies, Recorded, Rounds, Subject};
+use berth_apimachinery::Status;
+use berth_storage::Limits;
 
 use super::*;
 
@@ -270,7 +270,7 @@ struct Door(Mutex<Vec<String>>);
 
 impl Policies for Door {
     fn concern(&self, subject: &Subject<'_>) -> bool {
-        subject.request.operation == admission::Operation::Connect
+        subject.request.operation == berth_admission::Operation::Connect
     }
     fn mutate<'a>(
         &'a self,
@@ -377,9 +377,9 @@ async fn a_write_of_the_process_is_stored_as_it_was_decided_or_not_at_all() {
         };
         let mut object = widget("a");
         object["spec"]["size"] = 3.into();
-        let write = meta::Write {
-            verb: meta::Verb::Create,
-            key: meta::Key::new(GroupResource::new(toys::GROUP, "widgets"), "default", "a"),
+        let write = berth_apimachinery::Write {
+            verb: berth_apimachinery::Verb::Create,
+            key: berth_apimachinery::Key::new(GroupResource::new(toys::GROUP, "widgets"), "default", "a"),
             subresource: "",
             object: object.clone(),
             base: None,

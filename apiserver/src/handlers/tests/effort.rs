@@ -10,12 +10,12 @@ fn many(client: &Client, count: usize) {
         let name = format!("w{number}");
         let value = json!({"apiVersion": "toys.example.com/v1", "kind": "Widget",
             "metadata": {"name": name, "namespace": namespace, "uid": name}, "spec": {"color": "red"}});
-        storage::Step {
-            verb: storage::Verb::Create,
-            key: meta::Key::new(GroupResource::new(toys::GROUP, "widgets"), namespace, &name),
+        berth_storage::Step {
+            verb: berth_storage::Verb::Create,
+            key: berth_apimachinery::Key::new(GroupResource::new(toys::GROUP, "widgets"), namespace, &name),
             subresource: "",
-            object: Some(meta::Draft::new(&value).unwrap()),
-            expect: storage::Expect::Absent,
+            object: Some(berth_apimachinery::Draft::new(&value).unwrap()),
+            expect: berth_storage::Expect::Absent,
             guards: Vec::new(),
         }
     });

@@ -1,7 +1,7 @@
 //! In-process writes.
 
-use meta::{Guard, Key, Verb, Write};
-use storage::Source;
+use berth_apimachinery::{Guard, Key, Verb, Write};
+use berth_storage::Source;
 
 use super::*;
 use crate::audit::{Audit, AuditConfig};
@@ -38,7 +38,7 @@ async fn commit(
     client: &Client,
     writes: Vec<Write>,
     guards: Vec<Guard>,
-) -> Result<Vec<Arc<meta::Object>>, Status> {
+) -> Result<Vec<Arc<berth_apimachinery::Object>>, Status> {
     client
         .api
         .registry()

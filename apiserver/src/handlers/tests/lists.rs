@@ -81,7 +81,7 @@ async fn each_page_tells_how_many_objects_follow_in_its_namespace_and_in_all() {
 async fn an_expired_token_says_how_to_go_on() {
     let client = Client::new();
     seven(&client).await;
-    let token = crate::paging::Token::after(&storage::Name::new("default", "w2"), Revision(3)).encode();
+    let token = crate::paging::Token::after(&berth_storage::Name::new("default", "w2"), Revision(3)).encode();
     let path = format!("{WIDGETS}?limit=3&continue=");
     let answer = client.get(&format!("{path}{token}")).await;
     answer.refusal(410, "Expired");

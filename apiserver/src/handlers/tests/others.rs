@@ -1,6 +1,6 @@
 //! Projections, computed resources and subresources of the program's.
 
-use storage::{Draft, Expect, Key, Step, Verb};
+use berth_storage::{Draft, Expect, Key, Step, Verb};
 
 use super::*;
 

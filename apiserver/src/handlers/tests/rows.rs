@@ -1,17 +1,17 @@
-//! The sequences of `apply/tests/apply_reference/rows.json` as requests: beside who owns what, their codes, that what changes
+//! The sequences of `machinery/apply/tests/apply_reference/rows.json` as requests: beside who owns what, their codes, that what changes
 //! nothing is not written, status as a subresource, dry runs, admission, and kubectl's annotation.
 
-#[path = "../../../../apply/tests/apply_reference/asked.rs"]
+#[path = "../../../../machinery/apply/tests/apply_reference/asked.rs"]
 mod asked;
-#[path = "../../../../apply/tests/apply_reference/expected.rs"]
+#[path = "../../../../machinery/apply/tests/apply_reference/expected.rs"]
 mod expected;
 
 use std::sync::Mutex;
 
-use admission::{Chain, Denied, Plugin, Request};
-use meta::kind::ALL_VERBS;
-use meta::{Cell, Column, Kind, KindInfo, Object, Revision, Schema, Scope, Timestamp};
-use storage::MemoryStore;
+use berth_admission::{Chain, Denied, Plugin, Request};
+use berth_apimachinery::kind::ALL_VERBS;
+use berth_apimachinery::{Cell, Column, Kind, KindInfo, Object, Revision, Schema, Scope, Timestamp};
+use berth_storage::MemoryStore;
 
 use super::*;
 use crate::resource::{Backing, Group, Resource};
@@ -27,7 +27,7 @@ struct Widget {
 
 impl Widget {
     fn new() -> Self {
-        let schema = include_str!("../../../../apply/tests/apply_reference/widget.json");
+        let schema = include_str!("../../../../machinery/apply/tests/apply_reference/widget.json");
         Self {
             info: KindInfo {
                 group: GROUP,
@@ -101,7 +101,7 @@ impl Server {
         let others = Arc::new(Others::default());
         let chain = Chain::new(vec![Arc::clone(&others) as Arc<dyn Plugin>]);
         let registry = Registry::new(chain, testing::clock());
-        let store = Arc::new(MemoryStore::new(Revision(100), storage::Limits::default()));
+        let store = Arc::new(MemoryStore::new(Revision(100), berth_storage::Limits::default()));
         let resources = vec![Resource::new(Arc::new(Widget::new()), Backing::Stored(store))];
         let group = Group {
             name: GROUP,
@@ -151,8 +151,10 @@ impl Server {
 
 #[tokio::test]
 async fn the_rows_end_as_on_kube_apiserver() {
-    let rows: Vec<Value> =
-        serde_json::from_str(include_str!("../../../../apply/tests/apply_reference/rows.json")).unwrap();
+    let rows: Vec<Value> = serde_json::from_str(include_str!(
+        "../../../../machinery/apply/tests/apply_reference/rows.json"
+    ))
+    .unwrap();
     let played = |row: &&Value| {
         let by = row["where"].as_array();
         by.is_none_or(|by| by.contains(&json!("server")))

@@ -3,7 +3,9 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
-use storage::{Applied, At, MemoryStore, NotReady, Scope, Source, Step, Store, StoreError, Watch, Writer};
+use berth_storage::{
+    Applied, At, MemoryStore, NotReady, Scope, Source, Step, Store, StoreError, Watch, Writer,
+};
 
 use super::*;
 
@@ -75,7 +77,7 @@ impl Shared {
 
 /// The toys in a shared store, and another client of it that sees everything.
 fn both() -> (Client, Arc<Shared>, Client) {
-    let toys = toys::Toys::new(storage::Limits::default());
+    let toys = toys::Toys::new(berth_storage::Limits::default());
     let shared = Arc::new(Shared {
         newest: Arc::clone(&toys.store),
         behind: parking_lot::Mutex::default(),

@@ -3,16 +3,16 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use admission::{Chain, Denied, Operation, Plugin, Request};
 use async_trait::async_trait;
-use meta::kind::{ALL_VERBS, SelectableField, Via, Write};
-use meta::{
+use berth_admission::{Chain, Denied, Operation, Plugin, Request};
+use berth_apimachinery::kind::{ALL_VERBS, SelectableField, Via, Write};
+use berth_apimachinery::{
     Cell, Column, FieldError, GroupResource, Kind, KindInfo, Object, Revision, Schema, Scope, Status,
 };
+use berth_storage::{Limits, MemoryStore};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use storage::{Limits, MemoryStore};
 
 use crate::call::{Call, Document, ListQuery, Reply, Rows};
 use crate::decode::BodyDecoder;
@@ -165,7 +165,7 @@ impl Kind for Toy {
         self.selectable
     }
 
-    fn holds_deletion(&self, object: &mut Value, _: meta::Timestamp) -> bool {
+    fn holds_deletion(&self, object: &mut Value, _: berth_apimachinery::Timestamp) -> bool {
         let held = object["spec"]["hold"] == true;
         if held {
             object["status"] = json!({"phase": "Terminating"});
@@ -284,8 +284,8 @@ impl Plugin for Police {
 /// `widgets/paint`: the widget itself, under rules of its own.
 struct Paint(Arc<Registry>);
 
-fn key(call: &Call) -> meta::Key {
-    meta::Key::new(GroupResource::new(GROUP, "widgets"), &call.namespace, &call.name)
+fn key(call: &Call) -> berth_apimachinery::Key {
+    berth_apimachinery::Key::new(GroupResource::new(GROUP, "widgets"), &call.namespace, &call.name)
 }
 
 #[async_trait]

@@ -5,9 +5,9 @@ mod outlived;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use admission::Denied;
 use async_trait::async_trait;
-use meta::{CommitError, GroupResource, Key, Object, Status};
+use berth_admission::Denied;
+use berth_apimachinery::{CommitError, GroupResource, Key, Object, Status};
 use parking_lot::Mutex;
 
 use super::*;

@@ -347,9 +347,9 @@ async fn a_metadata_watch_shows_metadata() {
 
 #[tokio::test]
 async fn a_watcher_that_stops_reading_holds_nobody_up_and_is_told_when_it_returns() {
-    let client = Client::with_limits(storage::Limits {
+    let client = Client::with_limits(berth_storage::Limits {
         events: 64,
-        ..storage::Limits::default()
+        ..berth_storage::Limits::default()
     });
     let mut slow = client.watch("resourceVersion=100").await;
     client.widget("a").await;

@@ -7,9 +7,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use berth_apimachinery::{Object, Revision, Status};
+use berth_storage::{Collection, Event, Watch};
 use bytes::Bytes;
-use meta::{Object, Revision, Status};
-use storage::{Collection, Event, Watch};
 use tokio::time::{Instant, Sleep};
 
 use super::frame::{EventType, Framer};

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use berth_apimachinery::{Clock, Object, Revision, Status};
+use berth_storage::Event;
 use bytes::Bytes;
-use meta::{Clock, Object, Revision, Status};
 use serde_json::{Value, json};
-use storage::Event;
 
 use super::super::Cx;
 use crate::negotiation::{Accepted, MetaVersion, Shape};
@@ -125,7 +125,7 @@ impl Framer {
                 .kind()
                 .columns()
                 .iter()
-                .map(|_| meta::Cell::Value(Value::Null))
+                .map(|_| berth_apimachinery::Cell::Value(Value::Null))
                 .collect();
             form.cells(&blank, out);
             out.extend_from_slice(object.as_bytes());

@@ -1,6 +1,6 @@
 //! What is made of objects.
 
-use meta::time;
+use berth_apimachinery::time;
 use serde_json::json;
 
 use super::*;
@@ -19,7 +19,7 @@ fn one(findings: &[Finding]) -> &Finding {
 /// A CA as a caBundle.
 fn ca() -> String {
     let folder = tempfile::tempdir().unwrap();
-    let authority = certs::Authority::open(folder.path(), "ca", "ca", now()).unwrap();
+    let authority = berth_certs::Authority::open(folder.path(), "ca", "ca", now()).unwrap();
     STANDARD.encode(authority.certificate_pem())
 }
 

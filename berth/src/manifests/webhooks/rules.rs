@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use admission::{Operation, Phase};
-use dialect_contract::hub_rule::cel;
-use dialect_contract::{Condition, Dialect, HubRule, config};
-use guards::{CONFIG_LABEL, CONFIG_MAPS};
-use meta::GroupResource;
+use berth_admission::{Operation, Phase};
+use berth_apimachinery::GroupResource;
+use berth_dialect_contract::hub_rule::cel;
+use berth_dialect_contract::{Condition, Dialect, HubRule, config};
+use berth_placement_admission::{CONFIG_LABEL, CONFIG_MAPS};
 
 use super::super::{Installation, owned_resources};
 

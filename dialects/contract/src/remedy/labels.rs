@@ -3,8 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use meta::LabelSet;
-use meta::selector::{LabelSelector, LabelSelectorRequirement, Operator, Requirement, Selector};
+use berth_apimachinery::LabelSet;
+use berth_apimachinery::selector::{
+    LabelSelector, LabelSelectorRequirement, Operator, Requirement, Selector,
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use meta::selector::Selector;
-use meta::{GroupResource, Key, Object, Revision};
+use berth_apimachinery::selector::Selector;
+use berth_apimachinery::{GroupResource, Key, Object, Revision};
 use serde_json::json;
 
 use super::*;

@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use meta::budget::{self, Exceeded};
-use scheduling::{Reason, Rejection};
+use berth_apimachinery::budget::{self, Exceeded};
+use berth_scheduling::{Reason, Rejection};
 use serde::Serialize;
 
 use super::{Entry, View};

@@ -1,9 +1,9 @@
 //! The scheduler's hold on placements: a placement with its finalizer goes once its bindings are gone, so that nobody
 //! else takes the finalizer off (docs/systems/fleet.md, "What is guarded").
 
-use admission::{Denied, Operation, Plugin, Request};
-use dialect_contract::SystemUsers;
-use meta::FieldError;
+use berth_admission::{Denied, Operation, Plugin, Request};
+use berth_apimachinery::FieldError;
+use berth_dialect_contract::SystemUsers;
 use serde_json::Value;
 
 use crate::names::{ACTOR, PLACEMENT_FINALIZER, PLACEMENTS};
@@ -65,7 +65,7 @@ fn is_held(object: &Value) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use admission::UserInfo;
+    use berth_admission::UserInfo;
     use serde_json::json;
 
     use super::*;

@@ -1,9 +1,9 @@
 //! When a hub must ask about policy snapshots and bindings: whenever anybody but the scheduler writes one, since they hold
 //! decisions and nothing else. And about placements: whenever the scheduler's finalizer comes or goes.
 
-use admission::{Operation, Phase};
-use dialect_contract::hub_rule::cel;
-use dialect_contract::{Condition, HubRule};
+use berth_admission::{Operation, Phase};
+use berth_dialect_contract::hub_rule::cel;
+use berth_dialect_contract::{Condition, HubRule};
 
 use crate::names::{ACTOR, BINDINGS, PLACEMENT_FINALIZER, PLACEMENTS, SNAPSHOTS};
 

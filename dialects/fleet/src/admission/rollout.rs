@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use admission::{Denied, Operation, Request};
+use berth_admission::{Denied, Operation, Request};
 use serde_json::{Map, Value};
 
 use crate::kind::State;

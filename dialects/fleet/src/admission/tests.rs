@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use admission::{Chain, UserInfo};
-use meta::GroupResource;
+use berth_admission::{Chain, UserInfo};
+use berth_apimachinery::GroupResource;
 use serde_json::json;
 
 use super::*;

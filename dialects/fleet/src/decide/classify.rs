@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use scheduling::Ix;
+use berth_scheduling::Ix;
 
 use crate::columns::Columns;
 use crate::fleet::Fleet;

@@ -1,7 +1,7 @@
 //! Values that a policy compares and that are no quantities: its placement alone is not decided
 //! (docs/systems/fleet.md, "Differences from upstream").
 
-use scheduling::Ix;
+use berth_scheduling::Ix;
 
 use super::classify::Classes;
 use crate::columns::Columns;

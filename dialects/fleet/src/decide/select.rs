@@ -3,10 +3,10 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use dialect_columns::Bits;
-use dialect_contract::{Ask, Refused};
-use meta::FieldError;
-use scheduling::{Filter, Ix, Rejection, Scorer, Solved};
+use berth_apimachinery::FieldError;
+use berth_dialect_columns::Bits;
+use berth_dialect_contract::{Ask, Refused};
+use berth_scheduling::{Filter, Ix, Rejection, Scorer, Solved};
 
 use super::classify::Classes;
 use super::selection::Selection;
@@ -153,7 +153,7 @@ impl Case<'_> {
                 }
             });
         let filters: Vec<&dyn Filter<Columns>> = filters.collect();
-        let (feasible, rejections) = scheduling::filter(&**columns, columns.count(), &filters);
+        let (feasible, rejections) = berth_scheduling::filter(&**columns, columns.count(), &filters);
         Ok(self.rank(kept, picks, &affinity, &spread, feasible, rejections))
     }
 
@@ -306,7 +306,7 @@ impl Case<'_> {
         chosen: &[Standing],
         others: &[Standing],
         feasible: &[Ix],
-    ) -> (Vec<Ranking>, Vec<scheduling::ScoreColumn>) {
+    ) -> (Vec<Ranking>, Vec<berth_scheduling::ScoreColumn>) {
         let has_a_say = |scorer: &Ranking| match scorer {
             Ranking::Spread => !self.policy.spread.is_empty(),
             Ranking::Affinity => true,
@@ -326,7 +326,7 @@ impl Case<'_> {
         }
         let known: Vec<Known<'_>> = columns.iter().map(|column| Known(column)).collect();
         let known: Vec<&dyn Scorer<Columns>> = known.iter().map(|known| known as _).collect();
-        let columns = scheduling::score(&**self.columns, feasible, &known).0;
+        let columns = berth_scheduling::score(&**self.columns, feasible, &known).0;
         (scorers, columns)
     }
 
@@ -370,7 +370,7 @@ impl Case<'_> {
             candidate,
         };
         let picks: Vec<Standing> = fresh.map(unscored).collect();
-        let (feasible, rejections) = scheduling::filter(&**columns, columns.count(), &[&fixed]);
+        let (feasible, rejections) = berth_scheduling::filter(&**columns, columns.count(), &[&fixed]);
         let mut chosen = Bits::none(columns.count());
         kept.iter().for_each(|&candidate| chosen.set(candidate, true));
         picks.iter().for_each(|pick| chosen.set(pick.candidate, true));
@@ -489,8 +489,8 @@ impl Case<'_> {
         let judged = filters
             .iter()
             .filter_map(|filter| match filter.check(self.columns, candidate) {
-                scheduling::Verdict::Pass => None,
-                scheduling::Verdict::Reject(reason) => Some(Rejection {
+                berth_scheduling::Verdict::Pass => None,
+                berth_scheduling::Verdict::Reject(reason) => Some(Rejection {
                     candidate,
                     plugin: filter.plugin(),
                     reason,

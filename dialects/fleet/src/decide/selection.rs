@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use dialect_columns::Bits;
-use scheduling::{Ix, Solved};
+use berth_dialect_columns::Bits;
+use berth_scheduling::{Ix, Solved};
 
 use crate::columns::Columns;
 use crate::filters::spread::Emptiest;

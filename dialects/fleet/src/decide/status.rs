@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use dialect_contract::listing;
-use dialect_contract::wording::Sentences;
-use meta::schema::types::condition;
-use scheduling::{Ix, Rejection};
+use berth_apimachinery::schema::types::condition;
+use berth_dialect_contract::listing;
+use berth_dialect_contract::wording::Sentences;
+use berth_scheduling::{Ix, Rejection};
 
 use super::classify::Classes;
 use super::selection::Selection;

@@ -1,6 +1,6 @@
 //! Binding to chosen clusters, and corners that scenarios do not reach.
 
-use dialect_contract::{Action, Inventory, Outcome, Phase, Targets, Words};
+use berth_dialect_contract::{Action, Inventory, Outcome, Phase, Targets, Words};
 use serde_json::{Value, json};
 
 use crate::testing::{NOW, World, cluster, key, placement};
@@ -221,7 +221,7 @@ fn what_is_let_go_is_told_until_it_is_cleaned_and_counts_for_nothing() {
 fn a_number_that_is_reached_is_the_reason_and_not_a_rank() {
     let mut world = world(&json!({"placementType": "PickN", "numberOfClusters": 1}));
     let first = world.choose(&[]).unwrap();
-    let reason = |world: &World, decision: &dialect_contract::Decision| {
+    let reason = |world: &World, decision: &berth_dialect_contract::Decision| {
         let candidate = world.fleet.candidate("a").unwrap();
         let rank = decision
             .solved

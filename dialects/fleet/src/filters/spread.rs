@@ -8,8 +8,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use dialect_columns::{Domains, NO_DOMAIN};
-use scheduling::Ix;
+use berth_dialect_columns::{Domains, NO_DOMAIN};
+use berth_scheduling::Ix;
 
 use crate::columns::Columns;
 use crate::policy::Constraint;

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use meta::quantity::Quantity;
-use meta::schema::types::QuantityText;
-use meta::{Key, Labels, Object};
+use berth_apimachinery::quantity::Quantity;
+use berth_apimachinery::schema::types::QuantityText;
+use berth_apimachinery::{Key, Labels, Object};
 
 use crate::eligibility::{Limits, Standing};
 use crate::kind::{self, MemberCluster, PropertyValue, Taint};

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use dialect_contract::{Affected, Due};
-use meta::Key;
+use berth_apimachinery::Key;
+use berth_dialect_contract::{Affected, Due};
 
 use super::Fleet;
 use crate::fleet::cluster::Cluster;

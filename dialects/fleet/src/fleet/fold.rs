@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use dialect_contract::{Affected, Due, config};
-use meta::{Change, Key, Object};
+use berth_apimachinery::{Change, Key, Object};
+use berth_dialect_contract::{Affected, Due, config};
 
 use super::{Fleet, Own, due};
 use crate::eligibility::Limits;
@@ -193,7 +193,7 @@ fn configuration(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> 
     let path = format!("spec.{DIALECT}");
     let limits = read(fleet, key, object, |object| {
         let spec = object.value().get("spec").and_then(|spec| spec.get(DIALECT));
-        crate::config::read(spec, &path).map_err(|errors| meta::field::aggregate(&errors))
+        crate::config::read(spec, &path).map_err(|errors| berth_apimachinery::field::aggregate(&errors))
     });
     let limits = match (limits, object) {
         (Some(limits), _) => limits,

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use meta::schema::types::Condition;
-use meta::{Key, Object};
+use berth_apimachinery::schema::types::Condition;
+use berth_apimachinery::{Key, Object};
 
 use crate::kind::{
     self, BindingSpec, ClusterDecision, ClusterResourceBinding, ClusterResourcePlacement, PlacementPolicy,

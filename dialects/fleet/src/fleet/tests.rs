@@ -1,6 +1,6 @@
 //! Which changes make a placement due (docs/systems/fleet.md, "When it runs").
 
-use dialect_contract::{Affected, Inventory};
+use berth_dialect_contract::{Affected, Inventory};
 use serde_json::{Value, json};
 
 use crate::testing::{World, cluster, key, placement};

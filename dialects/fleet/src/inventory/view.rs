@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use dialect_contract::{DemandView, Phase, Placed, Quantities, Taint, TargetView};
-use meta::{Key, Timestamp};
+use berth_apimachinery::{Key, Timestamp};
+use berth_dialect_contract::{DemandView, Phase, Placed, Quantities, Taint, TargetView};
 
 use crate::fleet::Fleet;
 use crate::fleet::cluster::Cluster;

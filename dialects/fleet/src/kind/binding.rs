@@ -2,10 +2,10 @@
 
 use std::sync::LazyLock;
 
-use meta::kind::{Via, Write};
-use meta::schema::ConditionForm;
-use meta::schema::types::Condition;
-use meta::{Column, FieldError, Kind, KindInfo, NameError, Schema, Scope};
+use berth_apimachinery::kind::{Via, Write};
+use berth_apimachinery::schema::ConditionForm;
+use berth_apimachinery::schema::types::Condition;
+use berth_apimachinery::{Column, FieldError, Kind, KindInfo, NameError, Schema, Scope};
 use schemars::JsonSchema;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
@@ -195,7 +195,7 @@ impl Kind for BindingKind {
     }
 
     fn validate_name(&self, name: &str) -> Result<(), NameError> {
-        meta::name::dns_label(name)
+        berth_apimachinery::name::dns_label(name)
     }
 
     fn columns(&self) -> &[Column] {

@@ -6,10 +6,10 @@ mod rules;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use meta::kind::{Via, Write};
-use meta::schema::ConditionForm;
-use meta::schema::types::{Condition, QuantityText, Time};
-use meta::{Column, FieldError, Kind, KindInfo, NameError, Schema, Scope};
+use berth_apimachinery::kind::{Via, Write};
+use berth_apimachinery::schema::ConditionForm;
+use berth_apimachinery::schema::types::{Condition, QuantityText, Time};
+use berth_apimachinery::{Column, FieldError, Kind, KindInfo, NameError, Schema, Scope};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -73,7 +73,7 @@ pub(crate) struct Taint {
     pub(crate) effect: String,
 }
 
-impl From<&Taint> for dialect_contract::Taint {
+impl From<&Taint> for berth_dialect_contract::Taint {
     fn from(taint: &Taint) -> Self {
         Self {
             key: taint.key.clone(),
@@ -218,7 +218,7 @@ impl Kind for MemberClusterKind {
 
 /// An RFC 1123 subdomain short enough for what `because` says.
 pub(super) fn short_subdomain(name: &str, because: &str) -> Result<(), NameError> {
-    meta::name::dns_subdomain(name)?;
+    berth_apimachinery::name::dns_subdomain(name)?;
     if name.len() > LONGEST_NAME {
         let why = format!("must be no more than {LONGEST_NAME} characters: {because}");
         return Err(NameError::Own(why));

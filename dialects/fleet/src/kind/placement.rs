@@ -5,11 +5,11 @@ mod rules;
 
 use std::sync::LazyLock;
 
-use meta::kind::{Via, Write};
-use meta::schema::ConditionForm;
-use meta::schema::types::Condition;
-use meta::selector::LabelSelector;
-use meta::{Column, FieldError, Kind, KindInfo, NameError, Schema, Scope};
+use berth_apimachinery::kind::{Via, Write};
+use berth_apimachinery::schema::ConditionForm;
+use berth_apimachinery::schema::types::Condition;
+use berth_apimachinery::selector::LabelSelector;
+use berth_apimachinery::{Column, FieldError, Kind, KindInfo, NameError, Schema, Scope};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::IgnoredAny;

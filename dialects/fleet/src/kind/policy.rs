@@ -3,7 +3,7 @@
 //! The types are also written: `policyHash` is made of their JSON, so the fields stand in upstream's order and empty
 //! ones are left out exactly where upstream leaves them out.
 
-use meta::selector::LabelSelector;
+use berth_apimachinery::selector::LabelSelector;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use meta::FieldError;
-use meta::quantity::Quantity;
-use meta::selector::{Selector, validate_label_key, validate_label_value};
+use berth_apimachinery::FieldError;
+use berth_apimachinery::quantity::Quantity;
+use berth_apimachinery::selector::{Selector, validate_label_key, validate_label_value};
 
 use serde_json::Value;
 
@@ -73,7 +73,7 @@ fn misplaced(policy: &PlacementPolicy, raw: &Value, path: &str, errors: &mut Vec
 fn cluster_names(names: &[String], path: &str, errors: &mut Vec<FieldError>) {
     for (index, name) in names.iter().enumerate() {
         let path = format!("{path}.clusterNames[{index}]");
-        if let Err(problem) = meta::name::dns_subdomain(name) {
+        if let Err(problem) = berth_apimachinery::name::dns_subdomain(name) {
             errors.push(FieldError::invalid(path.as_str(), name.as_str(), problem));
         }
         if name.len() > LONGEST_NAME {

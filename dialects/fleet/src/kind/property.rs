@@ -1,7 +1,7 @@
 //! Names of properties (docs/systems/fleet.md, "MemberCluster").
 
-use meta::FieldError;
-use meta::selector::validate_label_key;
+use berth_apimachinery::FieldError;
+use berth_apimachinery::selector::validate_label_key;
 
 use crate::names::RESOURCE_PROPERTY_PREFIX;
 
@@ -27,7 +27,7 @@ fn judge(name: &str) -> Result<(), String> {
     let mut parts = name.split('/');
     let first = parts.next().unwrap_or_default();
     let problem = match validate_label_key(first) {
-        Err(_) if name.len() > first.len() && meta::name::dns_subdomain(first).is_ok() => None,
+        Err(_) if name.len() > first.len() && berth_apimachinery::name::dns_subdomain(first).is_ok() => None,
         judged => judged.err().map(|error| (first, error)),
     };
     let rest = parts.find_map(|part| validate_label_key(part).err().map(|error| (part, error)));

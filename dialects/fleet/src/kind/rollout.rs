@@ -4,8 +4,8 @@
 
 #![expect(dead_code, reason = "the types give the schema; nothing is read into them")]
 
-use meta::schema::ConditionForm;
-use meta::schema::types::{IntOrString, Time};
+use berth_apimachinery::schema::ConditionForm;
+use berth_apimachinery::schema::types::{IntOrString, Time};
 use schemars::JsonSchema;
 
 /// How changes reach the chosen clusters.

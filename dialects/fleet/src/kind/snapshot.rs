@@ -3,9 +3,9 @@
 
 use std::sync::LazyLock;
 
-use meta::schema::ConditionForm;
-use meta::schema::types::Condition;
-use meta::{Column, Kind, KindInfo, Schema, Scope};
+use berth_apimachinery::schema::ConditionForm;
+use berth_apimachinery::schema::types::Condition;
+use berth_apimachinery::{Column, Kind, KindInfo, Schema, Scope};
 use schemars::JsonSchema;
 use serde::Deserialize;
 

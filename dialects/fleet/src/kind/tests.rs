@@ -1,7 +1,7 @@
 //! The kinds: schemas, defaults, rules on updates, columns.
 
-use meta::kind::{Cell, Via, Write};
-use meta::{Kind, Object, Revision};
+use berth_apimachinery::kind::{Cell, Via, Write};
+use berth_apimachinery::{Kind, Object, Revision};
 use serde_json::{Value, json};
 
 use super::placement::PlacementKind;
@@ -41,7 +41,7 @@ fn texts(kind: &dyn Kind, value: &Value) -> Vec<String> {
     let text = |cell: Cell| match cell {
         Cell::Value(Value::String(text)) => text,
         Cell::Value(other) => other.to_string(),
-        Cell::Age(at) => at.map(meta::time::rfc3339).unwrap_or_default(),
+        Cell::Age(at) => at.map(berth_apimachinery::time::rfc3339).unwrap_or_default(),
     };
     row.into_iter().map(text).collect()
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use meta::Object;
+use berth_apimachinery::Object;
 use serde_json::{Map, Value, json};
 
 /// A copy of `object` to edit.

@@ -1,9 +1,9 @@
 //! When a hub must ask: whenever an update changes where a Shoot is, one that moves is deleted, or what a Project allows
 //! changes. Creating Shoots is asked about anyway.
 
-use admission::{Operation, Phase};
-use dialect_contract::hub_rule::cel;
-use dialect_contract::{Condition, HubRule};
+use berth_admission::{Operation, Phase};
+use berth_dialect_contract::hub_rule::cel;
+use berth_dialect_contract::{Condition, HubRule};
 
 use crate::names::{ACTOR, PROJECTS, SHOOTS};
 

@@ -1,6 +1,6 @@
 //! Binding by hand.
 
-use admission::Denied;
+use berth_admission::Denied;
 use serde_json::{Value, json};
 
 use super::check_binding;

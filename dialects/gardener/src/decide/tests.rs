@@ -6,7 +6,7 @@ mod outcomes;
 mod pending;
 mod properties;
 
-use dialect_contract::{Targets, Words};
+use berth_dialect_contract::{Targets, Words};
 use serde_json::{Value, json};
 
 use crate::testing::{configuration, decide, fleet, picked, refusals, seed, shoot, with};

@@ -1,7 +1,7 @@
 //! Networks of a shoot and of its seed (docs/systems/gardener.md, "Networks").
 
-use dialect_contract::rules::Rules;
-use scheduling::Verdict;
+use berth_dialect_contract::rules::Rules;
+use berth_scheduling::Verdict;
 
 use crate::cidr::Range;
 use crate::code::Code;

@@ -3,7 +3,7 @@
 mod others;
 mod today;
 
-use dialect_contract::Inventory;
+use berth_dialect_contract::Inventory;
 use serde_json::{Value, json};
 
 use crate::testing::{configuration, decide, fleet, profile, refusals, seed, shoot, with};

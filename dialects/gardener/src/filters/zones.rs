@@ -1,6 +1,6 @@
 //! Availability zones of a seed, of control planes and of workers (docs/systems/gardener.md, "Zones").
 
-use scheduling::Verdict;
+use berth_scheduling::Verdict;
 
 use crate::code::Code;
 use crate::fleet::seed::{Facts, ZoneMode};

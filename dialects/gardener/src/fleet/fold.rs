@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use dialect_contract::config;
-use dialect_contract::rules::RulesChoice;
-use dialect_contract::{Affected, Due};
-use meta::{Change, Key, Object};
+use berth_apimachinery::{Change, Key, Object};
+use berth_dialect_contract::config;
+use berth_dialect_contract::rules::RulesChoice;
+use berth_dialect_contract::{Affected, Due};
 use serde::Deserialize;
 
 use super::profile::{OwnProfile, Profile};
@@ -273,7 +273,7 @@ impl Fleet {
         let read = new.map(|object| {
             let path = format!("spec.{DIALECT}");
             let spec = object.value().get("spec").and_then(|spec| spec.get(DIALECT));
-            Config::read(spec, &path).map_err(|errors| meta::field::aggregate(&errors))
+            Config::read(spec, &path).map_err(|errors| berth_apimachinery::field::aggregate(&errors))
         });
         self.unusable.forget(key);
         match read {

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use meta::Object;
-use meta::field::aggregate;
-use meta::selector::Selector;
+use berth_apimachinery::Object;
+use berth_apimachinery::field::aggregate;
+use berth_apimachinery::selector::Selector;
 
 use super::Fleet;
 use super::shoot::Wants;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use meta::{FieldError, Object, Timestamp};
+use berth_apimachinery::{FieldError, Object, Timestamp};
 use serde::Deserialize;
 use serde_json::Value;
 

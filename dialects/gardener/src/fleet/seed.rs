@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use dialect_contract::rules::Rules;
-use meta::quantity::Quantity;
-use meta::{Labels, Object};
+use berth_apimachinery::quantity::Quantity;
+use berth_apimachinery::{Labels, Object};
+use berth_dialect_contract::rules::Rules;
 
 use super::Names;
 use crate::cidr::Range;

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use meta::Object;
-use meta::field::aggregate;
-use meta::selector::Selector;
+use berth_apimachinery::Object;
+use berth_apimachinery::field::aggregate;
+use berth_apimachinery::selector::Selector;
 
 use super::Seats;
 use super::seed::reserved;

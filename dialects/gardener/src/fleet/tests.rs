@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use dialect_contract::view::Phase;
-use dialect_contract::{Affected, Due, Inventory, Targets};
-use meta::Timestamp;
+use berth_apimachinery::Timestamp;
+use berth_dialect_contract::view::Phase;
+use berth_dialect_contract::{Affected, Due, Inventory, Targets};
 use serde_json::{Value, json};
 
 use super::Fleet;
@@ -299,7 +299,7 @@ fn targets_show_what_scheduling_sees() {
 fn a_demand_that_is_not_there_is_not_decided() {
     let fleet = fleet(&[]);
     let missing = key(&shoot("foo", "eu-west-1"));
-    let ask = dialect_contract::Ask {
+    let ask = berth_dialect_contract::Ask {
         demand: &missing,
         now: Timestamp::UNIX_EPOCH,
         seed: 0,
@@ -317,7 +317,7 @@ fn dialects_hand_out_an_inventory_on_defaults() {
     for object in [profile("aws"), seed("a", "aws", "eu-west-1"), demand.clone()] {
         own.fold(&stored(&object));
     }
-    let ask = dialect_contract::Ask {
+    let ask = berth_dialect_contract::Ask {
         demand: &key(&demand),
         now: Timestamp::UNIX_EPOCH,
         seed: 0,

@@ -2,8 +2,8 @@
 
 use std::sync::OnceLock;
 
-use meta::kind::Write;
-use meta::{Column, FieldError, Kind, KindInfo, Schema, Scope};
+use berth_apimachinery::kind::Write;
+use berth_apimachinery::{Column, FieldError, Kind, KindInfo, Schema, Scope};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

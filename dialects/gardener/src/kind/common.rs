@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use meta::selector::{LabelSelector, LabelSelectorRequirement, Selector};
-use meta::{FieldError, Labels};
+use berth_apimachinery::selector::{LabelSelector, LabelSelectorRequirement, Selector};
+use berth_apimachinery::{FieldError, Labels};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -226,7 +226,8 @@ pub(crate) fn minor_version(text: &str) -> Option<(u32, u32)> {
 pub(crate) fn label_key(key: &str) -> Result<(), String> {
     let name = match key.split_once('/') {
         Some((prefix, name)) => {
-            meta::name::dns_subdomain(prefix).map_err(|problem| format!("prefix part {problem}"))?;
+            berth_apimachinery::name::dns_subdomain(prefix)
+                .map_err(|problem| format!("prefix part {problem}"))?;
             name
         }
         None => key,

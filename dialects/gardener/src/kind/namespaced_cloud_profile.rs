@@ -2,8 +2,8 @@
 
 use std::sync::OnceLock;
 
-use meta::kind::Write;
-use meta::{Column, FieldError, Kind, KindInfo, Schema};
+use berth_apimachinery::kind::Write;
+use berth_apimachinery::{Column, FieldError, Kind, KindInfo, Schema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -134,8 +134,8 @@ impl Kind for NamespacedCloudProfileKind {
 
 #[cfg(test)]
 mod tests {
-    use meta::Timestamp;
-    use meta::kind::Via;
+    use berth_apimachinery::Timestamp;
+    use berth_apimachinery::kind::Via;
     use serde_json::json;
 
     use super::*;

@@ -2,9 +2,9 @@
 
 use std::sync::OnceLock;
 
-use meta::kind::Write;
-use meta::name::dns_label;
-use meta::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope};
+use berth_apimachinery::kind::Write;
+use berth_apimachinery::name::dns_label;
+use berth_apimachinery::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -230,8 +230,8 @@ fn tolerate_protected(spec: &mut Map<String, Value>) {
 
 #[cfg(test)]
 mod tests {
-    use meta::Timestamp;
-    use meta::kind::Via;
+    use berth_apimachinery::Timestamp;
+    use berth_apimachinery::kind::Via;
 
     use super::*;
 

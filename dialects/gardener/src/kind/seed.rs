@@ -6,8 +6,8 @@ pub mod spec;
 
 use std::sync::OnceLock;
 
-use meta::kind::{Via, Write};
-use meta::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope};
+use berth_apimachinery::kind::{Via, Write};
+use berth_apimachinery::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope};
 use serde_json::Value;
 
 use crate::kind::{child, fill, view};

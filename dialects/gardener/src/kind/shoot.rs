@@ -9,8 +9,8 @@ pub mod spec;
 
 use std::sync::OnceLock;
 
-use meta::kind::{SelectableField, Via, Write};
-use meta::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema};
+use berth_apimachinery::kind::{SelectableField, Via, Write};
+use berth_apimachinery::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema};
 use serde_json::Value;
 
 use crate::kind::view;

@@ -1,6 +1,6 @@
 //! Sentences about zones, access restrictions and default domains.
 
-use scheduling::Reason;
+use berth_scheduling::Reason;
 
 use crate::code::Code;
 use crate::domain;

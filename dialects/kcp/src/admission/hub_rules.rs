@@ -1,10 +1,10 @@
 //! When a hub must ask about namespaces and what follows them: whenever a guarded key differs, and whatever a syncer
 //! does.
 
-use admission::{Operation, Phase};
-use dialect_contract::hub_rule::cel;
-use dialect_contract::{Condition, HubRule};
-use meta::GroupResource;
+use berth_admission::{Operation, Phase};
+use berth_apimachinery::GroupResource;
+use berth_dialect_contract::hub_rule::cel;
+use berth_dialect_contract::{Condition, HubRule};
 
 use crate::names::{INTERNAL_SCHEDULING, INTERNAL_WORKLOADS, NAMESPACES, PLACEMENT, SYNCER_FINALIZER};
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use admission::Operation;
+use berth_admission::Operation;
 use serde_json::{Map, Value};
 
 use super::roles::{any_of, named, named_for};
@@ -124,7 +124,7 @@ fn deletion(
     findings: &mut Findings,
 ) {
     identifier_is_one(identifier, change, findings);
-    let instant = |text: Option<&str>| text.and_then(meta::time::parse);
+    let instant = |text: Option<&str>| text.and_then(berth_apimachinery::time::parse);
     if let Some(value) = change.new
         && instant(change.new).is_none()
     {

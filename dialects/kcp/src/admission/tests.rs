@@ -6,7 +6,7 @@ mod syncer;
 
 use std::sync::Arc;
 
-use admission::{Chain, UserInfo};
+use berth_admission::{Chain, UserInfo};
 use serde_json::json;
 
 use super::*;

@@ -173,13 +173,13 @@ fn a_write_touches_its_field_alone() {
     object["metadata"]["annotations"] = json!({"note": "kept"});
     object["spec"] = json!({"finalizers": ["kubernetes"], "unknown": [1]});
     let fleet = fleet(&[cluster("a", "east"), object.clone()]);
-    let writes = dialect_contract::Inventory::writes(&fleet, &decide(&fleet, "app"));
+    let writes = berth_dialect_contract::Inventory::writes(&fleet, &decide(&fleet, "app"));
     let [annotation, status] = &writes[..] else {
         panic!("two writes: {writes:?}")
     };
     assert_eq!(
         (annotation.subresource, annotation.base),
-        ("", Some(meta::Revision(7)))
+        ("", Some(berth_apimachinery::Revision(7)))
     );
     assert_eq!((status.subresource, status.base), ("status", None));
     object["metadata"]["annotations"]["scheduling.kcp.dev/placement"] =

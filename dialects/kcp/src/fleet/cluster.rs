@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use berth_apimachinery::{Meta, Object, Timestamp};
 use jiff::SignedDuration;
-use meta::{Meta, Object, Timestamp};
 
 use crate::kind::workload_cluster::WorkloadCluster;
 use crate::location_string::check_identifier;

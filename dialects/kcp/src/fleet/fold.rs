@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use dialect_contract::config;
-use dialect_contract::{Affected, Due};
-use meta::{Change, Key, Object};
+use berth_apimachinery::{Change, Key, Object};
+use berth_dialect_contract::config;
+use berth_dialect_contract::{Affected, Due};
 
 use super::Fleet;
 use super::cluster::Row;
@@ -211,7 +211,7 @@ impl Fleet {
         self.unusable.forget(key);
         let spec = new.and_then(|object| object.value().get("spec")?.get(DIALECT));
         let read = Config::read_within(spec, &format!("spec.{DIALECT}"), self.syncable.as_deref());
-        let read = read.map_err(|errors| meta::field::aggregate(&errors));
+        let read = read.map_err(|errors| berth_apimachinery::field::aggregate(&errors));
         let Some(mut config) = self.unusable.note(key, read) else {
             return Due::nothing();
         };

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use berth_apimachinery::Object;
+use berth_apimachinery::selector::Selector;
 use imbl::{HashMap, Vector};
-use meta::Object;
-use meta::selector::Selector;
 
 use crate::kind::location::Location;
 
@@ -24,7 +24,7 @@ impl LocationRecord {
     pub(crate) fn read(object: &Object) -> Result<Selector, String> {
         let location: Location = object.view().map_err(|error| error.to_string())?;
         Selector::compile(&location.spec.instance_selector, "spec.instanceSelector")
-            .map_err(|errors| meta::field::aggregate(&errors))
+            .map_err(|errors| berth_apimachinery::field::aggregate(&errors))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use meta::Object;
+use berth_apimachinery::Object;
 
 use crate::condition;
 use crate::machine::{Actor, may};

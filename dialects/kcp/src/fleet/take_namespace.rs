@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use dialect_contract::{Affected, Due};
+use berth_apimachinery::{Key, Object};
+use berth_dialect_contract::{Affected, Due};
 use imbl::HashMap;
-use meta::{Key, Object};
 
 use super::{Fleet, Record};
 use crate::names::is_system_namespace;

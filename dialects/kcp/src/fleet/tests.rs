@@ -1,8 +1,8 @@
 //! Folding: what is kept, what becomes due.
 
-use dialect_contract::{Affected, Due, Targets};
-use dialect_contract::{Inventory, Phase};
-use meta::selector::Selector;
+use berth_apimachinery::selector::Selector;
+use berth_dialect_contract::{Affected, Due, Targets};
+use berth_dialect_contract::{Inventory, Phase};
 use serde_json::{Value, json};
 
 use super::*;
@@ -211,7 +211,7 @@ fn targets_show_readiness_and_when_it_ends() {
         evicted,
         namespace("app", Some(r#"{"root:compute+default+a":"Removing"}"#)),
     ]);
-    let at = |text: &str| meta::time::parse(text).unwrap();
+    let at = |text: &str| berth_apimachinery::time::parse(text).unwrap();
     let view = world.target(0, now());
     assert_eq!(
         (view.ready, view.ready_reason, view.cordoned),
@@ -284,7 +284,7 @@ fn what_the_program_was_told_holds_where_the_configuration_is_silent() {
 
 #[test]
 fn a_configuration_that_syncs_what_cannot_be_synced_is_not_in_force() {
-    let syncable = [meta::GroupResource::new("", "configmaps")];
+    let syncable = [berth_apimachinery::GroupResource::new("", "configmaps")];
     let mut world = Fleet::usually(Config::default()).syncing(Some(&syncable));
     let good = json!({"syncedResources": ["configmaps"], "locationCluster": "root:other"});
     put(&mut world, &configuration(&good));

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use meta::kind::Write;
-use meta::selector::{LabelSelector, Selector, validate_label_key, validate_label_value};
-use meta::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope};
+use berth_apimachinery::kind::Write;
+use berth_apimachinery::selector::{LabelSelector, Selector, validate_label_key, validate_label_value};
+use berth_apimachinery::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;

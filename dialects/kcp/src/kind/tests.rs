@@ -1,7 +1,7 @@
 //! The rules of the kinds: defaults, validation, columns.
 
-use meta::kind::{Via, Write};
-use meta::{Cell, Object, Revision};
+use berth_apimachinery::kind::{Via, Write};
+use berth_apimachinery::{Cell, Object, Revision};
 use serde_json::json;
 
 use super::location::LocationKind;

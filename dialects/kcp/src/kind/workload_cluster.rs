@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use meta::schema::types::QuantityText;
-use meta::{Column, Kind, KindInfo, Schema, Scope, Timestamp};
+use berth_apimachinery::schema::types::QuantityText;
+use berth_apimachinery::{Column, Kind, KindInfo, Schema, Scope, Timestamp};
 use schemars::JsonSchema;
 use serde::Deserialize;
 

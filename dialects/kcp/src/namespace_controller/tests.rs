@@ -8,7 +8,7 @@ const LABEL: &str = "state.internal.workloads.kcp.dev/x";
 const DELETION: &str = "deletion.internal.workloads.kcp.dev/x";
 
 fn now() -> Timestamp {
-    meta::time::parse("2021-10-28T09:00:00.7Z").unwrap()
+    berth_apimachinery::time::parse("2021-10-28T09:00:00.7Z").unwrap()
 }
 
 fn namespace(state: &str) -> Value {

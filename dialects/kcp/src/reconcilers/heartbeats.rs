@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use dialect_contract::{Context, Reconciler, Step};
-use meta::{Change, GroupResource, Key, Object, Timestamp};
+use berth_apimachinery::{Change, GroupResource, Key, Object, Timestamp};
+use berth_dialect_contract::{Context, Reconciler, Step};
 use serde_json::{Value, json};
 
 use super::{editable, fleet, update};

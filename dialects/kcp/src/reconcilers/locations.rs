@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use dialect_contract::{Context, Reconciler, Step};
-use meta::selector::Selector;
-use meta::{Change, GroupResource, Key, Object, Timestamp};
+use berth_apimachinery::selector::Selector;
+use berth_apimachinery::{Change, GroupResource, Key, Object, Timestamp};
+use berth_dialect_contract::{Context, Reconciler, Step};
 
 use super::{editable, fleet, update};
 use crate::fleet::{Fleet, LocationRecord, Row};

@@ -1,7 +1,7 @@
 //! The namespace controller: adopts what is placed, and asks clusters to let go of what is to leave them.
 
-use dialect_contract::{Context, Reconciler, Step};
-use meta::{Change, GroupResource, Key};
+use berth_apimachinery::{Change, GroupResource, Key};
+use berth_dialect_contract::{Context, Reconciler, Step};
 
 use super::{came_or_went, editable, exists, fleet, outline, outline_differs, update};
 use crate::admission::user_of;

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use dialect_contract::{Context, Reconciler, Step};
-use meta::{Change, GroupResource, Key, Object};
+use berth_apimachinery::{Change, GroupResource, Key, Object};
+use berth_dialect_contract::{Context, Reconciler, Step};
 use serde_json::Value;
 
 use super::{came_or_went, editable, exists, fleet, outline, outline_differs, update};

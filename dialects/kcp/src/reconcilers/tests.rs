@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use dialect_contract::{Dialect, Inventory, Objects, Reconciler, Step};
-use meta::{GroupResource, Revision};
+use berth_apimachinery::{GroupResource, Revision};
+use berth_dialect_contract::{Dialect, Inventory, Objects, Reconciler, Step};
 
 use super::*;
 use crate::admission::Settings;
@@ -394,7 +394,10 @@ fn a_location_counts_what_changes_its_counts_and_looks_again_when_a_heartbeat_is
         json!({"instances": 1, "availableInstances": 1})
     );
     assert_eq!(step.writes[1].base, None);
-    assert_eq!(step.due_at, meta::time::parse("2021-10-28T09:00:30.000000001Z"));
+    assert_eq!(
+        step.due_at,
+        berth_apimachinery::time::parse("2021-10-28T09:00:30.000000001Z")
+    );
     assert_eq!(due, ["eu"], "the first of the two writes leaves one to do");
     assert_eq!(
         world.step(&reconciler, &location("eu")).writes,
@@ -448,7 +451,10 @@ fn heartbeats_make_due_when_they_begin_and_when_they_return() {
     let change = world.store(&back);
     assert_eq!(world.due(&reconciler, &change), ["c1"]);
     let (step, due) = world.take(&reconciler, &back);
-    assert_eq!(step.due_at, meta::time::parse("2021-10-28T09:00:50.000000001Z"));
+    assert_eq!(
+        step.due_at,
+        berth_apimachinery::time::parse("2021-10-28T09:00:50.000000001Z")
+    );
     assert_eq!(due, NONE);
     let mut next = step.writes[0].object.clone();
     next["status"]["lastSyncerHeartbeatTime"] = "2021-10-28T09:00:00Z".into();

@@ -41,7 +41,7 @@ fn run_as(namespace: &Value, object: &Value, exists: bool, coordinated: bool) ->
     let context = Context {
         exists: &|_| exists,
         coordinated,
-        now: meta::time::parse("2021-10-28T09:00:00Z").unwrap(),
+        now: berth_apimachinery::time::parse("2021-10-28T09:00:00Z").unwrap(),
     };
     let new = reconcile(namespace, object, &context);
     if let Some(new) = &new {

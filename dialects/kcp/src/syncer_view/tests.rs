@@ -249,7 +249,8 @@ fn what_looks_as_it_is_stored_is_not_translated() {
     let plain = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "app",
         "labels": {"state.internal.workloads.kcp.dev/x": "Sync"}, "annotations": {"finalizers.workloads.kcp.dev/x": "i"},
         "finalizers": ["workloads.kcp.dev/syncer-x"]}});
-    let stored = |object: &Value| meta::Object::new(object, meta::Revision(1)).unwrap();
+    let stored =
+        |object: &Value| berth_apimachinery::Object::new(object, berth_apimachinery::Revision(1)).unwrap();
     assert!(SYNCER.looks_as_stored(&stored(&plain)));
     assert_eq!(SYNCER.show(&plain).object, plain);
     assert!(!ADVANCED.looks_as_stored(&stored(&plain)));

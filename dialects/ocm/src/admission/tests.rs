@@ -1,7 +1,7 @@
 //! Which right each change takes, and how its lack is told.
 
-use admission::{Denied, UserInfo};
-use meta::GroupResource;
+use berth_admission::{Denied, UserInfo};
+use berth_apimachinery::GroupResource;
 use serde_json::json;
 
 use super::*;

@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use dialect_columns::Renumbering;
-use meta::Key;
-use scheduling::Ix;
+use berth_apimachinery::Key;
+use berth_dialect_columns::Renumbering;
+use berth_scheduling::Ix;
 
 use super::{Columns, ScoreColumn, ScoreEntry};
 use crate::cluster::Cluster;

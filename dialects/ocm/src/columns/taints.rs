@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use dialect_columns::{Interner, Renumbering};
-use scheduling::Ix;
+use berth_dialect_columns::{Interner, Renumbering};
+use berth_scheduling::Ix;
 
 use crate::kind::Taint;
 

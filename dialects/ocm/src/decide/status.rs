@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use dialect_contract::wording::Sentences;
-use scheduling::Solved;
+use berth_dialect_contract::wording::Sentences;
+use berth_scheduling::Solved;
 
 use crate::code::Plugin;
 use crate::detail::Detail;

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use dialect_contract::{Affected, Due};
-use meta::Key;
+use berth_apimachinery::Key;
+use berth_dialect_contract::{Affected, Due};
 
 use super::Fleet;
 use crate::cluster::Cluster;

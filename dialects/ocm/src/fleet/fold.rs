@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use dialect_contract::{Affected, Due};
-use meta::{Change, Key, Object};
+use berth_apimachinery::{Change, Key, Object};
+use berth_dialect_contract::{Affected, Due};
 use serde::de::DeserializeOwned;
 
 use super::{Fleet, due};

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use dialect_contract::{DemandView, Phase, Placed, Quantities, Taint, TargetView};
-use meta::Key;
+use berth_apimachinery::Key;
+use berth_dialect_contract::{DemandView, Phase, Placed, Quantities, Taint, TargetView};
 
 use crate::cluster::Cluster;
 use crate::fleet::Fleet;

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use meta::{Kind, KindInfo, Schema, Timestamp};
+use berth_apimachinery::{Kind, KindInfo, Schema, Timestamp};
 use schemars::JsonSchema;
 use serde::Deserialize;
 

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use meta::Timestamp;
-use meta::schema::ConditionForm;
+use berth_apimachinery::Timestamp;
+use berth_apimachinery::schema::ConditionForm;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use meta::FieldError;
+use berth_apimachinery::FieldError;
 
 use super::placement_spec::PrioritizerConfig;
 

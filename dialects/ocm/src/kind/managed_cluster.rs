@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use meta::kind::{Via, Write};
-use meta::{Column, FieldError, Kind, KindInfo, Schema, Scope, Timestamp};
+use berth_apimachinery::kind::{Via, Write};
+use berth_apimachinery::{Column, FieldError, Kind, KindInfo, Schema, Scope, Timestamp};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -72,7 +72,7 @@ pub(crate) struct Taint {
     pub(crate) time_added: Option<Timestamp>,
 }
 
-impl From<&Taint> for dialect_contract::Taint {
+impl From<&Taint> for berth_dialect_contract::Taint {
     fn from(taint: &Taint) -> Self {
         Self {
             key: taint.key.clone(),
@@ -117,10 +117,10 @@ pub(crate) enum Amount {
 
 impl Amount {
     /// The exact quantity; `None` where the text is none.
-    pub(crate) fn quantity(&self) -> Option<meta::quantity::Quantity> {
+    pub(crate) fn quantity(&self) -> Option<berth_apimachinery::quantity::Quantity> {
         let parsed = match self {
-            Self::Text(text) => meta::quantity::Quantity::parse(text),
-            Self::Number(number) => meta::quantity::Quantity::parse(&number.to_string()),
+            Self::Text(text) => berth_apimachinery::quantity::Quantity::parse(text),
+            Self::Number(number) => berth_apimachinery::quantity::Quantity::parse(&number.to_string()),
         };
         parsed.ok()
     }
@@ -231,10 +231,10 @@ impl Kind for ManagedClusterKind {
             return Vec::new();
         }
         let name = new.pointer("/metadata/name").and_then(Value::as_str);
-        let label = |name: &str| meta::name::dns_label(name).err();
+        let label = |name: &str| berth_apimachinery::name::dns_label(name).err();
         // What is no subdomain either is refused as every name is.
         let problem = name
-            .filter(|name| meta::name::dns_subdomain(name).is_ok())
+            .filter(|name| berth_apimachinery::name::dns_subdomain(name).is_ok())
             .and_then(|name| Some((name, label(name)?)));
         problem
             .map(|(name, problem)| {
@@ -272,7 +272,7 @@ fn put_into_default_set(new: &mut Value) {
 
 /// Sets `timeAdded`: on create of every taint, on update of new and changed taints and of unchanged ones sent without.
 fn stamp_taints(write: &Write<'_>, new: &mut Value) {
-    let now = meta::time::rfc3339(write.now);
+    let now = berth_apimachinery::time::rfc3339(write.now);
     let Some(taints) = new.pointer_mut("/spec/taints").and_then(Value::as_array_mut) else {
         return;
     };
@@ -346,8 +346,8 @@ fn taint_errors(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
     let Some(taints) = new.pointer("/spec/taints").and_then(Value::as_array) else {
         return Vec::new();
     };
-    let instant = |value: &Value| value.as_str().and_then(meta::time::parse);
-    let now = meta::time::parse(&meta::time::rfc3339(write.now));
+    let instant = |value: &Value| value.as_str().and_then(berth_apimachinery::time::parse);
+    let now = berth_apimachinery::time::parse(&berth_apimachinery::time::rfc3339(write.now));
     let mut errors = Vec::new();
     for (index, taint) in taints.iter().enumerate() {
         let (Some(fields), Some(time)) = (

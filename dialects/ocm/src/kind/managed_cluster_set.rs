@@ -2,9 +2,9 @@
 
 use std::sync::LazyLock;
 
-use meta::kind::{Via, Write};
-use meta::selector::{LabelSelector, Selector};
-use meta::{Column, FieldError, Kind, KindInfo, Schema, Scope};
+use berth_apimachinery::kind::{Via, Write};
+use berth_apimachinery::selector::{LabelSelector, Selector};
+use berth_apimachinery::{Column, FieldError, Kind, KindInfo, Schema, Scope};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;

@@ -3,8 +3,8 @@
 
 use std::sync::LazyLock;
 
-use meta::kind::{Via, Write};
-use meta::{Column, FieldError, Kind, KindInfo, NameError, Schema, Timestamp};
+use berth_apimachinery::kind::{Via, Write};
+use berth_apimachinery::{Column, FieldError, Kind, KindInfo, NameError, Schema, Timestamp};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -108,7 +108,7 @@ impl Kind for PlacementKind {
     }
 
     fn validate_name(&self, name: &str) -> Result<(), NameError> {
-        meta::name::dns_subdomain(name)?;
+        berth_apimachinery::name::dns_subdomain(name)?;
         // The name becomes a label value on every PlacementDecision.
         if name.len() > 63 {
             let why = "must be no more than 63 characters: PlacementDecisions carry it as a label";

@@ -3,8 +3,8 @@
 
 use std::sync::LazyLock;
 
-use meta::kind::Write;
-use meta::{FieldError, Kind, KindInfo, Schema};
+use berth_apimachinery::kind::Write;
+use berth_apimachinery::{FieldError, Kind, KindInfo, Schema};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;

@@ -7,8 +7,8 @@
 
 use std::collections::BTreeMap;
 
-use meta::FieldError;
-use meta::selector::{LabelSelector, Selector};
+use berth_apimachinery::FieldError;
+use berth_apimachinery::selector::{LabelSelector, Selector};
 use serde_json::Value;
 
 use super::coordinate::{BUILT_IN, Coordinate};

@@ -1,7 +1,7 @@
 //! `Placement.spec`: which clusters are wanted, and how many (docs/systems/ocm.md, "Placement spec").
 
 use super::QUALIFIED_NAME;
-use meta::selector::{LabelSelector, LabelSelectorRequirement};
+use berth_apimachinery::selector::{LabelSelector, LabelSelectorRequirement};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use meta::selector::Selector;
+use berth_apimachinery::selector::Selector;
 use serde_json::Value;
 
 use super::Problem;
@@ -41,7 +41,7 @@ pub(super) fn compile(strategy: &GroupStrategy) -> Result<Groups, Problem> {
         let path = format!("{PATH}.decisionGroups[{index}].groupClusterSelector");
         let compiled = |selector, name: &str| {
             Selector::compile(selector, &format!("{path}.{name}"))
-                .map_err(|errors| Problem::policy(meta::field::aggregate(&errors)))
+                .map_err(|errors| Problem::policy(berth_apimachinery::field::aggregate(&errors)))
         };
         let selector = &group.group_cluster_selector;
         named.push(NamedGroup {

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use meta::Labels;
-use meta::selector::Selector;
+use berth_apimachinery::Labels;
+use berth_apimachinery::selector::Selector;
 
 use super::Policy;
 use crate::cluster::Cluster;

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use meta::selector::Selector;
+use berth_apimachinery::selector::Selector;
 
 use super::Problem;
 use crate::cel::{self, Expression};
@@ -44,7 +44,8 @@ pub(super) fn compile(list: &[kind::Predicate], cache: &cel::Cache) -> Result<Ve
 fn one(predicate: &kind::Predicate, path: &str, cache: &cel::Cache) -> Result<Predicate, String> {
     let selector = &predicate.required_cluster_selector;
     let compiled = |labels, name: &str| {
-        Selector::compile(labels, &format!("{path}.{name}")).map_err(|errors| meta::field::aggregate(&errors))
+        Selector::compile(labels, &format!("{path}.{name}"))
+            .map_err(|errors| berth_apimachinery::field::aggregate(&errors))
     };
     let labels = compiled(&selector.label_selector, "labelSelector")?;
     let claims = compiled(&claims_as_labels(&selector.claim_selector), "claimSelector")?;

@@ -1,7 +1,7 @@
 //! Outcomes, conditions, misconfiguration, deletion, and choices by name.
 
-use dialect_contract::{Inventory, Outcome, Phase, Targets, Words};
-use meta::Key;
+use berth_apimachinery::Key;
+use berth_dialect_contract::{Inventory, Outcome, Phase, Targets, Words};
 use serde_json::{Value, json};
 
 use super::world::{World, binding, cluster, columns, now, placement, wants};
@@ -241,7 +241,7 @@ fn chosen_targets_are_bound_or_refused_with_every_reason() {
     let decision = ask(&["b"]).unwrap();
     assert_eq!(world.picked(&decision), ["b"]);
     assert_eq!(decision.outcome, Outcome::Partial);
-    let lines = |refused: Result<_, dialect_contract::Refused>| -> Vec<String> {
+    let lines = |refused: Result<_, berth_dialect_contract::Refused>| -> Vec<String> {
         refused
             .err()
             .unwrap()

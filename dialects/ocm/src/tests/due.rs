@@ -1,7 +1,7 @@
 //! Placements that are due after each change, and objects that cannot be read.
 
-use dialect_contract::{Affected, Inventory, Targets};
-use meta::Key;
+use berth_apimachinery::Key;
+use berth_dialect_contract::{Affected, Inventory, Targets};
 use serde_json::json;
 
 use super::world::{binding, cluster, columns, placement, scores, wants};

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use dialect_contract::{Outcome, Words as _};
-use meta::Key;
+use berth_apimachinery::Key;
+use berth_dialect_contract::{Outcome, Words as _};
 use serde_json::{Value, json};
 
 use super::conditions::condition;

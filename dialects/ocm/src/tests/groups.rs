@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use dialect_contract::{Affected, Inventory};
-use meta::Key;
+use berth_apimachinery::Key;
+use berth_dialect_contract::{Affected, Inventory};
 use serde_json::{Value, json};
 
 use super::world::{World, cluster, columns, foreign, placement, wants};

@@ -1,7 +1,7 @@
 //! Schemas, defaults, rules and columns of the kinds.
 
-use meta::kind::{Via, Write};
-use meta::{Cell, Kind, Object, Revision};
+use berth_apimachinery::kind::{Via, Write};
+use berth_apimachinery::{Cell, Kind, Object, Revision};
 use serde_json::{Value, json};
 
 use super::world::{cluster, now, scores, wants};
@@ -354,14 +354,17 @@ fn taints_get_their_time_from_the_server() {
     .unwrap();
     assert_eq!(
         stored["spec"]["taints"][0]["timeAdded"],
-        meta::time::rfc3339(now())
+        berth_apimachinery::time::rfc3339(now())
     );
     let old = tainted(json!([{"key": "k", "effect": "NoSelect", "timeAdded": earlier}]));
     let update = |taints: Value| write(Via::Update, Some(&old), &tainted(taints));
     let kept =
         update(json!([{"key": "k", "effect": "NoSelect"}, {"key": "n", "effect": "NoSelect"}])).unwrap();
     assert_eq!(kept["spec"]["taints"][0]["timeAdded"], earlier);
-    assert_eq!(kept["spec"]["taints"][1]["timeAdded"], meta::time::rfc3339(now()));
+    assert_eq!(
+        kept["spec"]["taints"][1]["timeAdded"],
+        berth_apimachinery::time::rfc3339(now())
+    );
     assert!(update(json!([{"key": "k", "effect": "NoSelect", "timeAdded": earlier}])).is_ok());
     for bad in [
         json!([{"key": "k", "effect": "NoSelect", "timeAdded": "2021-10-28T08:30:00Z"}]),

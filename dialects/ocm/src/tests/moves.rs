@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use dialect_contract::Targets;
-use meta::Key;
-use scheduling::Random;
+use berth_apimachinery::Key;
+use berth_dialect_contract::Targets;
+use berth_scheduling::Random;
 use serde_json::{Value, json};
 
 use super::world::{World, cluster, columns, foreign, placement, scores, wants};

@@ -1,7 +1,7 @@
 //! The events of decisions.
 
-use dialect_contract::Note;
-use meta::Key;
+use berth_apimachinery::Key;
+use berth_dialect_contract::Note;
 use serde_json::json;
 
 use super::world::{columns, now, placement, scores, wants};

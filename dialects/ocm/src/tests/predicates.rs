@@ -1,7 +1,7 @@
 //! Predicates over labels, claims and expressions; tolerations in time.
 
-use dialect_contract::Targets;
-use meta::Key;
+use berth_apimachinery::Key;
+use berth_dialect_contract::Targets;
 use serde_json::{Value, json};
 
 use super::world::{World, columns, now, placement, wants};
@@ -104,7 +104,10 @@ fn an_expression_follows_changes_of_the_cluster() {
     let due = world.edit(&Key::new(CLUSTERS, "", "b"), |value| {
         value["metadata"]["annotations"] = json!({"x": "y"})
     });
-    assert_eq!(due.decide, dialect_contract::Affected::Some(vec![key.clone()]));
+    assert_eq!(
+        due.decide,
+        berth_dialect_contract::Affected::Some(vec![key.clone()])
+    );
     assert_eq!(world.picked(&world.decide(&key)), ["b"]);
     // Candidates are numbered anew: kept results must not be taken for those of others.
     world.delete(&Key::new(CLUSTERS, "", "a"));

@@ -1,6 +1,6 @@
 //! PlacementDecisions belong to a placement, by their label.
 
-use dialect_contract::{Guarding, Reserved};
+use berth_dialect_contract::{Guarding, Reserved};
 use serde_json::{Value, json};
 
 use super::world::World;

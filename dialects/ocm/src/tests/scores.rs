@@ -1,7 +1,7 @@
 //! Scores: what the proposal's test plan asks for (status changes, expired, empty), and the formulas over a fleet.
 
-use dialect_contract::{Affected, Targets, Words};
-use meta::{Key, Timestamp};
+use berth_apimachinery::{Key, Timestamp};
+use berth_dialect_contract::{Affected, Targets, Words};
 use serde_json::{Value, json};
 
 use super::world::{World, cluster, columns, foreign, now, placement, scores, wants};

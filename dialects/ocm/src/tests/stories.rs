@@ -1,7 +1,7 @@
 //! The seed's user stories, on its own YAML.
 
-use dialect_contract::{Inventory, Outcome};
-use meta::Key;
+use berth_apimachinery::Key;
+use berth_dialect_contract::{Inventory, Outcome};
 use serde_json::json;
 
 use super::world::{World, now, placement};
@@ -63,7 +63,10 @@ fn story_3_a_tainted_primary_gives_way_to_the_backup_and_comes_back() {
         value["spec"]["taints"] =
             json!([{"key": "cluster.open-cluster-management.io/unavailable", "effect": "NoSelect"}]);
     });
-    assert_eq!(due.decide, dialect_contract::Affected::Some(vec![key.clone()]));
+    assert_eq!(
+        due.decide,
+        berth_dialect_contract::Affected::Some(vec![key.clone()])
+    );
     let decision = world.settle(&key);
     assert_eq!(world.bound(&key), ["backup"]);
     let report = serde_json::to_value(world.report(&decision)).unwrap();
@@ -136,7 +139,7 @@ fn a_whole_story_writes_what_open_cluster_management_writes() {
         status["conditions"][0],
         json!({
             "type": "PlacementMisconfigured", "status": "False", "reason": "Succeedconfigured",
-            "message": "the placement is understood", "lastTransitionTime": meta::time::rfc3339(now()),
+            "message": "the placement is understood", "lastTransitionTime": berth_apimachinery::time::rfc3339(now()),
         })
     );
     assert_eq!(status["conditions"][1]["reason"], "AllDecisionsScheduled");

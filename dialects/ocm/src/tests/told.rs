@@ -1,9 +1,9 @@
 //! Reports tell more than the verdict: values that do not count, expressions that fail, fields
 //! without effect, who is near.
 
-use dialect_contract::report::reason_counts;
-use dialect_contract::{Outcome, Words};
-use meta::{Key, Timestamp};
+use berth_apimachinery::{Key, Timestamp};
+use berth_dialect_contract::report::reason_counts;
+use berth_dialect_contract::{Outcome, Words};
 use serde_json::{Value, json};
 
 use super::conditions::condition;
@@ -122,7 +122,7 @@ fn a_filter_by_scores_selects_by_what_is_valid_and_follows_changes_and_expiry() 
     assert_eq!(world.picked(&decision), ["a"]);
     let end = decision.due_at.unwrap();
     assert!(
-        end > now() && meta::time::rfc3339(end) == "2021-10-28T09:00:00Z",
+        end > now() && berth_apimachinery::time::rfc3339(end) == "2021-10-28T09:00:00Z",
         "{end}"
     );
     let found = report(&world, now());
@@ -141,7 +141,10 @@ fn a_filter_by_scores_selects_by_what_is_valid_and_follows_changes_and_expiry() 
         "{later}"
     );
     let due = world.put(&scores("b", &score(7), &Value::Null));
-    assert_eq!(due.decide, dialect_contract::Affected::Some(vec![key.clone()]));
+    assert_eq!(
+        due.decide,
+        berth_dialect_contract::Affected::Some(vec![key.clone()])
+    );
     assert_eq!(world.picked(&world.decide(&key)), ["a", "b"]);
     world.delete(&Key::new(crate::names::SCORES, "b", "default"));
     assert_eq!(world.picked(&world.decide(&key)), ["a"]);

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use dialect_contract::{Ask, Decision, Due, Inventory, Refused, Report, Targets, Verb, Write};
-use meta::{Change, GroupResource, Key, Object, Revision, Timestamp};
+use berth_apimachinery::{Change, GroupResource, Key, Object, Revision, Timestamp};
+use berth_dialect_contract::{Ask, Decision, Due, Inventory, Refused, Report, Targets, Verb, Write};
 use serde_json::{Value, json};
 
 use crate::fleet::Fleet;
@@ -138,7 +138,7 @@ impl World {
     }
 
     pub(super) fn report(&self, decision: &Decision) -> Report {
-        dialect_contract::report::report("ocm", &self.fleet, self.revision, decision)
+        berth_dialect_contract::report::report("ocm", &self.fleet, self.revision, decision)
     }
 
     /// Applies one write as an API server would: creates and main updates leave the status alone.

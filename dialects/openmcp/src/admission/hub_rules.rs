@@ -1,9 +1,9 @@
 //! When a hub must ask about ClusterRequests and Clusters: whenever what was granted, or the finalizers that count,
 //! differ.
 
-use admission::{Operation, Phase};
-use dialect_contract::hub_rule::cel;
-use dialect_contract::{Condition, HubRule};
+use berth_admission::{Operation, Phase};
+use berth_dialect_contract::hub_rule::cel;
+use berth_dialect_contract::{Condition, HubRule};
 
 use crate::names::{ACTOR, CLUSTERS, REQUEST_FINALIZER, REQUESTS, USE_FINALIZER};
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use meta::selector::LabelSelector;
+use berth_apimachinery::selector::LabelSelector;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

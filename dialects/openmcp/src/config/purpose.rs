@@ -1,8 +1,8 @@
 //! One entry of `purposeMappings`: what its schema cannot say, and what becomes of it.
 
-use meta::schema::Reading;
-use meta::selector::{Selector, validate_label_key, validate_labels};
-use meta::{FieldError, NameError, name};
+use berth_apimachinery::schema::Reading;
+use berth_apimachinery::selector::{Selector, validate_label_key, validate_labels};
+use berth_apimachinery::{FieldError, NameError, name};
 use serde_json::{Map, Value, json};
 
 use super::form::{Form, Metadata, PurposeMapping};

@@ -1,6 +1,6 @@
 //! What is legal in a configuration and surely not meant (docs/systems/openmcp.md, "Configuration").
 
-use meta::name;
+use berth_apimachinery::name;
 use serde_json::Value;
 
 use crate::naming::Naming;

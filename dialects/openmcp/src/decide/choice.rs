@@ -2,9 +2,9 @@
 
 use std::fmt::Display;
 
-use dialect_contract::Refused;
-use meta::FieldError;
-use scheduling::{Ix, Solved};
+use berth_apimachinery::FieldError;
+use berth_dialect_contract::Refused;
+use berth_scheduling::{Ix, Solved};
 
 use super::Case;
 use crate::code::Code;

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use dialect_contract::{Affected, Ask, Decision, Due, Inventory, Outcome, Refused, Targets, Words, config};
-use meta::{Change, Key, Object, Revision, Timestamp};
+use berth_apimachinery::{Change, Key, Object, Revision, Timestamp};
+use berth_dialect_contract::{
+    Affected, Ask, Decision, Due, Inventory, Outcome, Refused, Targets, Words, config,
+};
 use serde_json::{Value, json};
 
 use crate::fleet::Fleet;

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use dialect_contract::{Affected, Due, config};
+use berth_apimachinery::{Change, Key, Object};
+use berth_dialect_contract::{Affected, Due, config};
 use imbl::OrdSet;
-use meta::{Change, Key, Object};
 use serde_json::Value;
 
 use super::row::{Row, holders_of};
@@ -287,7 +287,7 @@ impl Fleet {
                 self.config_problem = None;
             }
             Err(errors) => {
-                let problem: Arc<str> = meta::field::aggregate(&errors).into();
+                let problem: Arc<str> = berth_apimachinery::field::aggregate(&errors).into();
                 self.unusable.note::<()>(key, Err(problem.to_string()));
                 self.config_problem = self.config.is_none().then_some(problem);
             }

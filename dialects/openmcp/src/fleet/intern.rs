@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dialect_columns::Interner;
+use berth_dialect_columns::Interner;
 use imbl::{HashMap, Vector};
 
 /// Everything that is interned.

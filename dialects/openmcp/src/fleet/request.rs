@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use meta::Object;
-use meta::schema::types::condition;
+use berth_apimachinery::Object;
+use berth_apimachinery::schema::types::condition;
 
 use super::Place;
 use crate::kind::cluster_request::ClusterRequest;

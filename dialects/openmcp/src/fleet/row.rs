@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use meta::{Meta, Object};
+use berth_apimachinery::{Meta, Object};
 
 use super::Place;
 use super::intern::Names;

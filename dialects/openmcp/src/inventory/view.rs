@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dialect_contract::{DemandView, Phase, Placed, Quantities, TargetView};
+use berth_dialect_contract::{DemandView, Phase, Placed, Quantities, TargetView};
 
 use crate::config::Tenancy;
 use crate::fleet::{Fleet, Record, Row, holders_of};

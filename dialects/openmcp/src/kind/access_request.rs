@@ -3,9 +3,9 @@
 
 use std::sync::LazyLock;
 
-use meta::kind::{SelectableField, Write};
-use meta::schema::types::Condition;
-use meta::{Column, FieldError, Kind, KindInfo, Schema};
+use berth_apimachinery::kind::{SelectableField, Write};
+use berth_apimachinery::schema::types::Condition;
+use berth_apimachinery::{Column, FieldError, Kind, KindInfo, Schema};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;

@@ -2,8 +2,8 @@
 
 use std::sync::LazyLock;
 
-use meta::kind::SelectableField;
-use meta::{Column, Kind, KindInfo, Schema, Scope};
+use berth_apimachinery::kind::SelectableField;
+use berth_apimachinery::{Column, Kind, KindInfo, Schema, Scope};
 use schemars::JsonSchema;
 use serde::Deserialize;
 

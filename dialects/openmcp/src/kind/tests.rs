@@ -1,7 +1,7 @@
 //! The rules of the kinds: defaults, validation, what may not change.
 
-use meta::kind::{Via, Write};
-use meta::{Kind, Object, Revision, Timestamp};
+use berth_apimachinery::kind::{Via, Write};
+use berth_apimachinery::{Kind, Object, Revision, Timestamp};
 use serde_json::{Value, json};
 
 use super::access_request::AccessRequestKind;
@@ -34,7 +34,7 @@ fn cells(kind: &dyn Kind, value: &Value) -> Vec<String> {
     let row = kind.row(&object);
     row.iter()
         .map(|cell| match cell {
-            meta::Cell::Value(Value::String(text)) => text.clone(),
+            berth_apimachinery::Cell::Value(Value::String(text)) => text.clone(),
             other => format!("{other:?}"),
         })
         .collect()

@@ -1,8 +1,8 @@
 //! When a hub must ask about Toys: whenever the box differs.
 
-use admission::{Operation, Phase};
-use dialect_contract::hub_rule::cel;
-use dialect_contract::{Condition, HubRule};
+use berth_admission::{Operation, Phase};
+use berth_dialect_contract::hub_rule::cel;
+use berth_dialect_contract::{Condition, HubRule};
 
 use crate::names::{ACTOR, TOYS};
 

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use dialect_contract::{Affected, Due};
-use meta::{Change, Object};
+use berth_apimachinery::{Change, Object};
+use berth_dialect_contract::{Affected, Due};
 use serde_json::Value;
 
 use super::{Fleet, place_of};

@@ -1,6 +1,6 @@
 //! What is whole is kept, whatever happened to the rest.
 
-use meta::Key;
+use berth_apimachinery::Key;
 use tempfile::TempDir;
 
 use super::*;

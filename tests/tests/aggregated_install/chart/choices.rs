@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tests::hub::installation::Installation;
+use berth_tests::hub::installation::Installation;
 
 use super::*;
 

@@ -4,8 +4,8 @@
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use berth_tests::{Server, berth, eventually};
 use serde_json::{Value, json};
-use tests::{Server, berth, eventually};
 
 use super::world::{World, deployment, state};
 

@@ -4,8 +4,8 @@ use std::io::BufReader;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use berth_tests::eventually;
 use serde_json::{Value, json};
-use tests::eventually;
 
 use super::world::{LONG, World, deployment, state, view};
 use crate::binding::wrote;

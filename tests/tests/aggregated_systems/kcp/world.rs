@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use apiserver::SystemClock;
-use meta::Clock as _;
+use berth_apimachinery::Clock as _;
+use berth_apiserver::SystemClock;
+use berth_tests::eventually;
+use berth_tests::hub::Hub;
+use berth_tests::hub::berth::Berth;
+use berth_tests::hub::installation::{Installation, ON_HUB, define_systems, trusted};
 use serde_json::{Map, Value, json};
-use tests::eventually;
-use tests::hub::Hub;
-use tests::hub::berth::Berth;
-use tests::hub::installation::{Installation, ON_HUB, define_systems, trusted};
 
 /// Who Berth is on the hub.
 const BERTH: &str = "system:serviceaccount:berth-system:berth";
@@ -95,7 +95,7 @@ impl World {
 
     /// Says for the syncer of `cluster` that it is alive.
     pub(super) fn beat(&self, cluster: &str) {
-        let status = json!({"lastSyncerHeartbeatTime": meta::time::rfc3339(SystemClock.now())});
+        let status = json!({"lastSyncerHeartbeatTime": berth_apimachinery::time::rfc3339(SystemClock.now())});
         self.patch(
             &["workloadcluster", cluster, "--subresource=status"],
             &json!({"status": status}),
@@ -155,7 +155,7 @@ impl World {
     /// The kubeconfig of `user`, whose server is the view of the syncer of `cluster`, with the rights that
     /// `berth syncer-rights` prints.
     pub(super) fn syncer(&self, cluster: &str, identifier: &str, user: &str) -> PathBuf {
-        let output = Command::new(tests::berth())
+        let output = Command::new(berth_tests::berth())
             .args(["syncer-rights", "--target", cluster, "--user", user])
             .args(["--identifier", identifier])
             .output()

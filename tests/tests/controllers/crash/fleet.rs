@@ -1,7 +1,7 @@
 //! Fleet: a placement is spread, scaled, pointed elsewhere and deleted.
 
-use apiserver::SystemClock;
-use meta::{Clock, time};
+use berth_apimachinery::{Clock, time};
+use berth_apiserver::SystemClock;
 
 use super::*;
 

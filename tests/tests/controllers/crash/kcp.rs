@@ -1,7 +1,7 @@
 //! kcp: namespaces get a workload cluster, and another when theirs is evicted.
 
-use apiserver::SystemClock;
-use meta::{Clock, time};
+use berth_apimachinery::{Clock, time};
+use berth_apiserver::SystemClock;
 
 use super::*;
 

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use berth_tests::{Kubectl, berth, raw};
 use serde_json::Value;
-use tests::{Kubectl, berth, raw};
 
 /// How long anything may take before a test fails.
 const DEADLINE: Duration = Duration::from_secs(60);

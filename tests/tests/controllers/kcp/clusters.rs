@@ -4,10 +4,10 @@ use super::*;
 
 /// `berth:syncer` says that it is alive.
 fn beat(server: &Server, name: &str, seconds_ago: u64) {
-    use meta::Clock as _;
-    let now = apiserver::SystemClock.now();
+    use berth_apimachinery::Clock as _;
+    let now = berth_apiserver::SystemClock.now();
     let at = now.checked_sub(std::time::Duration::from_secs(seconds_ago));
-    let at = meta::time::rfc3339(at.expect("in range"));
+    let at = berth_apimachinery::time::rfc3339(at.expect("in range"));
     let change = json!({"status": {"lastSyncerHeartbeatTime": at}});
     patch(
         server,

@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
+use berth_tests::raw;
 use futures::StreamExt as _;
 use futures::stream;
 use kube::api::{ApiResource, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::core::GroupVersionKind;
 use kube::{Api, Client};
-use tests::raw;
 
 use super::*;
 

@@ -75,10 +75,10 @@ fn an_eviction_begins_at_its_instant_by_time_alone() {
 
 /// The instant in so many seconds.
 fn clock_in(seconds: u64) -> String {
-    use meta::Clock as _;
-    let now = apiserver::SystemClock.now();
+    use berth_apimachinery::Clock as _;
+    let now = berth_apiserver::SystemClock.now();
     let at = now.checked_add(std::time::Duration::from_secs(seconds));
-    meta::time::rfc3339(at.expect("in range"))
+    berth_apimachinery::time::rfc3339(at.expect("in range"))
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use apiserver::SystemClock;
-use meta::{Clock, time};
+use berth_apimachinery::{Clock, time};
+use berth_apiserver::SystemClock;
 
 use super::*;
 

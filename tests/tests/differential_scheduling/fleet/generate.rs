@@ -1,7 +1,7 @@
 //! Fleets of member clusters and placements on them, some of which are bound.
 
+use berth_tests::differential::Draw;
 use serde_json::{Value, json};
-use tests::differential::Draw;
 
 use super::{LATEST, MEMBERS, NUMBER, PARENT, PLACEMENTS, policy};
 use crate::world::World;

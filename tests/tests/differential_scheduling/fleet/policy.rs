@@ -1,7 +1,7 @@
 //! Policies of placements.
 
+use berth_tests::differential::Draw;
 use serde_json::{Value, json};
-use tests::differential::Draw;
 
 use super::generate::NAMES;
 

@@ -1,8 +1,8 @@
 //! Gardens of seeds and shoots. What only one of the originals knows is in its worlds alone: capacity, workerless shoots,
 //! IPv6, zones, access restrictions and default domains in those of today; DNS in those of 2020.
 
+use berth_tests::differential::Draw;
 use serde_json::{Value, json};
-use tests::differential::Draw;
 
 use crate::world::World;
 

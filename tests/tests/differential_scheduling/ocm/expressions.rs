@@ -1,6 +1,6 @@
 //! Expressions about clusters, rightly and wrongly written.
 
-use tests::differential::Draw;
+use berth_tests::differential::Draw;
 
 /// Parts, true of some clusters, false of others, and failing on those that lack what is asked for.
 const PARTS: &[&str] = &[

@@ -1,7 +1,7 @@
 //! Hubs of clusters and placements on them.
 
+use berth_tests::differential::Draw;
 use serde_json::{Value, json};
-use tests::differential::Draw;
 
 use super::{GROUP, expressions};
 use crate::world::World;

@@ -1,7 +1,7 @@
 //! Platforms of Clusters and requests.
 
+use berth_tests::differential::Draw;
 use serde_json::{Value, json};
-use tests::differential::Draw;
 
 use super::{API_VERSION, REQUEST_OF};
 use crate::world::World;

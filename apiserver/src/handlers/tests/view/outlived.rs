@@ -2,8 +2,8 @@
 
 use std::sync::atomic::AtomicBool;
 
-use meta::Revision;
-use storage::{Scope, Source, StoreError};
+use berth_apimachinery::Revision;
+use berth_storage::{Scope, Source, StoreError};
 use tokio::sync::Notify;
 
 use super::*;

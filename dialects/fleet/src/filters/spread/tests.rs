@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use meta::{Change, Key, Object, Revision};
+use berth_apimachinery::{Change, Key, Object, Revision};
 use proptest::prelude::*;
 use serde_json::json;
 

@@ -1,7 +1,7 @@
 //! What a MemberCluster must satisfy beyond its schema (docs/systems/fleet.md, "MemberCluster").
 
-use meta::FieldError;
-use meta::selector::{validate_label_key, validate_label_value};
+use berth_apimachinery::FieldError;
+use berth_apimachinery::selector::{validate_label_key, validate_label_value};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -34,7 +34,7 @@ pub(super) fn spec_errors(spec: &Value) -> Vec<FieldError> {
         if spec.taints[..index].contains(taint) {
             errors.push(FieldError::duplicate(
                 path,
-                dialect_contract::Taint::from(taint).to_string(),
+                berth_dialect_contract::Taint::from(taint).to_string(),
             ));
         }
     }

@@ -1,8 +1,8 @@
 //! What a ClusterResourcePlacement must satisfy beyond its schema, and what may not change (docs/systems/fleet.md,
 //! "Placement policy" and "Placements beside the policy").
 
-use meta::FieldError;
-use meta::selector::Selector;
+use berth_apimachinery::FieldError;
+use berth_apimachinery::selector::Selector;
 use serde::Deserialize;
 use serde_json::Value;
 

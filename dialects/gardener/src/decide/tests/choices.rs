@@ -1,6 +1,6 @@
 //! Seeds the caller names.
 
-use dialect_contract::{Inventory, Outcome, Words};
+use berth_dialect_contract::{Inventory, Outcome, Words};
 use serde_json::json;
 
 use super::bound;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use dialect_contract::{Control, NoteType};
+use berth_dialect_contract::{Control, NoteType};
 
 use super::*;
 use crate::notes::notes;

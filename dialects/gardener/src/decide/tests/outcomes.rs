@@ -1,7 +1,7 @@
 //! How decisions end, and what they say.
 
-use dialect_contract::{Action, Decision, Inventory, Outcome, Words, report};
-use meta::Timestamp;
+use berth_apimachinery::Timestamp;
+use berth_dialect_contract::{Action, Decision, Inventory, Outcome, Words, report};
 use serde_json::{Value, json};
 
 use super::bound;

@@ -1,6 +1,6 @@
 //! Traces of a failure in the status of a shoot, by the rules of today.
 
-use dialect_contract::Inventory;
+use berth_dialect_contract::Inventory;
 use serde_json::{Value, json};
 
 use crate::testing::{configured_with, decide, fleet, seed, shoot, stored, with};
@@ -32,7 +32,7 @@ fn by_the_rules_of_today_a_failure_is_written_once_per_text() {
     let due = fleet.fold(&stored(&writes[0].object));
     assert_eq!(
         due.decide,
-        dialect_contract::Affected::None,
+        berth_dialect_contract::Affected::None,
         "it makes nothing due"
     );
     assert!(fleet.writes(&decide(&fleet, &foo)).is_empty(), "nothing is new");

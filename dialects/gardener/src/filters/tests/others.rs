@@ -1,7 +1,7 @@
 //! Tests of refusals that rest on what other objects say: the seed's ranges for shoots, projects,
 //! profiles in namespaces.
 
-use dialect_contract::Words;
+use berth_dialect_contract::Words;
 use serde_json::{Value, json};
 
 use super::{aws, judge, plain};

@@ -43,7 +43,7 @@ fn judged(seeds: &[Value], shoot: &Value) -> (Option<String>, Vec<Vec<String>>) 
     let own = project(&json!([]), &json!([]));
     let objects: Vec<Value> = seeds.iter().chain([shoot, &own]).cloned().collect();
     let fleet = fleet(&objects);
-    assert_eq!(dialect_contract::Inventory::unusable(&fleet), []);
+    assert_eq!(berth_dialect_contract::Inventory::unusable(&fleet), []);
     let decision = decide(&fleet, shoot);
     let name = |seed: &Value| seed["metadata"]["name"].as_str().unwrap().to_owned();
     let refused = seeds.iter().map(|seed| refusals(&fleet, &decision, &name(seed)));
@@ -152,7 +152,7 @@ fn h38_a_preferred_seed_without_room_leaves_none_and_the_report_says_so() {
     assert_eq!(refused, [["Capacity/Full"], ["Zones/ZoneNotPreferred"]]);
     let fleet = fleet(&objects);
     let decision = decide(&fleet, &plain());
-    let warnings = dialect_contract::Words::warnings(&fleet, &decision);
+    let warnings = berth_dialect_contract::Words::warnings(&fleet, &decision);
     assert!(
         warnings[0].starts_with("\"b\" would fit, but for other seeds"),
         "{warnings:?}"

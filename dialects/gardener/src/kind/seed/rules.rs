@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use meta::FieldError;
-use meta::quantity::Quantity;
+use berth_apimachinery::FieldError;
+use berth_apimachinery::quantity::Quantity;
 
 use super::spec::{Seed, SeedBackup, SeedNetworks};
 use crate::cidr::{FAMILIES, Families, Range};

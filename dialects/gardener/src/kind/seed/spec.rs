@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use dialect_contract::rules::Rules;
+use berth_dialect_contract::rules::Rules;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -128,7 +128,7 @@ pub struct SeedTaint {
     pub value: Option<String>,
 }
 
-impl From<&SeedTaint> for dialect_contract::Taint {
+impl From<&SeedTaint> for berth_dialect_contract::Taint {
     /// Returns the taint without an effect, which Gardener's have not.
     fn from(taint: &SeedTaint) -> Self {
         Self {

@@ -1,7 +1,7 @@
 //! Defaults, rules and columns of seeds.
 
-use meta::kind::{Via, Write};
-use meta::{Cell, Kind, Object, Revision, Timestamp};
+use berth_apimachinery::kind::{Via, Write};
+use berth_apimachinery::{Cell, Kind, Object, Revision, Timestamp};
 use serde_json::{Value, json};
 
 use super::SeedKind;

@@ -1,6 +1,6 @@
 //! What a write through `shoots/binding` means, whoever makes it (docs/systems/gardener.md, "Binding").
 
-use meta::FieldError;
+use berth_apimachinery::FieldError;
 use serde_json::{Map, Value, json};
 
 use super::defaults::label_seeds;

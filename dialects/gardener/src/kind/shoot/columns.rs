@@ -1,6 +1,6 @@
 //! What `kubectl get shoots` shows (docs/systems/gardener.md, "API objects").
 
-use meta::{Cell, Column, Object};
+use berth_apimachinery::{Cell, Column, Object};
 
 use super::spec::{NAMESPACED_CLOUD_PROFILE, Shoot};
 use crate::kind::common::{LastOperation, condition, or_else};

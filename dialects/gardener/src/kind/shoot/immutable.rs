@@ -1,8 +1,8 @@
 //! What may not change in a Shoot, and through which door `spec.seedName` changes (docs/systems/gardener.md, "Shoot"
 //! and "Binding").
 
-use meta::FieldError;
-use meta::kind::Via;
+use berth_apimachinery::FieldError;
+use berth_apimachinery::kind::Via;
 use serde_json::Value;
 
 use super::BINDING;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use meta::FieldError;
-use meta::name::{dns_label, dns_subdomain};
+use berth_apimachinery::FieldError;
+use berth_apimachinery::name::{dns_label, dns_subdomain};
 
 use super::spec::{
     CLOUD_PROFILE, ControlPlane, Dns, INFRASTRUCTURE, NAMESPACED_CLOUD_PROFILE, Networking, Shoot,

@@ -2,8 +2,8 @@
 
 mod forms;
 
-use meta::kind::{Via, Write};
-use meta::{Cell, Kind, Object, Revision, Timestamp};
+use berth_apimachinery::kind::{Via, Write};
+use berth_apimachinery::{Cell, Kind, Object, Revision, Timestamp};
 use serde_json::{Value, json};
 
 use super::ShootKind;

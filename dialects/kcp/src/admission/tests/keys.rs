@@ -206,7 +206,7 @@ fn internal_keys_are_not_for_users() {
 
 #[test]
 fn the_controllers_own_computations_pass_the_guard() {
-    let now = meta::time::parse("2021-10-28T09:00:00Z").unwrap();
+    let now = berth_apimachinery::time::parse("2021-10-28T09:00:00Z").unwrap();
     let mut namespace = placed(Some(r#"{"root:compute+east+x":"Pending"}"#));
     let mut resource = labelled(None);
     let context = crate::resource_controller::Context {

@@ -1,0 +1,149 @@
+//! `matchConstraints` of a policy and `matchResources` of a binding: which writes they are about.
+
+use berth_admission::Request;
+use berth_admission::client::{Rule, Subject};
+use berth_apimachinery::selector::Selector;
+use serde_json::Value;
+
+use crate::params::compile;
+use crate::surroundings::Surroundings;
+
+/// Which writes are meant.
+#[derive(Clone, Debug)]
+pub struct Constraints {
+    rules: Vec<Named>,
+    excluded: Vec<Named>,
+    exact: bool,
+    namespaces: Result<Selector, String>,
+    objects: Result<Selector, String>,
+}
+
+#[derive(Clone, Debug)]
+struct Named {
+    rule: Rule,
+    /// Names of objects; none is any.
+    names: Vec<String>,
+}
+
+impl Named {
+    fn all(value: &Value) -> Vec<Self> {
+        let rules = value.as_array().into_iter().flatten();
+        rules
+            .map(|rule| {
+                let names = rule["resourceNames"].as_array().into_iter().flatten();
+                Self {
+                    rule: Rule::of(rule),
+                    names: names
+                        .filter_map(|name| name.as_str().map(str::to_owned))
+                        .collect(),
+                }
+            })
+            .collect()
+    }
+
+    fn covers(&self, request: &Request<'_>, version: &str) -> bool {
+        self.rule.covers(request, version)
+            && (self.names.is_empty() || self.names.iter().any(|name| name == request.name))
+    }
+}
+
+/// The version of the resource in which one of `rules` is about `subject`.
+fn version<'a>(rules: &[Named], exact: bool, subject: &Subject<'a>) -> Option<&'a str> {
+    let covered = |version: &&str| rules.iter().any(|rule| rule.covers(subject.request, version));
+    if covered(&subject.version) {
+        return Some(subject.version);
+    }
+    if exact {
+        return None;
+    }
+    let others = subject.versions.iter().copied();
+    others.filter(|version| *version != subject.version).find(covered)
+}
+
+impl Constraints {
+    /// Reads them.
+    #[must_use]
+    pub fn of(value: &Value) -> Self {
+        Self {
+            rules: Named::all(&value["resourceRules"]),
+            excluded: Named::all(&value["excludeResourceRules"]),
+            exact: value["matchPolicy"] == "Exact",
+            namespaces: compile(&value["namespaceSelector"], "namespaceSelector"),
+            objects: compile(&value["objectSelector"], "objectSelector"),
+        }
+    }
+
+    /// Whether the rules name the subject, whatever the selectors say.
+    #[must_use]
+    pub fn may_concern(&self, subject: &Subject<'_>) -> bool {
+        self.version(subject).is_some()
+    }
+
+    /// The same, where the namespace is selected as far as is known.
+    pub(crate) fn may_concern_in(&self, subject: &Subject<'_>, surroundings: &dyn Surroundings) -> bool {
+        let is_selected = || self.is_for_namespace(subject.request.namespace, surroundings) != Ok(false);
+        self.may_concern(subject) && is_selected()
+    }
+
+    fn version<'a>(&self, subject: &Subject<'a>) -> Option<&'a str> {
+        if version(&self.excluded, self.exact, subject).is_some() {
+            return None;
+        }
+        if self.rules.is_empty() {
+            return Some(subject.version);
+        }
+        version(&self.rules, self.exact, subject)
+    }
+
+    /// The version of the resource in which the write is looked at; `None` when it is not meant.
+    ///
+    /// # Errors
+    /// When that cannot be said: a selector that is none, or a namespace that is not there.
+    pub fn concerns<'a>(
+        &self,
+        subject: &Subject<'a>,
+        object: Option<&Value>,
+        surroundings: &dyn Surroundings,
+    ) -> Result<Option<&'a str>, String> {
+        let Some(version) = self.version(subject) else {
+            return Ok(None);
+        };
+        // A selector that says no is heard before another that cannot be asked.
+        let in_namespace = self.is_for_namespace(subject.request.namespace, surroundings);
+        if in_namespace == Ok(false) {
+            return Ok(None);
+        }
+        let objects = self.objects.as_ref().map_err(Clone::clone);
+        let selected = objects.map(|selector| {
+            selector.is_everything() || selects(selector, object) || selects(selector, subject.request.old)
+        });
+        if selected == Ok(false) {
+            return Ok(None);
+        }
+        in_namespace?;
+        selected?;
+        Ok(Some(version))
+    }
+
+    fn is_for_namespace(&self, namespace: &str, surroundings: &dyn Surroundings) -> Result<bool, String> {
+        let selector = self.namespaces.as_ref().map_err(Clone::clone)?;
+        // What is in no namespace is for everyone.
+        if namespace.is_empty() || selector.is_everything() {
+            return Ok(true);
+        }
+        match surroundings.namespace(namespace) {
+            Some(found) => {
+                let labels = &found["metadata"]["labels"];
+                Ok(selector.matches_with(|key| labels[key].as_str()))
+            }
+            None => Err(format!("namespaces {namespace:?} not found")),
+        }
+    }
+}
+
+fn selects(selector: &Selector, object: Option<&Value>) -> bool {
+    object.is_some_and(|object| {
+        let labels = &object["metadata"]["labels"];
+        selector.matches_with(|key| labels[key].as_str())
+    })
+}

@@ -1,0 +1,595 @@
+//! Which policies a write meets, and what follows from what they say: one pass, with the access reviews made so far.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use berth_admission::client::{Recorded, Rounds, Subject};
+use berth_apimachinery::{GroupResource, Status, budget};
+use berth_cel::{Decisions, Review};
+use serde_json::{Value, json};
+
+use crate::PolicyType;
+use crate::binding::Binding;
+use crate::constraints::Constraints;
+use crate::evaluate::{EACH, Evaluation, Left, OutOfBudget, Unasked, conditions_hold};
+use crate::input::Input;
+use crate::mutate;
+use crate::params::ParamRef;
+use crate::policy::{Body, Policy};
+use crate::refusal;
+use crate::set::{Bound, InForce};
+use crate::surroundings::{Check, Enforcement, ErrorType, Surroundings};
+use crate::validate::{self, Decision, Said};
+
+const NAMESPACES: GroupResource = GroupResource::new("", "namespaces");
+/// The audit annotation of failures that are to be audited.
+const FAILURES: &str = "validation.policy.admission.k8s.io/validation_failure";
+
+/// What was found out about one write.
+pub(crate) struct Pass<'w, 's> {
+    pub(crate) surroundings: &'w dyn Surroundings,
+    pub(crate) subject: &'s Subject<'s>,
+    pub(crate) decisions: Arc<Decisions>,
+    pub(crate) unasked: Unasked,
+    /// Budget that is left for all policies together.
+    pub(crate) left: Left,
+    checks: Vec<Checked>,
+}
+
+/// A [`Check`] to be told once nothing is asked any more.
+struct Checked {
+    policy_type: PolicyType,
+    policy: Arc<Policy>,
+    binding: String,
+    outcome: Outcome,
+    /// Why it could not be evaluated, or the empty string.
+    problem: String,
+}
+
+/// What came of an evaluation, and how long it took.
+#[derive(Clone, Copy)]
+struct Outcome {
+    error: ErrorType,
+    enforcement: Enforcement,
+    took: Duration,
+}
+
+/// One policy with one binding that concerns the write.
+struct Meeting<'p> {
+    bound: &'p Bound,
+    binding: &'p Binding,
+    version: &'p str,
+    params: Vec<Option<Arc<Value>>>,
+}
+
+/// A policy that cannot be used as it is set up.
+struct Misconfigured<'p> {
+    bound: &'p Bound,
+    binding: Option<&'p Binding>,
+    problem: String,
+}
+
+impl<'w, 's> Pass<'w, 's> {
+    pub(crate) fn new(
+        surroundings: &'w dyn Surroundings,
+        subject: &'s Subject<'s>,
+        decisions: Arc<Decisions>,
+        left: Left,
+    ) -> Self {
+        Self {
+            surroundings,
+            subject,
+            decisions,
+            unasked: Unasked::default(),
+            left,
+            checks: Vec::new(),
+        }
+    }
+
+    /// The reviews to make before this can be done again; none when what was said counts, which is noted then.
+    pub(crate) fn finish(self) -> BTreeSet<Review> {
+        let unasked = self.unasked.into_inner();
+        if unasked.is_empty() {
+            for one in &self.checks {
+                self.surroundings.checked(&Check {
+                    policy_type: one.policy_type,
+                    policy: &one.policy.name,
+                    binding: &one.binding,
+                    error: one.outcome.error,
+                    enforcement: one.outcome.enforcement,
+                    took: one.outcome.took,
+                });
+                if !one.problem.is_empty() {
+                    one.policy.tell(one.policy_type, &one.binding, &one.problem);
+                }
+            }
+        }
+        unasked
+    }
+
+    fn note(
+        &mut self,
+        policy_type: PolicyType,
+        policy: &Arc<Policy>,
+        binding: Option<&Binding>,
+        outcome: Outcome,
+        problem: &str,
+    ) {
+        self.checks.push(Checked {
+            policy_type,
+            policy: Arc::clone(policy),
+            binding: binding.map(|binding| binding.name.clone()).unwrap_or_default(),
+            outcome,
+            problem: problem.to_owned(),
+        });
+    }
+
+    /// The bindings of `bound` that concern the write.
+    fn meetings<'p>(
+        &self,
+        bound: &'p Bound,
+        object: Option<&Value>,
+    ) -> Vec<Result<Meeting<'p>, Misconfigured<'p>>>
+    where
+        's: 'p,
+    {
+        let wrong = |binding, problem| Misconfigured {
+            bound,
+            binding,
+            problem,
+        };
+        let Some(constraints) = &bound.policy.constraints else {
+            let problem = "policy contained no match constraints, a required field".to_owned();
+            return vec![Err(wrong(None, problem))];
+        };
+        let version: &'p str = match constraints.concerns(self.subject, object, self.surroundings) {
+            Ok(Some(version)) => version,
+            Ok(None) => {
+                self.passed_by(bound);
+                return Vec::new();
+            }
+            Err(problem) => return vec![Err(wrong(None, problem))],
+        };
+        if let Some(kind) = &bound.policy.param_kind
+            && let Err(problem) = self.surroundings.find(kind)
+        {
+            return vec![Err(wrong(None, problem.to_string()))];
+        }
+        let mut all = Vec::new();
+        for binding in &bound.bindings {
+            let concerns = binding.constraints.as_ref().map_or(Ok(true), |constraints| {
+                Ok(constraints
+                    .concerns(self.subject, object, self.surroundings)?
+                    .is_some())
+            });
+            let found = concerns.and_then(|concerns| {
+                if !concerns {
+                    return Ok(None);
+                }
+                let (kind, by) = (bound.policy.param_kind.as_ref(), binding.params.as_ref());
+                ParamRef::find(kind, by, self.subject.request.namespace, self.surroundings).map(Some)
+            });
+            match found {
+                Ok(None) => {}
+                Ok(Some(params)) => all.push(Ok(Meeting {
+                    bound,
+                    binding,
+                    version,
+                    params,
+                })),
+                Err(problem) => all.push(Err(wrong(Some(binding), problem))),
+            }
+        }
+        if all.is_empty() {
+            self.passed_by(bound);
+        }
+        all
+    }
+
+    /// Notes that `bound` does not concern the write: its selectors do not, if its rules do.
+    fn passed_by(&self, bound: &Bound) {
+        let (policy, bindings) = (&bound.policy, &bound.bindings);
+        let concerns = |constraints: Option<&Constraints>| {
+            constraints.is_none_or(|one| one.may_concern_in(self.subject, self.surroundings))
+        };
+        if !policy.has_met()
+            && concerns(policy.constraints.as_ref())
+            && bindings
+                .iter()
+                .any(|binding| concerns(binding.constraints.as_ref()))
+        {
+            policy.met_nothing();
+        }
+    }
+
+    /// The namespace of the write; none where it is in none.
+    fn namespace(&self) -> Result<Option<Arc<Value>>, Status> {
+        let request = self.subject.request;
+        if request.namespace.is_empty() || request.resource == NAMESPACES {
+            return Ok(None);
+        }
+        match self.surroundings.namespace(request.namespace) {
+            Some(found) => Ok(Some(found)),
+            None => Err(Status::not_found(NAMESPACES, request.namespace)),
+        }
+    }
+
+    /// Every ValidatingAdmissionPolicy.
+    pub(crate) fn validate(
+        &mut self,
+        in_force: &InForce,
+        object: Option<&Value>,
+        recorded: &mut Recorded,
+    ) -> Result<(), Status> {
+        let mut refused: Option<Status> = None;
+        let mut failures = Vec::new();
+        let mut shown: Option<(&str, Input)> = None;
+        for bound in &in_force.validating {
+            let mut annotations: Vec<(String, Vec<String>)> = Vec::new();
+            for meeting in self.meetings(bound, object) {
+                let meeting = match meeting {
+                    Ok(meeting) => meeting,
+                    Err(wrong) => {
+                        self.misconfigured(&wrong, &mut refused);
+                        continue;
+                    }
+                };
+                let input = match shown.take() {
+                    Some((version, input)) if version == meeting.version => input,
+                    _ => {
+                        let namespace = self.namespace()?;
+                        Input::new(self.subject, meeting.version, object, namespace.as_deref())
+                    }
+                };
+                for params in &meeting.params {
+                    budget::wanted()?;
+                    let out = self.left.is_out();
+                    let said = self.say(&bound.policy, &input, params.as_deref());
+                    self.follow(
+                        &meeting,
+                        said,
+                        &mut refused,
+                        &mut failures,
+                        &mut annotations,
+                        recorded,
+                    );
+                    // One failure says it for all parameters that are left.
+                    if out {
+                        break;
+                    }
+                }
+                shown = Some((meeting.version, input));
+            }
+            for (key, values) in annotations {
+                let key = format!("{}/{key}", bound.policy.name);
+                recorded.annotations.push((key, values.join(", ")));
+            }
+        }
+        if !failures.is_empty() {
+            recorded
+                .annotations
+                .push((FAILURES.to_owned(), Value::Array(failures).to_string()));
+        }
+        refused.map_or(Ok(()), Err)
+    }
+
+    fn misconfigured(&mut self, wrong: &Misconfigured<'_>, refused: &mut Option<Status>) {
+        let policy = &wrong.bound.policy;
+        let enforcement = if policy.fails_open {
+            Enforcement::Allow
+        } else {
+            Enforcement::Deny
+        };
+        let outcome = Outcome {
+            error: ErrorType::Invalid,
+            enforcement,
+            took: Duration::ZERO,
+        };
+        self.note(
+            PolicyType::Validating,
+            policy,
+            wrong.binding,
+            outcome,
+            &wrong.problem,
+        );
+        if !policy.fails_open {
+            let message = format!("{}: {}", configure(wrong.binding), wrong.problem);
+            let binding = wrong.binding.map(|binding| binding.name.as_str());
+            refused.get_or_insert_with(|| {
+                refusal::denied(self.subject.request, &policy.name, binding, "", &message)
+            });
+        }
+    }
+
+    fn say(&self, policy: &Policy, input: &Input, params: Option<&Value>) -> Said {
+        let before = self.left.get();
+        let said = match self.left.spend(EACH) {
+            Ok(()) => self.evaluated(policy, input, params),
+            Err(OutOfBudget) => Said::failure(policy, OutOfBudget::text()),
+        };
+        policy.has_cost(before - self.left.get());
+        said
+    }
+
+    fn evaluated(&self, policy: &Policy, input: &Input, params: Option<&Value>) -> Said {
+        let params = policy.param_kind.as_ref().map(|_| params);
+        let values = input.values(params, true);
+        let conditions = self.evaluation(policy, &values);
+        match conditions_hold(policy, conditions) {
+            Ok(true) => {}
+            Ok(false) => return Said::default(),
+            // Ignoring a failed condition is not meeting the policy.
+            Err(_) if policy.fails_open => return Said::failure(policy, String::new()),
+            Err(problem) => return Said::failure(policy, problem),
+        }
+        let values = input.values(params, false);
+        validate::evaluate(policy, &mut self.evaluation(policy, &values))
+    }
+
+    fn evaluation<'a>(
+        &'a self,
+        policy: &'a Policy,
+        values: &'a [berth_cel::Value<'a>],
+    ) -> Evaluation<'a, 'a> {
+        Evaluation::new(policy, values, &self.decisions, &self.unasked, &self.left)
+    }
+
+    fn follow(
+        &mut self,
+        meeting: &Meeting<'_>,
+        said: Said,
+        refused: &mut Option<Status>,
+        failures: &mut Vec<Value>,
+        annotations: &mut Vec<(String, Vec<String>)>,
+        recorded: &mut Recorded,
+    ) {
+        let (policy, binding) = (&meeting.bound.policy, meeting.binding);
+        let request = self.subject.request;
+        for (index, (decision, took)) in said.decisions.into_iter().enumerate() {
+            let mut note = |error, enforcement, problem: &str| {
+                let outcome = Outcome {
+                    error,
+                    enforcement,
+                    took,
+                };
+                let problem = if error == ErrorType::None { "" } else { problem };
+                self.note(PolicyType::Validating, policy, Some(binding), outcome, problem);
+            };
+            let (message, reason, error) = match decision {
+                Decision::Admitted => continue,
+                Decision::Ignored { problem, error } => {
+                    note(error, Enforcement::Allow, &problem);
+                    continue;
+                }
+                Decision::Denied {
+                    message,
+                    reason,
+                    error,
+                } => (message, reason, error),
+            };
+            if binding.does("Deny") {
+                note(error, Enforcement::Deny, &message);
+                refused.get_or_insert_with(|| {
+                    refusal::denied(request, &policy.name, Some(&binding.name), &reason, &message)
+                });
+            }
+            if binding.does("Audit") {
+                note(error, Enforcement::Audit, &message);
+                failures.push(json!({
+                    "message": message,
+                    "policy": binding.policy,
+                    "binding": binding.name,
+                    "expressionIndex": index,
+                    "validationActions": binding.actions,
+                }));
+            }
+            if binding.does("Warn") {
+                note(error, Enforcement::Warn, &message);
+                recorded.warnings.push(format!(
+                    "Validation failed for ValidatingAdmissionPolicy '{}' with binding '{}': {message}",
+                    policy.name, binding.name
+                ));
+            }
+        }
+        for (key, value) in said.annotations {
+            let value = match value {
+                Ok(value) => value,
+                Err(problem) => {
+                    let outcome = Outcome {
+                        error: ErrorType::Invalid,
+                        enforcement: Enforcement::Deny,
+                        took: Duration::ZERO,
+                    };
+                    self.note(PolicyType::Validating, policy, Some(binding), outcome, &problem);
+                    refused.get_or_insert_with(|| {
+                        refusal::denied(request, &policy.name, Some(&binding.name), "", &problem)
+                    });
+                    continue;
+                }
+            };
+            match annotations.iter_mut().find(|(known, _)| *known == key) {
+                Some((_, values)) if values.contains(&value) => {}
+                Some((_, values)) => values.push(value),
+                None => annotations.push((key, vec![value])),
+            }
+        }
+    }
+
+    /// Every MutatingAdmissionPolicy that takes part in this round, one after the other: each sees what those before it
+    /// did.
+    pub(crate) fn mutate(
+        &mut self,
+        in_force: &InForce,
+        object: &mut Value,
+        rounds: &mut Rounds,
+    ) -> Result<(), Status> {
+        if object.is_null() {
+            return Ok(());
+        }
+        let mut problems: Vec<(String, bool)> = Vec::new();
+        // Who is concerned is found out before anything is changed.
+        let mut meetings = Vec::new();
+        for bound in &in_force.mutating {
+            for meeting in self.meetings(bound, Some(object)) {
+                match meeting {
+                    Ok(meeting) => meetings.push(meeting),
+                    Err(wrong) => {
+                        let text = format!("{}: {}", configure(wrong.binding), wrong.problem);
+                        self.unmutated(bound, wrong.binding, text, false, &mut problems);
+                    }
+                }
+            }
+        }
+        if !meetings.is_empty() {
+            let namespace = self.namespace()?;
+            let mut shown: Option<(&str, Input)> = None;
+            for meeting in &meetings {
+                let mut input = match shown.take() {
+                    Some((version, input)) if version == meeting.version => input,
+                    _ => Input::new(self.subject, meeting.version, Some(object), namespace.as_deref()),
+                };
+                for params in &meeting.params {
+                    budget::wanted()?;
+                    let round = Round {
+                        meeting,
+                        params: params.as_deref(),
+                    };
+                    let (before, out) = (self.left.get(), self.left.is_out());
+                    self.invoke(&round, &mut input, object, rounds, &mut problems);
+                    meeting.bound.policy.has_cost(before - self.left.get());
+                    if out {
+                        break;
+                    }
+                }
+                shown = Some((meeting.version, input));
+            }
+        }
+        refusal::not_mutated_by(self.subject.request, &problems).map_or(Ok(()), Err)
+    }
+
+    fn unmutated(
+        &mut self,
+        bound: &Bound,
+        binding: Option<&Binding>,
+        problem: String,
+        evaluated: bool,
+        problems: &mut Vec<(String, bool)>,
+    ) {
+        let policy = &bound.policy;
+        let enforcement = if policy.fails_open {
+            Enforcement::Allow
+        } else {
+            Enforcement::Deny
+        };
+        let error = match problem == OutOfBudget::text() {
+            true => ErrorType::OutOfBudget,
+            false => ErrorType::Invalid,
+        };
+        let outcome = Outcome {
+            error,
+            enforcement,
+            took: Duration::ZERO,
+        };
+        self.note(PolicyType::Mutating, policy, binding, outcome, &problem);
+        if !policy.fails_open {
+            let binding = binding.map(|binding| binding.name.as_str());
+            problems.push((refusal::not_mutated(&policy.name, binding, &problem), evaluated));
+        }
+    }
+
+    fn invoke(
+        &mut self,
+        round: &Round<'_>,
+        input: &mut Input,
+        object: &mut Value,
+        rounds: &mut Rounds,
+        problems: &mut Vec<(String, bool)>,
+    ) {
+        let Meeting {
+            bound,
+            binding,
+            version,
+            ..
+        } = round.meeting;
+        let policy = &bound.policy;
+        let Body::Mutating { mutations, .. } = &policy.body else {
+            return;
+        };
+        let params = policy.param_kind.as_ref().map(|_| round.params);
+        let held = match self.left.spend(EACH) {
+            Ok(()) => {
+                let values = input.values(params, true);
+                conditions_hold(policy, self.evaluation(policy, &values))
+            }
+            Err(OutOfBudget) => Err(OutOfBudget::text()),
+        };
+        match held {
+            Ok(true) => {}
+            Ok(false) => return,
+            Err(problem) => {
+                self.unmutated(bound, Some(binding), problem, true, problems);
+                return;
+            }
+        }
+        let id = (round.key().into(), 0);
+        if !rounds.includes(&id) {
+            return;
+        }
+        let mut before: Option<Value> = None;
+        for mutation in mutations {
+            let start = Instant::now();
+            let result = {
+                let values = input.values(params, false);
+                let mut evaluation = self.evaluation(policy, &values);
+                let shown = input.object().unwrap_or(&Value::Null);
+                mutate::carry_out(mutation, &mut evaluation, self.subject, version, shown)
+            };
+            match result {
+                Ok(changed) => {
+                    if let Some(changed) = changed {
+                        let mut held = self.subject.as_held(version, changed);
+                        self.subject.default(&mut held);
+                        input.set_object(self.subject.in_version(version, &held));
+                        let was = std::mem::replace(object, held);
+                        before.get_or_insert(was);
+                    }
+                    let outcome = Outcome {
+                        error: ErrorType::None,
+                        enforcement: Enforcement::Allow,
+                        took: start.elapsed(),
+                    };
+                    self.note(PolicyType::Mutating, policy, Some(binding), outcome, "");
+                }
+                Err(problem) => self.unmutated(bound, Some(binding), problem, true, problems),
+            }
+        }
+        let changed = before.is_some_and(|before| *object != before);
+        rounds.called(id, mutate::again(policy), changed);
+    }
+}
+
+/// One policy, binding and parameter in a round.
+struct Round<'p> {
+    meeting: &'p Meeting<'p>,
+    params: Option<&'p Value>,
+}
+
+impl Round<'_> {
+    /// What tells it from every other, and from webhooks: their configurations have no space in their names.
+    fn key(&self) -> String {
+        let of = |field: &str| {
+            let text = self.params.map(|params| &params["metadata"][field]);
+            text.and_then(Value::as_str).unwrap_or_default()
+        };
+        let (policy, binding) = (&self.meeting.bound.policy.name, &self.meeting.binding.name);
+        format!("policy {policy} {binding} {} {}", of("namespace"), of("name"))
+    }
+}
+
+fn configure(binding: Option<&Binding>) -> &'static str {
+    match binding {
+        None => "failed to configure policy",
+        Some(_) => "failed to configure binding",
+    }
+}

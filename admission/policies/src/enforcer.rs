@@ -1,0 +1,291 @@
+//! The policies in force, as the admission chain asks them.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use berth_admission::client::{self, Consulted, Recorded, Rounds, Subject};
+use berth_apimachinery::Status;
+use berth_cel::Decisions;
+use futures::future::join_all;
+use parking_lot::Mutex;
+use serde_json::Value;
+
+use crate::PolicyType;
+use crate::constraints::Constraints;
+use crate::dispatch::Pass;
+use crate::evaluate::{Left, WRITE_LIMIT};
+use crate::params::ParamRef;
+use crate::set::{Bound, InForce};
+use crate::stored::Stored;
+use crate::surroundings::Surroundings;
+
+/// How often a write is evaluated again for access reviews. Each costs an expression a third of what it may, so few are
+/// met; who needs more makes them one by one in variables.
+const MOST_ROUNDS: usize = 64;
+
+/// Highest cost up to which policies are evaluated on the thread that asks for them. Dearer
+/// evaluations are begun anew aside, because others wait for that thread.
+const AT_ONCE: u64 = 100_000;
+
+/// With how many parameters a policy is evaluated, as far as is counted before.
+const MOST_PARAMS: usize = 1_000;
+
+/// The groups about which no policy has a say, as in kube-apiserver: that of policies and webhook configurations, so that
+/// whoever sets one up wrong can take it away, and those of reviews, which store nothing and which others rely on.
+const EXEMPT: [&str; 3] = [
+    "admissionregistration.k8s.io",
+    "authentication.k8s.io",
+    "authorization.k8s.io",
+];
+
+/// The policies in force.
+pub struct Enforcer {
+    surroundings: Arc<dyn Surroundings>,
+    in_force: Mutex<Arc<InForce>>,
+    /// Held while policies are compiled, so that it is done once.
+    compiling: Mutex<()>,
+    /// Highest cost of all policies together for one write.
+    most: u64,
+}
+
+impl Enforcer {
+    /// Those of `surroundings`.
+    #[must_use]
+    pub fn new(surroundings: Arc<dyn Surroundings>) -> Arc<Self> {
+        Self::costing(surroundings, WRITE_LIMIT)
+    }
+
+    /// The policies of `surroundings`, all of which together may cost a write `most`.
+    pub(crate) fn costing(surroundings: Arc<dyn Surroundings>, most: u64) -> Arc<Self> {
+        Arc::new(Self {
+            surroundings,
+            in_force: Mutex::default(),
+            compiling: Mutex::default(),
+            most,
+        })
+    }
+
+    /// Puts in force what is stored now, so that the log says at once what of it cannot be evaluated, and not only when the
+    /// next write meets it.
+    pub fn look(&self) {
+        drop(self.in_force());
+    }
+
+    /// The policies in force with expressions that do not compile, and how many each has.
+    #[must_use]
+    pub fn uncompiled(&self) -> Vec<(PolicyType, String, usize)> {
+        let in_force = self.in_force();
+        let both = [PolicyType::Validating, PolicyType::Mutating].into_iter();
+        both.flat_map(|policy_type| in_force.of(policy_type).iter().map(move |one| (policy_type, one)))
+            .filter(|(_, one)| one.uncompiled > 0)
+            .map(|(policy_type, one)| (policy_type, one.policy.name.clone(), one.uncompiled))
+            .collect()
+    }
+
+    /// What is in force now; compiled when it changed.
+    fn in_force(&self) -> Arc<InForce> {
+        let stored = self.surroundings.stored();
+        let known = Arc::clone(&self.in_force.lock());
+        if Arc::ptr_eq(&known.stored, &stored) {
+            return known;
+        }
+        let mut now = known;
+        self.surroundings
+            .aside(&mut || now = self.compiled(Arc::clone(&stored)));
+        now
+    }
+
+    fn compiled(&self, stored: Arc<Stored>) -> Arc<InForce> {
+        let _alone = self.compiling.lock();
+        let known = Arc::clone(&self.in_force.lock());
+        if Arc::ptr_eq(&known.stored, &stored) {
+            return known;
+        }
+        let now = Arc::new(InForce::new(stored, &known));
+        tracing::info!(
+            validating = now.validating.len(),
+            mutating = now.mutating.len(),
+            "admission policies are loaded"
+        );
+        *self.in_force.lock() = Arc::clone(&now);
+        now
+    }
+
+    /// One pass by `work`, which may cost what is `left`. What costs little is done at once; else all of it again, aside.
+    fn pass<'s, T>(
+        &'s self,
+        subject: &'s Subject<'s>,
+        decisions: &Arc<Decisions>,
+        left: &mut u64,
+        work: impl Fn(&mut Pass<'s, 's>) -> T,
+    ) -> (Pass<'s, 's>, T) {
+        let run = |most: u64| {
+            let left = Left::new(most);
+            let mut pass = Pass::new(&*self.surroundings, subject, Arc::clone(decisions), left);
+            let outcome = work(&mut pass);
+            (pass, outcome)
+        };
+        let little = AT_ONCE.min(*left);
+        let (pass, outcome) = run(little);
+        if !pass.left.is_out() {
+            *left -= little - pass.left.get();
+            return (pass, outcome);
+        }
+        let mut done = (pass, outcome);
+        self.surroundings.aside(&mut || done = run(*left));
+        *left = done.0.left.get();
+        done
+    }
+
+    /// Cost of evaluating `bound` for a write of `subject`, as far as it is known before.
+    fn expected(&self, bound: &Bound, subject: &Subject<'_>) -> u64 {
+        let policy = &bound.policy;
+        let concerns = |constraints: Option<&Constraints>| {
+            constraints.is_none_or(|constraints| constraints.may_concern_in(subject, &*self.surroundings))
+        };
+        if !concerns(policy.constraints.as_ref()) {
+            return 0;
+        }
+        let bindings = bound.bindings.iter();
+        let counts = bindings
+            .filter(|binding| concerns(binding.constraints.as_ref()))
+            .map(|binding| {
+                let (kind, by) = (policy.param_kind.as_ref(), binding.params.as_ref());
+                let namespace = subject.request.namespace;
+                ParamRef::count(kind, by, namespace, &*self.surroundings, MOST_PARAMS) as u64
+            });
+        policy.expected().saturating_mul(counts.sum())
+    }
+
+    /// Makes the reviews that were asked for; whether there were any.
+    async fn decide(
+        &self,
+        subject: &Subject<'_>,
+        pass: Pass<'_, '_>,
+        decisions: &mut Arc<Decisions>,
+    ) -> bool {
+        let unasked = pass.finish();
+        let user = subject.request.user;
+        let asked = unasked
+            .iter()
+            .map(|review| self.surroundings.decide(user, review));
+        let answers: Vec<_> = join_all(asked).await;
+        let any = !unasked.is_empty();
+        Arc::make_mut(decisions).extend(unasked.into_iter().zip(answers.into_iter().map(Arc::new)));
+        any
+    }
+
+    async fn judge(
+        &self,
+        subject: &Subject<'_>,
+        object: Option<&Value>,
+        recorded: &mut Recorded,
+    ) -> Result<(), Status> {
+        let in_force = self.in_force();
+        let (mut decisions, mut left) = (Arc::default(), self.most);
+        for _ in 0..MOST_ROUNDS {
+            let (pass, (result, mut said)) = self.pass(subject, &decisions, &mut left, |pass| {
+                let mut said = Recorded::default();
+                (pass.validate(&in_force, object, &mut said), said)
+            });
+            if !self.decide(subject, pass, &mut decisions).await {
+                recorded.warnings.append(&mut said.warnings);
+                recorded.annotations.append(&mut said.annotations);
+                return result;
+            }
+        }
+        Err(too_many())
+    }
+
+    async fn change(
+        &self,
+        subject: &Subject<'_>,
+        object: &mut Value,
+        rounds: &mut Rounds,
+    ) -> Result<(), Status> {
+        let in_force = self.in_force();
+        let (mut decisions, mut left) = (Arc::default(), self.most);
+        for _ in 0..MOST_ROUNDS {
+            let (pass, (result, changed, after)) = self.pass(subject, &decisions, &mut left, |pass| {
+                let (mut changed, mut after) = (object.clone(), rounds.clone());
+                let result = pass.mutate(&in_force, &mut changed, &mut after);
+                (result, changed, after)
+            });
+            if !self.decide(subject, pass, &mut decisions).await {
+                (*object, *rounds) = (changed, after);
+                return result;
+            }
+        }
+        Err(too_many())
+    }
+}
+
+fn too_many() -> Status {
+    Status::internal(format!(
+        "admission policies ask for access reviews more than {MOST_ROUNDS} times one after the other"
+    ))
+}
+
+impl client::Policies for Enforcer {
+    fn names(&self) -> (&'static str, &'static str) {
+        (PolicyType::Mutating.kind(), PolicyType::Validating.kind())
+    }
+
+    fn effort(&self, subject: &Subject<'_>) -> usize {
+        if EXEMPT.contains(&subject.request.resource.group) {
+            return 0;
+        }
+        let stored = self.surroundings.stored();
+        let in_force = Arc::clone(&self.in_force.lock());
+        if !Arc::ptr_eq(&in_force.stored, &stored) {
+            // They are compiled first.
+            return if stored.is_empty() { 0 } else { usize::MAX };
+        }
+        let both = in_force.mutating.iter().chain(&in_force.validating);
+        let all = both
+            .map(|bound| self.expected(bound, subject))
+            .fold(0, u64::saturating_add);
+        usize::try_from(all).unwrap_or(usize::MAX)
+    }
+
+    fn concern(&self, subject: &Subject<'_>) -> bool {
+        if EXEMPT.contains(&subject.request.resource.group) {
+            return false;
+        }
+        let in_force = self.in_force();
+        if in_force.is_empty() {
+            return false;
+        }
+        [PolicyType::Mutating, PolicyType::Validating]
+            .into_iter()
+            .any(|policy_type| {
+                in_force.of(policy_type).iter().any(|bound| {
+                    let constraints = bound.policy.constraints.as_ref();
+                    constraints.is_none_or(|constraints| constraints.may_concern(subject))
+                })
+            })
+    }
+
+    fn mutate<'a>(
+        &'a self,
+        subject: &'a Subject<'a>,
+        object: &'a mut Value,
+        rounds: &'a mut Rounds,
+        _heard: &'a mut Recorded,
+    ) -> Consulted<'a> {
+        boxed(self.change(subject, object, rounds))
+    }
+
+    fn validate<'a>(
+        &'a self,
+        subject: &'a Subject<'a>,
+        object: Option<&'a Value>,
+        recorded: &'a mut Recorded,
+    ) -> Consulted<'a> {
+        boxed(self.judge(subject, object, recorded))
+    }
+}
+
+fn boxed<'a>(future: impl Future<Output = Result<(), Status>> + Send + 'a) -> Consulted<'a> {
+    Box::pin(future)
+}

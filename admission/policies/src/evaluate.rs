@@ -1,0 +1,159 @@
+//! Evaluating the expressions of one policy on one write: budgets, variables, reviews that must be made first.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use berth_cel::{
+    Decisions, Error, Lazy, MATCH_CONDITIONS_LIMIT, PER_CALL_LIMIT, POLICY_LIMIT, Review, Value,
+};
+
+use crate::expressions::Expression;
+use crate::policy::Policy;
+
+/// What is said where the budget of a policy is used up.
+const OUT_OF_BUDGET: &str =
+    "validation failed due to running out of cost budget, no further validation rules will be run";
+
+/// The reviews that must be made before it is known what a policy says.
+#[derive(Debug, Default)]
+pub(crate) struct Unasked(RefCell<BTreeSet<Review>>);
+
+impl Unasked {
+    pub(crate) fn into_inner(self) -> BTreeSet<Review> {
+        self.0.into_inner()
+    }
+}
+
+/// What a policy costs together was more than it may.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct OutOfBudget;
+
+impl OutOfBudget {
+    pub(crate) fn text() -> String {
+        OUT_OF_BUDGET.to_owned()
+    }
+}
+
+/// Cost of all policies together that one write meets, each with all its parameters, at most: that
+/// of ten of the dearest. Beyond it their `failurePolicy` decides, as where one alone costs too
+/// much.
+pub(crate) const WRITE_LIMIT: u64 = 10 * POLICY_LIMIT;
+
+/// Cost of evaluating a policy, beside that of its expressions.
+pub(crate) const EACH: u64 = 500;
+
+/// Budget that is left for all policies together.
+#[derive(Debug)]
+pub(crate) struct Left(Cell<u64>);
+
+impl Left {
+    pub(crate) fn new(cost: u64) -> Self {
+        Self(Cell::new(cost))
+    }
+
+    pub(crate) fn get(&self) -> u64 {
+        self.0.get()
+    }
+
+    /// Takes `cost`.
+    pub(crate) fn spend(&self, cost: u64) -> Result<(), OutOfBudget> {
+        let left = self.0.get().checked_sub(cost);
+        self.0.set(left.unwrap_or_default());
+        left.map(drop).ok_or(OutOfBudget)
+    }
+
+    pub(crate) fn is_out(&self) -> bool {
+        self.0.get() == 0
+    }
+}
+
+/// The expressions of one policy over one write.
+pub(crate) struct Evaluation<'a, 's> {
+    values: &'a [Value<'a>],
+    lazy: Lazy<'a>,
+    unasked: &'s Unasked,
+    left: u64,
+    all: &'s Left,
+}
+
+impl<'a, 's> Evaluation<'a, 's> {
+    pub(crate) fn new(
+        policy: &'a Policy,
+        values: &'a [Value<'a>],
+        decisions: &Arc<Decisions>,
+        unasked: &'s Unasked,
+        all: &'s Left,
+    ) -> Self {
+        let most = PER_CALL_LIMIT.min(all.get());
+        let lazy = Lazy::new(&policy.variables, values, Arc::clone(decisions), most);
+        Self {
+            values,
+            lazy,
+            unasked,
+            left: POLICY_LIMIT,
+            all,
+        }
+    }
+
+    /// The same with what match conditions may cost.
+    pub(crate) fn of_conditions(self) -> Self {
+        Self {
+            left: MATCH_CONDITIONS_LIMIT,
+            ..self
+        }
+    }
+
+    /// Begins a new budget.
+    pub(crate) fn renew(&mut self) {
+        self.left = POLICY_LIMIT;
+    }
+
+    /// The value of `expression`, or why it has none, in kube-apiserver's words.
+    pub(crate) fn value(
+        &mut self,
+        expression: &'a Expression,
+    ) -> Result<Result<Value<'a>, String>, OutOfBudget> {
+        let program = match &expression.program {
+            Ok(program) => program,
+            Err(problem) => return Ok(Err(format!("compilation error: {problem}"))),
+        };
+        let most = PER_CALL_LIMIT.min(self.all.get());
+        let evaluation = program.evaluate_with(self.values, most, &self.lazy);
+        if let Err(Error::Unasked(review)) = &evaluation.value {
+            // What is said now is thrown away: everything is evaluated again once the answer is there.
+            self.unasked.0.borrow_mut().insert((**review).clone());
+            return Ok(Err("an access review is not made yet".to_owned()));
+        }
+        let cost = evaluation.cost.saturating_add(self.lazy.take_cost());
+        self.all.spend(cost)?;
+        self.left = self.left.checked_sub(cost).ok_or(OutOfBudget)?;
+        Ok(evaluation
+            .value
+            .map_err(|problem| format!("expression '{}' resulted in error: {problem}", expression.source)))
+    }
+}
+
+/// Whether the match conditions of a policy hold; an error when that could not be found out and no other excludes the
+/// write.
+pub(crate) fn conditions_hold<'a>(
+    policy: &'a Policy,
+    evaluation: Evaluation<'a, '_>,
+) -> Result<bool, String> {
+    let mut evaluation = evaluation.of_conditions();
+    let mut problems: Vec<String> = Vec::new();
+    for condition in &policy.conditions {
+        match evaluation.value(condition) {
+            Ok(Ok(Value::Bool(true))) => {}
+            Ok(Ok(_)) => return Ok(false),
+            Ok(Err(problem)) if problems.contains(&problem) => {}
+            Ok(Err(problem)) => problems.push(problem),
+            Err(OutOfBudget) => return Err(OutOfBudget::text()),
+        }
+    }
+    match problems.as_slice() {
+        [] => Ok(true),
+        [one] => Err(one.clone()),
+        several => Err(format!("[{}]", several.join(", "))),
+    }
+}

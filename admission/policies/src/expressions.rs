@@ -1,0 +1,35 @@
+//! Expressions as policies have them: compiled once, with kube-apiserver's words for what is wrong.
+
+use berth_cel::{Environment, Program, Type};
+
+/// An expression as it was written, and what it compiled to.
+#[derive(Debug)]
+pub(crate) struct Expression {
+    pub(crate) source: String,
+    pub(crate) program: Result<Program, String>,
+}
+
+impl Expression {
+    /// Compiles it; its value must be of one of `types`, if any are named.
+    pub(crate) fn new(environment: &Environment, source: &str, types: &[Type]) -> Self {
+        let program = match environment.compile(source) {
+            Ok(program) if types.is_empty() || types.contains(program.result()) => Ok(program),
+            Ok(program) => Err(not_of(types, program.result())),
+            Err(error) => Err(format!("compilation failed: {error}")),
+        };
+        Self {
+            source: source.to_owned(),
+            program,
+        }
+    }
+}
+
+fn not_of(types: &[Type], given: &Type) -> String {
+    match types {
+        [one] => format!("must evaluate to {one} but got {given}"),
+        several => {
+            let shown: Vec<String> = several.iter().map(ToString::to_string).collect();
+            format!("must evaluate to one of [{}] but got {given}", shown.join(" "))
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! What expressions see of a write.
+
+use berth_admission::client::{self, Subject};
+use berth_cel::{Asked, Value};
+use serde_json::{Map, Value as Json};
+
+/// What one policy sees of a write, in the version it matched.
+pub(crate) struct Input {
+    object: Option<Json>,
+    old: Option<Json>,
+    request: Json,
+    namespace: Json,
+    resource: Asked,
+}
+
+impl Input {
+    pub(crate) fn new(
+        subject: &Subject<'_>,
+        version: &str,
+        object: Option<&Json>,
+        namespace: Option<&Json>,
+    ) -> Self {
+        let shown = |value: Option<&Json>| value.map(|value| subject.in_version(version, value));
+        let write = subject.request;
+        let mut resource = Asked::resource(write.resource.group, write.resource.resource);
+        if let Asked::Resource {
+            subresource,
+            namespace,
+            name,
+            ..
+        } = &mut resource
+        {
+            *subresource = write.subresource.into();
+            *namespace = write.namespace.into();
+            *name = write.name.into();
+        }
+        Self {
+            object: shown(object),
+            old: shown(write.old),
+            request: request(subject, version),
+            namespace: namespace.map_or(Json::Null, without_managers),
+            resource,
+        }
+    }
+
+    pub(crate) fn object(&self) -> Option<&Json> {
+        self.object.as_ref()
+    }
+
+    /// Puts another object in the place of the one there is.
+    pub(crate) fn set_object(&mut self, object: Json) {
+        self.object = Some(object);
+    }
+
+    /// The variables of an expression, in the order of [`berth_cel::AdmissionVariable`]. Match conditions see no namespace.
+    pub(crate) fn values<'a>(&'a self, params: Option<Option<&'a Json>>, conditions: bool) -> Vec<Value<'a>> {
+        let of = |value: Option<&'a Json>| value.map_or(Value::Null, Value::from);
+        let namespace = Some(&self.namespace).filter(|_| !conditions);
+        let mut values = vec![
+            of(self.object.as_ref()),
+            of(self.old.as_ref()),
+            Value::from(&self.request),
+            of(namespace),
+            Value::authorizer(),
+            Value::authorizer_of(self.resource.clone()),
+            Value::Unavailable("variables are read one by one"),
+        ];
+        values.extend(params.map(of));
+        values
+    }
+}
+
+/// The request without its objects. As in kube-apiserver, CEL finds no field that an AdmissionRequest leaves out when it is empty
+/// (`subResource`, `userInfo.uid`).
+fn request(subject: &Subject<'_>, version: &str) -> Json {
+    let shown = client::request("", &Subject { ..*subject }, version, None);
+    let Json::Object(mut fields) = shown else {
+        return Json::Object(Map::new());
+    };
+    for object in ["object", "oldObject", "uid"] {
+        fields.remove(object);
+    }
+    Json::Object(fields)
+}
+
+fn without_managers(namespace: &Json) -> Json {
+    let mut namespace = namespace.clone();
+    if let Some(metadata) = namespace["metadata"].as_object_mut() {
+        metadata.remove("managedFields");
+    }
+    namespace
+}

@@ -1,0 +1,82 @@
+//! ValidatingAdmissionPolicy and MutatingAdmissionPolicy, evaluated as kube-apiserver evaluates them, for the kinds that a
+//! server stores itself.
+//!
+//! [`Policy`] is one policy, compiled; [`Enforcer`] holds those in force and answers the admission chain. Evaluating is
+//! pure: what a [`Surroundings`] knows (policies, bindings, namespaces, parameters) is read where it is, and access reviews, which
+//! may have to be waited for, are collected, made, and then everything is evaluated again with what they came to.
+//!
+//! Start reading at [`Policy`].
+//!
+//! ```
+//! use berth_policies::{PolicyType, Policy};
+//! use serde_json::json;
+//!
+//! let policy = json!({
+//!     "metadata": {"name": "few-replicas"},
+//!     "spec": {"validations": [
+//!         {"expression": "object.spec.replicas <= 5"},
+//!         {"expression": "object.spec.replicas <="},
+//!     ]},
+//! });
+//! let problems = Policy::compile(PolicyType::Validating, &policy).problems();
+//! assert_eq!(problems.len(), 1);
+//! assert_eq!(problems[0].field, "spec.validations[1].expression");
+//! ```
+
+#![allow(
+    clippy::result_large_err,
+    reason = "a Status is the error of nearly every function here, and errors are rare"
+)]
+
+mod binding;
+mod constraints;
+mod dispatch;
+mod enforcer;
+mod evaluate;
+mod expressions;
+mod input;
+mod mutate;
+mod param_kind;
+mod params;
+mod policy;
+mod refusal;
+mod set;
+mod stored;
+mod surroundings;
+mod type_check;
+mod validate;
+
+#[cfg(test)]
+mod tests;
+
+pub use berth_cel::is_identifier;
+pub use binding::Binding;
+pub use constraints::Constraints;
+pub use enforcer::Enforcer;
+pub use param_kind::{ParamError, ParamKind};
+pub use params::ParamRef;
+pub use policy::Policy;
+pub use policy::Problem;
+pub use stored::Stored;
+pub use surroundings::{Catalog, Check, Decider, Deciding, Enforcement, ErrorType, Params, Surroundings};
+pub use type_check::{Kinds, Warning, check_types};
+
+/// The two kinds of policies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum PolicyType {
+    /// MutatingAdmissionPolicy.
+    Mutating,
+    /// ValidatingAdmissionPolicy.
+    Validating,
+}
+
+impl PolicyType {
+    /// The kind of its policies.
+    #[must_use]
+    pub const fn kind(self) -> &'static str {
+        match self {
+            Self::Mutating => "MutatingAdmissionPolicy",
+            Self::Validating => "ValidatingAdmissionPolicy",
+        }
+    }
+}

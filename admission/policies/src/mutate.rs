@@ -1,0 +1,113 @@
+//! What one MutatingAdmissionPolicy makes of an object, with one binding and one parameter.
+
+use berth_admission::client::{self, Form, Subject, Unpatched};
+use berth_apply::Types;
+use berth_cel::Value;
+use serde_json::Value as Json;
+
+use crate::evaluate::{Evaluation, OutOfBudget};
+use crate::policy::{Mutation, Policy};
+
+/// What names an object: a mutation that changes it means another one.
+const NAMES: [&str; 4] = ["/apiVersion", "/kind", "/metadata/name", "/metadata/namespace"];
+
+/// Carries out one mutation on `object`, which is in `version`. `None` where it leaves it as it is.
+///
+/// # Errors
+/// Why it cannot be carried out, in kube-apiserver's words where it has some.
+pub(crate) fn carry_out<'a>(
+    mutation: &'a Mutation,
+    evaluation: &mut Evaluation<'a, '_>,
+    subject: &Subject<'_>,
+    version: &str,
+    object: &Json,
+) -> Result<Option<Json>, String> {
+    let expression = match mutation {
+        Mutation::Apply(expression) | Mutation::Patch(expression) => expression,
+    };
+    if let Err(problem) = &expression.program {
+        return Err(problem.clone());
+    }
+    // Each mutation has a budget of its own.
+    evaluation.renew();
+    let value = match evaluation.value(expression) {
+        Ok(value) => value?,
+        Err(OutOfBudget) => return Err(OutOfBudget::text()),
+    };
+    match mutation {
+        Mutation::Apply(_) => apply(&value, subject, version, object),
+        Mutation::Patch(_) => patch(&value, object),
+    }
+}
+
+fn patch(value: &Value<'_>, object: &Json) -> Result<Option<Json>, String> {
+    if let Some(problem) = value.misnamed() {
+        return Err(format!("type mismatch: {problem}"));
+    }
+    let unwritable = |problem| {
+        format!("JSONPath valueExpression evaluated to a type that could not marshal to JSON: {problem}")
+    };
+    let operations = value.to_json().map_err(unwritable)?;
+    let operations = serde_json::to_vec(&operations).map_err(|problem| problem.to_string())?;
+    match client::apply(&operations, object) {
+        Ok(changed) => Ok(Some(changed)),
+        // A test that fails means that there is nothing to do.
+        Err(Unpatched::Test(_)) => Ok(None),
+        Err(Unpatched::Impossible(problem)) => Err(format!("JSON Patch: {problem}")),
+    }
+}
+
+fn apply(
+    value: &Value<'_>,
+    subject: &Subject<'_>,
+    version: &str,
+    object: &Json,
+) -> Result<Option<Json>, String> {
+    if let Some(problem) = value.misnamed() {
+        return Err(format!("type mismatch: {problem}"));
+    }
+    let Form::Own { kind, .. } = subject.form else {
+        let of = subject.kind(version);
+        return Err(format!(
+            "{}/{}, Kind={} has no schema here, so that no ApplyConfiguration can be applied to it",
+            of.group, of.version, of.kind
+        ));
+    };
+    let mut config = value.to_json().map_err(|problem| problem.to_string())?;
+    for field in ["apiVersion", "kind"] {
+        config[field] = object[field].clone();
+    }
+    let types = Types::of(kind.schema(version));
+    let told = |mismatches: Vec<berth_apply::Mismatch>| {
+        let texts: Vec<String> = mismatches.iter().map(ToString::to_string).collect();
+        texts.join("; ")
+    };
+    types.paths(&config).map_err(|mismatches| {
+        let problem = told(mismatches);
+        format!("error applying patch: failed to convert patch object to typed object: {problem}")
+    })?;
+    let atomics = types.atomics(&config);
+    if !atomics.is_empty() {
+        return Err(format!(
+            "error applying patch: invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: {}",
+            atomics.join(", ")
+        ));
+    }
+    types.paths_of_stored(object).map_err(|mismatches| {
+        let problem = told(mismatches);
+        format!("error applying patch: failed to convert original object to typed object: {problem}")
+    })?;
+    let changed = types.merge(object, &config);
+    match NAMES
+        .iter()
+        .find(|path| changed.pointer(path) != object.pointer(path))
+    {
+        Some(path) => Err(format!("it changes {path}, and with it which object is written")),
+        None => Ok(Some(changed)),
+    }
+}
+
+/// Whether `policy` is evaluated again when the object changed after it.
+pub(crate) fn again(policy: &Policy) -> bool {
+    matches!(policy.body, crate::policy::Body::Mutating { again: true, .. })
+}

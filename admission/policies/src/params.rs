@@ -1,0 +1,128 @@
+//! Parameters of policies: what a binding names, and what there is of it.
+
+use std::sync::Arc;
+
+use berth_apimachinery::selector::{LabelSelector, Selector};
+use serde_json::Value;
+
+use crate::param_kind::ParamKind;
+use crate::surroundings::Surroundings;
+
+/// `paramRef` of a binding.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ParamRef {
+    name: String,
+    namespace: String,
+    selector: Option<Result<Selector, String>>,
+    denies_none: bool,
+}
+
+impl ParamRef {
+    /// Reads it; `None` where there is none.
+    #[must_use]
+    pub fn of(value: &Value) -> Option<Self> {
+        let value = value.as_object()?;
+        let text = |field: &str| {
+            value
+                .get(field)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
+        };
+        let selector = value.get("selector").filter(|selector| !selector.is_null());
+        Some(Self {
+            name: text("name"),
+            namespace: text("namespace"),
+            selector: selector.map(|selector| compile(selector, "selector")),
+            denies_none: text("parameterNotFoundAction") == "Deny",
+        })
+    }
+
+    /// With how many parameters a policy is evaluated for a write in `namespace`, up to `most`.
+    pub(crate) fn count(
+        kind: Option<&ParamKind>,
+        by: Option<&Self>,
+        namespace: &str,
+        surroundings: &dyn Surroundings,
+        most: usize,
+    ) -> usize {
+        match (kind, by) {
+            (Some(kind), Some(by)) if by.name.is_empty() => {
+                let own = match by.namespace.as_str() {
+                    "" => namespace,
+                    named => named,
+                };
+                surroundings.count(kind, own, most)
+            }
+            _ => 1,
+        }
+    }
+
+    /// The parameters for a write in `namespace`. `None` as an element is no parameter, with which a policy is evaluated as
+    /// well.
+    ///
+    /// # Errors
+    /// Why the binding cannot be used, in kube-apiserver's words.
+    pub fn find(
+        kind: Option<&ParamKind>,
+        by: Option<&Self>,
+        namespace: &str,
+        surroundings: &dyn Surroundings,
+    ) -> Result<Vec<Option<Arc<Value>>>, String> {
+        let (Some(kind), Some(by)) = (kind, by) else {
+            return Ok(vec![None]);
+        };
+        let own = if by.namespace.is_empty() {
+            namespace
+        } else {
+            &by.namespace
+        };
+        let name = Some(by.name.as_str()).filter(|name| !name.is_empty());
+        let found = surroundings
+            .params(kind, own, name)
+            .map_err(|error| error.to_string())?;
+        if found.namespaced && own.is_empty() {
+            return Err(
+                "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources"
+                    .to_owned(),
+            );
+        }
+        if !found.namespaced && !by.namespace.is_empty() {
+            return Err(
+                "paramRef.namespace must not be provided for a cluster-scoped `paramKind`".to_owned(),
+            );
+        }
+        let chosen: Vec<_> = match (name, &by.selector) {
+            (Some(_), Some(_)) => {
+                return Err("paramRef.name and paramRef.selector are mutually exclusive".to_owned());
+            }
+            (Some(_), None) => found.objects,
+            (None, Some(selector)) => {
+                let selector = selector.as_ref().map_err(Clone::clone)?;
+                let selected = |object: &Arc<Value>| {
+                    let labels = &object["metadata"]["labels"];
+                    selector.matches_with(|key| labels[key].as_str())
+                };
+                found.objects.into_iter().filter(selected).collect()
+            }
+            (None, None) => return Err("one of name or selector must be provided".to_owned()),
+        };
+        if chosen.is_empty() && by.denies_none {
+            return Err("no params found for policy binding with `Deny` parameterNotFoundAction".to_owned());
+        }
+        Ok(chosen.into_iter().map(Some).collect())
+    }
+}
+
+/// A label selector.
+pub(crate) fn compile(value: &Value, field: &str) -> Result<Selector, String> {
+    if value.is_null() {
+        return Ok(Selector::default());
+    }
+    let selector: LabelSelector =
+        serde_json::from_value(value.clone()).map_err(|problem| format!("{field}: {problem}"))?;
+    Selector::compile(&selector, field).map_err(|errors| {
+        let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        texts.join("; ")
+    })
+}

@@ -1,0 +1,275 @@
+//! A policy, compiled.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use berth_cel::{Environment, POLICY_LIMIT, Type, Variable};
+use parking_lot::Mutex;
+use serde_json::Value;
+
+use crate::PolicyType;
+use crate::constraints::Constraints;
+use crate::expressions::Expression;
+use crate::param_kind::ParamKind;
+
+/// A ValidatingAdmissionPolicy or MutatingAdmissionPolicy, compiled.
+#[derive(Debug)]
+pub struct Policy {
+    /// Its name.
+    pub name: String,
+    pub(crate) constraints: Option<Constraints>,
+    pub(crate) param_kind: Option<ParamKind>,
+    /// Whether a write goes on when the policy cannot be evaluated.
+    pub(crate) fails_open: bool,
+    pub(crate) conditions: Vec<Expression>,
+    pub(crate) variables: Vec<Variable>,
+    sources: Vec<String>,
+    pub(crate) body: Body,
+    /// Why it could not be evaluated when that was last told.
+    told: Mutex<String>,
+    /// Cost of the dearest evaluation of late; [`u64::MAX`] where there was none.
+    dearest: AtomicU64,
+}
+
+/// By what part of it the dearest evaluation is forgotten at each that was cheaper.
+const FORGET: u64 = 256;
+
+/// What it does.
+#[derive(Debug)]
+pub(crate) enum Body {
+    Validating {
+        validations: Vec<Validation>,
+        annotations: Vec<(String, Expression)>,
+    },
+    Mutating {
+        mutations: Vec<Mutation>,
+        /// Whether it is evaluated again when the object changed after it.
+        again: bool,
+    },
+}
+
+/// One of `validations`.
+#[derive(Debug)]
+pub(crate) struct Validation {
+    pub(crate) expression: Expression,
+    pub(crate) message: String,
+    pub(crate) message_expression: Option<Expression>,
+    /// The reason of the answer, or the empty string.
+    pub(crate) reason: String,
+}
+
+/// One of `mutations`.
+#[derive(Debug)]
+pub(crate) enum Mutation {
+    Apply(Expression),
+    Patch(Expression),
+}
+
+/// Something in a policy that does not compile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Where it stands, such as `spec.validations[0].expression`.
+    pub field: String,
+    /// What stands there.
+    pub source: String,
+    /// What is wrong with it.
+    pub text: String,
+}
+
+fn list(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+impl Policy {
+    /// Compiles one. What does not compile fails when it is evaluated, and is told by [`Policy::problems`].
+    #[must_use]
+    pub fn compile(policy_type: PolicyType, value: &Value) -> Self {
+        let spec = &value["spec"];
+        let param_kind = ParamKind::of(&spec["paramKind"]);
+        let bare = Environment::policies(param_kind.is_some());
+        let mut environment = bare.clone();
+        let (mut variables, mut sources) = (Vec::new(), Vec::new());
+        for variable in list(&spec["variables"]) {
+            let (name, source) = (text(&variable["name"]), text(&variable["expression"]));
+            let program = Expression::new(&environment, source, &[]).program;
+            let of = program
+                .as_ref()
+                .map_or(Type::Dyn, |program| program.result().clone());
+            environment = environment.with_variable(format!("variables.{name}"), of);
+            let name = name.to_owned();
+            variables.push(Variable { name, program });
+            sources.push(source.to_owned());
+        }
+        let conditions = list(&spec["matchConditions"]);
+        let conditions =
+            conditions.map(|one| Expression::new(&environment, text(&one["expression"]), &[Type::Bool]));
+        Self {
+            name: text(&value["metadata"]["name"]).to_owned(),
+            constraints: spec["matchConstraints"]
+                .is_object()
+                .then(|| Constraints::of(&spec["matchConstraints"])),
+            fails_open: spec["failurePolicy"] == "Ignore",
+            conditions: conditions.collect(),
+            variables,
+            sources,
+            body: match policy_type {
+                PolicyType::Validating => validating(spec, &environment),
+                PolicyType::Mutating => mutating(spec, environment),
+            },
+            param_kind,
+            told: Mutex::default(),
+            dearest: AtomicU64::new(u64::MAX),
+        }
+    }
+
+    /// Cost to expect of evaluating the policy once, as it was of late; a policy that was never
+    /// evaluated may cost all that it may.
+    pub(crate) fn expected(&self) -> u64 {
+        self.dearest.load(Ordering::Relaxed).min(POLICY_LIMIT)
+    }
+
+    /// Whether a write has met it, or has passed it by although its rules name the write.
+    pub(crate) fn has_met(&self) -> bool {
+        self.dearest.load(Ordering::Relaxed) != u64::MAX
+    }
+
+    /// Notes a write that its rules name and its selectors leave out, which costs nothing. Other writes are expected to be
+    /// such too, until one is evaluated: else a policy that selects no object would make each of them heavy.
+    pub(crate) fn met_nothing(&self) {
+        let (never, nothing) = (u64::MAX, 0);
+        let order = Ordering::Relaxed;
+        // One that was evaluated in between keeps what that has cost.
+        self.dearest
+            .compare_exchange(never, nothing, order, order)
+            .unwrap_or_default();
+    }
+
+    /// Notes what evaluating it once has cost.
+    pub(crate) fn has_cost(&self, cost: u64) {
+        let dearest = match self.dearest.load(Ordering::Relaxed) {
+            u64::MAX => cost,
+            before => cost.max(before - before / FORGET),
+        };
+        self.dearest.store(dearest, Ordering::Relaxed);
+    }
+
+    /// Says in the log why it could not be evaluated, once for each problem in a row: every write may meet it.
+    pub(crate) fn tell(&self, policy_type: PolicyType, binding: &str, problem: &str) {
+        let mut told = self.told.lock();
+        if *told != problem {
+            problem.clone_into(&mut told);
+            tracing::warn!(
+                kind = policy_type.kind(),
+                policy = self.name,
+                binding,
+                problem,
+                "an admission policy cannot be evaluated; its failurePolicy applies"
+            );
+        }
+    }
+
+    /// The kind of its parameters.
+    #[must_use]
+    pub fn param_kind(&self) -> Option<&ParamKind> {
+        self.param_kind.as_ref()
+    }
+
+    /// What does not compile.
+    #[must_use]
+    pub fn problems(&self) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        let mut look = |field: String, source: &str, problem: Option<&String>| {
+            problems.extend(problem.map(|text| Problem {
+                field,
+                source: source.to_owned(),
+                text: text.clone(),
+            }));
+        };
+        for (index, (variable, source)) in self.variables.iter().zip(&self.sources).enumerate() {
+            let field = format!("spec.variables[{index}].expression");
+            look(field, source, variable.program.as_ref().err());
+        }
+        for (index, condition) in self.conditions.iter().enumerate() {
+            let field = format!("spec.matchConditions[{index}].expression");
+            look(field, &condition.source, condition.program.as_ref().err());
+        }
+        match &self.body {
+            Body::Validating {
+                validations,
+                annotations,
+            } => {
+                for (index, one) in validations.iter().enumerate() {
+                    let expressions = [("expression", Some(&one.expression))]
+                        .into_iter()
+                        .chain([("messageExpression", one.message_expression.as_ref())]);
+                    for (name, expression) in expressions {
+                        if let Some(expression) = expression {
+                            let field = format!("spec.validations[{index}].{name}");
+                            look(field, &expression.source, expression.program.as_ref().err());
+                        }
+                    }
+                }
+                for (index, (_, expression)) in annotations.iter().enumerate() {
+                    let field = format!("spec.auditAnnotations[{index}].valueExpression");
+                    look(field, &expression.source, expression.program.as_ref().err());
+                }
+            }
+            Body::Mutating { mutations, .. } => {
+                for (index, mutation) in mutations.iter().enumerate() {
+                    let (name, expression) = match mutation {
+                        Mutation::Apply(expression) => ("applyConfiguration", expression),
+                        Mutation::Patch(expression) => ("jsonPatch", expression),
+                    };
+                    let field = format!("spec.mutations[{index}].{name}.expression");
+                    look(field, &expression.source, expression.program.as_ref().err());
+                }
+            }
+        }
+        problems
+    }
+}
+
+fn validating(spec: &Value, environment: &Environment) -> Body {
+    let validations = list(&spec["validations"]).map(|one| {
+        let message = text(&one["messageExpression"]);
+        Validation {
+            expression: Expression::new(environment, text(&one["expression"]), &[Type::Bool]),
+            message: text(&one["message"]).to_owned(),
+            message_expression: (!message.is_empty())
+                .then(|| Expression::new(environment, message, &[Type::String])),
+            reason: text(&one["reason"]).to_owned(),
+        }
+    });
+    let annotations = list(&spec["auditAnnotations"]).map(|one| {
+        let types = [Type::String, Type::Null];
+        let expression = Expression::new(environment, text(&one["valueExpression"]), &types);
+        (text(&one["key"]).to_owned(), expression)
+    });
+    Body::Validating {
+        validations: validations.collect(),
+        annotations: annotations.collect(),
+    }
+}
+
+fn mutating(spec: &Value, environment: Environment) -> Body {
+    let environment = environment.with_mutations();
+    let mutations = list(&spec["mutations"]).map(|one| {
+        let patch = one["patchType"] == "JSONPatch";
+        let field = if patch { "jsonPatch" } else { "applyConfiguration" };
+        let source = text(&one[field]["expression"]);
+        if patch {
+            let types = [Type::list(Type::Message("JSONPatch".into()))];
+            Mutation::Patch(Expression::new(&environment, source, &types))
+        } else {
+            let types = [Type::Message("Object".into())];
+            Mutation::Apply(Expression::new(&environment, source, &types))
+        }
+    });
+    Body::Mutating {
+        mutations: mutations.collect(),
+        again: spec["reinvocationPolicy"] == "IfNeeded",
+    }
+}

@@ -1,0 +1,51 @@
+//! Refusals in kube-apiserver's words.
+
+use berth_admission::Request;
+use berth_apimachinery::Status;
+
+/// The reason of a validation that names none.
+pub(crate) const INVALID: &str = "Invalid";
+
+/// The refusal of a ValidatingAdmissionPolicy.
+pub(crate) fn denied(
+    request: &Request<'_>,
+    policy: &str,
+    binding: Option<&str>,
+    reason: &str,
+    message: &str,
+) -> Status {
+    let with = binding.map_or_else(String::new, |binding| format!(" with binding '{binding}'"));
+    let text = format!("ValidatingAdmissionPolicy '{policy}'{with} denied request: {message}");
+    let mut status =
+        Status::forbidden(request.resource, request.name, &text).with_cause("", text.clone(), "");
+    let reason = if reason.is_empty() { INVALID } else { reason };
+    status.code = match reason {
+        "Forbidden" => 403,
+        "Unauthorized" => 401,
+        "RequestEntityTooLarge" => 413,
+        _ => 422,
+    };
+    status.reason = reason.to_owned();
+    status
+}
+
+/// What one MutatingAdmissionPolicy says when it cannot be carried out.
+pub(crate) fn not_mutated(policy: &str, binding: Option<&str>, problem: &str) -> String {
+    match binding {
+        Some(binding) => format!("policy '{policy}' with binding '{binding}' denied request: {problem}"),
+        None => format!("policy {policy:?} denied request: {problem}"),
+    }
+}
+
+/// The refusal of MutatingAdmissionPolicies, by what they say.
+pub(crate) fn not_mutated_by(request: &Request<'_>, texts: &[(String, bool)]) -> Option<Status> {
+    let (first, evaluated) = texts.first()?;
+    let mut status = Status::forbidden(request.resource, request.name, first);
+    status.message.clone_from(first);
+    if *evaluated {
+        status.reason = INVALID.to_owned();
+    }
+    Some(texts.iter().fold(status, |status, (text, _)| {
+        status.with_cause("", text.clone(), "")
+    }))
+}

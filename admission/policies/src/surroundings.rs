@@ -1,0 +1,136 @@
+//! What evaluating needs from its surroundings.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use berth_admission::UserInfo;
+use berth_cel::{Decision, Review};
+use serde_json::Value;
+
+use crate::PolicyType;
+use crate::param_kind::{ParamError, ParamKind};
+use crate::stored::Stored;
+
+/// An access review under way.
+pub type Deciding<'a> = Pin<Box<dyn Future<Output = Decision> + Send + 'a>>;
+
+/// The objects of a kind that policies have as parameters.
+#[derive(Clone, Debug, Default)]
+pub struct Params {
+    /// Whether they are in namespaces.
+    pub namespaced: bool,
+    /// Those there are, that `find` was asked for, in the order of namespace and name.
+    pub objects: Vec<Arc<Value>>,
+}
+
+/// Makes access reviews.
+pub trait Decider: Send + Sync + 'static {
+    /// Makes `review` for `user`, or for the service account that the review names.
+    fn decide<'a>(&'a self, user: &'a UserInfo, review: &'a Review) -> Deciding<'a>;
+}
+
+/// Knows the policies and their parameters.
+pub trait Catalog: Send + Sync + 'static {
+    /// The policies and bindings there are; the same `Arc` as long as nothing changes.
+    fn stored(&self) -> Arc<Stored>;
+
+    /// Whether `kind` is one whose objects can be found at all.
+    ///
+    /// # Errors
+    /// [`ParamError::Unknown`] when it is not.
+    fn find(&self, kind: &ParamKind) -> Result<(), ParamError>;
+
+    /// Objects of `kind`: of `namespace` where they are in namespaces, and of the name `name` if one is asked for.
+    ///
+    /// # Errors
+    /// Why they cannot be known.
+    fn params(&self, kind: &ParamKind, namespace: &str, name: Option<&str>) -> Result<Params, ParamError>;
+
+    /// How many [`Catalog::params`] would find without a name, up to `most`.
+    fn count(&self, kind: &ParamKind, namespace: &str, most: usize) -> usize;
+}
+
+/// What evaluating needs to know.
+pub trait Surroundings: Decider + Catalog {
+    /// A namespace.
+    fn namespace(&self, name: &str) -> Option<Arc<Value>>;
+
+    /// Notes what a policy had to say, for metrics.
+    fn checked(&self, check: &Check<'_>);
+
+    /// Does `work`, for which others who share the thread should not wait.
+    fn aside(&self, work: &mut dyn FnMut()) {
+        work();
+    }
+}
+
+/// Why a policy could not be evaluated, as the label of kube-apiserver's metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ErrorType {
+    /// It could.
+    None,
+    /// It does not compile.
+    Compile,
+    /// Its evaluation failed, or its configuration is wrong.
+    Invalid,
+    /// It cost more than it may.
+    OutOfBudget,
+}
+
+impl ErrorType {
+    /// The label's value.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::None => "no_error",
+            Self::Compile => "compile_error",
+            Self::Invalid => "invalid_error",
+            Self::OutOfBudget => "out_of_budget",
+        }
+    }
+}
+
+/// What a policy did about a write, as the label of kube-apiserver's metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Enforcement {
+    /// Nothing: it could not be evaluated, and is to be ignored then; or a mutation that was made.
+    Allow,
+    /// It refused the write.
+    Deny,
+    /// It warned.
+    Warn,
+    /// It is noted in the audit log.
+    Audit,
+}
+
+impl Enforcement {
+    /// The label's value.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Deny => "deny",
+            Self::Warn => "warn",
+            Self::Audit => "audit",
+        }
+    }
+}
+
+/// What a policy had to say about one write.
+#[derive(Clone, Copy, Debug)]
+pub struct Check<'a> {
+    /// Which kind of policy.
+    pub policy_type: PolicyType,
+    /// Its name.
+    pub policy: &'a str,
+    /// The binding, or the empty string.
+    pub binding: &'a str,
+    /// Why it could not be evaluated.
+    pub error: ErrorType,
+    /// What followed.
+    pub enforcement: Enforcement,
+    /// How long evaluating the expression took that this is about.
+    pub took: Duration,
+}

@@ -1,0 +1,188 @@
+//! Cost of policies: how much one write's may cost together, where they are evaluated, and what is
+//! known of it before.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use berth_admission::client::Policies;
+use berth_apimachinery::GroupResource;
+use serde_json::{Value, json};
+
+use super::world::{Toys, Write, binding, foo, policy, validating};
+use crate::surroundings::Params;
+use crate::{Enforcer, Stored};
+
+/// Between 100,000 and 200,000.
+const DEAR: &str = "lists.range(200).all(x, lists.range(200).all(y, true))";
+/// Cost of all policies together here, at most: ten of the dear ones, and not fifty.
+const MOST: u64 = 3_000_000;
+
+fn enforcer(world: Toys) -> Arc<Enforcer> {
+    Enforcer::costing(Arc::new(world), MOST)
+}
+
+/// Policies, each with one binding, of `spec`.
+fn many(count: usize, spec: &Value, bound: &Value) -> Toys {
+    let names: Vec<String> = (0..count).map(|number| format!("p{number:02}")).collect();
+    Toys {
+        stored: Arc::new(Stored {
+            validating: names.iter().map(|name| policy(name, spec)).collect(),
+            validating_bindings: names.iter().map(|name| binding(name, bound)).collect(),
+            ..Stored::default()
+        }),
+        ..Toys::default()
+    }
+}
+
+/// So many parameters in namespace `team`.
+fn params(count: usize) -> Params {
+    let one = |number| json!({"metadata": {"name": format!("l{number}"), "namespace": "team"}});
+    Params {
+        namespaced: true,
+        objects: (0..count).map(|number| Arc::new(one(number))).collect(),
+    }
+}
+
+/// A policy over every Limit, with `expression`.
+fn over_all(expression: &str, count: usize) -> Toys {
+    let spec = json!({
+        "paramKind": {"apiVersion": "g.example/v1", "kind": "Limit"},
+        "validations": [{"expression": expression}],
+    });
+    let mut world = validating(&spec, &json!({"paramRef": {"selector": {}}}));
+    world.params.insert("Limit".to_owned(), params(count));
+    world
+}
+
+fn judged(enforcer: &Enforcer) -> String {
+    let (result, _) = Write::default().judged(enforcer, Some(&foo(&json!({"replicas": 3}))));
+    result.err().map(|status| status.message).unwrap_or_default()
+}
+
+fn effort(enforcer: &Enforcer) -> usize {
+    Write::default().with(|subject| enforcer.effort(subject))
+}
+
+#[test]
+fn all_policies_that_a_write_meets_have_one_budget() {
+    let dear = json!({"validations": [{"expression": DEAR}]});
+    assert_eq!(judged(&enforcer(many(10, &dear, &json!({})))), "");
+    let refused = judged(&enforcer(many(50, &dear, &json!({}))));
+    assert!(refused.contains("running out of cost budget"), "{refused}");
+    let open = json!({"validations": dear["validations"], "failurePolicy": "Ignore"});
+    assert_eq!(judged(&enforcer(many(50, &open, &json!({})))), "");
+}
+
+#[test]
+fn every_parameter_is_paid_for_out_of_it() {
+    assert_eq!(judged(&enforcer(over_all(DEAR, 10))), "");
+    let refused = judged(&enforcer(over_all(DEAR, 50)));
+    assert!(refused.contains("running out of cost budget"), "{refused}");
+    let cheap = "params.metadata.name != ''";
+    assert_eq!(judged(&enforcer(over_all(cheap, 3_000))), "");
+    let refused = judged(&enforcer(over_all(cheap, 10_000)));
+    assert!(refused.contains("running out of cost budget"), "{refused}");
+}
+
+#[test]
+fn what_costs_much_is_evaluated_aside() {
+    for (expression, count) in [("true", 0), (DEAR, 1)] {
+        let spec = json!({"validations": [{"expression": expression}]});
+        let world = Arc::new(validating(&spec, &json!({})));
+        let enforcer = Enforcer::new(world.clone());
+        enforcer.look();
+        let before = world.asides.load(Ordering::Relaxed);
+        assert_eq!(judged(&enforcer), "");
+        assert_eq!(
+            world.asides.load(Ordering::Relaxed) - before,
+            count,
+            "{expression}"
+        );
+        let checks = world.checks.lock().len();
+        assert_eq!(checks, 0, "what was thrown away is not noted");
+    }
+}
+
+#[test]
+fn what_a_write_will_cost_is_what_others_did_of_late() {
+    let spec = json!({"validations": [{"expression": "true"}]});
+    let enforcer = Enforcer::new(Arc::new(validating(&spec, &json!({}))));
+    assert_eq!(effort(&enforcer), usize::MAX, "it is compiled first");
+    enforcer.look();
+    assert!(effort(&enforcer) > 1_000_000, "nobody knows");
+    judged(&enforcer);
+    assert!(effort(&enforcer) < 1_000);
+    let dear = Enforcer::new(Arc::new(many(
+        3,
+        &json!({"validations": [{"expression": DEAR}]}),
+        &json!({}),
+    )));
+    judged(&dear);
+    assert!(effort(&dear) > 300_000);
+    let all = Enforcer::new(Arc::new(over_all("true", 900)));
+    judged(&all);
+    assert!(effort(&all) > 200_000, "{}", effort(&all));
+}
+
+#[test]
+fn what_no_policy_is_about_costs_nothing() {
+    let spec = json!({"validations": [{"expression": DEAR}]});
+    let elsewhere = json!({"matchResources": {"namespaceSelector": {"matchLabels": {"tier": "tin"}}}});
+    let enforcer = Enforcer::new(Arc::new(validating(&spec, &elsewhere)));
+    enforcer.look();
+    assert_eq!(effort(&enforcer), 0, "the namespace has another tier");
+    let enforcer = Enforcer::new(Arc::new(validating(&spec, &json!({}))));
+    enforcer.look();
+    let other = Write::default().with(|subject| {
+        let mut request = subject.request.clone();
+        request.resource = GroupResource::new("g.example", "bars");
+        enforcer.effort(&berth_admission::client::Subject {
+            request: &request,
+            ..*subject
+        })
+    });
+    assert_eq!(other, 0);
+}
+
+#[test]
+fn a_policy_that_selects_no_object_makes_no_write_heavy_after_the_first() {
+    let selector = json!({"objectSelector": {"matchLabels": {"nobody": "has"}}});
+    let rules = json!([{"apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*"], "operations": ["*"]}]);
+    let mut constraints = selector.clone();
+    constraints["resourceRules"] = rules;
+    let of_policy = json!({"matchConstraints": constraints, "validations": [{"expression": DEAR}]});
+    let of_binding = json!({"validations": [{"expression": DEAR}]});
+    for (spec, bound) in [
+        (of_policy, json!({})),
+        (of_binding, json!({"matchResources": selector})),
+    ] {
+        let enforcer = Enforcer::new(Arc::new(validating(&spec, &bound)));
+        enforcer.look();
+        assert!(effort(&enforcer) > 1_000_000, "nobody knows");
+        assert_eq!(judged(&enforcer), "");
+        assert_eq!(effort(&enforcer), 0, "{spec} {bound}");
+    }
+}
+
+#[test]
+fn where_the_budget_ends_exactly_with_an_evaluation_the_rest_is_not_admitted_unseen() {
+    let world = || over_all("params.metadata.name != 'l1'", 2);
+    // The least budget that the first of two parameters gets by with.
+    let enough = |budget: u64| {
+        let mut one = world();
+        one.params.insert("Limit".to_owned(), params(1));
+        judged(&Enforcer::costing(Arc::new(one), budget)).is_empty()
+    };
+    let exactly = (1..1_000).find(|budget| enough(*budget)).unwrap();
+    let refused = judged(&Enforcer::costing(Arc::new(world()), exactly));
+    assert!(refused.contains("running out of cost budget"), "{refused}");
+}
+
+#[test]
+fn policies_end_with_the_request_that_meets_them() {
+    let enforcer = Enforcer::new(Arc::new(over_all(DEAR, 100)));
+    let ended = berth_apimachinery::budget::Ended::default();
+    ended.end();
+    let (result, _) = ended.during(|| Write::default().judged(&enforcer, Some(&foo(&json!({})))));
+    assert_eq!(result.unwrap_err().code, 504);
+}

@@ -1,0 +1,142 @@
+//! Type checking of ValidatingAdmissionPolicies: what is wrong with their expressions where the kinds are known that their
+//! rules name. A warning says what will fail when such an object is written; the policy stays in force as it is.
+
+mod schema;
+
+use std::collections::BTreeSet;
+
+use berth_cel::{Environment, Type};
+use serde_json::Value;
+
+use crate::param_kind::ParamKind;
+
+/// The most kinds of one rule that a policy is checked against, as in kube-apiserver.
+const MOST_KINDS: usize = 10;
+
+/// Knows the kinds that are served.
+pub trait Kinds {
+    /// The kind of the objects of a resource, by group, version and plural.
+    fn kind(&self, group: &str, version: &str, resource: &str) -> Option<String>;
+
+    /// The structural schema of a kind, by group, version and kind, as OpenAPI has it.
+    fn schema(&self, group: &str, version: &str, kind: &str) -> Option<&Value>;
+}
+
+/// What is wrong with one expression.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    /// Where it stands, such as `spec.validations[0].expression`.
+    pub field: String,
+    /// What is wrong with it, for each kind, in kube-apiserver's words.
+    pub text: String,
+}
+
+/// A kind as it is named: group, version, kind.
+type Name = (String, String, String);
+
+/// A kind with the environment that expressions about it are checked in.
+struct Checked {
+    shown: String,
+    environment: Environment,
+}
+
+/// Checks the validations of `policy` and their message expressions.
+#[must_use]
+pub fn check_types(policy: &Value, kinds: &dyn Kinds) -> Vec<Warning> {
+    let spec = &policy["spec"];
+    let params = params(spec, kinds);
+    let checked: Vec<Checked> = named(spec, kinds)
+        .iter()
+        .filter_map(|name| Checked::new(name, params.as_ref(), spec, kinds))
+        .collect();
+    let mut warnings = Vec::new();
+    for (index, one) in list(&spec["validations"]).enumerate() {
+        for field in ["expression", "messageExpression"] {
+            let source = text(&one[field]);
+            if source.is_empty() {
+                continue;
+            }
+            let problems: Vec<String> = checked.iter().filter_map(|kind| kind.problem(source)).collect();
+            if !problems.is_empty() {
+                warnings.push(Warning {
+                    field: format!("spec.validations[{index}].{field}"),
+                    text: problems.join("\n"),
+                });
+            }
+        }
+    }
+    warnings
+}
+
+impl Checked {
+    /// `None` where nothing is known of the kind.
+    fn new(name: &Name, params: Option<&Type>, spec: &Value, kinds: &dyn Kinds) -> Option<Self> {
+        let object = schema::declared(kinds.schema(&name.0, &name.1, &name.2)?, &name.2);
+        let mut environment = Environment::checking_policies(&object, params);
+        for variable in list(&spec["variables"]) {
+            // What does not compile is of any type: it is told where it is used.
+            let program = environment.compile(text(&variable["expression"]));
+            let of = program.map_or(Type::Dyn, |program| program.result().clone());
+            environment = environment.with_variable(format!("variables.{}", text(&variable["name"])), of);
+        }
+        Some(Self {
+            shown: format!("{}/{}, Kind={}", name.0, name.1, name.2),
+            environment,
+        })
+    }
+
+    fn problem(&self, source: &str) -> Option<String> {
+        let problem = self.environment.compile(source).err()?;
+        Some(format!("{}: {problem}\n", self.shown))
+    }
+}
+
+/// The type of `params`, where the policy has some: any where nothing is known of their kind.
+fn params(spec: &Value, kinds: &dyn Kinds) -> Option<Type> {
+    let kind = ParamKind::of(&spec["paramKind"])?;
+    let (group, version) = kind.group_version();
+    let schema = kinds.schema(group, version, &kind.kind);
+    Some(schema.map_or(Type::Dyn, |schema| schema::declared(schema, &kind.kind)))
+}
+
+/// The kinds that the rules of a policy name one by one, in order. A rule with a `*` names none, and no subresource is one.
+fn named(spec: &Value, kinds: &dyn Kinds) -> BTreeSet<Name> {
+    let mut found = BTreeSet::new();
+    for rule in list(&spec["matchConstraints"]["resourceRules"]) {
+        let (groups, versions) = (texts(&rule["apiGroups"]), texts(&rule["apiVersions"]));
+        let wild = |texts: &BTreeSet<&str>| texts.iter().any(|text| text.contains('*'));
+        if wild(&groups) || wild(&versions) {
+            continue;
+        }
+        let mut resources = texts(&rule["resources"]);
+        resources.retain(|resource| !resource.contains(['*', '/']));
+        let mut count = 0;
+        for group in &groups {
+            for version in &versions {
+                for resource in &resources {
+                    let Some(kind) = kinds.kind(group, version, resource) else {
+                        continue;
+                    };
+                    found.insert(((*group).to_owned(), (*version).to_owned(), kind));
+                    count += 1;
+                    if count == MOST_KINDS {
+                        return found;
+                    }
+                }
+            }
+        }
+    }
+    found
+}
+
+fn list(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+fn texts(value: &Value) -> BTreeSet<&str> {
+    list(value).filter_map(Value::as_str).collect()
+}

@@ -1,0 +1,149 @@
+//! Authentication and authorization by the hub, as k8s.io/apiserver's DelegatingAuthenticationOptions and
+//! DelegatingAuthorizationOptions do it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use berth_apimachinery::Clock;
+use berth_apiserver::Authorizer;
+use berth_apiserver::authn::token_review::TokenReviews;
+use berth_apiserver::authn::{Authentication, Trust};
+use berth_apiserver::authz::subject_access_review::SubjectAccessReviews;
+use kube::Client;
+use tokio::task::JoinHandle;
+
+use crate::Clients;
+use crate::published::{Published, StaticTrust};
+use crate::reviewer::HubReviewer;
+
+/// How long the hub's answers are cached.
+#[derive(Clone, Copy, Debug)]
+pub struct CacheTimes {
+    /// TokenReviews.
+    pub token: Duration,
+    /// SubjectAccessReviews that allowed something.
+    pub authorized: Duration,
+    /// SubjectAccessReviews that did not.
+    pub unauthorized: Duration,
+}
+
+impl Default for CacheTimes {
+    /// Ten seconds each, as k8s.io/apiserver has it.
+    fn default() -> Self {
+        let ten = Duration::from_secs(10);
+        Self {
+            token: ten,
+            authorized: ten,
+            unauthorized: ten,
+        }
+    }
+}
+
+/// What is read of the ConfigMap kube-system/extension-apiserver-authentication.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Lookup {
+    /// It is read, and must be there at the start.
+    #[default]
+    Required,
+    /// It is read; until it can be, requests through the aggregator get 401.
+    Tolerated,
+    /// It is not read: only what was given counts.
+    Skipped,
+}
+
+/// Who users are and what they may do, asked of a hub.
+pub struct Delegation {
+    clients: Clients,
+    times: CacheTimes,
+    trust: Arc<Trust>,
+    published: Option<Arc<Published>>,
+}
+
+impl Delegation {
+    /// Believes whom the hub believes, with kube-apiserver's usual times.
+    ///
+    /// # Errors
+    /// As [`Delegation::new`].
+    pub async fn to(clients: Clients) -> Result<Self> {
+        Self::new(
+            clients,
+            StaticTrust::default(),
+            Lookup::Required,
+            CacheTimes::default(),
+        )
+        .await
+    }
+
+    /// Reads which client CAs and front proxies the hub trusts. What is `given` wins over that.
+    ///
+    /// # Errors
+    /// When the ConfigMap cannot be read though it is required, or when one CA would be trusted for users and for front
+    /// proxies of any name.
+    pub async fn new(
+        clients: Clients,
+        given: StaticTrust,
+        lookup: Lookup,
+        times: CacheTimes,
+    ) -> Result<Self> {
+        let published = (lookup != Lookup::Skipped)
+            .then(|| Arc::new(Published::new(clients.authentication.clone(), given.clone())));
+        if let (Some(client), Some(request_header)) = (&given.client, &given.request_header) {
+            request_header.check_beside(client)?;
+        }
+        let trust = Arc::new(Trust::new(given.client.unwrap_or_default(), given.request_header));
+        if let Some(published) = &published {
+            match published.load(&trust).await {
+                Err(problem) if lookup == Lookup::Tolerated => {
+                    tracing::warn!(
+                        %problem,
+                        "cannot read extension-apiserver-authentication yet; requests through the aggregator get 401 until it can be read"
+                    );
+                }
+                read => read.context("reading extension-apiserver-authentication")?,
+            }
+        }
+        Ok(Self {
+            clients,
+            times,
+            trust,
+            published,
+        })
+    }
+
+    /// The client for objects.
+    #[must_use]
+    pub fn client(&self) -> &Client {
+        &self.clients.objects
+    }
+
+    /// The authenticator: client certificates, front proxies, bearer tokens by TokenReview.
+    #[must_use]
+    pub fn authentication(&self, anonymous: bool, clock: &Arc<dyn Clock>) -> Authentication {
+        let reviewer = Arc::new(HubReviewer(self.clients.authentication.clone()));
+        let tokens = TokenReviews::new(reviewer, self.times.token, Arc::clone(clock));
+        Authentication {
+            trust: Arc::clone(&self.trust),
+            tokens: Some(Arc::new(tokens)),
+            anonymous,
+        }
+    }
+
+    /// The authorizer, by SubjectAccessReviews.
+    #[must_use]
+    pub fn authorizer(&self, clock: &Arc<dyn Clock>) -> Arc<dyn Authorizer> {
+        Arc::new(SubjectAccessReviews::new(
+            Arc::new(HubReviewer(self.clients.authorization.clone())),
+            self.times.authorized,
+            self.times.unauthorized,
+            Arc::clone(clock),
+        ))
+    }
+
+    /// Follows the ConfigMap until the task is aborted: a rotated CA needs no restart. `None` where it is not read.
+    #[must_use]
+    pub fn follow(&self) -> Option<JoinHandle<()>> {
+        let published = Arc::clone(self.published.as_ref()?);
+        Some(tokio::spawn(published.follow(Arc::clone(&self.trust))))
+    }
+}

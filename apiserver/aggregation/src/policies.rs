@@ -1,0 +1,190 @@
+//! The hub's admission webhooks and policies, asked about the objects that this server stores. kube-apiserver passes
+//! requests for them on before its own admission (docs/api.md, "Policies and webhooks of the hub"), so what somebody set up
+//! for the whole hub would not hold for them unless it is asked from here.
+//!
+//! Configurations are watched and compiled when they change; what is known stays in force while the watch is lost.
+//! Which webhook is called about which write, and what its answer may be, are pure questions, answered by
+//! [`berth_admission::client`]; policies are evaluated by the crate `berth-policies`, for which [`HubPolicies`] has them.
+
+mod call;
+mod catalog;
+mod conditions;
+mod consult;
+mod follow;
+mod own;
+mod params;
+mod prepared;
+mod resolve;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use berth_admission::client::WebhookType;
+use berth_apimachinery::{GroupResource, Labels};
+use berth_apiserver::metrics::WebhookMetrics;
+use berth_policies::Decider;
+use berth_storage::Store;
+pub use catalog::HubPolicies;
+use kube::Client;
+pub use own::Own;
+use parking_lot::RwLock;
+use prepared::{Maker, Prepared};
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+/// The resource of the namespaces whose labels selectors are about.
+const NAMESPACES: GroupResource = GroupResource::new("", "namespaces");
+
+/// The API group of configurations.
+const GROUP: &str = "admissionregistration.k8s.io";
+
+/// What is watched: group and resource.
+pub const WATCHED: [(&str, &str); 6] = [
+    (GROUP, "mutatingwebhookconfigurations"),
+    (GROUP, "validatingwebhookconfigurations"),
+    (GROUP, catalog::KINDS[0].1),
+    (GROUP, catalog::KINDS[1].1),
+    (GROUP, catalog::KINDS[2].1),
+    (GROUP, catalog::KINDS[3].1),
+];
+
+/// The label of the cluster roles whose rules say what else may be the parameters of policies, beside ConfigMaps.
+pub const PARAMETERS: &str = "rbac.berth.dev/aggregate-to-policy-params";
+
+/// What is read to find the way to a webhook.
+pub const READ: (&str, &str) = ("", "services");
+
+/// The rights on the hub that this needs: rules of a cluster role.
+#[must_use]
+pub fn rights() -> Vec<Value> {
+    let rule = |(group, resource): (&str, &str), verbs: &[&str]| json!({"apiGroups": [group], "resources": [resource], "verbs": verbs});
+    let watched = WATCHED.map(|watched| rule(watched, &["list", "watch"]));
+    let mut rules: Vec<Value> = watched.into_iter().collect();
+    rules.push(rule(READ, &["get"]));
+    rules
+}
+
+/// How long the first list of configurations may take.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// The webhooks in force.
+#[derive(Clone, Default)]
+struct Hooks {
+    mutating: Arc<[Arc<Prepared>]>,
+    validating: Arc<[Arc<Prepared>]>,
+}
+
+impl Hooks {
+    fn of(&self, webhook_type: WebhookType) -> &Arc<[Arc<Prepared>]> {
+        match webhook_type {
+            WebhookType::Mutating => &self.mutating,
+            WebhookType::Validating => &self.validating,
+        }
+    }
+}
+
+/// The hub's webhooks.
+pub struct Policies {
+    hooks: RwLock<Hooks>,
+    /// Where the copies of the hub's namespaces are.
+    store: Arc<dyn Store>,
+    maker: Maker,
+    /// Makes the access reviews that match conditions ask for.
+    decider: Arc<dyn Decider>,
+    metrics: Arc<WebhookMetrics>,
+}
+
+impl Policies {
+    /// None yet. `client` finds the Services of webhooks, `store` has the copies of the hub's namespaces, `own` tells
+    /// which webhooks are this server's, and `decider` says who may do what.
+    #[must_use]
+    pub fn new(client: Client, store: &Arc<dyn Store>, own: Own, decider: Arc<dyn Decider>) -> Arc<Self> {
+        Arc::new(Self {
+            hooks: RwLock::default(),
+            store: Arc::clone(store),
+            maker: Maker { client, own },
+            decider,
+            metrics: WebhookMetrics::new(),
+        })
+    }
+
+    /// What is counted about calls.
+    #[must_use]
+    pub fn metrics(&self) -> &Arc<WebhookMetrics> {
+        &self.metrics
+    }
+
+    /// Begins to follow the configurations, and waits until all there are now are in force.
+    ///
+    /// # Errors
+    /// When the hub does not list them within a minute.
+    pub async fn follow(self: &Arc<Self>) -> Result<Vec<JoinHandle<()>>> {
+        let mut tasks = Vec::new();
+        let client = &self.maker.client;
+        for webhook_type in [WebhookType::Mutating, WebhookType::Validating] {
+            let (report, mut complete) = watch::channel(false);
+            let reflector = follow::follow(client.clone(), webhook_type, Arc::clone(self), report);
+            tasks.push(tokio::spawn(reflector));
+            let listed = tokio::time::timeout(PATIENCE, complete.wait_for(|complete| *complete)).await;
+            if !matches!(listed, Ok(Ok(_))) {
+                tasks.iter().for_each(JoinHandle::abort);
+                bail!(
+                    "the hub did not list {} within {PATIENCE:?}",
+                    follow::resource(webhook_type).plural
+                );
+            }
+        }
+        Ok(tasks)
+    }
+
+    /// Puts the webhooks of `configurations`, by their name, in force. What did not change keeps its connections.
+    fn replace(&self, webhook_type: WebhookType, configurations: &BTreeMap<String, Arc<Value>>) {
+        let before = Arc::clone(self.hooks.read().of(webhook_type));
+        let now: Arc<[_]> = self.maker.all(configurations, &before).into();
+        tracing::info!(
+            r#type = webhook_type.label(),
+            webhooks = now.len(),
+            "the hub's admission webhooks are loaded"
+        );
+        let mut hooks = self.hooks.write();
+        match webhook_type {
+            WebhookType::Mutating => hooks.mutating = now,
+            WebhookType::Validating => hooks.validating = now,
+        }
+    }
+
+    /// The configurations with match conditions that do not compile, by kind and name, and how many each has.
+    #[must_use]
+    pub fn uncompiled(&self) -> BTreeMap<(&'static str, String), usize> {
+        let mut found = BTreeMap::new();
+        for webhook_type in [WebhookType::Mutating, WebhookType::Validating] {
+            for prepared in self.hooks(webhook_type).iter() {
+                let problems = prepared.conditions.problems().count();
+                if problems > 0 {
+                    let place = (
+                        follow::kind(webhook_type),
+                        prepared.hook.configuration.to_string(),
+                    );
+                    *found.entry(place).or_default() += problems;
+                }
+            }
+        }
+        found
+    }
+
+    fn hooks(&self, webhook_type: WebhookType) -> Arc<[Arc<Prepared>]> {
+        Arc::clone(self.hooks.read().of(webhook_type))
+    }
+
+    /// The labels of a namespace of the hub.
+    fn labels(&self, name: &str) -> Option<Labels> {
+        let copies = self.store.cached(NAMESPACES);
+        let copy = copies.get("", name)?;
+        Some(copy.meta().labels().clone())
+    }
+}

@@ -1,0 +1,156 @@
+//! One call of a webhook: HTTPS with the CAs it names, connections kept, nothing followed elsewhere.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use berth_admission::client::{Endpoint, Hook};
+use berth_certs::Folder;
+use bytes::Bytes;
+use http::{Method, Request, StatusCode, Uri, header};
+use http_body_util::{BodyExt, Full, Limited};
+use hyper_rustls::{ConfigBuilderExt, HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use rustls::{ClientConfig, RootCertStore};
+
+use super::resolve::Resolver;
+use crate::reviewer::chain;
+
+/// The most bytes an answer may have.
+const MOST_BYTES: usize = berth_admission::webhook::MOST_BYTES;
+/// How long a connection nobody uses is kept.
+const IDLE: Duration = Duration::from_secs(90);
+
+/// Calls one webhook.
+pub(super) struct Caller {
+    client: Client<HttpsConnector<HttpConnector<Resolver>>, Full<Bytes>>,
+    uri: Uri,
+}
+
+impl Caller {
+    /// Prepares calls of `hook`. Nothing is sent yet.
+    ///
+    /// # Errors
+    /// What of its `clientConfig` cannot be used.
+    pub(super) fn new(hook: &Hook, services: &kube::Client) -> Result<Self, String> {
+        let (uri, resolver) = match &hook.endpoint {
+            Endpoint::Url(url) => (url.clone(), Resolver::Dns),
+            Endpoint::Service {
+                namespace,
+                name,
+                path,
+                port,
+            } => {
+                let resolver = Resolver::Service {
+                    client: services.clone(),
+                    namespace: namespace.clone(),
+                    name: name.clone(),
+                    port: *port,
+                };
+                (format!("https://{name}.{namespace}.svc:{port}{path}"), resolver)
+            }
+        };
+        let uri = with_timeout(&uri, hook.timeout)?;
+        let mut http = HttpConnector::new_with_resolver(resolver);
+        http.enforce_http(false);
+        http.set_nodelay(true);
+        http.set_connect_timeout(Some(hook.timeout));
+        let https = HttpsConnectorBuilder::new()
+            .with_tls_config(trust(&hook.ca_bundle)?)
+            .https_only()
+            // One connection of HTTP/2 would keep all calls at one replica of the webhook.
+            .enable_http1()
+            .wrap_connector(http);
+        let client = Client::builder(TokioExecutor::new())
+            .pool_idle_timeout(IDLE)
+            .pool_timer(TokioTimer::new())
+            .build(https);
+        Ok(Self { client, uri })
+    }
+
+    /// Sends `body` and gives the answer's.
+    ///
+    /// # Errors
+    /// Why there is none, in words that follow `failed calling webhook "x": `.
+    pub(super) async fn call(&self, body: Bytes, timeout: Duration) -> Result<Bytes, String> {
+        let said = |problem: String| format!("failed to call webhook: Post \"{}\": {problem}", self.uri);
+        match tokio::time::timeout(timeout, self.exchange(body)).await {
+            Ok(answered) => answered.map_err(said),
+            Err(_) => Err(said(format!(
+                "context deadline exceeded: no answer within {timeout:?}"
+            ))),
+        }
+    }
+
+    async fn exchange(&self, body: Bytes) -> Result<Bytes, String> {
+        let request = Request::builder()
+            .method(Method::POST)
+            .uri(self.uri.clone())
+            .header(header::CONTENT_TYPE, "application/json")
+            .header(header::ACCEPT, "application/json")
+            .header(header::USER_AGENT, concat!("berth/", env!("CARGO_PKG_VERSION")))
+            .body(Full::new(body))
+            .map_err(|problem| problem.to_string())?;
+        let response = self
+            .client
+            .request(request)
+            .await
+            .map_err(|problem| chain(&problem))?;
+        let code = response.status();
+        let body = Limited::new(response.into_body(), MOST_BYTES).collect().await;
+        let body = body.map_err(|problem| chain(&*problem))?.to_bytes();
+        match code {
+            StatusCode::OK => Ok(body),
+            other => Err(format!("the webhook answered {other}: {}", shown(&body))),
+        }
+    }
+}
+
+/// The URL, telling the webhook how long it may take, as kube-apiserver does.
+fn with_timeout(url: &str, timeout: Duration) -> Result<Uri, String> {
+    let mark = if url.contains('?') { '&' } else { '?' };
+    let uri: Uri = format!("{url}{mark}timeout={}s", timeout.as_secs())
+        .parse()
+        .map_err(|problem| format!("clientConfig names no place that can be called ({url:?}): {problem}"))?;
+    if uri.scheme_str() != Some("https") {
+        return Err(format!(
+            "clientConfig.url must begin with https://, {url:?} does not"
+        ));
+    }
+    Ok(uri)
+}
+
+/// Whose certificates are believed: the bundle's, or where there is none the system's.
+fn trust(bundle: &[u8]) -> Result<ClientConfig, String> {
+    let config = ClientConfig::builder_with_provider(Arc::new(Folder::provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(|problem| problem.to_string())?;
+    if bundle.is_empty() {
+        let config = config
+            .with_native_roots()
+            .map_err(|problem| format!("the CAs of the system cannot be read: {problem}"))?;
+        return Ok(config.with_no_client_auth());
+    }
+    let certificates = berth_certs::pem::certificates(bundle, Path::new("clientConfig.caBundle"))
+        .map_err(|problem| problem.to_string())?;
+    let mut roots = RootCertStore::empty();
+    for certificate in certificates {
+        roots
+            .add(certificate)
+            .map_err(|problem| format!("clientConfig.caBundle: {problem}"))?;
+    }
+    Ok(config.with_root_certificates(roots).with_no_client_auth())
+}
+
+/// The beginning of a body, for people.
+fn shown(body: &Bytes) -> String {
+    const MOST: usize = 200;
+    let text = String::from_utf8_lossy(body);
+    let mut shown: String = text.trim().chars().take(MOST).collect();
+    if text.trim().chars().count() > MOST {
+        shown.push('…');
+    }
+    shown
+}

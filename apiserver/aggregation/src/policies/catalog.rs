@@ -1,0 +1,242 @@
+//! The hub's admission policies, with their bindings and the parameters they name, watched. Parameters of kinds that are
+//! stored here are read where they are.
+//!
+//! What is known stays in force while a watch is lost. A policy comes into force once its parameters were listed, so that
+//! it is not evaluated without them only because it is new.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use berth_policies::{Catalog, ParamError, ParamKind, Params, Stored};
+use futures::StreamExt;
+use kube::api::ListParams;
+use kube::core::{ApiResource, DynamicObject};
+use kube::{Api, Client};
+use parking_lot::RwLock;
+use serde_json::Value;
+use tokio::sync::{Mutex, watch};
+use tokio::task::JoinHandle;
+
+use super::follow::{self, Snapshot};
+use super::params::Watched;
+use super::{GROUP, PATIENCE};
+use crate::reviewer::chain;
+
+/// The versions these kinds have had, newest first. Before Kubernetes 1.36 mutating policies are `v1beta1`.
+const VERSIONS: [&str; 2] = ["v1", "v1beta1"];
+/// How long a kind that the hub does not serve is left alone.
+const AGAIN: Duration = Duration::from_mins(1);
+/// How long a policy waits for its parameters before it comes into force without them.
+const PARAMS: Duration = Duration::from_secs(5);
+
+/// Kinds and resources, in the order of the fields of [`Stored`].
+pub(super) const KINDS: [(&str, &str); 4] = [
+    ("MutatingAdmissionPolicy", "mutatingadmissionpolicies"),
+    (
+        "MutatingAdmissionPolicyBinding",
+        "mutatingadmissionpolicybindings",
+    ),
+    ("ValidatingAdmissionPolicy", "validatingadmissionpolicies"),
+    (
+        "ValidatingAdmissionPolicyBinding",
+        "validatingadmissionpolicybindings",
+    ),
+];
+
+/// Objects by their names.
+type Known = Arc<BTreeMap<String, Arc<Value>>>;
+
+/// The hub's policies.
+pub struct HubPolicies {
+    client: Client,
+    /// Knows the parameters that are stored here.
+    local: Arc<dyn Catalog>,
+    /// What was heard last of each kind; held while it is put in force.
+    heard: Mutex<[Known; 4]>,
+    stored: RwLock<Arc<Stored>>,
+    params: RwLock<BTreeMap<ParamKind, Arc<Watched>>>,
+    /// Hears when others are in force.
+    changed: watch::Sender<()>,
+}
+
+impl HubPolicies {
+    /// None yet. `client` watches them, and `local` knows the parameters that are stored here.
+    #[must_use]
+    pub fn new(client: Client, local: Arc<dyn Catalog>) -> Arc<Self> {
+        Arc::new(Self {
+            client,
+            local,
+            heard: Mutex::default(),
+            stored: RwLock::default(),
+            params: RwLock::default(),
+            changed: watch::Sender::new(()),
+        })
+    }
+
+    /// Hears whenever others are in force.
+    #[must_use]
+    pub fn changes(&self) -> watch::Receiver<()> {
+        self.changed.subscribe()
+    }
+
+    /// Begins to follow them, and waits until all there are now are in force. A kind that the hub does not serve has none.
+    ///
+    /// # Errors
+    /// When the hub does not list them within a minute.
+    pub async fn follow(self: &Arc<Self>) -> Result<Vec<JoinHandle<()>>> {
+        let mut tasks = Vec::new();
+        for (place, (_, plural)) in KINDS.into_iter().enumerate() {
+            let (report, mut complete) = watch::channel(false);
+            tasks.push(tokio::spawn(Arc::clone(self).keep(place, report)));
+            let listed = tokio::time::timeout(PATIENCE, complete.wait_for(|complete| *complete)).await;
+            if !matches!(listed, Ok(Ok(_))) {
+                tasks.iter().for_each(JoinHandle::abort);
+                bail!("the hub did not list {plural} within {PATIENCE:?}");
+            }
+        }
+        Ok(tasks)
+    }
+
+    /// Keeps those of one kind in force.
+    async fn keep(self: Arc<Self>, place: usize, report: watch::Sender<bool>) {
+        let (kind, plural) = KINDS[place];
+        loop {
+            match served(&self.client, kind, plural).await {
+                Ok(Some(resource)) => {
+                    let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &resource);
+                    let mut snapshots = Box::pin(follow::snapshots(api, plural));
+                    while let Some(Snapshot::All(known)) = snapshots.next().await {
+                        self.replace(place, known).await;
+                        report.send_replace(true);
+                    }
+                }
+                Ok(None) => {}
+                Err(problem) => {
+                    tracing::warn!(
+                        resource = plural,
+                        problem,
+                        "cannot watch the hub's admission policies; retrying"
+                    );
+                    tokio::time::sleep(follow::PAUSE).await;
+                    continue;
+                }
+            }
+            self.replace(place, Known::default()).await;
+            report.send_replace(true);
+            tokio::time::sleep(AGAIN).await;
+        }
+    }
+
+    /// Puts `known`, all of one kind, in force with what is known of the others.
+    pub(super) async fn replace(&self, place: usize, known: Known) {
+        let mut heard = self.heard.lock().await;
+        if heard[place] == known {
+            return;
+        }
+        heard[place] = known;
+        let stored = stored(&heard);
+        self.watch(&kinds_of_params(&stored)).await;
+        *self.stored.write() = Arc::new(stored);
+        self.changed.send_replace(());
+    }
+
+    /// Watches parameters of `kinds` and no others, and waits for those that are new.
+    async fn watch(&self, kinds: &BTreeSet<ParamKind>) {
+        let mut new = Vec::new();
+        {
+            let mut params = self.params.write();
+            params.retain(|kind, _| kinds.contains(kind));
+            for kind in kinds.iter().filter(|kind| self.local.find(kind).is_err()) {
+                params.entry(kind.clone()).or_insert_with(|| {
+                    let watched = Watched::start(self.client.clone(), kind.clone());
+                    new.push(Arc::clone(&watched));
+                    watched
+                });
+            }
+        }
+        let listed = futures::future::join_all(new.iter().map(|watched| watched.settled()));
+        if tokio::time::timeout(PARAMS, listed).await.is_err() {
+            tracing::warn!(
+                "parameters of admission policies not listed within {PARAMS:?}; until they are, the policies' failurePolicy applies"
+            );
+        }
+    }
+}
+
+impl Catalog for HubPolicies {
+    fn stored(&self) -> Arc<Stored> {
+        Arc::clone(&self.stored.read())
+    }
+
+    fn find(&self, kind: &ParamKind) -> std::result::Result<(), ParamError> {
+        if self.local.find(kind).is_ok() {
+            return Ok(());
+        }
+        let watched = self.params.read().get(kind).map(Arc::clone);
+        watched.ok_or_else(|| kind.unknown())?.find()
+    }
+
+    fn params(
+        &self,
+        kind: &ParamKind,
+        namespace: &str,
+        name: Option<&str>,
+    ) -> std::result::Result<Params, ParamError> {
+        if self.local.find(kind).is_ok() {
+            return self.local.params(kind, namespace, name);
+        }
+        let watched = self.params.read().get(kind).map(Arc::clone);
+        watched.ok_or_else(|| kind.unknown())?.params(namespace, name)
+    }
+
+    fn count(&self, kind: &ParamKind, namespace: &str, most: usize) -> usize {
+        if self.local.find(kind).is_ok() {
+            return self.local.count(kind, namespace, most);
+        }
+        let watched = self.params.read().get(kind).map(Arc::clone);
+        watched.map_or(0, |watched| watched.count(namespace, most))
+    }
+}
+
+fn stored(heard: &[Known; 4]) -> Stored {
+    let values = |known: &Known| known.values().map(Arc::clone).collect();
+    let [mutating, mutating_bindings, validating, validating_bindings] = heard;
+    Stored {
+        mutating: values(mutating),
+        mutating_bindings: values(mutating_bindings),
+        validating: values(validating),
+        validating_bindings: values(validating_bindings),
+    }
+}
+
+fn kinds_of_params(stored: &Stored) -> BTreeSet<ParamKind> {
+    let all = stored.mutating.iter().chain(&stored.validating);
+    all.filter_map(|policy| ParamKind::of(&policy["spec"]["paramKind"]))
+        .collect()
+}
+
+/// The newest version of `kind` that the hub serves.
+async fn served(
+    client: &Client,
+    kind: &str,
+    plural: &str,
+) -> std::result::Result<Option<ApiResource>, String> {
+    for version in VERSIONS {
+        let resource = ApiResource {
+            group: GROUP.to_owned(),
+            version: version.to_owned(),
+            api_version: format!("{GROUP}/{version}"),
+            kind: kind.to_owned(),
+            plural: plural.to_owned(),
+        };
+        let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
+        match api.list(&ListParams::default().limit(1)).await {
+            Ok(_) => return Ok(Some(resource)),
+            Err(kube::Error::Api(status)) if status.code == 404 => {}
+            Err(problem) => return Err(chain(&problem)),
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,339 @@
+//! Asking: who is asked about a write, in which order, and what follows from the answers.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use berth_admission::client::{
+    self, Answer, Consulted, Recorded, Rounds, Subject, WebhookType, condition_failed, denied, failed,
+    no_dry_run, unusable,
+};
+use berth_apimachinery::Status;
+use berth_apiserver::metrics::Rejection;
+use bytes::Bytes;
+use futures::future::join_all;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::Policies;
+use super::conditions::Verdict;
+use super::prepared::Prepared;
+
+/// How often conditions are judged again for access reviews.
+const MOST_ROUNDS: usize = 64;
+
+/// The domains of kube-apiserver's audit annotations.
+const MUTATION: &str = "mutation.webhook.admission.k8s.io";
+const VALIDATION: &str = "validating.webhook.admission.k8s.io";
+
+impl client::Policies for Policies {
+    fn concern(&self, subject: &Subject<'_>) -> bool {
+        [WebhookType::Mutating, WebhookType::Validating]
+            .into_iter()
+            .any(|webhook_type| {
+                self.hooks(webhook_type)
+                    .iter()
+                    .any(|one| one.hook.version(subject).is_some())
+            })
+    }
+
+    fn mutate<'a>(
+        &'a self,
+        subject: &'a Subject<'a>,
+        object: &'a mut Value,
+        rounds: &'a mut Rounds,
+        recorded: &'a mut Recorded,
+    ) -> Consulted<'a> {
+        Box::pin(self.change(subject, object, rounds, recorded))
+    }
+
+    fn validate<'a>(
+        &'a self,
+        subject: &'a Subject<'a>,
+        object: Option<&'a Value>,
+        recorded: &'a mut Recorded,
+    ) -> Consulted<'a> {
+        Box::pin(self.judge(subject, object, recorded))
+    }
+}
+
+impl Policies {
+    /// One round of mutating webhooks, one after the other: each sees what those before it did.
+    async fn change(
+        &self,
+        subject: &Subject<'_>,
+        object: &mut Value,
+        rounds: &mut Rounds,
+        recorded: &mut Recorded,
+    ) -> Result<(), Status> {
+        for (index, prepared) in self.hooks(WebhookType::Mutating).iter().enumerate() {
+            let id = prepared.hook.id();
+            if !rounds.includes(&id) {
+                continue;
+            }
+            let shown = Some(&*object).filter(|object| !object.is_null());
+            let asking = Asking {
+                policies: self,
+                prepared,
+                webhook_type: WebhookType::Mutating,
+                subject,
+                place: format!("round_{}_index_{index}", rounds.number()),
+            };
+            let Some(question) = asking.question(shown).await? else {
+                continue;
+            };
+            let (said, result) = asking.ask(&question).await;
+            take(recorded, said);
+            let Some(answer) = result? else {
+                rounds.called(id, prepared.hook.again, false);
+                continue;
+            };
+            let changed = asking.apply(&question, &answer, object)?;
+            asking.note(changed, recorded);
+            rounds.called(id, prepared.hook.again, changed);
+        }
+        Ok(())
+    }
+
+    /// All validating webhooks side by side. What several have against a write is told of the first.
+    async fn judge(
+        &self,
+        subject: &Subject<'_>,
+        object: Option<&Value>,
+        recorded: &mut Recorded,
+    ) -> Result<(), Status> {
+        let hooks = self.hooks(WebhookType::Validating);
+        let mut asked = Vec::new();
+        for (index, prepared) in hooks.iter().enumerate() {
+            let asking = Asking {
+                policies: self,
+                prepared,
+                webhook_type: WebhookType::Validating,
+                subject,
+                place: format!("round_0_index_{index}"),
+            };
+            if let Some(question) = asking.question(object).await? {
+                asked.push((asking, question));
+            }
+        }
+        let calls = asked.iter().map(|(asking, question)| asking.ask(question));
+        let mut verdict = Ok(());
+        for (said, result) in join_all(calls).await {
+            take(recorded, said);
+            if let Err(status) = result
+                && verdict.is_ok()
+            {
+                verdict = Err(status);
+            }
+        }
+        verdict
+    }
+}
+
+fn take(recorded: &mut Recorded, said: Recorded) {
+    recorded.warnings.extend(said.warnings);
+    recorded.annotations.extend(said.annotations);
+}
+
+/// One webhook asked about one write.
+struct Asking<'a> {
+    policies: &'a Policies,
+    prepared: &'a Prepared,
+    webhook_type: WebhookType,
+    subject: &'a Subject<'a>,
+    /// Which call this is, in the audit log.
+    place: String,
+}
+
+/// What a webhook is asked.
+struct Question<'a> {
+    uid: String,
+    version: &'a str,
+    request: Value,
+}
+
+impl<'a> Asking<'a> {
+    fn name(&self) -> &str {
+        &self.prepared.hook.name
+    }
+
+    /// What to ask about `object`; nothing when the webhook has no say in it.
+    async fn question(&self, object: Option<&Value>) -> Result<Option<Question<'a>>, Status> {
+        let hook = &self.prepared.hook;
+        let labels = |namespace: &str| self.policies.labels(namespace);
+        let Some(version) = hook.concerns(self.subject, object, labels)? else {
+            return Ok(None);
+        };
+        let uid = Uuid::new_v4().to_string();
+        let request = client::request(&uid, self.subject, version, object);
+        if !self.conditions_hold(&request).await? {
+            return Ok(None);
+        }
+        if self.subject.request.dry_run && !hook.dry_runs {
+            return Err(no_dry_run(self.name()));
+        }
+        Ok(Some(Question {
+            uid,
+            version,
+            request,
+        }))
+    }
+
+    /// What the conditions come to, once every access review that they ask for is made.
+    async fn judged(&self, request: &Value) -> Verdict {
+        let user = self.subject.request.user;
+        let decider = &self.policies.decider;
+        let mut decisions = Arc::default();
+        for _ in 0..MOST_ROUNDS {
+            let reviews = match self.prepared.conditions.judge(request, &decisions) {
+                Verdict::Unasked(reviews) => reviews,
+                verdict => return verdict,
+            };
+            let answers = join_all(reviews.iter().map(|review| decider.decide(user, review))).await;
+            let answers = answers.into_iter().map(Arc::new);
+            Arc::make_mut(&mut decisions).extend(reviews.into_iter().zip(answers));
+        }
+        Verdict::Unknown(format!(
+            "match conditions ask for access reviews more than {MOST_ROUNDS} times one after the other"
+        ))
+    }
+
+    async fn conditions_hold(&self, request: &Value) -> Result<bool, Status> {
+        if self.prepared.conditions.is_empty() {
+            return Ok(true);
+        }
+        let metrics = &self.policies.metrics;
+        let operation = self.subject.request.operation;
+        match self.judged(request).await {
+            Verdict::Holds => Ok(true),
+            Verdict::Excluded => {
+                metrics.condition(self.name(), self.webhook_type, operation, false);
+                Ok(false)
+            }
+            Verdict::Unasked(_) => Ok(false),
+            Verdict::Unknown(problem) => {
+                metrics.condition(self.name(), self.webhook_type, operation, true);
+                if self.prepared.hook.fails_open {
+                    return Ok(false);
+                }
+                Err(condition_failed(self.subject.request, &problem))
+            }
+        }
+    }
+
+    /// Asks. `None` when there was no answer and the write goes on without.
+    async fn ask(&self, question: &Question<'_>) -> (Recorded, Result<Option<Answer>, Status>) {
+        let start = Instant::now();
+        let answer = self.call(question).await;
+        let (recorded, result, rejection) = self.weigh(answer);
+        let operation = self.subject.request.operation;
+        let metrics = &self.policies.metrics;
+        metrics.called(
+            self.name(),
+            self.webhook_type,
+            operation,
+            start.elapsed(),
+            rejection,
+        );
+        (recorded, result)
+    }
+
+    async fn call(&self, question: &Question<'_>) -> Result<Answer, String> {
+        let caller = self.prepared.caller.as_ref().map_err(Clone::clone)?;
+        let body =
+            serde_json::to_vec(&client::review(&question.request)).map_err(|problem| problem.to_string())?;
+        let answer = caller.call(Bytes::from(body), self.prepared.hook.timeout).await?;
+        client::read(self.webhook_type, &question.uid, &answer)
+            .map_err(|problem| format!("received invalid webhook response: {problem}"))
+    }
+
+    /// What follows from an answer, or from none.
+    fn weigh(
+        &self,
+        answer: Result<Answer, String>,
+    ) -> (Recorded, Result<Option<Answer>, Status>, Option<Rejection>) {
+        let mut recorded = Recorded::default();
+        match answer {
+            Ok(mut answer) => {
+                recorded.warnings = std::mem::take(&mut answer.warnings);
+                let annotations = std::mem::take(&mut answer.annotations).into_iter();
+                recorded.annotations = annotations
+                    .map(|(key, value)| (format!("{}/{key}", self.name()), value))
+                    .collect();
+                if answer.allowed {
+                    return (recorded, Ok(Some(answer)), None);
+                }
+                let status = denied(self.name(), &answer);
+                let rejection = Rejection::Denied(status.code);
+                (recorded, Err(status), Some(rejection))
+            }
+            Err(problem) if self.prepared.hook.fails_open => {
+                let name = self.name();
+                tracing::warn!(
+                    webhook = name,
+                    problem,
+                    "admission webhook call failed; failurePolicy is Ignore, so the write goes on"
+                );
+                self.policies.metrics.failed_open(name, self.webhook_type);
+                recorded
+                    .annotations
+                    .push((self.failed_open_key(), name.to_owned()));
+                (recorded, Ok(None), None)
+            }
+            Err(problem) => {
+                tracing::warn!(
+                    webhook = self.name(),
+                    problem,
+                    "admission webhook call failed; failurePolicy is Fail, so the write is rejected"
+                );
+                (
+                    recorded,
+                    Err(failed(self.name(), &problem)),
+                    Some(Rejection::Uncalled),
+                )
+            }
+        }
+    }
+
+    fn failed_open_key(&self) -> String {
+        let domain = match self.webhook_type {
+            WebhookType::Mutating => MUTATION,
+            WebhookType::Validating => VALIDATION,
+        };
+        format!("failed-open.{domain}/{}", self.place)
+    }
+
+    /// Carries out what the answer wants done; whether that changed anything.
+    fn apply(&self, question: &Question<'_>, answer: &Answer, object: &mut Value) -> Result<bool, Status> {
+        let Some(patch) = &answer.patch else {
+            return Ok(false);
+        };
+        let changed = if object.is_null() {
+            Err("there is no object to change in this operation".to_owned())
+        } else {
+            client::apply(patch, &question.request["object"]).map_err(|problem| problem.to_string())
+        };
+        let changed = changed.map_err(|problem| {
+            let status = unusable(self.name(), &problem);
+            let operation = self.subject.request.operation;
+            let internal = Rejection::Internal(status.code);
+            self.policies
+                .metrics
+                .rejected(self.name(), self.webhook_type, operation, internal);
+            status
+        })?;
+        let mut changed = self.subject.as_held(question.version, changed);
+        self.subject.default(&mut changed);
+        let differs = changed != *object;
+        *object = changed;
+        Ok(differs)
+    }
+
+    /// What the audit log says of a call that went well.
+    fn note(&self, changed: bool, recorded: &mut Recorded) {
+        let hook = &self.prepared.hook;
+        let note = json!({"configuration": &*hook.configuration, "webhook": &*hook.name, "mutated": changed});
+        recorded
+            .annotations
+            .push((format!("{MUTATION}/{}", self.place), note.to_string()));
+    }
+}

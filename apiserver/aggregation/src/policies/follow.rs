@@ -1,0 +1,187 @@
+//! Following the configurations of one kind.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use berth_admission::client::WebhookType;
+use futures::{Stream, StreamExt};
+use kube::core::{ApiResource, DynamicObject};
+use kube::runtime::WatchStreamExt;
+use kube::runtime::watcher::{self, Event, watcher};
+use kube::{Api, Client};
+use serde_json::Value;
+use tokio::sync::watch;
+
+use super::{GROUP, Policies, WATCHED};
+use crate::reviewer::chain;
+
+/// The kind of their configurations.
+pub(super) const fn kind(webhook_type: WebhookType) -> &'static str {
+    match webhook_type {
+        WebhookType::Mutating => "MutatingWebhookConfiguration",
+        WebhookType::Validating => "ValidatingWebhookConfiguration",
+    }
+}
+
+/// The configurations of a kind of webhooks.
+pub(super) fn resource(webhook_type: WebhookType) -> ApiResource {
+    let (_, plural) = match webhook_type {
+        WebhookType::Mutating => WATCHED[0],
+        WebhookType::Validating => WATCHED[1],
+    };
+    ApiResource {
+        group: GROUP.to_owned(),
+        version: "v1".to_owned(),
+        api_version: format!("{GROUP}/v1"),
+        kind: kind(webhook_type).to_owned(),
+        plural: plural.to_owned(),
+    }
+}
+
+/// How long to wait before something that went wrong is tried again.
+pub(super) const PAUSE: Duration = Duration::from_secs(1);
+
+/// What is known of the objects of one resource.
+pub(super) enum Snapshot {
+    /// All there are, by their names.
+    All(Arc<BTreeMap<String, Arc<Value>>>),
+    /// The hub does not serve it any more.
+    Missing,
+}
+
+/// Keeps the configurations of one kind in force until the task is dropped; reports when all there were are.
+pub(super) async fn follow(
+    client: Client,
+    webhook_type: WebhookType,
+    policies: Arc<Policies>,
+    report: watch::Sender<bool>,
+) {
+    let resource = resource(webhook_type);
+    let api: Api<DynamicObject> = Api::all_with(client, &resource);
+    let mut snapshots = Box::pin(snapshots(api, resource.plural));
+    while let Some(snapshot) = snapshots.next().await {
+        if let Snapshot::All(known) = snapshot {
+            policies.replace(webhook_type, &known);
+            report.send_replace(true);
+        }
+    }
+}
+
+/// What there is of `api` whenever it changes, beginning with all there is; it never ends.
+pub(super) fn snapshots(
+    api: Api<DynamicObject>,
+    plural: impl Into<String>,
+) -> impl Stream<Item = Snapshot> + Send {
+    let plural = plural.into();
+    let (mut known, mut listed) = (BTreeMap::new(), BTreeMap::new());
+    let mut last_problem = None;
+    let events = watcher(api, watcher::Config::default()).default_backoff();
+    events.filter_map(move |event| {
+        let snapshot = match event {
+            Ok(event) => {
+                last_problem = None;
+                take(event, &mut known, &mut listed).then(|| Snapshot::All(Arc::new(known.clone())))
+            }
+            Err(problem) => {
+                let text = chain(&problem);
+                // One line for each kind of problem: it may last.
+                if last_problem.as_ref() != Some(&text) {
+                    tracing::warn!(
+                        resource = plural,
+                        problem = text,
+                        "cannot watch the hub's webhook configurations; retrying"
+                    );
+                }
+                last_problem = Some(text);
+                is_missing(&problem).then_some(Snapshot::Missing)
+            }
+        };
+        std::future::ready(snapshot)
+    })
+}
+
+/// Whether the hub does not serve what is watched.
+pub(super) fn is_missing(problem: &watcher::Error) -> bool {
+    match problem {
+        watcher::Error::InitialListFailed(kube::Error::Api(status))
+        | watcher::Error::WatchStartFailed(kube::Error::Api(status))
+        | watcher::Error::WatchError(status) => status.code == 404,
+        _ => false,
+    }
+}
+
+/// Takes one event in; whether what is known is complete and to be put in force.
+fn take(
+    event: Event<DynamicObject>,
+    known: &mut BTreeMap<String, Arc<Value>>,
+    listed: &mut BTreeMap<String, Arc<Value>>,
+) -> bool {
+    match event {
+        Event::Init => {
+            listed.clear();
+            false
+        }
+        Event::InitApply(object) => {
+            listed.extend(entry(&object));
+            false
+        }
+        Event::InitDone => {
+            *known = std::mem::take(listed);
+            true
+        }
+        Event::Apply(object) => {
+            known.extend(entry(&object));
+            true
+        }
+        Event::Delete(object) => known
+            .remove(object.metadata.name.as_deref().unwrap_or_default())
+            .is_some(),
+    }
+}
+
+/// The name of a configuration and what matters of it.
+fn entry(object: &DynamicObject) -> Option<(String, Arc<Value>)> {
+    let name = object.metadata.name.clone()?;
+    let mut value = object.data.clone();
+    value["metadata"] = serde_json::json!({"name": name});
+    Some((name, Arc::new(value)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn configuration(name: &str) -> DynamicObject {
+        let mut object = DynamicObject::new(name, &resource(WebhookType::Mutating));
+        object.data = serde_json::json!({"webhooks": [{"name": name}]});
+        object
+    }
+
+    #[test]
+    fn a_list_replaces_what_was_known_and_changes_add_to_it() {
+        let (mut known, mut listed) = (BTreeMap::new(), BTreeMap::new());
+        let mut after = |event| {
+            let published = take(event, &mut known, &mut listed);
+            published.then(|| known.keys().cloned().collect::<Vec<_>>())
+        };
+        let some = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect());
+        assert_eq!(after(Event::Init), None);
+        assert_eq!(
+            after(Event::InitApply(configuration("b"))),
+            None,
+            "half a list is not in force"
+        );
+        assert_eq!(after(Event::InitApply(configuration("a"))), None);
+        assert_eq!(after(Event::InitDone), some(&["a", "b"]));
+        assert_eq!(after(Event::Apply(configuration("c"))), some(&["a", "b", "c"]));
+        assert_eq!(after(Event::Delete(configuration("a"))), some(&["b", "c"]));
+        assert_eq!(after(Event::Init), None);
+        assert_eq!(after(Event::InitApply(configuration("d"))), None);
+        assert_eq!(
+            after(Event::InitDone),
+            some(&["d"]),
+            "what is gone meanwhile is gone"
+        );
+    }
+}

@@ -1,0 +1,88 @@
+//! Which webhooks are this server's own: what they would say about objects served here, its plugins have said already.
+
+use berth_admission::client::Endpoint;
+
+/// The addresses of this server.
+#[derive(Clone, Debug, Default)]
+pub struct Own {
+    /// The names of its serving certificate, among them `<service>.<namespace>.svc`.
+    pub names: Vec<String>,
+    /// The ports it serves on.
+    pub ports: Vec<u16>,
+    /// The paths it answers reviews at, such as `/admission/mutate`.
+    pub paths: &'static [&'static str],
+}
+
+impl Own {
+    /// Whether a webhook is this program.
+    pub(super) fn is_at(&self, endpoint: &Endpoint) -> bool {
+        match endpoint {
+            Endpoint::Service {
+                namespace,
+                name,
+                path,
+                ..
+            } => self.paths.contains(&path.as_str()) && self.is_named(&format!("{name}.{namespace}.svc")),
+            Endpoint::Url(url) => {
+                let Ok(url) = url.parse::<http::Uri>() else {
+                    return false;
+                };
+                let host = url.host().unwrap_or_default();
+                let here = is_loopback(host) || self.is_named(host);
+                self.paths.contains(&url.path())
+                    && here
+                    && self.ports.contains(&url.port_u16().unwrap_or(443))
+            }
+        }
+    }
+
+    fn is_named(&self, host: &str) -> bool {
+        self.names.iter().any(|name| name.eq_ignore_ascii_case(host))
+    }
+}
+
+fn is_loopback(host: &str) -> bool {
+    let address = host.trim_start_matches('[').trim_end_matches(']');
+    host == "localhost"
+        || address
+            .parse::<std::net::IpAddr>()
+            .is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_webhook_is_our_own_by_its_service_or_its_address_and_path() {
+        let own = Own {
+            names: vec!["berth.berth-system.svc".to_owned()],
+            ports: vec![7443],
+            paths: &["/admission/mutate", "/admission/validate"],
+        };
+        let service = |name: &str, path: &str| Endpoint::Service {
+            namespace: "berth-system".to_owned(),
+            name: name.to_owned(),
+            path: path.to_owned(),
+            port: 443,
+        };
+        let url = |url: &str| Endpoint::Url(url.to_owned());
+        for (endpoint, is_own) in [
+            (service("berth", "/admission/mutate"), true),
+            (service("berth", "/other"), false),
+            (service("policy", "/admission/mutate"), false),
+            (url("https://localhost:7443/admission/validate"), true),
+            (url("https://[::1]:7443/admission/validate"), true),
+            (
+                url("https://berth.berth-system.svc:7443/admission/validate"),
+                true,
+            ),
+            (url("https://localhost:8443/admission/validate"), false),
+            (url("https://elsewhere:7443/admission/validate"), false),
+            (url("https://localhost:7443/validate"), false),
+            (url("::"), false),
+        ] {
+            assert_eq!(own.is_at(&endpoint), is_own, "{endpoint:?}");
+        }
+    }
+}

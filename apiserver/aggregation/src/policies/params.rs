@@ -1,0 +1,239 @@
+//! The objects of one kind that policies have as parameters, watched on the hub.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use berth_policies::{ParamError, ParamKind, Params};
+use futures::StreamExt;
+use kube::core::{DynamicObject, GroupVersionKind};
+use kube::discovery::{self, ApiResource, Scope};
+use kube::runtime::WatchStreamExt;
+use kube::runtime::watcher::{self, Event, watcher};
+use kube::{Api, Client};
+use parking_lot::RwLock;
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use super::follow;
+use crate::reviewer::chain;
+
+/// How long a kind that the hub does not know is left alone.
+const AGAIN: Duration = Duration::from_secs(10);
+
+/// Namespace and name.
+type Place = (String, String);
+
+/// What is known of the objects.
+#[derive(Default)]
+enum Known {
+    /// Nothing yet.
+    #[default]
+    Nothing,
+    /// The hub has no such kind.
+    Unserved,
+    /// All of them, as they were when the hub was last recorded.
+    Objects {
+        namespaced: bool,
+        objects: BTreeMap<Place, Arc<Value>>,
+    },
+}
+
+/// The parameters of one kind; they are watched until this is dropped.
+pub(super) struct Watched {
+    kind: ParamKind,
+    known: Arc<RwLock<Known>>,
+    settled: watch::Receiver<bool>,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Watched {
+    /// Begins to watch them.
+    pub(super) fn start(client: Client, kind: ParamKind) -> Arc<Self> {
+        let known = Arc::default();
+        let (report, settled) = watch::channel(false);
+        let task = tokio::spawn(keep(client, kind.clone(), Arc::clone(&known), report));
+        Arc::new(Self {
+            kind,
+            known,
+            settled,
+            task,
+        })
+    }
+
+    /// Waits until they are listed, or the hub said that it has no such kind.
+    pub(super) async fn settled(&self) {
+        // An error is that the task ended, which it does only with this.
+        self.settled.clone().wait_for(|settled| *settled).await.ok();
+    }
+
+    /// Whether the hub has such a kind; it counts as one that it has until the hub said no.
+    pub(super) fn find(&self) -> Result<(), ParamError> {
+        match *self.known.read() {
+            Known::Unserved => Err(self.kind.unknown()),
+            Known::Nothing | Known::Objects { .. } => Ok(()),
+        }
+    }
+
+    /// Those in `namespace`, where they are in namespaces, by `name` if there is one.
+    pub(super) fn params(&self, namespace: &str, name: Option<&str>) -> Result<Params, ParamError> {
+        let known = self.known.read();
+        let Known::Objects { namespaced, objects } = &*known else {
+            return Err(ParamError::NotSynced(self.kind.shown()));
+        };
+        let namespace = if *namespaced { namespace } else { "" };
+        let found = match name {
+            Some(name) => {
+                let place = (namespace.to_owned(), name.to_owned());
+                objects.get(&place).map(Arc::clone).into_iter().collect()
+            }
+            None => there(objects, namespace).map(Arc::clone).collect(),
+        };
+        Ok(Params {
+            namespaced: *namespaced,
+            objects: found,
+        })
+    }
+
+    /// How many there are in `namespace`, up to `most`.
+    pub(super) fn count(&self, namespace: &str, most: usize) -> usize {
+        let known = self.known.read();
+        let Known::Objects { namespaced, objects } = &*known else {
+            return 0;
+        };
+        let namespace = if *namespaced { namespace } else { "" };
+        there(objects, namespace).take(most).count()
+    }
+}
+
+/// The objects in `namespace`, which is empty where they are in none.
+fn there<'a>(
+    objects: &'a BTreeMap<Place, Arc<Value>>,
+    namespace: &'a str,
+) -> impl Iterator<Item = &'a Arc<Value>> {
+    let from = (namespace.to_owned(), String::new());
+    let there = objects.range(from..);
+    there
+        .take_while(move |((own, _), _)| own == namespace)
+        .map(|(_, object)| object)
+}
+
+async fn keep(client: Client, kind: ParamKind, known: Arc<RwLock<Known>>, report: watch::Sender<bool>) {
+    let (group, version) = kind.group_version();
+    let named = GroupVersionKind::gvk(group, version, &kind.kind);
+    loop {
+        match discovery::pinned_kind(&client, &named).await {
+            Ok((resource, capabilities)) => {
+                let namespaced = capabilities.scope == Scope::Namespaced;
+                follow(&client, &resource, namespaced, &known, &report).await;
+            }
+            Err(kube::Error::Api(status)) if status.code == 404 => {}
+            Err(kube::Error::Discovery(_)) => {}
+            Err(problem) => {
+                let problem = chain(&problem);
+                tracing::warn!(
+                    kind = kind.shown(),
+                    problem,
+                    "cannot find the kind of an admission policy's parameters; retrying"
+                );
+                tokio::time::sleep(follow::PAUSE).await;
+                continue;
+            }
+        }
+        *known.write() = Known::Unserved;
+        report.send_replace(true);
+        tokio::time::sleep(AGAIN).await;
+    }
+}
+
+/// Keeps `known` until the hub has no such resource.
+async fn follow(
+    client: &Client,
+    resource: &ApiResource,
+    namespaced: bool,
+    known: &RwLock<Known>,
+    report: &watch::Sender<bool>,
+) {
+    let api: Api<DynamicObject> = Api::all_with(client.clone(), resource);
+    let mut events = watcher(api, watcher::Config::default()).default_backoff().boxed();
+    let mut listed = BTreeMap::new();
+    let mut last_problem = None;
+    while let Some(event) = events.next().await {
+        match event {
+            Ok(event) => {
+                last_problem = None;
+                take(event, resource, namespaced, known, &mut listed);
+                if matches!(*known.read(), Known::Objects { .. }) {
+                    report.send_replace(true);
+                }
+            }
+            Err(problem) if follow::is_missing(&problem) => return,
+            Err(problem) => {
+                let problem = chain(&problem);
+                if last_problem.as_ref() != Some(&problem) {
+                    tracing::warn!(
+                        resource = resource.plural,
+                        group = resource.group,
+                        problem,
+                        "cannot follow the parameters of admission policies; grant list and watch in a ClusterRole with the \
+                         label rbac.berth.dev/aggregate-to-policy-params=true"
+                    );
+                }
+                last_problem = Some(problem);
+            }
+        }
+    }
+}
+
+fn take(
+    event: Event<DynamicObject>,
+    resource: &ApiResource,
+    namespaced: bool,
+    known: &RwLock<Known>,
+    listed: &mut BTreeMap<Place, Arc<Value>>,
+) {
+    let place = |object: &DynamicObject| {
+        let metadata = &object.metadata;
+        let namespace = metadata.namespace.clone().unwrap_or_default();
+        (namespace, metadata.name.clone().unwrap_or_default())
+    };
+    match event {
+        Event::Init => listed.clear(),
+        Event::InitApply(object) => {
+            listed.insert(place(&object), value(object, resource));
+        }
+        Event::InitDone => {
+            *known.write() = Known::Objects {
+                namespaced,
+                objects: std::mem::take(listed),
+            };
+        }
+        Event::Apply(object) => {
+            if let Known::Objects { objects, .. } = &mut *known.write() {
+                objects.insert(place(&object), value(object, resource));
+            }
+        }
+        Event::Delete(object) => {
+            if let Known::Objects { objects, .. } = &mut *known.write() {
+                objects.remove(&place(&object));
+            }
+        }
+    }
+}
+
+/// A parameter as expressions see it. Items of a list do not say what they are.
+fn value(object: DynamicObject, resource: &ApiResource) -> Arc<Value> {
+    let (mut metadata, mut value) = (object.metadata, object.data);
+    metadata.managed_fields = None;
+    value["metadata"] = json!(metadata);
+    value["apiVersion"] = resource.api_version.as_str().into();
+    value["kind"] = resource.kind.as_str().into();
+    Arc::new(value)
+}

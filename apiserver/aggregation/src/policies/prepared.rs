@@ -1,0 +1,93 @@
+//! A webhook ready to be called: its conditions compiled, its address and trust worked out.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use berth_admission::client::{Endpoint, Hook};
+use kube::Client;
+use serde_json::Value;
+
+use super::call::Caller;
+use super::conditions::Conditions;
+use super::own::Own;
+
+/// A webhook and what calling it takes.
+pub(super) struct Prepared {
+    pub(super) hook: Hook,
+    pub(super) conditions: Conditions,
+    /// How to call it, or why it cannot be called.
+    pub(super) caller: Result<Arc<Caller>, String>,
+}
+
+/// Prepares webhooks.
+pub(super) struct Maker {
+    /// Finds the Services of webhooks.
+    pub(super) client: Client,
+    pub(super) own: Own,
+}
+
+impl Maker {
+    /// The webhooks of `configurations` in the order they are called: by the configuration's name, then as they stand
+    /// there. Those that are as in `before` are taken over.
+    pub(super) fn all(
+        &self,
+        configurations: &BTreeMap<String, Arc<Value>>,
+        before: &[Arc<Prepared>],
+    ) -> Vec<Arc<Prepared>> {
+        let hooks = configurations
+            .values()
+            .flat_map(|configuration| Hook::all(configuration));
+        let others = hooks.filter(|hook| !self.own.is_at(&hook.endpoint));
+        others.map(|hook| self.one(hook, before)).collect()
+    }
+
+    fn one(&self, hook: Hook, before: &[Arc<Prepared>]) -> Arc<Prepared> {
+        if let Some(same) = before.iter().find(|known| known.hook == hook) {
+            return Arc::clone(same);
+        }
+        let conditions = Conditions::compile(&hook.conditions);
+        for problem in conditions.problems() {
+            tracing::warn!(
+                configuration = &*hook.configuration,
+                webhook = &*hook.name,
+                problem,
+                "a match condition cannot be evaluated; the webhook's failurePolicy applies"
+            );
+        }
+        let caller = match &hook.problem {
+            Some(problem) => Err(problem.clone()),
+            None => self.caller(&hook, before),
+        };
+        if let Err(problem) = &caller {
+            tracing::warn!(
+                configuration = &*hook.configuration,
+                webhook = &*hook.name,
+                problem,
+                "an admission webhook cannot be called; its failurePolicy applies"
+            );
+        }
+        Arc::new(Prepared {
+            hook,
+            conditions,
+            caller,
+        })
+    }
+
+    /// The caller of a known webhook at the same place with the same trust keeps its connections.
+    fn caller(&self, hook: &Hook, before: &[Arc<Prepared>]) -> Result<Arc<Caller>, String> {
+        let is_same = |known: &&Arc<Prepared>| {
+            let there = |hook: &Hook| -> (Endpoint, Vec<u8>, u64) {
+                (
+                    hook.endpoint.clone(),
+                    hook.ca_bundle.clone(),
+                    hook.timeout.as_secs(),
+                )
+            };
+            there(&known.hook) == there(hook)
+        };
+        match before.iter().find(is_same).map(|known| &known.caller) {
+            Some(Ok(caller)) => Ok(Arc::clone(caller)),
+            _ => Caller::new(hook, &self.client).map(Arc::new),
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! A kind of the tests' own, with two versions.
+
+use std::sync::LazyLock;
+
+use berth_apimachinery::kind::{ALL_VERBS, name_and_age};
+use berth_apimachinery::{Cell, Column, Kind, KindInfo, Object, Schema, Scope};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub(super) const GROUP: &str = "toys.example.com";
+
+static INFO: KindInfo = KindInfo {
+    group: GROUP,
+    versions: &["v1beta1", "v1alpha1"],
+    storage_version: "v1beta1",
+    kind: "Toy",
+    plural: "toys",
+    singular: "",
+    short_names: &[],
+    categories: &[],
+    scope: Scope::Namespaced,
+    verbs: ALL_VERBS,
+    status: false,
+    unconditional_update: false,
+    strategic: false,
+};
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct Body {
+    /// Anything.
+    #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+    spec: serde_json::Map<String, serde_json::Value>,
+}
+
+static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<Body>);
+
+/// The kind.
+pub(super) struct Toy;
+
+impl Kind for Toy {
+    fn info(&self) -> &KindInfo {
+        &INFO
+    }
+
+    fn schema(&self, _version: &str) -> &Schema {
+        &SCHEMA
+    }
+
+    fn columns(&self) -> &[Column] {
+        &[Column::NAME, Column::AGE]
+    }
+
+    fn row(&self, object: &Object) -> Vec<Cell> {
+        name_and_age(object)
+    }
+}

@@ -1,0 +1,165 @@
+//! Whom the hub believes, followed: the ConfigMap kube-system/extension-apiserver-authentication, watched, and read again
+//! every minute in case the watch is deaf. A rotation needs no restart and leaves open watches alone.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Result, anyhow};
+use berth_apiserver::authn::delegated::{Delegated, NAME, NAMESPACE};
+use berth_apiserver::authn::{CaPool, RequestHeaderTrust, Trust};
+use futures::StreamExt;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::runtime::{WatchStreamExt, watcher};
+use kube::{Api, Client};
+use parking_lot::Mutex;
+
+use crate::reviewer::chain;
+
+/// How often the ConfigMap is read whatever the watch says.
+const LOOK_EVERY: Duration = Duration::from_mins(1);
+
+/// What the command line says about trust. It wins over what the hub publishes.
+#[derive(Clone, Debug, Default)]
+pub struct StaticTrust {
+    /// The CAs of client certificates.
+    pub client: Option<CaPool>,
+    /// Whom to believe users in headers.
+    pub request_header: Option<RequestHeaderTrust>,
+    /// The names front proxies may have, for a hub that publishes none.
+    pub allowed_names: Vec<String>,
+}
+
+/// What a hub publishes, under what the command line says.
+pub(super) struct Published {
+    maps: Api<ConfigMap>,
+    given: StaticTrust,
+    /// The data in force.
+    last: Mutex<Option<BTreeMap<String, String>>>,
+}
+
+impl Published {
+    pub(super) fn new(client: Client, given: StaticTrust) -> Self {
+        Self {
+            maps: Api::namespaced(client, NAMESPACE),
+            given,
+            last: Mutex::new(None),
+        }
+    }
+
+    /// Reads it once and takes it up.
+    pub(super) async fn load(&self, trust: &Trust) -> Result<()> {
+        let map = self
+            .maps
+            .get(NAME)
+            .await
+            .map_err(|problem| anyhow!("{}", chain(&problem)))?;
+        self.take(trust, map)
+    }
+
+    /// Follows it until the task is dropped.
+    pub(super) async fn follow(self: Arc<Self>, trust: Arc<Trust>) {
+        let config = watcher::Config::default().fields(&format!("metadata.name={NAME}"));
+        let mut changes = watcher(self.maps.clone(), config)
+            .default_backoff()
+            .applied_objects()
+            .boxed();
+        let mut clock = tokio::time::interval(LOOK_EVERY);
+        loop {
+            let taken = tokio::select! {
+                Some(change) = changes.next() => match change {
+                    Ok(map) => self.take(&trust, map),
+                    Err(problem) => {
+                        tracing::debug!(problem = chain(&problem), "watching extension-apiserver-authentication");
+                        Ok(())
+                    }
+                },
+                _ = clock.tick() => self.load(&trust).await,
+            };
+            if let Err(problem) = taken {
+                tracing::error!(%problem, "cannot read extension-apiserver-authentication; keeping the previous client CAs");
+            }
+        }
+    }
+
+    /// Puts the ConfigMap in force, unless it is already.
+    fn take(&self, trust: &Trust, map: ConfigMap) -> Result<()> {
+        let data = map.data.unwrap_or_default();
+        let mut last = self.last.lock();
+        if last.as_ref() == Some(&data) {
+            return Ok(());
+        }
+        let (client, request_header) = believed(&self.given, &data)?;
+        trust.replace(&client, request_header.as_ref());
+        if last.replace(data).is_some() {
+            tracing::info!(
+                "extension-apiserver-authentication has changed; using its client CAs from now on"
+            );
+        }
+        Ok(())
+    }
+}
+
+/// Whom to believe: what is `given` on the command line, and for the rest what the ConfigMap's `data` says.
+fn believed(
+    given: &StaticTrust,
+    data: &BTreeMap<String, String>,
+) -> Result<(CaPool, Option<RequestHeaderTrust>)> {
+    let read = Delegated::read(data).map_err(|problems| {
+        let texts: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        anyhow!("{}", texts.join("; "))
+    })?;
+    let client = given.client.clone().unwrap_or(read.client);
+    let published = read.request_header.map(|mut published| {
+        if published.allowed_names.is_empty() {
+            published.allowed_names.clone_from(&given.allowed_names);
+        }
+        published
+    });
+    let request_header = given.request_header.clone().or(published);
+    if let Some(request_header) = &request_header {
+        request_header.check_beside(&client)?;
+    }
+    Ok((client, request_header))
+}
+
+#[cfg(test)]
+mod tests {
+    use berth_certs::Folder;
+
+    use super::*;
+
+    #[test]
+    fn a_hub_with_one_ca_for_users_and_front_proxies_must_name_these() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = Folder::open(folder.path(), "2026-11-21T12:00:00Z".parse().unwrap()).unwrap();
+        let one = folder.ca().certificate_pem().to_owned();
+        let other = folder.front_proxy().certificate_pem().to_owned();
+        let published = |proxies: &str, names: &str| {
+            let pairs = [
+                ("client-ca-file", one.clone()),
+                ("requestheader-client-ca-file", proxies.to_owned()),
+                (
+                    "requestheader-username-headers",
+                    r#"["X-Remote-User"]"#.to_owned(),
+                ),
+                ("requestheader-allowed-names", names.to_owned()),
+            ];
+            pairs.map(|(key, value)| (key.to_owned(), value)).into()
+        };
+        let nothing = StaticTrust::default();
+        let named = StaticTrust {
+            allowed_names: vec!["front-proxy-client".to_owned()],
+            ..StaticTrust::default()
+        };
+        assert!(believed(&nothing, &published(&other, "[]")).is_ok());
+        assert!(believed(&nothing, &published(&one, r#"["aggregator"]"#)).is_ok());
+        let refused = believed(&nothing, &published(&format!("{other}{one}"), "[]")).unwrap_err();
+        assert!(
+            refused.to_string().contains("--requestheader-allowed-names"),
+            "{refused}"
+        );
+        let (_, trust) = believed(&named, &published(&one, "[]")).unwrap();
+        assert_eq!(trust.unwrap().allowed_names, ["front-proxy-client"]);
+    }
+}

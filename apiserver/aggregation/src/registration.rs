@@ -1,0 +1,350 @@
+//! A server's registration on a hub: the caBundles of its APIServices and webhook configurations, filled in and kept
+//! current when the CA of the serving certificate changes. Get and patch of these objects by name is all the rights it
+//! needs; with [`Options::create`] it also creates those that are missing.
+//!
+//! Servers behind one Service may share one CA ([`SharedCaOptions`]). When it gives way to the next, both are in every
+//! caBundle before any server signs with the new one.
+
+mod objects;
+mod shared_ca;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Result;
+use berth_apimachinery::Clock;
+use berth_certs::{Folder, ServingCertificate};
+use kube::Client;
+use parking_lot::Mutex;
+use serde_json::Value;
+use tokio::task::JoinHandle;
+
+use objects::{Found, Registered};
+use shared_ca::SharedCa;
+
+pub use objects::whose;
+pub use shared_ca::SharedCaOptions;
+
+/// The Service by which a hub reaches a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Service {
+    /// Its name.
+    pub name: String,
+    /// Its namespace.
+    pub namespace: String,
+    /// Its port.
+    pub port: u16,
+}
+
+impl Service {
+    /// The host name a hub expects in the certificate.
+    #[must_use]
+    pub fn host(&self) -> String {
+        format!("{}.{}.svc", self.name, self.namespace)
+    }
+}
+
+/// Sentences that say where a missing object or right is to be had, for logs and readiness.
+#[derive(Clone, Debug, Default)]
+pub struct Sources {
+    /// For APIServices.
+    pub api_services: String,
+    /// For webhook configurations.
+    pub webhooks: String,
+    /// For the Secret of a shared CA.
+    pub ca_secret: String,
+}
+
+/// Who issues the serving certificate.
+#[derive(Clone, Debug)]
+pub enum Issuer {
+    /// The CA of the server's own data folder, which never changes.
+    Own,
+    /// The CA that all servers behind the Service share.
+    Shared(SharedCaOptions),
+    /// The CA in a file, read again when it changes.
+    File(PathBuf),
+    /// Somebody else, who fills in the caBundles too (such as cert-manager).
+    External,
+}
+
+/// What is registered, and how.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The Service.
+    pub service: Service,
+    /// The APIServices and webhook configurations, as they are to be; objects of other kinds are ignored.
+    pub objects: Vec<Value>,
+    /// Create those that are missing.
+    pub create: bool,
+    /// Who issues the serving certificate.
+    pub issuer: Issuer,
+    /// The field manager of what is written.
+    pub manager: String,
+    /// Where missing objects are to be had.
+    pub sources: Sources,
+}
+
+impl Options {
+    /// `objects` for `service`, made where they are missing, written as `manager`; the certificate is the folder's own.
+    #[must_use]
+    pub fn own(service: Service, objects: Vec<Value>, manager: impl Into<String>) -> Self {
+        Self {
+            service,
+            objects,
+            create: true,
+            issuer: Issuer::Own,
+            manager: manager.into(),
+            sources: Sources::default(),
+        }
+    }
+}
+
+/// How often everything is looked at.
+const LOOK_EVERY: Duration = Duration::from_mins(1);
+/// How often while something is missing or under way.
+const LOOK_SOON: Duration = Duration::from_secs(10);
+
+/// A server's registration on a hub.
+pub struct Registration {
+    client: Client,
+    service: Service,
+    registered: Vec<Registered>,
+    trusted: Trusted,
+    create: bool,
+    /// How often to look.
+    calm: Duration,
+    clock: Arc<dyn Clock>,
+    /// What keeps the hub from finding and trusting this server, as it was last seen; `None` before the first look.
+    state: Mutex<Option<Result<(), String>>>,
+}
+
+/// Why the hub may not find or trust this server.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotRegistered {
+    /// Nobody looked yet.
+    #[error("the registration has not been checked yet")]
+    Unknown,
+    /// What is missing or went wrong, in sentences joined by `; `.
+    #[error("{0}")]
+    Wrong(String),
+}
+
+/// Who issued the serving certificate.
+enum Trusted {
+    /// The data folder's CA, which never changes.
+    Own(String),
+    /// The CA of all servers.
+    Shared(Box<SharedCa>),
+    /// The CA in a file.
+    File(PathBuf),
+    /// Somebody else, who sees to it that it is trusted.
+    Elsewhere,
+}
+
+/// What was seen.
+struct Seen {
+    standing: Standing,
+    /// What went wrong.
+    problems: Vec<String>,
+    /// What is missing, and for somebody else to mend.
+    missing: Vec<String>,
+}
+
+/// How things stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    /// Everything is as it should be.
+    Settled,
+    /// Something is missing or under way: look again soon.
+    Unsettled,
+}
+
+impl Registration {
+    /// A registration that nothing was done about yet: [`follow`](Self::follow) does it. `folder` has the server's own
+    /// CA.
+    #[must_use]
+    pub fn new(client: &Client, options: Options, folder: &Folder, clock: &Arc<dyn Clock>) -> Self {
+        let Options {
+            service,
+            objects,
+            create,
+            issuer,
+            manager,
+            sources,
+        } = options;
+        let mut calm = LOOK_EVERY;
+        let trusted = match issuer {
+            Issuer::Own => Trusted::Own(folder.ca().certificate_pem().to_owned()),
+            Issuer::Shared(options) => {
+                // A server that looks twice in a step has seen it when the next one begins.
+                calm = calm.min(options.step.unsigned_abs() / 4);
+                let ca = SharedCa::new(client.clone(), &service.namespace, options, &sources.ca_secret);
+                Trusted::Shared(Box::new(ca))
+            }
+            Issuer::File(file) => Trusted::File(file),
+            Issuer::External => Trusted::Elsewhere,
+        };
+        let registered = objects
+            .into_iter()
+            .filter_map(|object| Registered::of(object, &manager, &sources));
+        Self {
+            client: client.clone(),
+            registered: registered.collect(),
+            service,
+            trusted,
+            create,
+            calm,
+            clock: Arc::clone(clock),
+            state: Mutex::new(None),
+        }
+    }
+
+    /// The serving certificate of the CA that all servers share; `None` where there is none.
+    ///
+    /// # Errors
+    /// When the Secret cannot be read or written, or is damaged.
+    pub async fn certificate(&self, names: &[String]) -> Result<Option<Arc<ServingCertificate>>> {
+        let Trusted::Shared(ca) = &self.trusted else {
+            return Ok(None);
+        };
+        let now = self.clock.now();
+        let read = ca.open(now).await?;
+        let authority = ca.authority(&read.shared, now)?;
+        let certificate = ServingCertificate::shared(authority, names, Arc::clone(&self.clock))?;
+        Ok(Some(certificate))
+    }
+
+    /// Keeps everything current until the task is dropped.
+    #[must_use]
+    pub fn follow(self: Arc<Self>, certificate: Arc<ServingCertificate>) -> JoinHandle<()> {
+        tokio::spawn(async move {
+            loop {
+                let standing = match self.look(&certificate).await {
+                    Ok(seen) => {
+                        let all = [seen.problems, seen.missing].concat();
+                        self.say(if all.is_empty() {
+                            Ok(())
+                        } else {
+                            Err(all.join("; "))
+                        });
+                        seen.standing
+                    }
+                    Err(problem) => {
+                        self.say(Err(format!("{problem:#}")));
+                        Standing::Unsettled
+                    }
+                };
+                let pause = match standing {
+                    Standing::Settled => self.calm,
+                    Standing::Unsettled => self.calm.min(LOOK_SOON),
+                };
+                tokio::time::sleep(pause).await;
+            }
+        })
+    }
+
+    /// Whether the hub finds this server and trusts its certificate, as of the last look.
+    ///
+    /// # Errors
+    /// What is missing or went wrong.
+    pub fn state(&self) -> Result<(), NotRegistered> {
+        match &*self.state.lock() {
+            None => Err(NotRegistered::Unknown),
+            Some(seen) => seen.clone().map_err(NotRegistered::Wrong),
+        }
+    }
+
+    /// Remembers what was seen, and logs it when it is new.
+    fn say(&self, state: Result<(), String>) {
+        let mut last = self.state.lock();
+        if last.as_ref() == Some(&state) {
+            return;
+        }
+        match &state {
+            Err(problem) => {
+                tracing::warn!(%problem, "APIServices or webhook configurations are not up to date; retrying")
+            }
+            Ok(()) => tracing::info!("APIServices and webhook configurations are up to date"),
+        }
+        *last = Some(state);
+    }
+
+    /// Looks at everything once: creates what is missing, moves a rotation on, and fills in whom to trust. Objects are
+    /// read before the CA, and patched only as they were read, so that who knows the newer CA wins.
+    async fn look(&self, certificate: &ServingCertificate) -> Result<Seen> {
+        let service = &self.service;
+        let mut seen = Seen {
+            standing: Standing::Settled,
+            problems: Vec::new(),
+            missing: Vec::new(),
+        };
+        let mut ours: Vec<(&Registered, Value)> = Vec::new();
+        for registered in &self.registered {
+            match registered.find(&self.client, service).await {
+                Ok(Found::Ours(object)) => ours.push((registered, object)),
+                Ok(Found::Missing) => {
+                    seen.standing = Standing::Unsettled;
+                    if !self.create {
+                        seen.missing.push(registered.absent());
+                    } else if let Err(problem) = registered.create(&self.client).await {
+                        seen.problems.push(format!("{problem:#}"));
+                    } else {
+                        seen.missing.push(format!("{registered} was created just now"));
+                    }
+                }
+                Ok(Found::Foreign(why)) => seen.missing.extend(why),
+                Err(problem) => seen.problems.push(format!("{problem:#}")),
+            }
+        }
+        // Whoever cannot be read may trust anybody.
+        let known = seen.problems.is_empty();
+        let bundle = self.bundle(certificate, &ours, known, &mut seen.standing).await?;
+        for (registered, object) in &ours {
+            let Some(bundle) = &bundle else {
+                // Somebody else fills it in.
+                seen.missing.extend(registered.untrusting(object, service));
+                continue;
+            };
+            if let Err(problem) = registered.fill(&self.client, object, service, bundle).await {
+                seen.problems.push(format!("{problem:#}"));
+            }
+        }
+        Ok(seen)
+    }
+
+    /// Whom to trust now; `None` where somebody else fills it in.
+    async fn bundle(
+        &self,
+        certificate: &ServingCertificate,
+        ours: &[(&Registered, Value)],
+        known: bool,
+        standing: &mut Standing,
+    ) -> Result<Option<String>> {
+        let ca = match &self.trusted {
+            Trusted::Elsewhere => return Ok(None),
+            Trusted::Own(pem) => return Ok(Some(pem.clone())),
+            Trusted::File(file) => return shared_ca::bundle_of(file).map(Some),
+            Trusted::Shared(ca) => ca,
+        };
+        let now = self.clock.now();
+        let read = ca.open(now).await?;
+        let before = read.shared.bundle();
+        let service = &self.service;
+        let announced = known
+            && ours
+                .iter()
+                .all(|(_, object)| objects::trusts(object, service, &before));
+        let read = ca.advance(read, now, announced).await?;
+        if certificate.adopt(ca.authority(&read.shared, now)?)? {
+            tracing::info!("the serving certificate was issued by the new CA");
+        }
+        if read.shared.is_rotating() || !announced {
+            *standing = Standing::Unsettled;
+        }
+        let bundle = read.shared.bundle();
+        ca.publish(&bundle).await?;
+        Ok(Some(bundle))
+    }
+}

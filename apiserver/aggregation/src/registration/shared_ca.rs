@@ -1,0 +1,206 @@
+//! The CA that all servers of an installation share, in a Secret; and its certificate alone, for whoever only has to
+//! trust it, in a ConfigMap of the same name.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, anyhow, bail};
+use berth_apimachinery::Timestamp;
+use berth_certs::Authority;
+use berth_certs::rotation::{Moment, Shared, Step};
+use jiff::SignedDuration;
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use kube::api::{ObjectMeta, Patch, PatchParams, PostParams};
+use kube::{Api, Client};
+
+use crate::reviewer::chain;
+
+/// How often a Secret that others change meanwhile is tried again.
+const ATTEMPTS: usize = 8;
+/// The entry of the ConfigMap that the certificates stand in, as where Kubernetes publishes its own.
+const CERTIFICATES: &str = "ca.crt";
+
+/// A CA that all servers behind one Service share.
+#[derive(Clone, Debug)]
+pub struct SharedCaOptions {
+    /// The name of the Secret, and of the ConfigMap, in the namespace of the Service.
+    pub secret: String,
+    /// How long each step of a rotation takes: trusted, signing, alone.
+    pub step: SignedDuration,
+    /// The annotation on the Secret that asks for a new CA before its time; removed when it is announced.
+    pub rotate_annotation: String,
+}
+
+/// The Secret.
+pub(super) struct SharedCa {
+    secrets: Api<Secret>,
+    published: Api<ConfigMap>,
+    /// The Secret in words.
+    place: PathBuf,
+    options: SharedCaOptions,
+    /// Where the right to use it is to be had.
+    source: String,
+}
+
+/// What was read.
+pub(super) struct Read {
+    secret: Secret,
+    pub(super) shared: Shared,
+}
+
+impl SharedCa {
+    pub(super) fn new(client: Client, namespace: &str, options: SharedCaOptions, source: &str) -> Self {
+        Self {
+            secrets: Api::namespaced(client.clone(), namespace),
+            published: Api::namespaced(client, namespace),
+            place: PathBuf::from(format!("the Secret {namespace}/{}", options.secret)),
+            options,
+            source: source.to_owned(),
+        }
+    }
+
+    /// Reads it; where there is none yet, makes the first one, unless another server is faster.
+    pub(super) async fn open(&self, now: Timestamp) -> Result<Read> {
+        for _ in 0..ATTEMPTS {
+            let found = self.secrets.get_opt(&self.options.secret).await;
+            let found = found.map_err(|problem| self.failed("reading", &problem))?;
+            let Some(secret) = found else {
+                let first = Shared::generate(now)?;
+                let secret = self.holding(None, &first);
+                match self.secrets.create(&PostParams::default(), &secret).await {
+                    Ok(_) => tracing::info!(secret = %self.place.display(), "Secret created with a new CA"),
+                    Err(problem) if is_conflict(&problem) => {}
+                    Err(problem) => return Err(self.failed("creating", &problem)),
+                }
+                continue;
+            };
+            match Shared::read(&data(&secret), &self.place)? {
+                Some(shared) => return Ok(Read { secret, shared }),
+                None => {
+                    let first = Shared::generate(now)?;
+                    if self.replace(&secret, &first).await?.is_some() {
+                        tracing::info!(secret = %self.place.display(), "new CA stored");
+                    }
+                }
+            }
+        }
+        bail!("too many conflicts on {}", self.place.display())
+    }
+
+    /// Takes the next step of a rotation, if it is time for one. `announced` says whether everybody trusts what is to be
+    /// trusted now.
+    pub(super) async fn advance(&self, read: Read, now: Timestamp, announced: bool) -> Result<Read> {
+        let annotations = read.secret.metadata.annotations.as_ref();
+        let moment = Moment {
+            now,
+            step: self.options.step,
+            announced,
+            asked: annotations.is_some_and(|all| all.contains_key(&self.options.rotate_annotation)),
+        };
+        let Some((step, next)) = read.shared.next_step(&moment, &self.place)? else {
+            return Ok(read);
+        };
+        // Another server was faster: it is read again soon.
+        let Some(secret) = self.replace(&read.secret, &next).await? else {
+            return Ok(read);
+        };
+        let text = match step {
+            Step::Announced => "CA rotation: the next CA is announced, and trusted beside the current one",
+            Step::TookOver => "CA rotation: the new CA signs certificates from now on",
+            Step::Dropped => "CA rotation finished: the old CA is no longer trusted",
+        };
+        tracing::info!(secret = %self.place.display(), "{text}");
+        Ok(Read { secret, shared: next })
+    }
+
+    /// Tells those who only have to trust the CA (Prometheus) which certificates those are. A ConfigMap that nobody has
+    /// made, or that this server may not write, is nobody's.
+    pub(super) async fn publish(&self, bundle: &str) -> Result<()> {
+        let name = &self.options.secret;
+        let failed = |problem: kube::Error| match problem {
+            kube::Error::Api(status) if matches!(status.code, 403 | 404) => Ok(()),
+            problem => Err(anyhow!(
+                "publishing the CA in the ConfigMap {name}: {}",
+                chain(&problem)
+            )),
+        };
+        let found = match self.published.get(name).await {
+            Ok(found) => found,
+            Err(problem) => return failed(problem),
+        };
+        let is_there =
+            |data: &BTreeMap<String, String>| data.get(CERTIFICATES).is_some_and(|pem| pem == bundle);
+        if found.data.as_ref().is_some_and(is_there) {
+            return Ok(());
+        }
+        let patch = Patch::Merge(serde_json::json!({"data": {CERTIFICATES: bundle}}));
+        let patched = self.published.patch(name, &PatchParams::default(), &patch).await;
+        patched.map(drop).or_else(failed)
+    }
+
+    /// The CA that signs.
+    pub(super) fn authority(&self, shared: &Shared, now: Timestamp) -> Result<Arc<Authority>> {
+        Ok(Arc::new(shared.authority(&self.place, now)?))
+    }
+
+    /// Stores `shared` instead of what was read; `None` when somebody changed the Secret since.
+    async fn replace(&self, old: &Secret, shared: &Shared) -> Result<Option<Secret>> {
+        let secret = self.holding(Some(old), shared);
+        match self
+            .secrets
+            .replace(&self.options.secret, &PostParams::default(), &secret)
+            .await
+        {
+            Ok(stored) => Ok(Some(stored)),
+            Err(problem) if is_conflict(&problem) => Ok(None),
+            Err(problem) => Err(self.failed("writing", &problem)),
+        }
+    }
+
+    fn holding(&self, old: Option<&Secret>, shared: &Shared) -> Secret {
+        let content = shared.write().into_iter();
+        let mut secret = old.cloned().unwrap_or_else(|| Secret {
+            metadata: ObjectMeta {
+                name: Some(self.options.secret.clone()),
+                ..ObjectMeta::default()
+            },
+            ..Secret::default()
+        });
+        secret.data = Some(content.map(|(name, bytes)| (name, ByteString(bytes))).collect());
+        if shared.is_rotating()
+            && let Some(annotations) = &mut secret.metadata.annotations
+        {
+            annotations.remove(&self.options.rotate_annotation);
+        }
+        secret
+    }
+
+    fn failed(&self, doing: &str, problem: &kube::Error) -> anyhow::Error {
+        let place = self.place.display();
+        match problem {
+            kube::Error::Api(status) if status.code == 403 => {
+                anyhow!("{doing} {place}: {}; {}", status.message, self.source)
+            }
+            problem => anyhow!("{doing} {place}: {}", chain(problem)),
+        }
+    }
+}
+
+fn is_conflict(problem: &kube::Error) -> bool {
+    matches!(problem, kube::Error::Api(status) if status.code == 409)
+}
+
+fn data(secret: &Secret) -> BTreeMap<String, Vec<u8>> {
+    let data = secret.data.iter().flatten();
+    data.map(|(name, bytes)| (name.clone(), bytes.0.clone()))
+        .collect()
+}
+
+/// The CA of a file.
+pub(super) fn bundle_of(file: &Path) -> Result<String> {
+    let named = || format!("reading {}", file.display());
+    berth_certs::pem::ca_bundle(file).with_context(named)?;
+    std::fs::read_to_string(file).with_context(named)
+}

@@ -1,0 +1,74 @@
+//! Reviews sent to the hub.
+
+use async_trait::async_trait;
+use berth_apimachinery::Status;
+use berth_apiserver::delegation::{ReviewError, Reviewer};
+use http::{Method, Request, header};
+use kube::Client;
+use kube::client::Body;
+use serde_json::Value;
+
+/// Creates reviews with a client.
+pub struct HubReviewer(pub Client);
+
+#[async_trait]
+impl Reviewer for HubReviewer {
+    async fn review(&self, path: &str, review: &Value) -> Result<Value, ReviewError> {
+        create(&self.0, path, review).await
+    }
+}
+
+/// Creates `object` at `path` and gives what came back.
+///
+/// # Errors
+/// The hub's refusal, or that it could not be reached.
+pub async fn create(client: &Client, path: &str, object: &Value) -> Result<Value, ReviewError> {
+    let passing = |message: String| ReviewError {
+        message,
+        passing: true,
+    };
+    let lasting = |message: String| ReviewError {
+        message,
+        passing: false,
+    };
+    let body = serde_json::to_vec(object).map_err(|problem| lasting(problem.to_string()))?;
+    let request = Request::builder()
+        .method(Method::POST)
+        .uri(path)
+        .header(header::CONTENT_TYPE, "application/json")
+        .header(header::ACCEPT, "application/json")
+        .body(Body::from(body))
+        .map_err(|problem| lasting(problem.to_string()))?;
+    let unreachable =
+        |problem: kube::Error| passing(format!("the hub could not be reached: {}", chain(&problem)));
+    let response = client.send(request).await.map_err(unreachable)?;
+    let code = response.status();
+    let body = response.into_body().collect_bytes().await.map_err(unreachable)?;
+    if code.is_success() {
+        return serde_json::from_slice(&body)
+            .map_err(|problem| lasting(format!("the hub's response is not JSON: {problem}")));
+    }
+    let message = match serde_json::from_slice::<Status>(&body) {
+        Ok(status) => status.message,
+        Err(_) => String::from_utf8_lossy(&body).into_owned(),
+    };
+    Err(ReviewError {
+        message: format!("the hub answered {code}: {message}"),
+        passing: code.is_server_error() || code.as_u16() == 429,
+    })
+}
+
+/// An error with its causes, which is where the interesting part is.
+#[must_use]
+pub fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text = format!("{text}: {cause_text}");
+        }
+        source = cause.source();
+    }
+    text
+}

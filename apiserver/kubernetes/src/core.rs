@@ -1,0 +1,103 @@
+//! Kubernetes' own kinds, as a standalone server serves them (docs/api.md, "Kubernetes' own kinds"): namespaces,
+//! configmaps, secrets, serviceaccounts, services, resourcequotas, deployments, both Event APIs over one store, RBAC, and
+//! admission policies. One file each; behind an aggregator they are never registered.
+
+pub mod admission_policies;
+pub mod config_map;
+mod data;
+pub mod deployment;
+pub mod event;
+pub mod namespace;
+pub mod rbac;
+pub mod resource_quota;
+pub mod secret;
+pub mod service;
+pub mod service_account;
+mod typed;
+pub(crate) mod value;
+
+use std::sync::Arc;
+
+use berth_apimachinery::{GroupResource, Kind};
+use berth_apiserver::registry::Registry;
+use berth_apiserver::{Backing, Group, Resource, Subresource};
+use berth_storage::Store;
+
+/// The resources of those kinds of Kubernetes' own that are in namespaces.
+#[must_use]
+pub fn namespaced() -> Vec<GroupResource> {
+    let all = kinds().into_iter();
+    all.filter(|kind| kind.info().namespaced())
+        .map(|kind| kind.info().resource())
+        .collect()
+}
+
+/// Kubernetes' own stored kinds, those of one group together.
+#[must_use]
+pub fn kinds() -> Vec<Arc<dyn Kind>> {
+    vec![
+        Arc::new(config_map::ConfigMap),
+        Arc::new(event::CoreEvent),
+        Arc::new(namespace::Namespace),
+        Arc::new(resource_quota::ResourceQuota),
+        Arc::new(secret::Secret),
+        Arc::new(service_account::ServiceAccount),
+        Arc::new(service::Service),
+        Arc::new(admission_policies::MutatingAdmissionPolicy),
+        Arc::new(admission_policies::MutatingAdmissionPolicyBinding),
+        Arc::new(admission_policies::ValidatingAdmissionPolicy),
+        Arc::new(admission_policies::ValidatingAdmissionPolicyBinding),
+        Arc::new(deployment::Deployment),
+        Arc::new(event::Event),
+        Arc::new(rbac::ClusterRoleBinding),
+        Arc::new(rbac::ClusterRole),
+        Arc::new(rbac::RoleBinding),
+        Arc::new(rbac::Role),
+    ]
+}
+
+/// The groups of these kinds, all in `store`.
+#[must_use]
+pub fn groups(store: &Arc<dyn Store>) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    for kind in kinds() {
+        let name = kind.info().group;
+        let more = subresources(kind.info().kind, store);
+        let resource = Resource::new(kind, Backing::Stored(Arc::clone(store))).with_all(more);
+        match groups.last_mut() {
+            Some(group) if group.name == name => group.resources.push(resource),
+            _ => groups.push(Group {
+                name,
+                resources: vec![resource],
+            }),
+        }
+    }
+    groups
+}
+
+/// Adds the subresources whose writes go through `registry`.
+pub fn write_through(groups: &mut [Group], registry: &Arc<Registry>) {
+    let resources = groups.iter_mut().flat_map(|group| &mut group.resources);
+    for resource in resources.filter(|resource| resource.kind.info().resource() == deployment::RESOURCE) {
+        resource
+            .subresources
+            .push(deployment::scale::subresource(registry));
+    }
+}
+
+fn subresources(kind: &str, store: &Arc<dyn Store>) -> Vec<Subresource> {
+    let finalize = || Subresource {
+        name: "finalize",
+        group: "",
+        version: "",
+        kind: "Namespace",
+        verbs: &["update"],
+        schema: None,
+        handler: Arc::new(namespace::Finalize::new(Arc::clone(store))),
+    };
+    if kind == "Namespace" {
+        vec![finalize()]
+    } else {
+        Vec::new()
+    }
+}

@@ -1,0 +1,49 @@
+//! `admissionregistration.k8s.io`: ValidatingAdmissionPolicy, MutatingAdmissionPolicy and their bindings. What they mean
+//! is evaluated by the crate `berth-policies`; here is what they may say.
+//!
+//! Mutating ones are served in `v1` and in `v1beta1`, in which manifests name them that are older than Kubernetes 1.36.
+
+mod binding;
+mod expressions;
+pub mod fields;
+mod matching;
+mod mutating;
+mod validating;
+
+use berth_apimachinery::{GroupResource, KindInfo, Scope};
+
+pub use binding::{MutatingAdmissionPolicyBinding, ValidatingAdmissionPolicyBinding};
+pub use mutating::MutatingAdmissionPolicy;
+pub use validating::ValidatingAdmissionPolicy;
+
+/// The group.
+pub const GROUP: &str = "admissionregistration.k8s.io";
+/// Policies that judge.
+pub const VALIDATING: GroupResource = GroupResource::new(GROUP, "validatingadmissionpolicies");
+/// Their bindings.
+pub const VALIDATING_BINDINGS: GroupResource = GroupResource::new(GROUP, "validatingadmissionpolicybindings");
+/// Policies that change.
+pub const MUTATING: GroupResource = GroupResource::new(GROUP, "mutatingadmissionpolicies");
+/// Their bindings.
+pub const MUTATING_BINDINGS: GroupResource = GroupResource::new(GROUP, "mutatingadmissionpolicybindings");
+
+/// What a table shows where there is nothing.
+const UNSET: &str = "<unset>";
+
+const fn info(
+    versions: &'static [&'static str],
+    kind: &'static str,
+    plural: &'static str,
+    singular: &'static str,
+) -> KindInfo {
+    KindInfo {
+        singular,
+        scope: Scope::Cluster,
+        categories: &["api-extensions"],
+        strategic: true,
+        ..KindInfo::new(GROUP, versions, kind, plural)
+    }
+}
+
+#[cfg(test)]
+mod tests;

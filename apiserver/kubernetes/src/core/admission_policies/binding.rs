@@ -1,0 +1,220 @@
+//! ValidatingAdmissionPolicyBinding and MutatingAdmissionPolicyBinding.
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use berth_apimachinery::kind::Write;
+use berth_apimachinery::selector::{LabelSelector, Selector};
+use berth_apimachinery::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, name};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::fields::{MutatingBindingFields, ValidatingBindingFields};
+use super::{UNSET, matching};
+use crate::core::value;
+
+/// What may follow a validation that does not hold.
+const ACTIONS: [&str; 3] = ["Audit", "Deny", "Warn"];
+
+/// Puts a ValidatingAdmissionPolicy in force.
+#[derive(Clone, Copy, Debug)]
+pub struct ValidatingAdmissionPolicyBinding;
+
+/// Puts a MutatingAdmissionPolicy in force.
+#[derive(Clone, Copy, Debug)]
+pub struct MutatingAdmissionPolicyBinding;
+
+static VALIDATING: KindInfo = super::info(
+    &["v1"],
+    "ValidatingAdmissionPolicyBinding",
+    "validatingadmissionpolicybindings",
+    "validatingadmissionpolicybinding",
+);
+static MUTATING: KindInfo = super::info(
+    &["v1", "v1beta1"],
+    "MutatingAdmissionPolicyBinding",
+    "mutatingadmissionpolicybindings",
+    "mutatingadmissionpolicybinding",
+);
+
+static VALIDATING_SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<ValidatingBindingFields>);
+static MUTATING_SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<MutatingBindingFields>);
+
+const COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("PolicyName", "The policy that it puts in force"),
+    Column::text("ParamRef", "The parameters the policy is evaluated with"),
+    Column::AGE,
+];
+
+impl Kind for ValidatingAdmissionPolicyBinding {
+    fn info(&self) -> &KindInfo {
+        &VALIDATING
+    }
+
+    fn schema(&self, _: &str) -> &Schema {
+        &VALIDATING_SCHEMA
+    }
+
+    fn counts_generation(&self) -> bool {
+        true
+    }
+
+    fn validate(&self, _: &Write<'_>, new: &Value) -> Vec<FieldError> {
+        let mut errors = errors(&new["spec"]);
+        errors.extend(actions(&new["spec"]));
+        errors
+    }
+
+    fn columns(&self) -> &[Column] {
+        COLUMNS
+    }
+
+    fn row(&self, object: &Object) -> Vec<Cell> {
+        cells(object)
+    }
+}
+
+impl Kind for MutatingAdmissionPolicyBinding {
+    fn info(&self) -> &KindInfo {
+        &MUTATING
+    }
+
+    fn schema(&self, _: &str) -> &Schema {
+        &MUTATING_SCHEMA
+    }
+
+    fn counts_generation(&self) -> bool {
+        true
+    }
+
+    fn validate(&self, _: &Write<'_>, new: &Value) -> Vec<FieldError> {
+        let mut errors = errors(&new["spec"]);
+        errors.extend(matching::only_changes(
+            &new["spec"]["matchResources"],
+            "spec.matchResources",
+        ));
+        errors
+    }
+
+    fn columns(&self) -> &[Column] {
+        COLUMNS
+    }
+
+    fn row(&self, object: &Object) -> Vec<Cell> {
+        cells(object)
+    }
+}
+
+fn cells(object: &Object) -> Vec<Cell> {
+    let spec = &object.value()["spec"];
+    vec![
+        object.meta().name().into(),
+        value::text(spec, &["policyName"]).into(),
+        params_shown(&spec["paramRef"]).into(),
+        Cell::Age(object.meta().creation_timestamp()),
+    ]
+}
+
+fn params_shown(params: &Value) -> String {
+    let name = value::text(params, &["name"]);
+    if !name.is_empty() {
+        let namespace = value::text(params, &["namespace"]);
+        // Whether they are in namespaces at all is not known here.
+        let namespace = if namespace.is_empty() { "*" } else { namespace };
+        return format!("{namespace}/{name}");
+    }
+    match &params["selector"] {
+        Value::Null => UNSET.to_owned(),
+        selector => selector.to_string(),
+    }
+}
+
+/// What is wrong with the `spec` of either binding.
+fn errors(spec: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let policy = value::text(spec, &["policyName"]);
+    if policy.is_empty() {
+        errors.push(FieldError::required("spec.policyName", ""));
+    } else if let Err(problem) = name::dns_subdomain(policy) {
+        errors.push(FieldError::invalid("spec.policyName", policy, problem));
+    }
+    if spec["paramRef"].is_object() {
+        errors.extend(params(&spec["paramRef"]));
+    }
+    if spec["matchResources"].is_object() {
+        errors.extend(matching::resources(
+            &spec["matchResources"],
+            "spec.matchResources",
+            &matching::OPERATIONS,
+        ));
+    }
+    errors
+}
+
+fn params(by: &Value) -> Vec<FieldError> {
+    const PATH: &str = "spec.paramRef";
+    const BOTH: &str = "name and selector are mutually exclusive";
+    let mut errors = Vec::new();
+    let (given, selector) = (value::text(by, &["name"]), &by["selector"]);
+    if !given.is_empty() {
+        if let Err(problem) = name::path_segment(given) {
+            errors.push(FieldError::invalid(format!("{PATH}.name"), given, problem));
+        }
+        if !selector.is_null() {
+            errors.push(FieldError::forbidden(format!("{PATH}.name"), BOTH));
+        }
+    }
+    if selector.is_null() {
+        if given.is_empty() {
+            errors.push(FieldError::required(
+                PATH,
+                "one of name or selector must be specified",
+            ));
+        }
+    } else {
+        let path = format!("{PATH}.selector");
+        if let Ok(read) = LabelSelector::deserialize(selector) {
+            errors.extend(Selector::compile(&read, &path).err().into_iter().flatten());
+        }
+        if !given.is_empty() {
+            errors.push(FieldError::forbidden(path, BOTH));
+        }
+    }
+    errors.extend(matching::one_of(
+        by,
+        PATH,
+        "parameterNotFoundAction",
+        &["Deny", "Allow"],
+    ));
+    errors
+}
+
+fn actions(spec: &Value) -> Vec<FieldError> {
+    const PATH: &str = "spec.validationActions";
+    let mut errors = Vec::new();
+    let mut known = BTreeSet::new();
+    for (index, action) in value::texts(spec, &["validationActions"]).into_iter().enumerate() {
+        let path = format!("{PATH}[{index}]");
+        if !ACTIONS.contains(&action) {
+            errors.push(FieldError::not_supported(path, action, &ACTIONS));
+        }
+        known.insert(action);
+    }
+    if known.contains("Deny") && known.contains("Warn") {
+        let detail = "must not contain both Deny and Warn (repeating the same validation failure information in the API \
+                      response and headers serves no purpose)";
+        errors.push(FieldError::invalid(
+            PATH,
+            spec["validationActions"].clone(),
+            detail,
+        ));
+    }
+    if known.is_empty() {
+        errors.push(FieldError::required(
+            PATH,
+            "at least one validation action is required",
+        ));
+    }
+    errors
+}

@@ -1,0 +1,94 @@
+//! What policies may say in expressions.
+
+use berth_apimachinery::FieldError;
+use berth_apimachinery::selector::validate_label_key;
+use berth_policies::{Policy, PolicyType, Problem, is_identifier};
+use serde_json::{Value, json};
+
+use crate::core::value;
+
+/// The most match conditions of one policy.
+const MOST_CONDITIONS: usize = 64;
+
+/// What is wrong with the conditions and variables of the policy `new`, and every expression that does not compile. What
+/// is as it was in `old` was good enough then.
+pub(super) fn errors(policy_type: PolicyType, old: Option<&Value>, new: &Value) -> Vec<FieldError> {
+    if old.is_some_and(|old| old["spec"] == new["spec"]) {
+        return Vec::new();
+    }
+    let spec = &new["spec"];
+    let mut errors = conditions(spec);
+    errors.extend(variables(spec));
+    let policy = Policy::compile(policy_type, new);
+    let problems = policy.problems().into_iter();
+    errors.extend(
+        problems
+            .filter(|problem| !is_condition(problem))
+            .filter_map(of_problem),
+    );
+    // Match conditions come before variables, and do not see them.
+    let mut without = json!({"spec": {"matchConditions": spec["matchConditions"]}});
+    if spec["paramKind"].is_object() {
+        without["spec"]["paramKind"] = spec["paramKind"].clone();
+    }
+    let problems = Policy::compile(policy_type, &without).problems().into_iter();
+    errors.extend(problems.filter(is_condition).filter_map(of_problem));
+    errors
+}
+
+fn is_condition(problem: &Problem) -> bool {
+    problem.field.starts_with("spec.matchConditions")
+}
+
+/// What is missing is told elsewhere.
+fn of_problem(problem: Problem) -> Option<FieldError> {
+    let Problem { field, source, text } = problem;
+    (!source.trim().is_empty()).then(|| FieldError::invalid(field, source, text))
+}
+
+fn conditions(spec: &Value) -> Vec<FieldError> {
+    let given = value::list(spec, &["matchConditions"]);
+    let mut errors = Vec::new();
+    if given.len() > MOST_CONDITIONS {
+        errors.push(FieldError::too_many(
+            "spec.matchConditions",
+            given.len(),
+            MOST_CONDITIONS,
+        ));
+    }
+    for (index, one) in given.iter().enumerate() {
+        let at = |field: &str| format!("spec.matchConditions[{index}].{field}");
+        let (name, expression) = (value::text(one, &["name"]), value::text(one, &["expression"]));
+        if expression.trim().is_empty() {
+            errors.push(FieldError::required(at("expression"), ""));
+        }
+        match validate_label_key(name) {
+            _ if one["name"].is_null() => {}
+            _ if name.is_empty() => errors.push(FieldError::required(at("name"), "")),
+            Ok(()) => {}
+            Err(problem) => errors.push(FieldError::invalid(at("name"), name, problem)),
+        }
+    }
+    errors
+}
+
+fn variables(spec: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    for (index, one) in value::list(spec, &["variables"]).iter().enumerate() {
+        let at = |field: &str| format!("spec.variables[{index}].{field}");
+        let (name, expression) = (value::text(one, &["name"]), value::text(one, &["expression"]));
+        if one["name"].is_null() {
+            // The schema says it.
+        } else if name.trim().is_empty() {
+            errors.push(FieldError::required(at("name"), "name is not specified"));
+        } else if !is_identifier(name) {
+            let detail = "must be a valid CEL identifier";
+            errors.push(FieldError::invalid(at("name"), name, detail));
+        }
+        if expression.trim().is_empty() {
+            let detail = "expression is not specified";
+            errors.push(FieldError::required(at("expression"), detail));
+        }
+    }
+    errors
+}

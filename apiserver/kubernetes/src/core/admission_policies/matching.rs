@@ -1,0 +1,220 @@
+//! What policies and bindings may say about which writes they mean.
+
+use std::collections::BTreeSet;
+
+use berth_apimachinery::selector::{LabelSelector, Selector};
+use berth_apimachinery::{FieldError, name};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::core::value;
+
+/// The operations a rule may name.
+pub(super) const OPERATIONS: [&str; 5] = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
+/// Those of them that have an object that can be changed.
+const CHANGES: [&str; 2] = ["CREATE", "UPDATE"];
+const SCOPES: [&str; 3] = ["*", "Cluster", "Namespaced"];
+
+/// A field that must be one of `supported`.
+pub(super) fn one_of(holder: &Value, path: &str, field: &str, supported: &[&str]) -> Option<FieldError> {
+    let path = format!("{path}.{field}");
+    match value::text(holder, &[field]) {
+        "" => Some(FieldError::required(path, "")),
+        given if supported.contains(&given) => None,
+        given => Some(FieldError::not_supported(path, given, supported)),
+    }
+}
+
+/// What is wrong with the parts that both kinds of policies have, beside their expressions.
+pub(super) fn policy(spec: &Value, operations: &[&str]) -> Vec<FieldError> {
+    let mut errors: Vec<FieldError> = one_of(spec, "spec", "failurePolicy", &["Fail", "Ignore"])
+        .into_iter()
+        .collect();
+    if spec["paramKind"].is_object() {
+        errors.extend(param_kind(&spec["paramKind"]));
+    }
+    const PATH: &str = "spec.matchConstraints";
+    let constraints = &spec["matchConstraints"];
+    if constraints.is_null() {
+        errors.push(FieldError::required(PATH, ""));
+        return errors;
+    }
+    errors.extend(resources(constraints, PATH, operations));
+    if value::list(constraints, &["resourceRules"]).is_empty() {
+        errors.push(FieldError::required(format!("{PATH}.resourceRules"), ""));
+    }
+    errors
+}
+
+fn param_kind(kind: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let path = "spec.paramKind.apiVersion";
+    let given = value::text(kind, &["apiVersion"]);
+    let (group, version) = given.split_once('/').unwrap_or(("", given));
+    if given.is_empty() {
+        errors.push(FieldError::required(path, ""));
+    } else if version.contains('/') {
+        let detail = format!("unexpected GroupVersion string: {given}");
+        errors.push(FieldError::invalid(path, given, detail));
+    } else {
+        if let Some(problem) = Some(group)
+            .filter(|group| !group.is_empty())
+            .and_then(|group| name::dns_subdomain(group).err())
+        {
+            errors.push(FieldError::invalid(path, group, problem));
+        }
+        if version.is_empty() {
+            errors.push(FieldError::invalid(path, given, "version must be specified"));
+        } else if let Err(problem) = label_1035(version) {
+            errors.push(FieldError::invalid(path, version, problem));
+        }
+    }
+    let path = "spec.paramKind.kind";
+    let given = value::text(kind, &["kind"]);
+    if given.is_empty() {
+        errors.push(FieldError::required(path, ""));
+    } else if let Err(problem) = label_1035(&given.to_lowercase()) {
+        let detail = format!("may have mixed case, but should otherwise match: {problem}");
+        errors.push(FieldError::invalid(path, given, detail));
+    }
+    errors
+}
+
+/// RFC 1035 label: one that begins with a letter.
+fn label_1035(text: &str) -> Result<(), String> {
+    if text.len() > 63 {
+        return Err("must be no more than 63 characters".to_owned());
+    }
+    if name::dns_label(text).is_ok() && text.starts_with(|first: char| first.is_ascii_lowercase()) {
+        return Ok(());
+    }
+    Err(
+        "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic \
+         character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation \
+         is '[a-z]([-a-z0-9]*[a-z0-9])?')"
+            .to_owned(),
+    )
+}
+
+/// What is wrong with `matchConstraints` or `matchResources`.
+pub(super) fn resources(of: &Value, path: &str, operations: &[&str]) -> Vec<FieldError> {
+    let mut errors: Vec<FieldError> = one_of(of, path, "matchPolicy", &["Equivalent", "Exact"])
+        .into_iter()
+        .collect();
+    for field in ["namespaceSelector", "objectSelector"] {
+        let path = format!("{path}.{field}");
+        // Of wrong types it is the schema's to refuse.
+        match LabelSelector::deserialize(&of[field]) {
+            _ if of[field].is_null() => errors.push(FieldError::required(path, "")),
+            Ok(selector) => errors.extend(Selector::compile(&selector, &path).err().into_iter().flatten()),
+            Err(_) => {}
+        }
+    }
+    for field in ["resourceRules", "excludeResourceRules"] {
+        for (index, one) in value::list(of, &[field]).iter().enumerate() {
+            errors.extend(rule(one, &format!("{path}.{field}[{index}]"), operations));
+        }
+    }
+    errors
+}
+
+fn rule(rule: &Value, path: &str, operations: &[&str]) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let mut known = BTreeSet::new();
+    for (index, given) in value::texts(rule, &["resourceNames"]).into_iter().enumerate() {
+        let path = format!("{path}.resourceNames[{index}]");
+        if let Err(problem) = name::path_segment(given) {
+            errors.push(FieldError::invalid(path.as_str(), given, problem));
+        }
+        if !known.insert(given) {
+            errors.push(FieldError::duplicate(path, given));
+        }
+    }
+    errors.extend(alone(rule, path, "operations", "operations"));
+    for (index, given) in value::texts(rule, &["operations"]).into_iter().enumerate() {
+        if !operations.contains(&given) {
+            let path = format!("{path}.operations[{index}]");
+            errors.push(FieldError::not_supported(path, given, operations));
+        }
+    }
+    errors.extend(alone(rule, path, "apiGroups", "API groups"));
+    errors.extend(alone(rule, path, "apiVersions", "API versions"));
+    for (index, given) in value::texts(rule, &["apiVersions"]).into_iter().enumerate() {
+        if given.is_empty() {
+            errors.push(FieldError::required(format!("{path}.apiVersions[{index}]"), ""));
+        }
+    }
+    errors.extend(named(rule, &format!("{path}.resources")));
+    let scope = value::text(rule, &["scope"]);
+    if rule.get("scope").is_some() && !SCOPES.contains(&scope) {
+        errors.push(FieldError::not_supported(format!("{path}.scope"), scope, &SCOPES));
+    }
+    errors
+}
+
+/// A list that must name something, and nothing beside `*`.
+fn alone(rule: &Value, path: &str, field: &str, what: &str) -> Option<FieldError> {
+    let path = format!("{path}.{field}");
+    let given = value::texts(rule, &[field]);
+    if given.is_empty() {
+        return Some(FieldError::required(path, ""));
+    }
+    (given.len() > 1 && given.contains(&"*")).then(|| {
+        let detail = format!("if '*' is present, must not specify other {what}");
+        FieldError::invalid(path, rule[field].clone(), detail)
+    })
+}
+
+/// What is wrong with the resources and subresources of a rule.
+fn named(rule: &Value, path: &str) -> Vec<FieldError> {
+    let given = value::texts(rule, &["resources"]);
+    if given.is_empty() {
+        return vec![FieldError::required(path, "")];
+    }
+    let mut errors = Vec::new();
+    let (mut all_of, mut of_all) = (BTreeSet::new(), BTreeSet::new());
+    for (index, one) in given.iter().enumerate() {
+        let path = format!("{path}[{index}]");
+        if one.is_empty() {
+            errors.push(FieldError::required(path, ""));
+            continue;
+        }
+        let Some((resource, part)) = one.split_once('/') else {
+            continue;
+        };
+        let mut besides = |known: bool, pattern: String| {
+            if known {
+                let detail = format!("if '{pattern}' is present, must not specify {one}");
+                errors.push(FieldError::invalid(path.as_str(), *one, detail));
+            }
+        };
+        besides(all_of.contains(resource), format!("{resource}/*"));
+        besides(of_all.contains(part), format!("*/{part}"));
+        if part == "*" {
+            all_of.insert(resource);
+        }
+        if resource == "*" {
+            of_all.insert(part);
+        }
+    }
+    let mut refuse = |detail: &str| errors.push(FieldError::invalid(path, rule["resources"].clone(), detail));
+    if given.len() > 1 && given.contains(&"*/*") {
+        refuse("if '*/*' is present, must not specify other resources");
+    }
+    if given.contains(&"*") && given.iter().any(|one| *one != "*" && !one.contains('/')) {
+        refuse("if '*' is present, must not specify other resources without subresources");
+    }
+    errors
+}
+
+/// Operations of rules about which a mutation can do nothing.
+pub(super) fn only_changes(of: &Value, path: &str) -> Vec<FieldError> {
+    let rules = value::list(of, &["resourceRules"]).iter();
+    let operations = rules.flat_map(|rule| value::texts(rule, &["operations"]));
+    operations
+        .filter(|operation| !CHANGES.contains(operation))
+        .map(|operation| {
+            FieldError::not_supported(format!("{path}.resourceRules.operations"), operation, &CHANGES)
+        })
+        .collect()
+}

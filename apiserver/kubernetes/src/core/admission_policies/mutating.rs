@@ -1,0 +1,111 @@
+//! MutatingAdmissionPolicy.
+
+use std::sync::LazyLock;
+
+use berth_apimachinery::kind::Write;
+use berth_apimachinery::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema};
+use berth_policies::PolicyType;
+use serde_json::Value;
+
+use super::fields::MutatingFields;
+use super::{expressions, matching, validating};
+use crate::core::value;
+
+/// The kinds of patches: how each is called, the field it is in, and the field of the other.
+const PATCHES: [(&str, &str, &str); 2] = [
+    ("ApplyConfiguration", "applyConfiguration", "jsonPatch"),
+    ("JSONPatch", "jsonPatch", "applyConfiguration"),
+];
+
+/// Changes what is written.
+#[derive(Clone, Copy, Debug)]
+pub struct MutatingAdmissionPolicy;
+
+static INFO: KindInfo = super::info(
+    &["v1", "v1beta1"],
+    "MutatingAdmissionPolicy",
+    "mutatingadmissionpolicies",
+    "mutatingadmissionpolicy",
+);
+
+static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<MutatingFields>);
+
+const COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("Mutations", "How many mutations it has").integer(),
+    Column::text("ParamKind", "The kind of its parameters"),
+    Column::AGE,
+];
+
+impl Kind for MutatingAdmissionPolicy {
+    fn info(&self) -> &KindInfo {
+        &INFO
+    }
+
+    fn schema(&self, _: &str) -> &Schema {
+        &SCHEMA
+    }
+
+    fn counts_generation(&self) -> bool {
+        true
+    }
+
+    fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+        let spec = &new["spec"];
+        let mut errors = matching::policy(spec, &matching::OPERATIONS);
+        errors.extend(matching::only_changes(
+            &spec["matchConstraints"],
+            "spec.matchConstraints",
+        ));
+        let mutations = value::list(spec, &["mutations"]);
+        if mutations.is_empty() {
+            let detail = "mutations must contain at least one item";
+            errors.push(FieldError::required("spec.mutations", detail));
+        }
+        for (index, one) in mutations.iter().enumerate() {
+            errors.extend(mutation(one, &format!("spec.mutations[{index}]")));
+        }
+        errors.extend(matching::one_of(
+            spec,
+            "spec",
+            "reinvocationPolicy",
+            &["IfNeeded", "Never"],
+        ));
+        errors.extend(expressions::errors(PolicyType::Mutating, write.old, new));
+        errors
+    }
+
+    fn columns(&self) -> &[Column] {
+        COLUMNS
+    }
+
+    fn row(&self, object: &Object) -> Vec<Cell> {
+        validating::row(object, "mutations")
+    }
+}
+
+fn mutation(one: &Value, path: &str) -> Vec<FieldError> {
+    let types = PATCHES.map(|(name, _, _)| name);
+    let mut errors: Vec<FieldError> = matching::one_of(one, path, "patchType", &types)
+        .into_iter()
+        .collect();
+    let given = value::text(one, &["patchType"]);
+    let Some((name, own, other)) = PATCHES.into_iter().find(|(name, _, _)| *name == given) else {
+        return errors;
+    };
+    if one[own].is_null() {
+        let detail = format!("must be specified when patchType is {name}");
+        errors.push(FieldError::required(format!("{path}.{own}"), detail));
+    } else if value::text(one, &[own, "expression"]).trim().is_empty() {
+        errors.push(FieldError::required(format!("{path}.{own}.expression"), ""));
+    }
+    if !one[other].is_null() {
+        let detail = format!("must not be specified when patchType is {name}");
+        errors.push(FieldError::invalid(
+            format!("{path}.{other}"),
+            format!("{{{other}}}"),
+            detail,
+        ));
+    }
+    errors
+}

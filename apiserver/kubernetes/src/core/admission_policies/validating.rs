@@ -1,0 +1,171 @@
+//! ValidatingAdmissionPolicy.
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use berth_apimachinery::kind::{Via, Write};
+use berth_apimachinery::selector::validate_label_key;
+use berth_apimachinery::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema};
+use berth_policies::PolicyType;
+use serde_json::Value;
+
+use super::fields::ValidatingFields;
+use super::{UNSET, expressions, matching};
+use crate::core::value;
+
+/// The most audit annotations of one policy.
+const MOST_ANNOTATIONS: usize = 20;
+/// The longest expression of an audit annotation, in bytes.
+const LONGEST_ANNOTATION: usize = 5 * 1024;
+/// The reasons a refusal may have.
+const REASONS: [&str; 3] = ["Forbidden", "Invalid", "RequestEntityTooLarge"];
+
+/// Judges writes.
+#[derive(Clone, Copy, Debug)]
+pub struct ValidatingAdmissionPolicy;
+
+static INFO: KindInfo = KindInfo {
+    status: true,
+    ..super::info(
+        &["v1"],
+        "ValidatingAdmissionPolicy",
+        "validatingadmissionpolicies",
+        "validatingadmissionpolicy",
+    )
+};
+
+static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<ValidatingFields>);
+
+const COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("Validations", "How many validations it has").integer(),
+    Column::text("ParamKind", "The kind of its parameters"),
+    Column::AGE,
+];
+
+impl Kind for ValidatingAdmissionPolicy {
+    fn info(&self) -> &KindInfo {
+        &INFO
+    }
+
+    fn schema(&self, _: &str) -> &Schema {
+        &SCHEMA
+    }
+
+    fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+        if write.via == Via::Subresource("status") {
+            return Vec::new();
+        }
+        let spec = &new["spec"];
+        let mut errors = matching::policy(spec, &matching::OPERATIONS);
+        let validations = value::list(spec, &["validations"]);
+        let annotations = value::list(spec, &["auditAnnotations"]);
+        if validations.is_empty() && annotations.is_empty() {
+            let detail = "validations or auditAnnotations must contain at least one item";
+            errors.push(FieldError::required("spec.validations", detail));
+            errors.push(FieldError::required("spec.auditAnnotations", detail));
+        }
+        for (index, one) in validations.iter().enumerate() {
+            errors.extend(validation(one, &format!("spec.validations[{index}]")));
+        }
+        if annotations.len() > MOST_ANNOTATIONS {
+            errors.push(FieldError::invalid(
+                "spec.auditAnnotations",
+                spec["auditAnnotations"].clone(),
+                format!("must not have more than {MOST_ANNOTATIONS} auditAnnotations"),
+            ));
+        }
+        errors.extend(annotated(value::text(new, &["metadata", "name"]), annotations));
+        errors.extend(expressions::errors(PolicyType::Validating, write.old, new));
+        errors
+    }
+
+    fn columns(&self) -> &[Column] {
+        COLUMNS
+    }
+
+    fn row(&self, object: &Object) -> Vec<Cell> {
+        row(object, "validations")
+    }
+}
+
+/// The row of a policy, whose `list` is counted.
+pub(super) fn row(object: &Object, list: &str) -> Vec<Cell> {
+    let value = object.value();
+    let count = value::list(value, &["spec", list]).len();
+    let kind = &value["spec"]["paramKind"];
+    let shown = match kind.is_object() {
+        true => format!(
+            "{}/{}",
+            value::text(kind, &["apiVersion"]),
+            value::text(kind, &["kind"])
+        ),
+        false => UNSET.to_owned(),
+    };
+    vec![
+        object.meta().name().into(),
+        Cell::Value(count.into()),
+        shown.into(),
+        Cell::Age(object.meta().creation_timestamp()),
+    ]
+}
+
+fn validation(one: &Value, path: &str) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let at = |field: &str| format!("{path}.{field}");
+    let text = |field: &str| value::text(one, &[field]);
+    if text("expression").trim().is_empty() {
+        errors.push(FieldError::required(
+            at("expression"),
+            "expression is not specified",
+        ));
+    }
+    for field in ["messageExpression", "message"] {
+        if !text(field).is_empty() && text(field).trim().is_empty() {
+            errors.push(FieldError::invalid(
+                at(field),
+                text(field),
+                "must be non-empty if specified",
+            ));
+        }
+    }
+    if text("message").trim().contains(['\n', '\r']) {
+        let detail = "must not contain line breaks";
+        errors.push(FieldError::invalid(at("message"), text("message"), detail));
+    }
+    if one.get("reason").is_some() && !REASONS.contains(&text("reason")) {
+        errors.push(FieldError::not_supported(at("reason"), text("reason"), &REASONS));
+    }
+    errors
+}
+
+/// What is wrong with the audit annotations of the policy `name`, beside what does not compile.
+fn annotated(name: &str, annotations: &[Value]) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let mut known = BTreeSet::new();
+    for (index, one) in annotations.iter().enumerate() {
+        let at = |field: &str| format!("spec.auditAnnotations[{index}].{field}");
+        let key = value::text(one, &["key"]);
+        if name.is_empty() {
+            let detail = "requires metadata.name be non-empty";
+            errors.push(FieldError::invalid(at("key"), key, detail));
+        } else {
+            let whole = format!("{name}/{key}");
+            if let Err(problem) = validate_label_key(&whole) {
+                errors.push(FieldError::invalid(at("key"), whole, problem));
+            }
+        }
+        let expression = value::text(one, &["valueExpression"]).trim();
+        if expression.is_empty() {
+            let detail = "valueExpression is not specified";
+            errors.push(FieldError::required(at("valueExpression"), detail));
+        } else if expression.len() > LONGEST_ANNOTATION {
+            let detail = format!("must not exceed {LONGEST_ANNOTATION} bytes in length");
+            errors.push(FieldError::required(at("valueExpression"), detail));
+        }
+        if !known.insert(key) {
+            errors.push(FieldError::duplicate(at("key"), key));
+        }
+    }
+    errors
+}

@@ -1,0 +1,218 @@
+//! `v1` ConfigMap.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use berth_apimachinery::kind::{ALL_VERBS, Write};
+use berth_apimachinery::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope};
+use schemars::JsonSchema;
+use serde_json::Value;
+
+use crate::core::{data, value};
+
+/// The fields of a ConfigMap.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConfigMapFields {
+    /// Configuration as text, by key. A key is made of letters, digits, '-', '_' and '.', and stands in either data or
+    /// binaryData.
+    pub data: Option<BTreeMap<String, data_schema::Text>>,
+    /// Configuration that is not UTF-8 text, as base64, by key.
+    pub binary_data: Option<BTreeMap<String, data_schema::Base64>>,
+    /// Once true, data and binaryData cannot change any more; only deleting the object and making it again does that.
+    pub immutable: Option<bool>,
+}
+
+/// The schemas of values. A `null` (a key with nothing after it) is stored as the empty text.
+pub mod data_schema {
+    use schemars::JsonSchema;
+
+    /// Bytes as base64.
+    #[derive(JsonSchema)]
+    #[schemars(inline, extend("format" = "byte", "x-default" = ""))]
+    pub struct Base64(pub String);
+
+    /// Text.
+    #[derive(JsonSchema)]
+    #[schemars(inline, extend("x-default" = ""))]
+    pub struct Text(pub String);
+}
+
+/// Configuration for whoever reads it.
+#[derive(Clone, Copy, Debug)]
+pub struct ConfigMap;
+
+static INFO: KindInfo = KindInfo {
+    group: "",
+    versions: &["v1"],
+    storage_version: "v1",
+    kind: "ConfigMap",
+    plural: "configmaps",
+    singular: "configmap",
+    short_names: &["cm"],
+    categories: &[],
+    scope: Scope::Namespaced,
+    verbs: ALL_VERBS,
+    status: false,
+    unconditional_update: true,
+    strategic: true,
+};
+
+static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<ConfigMapFields>);
+
+const COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("Data", "How many keys data and binaryData have together"),
+    Column::AGE,
+];
+
+impl Kind for ConfigMap {
+    fn info(&self) -> &KindInfo {
+        &INFO
+    }
+
+    fn schema(&self, _: &str) -> &Schema {
+        &SCHEMA
+    }
+
+    fn read_body(&self, _: Option<&Value>, body: &mut Value) {
+        data::unbroken(body, "binaryData");
+        value::drop_empty(body, &["data", "binaryData"]);
+    }
+
+    fn prepare(&self, write: &Write<'_>, new: &mut Value) {
+        self.read_body(write.old, new);
+    }
+
+    fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+        let mut errors = data::keys(new, "data");
+        errors.extend(data::keys(new, "binaryData"));
+        errors.extend(data::encodings(new, "binaryData"));
+        errors.extend(twice(new));
+        errors.extend(data::size(new, &[("data", false), ("binaryData", true)]));
+        if let Some(old) = write.old {
+            errors.extend(data::immutable(old, new, &["data", "binaryData"]));
+        }
+        errors
+    }
+
+    fn columns(&self) -> &[Column] {
+        COLUMNS
+    }
+
+    fn row(&self, object: &Object) -> Vec<Cell> {
+        let value = object.value();
+        let count = |field| value::object(value, &[field]).map_or(0, serde_json::Map::len);
+        let count = count("data") + count("binaryData");
+        vec![
+            object.meta().name().into(),
+            Cell::Value(count.into()),
+            Cell::Age(object.meta().creation_timestamp()),
+        ]
+    }
+}
+
+/// Keys that stand in both places.
+fn twice(new: &Value) -> Vec<FieldError> {
+    let Some(binary) = value::object(new, &["binaryData"]) else {
+        return Vec::new();
+    };
+    let keys = value::object(new, &["data"])
+        .into_iter()
+        .flat_map(|entries| entries.keys());
+    keys.filter(|key| binary.contains_key(*key))
+        .map(|key| {
+            FieldError::invalid(
+                format!("data[{key}]"),
+                key.as_str(),
+                "duplicate of key present in binaryData",
+            )
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use berth_apimachinery::Timestamp;
+    use berth_apimachinery::kind::Via;
+    use serde_json::json;
+
+    use super::*;
+
+    fn errors(old: Option<&Value>, new: &Value) -> Vec<String> {
+        let via = if old.is_some() { Via::Update } else { Via::Create };
+        let write = Write {
+            via,
+            old,
+            now: Timestamp::UNIX_EPOCH,
+        };
+        ConfigMap
+            .validate(&write, new)
+            .iter()
+            .map(ToString::to_string)
+            .collect()
+    }
+
+    #[test]
+    fn bad_keys_encodings_and_duplicates_are_each_told() {
+        let new = json!({"data": {"a b": "x", "twice": "y"}, "binaryData": {"twice": "AA==", "bad": "!"}});
+        let errors = errors(None, &new);
+        assert_eq!(errors.len(), 3, "{errors:?}");
+        assert!(errors[0].starts_with("data[a b]: Invalid value: \"a b\": a valid config key"));
+        assert!(errors[1].starts_with("binaryData[bad]: Invalid value: \"!\": must be base64"));
+        assert_eq!(
+            errors[2],
+            "data[twice]: Invalid value: \"twice\": duplicate of key present in binaryData"
+        );
+    }
+
+    #[test]
+    fn what_manifests_often_have_is_stored_as_meant() {
+        let mut new = json!({"data": {"a": null}, "binaryData": {"b": "AAEC\nAwQF\n"}});
+        let write = Write {
+            via: Via::Create,
+            old: None,
+            now: Timestamp::UNIX_EPOCH,
+        };
+        SCHEMA.default(&mut new);
+        ConfigMap.prepare(&write, &mut new);
+        assert_eq!(new, json!({"data": {"a": ""}, "binaryData": {"b": "AAECAwQF"}}));
+        assert!(errors(None, &new).is_empty());
+    }
+
+    #[test]
+    fn empty_maps_are_left_out() {
+        let mut new = json!({"data": {}, "binaryData": {}, "immutable": false});
+        ConfigMap.read_body(None, &mut new);
+        assert_eq!(new, json!({"immutable": false}));
+    }
+
+    #[test]
+    fn a_megabyte_is_the_limit() {
+        assert!(errors(None, &json!({"data": {"a": "x".repeat(1024 * 1024)}})).is_empty());
+        let over = errors(None, &json!({"data": {"a": "x".repeat(1024 * 1024), "b": "y"}}));
+        assert_eq!(over, ["data: Too long: may not be more than 1048576 bytes"]);
+    }
+
+    #[test]
+    fn an_immutable_one_stays_as_it_is() {
+        let old = json!({"immutable": true, "data": {"a": "x"}});
+        assert!(errors(Some(&old), &old).is_empty());
+        let changed = errors(Some(&old), &json!({"data": {"a": "y"}}));
+        assert_eq!(changed.len(), 2, "{changed:?}");
+        assert_eq!(
+            changed[0],
+            "immutable: Forbidden: field is immutable when `immutable` is set"
+        );
+        let old = json!({"immutable": false, "data": {"a": "x"}});
+        assert!(errors(Some(&old), &json!({"immutable": true, "data": {"a": "y"}})).is_empty());
+    }
+
+    #[test]
+    fn the_row_counts_the_keys() {
+        let value = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x", "namespace": "n"},
+            "data": {"a": "1", "b": "2"}, "binaryData": {"c": ""}});
+        let row = ConfigMap.row(&Object::new(&value, berth_apimachinery::Revision(1)).unwrap());
+        assert_eq!(row, [Cell::from("x"), Cell::from(3), Cell::Age(None)]);
+    }
+}

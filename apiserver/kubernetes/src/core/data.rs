@@ -1,0 +1,133 @@
+//! What ConfigMaps and Secrets have in common: keys, sizes and being immutable.
+
+use base64::engine::general_purpose::STANDARD;
+use base64::{DecodeError, Engine as _};
+use berth_apimachinery::FieldError;
+use serde_json::Value;
+
+use crate::core::value;
+
+/// The most bytes the values of one object may have together.
+const SIZE_LIMIT: usize = 1024 * 1024;
+
+/// Whether `key` may name an entry of `data`, as a file name in a volume would have to be.
+fn config_key(key: &str) -> Result<(), String> {
+    if key.len() > 253 {
+        return Err("must be no more than 253 characters".to_owned());
+    }
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    if key.is_empty() || !key.bytes().all(allowed) {
+        return Err(
+            "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  \
+                    or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
+                .to_owned(),
+        );
+    }
+    match key {
+        "." | ".." => Err(format!("must not be '{key}'")),
+        _ if key.starts_with("..") => Err("must not start with '..'".to_owned()),
+        _ => Ok(()),
+    }
+}
+
+/// Every key of the object in `field` that is none.
+pub(crate) fn keys(object: &Value, field: &str) -> Vec<FieldError> {
+    let entries = value::object(object, &[field]).into_iter().flatten();
+    entries
+        .filter_map(|(key, _)| {
+            config_key(key)
+                .err()
+                .map(|problem| FieldError::invalid(format!("{field}[{key}]"), key.as_str(), problem))
+        })
+        .collect()
+}
+
+/// Takes the line breaks out of the base64 in the object in `field`: manifests made with `base64` have them, and what
+/// is stored does not.
+pub(crate) fn unbroken(object: &mut Value, field: &str) {
+    let Some(entries) = object.get_mut(field).and_then(Value::as_object_mut) else {
+        return;
+    };
+    for entry in entries.values_mut() {
+        if let Value::String(text) = entry
+            && text.contains(['\r', '\n'])
+        {
+            text.retain(|letter| !matches!(letter, '\r' | '\n'));
+        }
+    }
+}
+
+/// Every entry of the object in `field` that is not base64.
+pub(crate) fn encodings(object: &Value, field: &str) -> Vec<FieldError> {
+    let entries = value::object(object, &[field]).into_iter().flatten();
+    entries
+        .filter_map(|(key, entry)| {
+            // Where, and not what: it may be a Secret's.
+            let place = match STANDARD.decode(entry.as_str()?).err()? {
+                DecodeError::InvalidByte(at, _) | DecodeError::InvalidLastSymbol(at, _) => {
+                    format!("illegal data at input byte {at}")
+                }
+                DecodeError::InvalidLength(_) | DecodeError::InvalidPadding => {
+                    "its length or padding is wrong".to_owned()
+                }
+            };
+            let detail = format!("must be base64 as RFC 4648 section 4 describes it, with padding: {place}");
+            Some(FieldError::invalid(
+                format!("{field}[{key}]"),
+                entry.clone(),
+                detail,
+            ))
+        })
+        .collect()
+}
+
+/// Whether the values of `fields` (the flag: base64) are too many bytes together.
+pub(crate) fn size(object: &Value, fields: &[(&str, bool)]) -> Option<FieldError> {
+    let mut total = 0;
+    for (field, encoded) in fields {
+        let values = value::object(object, &[field])
+            .into_iter()
+            .flat_map(|entries| entries.values());
+        let lengths = values.filter_map(Value::as_str).map(|text| match encoded {
+            true => text.trim_end_matches('=').len() * 3 / 4,
+            false => text.len(),
+        });
+        total += lengths.sum::<usize>();
+    }
+    (total > SIZE_LIMIT).then(|| FieldError::too_long(fields[0].0, SIZE_LIMIT))
+}
+
+/// Every one of `fields` that changed although the old object says it is immutable, and that saying itself.
+pub(crate) fn immutable(old: &Value, new: &Value, fields: &[&str]) -> Vec<FieldError> {
+    const DETAIL: &str = "field is immutable when `immutable` is set";
+    if !value::flag(old, &["immutable"]) {
+        return Vec::new();
+    }
+    let mut errors = Vec::new();
+    if !value::flag(new, &["immutable"]) {
+        errors.push(FieldError::forbidden("immutable", DETAIL));
+    }
+    let entries = |object: &Value, field: &str| value::object(object, &[field]).cloned().unwrap_or_default();
+    for field in fields {
+        if entries(old, field) != entries(new, field) {
+            errors.push(FieldError::forbidden(*field, DETAIL));
+        }
+    }
+    errors
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_what_file_names_in_a_volume_can_be() {
+        for good in ["a", "key.name", "KEY_NAME", "a-b", ".hidden", "0"] {
+            assert!(config_key(good).is_ok(), "{good}");
+        }
+        for bad in ["", ".", "..", "..a", "a b", "a/b", "\u{e4}"] {
+            assert!(config_key(bad).is_err(), "{bad}");
+        }
+        assert!(config_key(&"a".repeat(254)).is_err());
+    }
+}

@@ -1,0 +1,199 @@
+//! What is filled into a Deployment, and what it must be beyond its schema.
+
+use berth_apimachinery::selector::{LabelSelector, Selector, validate_labels};
+use berth_apimachinery::{FieldError, Labels, name};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::number;
+use crate::core::value;
+
+/// How many Pods a rolling update replaces at a time, where nothing is said.
+const SHARE: &str = "25%";
+
+/// The strategy and its numbers. What the Pods themselves leave open is for the cluster that runs them.
+pub(super) fn prepare(new: &mut Value) {
+    let Some(spec) = new.get_mut("spec").filter(|spec| spec.is_object()) else {
+        return;
+    };
+    let strategy = &mut spec["strategy"];
+    if strategy.is_null() {
+        *strategy = json!({});
+    }
+    let kind = value::text(strategy, &["type"]);
+    if kind.is_empty() && strategy.is_object() {
+        strategy["type"] = "RollingUpdate".into();
+    }
+    if value::text(strategy, &["type"]) != "RollingUpdate" {
+        return;
+    }
+    let rolling = &mut strategy["rollingUpdate"];
+    if rolling.is_null() {
+        *rolling = json!({});
+    }
+    for field in ["maxUnavailable", "maxSurge"] {
+        if rolling.is_object() && rolling[field].is_null() {
+            rolling[field] = SHARE.into();
+        }
+    }
+}
+
+/// Everything wrong with the deployment.
+pub(super) fn validate(old: Option<&Value>, new: &Value) -> Vec<FieldError> {
+    let Some(spec) = new.get("spec").filter(|spec| spec.is_object()) else {
+        return vec![FieldError::required("spec", "")];
+    };
+    let mut errors = Vec::new();
+    for field in [
+        "replicas",
+        "minReadySeconds",
+        "revisionHistoryLimit",
+        "progressDeadlineSeconds",
+    ] {
+        let number = number(spec, &[field]);
+        if number < 0 {
+            let detail = "must be greater than or equal to 0";
+            errors.push(FieldError::invalid(format!("spec.{field}"), number, detail));
+        }
+    }
+    if spec.get("progressDeadlineSeconds").is_some()
+        && number(spec, &["progressDeadlineSeconds"]) <= number(spec, &["minReadySeconds"])
+    {
+        errors.push(FieldError::invalid(
+            "spec.progressDeadlineSeconds",
+            spec["progressDeadlineSeconds"].clone(),
+            "must be greater than minReadySeconds",
+        ));
+    }
+    errors.extend(selector(spec));
+    errors.extend(strategy(&spec["strategy"]));
+    errors.extend(pods(&spec["template"]));
+    if let Some(old) = old
+        && old["spec"]["selector"] != spec["selector"]
+    {
+        let detail = "field is immutable";
+        errors.push(FieldError::invalid(
+            "spec.selector",
+            spec["selector"].clone(),
+            detail,
+        ));
+    }
+    errors
+}
+
+/// The selector must select something, and the Pods of the template.
+fn selector(spec: &Value) -> Vec<FieldError> {
+    let labels = value::object(spec, &["template", "metadata", "labels"]);
+    let labels = labels.into_iter().flatten();
+    let labels: Labels = labels
+        .filter_map(|(key, value)| Some((key, value.as_str()?)))
+        .collect();
+    let mut errors = validate_labels(labels.iter(), "spec.template.metadata.labels");
+    // Of wrong types it is the schema's to refuse.
+    let Ok(selector) = LabelSelector::deserialize(&spec["selector"]) else {
+        return errors;
+    };
+    match Selector::compile(&selector, "spec.selector") {
+        Err(problems) => errors.extend(problems),
+        Ok(selector) if selector.is_everything() => {
+            let detail = "empty selector is invalid for deployment";
+            errors.push(FieldError::invalid(
+                "spec.selector",
+                spec["selector"].clone(),
+                detail,
+            ));
+        }
+        Ok(selector) if !selector.matches(&labels) => errors.push(FieldError::invalid(
+            "spec.template.metadata.labels",
+            json!(labels),
+            "`selector` does not match template `labels`",
+        )),
+        Ok(_) => {}
+    }
+    errors
+}
+
+fn strategy(strategy: &Value) -> Vec<FieldError> {
+    let path = "spec.strategy.rollingUpdate";
+    let rolling = strategy
+        .get("rollingUpdate")
+        .filter(|rolling| rolling.is_object());
+    let Some(rolling) = rolling else { return Vec::new() };
+    if value::text(strategy, &["type"]) == "Recreate" {
+        let detail = "may not be specified when strategy `type` is 'Recreate'";
+        return vec![FieldError::forbidden(path, detail)];
+    }
+    let mut errors = Vec::new();
+    let mut all_zero = true;
+    for field in ["maxUnavailable", "maxSurge"] {
+        match count(&rolling[field]) {
+            Ok(amount) => all_zero &= amount == 0,
+            Err(detail) => {
+                all_zero = false;
+                errors.push(FieldError::invalid(
+                    format!("{path}.{field}"),
+                    rolling[field].clone(),
+                    detail,
+                ));
+            }
+        }
+    }
+    if all_zero {
+        errors.push(FieldError::invalid(
+            format!("{path}.maxUnavailable"),
+            rolling["maxUnavailable"].clone(),
+            "may not be 0 when `maxSurge` is 0",
+        ));
+    }
+    errors
+}
+
+/// A number, or the number of a share.
+fn count(value: &Value) -> Result<i64, &'static str> {
+    const SHARE: &str = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', \
+                         regex used for validation is '[0-9]+%')";
+    match value {
+        Value::String(text) => {
+            let digits = text
+                .strip_suffix('%')
+                .filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
+            digits.and_then(|digits| digits.parse().ok()).ok_or(SHARE)
+        }
+        _ => match value.as_i64().unwrap_or_default() {
+            number if number < 0 => Err("must be greater than or equal to 0"),
+            number => Ok(number),
+        },
+    }
+}
+
+/// The essentials of the Pods: containers with names and images, restarted always.
+fn pods(template: &Value) -> Vec<FieldError> {
+    const PATH: &str = "spec.template.spec";
+    let mut errors = Vec::new();
+    if value::list(template, &["spec", "containers"]).is_empty() {
+        errors.push(FieldError::required(format!("{PATH}.containers"), ""));
+    }
+    for list in ["containers", "initContainers"] {
+        for (index, container) in value::list(template, &["spec", list]).iter().enumerate() {
+            let path = format!("{PATH}.{list}[{index}]");
+            let own = value::text(container, &["name"]);
+            if own.is_empty() {
+                errors.push(FieldError::required(format!("{path}.name"), ""));
+            } else if let Err(problem) = name::dns_label(own) {
+                errors.push(FieldError::invalid(format!("{path}.name"), own, problem));
+            }
+            if value::text(container, &["image"]).trim().is_empty() {
+                errors.push(FieldError::required(format!("{path}.image"), ""));
+            }
+        }
+    }
+    let policy = value::text(template, &["spec", "restartPolicy"]);
+    if !matches!(policy, "" | "Always") {
+        errors.push(FieldError::not_supported(
+            format!("{PATH}.restartPolicy"),
+            policy,
+            &["Always"],
+        ));
+    }
+    errors
+}

@@ -1,0 +1,168 @@
+//! `deployments/<name>/scale`: how many Pods, for `kubectl scale` and whoever scales by itself (`autoscaling/v1` Scale).
+
+use std::sync::{Arc, LazyLock};
+
+use async_trait::async_trait;
+use berth_apimachinery::{FieldError, Key, Object, Schema, Status};
+use berth_apiserver::registry::Registry;
+use berth_apiserver::{Call, Part, Reply, RequestInfo, Subresource, SubresourceHandler};
+use schemars::JsonSchema;
+use serde_json::{Value, json};
+
+use super::{RESOURCE, number};
+use crate::core::value;
+
+/// The fields of a Scale.
+#[derive(JsonSchema)]
+pub struct ScaleFields {
+    /// How many Pods are wanted.
+    pub spec: Option<ScaleSpec>,
+    /// How many there are.
+    pub status: Option<ScaleStatus>,
+}
+
+/// How many Pods are wanted.
+#[derive(JsonSchema)]
+pub struct ScaleSpec {
+    /// The number.
+    pub replicas: Option<i32>,
+}
+
+/// How many Pods there are.
+#[derive(JsonSchema)]
+pub struct ScaleStatus {
+    /// The number.
+    pub replicas: i32,
+    /// Their labels, as the text of a selector.
+    pub selector: Option<String>,
+}
+
+static SCHEMA: LazyLock<Arc<Schema>> = LazyLock::new(|| Arc::new(Schema::of::<ScaleFields>()));
+
+/// The subresource, whose writes go through `registry`.
+#[must_use]
+pub fn subresource(registry: &Arc<Registry>) -> Subresource {
+    Subresource {
+        name: "scale",
+        group: "autoscaling",
+        version: "v1",
+        kind: "Scale",
+        verbs: &["get", "update", "patch"],
+        schema: Some(Arc::clone(&SCHEMA)),
+        handler: Arc::new(Scale(Arc::clone(registry))),
+    }
+}
+
+struct Scale(Arc<Registry>);
+
+impl Part for Scale {
+    /// The number alone: a Scale's labels are not the Deployment's, and its status is for reading.
+    fn of_object(&self, config: &Value) -> Value {
+        let mut deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {}});
+        for field in ["name", "namespace", "uid", "resourceVersion"] {
+            if let Some(given) = config["metadata"].get(field) {
+                deployment["metadata"][field] = given.clone();
+            }
+        }
+        if let Some(replicas) = config["spec"].get("replicas") {
+            deployment["spec"]["replicas"] = replicas.clone();
+        }
+        deployment
+    }
+
+    fn shown(&self, object: &Object) -> Value {
+        shown(object)
+    }
+}
+
+#[async_trait]
+impl SubresourceHandler for Scale {
+    fn effort(&self, _: &RequestInfo) -> usize {
+        0
+    }
+
+    fn part(&self) -> Option<&dyn Part> {
+        Some(self)
+    }
+
+    async fn get(&self, call: &Call) -> Result<Reply, Status> {
+        let key = Key::new(RESOURCE, &call.namespace, &call.name);
+        Ok(Reply::Value(shown(&*self.0.get(&key).await?)))
+    }
+
+    async fn update(&self, call: &Call, body: Value) -> Result<Reply, Status> {
+        // An empty body is no wish for no Pods: who means 0 names the object.
+        if value::text(&body, &["metadata", "name"]).is_empty() {
+            return Err(Status::bad_request("name must be provided"));
+        }
+        let wanted = number(&body, &["spec", "replicas"]);
+        if wanted < 0 {
+            let detail = "must be greater than or equal to 0";
+            let error = FieldError::invalid("spec.replicas", wanted, detail);
+            return Err(Status::invalid("autoscaling", "Scale", &call.name, &[error]));
+        }
+        let key = Key::new(RESOURCE, &call.namespace, &call.name);
+        let mut deployment = self.0.get(&key).await?.parse();
+        deployment["spec"]["replicas"] = wanted.into();
+        let revision = value::text(&body, &["metadata", "resourceVersion"]);
+        match (revision, deployment["metadata"].as_object_mut()) {
+            // Without a revision the number is written over whatever is there.
+            ("", Some(metadata)) => drop(metadata.remove("resourceVersion")),
+            (revision, Some(metadata)) => {
+                metadata.insert("resourceVersion".to_owned(), revision.into());
+            }
+            (_, None) => {}
+        }
+        let written = self
+            .0
+            .update_subresource(call, &key, "scale", deployment, Vec::new())
+            .await?;
+        Ok(Reply::Value(shown(&written)))
+    }
+}
+
+fn shown(deployment: &Object) -> Value {
+    let meta = deployment.meta();
+    let object = deployment.value();
+    let mut spec = json!({});
+    // Go's type leaves a zero out.
+    if let wanted @ 1.. = number(object, &["spec", "replicas"]) {
+        spec["replicas"] = wanted.into();
+    }
+    json!({
+        "apiVersion": "autoscaling/v1",
+        "kind": "Scale",
+        "metadata": {
+            "name": meta.name(),
+            "namespace": meta.namespace(),
+            "uid": meta.uid(),
+            "resourceVersion": deployment.revision().to_string(),
+            "creationTimestamp": object["metadata"]["creationTimestamp"],
+        },
+        "spec": spec,
+        "status": {"replicas": number(object, &["status", "replicas"]), "selector": selector_text(object)},
+    })
+}
+
+/// The selector of a deployment as `kubectl -l` takes it.
+pub(super) fn selector_text(deployment: &Value) -> String {
+    let path = ["spec", "selector", "matchLabels"];
+    let labels = value::object(deployment, &path).into_iter().flatten();
+    let mut terms: Vec<String> = labels
+        .map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default()))
+        .collect();
+    let expressions = value::list(deployment, &["spec", "selector", "matchExpressions"]);
+    terms.extend(expressions.iter().map(|expression| {
+        let (key, values) = (
+            value::text(expression, &["key"]),
+            value::texts(expression, &["values"]).join(","),
+        );
+        match value::text(expression, &["operator"]) {
+            "In" => format!("{key} in ({values})"),
+            "NotIn" => format!("{key} notin ({values})"),
+            "DoesNotExist" => format!("!{key}"),
+            _ => key.to_owned(),
+        }
+    }));
+    terms.join(",")
+}

@@ -1,0 +1,291 @@
+//! Events: the same objects in two APIs, `v1` and `events.k8s.io/v1`, stored in the form of the first.
+
+mod convert;
+mod row;
+mod rules;
+
+use std::sync::LazyLock;
+
+use berth_apimachinery::kind::{ALL_VERBS, SelectableField, Write};
+use berth_apimachinery::{
+    Cell, Column, FieldError, GroupResource, Kind, KindInfo, NameError, Object, Schema, Scope, name,
+};
+use schemars::JsonSchema;
+use serde_json::Value;
+
+use crate::core::service_account::Reference;
+use crate::core::value;
+
+/// The group of the newer API.
+pub const GROUP: &str = "events.k8s.io";
+/// Where both are stored.
+pub const STORED: GroupResource = GroupResource::new("", "events");
+
+/// The fields of an Event in `v1`.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CoreEventFields {
+    /// What the event is about.
+    pub involved_object: Option<Reference>,
+    /// Why it happened, as a token such as FailedScheduling.
+    pub reason: Option<String>,
+    /// What happened, as a sentence.
+    pub message: Option<String>,
+    /// Who reports it.
+    pub source: Option<Source>,
+    /// When it was first seen.
+    #[schemars(extend("format" = "date-time"))]
+    pub first_timestamp: Option<String>,
+    /// When it was last seen.
+    #[schemars(extend("format" = "date-time"))]
+    pub last_timestamp: Option<String>,
+    /// How often it was seen.
+    pub count: Option<i32>,
+    /// Normal or Warning.
+    pub r#type: Option<String>,
+    /// When it was first seen, to the microsecond.
+    #[schemars(extend("format" = "date-time"))]
+    pub event_time: Option<String>,
+    /// The series the event stands for, when it repeats.
+    pub series: Option<Series>,
+    /// What was done or failed, as a token such as Binding.
+    pub action: Option<String>,
+    /// A second object that has to do with it.
+    pub related: Option<Reference>,
+    /// The controller that reports it, as `example.com/controller`.
+    pub reporting_component: Option<String>,
+    /// The instance of that controller.
+    pub reporting_instance: Option<String>,
+}
+
+/// The fields of an Event in `events.k8s.io/v1`.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EventFields {
+    /// When it was first seen, to the microsecond. Required.
+    #[schemars(extend("format" = "date-time"))]
+    pub event_time: Option<String>,
+    /// The series the event stands for, when it repeats.
+    pub series: Option<Series>,
+    /// The controller that reports it, as `example.com/controller`.
+    pub reporting_controller: Option<String>,
+    /// The instance of that controller.
+    pub reporting_instance: Option<String>,
+    /// What was done or failed, as a token such as Binding.
+    pub action: Option<String>,
+    /// Why it happened, as a token such as FailedScheduling.
+    pub reason: Option<String>,
+    /// What the event is about.
+    pub regarding: Option<Reference>,
+    /// A second object that has to do with it.
+    pub related: Option<Reference>,
+    /// What happened, as a sentence of at most 1,024 bytes.
+    pub note: Option<String>,
+    /// Normal or Warning.
+    pub r#type: Option<String>,
+    /// Who reports it, in the form of `v1`.
+    pub deprecated_source: Option<Source>,
+    /// When it was first seen, in the form of `v1`.
+    #[schemars(extend("format" = "date-time"))]
+    pub deprecated_first_timestamp: Option<String>,
+    /// When it was last seen, in the form of `v1`.
+    #[schemars(extend("format" = "date-time"))]
+    pub deprecated_last_timestamp: Option<String>,
+    /// How often it was seen, in the form of `v1`.
+    pub deprecated_count: Option<i32>,
+}
+
+/// Who reports an event.
+#[derive(JsonSchema)]
+pub struct Source {
+    /// The component.
+    pub component: Option<String>,
+    /// The node it runs on.
+    pub host: Option<String>,
+}
+
+/// How an event repeats.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Series {
+    /// How often it was seen in this series.
+    pub count: Option<i32>,
+    /// When it was last seen, to the microsecond.
+    #[schemars(extend("format" = "date-time"))]
+    pub last_observed_time: Option<String>,
+}
+
+/// `v1` Event.
+#[derive(Clone, Copy, Debug)]
+pub struct CoreEvent;
+
+/// `events.k8s.io/v1` Event.
+#[derive(Clone, Copy, Debug)]
+pub struct Event;
+
+static CORE_INFO: KindInfo = info("");
+static INFO: KindInfo = info(GROUP);
+
+const fn info(group: &'static str) -> KindInfo {
+    KindInfo {
+        group,
+        versions: &["v1"],
+        storage_version: "v1",
+        kind: "Event",
+        plural: "events",
+        singular: "event",
+        short_names: &["ev"],
+        categories: &[],
+        scope: Scope::Namespaced,
+        verbs: ALL_VERBS,
+        status: false,
+        unconditional_update: true,
+        strategic: true,
+    }
+}
+
+static CORE_SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<CoreEventFields>);
+static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<EventFields>);
+
+macro_rules! fields {
+    ($($path:literal => $($names:literal).+),+ $(,)?) => {
+        &[$(SelectableField::computed($path, |event| value::text(event, &[$($names),+]).to_owned())),+]
+    };
+}
+
+const CORE_SELECTABLE: &[SelectableField] = fields![
+    "involvedObject.kind" => "involvedObject"."kind",
+    "involvedObject.namespace" => "involvedObject"."namespace",
+    "involvedObject.name" => "involvedObject"."name",
+    "involvedObject.uid" => "involvedObject"."uid",
+    "involvedObject.apiVersion" => "involvedObject"."apiVersion",
+    "involvedObject.resourceVersion" => "involvedObject"."resourceVersion",
+    "involvedObject.fieldPath" => "involvedObject"."fieldPath",
+    "reason" => "reason",
+    "reportingComponent" => "reportingComponent",
+    "type" => "type",
+];
+
+/// The stored form is what is selected on, whichever API asks.
+const SELECTABLE: &[SelectableField] = fields![
+    "regarding.kind" => "involvedObject"."kind",
+    "regarding.namespace" => "involvedObject"."namespace",
+    "regarding.name" => "involvedObject"."name",
+    "regarding.uid" => "involvedObject"."uid",
+    "regarding.apiVersion" => "involvedObject"."apiVersion",
+    "regarding.resourceVersion" => "involvedObject"."resourceVersion",
+    "regarding.fieldPath" => "involvedObject"."fieldPath",
+    "reason" => "reason",
+    "reportingController" => "reportingComponent",
+    "type" => "type",
+];
+
+/// `source` falls back on the reporting controller.
+const SOURCE: SelectableField = SelectableField::computed("source", |event| row::component(event).to_owned());
+
+static CORE_FIELDS: LazyLock<Vec<SelectableField>> = LazyLock::new(|| [CORE_SELECTABLE, &[SOURCE]].concat());
+
+impl Kind for CoreEvent {
+    fn info(&self) -> &KindInfo {
+        &CORE_INFO
+    }
+
+    fn schema(&self, _: &str) -> &Schema {
+        &CORE_SCHEMA
+    }
+
+    fn prepare(&self, _write: &Write<'_>, new: &mut Value) {
+        rules::to_utc(new);
+    }
+
+    fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+        rules::core(write, new)
+    }
+
+    /// Old reporters name events after what they are about, in capitals, too.
+    fn validate_name(&self, name: &str) -> Result<(), NameError> {
+        name::path_segment(name)
+    }
+
+    fn creates_on_update(&self) -> bool {
+        true
+    }
+
+    fn has_dependents(&self) -> bool {
+        false
+    }
+
+    fn columns(&self) -> &[Column] {
+        row::COLUMNS
+    }
+
+    fn row(&self, object: &Object) -> Vec<Cell> {
+        row::cells(object)
+    }
+
+    fn selectable(&self) -> &'static [SelectableField] {
+        &CORE_FIELDS
+    }
+}
+
+impl Kind for Event {
+    fn info(&self) -> &KindInfo {
+        &INFO
+    }
+
+    fn schema(&self, _: &str) -> &Schema {
+        &SCHEMA
+    }
+
+    fn prepare(&self, _write: &Write<'_>, new: &mut Value) {
+        rules::to_utc(new);
+    }
+
+    fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+        // What is judged is the stored form, which the other API's schema describes.
+        let mut errors = CORE_SCHEMA.validate(new);
+        errors.extend(rules::new_api(write, new));
+        for error in &mut errors {
+            error.path = convert::served_path(&error.path);
+        }
+        errors
+    }
+
+    fn columns(&self) -> &[Column] {
+        row::COLUMNS
+    }
+
+    fn row(&self, object: &Object) -> Vec<Cell> {
+        row::cells(object)
+    }
+
+    fn selectable(&self) -> &'static [SelectableField] {
+        SELECTABLE
+    }
+
+    fn creates_on_update(&self) -> bool {
+        true
+    }
+
+    fn has_dependents(&self) -> bool {
+        false
+    }
+
+    fn stored_in(&self) -> GroupResource {
+        STORED
+    }
+
+    fn to_stored(&self, _: &str, value: &mut Value) {
+        convert::to_core(value);
+    }
+
+    fn to_served(&self, _: &str, object: &Object) -> Option<Value> {
+        let mut value = object.parse();
+        convert::to_new(&mut value);
+        value["apiVersion"] = INFO.api_version("v1").into();
+        Some(value)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,204 @@
+//! The rules of Events. Paths are those of the stored form.
+
+use berth_apimachinery::kind::Write;
+use berth_apimachinery::{FieldError, name, time};
+use serde_json::Value;
+
+use crate::core::value::text;
+
+const REASON_LIMIT: usize = 128;
+const NOTE_LIMIT: usize = 1024;
+
+/// The rules of `v1`: old reporters may leave out nearly everything, those that give eventTime follow the newer rules.
+pub(crate) fn core(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+    let mut errors: Vec<FieldError> = namespace(new).into_iter().collect();
+    errors.extend(micro_times(new));
+    if !text(new, &["eventTime"]).is_empty() {
+        errors.extend(reported(write, new));
+    }
+    errors
+}
+
+/// The rules of `events.k8s.io/v1`.
+pub(crate) fn new_api(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+    let mut errors: Vec<FieldError> = namespace(new).into_iter().collect();
+    // What an event regards may be in any namespace here.
+    errors.retain(|_| text(new, &["involvedObject", "namespace"]).is_empty());
+    errors.extend(micro_times(new));
+    errors.extend(series(new));
+    let Some(old) = write.old else {
+        if text(new, &["eventTime"]).is_empty() {
+            errors.push(FieldError::required("eventTime", ""));
+        }
+        errors.extend(reported(write, new));
+        for field in ["source", "firstTimestamp", "lastTimestamp", "count"] {
+            if new.get(field).is_some_and(is_set) {
+                errors.push(FieldError::invalid(
+                    field,
+                    new[field].clone(),
+                    "needs to be unset",
+                ));
+            }
+        }
+        return errors;
+    };
+    let frozen = [
+        "involvedObject",
+        "reason",
+        "message",
+        "type",
+        "eventTime",
+        "action",
+        "related",
+        "reportingComponent",
+        "reportingInstance",
+        "source",
+        "firstTimestamp",
+        "lastTimestamp",
+        "count",
+    ];
+    let unset = |value: &Value| !is_set(value);
+    for field in frozen {
+        let (before, after) = (&old[field], &new[field]);
+        if before != after && !(unset(before) && unset(after)) {
+            errors.push(FieldError::invalid(field, after.clone(), "field is immutable"));
+        }
+    }
+    errors
+}
+
+/// A series is of two events at least, the last of which has a time.
+fn series(new: &Value) -> Vec<FieldError> {
+    let Some(series) = new.get("series").filter(|series| series.is_object()) else {
+        return Vec::new();
+    };
+    let mut errors = Vec::new();
+    if series.get("count").and_then(Value::as_i64).unwrap_or_default() < 2 {
+        errors.push(FieldError::invalid("series.count", "", "should be at least 2"));
+    }
+    if text(series, &["lastObservedTime"]).is_empty() {
+        errors.push(FieldError::required("series.lastObservedTime", ""));
+    }
+    errors
+}
+
+/// The fields of `metav1.MicroTime`.
+const MICRO_TIMES: [&[&str]; 2] = [&["eventTime"], &["series", "lastObservedTime"]];
+
+/// Typed clients read these times with exactly six digits of a second: one that has fewer would end their lists and
+/// watches of the whole namespace. What is no time at all is the schema's to refuse.
+fn micro_times(new: &Value) -> Vec<FieldError> {
+    let is_micro = |time: &str| {
+        let fraction = time.get(19..).unwrap_or_default().as_bytes();
+        fraction.first() == Some(&b'.')
+            && fraction.len() > 7
+            && fraction[1..7].iter().all(u8::is_ascii_digit)
+            && !fraction[7].is_ascii_digit()
+    };
+    let refused = MICRO_TIMES.iter().filter(|path| {
+        let time = text(new, path);
+        time::parse(time).is_some() && !is_micro(time)
+    });
+    refused
+        .map(|path| {
+            let detail = "must be a time with microseconds, such as 2006-01-02T15:04:05.000000Z";
+            FieldError::invalid(path.join("."), text(new, path), detail)
+        })
+        .collect()
+}
+
+/// Writes these times in UTC, as they are served.
+pub(crate) fn to_utc(new: &mut Value) {
+    if !micro_times(new).is_empty() {
+        return;
+    }
+    for path in MICRO_TIMES {
+        if let Some(instant) = time::parse(text(new, path))
+            && let Some(slot) = new.pointer_mut(&format!("/{}", path.join("/")))
+        {
+            *slot = time::rfc3339_micro(instant).into();
+        }
+    }
+}
+
+fn is_set(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::String(text) => !text.is_empty(),
+        Value::Number(number) => number.as_i64() != Some(0),
+        Value::Object(fields) => fields.values().any(is_set),
+        Value::Bool(_) | Value::Array(_) => true,
+    }
+}
+
+/// An event stands in the namespace of what it is about; one about a cluster-scoped object in `default`.
+fn namespace(new: &Value) -> Option<FieldError> {
+    let own = text(new, &["metadata", "namespace"]);
+    let involved = text(new, &["involvedObject", "namespace"]);
+    let fits = match involved {
+        "" => ["", "default", "kube-system"].contains(&own),
+        involved => involved == own,
+    };
+    (!fits).then(|| {
+        FieldError::invalid(
+            "involvedObject.namespace",
+            involved,
+            "does not match event.namespace",
+        )
+    })
+}
+
+/// What those who report in the newer way must say.
+fn reported(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let controller = text(new, &["reportingComponent"]);
+    if controller.is_empty() {
+        errors.push(FieldError::required("reportingComponent", ""));
+    } else if let Err(problem) = qualified(controller) {
+        errors.push(FieldError::invalid("reportingComponent", controller, problem));
+    }
+    for (field, required) in [
+        ("reportingInstance", true),
+        ("action", write.old.is_none()),
+        ("reason", true),
+    ] {
+        let value = text(new, &[field]);
+        if value.is_empty() && required {
+            errors.push(FieldError::required(field, ""));
+        } else if value.len() > REASON_LIMIT {
+            errors.push(FieldError::too_long(field, REASON_LIMIT));
+        }
+    }
+    if text(new, &["message"]).len() > NOTE_LIMIT {
+        errors.push(FieldError::too_long("message", NOTE_LIMIT));
+    }
+    let kind = text(new, &["type"]);
+    if !["Normal", "Warning"].contains(&kind) {
+        errors.push(FieldError::not_supported("type", kind, &["Normal", "Warning"]));
+    }
+    errors
+}
+
+/// `[prefix/]name`, as label keys are.
+fn qualified(text: &str) -> Result<(), String> {
+    let name = match text.split_once('/') {
+        Some((prefix, name)) => {
+            name::dns_subdomain(prefix).map_err(|problem| format!("prefix part {problem}"))?;
+            name
+        }
+        None => text,
+    };
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    let ends = name
+        .bytes()
+        .next()
+        .into_iter()
+        .chain(name.bytes().last())
+        .all(|byte| byte.is_ascii_alphanumeric());
+    if name.is_empty() || name.len() > 63 || !ends || !name.bytes().all(allowed) {
+        return Err("name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with \
+                    an alphanumeric character, at most 63 of them"
+            .to_owned());
+    }
+    Ok(())
+}

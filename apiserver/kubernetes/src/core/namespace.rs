@@ -1,0 +1,338 @@
+//! `v1` Namespace, and its `finalize` subresource.
+
+use std::sync::{Arc, LazyLock};
+
+use async_trait::async_trait;
+use berth_apimachinery::kind::{SelectableField, Via, Write};
+use berth_apimachinery::{
+    Cell, Column, Draft, FieldError, GroupResource, Key, Kind, KindInfo, NameError, Object, Schema, Scope,
+    Status, Timestamp, name,
+};
+use berth_apiserver::{Call, Reply, RequestInfo, SubresourceHandler};
+use berth_storage::{At, Expect, Step, Store, StoreError, Verb};
+use schemars::JsonSchema;
+use serde_json::Value;
+
+use crate::core::value;
+
+/// The resource.
+pub const RESOURCE: GroupResource = GroupResource::new("", "namespaces");
+/// The finalizer that stands for the namespace's content: the namespace deleter takes it off last.
+pub const FINALIZER: &str = "kubernetes";
+/// The label that carries the namespace's own name, for selectors.
+const NAME_LABEL: &str = "kubernetes.io/metadata.name";
+
+/// The fields of a Namespace.
+#[derive(JsonSchema)]
+pub struct NamespaceFields {
+    /// What holds the namespace's deletion back.
+    pub spec: Option<NamespaceSpec>,
+    /// Where the namespace is in its life; kept by the server.
+    pub status: Option<NamespaceStatus>,
+}
+
+/// What holds a namespace's deletion back.
+#[derive(JsonSchema)]
+pub struct NamespaceSpec {
+    /// The tokens that must be taken off, through the subresource finalize, before the deleted namespace goes.
+    pub finalizers: Option<Vec<String>>,
+}
+
+/// Where a namespace is in its life.
+#[derive(JsonSchema)]
+pub struct NamespaceStatus {
+    /// Active, or Terminating while what is in the namespace is deleted.
+    pub phase: Option<String>,
+    /// What is left to do before a terminating namespace goes.
+    #[schemars(extend(
+        "x-kubernetes-patch-strategy" = "merge",
+        "x-kubernetes-patch-merge-key" = "type",
+        "x-kubernetes-list-type" = "map",
+        "x-kubernetes-list-map-keys" = ["type"],
+        "uniqueItems" = false,
+    ))]
+    pub conditions: Option<Vec<NamespaceCondition>>,
+}
+
+/// One thing that is or is not so.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NamespaceCondition {
+    /// What the condition is about, such as NamespaceContentRemaining.
+    pub r#type: String,
+    /// True, False or Unknown.
+    pub status: String,
+    /// When the status last changed.
+    #[schemars(extend("format" = "date-time"))]
+    pub last_transition_time: Option<String>,
+    /// Why, as a token.
+    pub reason: Option<String>,
+    /// Why, as a sentence.
+    pub message: Option<String>,
+}
+
+/// A room for objects.
+#[derive(Clone, Copy, Debug)]
+pub struct Namespace;
+
+static INFO: KindInfo = KindInfo {
+    group: "",
+    versions: &["v1"],
+    storage_version: "v1",
+    kind: "Namespace",
+    plural: "namespaces",
+    singular: "namespace",
+    short_names: &["ns"],
+    categories: &[],
+    scope: Scope::Cluster,
+    verbs: &["create", "delete", "get", "list", "patch", "update", "watch"],
+    status: true,
+    unconditional_update: true,
+    strategic: true,
+};
+
+static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<NamespaceFields>);
+
+const COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("Status", "Active, or Terminating while it is being emptied"),
+    Column::AGE,
+];
+
+const SELECTABLE: &[SelectableField] = &[
+    SelectableField::at("status.phase"),
+    SelectableField::computed("name", |object| {
+        value::text(object, &["metadata", "name"]).to_owned()
+    }),
+];
+
+impl Kind for Namespace {
+    fn info(&self) -> &KindInfo {
+        &INFO
+    }
+
+    fn schema(&self, _: &str) -> &Schema {
+        &SCHEMA
+    }
+
+    fn prepare(&self, write: &Write<'_>, new: &mut Value) {
+        match write.old {
+            None => {
+                let mut finalizers: Vec<Value> = value::list(new, &["spec", "finalizers"]).to_vec();
+                if !finalizers.iter().any(|finalizer| finalizer == FINALIZER) {
+                    finalizers.push(FINALIZER.into());
+                }
+                set_finalizers(new, finalizers);
+                new["status"] = serde_json::json!({"phase": "Active"});
+            }
+            // They change through finalize only.
+            Some(old) => set_finalizers(new, value::list(old, &["spec", "finalizers"]).to_vec()),
+        }
+        label(new);
+    }
+
+    fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+        let mut errors = finalizer_errors(new);
+        if write.via == Via::Subresource("status") {
+            let phase = value::text(new, &["status", "phase"]);
+            let deleting = !value::text(new, &["metadata", "deletionTimestamp"]).is_empty();
+            let (wanted, detail) = match deleting {
+                false => ("Active", "may only be 'Active' if `deletionTimestamp` is empty"),
+                true => (
+                    "Terminating",
+                    "may only be 'Terminating' if `deletionTimestamp` is not empty",
+                ),
+            };
+            if phase != wanted {
+                errors.push(FieldError::invalid("status.phase", phase, detail));
+            }
+        }
+        errors
+    }
+
+    fn validate_name(&self, name: &str) -> Result<(), NameError> {
+        name::dns_label(name)
+    }
+
+    fn columns(&self) -> &[Column] {
+        COLUMNS
+    }
+
+    fn row(&self, object: &Object) -> Vec<Cell> {
+        vec![
+            object.meta().name().into(),
+            value::text(object.value(), &["status", "phase"]).into(),
+            Cell::Age(object.meta().creation_timestamp()),
+        ]
+    }
+
+    fn selectable(&self) -> &'static [SelectableField] {
+        SELECTABLE
+    }
+
+    fn holds_deletion(&self, object: &mut Value, _: Timestamp) -> bool {
+        if let Some(status) = value::object_mut(object, "status") {
+            status.insert("phase".to_owned(), "Terminating".into());
+        }
+        !value::list(object, &["spec", "finalizers"]).is_empty()
+    }
+}
+
+/// A new Namespace object, ready to be stored: for those the server makes itself.
+#[must_use]
+pub fn new(name: &str, now: Timestamp) -> Value {
+    serde_json::json!({
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {
+            "name": name,
+            "uid": uuid::Uuid::new_v4().to_string(),
+            "generation": 1,
+            "creationTimestamp": berth_apimachinery::time::rfc3339(now),
+            "labels": {NAME_LABEL: name},
+        },
+        "spec": {"finalizers": [FINALIZER]},
+        "status": {"phase": "Active"},
+    })
+}
+
+fn label(new: &mut Value) {
+    let name = value::text(new, &["metadata", "name"]).to_owned();
+    if name.is_empty() {
+        return;
+    }
+    if let Some(metadata) = new.get_mut("metadata")
+        && let Some(labels) = value::object_mut(metadata, "labels")
+    {
+        labels.insert(NAME_LABEL.to_owned(), name.into());
+    }
+}
+
+/// Puts `finalizers` in the spec.
+pub(crate) fn set_finalizers(new: &mut Value, finalizers: Vec<Value>) {
+    let Some(spec) = value::object_mut(new, "spec") else {
+        return;
+    };
+    if finalizers.is_empty() {
+        spec.remove("finalizers");
+    } else {
+        spec.insert("finalizers".to_owned(), finalizers.into());
+    }
+}
+
+fn finalizer_errors(new: &Value) -> Vec<FieldError> {
+    let finalizers = value::list(new, &["spec", "finalizers"]).iter().enumerate();
+    finalizers
+        .filter_map(|(index, finalizer)| {
+            let text = finalizer.as_str()?;
+            let problem = match text.split_once('/') {
+                Some((prefix, rest)) => name::dns_subdomain(prefix)
+                    .err()
+                    .map(String::from)
+                    .or_else(|| rest.is_empty().then(|| "name part must be non-empty".to_owned())),
+                None if text == FINALIZER => None,
+                None => {
+                    Some("name is neither a standard finalizer name nor is it fully qualified".to_owned())
+                }
+            };
+            problem.map(|problem| FieldError::invalid(format!("spec.finalizers[{index}]"), text, problem))
+        })
+        .collect()
+}
+
+/// The step that leaves `current` with `finalizers` in its spec: an update, or the removal when nothing holds its
+/// deletion back any more.
+///
+/// # Errors
+/// Never for an object that was stored; the text says what is malformed otherwise.
+pub(crate) fn finalized(current: &Object, finalizers: Vec<Value>) -> Result<Step, String> {
+    let meta = current.meta();
+    let goes = meta.deletion_timestamp().is_some() && finalizers.is_empty() && meta.finalizers().is_empty();
+    let mut next = current.parse();
+    set_finalizers(&mut next, finalizers);
+    let draft = Draft::new(&next).map_err(|problem| problem.to_string())?;
+    Ok(Step {
+        verb: if goes { Verb::Delete } else { Verb::Update },
+        key: Key::new(RESOURCE, "", meta.name()),
+        subresource: "finalize",
+        object: (!goes).then_some(draft),
+        expect: Expect::At(current.revision()),
+        guards: Vec::new(),
+    })
+}
+
+/// `namespaces/<name>/finalize`: the only way spec.finalizers change.
+pub struct Finalize {
+    store: Arc<dyn Store>,
+}
+
+impl Finalize {
+    /// The subresource over the namespaces in `store`.
+    #[must_use]
+    pub fn new(store: Arc<dyn Store>) -> Self {
+        Self { store }
+    }
+}
+
+#[async_trait]
+impl SubresourceHandler for Finalize {
+    fn effort(&self, _: &RequestInfo) -> usize {
+        0
+    }
+
+    async fn update(&self, call: &Call, body: Value) -> Result<Reply, Status> {
+        let errors = finalizer_errors(&body);
+        if !errors.is_empty() {
+            return Err(Status::invalid("", "Namespace", &call.name, &errors));
+        }
+        let finalizers = value::list(&body, &["spec", "finalizers"]);
+        let revision = value::text(&body, &["metadata", "resourceVersion"]);
+        loop {
+            let namespaces = self.store.list(RESOURCE, At::Latest).await.map_err(unavailable)?;
+            let missing = || Status::not_found(RESOURCE, &call.name);
+            let current = namespaces.get("", &call.name).ok_or_else(missing)?;
+            if !revision.is_empty() && revision != current.revision().to_string() {
+                return Err(moved(&call.name));
+            }
+            let step = finalized(current, finalizers.to_vec()).map_err(Status::internal)?;
+            let preview = previewed(current, &step);
+            if call.dry_run {
+                return Ok(Reply::Object(preview));
+            }
+            match self.store.apply(vec![step]).await {
+                Ok(applied) => {
+                    return Ok(Reply::Object(
+                        applied
+                            .into_iter()
+                            .next()
+                            .map_or(preview, |applied| applied.object),
+                    ));
+                }
+                // Without a revision of the client's the change is made to whatever is there by now.
+                Err(StoreError::Conflict { .. }) if revision.is_empty() => {}
+                Err(StoreError::Conflict { .. }) => return Err(moved(&call.name)),
+                Err(StoreError::NotFound { .. }) => return Err(missing()),
+                Err(error) => return Err(unavailable(error)),
+            }
+        }
+    }
+}
+
+fn previewed(current: &Arc<Object>, step: &Step) -> Arc<Object> {
+    step.object.as_ref().map_or_else(
+        || Arc::clone(current),
+        |draft| Arc::new(draft.at(current.revision())),
+    )
+}
+
+fn moved(name: &str) -> Status {
+    let text = "the object has been modified; please apply your changes to the latest version and try again";
+    Status::conflict(RESOURCE, name, text)
+}
+
+fn unavailable(error: StoreError) -> Status {
+    Status::unavailable(error.to_string(), 1)
+}
+
+#[cfg(test)]
+mod tests;

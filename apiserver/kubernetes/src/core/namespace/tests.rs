@@ -1,0 +1,154 @@
+//! Namespaces: defaults, deletion, finalizers.
+
+use berth_storage::MemoryStore;
+use serde_json::json;
+
+use super::*;
+
+fn now() -> Timestamp {
+    "2026-11-21T12:00:00Z".parse().unwrap()
+}
+
+fn stored(value: &Value) -> (Arc<dyn Store>, Arc<Object>) {
+    let store = MemoryStore::default();
+    let step = Step {
+        verb: Verb::Create,
+        key: Key::new(RESOURCE, "", "x"),
+        subresource: "",
+        object: Some(Draft::new(value).unwrap()),
+        expect: Expect::Absent,
+        guards: Vec::new(),
+    };
+    let applied = store.commit(&[step]).unwrap();
+    (Arc::new(store), Arc::clone(&applied[0].object))
+}
+
+#[test]
+fn a_new_one_is_active_with_its_finalizer_and_label() {
+    let write = Write {
+        via: Via::Create,
+        old: None,
+        now: now(),
+    };
+    let mut new = json!({"metadata": {"name": "x"}, "status": {"phase": "Terminating"}});
+    Namespace.prepare(&write, &mut new);
+    assert_eq!(
+        new,
+        json!({"metadata": {"name": "x", "labels": {"kubernetes.io/metadata.name": "x"}},
+            "spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"}})
+    );
+    assert!(Namespace.validate(&write, &new).is_empty());
+}
+
+#[test]
+fn an_update_cannot_touch_the_finalizers_of_the_spec() {
+    let old = super::new("x", now());
+    let write = Write {
+        via: Via::Update,
+        old: Some(&old),
+        now: now(),
+    };
+    let mut new = old.clone();
+    new["spec"] = json!({"finalizers": ["example.com/mine"]});
+    Namespace.prepare(&write, &mut new);
+    assert_eq!(new["spec"], old["spec"]);
+}
+
+#[test]
+fn deleting_marks_it_and_waits_for_the_finalizers() {
+    let mut object = super::new("x", now());
+    assert!(Namespace.holds_deletion(&mut object, now()));
+    assert_eq!(object["status"]["phase"], "Terminating");
+    set_finalizers(&mut object, Vec::new());
+    assert!(!Namespace.holds_deletion(&mut object, now()));
+}
+
+#[test]
+fn the_phase_fits_the_deletion() {
+    let old = super::new("x", now());
+    let write = Write {
+        via: Via::Subresource("status"),
+        old: Some(&old),
+        now: now(),
+    };
+    let mut new = old.clone();
+    new["status"]["phase"] = "Terminating".into();
+    let errors = Namespace.validate(&write, &new);
+    let words =
+        "status.phase: Invalid value: \"Terminating\": may only be 'Active' if `deletionTimestamp` is empty";
+    assert_eq!(errors[0].to_string(), words);
+}
+
+#[test]
+fn finalizers_are_qualified_or_the_one_known() {
+    let errors = |finalizer: &str| finalizer_errors(&json!({"spec": {"finalizers": [finalizer]}}));
+    assert!(errors("kubernetes").is_empty() && errors("example.com/x").is_empty());
+    assert_eq!(errors("mine")[0].path, "spec.finalizers[0]");
+    assert!(!errors("UPPER.com/x").is_empty() && !errors("example.com/").is_empty());
+}
+
+#[tokio::test]
+async fn finalize_changes_the_finalizers_and_removes_what_is_free() {
+    let mut value = super::new("x", now());
+    value["metadata"]["deletionTimestamp"] = "2026-11-21T12:00:00Z".into();
+    value["spec"]["finalizers"] = json!(["kubernetes", "example.com/x"]);
+    let (store, current) = stored(&value);
+    let finalize = Finalize::new(Arc::clone(&store));
+    let call = call("x");
+    let stale = json!({"metadata": {"resourceVersion": "1"}, "spec": {}});
+    assert_eq!(finalize.update(&call, stale).await.unwrap_err().code, 409);
+
+    let body = json!({"metadata": {"resourceVersion": current.revision().to_string()},
+        "spec": {"finalizers": ["example.com/x"]}});
+    finalize.update(&call, body).await.unwrap();
+    assert!(store.cached(RESOURCE).get("", "x").is_some());
+    finalize
+        .update(
+            &Call {
+                dry_run: true,
+                ..call.clone()
+            },
+            json!({"spec": {}}),
+        )
+        .await
+        .unwrap();
+    assert!(store.cached(RESOURCE).get("", "x").is_some());
+    finalize.update(&call, json!({"spec": {}})).await.unwrap();
+    assert!(store.cached(RESOURCE).get("", "x").is_none());
+    assert_eq!(
+        finalize
+            .update(&call, json!({"spec": {}}))
+            .await
+            .unwrap_err()
+            .code,
+        404
+    );
+}
+
+struct Nobody;
+
+#[async_trait]
+impl berth_apiserver::Authorizer for Nobody {
+    async fn authorize(
+        &self,
+        _: &berth_apiserver::Attributes,
+    ) -> Result<berth_apiserver::Access, berth_apiserver::Unanswered> {
+        Ok(berth_apiserver::Access::NoOpinion(String::new()))
+    }
+}
+
+fn call(name: &str) -> Call {
+    Call {
+        manager: "test".to_owned(),
+        user: berth_admission::UserInfo::default(),
+        version: "v1".to_owned(),
+        namespace: String::new(),
+        name: name.to_owned(),
+        now: now(),
+        query: berth_apiserver::Query::default(),
+        dry_run: false,
+        warnings: berth_apiserver::Warnings::default(),
+        annotations: berth_apiserver::Annotations::default(),
+        authorizer: Arc::new(Nobody),
+    }
+}

@@ -1,0 +1,46 @@
+//! `rbac.authorization.k8s.io/v1`: roles and bindings. What they mean is evaluated in [`crate::rbac`].
+
+mod binding;
+mod role;
+
+use berth_apimachinery::GroupResource;
+
+pub use binding::{BindingFields, ClusterRoleBinding, RoleBinding, RoleRef, Subject};
+pub use role::{AggregationRule, ClusterRole, ClusterRoleFields, PolicyRule, Role, RoleFields};
+
+/// The group.
+pub const GROUP: &str = "rbac.authorization.k8s.io";
+/// Roles.
+pub const ROLES: GroupResource = GroupResource::new(GROUP, "roles");
+/// Cluster roles.
+pub const CLUSTER_ROLES: GroupResource = GroupResource::new(GROUP, "clusterroles");
+/// Role bindings.
+pub const ROLE_BINDINGS: GroupResource = GroupResource::new(GROUP, "rolebindings");
+/// Cluster role bindings.
+pub const CLUSTER_ROLE_BINDINGS: GroupResource = GroupResource::new(GROUP, "clusterrolebindings");
+
+const fn info(
+    kind: &'static str,
+    plural: &'static str,
+    singular: &'static str,
+    scope: berth_apimachinery::Scope,
+) -> berth_apimachinery::KindInfo {
+    berth_apimachinery::KindInfo {
+        group: GROUP,
+        versions: &["v1"],
+        storage_version: "v1",
+        kind,
+        plural,
+        singular,
+        short_names: &[],
+        categories: &[],
+        scope,
+        verbs: berth_apimachinery::kind::ALL_VERBS,
+        status: false,
+        unconditional_update: true,
+        strategic: true,
+    }
+}
+
+#[cfg(test)]
+mod tests;

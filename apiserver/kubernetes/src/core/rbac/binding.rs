@@ -1,0 +1,297 @@
+//! RoleBinding and ClusterRoleBinding.
+
+use std::sync::LazyLock;
+
+use berth_apimachinery::kind::Write;
+use berth_apimachinery::{Cell, Column, FieldError, Kind, KindInfo, NameError, Object, Schema, Scope, name};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::core::rbac::GROUP;
+use crate::core::value;
+
+/// The fields of both kinds of binding.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BindingFields {
+    /// Whom the role is given to.
+    #[serde(default)]
+    #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
+    pub subjects: Option<Vec<Subject>>,
+    /// The role that is given. Cannot change: delete the binding and make another.
+    pub role_ref: RoleRef,
+}
+
+/// Whom a role is given to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-map-type" = "atomic"))]
+pub struct Subject {
+    /// User, Group or ServiceAccount.
+    pub kind: String,
+    /// The API group of the kind: rbac.authorization.k8s.io for User and Group, empty for ServiceAccount; filled in
+    /// when it is left out.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub api_group: String,
+    /// The name.
+    #[serde(default)]
+    pub name: String,
+    /// The namespace of a ServiceAccount.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub namespace: String,
+}
+
+/// The role a binding gives.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-map-type" = "atomic"))]
+pub struct RoleRef {
+    /// The API group, rbac.authorization.k8s.io; filled in when it is left out.
+    #[serde(default)]
+    pub api_group: String,
+    /// Role (in a RoleBinding) or ClusterRole.
+    pub kind: String,
+    /// The role's name.
+    pub name: String,
+}
+
+/// Gives a role in one namespace.
+#[derive(Clone, Copy, Debug)]
+pub struct RoleBinding;
+
+/// Gives a role everywhere.
+#[derive(Clone, Copy, Debug)]
+pub struct ClusterRoleBinding;
+
+static ROLE_BINDING: KindInfo = super::info("RoleBinding", "rolebindings", "rolebinding", Scope::Namespaced);
+static CLUSTER_ROLE_BINDING: KindInfo = super::info(
+    "ClusterRoleBinding",
+    "clusterrolebindings",
+    "clusterrolebinding",
+    Scope::Cluster,
+);
+static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<BindingFields>);
+
+const COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("Role", "The role that is given"),
+    Column::AGE,
+    Column::text("Users", "The users it is given to").wide(),
+    Column::text("Groups", "The groups it is given to").wide(),
+    Column::text("ServiceAccounts", "The service accounts it is given to").wide(),
+];
+
+impl Kind for RoleBinding {
+    fn info(&self) -> &KindInfo {
+        &ROLE_BINDING
+    }
+
+    fn schema(&self, _: &str) -> &Schema {
+        &SCHEMA
+    }
+
+    fn read_body(&self, _: Option<&Value>, body: &mut Value) {
+        value::drop_empty(body, &["subjects"]);
+    }
+
+    fn prepare(&self, write: &Write<'_>, new: &mut Value) {
+        self.read_body(write.old, new);
+        fill_groups(new);
+    }
+
+    fn creates_on_update(&self) -> bool {
+        true
+    }
+
+    fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+        errors(write, new, &["Role", "ClusterRole"], true)
+    }
+
+    fn validate_name(&self, name: &str) -> Result<(), NameError> {
+        name::path_segment(name)
+    }
+
+    fn columns(&self) -> &[Column] {
+        COLUMNS
+    }
+
+    fn row(&self, object: &Object) -> Vec<Cell> {
+        cells(object)
+    }
+}
+
+impl Kind for ClusterRoleBinding {
+    fn info(&self) -> &KindInfo {
+        &CLUSTER_ROLE_BINDING
+    }
+
+    fn schema(&self, _: &str) -> &Schema {
+        &SCHEMA
+    }
+
+    fn read_body(&self, _: Option<&Value>, body: &mut Value) {
+        value::drop_empty(body, &["subjects"]);
+    }
+
+    fn prepare(&self, write: &Write<'_>, new: &mut Value) {
+        self.read_body(write.old, new);
+        fill_groups(new);
+    }
+
+    fn creates_on_update(&self) -> bool {
+        true
+    }
+
+    fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+        errors(write, new, &["ClusterRole"], false)
+    }
+
+    fn validate_name(&self, name: &str) -> Result<(), NameError> {
+        name::path_segment(name)
+    }
+
+    fn columns(&self) -> &[Column] {
+        COLUMNS
+    }
+
+    fn row(&self, object: &Object) -> Vec<Cell> {
+        cells(object)
+    }
+}
+
+fn cells(object: &Object) -> Vec<Cell> {
+    let value = object.value();
+    let role = format!(
+        "{}/{}",
+        value::text(value, &["roleRef", "kind"]),
+        value::text(value, &["roleRef", "name"])
+    );
+    let of_kind = |kind: &str| {
+        let subjects = value::list(value, &["subjects"]).iter();
+        let names = subjects.filter(|subject| subject["kind"] == kind).map(|subject| {
+            let name = value::text(subject, &["name"]);
+            match kind {
+                "ServiceAccount" => format!("{}/{name}", value::text(subject, &["namespace"])),
+                _ => name.to_owned(),
+            }
+        });
+        names.collect::<Vec<_>>().join(", ")
+    };
+    vec![
+        object.meta().name().into(),
+        role.into(),
+        Cell::Age(object.meta().creation_timestamp()),
+        of_kind("User").into(),
+        of_kind("Group").into(),
+        of_kind("ServiceAccount").into(),
+    ]
+}
+
+/// The API groups that may be left out.
+fn fill_groups(new: &mut Value) {
+    let fill = |holder: &mut Value| {
+        if let Some(fields) = holder.as_object_mut()
+            && fields
+                .get("apiGroup")
+                .is_none_or(|group| group.is_null() || group == "")
+        {
+            fields.insert("apiGroup".to_owned(), GROUP.into());
+        }
+    };
+    if let Some(role) = new.get_mut("roleRef") {
+        fill(role);
+    }
+    let subjects = new
+        .get_mut("subjects")
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten();
+    for subject in subjects.filter(|subject| subject["kind"] == "User" || subject["kind"] == "Group") {
+        fill(subject);
+    }
+}
+
+fn errors(write: &Write<'_>, new: &Value, role_kinds: &[&str], namespaced: bool) -> Vec<FieldError> {
+    // What does not parse is the schema's to refuse.
+    let Ok(fields) = BindingFields::deserialize(new) else {
+        return Vec::new();
+    };
+    let mut errors = role_errors(&fields.role_ref, role_kinds);
+    for (index, subject) in fields.subjects.iter().flatten().enumerate() {
+        errors.extend(subject_errors(subject, &format!("subjects[{index}]"), namespaced));
+    }
+    if let Some(old) = write.old
+        && old["roleRef"] != new["roleRef"]
+    {
+        errors.push(FieldError::invalid(
+            "roleRef",
+            new["roleRef"].clone(),
+            "cannot change roleRef",
+        ));
+    }
+    errors
+}
+
+fn role_errors(role: &RoleRef, kinds: &[&str]) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    if role.api_group != GROUP {
+        errors.push(FieldError::not_supported(
+            "roleRef.apiGroup",
+            role.api_group.as_str(),
+            &[GROUP],
+        ));
+    }
+    if !kinds.contains(&role.kind.as_str()) {
+        errors.push(FieldError::not_supported(
+            "roleRef.kind",
+            role.kind.as_str(),
+            kinds,
+        ));
+    }
+    if role.name.is_empty() {
+        errors.push(FieldError::required("roleRef.name", ""));
+    } else if let Err(problem) = name::path_segment(&role.name) {
+        errors.push(FieldError::invalid("roleRef.name", role.name.as_str(), problem));
+    }
+    errors
+}
+
+fn subject_errors(subject: &Subject, path: &str, namespaced: bool) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let at = |field: &str| format!("{path}.{field}");
+    if subject.name.is_empty() {
+        errors.push(FieldError::required(at("name"), ""));
+    }
+    let mut group = |wanted: &str| {
+        if subject.api_group != wanted {
+            errors.push(FieldError::not_supported(
+                at("apiGroup"),
+                subject.api_group.as_str(),
+                &[wanted],
+            ));
+        }
+    };
+    match subject.kind.as_str() {
+        "User" | "Group" => group(GROUP),
+        "ServiceAccount" => {
+            group("");
+            if !subject.name.is_empty()
+                && let Err(problem) = name::dns_subdomain(&subject.name)
+            {
+                errors.push(FieldError::invalid(at("name"), subject.name.as_str(), problem));
+            }
+            if subject.namespace.is_empty() && !namespaced {
+                errors.push(FieldError::required(at("namespace"), ""));
+            }
+        }
+        kind => {
+            errors.push(FieldError::not_supported(
+                at("kind"),
+                kind,
+                &["ServiceAccount", "User", "Group"],
+            ));
+        }
+    }
+    errors
+}

@@ -1,0 +1,239 @@
+//! Role and ClusterRole.
+
+use std::sync::LazyLock;
+
+use berth_apimachinery::kind::Write;
+use berth_apimachinery::selector::{LabelSelector, Selector};
+use berth_apimachinery::{
+    Cell, Column, FieldError, Kind, KindInfo, NameError, Object, Schema, Scope, name, time,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The fields of a Role.
+#[derive(JsonSchema)]
+pub struct RoleFields {
+    /// What the role allows, in its own namespace.
+    #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
+    pub rules: Option<Vec<PolicyRule>>,
+}
+
+/// The fields of a ClusterRole.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ClusterRoleFields {
+    /// What the role allows: everywhere when a ClusterRoleBinding gives it, in one namespace when a RoleBinding does.
+    #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
+    pub rules: Option<Vec<PolicyRule>>,
+    /// Takes the rules of other cluster roles instead, chosen by their labels.
+    pub aggregation_rule: Option<AggregationRule>,
+}
+
+/// One thing a role allows.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PolicyRule {
+    /// The verbs allowed: get, list, watch, create, update, patch, delete, deletecollection and special ones; '*' is
+    /// every verb.
+    #[serde(default)]
+    pub verbs: Vec<String>,
+    /// The API groups; '' is the core group, '*' every group.
+    #[serde(
+        default,
+        deserialize_with = "null_is_empty",
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    pub api_groups: Vec<String>,
+    /// The resources, with their subresource where it has one ('shoots/binding'); '*' is every resource, '*/scale' the
+    /// subresource scale of each.
+    #[serde(
+        default,
+        deserialize_with = "null_is_empty",
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    pub resources: Vec<String>,
+    /// The names of objects the rule is limited to; none means no limit.
+    #[serde(
+        default,
+        deserialize_with = "null_is_empty",
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    pub resource_names: Vec<String>,
+    /// Paths that are no resources, such as '/healthz'; a '*' at the end stands for any rest. Only in a ClusterRole
+    /// given by a ClusterRoleBinding.
+    #[serde(
+        rename = "nonResourceURLs",
+        default,
+        deserialize_with = "null_is_empty",
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    pub non_resource_urls: Vec<String>,
+}
+
+fn null_is_empty<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}
+
+/// How a ClusterRole is put together of others.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AggregationRule {
+    /// Cluster roles that any of these selects lend their rules.
+    #[serde(default)]
+    pub cluster_role_selectors: Vec<LabelSelector>,
+}
+
+/// What one may do in a namespace.
+#[derive(Clone, Copy, Debug)]
+pub struct Role;
+
+/// What one may do anywhere.
+#[derive(Clone, Copy, Debug)]
+pub struct ClusterRole;
+
+static ROLE: KindInfo = super::info("Role", "roles", "role", Scope::Namespaced);
+static CLUSTER_ROLE: KindInfo = super::info("ClusterRole", "clusterroles", "clusterrole", Scope::Cluster);
+static ROLE_SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<RoleFields>);
+static CLUSTER_ROLE_SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<ClusterRoleFields>);
+
+const COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column {
+        r#type: "date",
+        ..Column::text("Created At", "When the role was created")
+    },
+];
+
+fn cells(object: &Object) -> Vec<Cell> {
+    let created = object
+        .meta()
+        .creation_timestamp()
+        .map(time::rfc3339)
+        .unwrap_or_default();
+    vec![object.meta().name().into(), created.into()]
+}
+
+impl Kind for Role {
+    fn info(&self) -> &KindInfo {
+        &ROLE
+    }
+
+    fn schema(&self, _: &str) -> &Schema {
+        &ROLE_SCHEMA
+    }
+
+    fn validate(&self, _: &Write<'_>, new: &Value) -> Vec<FieldError> {
+        rule_errors(new, true)
+    }
+
+    fn creates_on_update(&self) -> bool {
+        true
+    }
+
+    fn validate_name(&self, name: &str) -> Result<(), NameError> {
+        name::path_segment(name)
+    }
+
+    fn columns(&self) -> &[Column] {
+        COLUMNS
+    }
+
+    fn row(&self, object: &Object) -> Vec<Cell> {
+        cells(object)
+    }
+}
+
+impl Kind for ClusterRole {
+    fn info(&self) -> &KindInfo {
+        &CLUSTER_ROLE
+    }
+
+    fn schema(&self, _: &str) -> &Schema {
+        &CLUSTER_ROLE_SCHEMA
+    }
+
+    fn validate(&self, _: &Write<'_>, new: &Value) -> Vec<FieldError> {
+        let mut errors = rule_errors(new, false);
+        errors.extend(aggregation_errors(new));
+        errors
+    }
+
+    fn creates_on_update(&self) -> bool {
+        true
+    }
+
+    fn validate_name(&self, name: &str) -> Result<(), NameError> {
+        name::path_segment(name)
+    }
+
+    fn columns(&self) -> &[Column] {
+        COLUMNS
+    }
+
+    fn row(&self, object: &Object) -> Vec<Cell> {
+        cells(object)
+    }
+}
+
+fn rule_errors(new: &Value, namespaced: bool) -> Vec<FieldError> {
+    let rules = crate::core::value::list(new, &["rules"]);
+    let parsed = rules.iter().map(|rule| PolicyRule::deserialize(rule).ok());
+    // A rule that does not parse is the schema's to refuse.
+    parsed
+        .enumerate()
+        .filter_map(|(index, rule)| Some(one_rule(&rule?, &format!("rules[{index}]"), namespaced)))
+        .flatten()
+        .collect()
+}
+
+fn one_rule(rule: &PolicyRule, path: &str, namespaced: bool) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    if rule.verbs.is_empty() {
+        errors.push(FieldError::required(
+            format!("{path}.verbs"),
+            "verbs must contain at least one value",
+        ));
+    }
+    if rule.non_resource_urls.is_empty() {
+        if rule.api_groups.is_empty() {
+            let detail = "resource rules must supply at least one api group";
+            errors.push(FieldError::required(format!("{path}.apiGroups"), detail));
+        }
+        if rule.resources.is_empty() {
+            let detail = "resource rules must supply at least one resource";
+            errors.push(FieldError::required(format!("{path}.resources"), detail));
+        }
+        return errors;
+    }
+    let mut refuse = |detail: &str| {
+        let path = format!("{path}.nonResourceURLs");
+        errors.push(FieldError::invalid(path, rule.non_resource_urls.clone(), detail));
+    };
+    if namespaced {
+        refuse("namespaced rules cannot apply to non-resource URLs");
+    }
+    if !(rule.api_groups.is_empty() && rule.resources.is_empty() && rule.resource_names.is_empty()) {
+        refuse("rules cannot apply to both regular resources and non-resource URLs");
+    }
+    errors
+}
+
+fn aggregation_errors(new: &Value) -> Vec<FieldError> {
+    if !new["aggregationRule"].is_object() {
+        return Vec::new();
+    }
+    let path = "aggregationRule.clusterRoleSelectors";
+    let Ok(rule) = AggregationRule::deserialize(&new["aggregationRule"]) else {
+        return Vec::new();
+    };
+    if rule.cluster_role_selectors.is_empty() {
+        let detail = "at least one clusterRoleSelector required if aggregationRule is non-nil";
+        return vec![FieldError::required(path, detail)];
+    }
+    let selectors = rule.cluster_role_selectors.iter().enumerate();
+    selectors
+        .filter_map(|(index, selector)| Selector::compile(selector, &format!("{path}[{index}]")).err())
+        .flatten()
+        .collect()
+}

@@ -1,0 +1,187 @@
+//! `v1` ResourceQuota, for counts of objects: there are no Pods here whose CPU and memory could be limited.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use berth_apimachinery::kind::{ALL_VERBS, Write};
+use berth_apimachinery::quantity::Quantity;
+use berth_apimachinery::schema::types::QuantityText;
+use berth_apimachinery::{Cell, Column, FieldError, GroupResource, Kind, KindInfo, Object, Schema, Scope};
+use schemars::JsonSchema;
+use serde_json::Value;
+
+use crate::core::value;
+
+/// The resource.
+pub const RESOURCE: GroupResource = GroupResource::new("", "resourcequotas");
+
+/// The fields of a ResourceQuota.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ResourceQuotaFields {
+    /// What may be in the namespace.
+    pub spec: Option<Spec>,
+    /// What is in it.
+    pub status: Option<Status>,
+}
+
+/// What may be in a namespace.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Spec {
+    /// How much there may be of each resource: `count/<resource>.<group>`, or `count/<resource>` in the core group.
+    pub hard: Option<BTreeMap<String, QuantityText>>,
+    /// Not to be set: scopes select Pods, and there are none here.
+    #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
+    pub scopes: Option<Vec<String>>,
+}
+
+/// What is in a namespace.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Status {
+    /// The limits that `used` was counted for.
+    pub hard: Option<BTreeMap<String, QuantityText>>,
+    /// How much there is of each resource.
+    pub used: Option<BTreeMap<String, QuantityText>>,
+}
+
+/// Limits of what may be in a namespace.
+#[derive(Clone, Copy, Debug)]
+pub struct ResourceQuota;
+
+static INFO: KindInfo = KindInfo {
+    group: "",
+    versions: &["v1"],
+    storage_version: "v1",
+    kind: "ResourceQuota",
+    plural: "resourcequotas",
+    singular: "resourcequota",
+    short_names: &["quota"],
+    categories: &[],
+    scope: Scope::Namespaced,
+    verbs: ALL_VERBS,
+    status: true,
+    unconditional_update: true,
+    strategic: true,
+};
+
+static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<ResourceQuotaFields>);
+
+const COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("Request", "What is used of each limit"),
+    Column::AGE,
+];
+
+impl Kind for ResourceQuota {
+    fn info(&self) -> &KindInfo {
+        &INFO
+    }
+
+    fn schema(&self, _: &str) -> &Schema {
+        &SCHEMA
+    }
+
+    fn validate(&self, _: &Write<'_>, new: &Value) -> Vec<FieldError> {
+        let mut errors = Vec::new();
+        for (name, limit) in value::object(new, &["spec", "hard"]).into_iter().flatten() {
+            let path = format!("spec.hard[{name}]");
+            errors.extend(check_name(name, &path));
+            errors.extend(check_limit(limit, &path));
+        }
+        if !value::list(new, &["spec", "scopes"]).is_empty() {
+            let detail = "scopes select Pods, and there are none here";
+            errors.push(FieldError::forbidden("spec.scopes", detail));
+        }
+        errors
+    }
+
+    fn columns(&self) -> &[Column] {
+        COLUMNS
+    }
+
+    fn row(&self, object: &Object) -> Vec<Cell> {
+        let value = object.value();
+        let text = |part: &str, name: &str| match value::object(value, &["status", part])
+            .and_then(|map| map.get(name))
+        {
+            Some(Value::String(text)) => text.clone(),
+            Some(other) => other.to_string(),
+            None => "0".to_owned(),
+        };
+        let hard = value::object(value, &["status", "hard"]);
+        let each = hard.into_iter().flat_map(|map| map.keys());
+        let all: Vec<String> = each
+            .map(|name| format!("{name}: {}/{}", text("used", name), text("hard", name)))
+            .collect();
+        vec![
+            object.meta().name().into(),
+            all.join(", ").into(),
+            Cell::Age(object.meta().creation_timestamp()),
+        ]
+    }
+}
+
+fn check_name(name: &str, path: &str) -> Option<FieldError> {
+    let counted = name.strip_prefix("count/").unwrap_or(name);
+    let problem = match counted.split_once('.') {
+        Some((resource, group)) => berth_apimachinery::name::dns_label(resource)
+            .and_then(|()| berth_apimachinery::name::dns_subdomain(group)),
+        None => berth_apimachinery::name::dns_label(counted),
+    };
+    let detail = problem.err()?;
+    let detail = format!("a resource is expected, as count/<resource>.<group>: {detail}");
+    Some(FieldError::invalid(path, name, detail))
+}
+
+fn check_limit(limit: &Value, path: &str) -> Option<FieldError> {
+    let text = match limit {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    // What is no quantity is refused by the schema.
+    let quantity = Quantity::parse(&text).ok()?;
+    if quantity < Quantity(0) {
+        return Some(FieldError::invalid(
+            path,
+            text,
+            "must be greater than or equal to 0",
+        ));
+    }
+    (quantity.0 % 1_000_000_000 != 0).then(|| FieldError::invalid(path, text, "must be an integer"))
+}
+
+#[cfg(test)]
+mod tests {
+    use berth_apimachinery::Timestamp;
+    use berth_apimachinery::kind::Via;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn limits_are_whole_numbers_of_named_resources() {
+        let write = Write {
+            via: Via::Create,
+            old: None,
+            now: Timestamp::UNIX_EPOCH,
+        };
+        let new = json!({"spec": {"hard": {
+            "count/shoots.core.gardener.cloud": "3", "configmaps": 2,
+            "count/a": "1500m", "count/b": "-1", "count/C": "1",
+        }, "scopes": ["BestEffort"]}});
+        let errors = ResourceQuota.validate(&write, &new);
+        let mut paths: Vec<&str> = errors.iter().map(|error| error.path.as_str()).collect();
+        paths.sort_unstable();
+        assert_eq!(
+            paths,
+            [
+                "spec.hard[count/C]",
+                "spec.hard[count/a]",
+                "spec.hard[count/b]",
+                "spec.scopes"
+            ]
+        );
+    }
+}

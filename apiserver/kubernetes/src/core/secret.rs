@@ -1,0 +1,300 @@
+//! `v1` Secret.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use berth_apimachinery::kind::{ALL_VERBS, SelectableField, Write};
+use berth_apimachinery::{Cell, Column, FieldError, GroupResource, Kind, KindInfo, Object, Schema, Scope};
+use schemars::JsonSchema;
+use serde_json::Value;
+
+use crate::core::config_map::data_schema::{Base64, Text};
+use crate::core::{data, value};
+
+/// The resource.
+pub const RESOURCE: GroupResource = GroupResource::new("", "secrets");
+
+/// The fields of a Secret.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SecretFields {
+    /// The secret bytes as base64, by key. A key is made of letters, digits, '-', '_' and '.'.
+    pub data: Option<BTreeMap<String, Base64>>,
+    /// For writing only: text, by key, that is encoded into data, over what data says for the same key. Never read back.
+    pub string_data: Option<BTreeMap<String, Text>>,
+    /// What the secret is for, which says what keys it must have. Opaque when not given; cannot change.
+    pub r#type: Option<String>,
+    /// Once true, data cannot change any more; only deleting the object and making it again does that.
+    pub immutable: Option<bool>,
+}
+
+/// Bytes that are not for everyone.
+#[derive(Clone, Copy, Debug)]
+pub struct Secret;
+
+static INFO: KindInfo = KindInfo {
+    group: "",
+    versions: &["v1"],
+    storage_version: "v1",
+    kind: "Secret",
+    plural: "secrets",
+    singular: "secret",
+    short_names: &[],
+    categories: &[],
+    scope: Scope::Namespaced,
+    verbs: ALL_VERBS,
+    status: false,
+    unconditional_update: true,
+    strategic: true,
+};
+
+static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<SecretFields>);
+
+const COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("Type", "What the secret is for"),
+    Column::text("Data", "How many keys data has"),
+    Column::AGE,
+];
+
+const SELECTABLE: &[SelectableField] = &[SelectableField::at("type")];
+
+const SERVICE_ACCOUNT: &str = "kubernetes.io/service-account.name";
+
+impl Kind for Secret {
+    fn info(&self) -> &KindInfo {
+        &INFO
+    }
+
+    fn schema(&self, _: &str) -> &Schema {
+        &SCHEMA
+    }
+
+    /// Encodes stringData and settles the type, which an update may leave out.
+    fn read_body(&self, old: Option<&Value>, body: &mut Value) {
+        encode_texts(body);
+        data::unbroken(body, "data");
+        value::drop_empty(body, &["data"]);
+        // One that is no text stays, for the schema to refuse.
+        if body
+            .get("type")
+            .is_none_or(|given| given.is_null() || given == "")
+        {
+            let kept = old.map_or("", |old| value::text(old, &["type"]));
+            body["type"] = if kept.is_empty() { "Opaque" } else { kept }.into();
+        }
+    }
+
+    /// The same for what was applied, or left by admission.
+    fn prepare(&self, write: &Write<'_>, new: &mut Value) {
+        self.read_body(write.old, new);
+    }
+
+    fn confidential(&self) -> &'static [&'static str] {
+        &["data", "stringData"]
+    }
+
+    fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+        let mut errors = data::keys(new, "data");
+        errors.extend(data::encodings(new, "data"));
+        errors.extend(data::size(new, &[("data", true)]));
+        errors.extend(of_type(new));
+        if let Some(old) = write.old {
+            if old["type"] != new["type"] {
+                errors.push(FieldError::invalid(
+                    "type",
+                    new["type"].clone(),
+                    "field is immutable",
+                ));
+            }
+            errors.extend(data::immutable(old, new, &["data"]));
+        }
+        errors
+    }
+
+    fn columns(&self) -> &[Column] {
+        COLUMNS
+    }
+
+    fn row(&self, object: &Object) -> Vec<Cell> {
+        let value = object.value();
+        vec![
+            object.meta().name().into(),
+            value::text(value, &["type"]).into(),
+            Cell::Value(
+                value::object(value, &["data"])
+                    .map_or(0, serde_json::Map::len)
+                    .into(),
+            ),
+            Cell::Age(object.meta().creation_timestamp()),
+        ]
+    }
+
+    fn selectable(&self) -> &'static [SelectableField] {
+        SELECTABLE
+    }
+}
+
+/// Moves stringData into data. Texts that are none stay, for the schema to refuse.
+fn encode_texts(new: &mut Value) {
+    let Some(Value::Object(texts)) = new.get("stringData") else {
+        return;
+    };
+    if !texts.values().all(Value::is_string) {
+        return;
+    }
+    let encoded: Vec<(String, Value)> = texts
+        .iter()
+        .map(|(key, text)| {
+            (
+                key.clone(),
+                STANDARD.encode(text.as_str().unwrap_or_default()).into(),
+            )
+        })
+        .collect();
+    if let Some(fields) = new.as_object_mut() {
+        fields.remove("stringData");
+    }
+    if let Some(data) = value::object_mut(new, "data") {
+        data.extend(encoded);
+    }
+}
+
+/// The keys each type asks for.
+fn of_type(new: &Value) -> Vec<FieldError> {
+    let has = |key: &str| value::object(new, &["data"]).is_some_and(|data| data.contains_key(key));
+    let required = |key: &str| (!has(key)).then(|| FieldError::required(format!("data[{key}]"), ""));
+    let json = |key: &str| {
+        let bytes = STANDARD.decode(value::text(new, &["data", key])).ok()?;
+        let problem = serde_json::from_slice::<serde::de::IgnoredAny>(&bytes).err()?;
+        Some(FieldError::invalid(
+            format!("data[{key}]"),
+            "<secret contents redacted>",
+            problem.to_string(),
+        ))
+    };
+    match value::text(new, &["type"]) {
+        "kubernetes.io/service-account-token" => {
+            let path = format!("metadata.annotations[{SERVICE_ACCOUNT}]");
+            let given = !value::text(new, &["metadata", "annotations", SERVICE_ACCOUNT]).is_empty();
+            if given {
+                Vec::new()
+            } else {
+                vec![FieldError::required(path, "")]
+            }
+        }
+        "kubernetes.io/dockercfg" => required(".dockercfg")
+            .or_else(|| json(".dockercfg"))
+            .into_iter()
+            .collect(),
+        "kubernetes.io/dockerconfigjson" => required(".dockerconfigjson")
+            .or_else(|| json(".dockerconfigjson"))
+            .into_iter()
+            .collect(),
+        "kubernetes.io/basic-auth" if !has("username") => required("password").into_iter().collect(),
+        "kubernetes.io/ssh-auth" => required("ssh-privatekey").into_iter().collect(),
+        "kubernetes.io/tls" => ["tls.crt", "tls.key"].into_iter().filter_map(required).collect(),
+        _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use berth_apimachinery::Timestamp;
+    use berth_apimachinery::kind::Via;
+    use serde_json::json;
+
+    use super::*;
+
+    fn write(old: Option<&Value>) -> Write<'_> {
+        let via = if old.is_some() { Via::Update } else { Via::Create };
+        Write {
+            via,
+            old,
+            now: Timestamp::UNIX_EPOCH,
+        }
+    }
+
+    fn errors(old: Option<&Value>, new: &Value) -> Vec<String> {
+        Secret
+            .validate(&write(old), new)
+            .iter()
+            .map(ToString::to_string)
+            .collect()
+    }
+
+    #[test]
+    fn string_data_is_encoded_over_data_and_the_type_is_settled() {
+        let mut new = json!({"data": {"a": "b2xk", "b": "b2xk"}, "stringData": {"a": "new"}});
+        Secret.prepare(&write(None), &mut new);
+        assert_eq!(new, json!({"data": {"a": "bmV3", "b": "b2xk"}, "type": "Opaque"}));
+        let old = json!({"type": "x/y"});
+        let mut new = json!({});
+        Secret.prepare(&write(Some(&old)), &mut new);
+        assert_eq!(new["type"], "x/y");
+        let mut new = json!({"type": 5});
+        Secret.prepare(&write(None), &mut new);
+        assert_eq!(
+            SCHEMA.validate(&new).len(),
+            1,
+            "a type that is no text is refused"
+        );
+    }
+
+    #[test]
+    fn a_body_says_its_string_data_in_data_which_is_what_its_sender_owns() {
+        let mut sent = json!({"stringData": {"a": "new"}});
+        Secret.read_body(None, &mut sent);
+        assert_eq!(sent, json!({"data": {"a": "bmV3"}, "type": "Opaque"}));
+        let mut empty = json!({"stringData": {}, "data": {}});
+        Secret.read_body(Some(&json!({"type": "x/y"})), &mut empty);
+        assert_eq!(empty, json!({"type": "x/y"}));
+    }
+
+    #[test]
+    fn the_type_cannot_change() {
+        let old = json!({"type": "Opaque"});
+        assert_eq!(
+            errors(Some(&old), &json!({"type": "x"})),
+            ["type: Invalid value: \"x\": field is immutable"]
+        );
+    }
+
+    #[test]
+    fn types_ask_for_their_keys() {
+        for (kind, data, count) in [
+            ("kubernetes.io/tls", json!({"tls.crt": ""}), 1),
+            ("kubernetes.io/tls", json!({}), 2),
+            ("kubernetes.io/tls", json!({"tls.crt": "", "tls.key": ""}), 0),
+            ("kubernetes.io/basic-auth", json!({}), 1),
+            ("kubernetes.io/basic-auth", json!({"username": ""}), 0),
+            ("kubernetes.io/ssh-auth", json!({}), 1),
+            (
+                "kubernetes.io/dockerconfigjson",
+                json!({".dockerconfigjson": "e30="}),
+                0,
+            ),
+            (
+                "kubernetes.io/dockerconfigjson",
+                json!({".dockerconfigjson": "AA=="}),
+                1,
+            ),
+            ("kubernetes.io/service-account-token", json!({}), 1),
+            ("example.com/own", json!({}), 0),
+        ] {
+            let errors = errors(None, &json!({"type": kind, "data": data}));
+            assert_eq!(errors.len(), count, "{kind} {data}: {errors:?}");
+        }
+    }
+
+    #[test]
+    fn data_that_is_not_base64_is_refused() {
+        let errors = errors(None, &json!({"type": "Opaque", "data": {"a": "%"}}));
+        assert!(
+            errors[0].starts_with("data[a]: Invalid value: \"%\": must be base64"),
+            "{errors:?}"
+        );
+    }
+}

@@ -1,0 +1,281 @@
+//! `v1` Service. Standalone nothing balances behind it and no addresses are given out: it is kept for whoever syncs it to
+//! a cluster that does, as kcp's syncers.
+
+mod rules;
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use berth_apimachinery::kind::{ALL_VERBS, SelectableField, Write};
+use berth_apimachinery::schema::types::{Condition, IntOrString};
+use berth_apimachinery::{Cell, Column, FieldError, Kind, KindInfo, NameError, Object, Schema, Scope};
+use k8s_openapi::api::core::v1;
+use schemars::JsonSchema;
+use serde_json::Value;
+
+use crate::core::{typed, value};
+
+/// The fields of a Service.
+#[derive(JsonSchema)]
+pub struct ServiceFields {
+    /// Which workloads are reached, and how.
+    pub spec: Option<ServiceSpec>,
+    /// What the cluster that runs the service says about it.
+    pub status: Option<ServiceStatus>,
+}
+
+/// Which workloads are reached, and how.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct ServiceSpec {
+    /// ClusterIP, NodePort, LoadBalancer or ExternalName.
+    #[schemars(extend("x-default" = "ClusterIP", "enum" = ["ClusterIP", "NodePort", "LoadBalancer", "ExternalName"]))]
+    pub r#type: Option<String>,
+    /// The labels of the workloads; without any, somebody else says where the service leads.
+    #[schemars(extend("x-kubernetes-map-type" = "atomic"))]
+    pub selector: Option<BTreeMap<String, String>>,
+    /// The ports of the service.
+    #[schemars(extend(
+        "x-kubernetes-patch-strategy" = "merge",
+        "x-kubernetes-patch-merge-key" = "port",
+        "x-kubernetes-list-type" = "map",
+        "x-kubernetes-list-map-keys" = ["port", "protocol"],
+    ))]
+    pub ports: Option<Vec<ServicePort>>,
+    /// The virtual address; "None" for a headless service. Left empty, the cluster that runs the service gives it one.
+    #[schemars(rename = "clusterIP")]
+    pub cluster_ip: Option<String>,
+    /// The DNS name that a service of type ExternalName stands for.
+    pub external_name: Option<String>,
+    /// Whether a client always gets to the same workload: None or ClientIP.
+    #[schemars(extend("x-default" = "None", "enum" = ["None", "ClientIP"]))]
+    pub session_affinity: Option<String>,
+    /// The virtual addresses, of one family or of two.
+    #[schemars(rename = "clusterIPs", extend("x-kubernetes-list-type" = "atomic"))]
+    pub cluster_ips: Option<Vec<String>>,
+    /// Addresses beside the cluster's own at which nodes take traffic of the service.
+    #[schemars(rename = "externalIPs", extend("x-kubernetes-list-type" = "atomic"))]
+    pub external_ips: Option<Vec<String>>,
+    /// The families of addresses: IPv4, IPv6.
+    #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
+    pub ip_families: Option<Vec<String>>,
+    /// Which addresses a load balancer lets in.
+    #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
+    pub load_balancer_source_ranges: Option<Vec<String>>,
+}
+
+/// One port of a service.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct ServicePort {
+    /// The name, which may be left out while there is one port.
+    pub name: Option<String>,
+    /// TCP, UDP or SCTP.
+    #[schemars(extend("x-default" = "TCP", "enum" = ["TCP", "UDP", "SCTP"]))]
+    pub protocol: Option<String>,
+    /// The port clients use.
+    pub port: i32,
+    /// The port of the workloads, or its name there; the same as port when not given.
+    pub target_port: Option<IntOrString>,
+    /// The port on every node, for NodePort and LoadBalancer.
+    pub node_port: Option<i32>,
+}
+
+/// What the cluster that runs the service says about it.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct ServiceStatus {
+    /// Where a service of type LoadBalancer is reached.
+    pub load_balancer: Option<LoadBalancer>,
+    /// What is or is not so.
+    #[schemars(extend(
+        "x-kubernetes-patch-strategy" = "merge",
+        "x-kubernetes-patch-merge-key" = "type",
+        "x-kubernetes-list-type" = "map",
+        "x-kubernetes-list-map-keys" = ["type"],
+    ))]
+    pub conditions: Option<Vec<Condition>>,
+}
+
+/// Where a load balancer is reached.
+#[derive(JsonSchema)]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct LoadBalancer {
+    /// Its addresses.
+    #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
+    pub ingress: Option<Vec<Ingress>>,
+}
+
+/// One address of a load balancer.
+#[derive(JsonSchema)]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct Ingress {
+    /// The IP address, where it has one.
+    pub ip: Option<String>,
+    /// The DNS name, where it has one.
+    pub hostname: Option<String>,
+}
+
+/// A name under which workloads are reached.
+#[derive(Clone, Copy, Debug)]
+pub struct Service;
+
+static INFO: KindInfo = KindInfo {
+    group: "",
+    versions: &["v1"],
+    storage_version: "v1",
+    kind: "Service",
+    plural: "services",
+    singular: "service",
+    short_names: &["svc"],
+    categories: &["all"],
+    scope: Scope::Namespaced,
+    verbs: ALL_VERBS,
+    status: true,
+    unconditional_update: true,
+    strategic: true,
+};
+
+static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<ServiceFields>);
+
+const COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("Type", "ClusterIP, NodePort, LoadBalancer or ExternalName"),
+    Column::text("Cluster-IP", "The virtual address"),
+    Column::text("External-IP", "Where it is reached from outside"),
+    Column::text("Port(s)", "The ports and their protocols"),
+    Column::AGE,
+    Column::text("Selector", "The labels of the workloads").wide(),
+];
+
+const SELECTABLE: &[SelectableField] = &[
+    SelectableField::at("spec.type"),
+    SelectableField::at("spec.clusterIP"),
+];
+
+/// The fields of the spec that are absent when they are empty.
+const LEFT_OUT: &[&str] = &[
+    "clusterIPs",
+    "externalIPs",
+    "ipFamilies",
+    "loadBalancerSourceRanges",
+    "ports",
+    "selector",
+];
+
+impl Kind for Service {
+    fn info(&self) -> &KindInfo {
+        &INFO
+    }
+
+    fn schema(&self, _: &str) -> &Schema {
+        &SCHEMA
+    }
+
+    fn read_body(&self, _: Option<&Value>, body: &mut Value) {
+        if let Some(spec) = body.get_mut("spec") {
+            value::drop_empty(spec, LEFT_OUT);
+        }
+    }
+
+    /// What the schema cannot fill in: the port of the workloads is the port of the service.
+    fn prepare(&self, write: &Write<'_>, new: &mut Value) {
+        self.read_body(write.old, new);
+        rules::prepare(new);
+    }
+
+    fn validate(&self, _: &Write<'_>, new: &Value) -> Vec<FieldError> {
+        let mut errors = rules::validate(new);
+        errors.extend(typed::errors::<v1::Service>(&SCHEMA, new));
+        errors
+    }
+
+    fn creates_on_update(&self) -> bool {
+        true
+    }
+
+    fn validate_name(&self, name: &str) -> Result<(), NameError> {
+        rules::name(name)
+    }
+
+    fn columns(&self) -> &[Column] {
+        COLUMNS
+    }
+
+    fn row(&self, object: &Object) -> Vec<Cell> {
+        let value = object.value();
+        vec![
+            object.meta().name().into(),
+            value::text(value, &["spec", "type"]).into(),
+            or_none(value::text(value, &["spec", "clusterIP"])).into(),
+            external(value).into(),
+            ports(value).into(),
+            Cell::Age(object.meta().creation_timestamp()),
+            selector(value).into(),
+        ]
+    }
+
+    fn selectable(&self) -> &'static [SelectableField] {
+        SELECTABLE
+    }
+}
+
+fn or_none(text: &str) -> &str {
+    if text.is_empty() { "<none>" } else { text }
+}
+
+fn external(service: &Value) -> String {
+    let kind = value::text(service, &["spec", "type"]);
+    if kind == "ExternalName" {
+        return value::text(service, &["spec", "externalName"]).to_owned();
+    }
+    let ingress = value::list(service, &["status", "loadBalancer", "ingress"]);
+    let address = |entry: &Value| {
+        let ip = value::text(entry, &["ip"]);
+        let host = value::text(entry, &["hostname"]);
+        (if ip.is_empty() { host } else { ip }).to_owned()
+    };
+    let mut addresses: Vec<String> = ingress.iter().map(address).collect();
+    addresses.extend(
+        value::texts(service, &["spec", "externalIPs"])
+            .into_iter()
+            .map(str::to_owned),
+    );
+    match (addresses.is_empty(), kind) {
+        (false, _) => addresses.join(","),
+        (true, "LoadBalancer") => "<pending>".to_owned(),
+        (true, _) => "<none>".to_owned(),
+    }
+}
+
+fn ports(service: &Value) -> String {
+    let shown = |port: &Value| {
+        let number = |field: &str| {
+            port.get(field)
+                .and_then(Value::as_i64)
+                .filter(|number| *number != 0)
+        };
+        let node = number("nodePort").map_or_else(String::new, |node| format!(":{node}"));
+        let protocol = value::text(port, &["protocol"]);
+        format!("{}{node}/{protocol}", number("port").unwrap_or_default())
+    };
+    let ports: Vec<String> = value::list(service, &["spec", "ports"])
+        .iter()
+        .map(shown)
+        .collect();
+    or_none(&ports.join(",")).to_owned()
+}
+
+fn selector(service: &Value) -> String {
+    let labels = value::object(service, &["spec", "selector"])
+        .into_iter()
+        .flatten();
+    let labels = labels.map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default()));
+    or_none(&labels.collect::<Vec<_>>().join(",")).to_owned()
+}
+
+#[cfg(test)]
+mod tests;

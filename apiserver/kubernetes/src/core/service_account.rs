@@ -1,0 +1,113 @@
+//! `v1` ServiceAccount. Standalone it is a name that RBAC can bind and that controllers such as kcp's sync; Berth issues
+//! no tokens for it.
+
+use std::sync::LazyLock;
+
+use berth_apimachinery::kind::{ALL_VERBS, Write};
+use berth_apimachinery::{Cell, Column, Kind, KindInfo, Object, Schema, Scope};
+use schemars::JsonSchema;
+use serde_json::Value;
+
+use crate::core::value;
+
+/// The fields of a ServiceAccount.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ServiceAccountFields {
+    /// Secrets in the same namespace that this account's workloads may mount.
+    #[schemars(extend(
+        "x-kubernetes-patch-strategy" = "merge",
+        "x-kubernetes-patch-merge-key" = "name",
+        "x-kubernetes-list-type" = "map",
+        "x-kubernetes-list-map-keys" = ["name"],
+        "uniqueItems" = false,
+    ))]
+    pub secrets: Option<Vec<Reference>>,
+    /// Secrets in the same namespace for pulling the images of this account's workloads.
+    #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
+    pub image_pull_secrets: Option<Vec<LocalReference>>,
+    /// Whether workloads of this account get its token mounted; they may say otherwise themselves.
+    pub automount_service_account_token: Option<bool>,
+}
+
+/// A reference to an object.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-map-type" = "atomic"))]
+pub struct Reference {
+    /// The object's apiVersion.
+    pub api_version: Option<String>,
+    /// The object's kind.
+    pub kind: Option<String>,
+    /// The object's namespace.
+    pub namespace: Option<String>,
+    /// The object's name.
+    pub name: Option<String>,
+    /// The object's uid.
+    pub uid: Option<String>,
+    /// The object's resourceVersion at the time of the reference.
+    pub resource_version: Option<String>,
+    /// A part of the object, such as `spec.containers{name}`.
+    pub field_path: Option<String>,
+}
+
+/// A reference to an object of a known kind in the same namespace.
+#[derive(JsonSchema)]
+#[schemars(extend("x-kubernetes-map-type" = "atomic"))]
+pub struct LocalReference {
+    /// The object's name.
+    pub name: Option<String>,
+}
+
+/// An identity for workloads.
+#[derive(Clone, Copy, Debug)]
+pub struct ServiceAccount;
+
+static INFO: KindInfo = KindInfo {
+    group: "",
+    versions: &["v1"],
+    storage_version: "v1",
+    kind: "ServiceAccount",
+    plural: "serviceaccounts",
+    singular: "serviceaccount",
+    short_names: &["sa"],
+    categories: &[],
+    scope: Scope::Namespaced,
+    verbs: ALL_VERBS,
+    status: false,
+    unconditional_update: true,
+    strategic: true,
+};
+
+static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<ServiceAccountFields>);
+
+const COLUMNS: &[Column] = &[Column::NAME, Column::AGE];
+
+impl Kind for ServiceAccount {
+    fn info(&self) -> &KindInfo {
+        &INFO
+    }
+
+    fn schema(&self, _: &str) -> &Schema {
+        &SCHEMA
+    }
+
+    fn read_body(&self, _: Option<&Value>, body: &mut Value) {
+        value::drop_empty(body, &["secrets", "imagePullSecrets"]);
+    }
+
+    fn prepare(&self, write: &Write<'_>, new: &mut Value) {
+        self.read_body(write.old, new);
+    }
+
+    fn columns(&self) -> &[Column] {
+        COLUMNS
+    }
+
+    fn row(&self, object: &Object) -> Vec<Cell> {
+        vec![
+            object.meta().name().into(),
+            Cell::Age(object.meta().creation_timestamp()),
+        ]
+    }
+}

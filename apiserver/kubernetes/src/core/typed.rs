@@ -1,0 +1,122 @@
+//! The types of all fields of a kind whose schema names only those that are looked at here: the object is read as
+//! Kubernetes' clients read it. One that they cannot read would end every typed list and watch of its collection.
+
+use berth_apimachinery::{FieldError, Schema};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+/// How much of a problem is told: it may quote what was sent.
+const TOLD: usize = 300;
+
+/// The first field of `new` that a client's `T` cannot hold; none where `schema` refuses the object already.
+pub(super) fn errors<T: DeserializeOwned>(schema: &Schema, new: &Value) -> Vec<FieldError> {
+    if read::<T>(new).is_ok() {
+        return Vec::new();
+    }
+    // Go reads numbers as quantities, too.
+    let mut texts = new.clone();
+    quantities(&mut texts);
+    let Err((path, problem)) = read::<T>(&texts) else {
+        return Vec::new();
+    };
+    if !schema.validate(new).is_empty() {
+        return Vec::new();
+    }
+    let problem: String = problem.chars().take(TOLD).collect();
+    let detail = format!("json: cannot unmarshal into field {path}: {problem}");
+    vec![FieldError::type_invalid(path, kind_of(&problem), detail)]
+}
+
+fn read<T: DeserializeOwned>(value: &Value) -> Result<T, (String, String)> {
+    serde_path_to_error::deserialize(value)
+        .map_err(|problem| (problem.path().to_string(), problem.inner().to_string()))
+}
+
+/// What serde says stands there, without what it is: `string`, `integer`.
+fn kind_of(problem: &str) -> String {
+    let found = problem.strip_prefix("invalid type: ").unwrap_or_default();
+    found.split([' ', ',']).next().unwrap_or_default().to_owned()
+}
+
+/// Writes numbers as texts where Pods have quantities.
+fn quantities(value: &mut Value) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(quantities),
+        Value::Object(fields) => {
+            for (name, field) in fields {
+                match (name.as_str(), field) {
+                    ("limits" | "requests" | "overhead", Value::Object(list)) => texts(list),
+                    ("sizeLimit" | "divisor", field) => text(field),
+                    (_, field) => quantities(field),
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn texts(list: &mut Map<String, Value>) {
+    list.values_mut().for_each(text);
+}
+
+fn text(value: &mut Value) {
+    if let Value::Number(number) = value {
+        *value = number.to_string().into();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use berth_apimachinery::Kind;
+    use k8s_openapi::api::apps::v1::Deployment;
+    use serde_json::json;
+
+    use super::*;
+
+    fn of(pod: &Value) -> Vec<String> {
+        let deployment = json!({
+            "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"},
+            "spec": {
+                "selector": {"matchLabels": {"a": "b"}},
+                "template": {"metadata": {"labels": {"a": "b"}}, "spec": pod},
+            },
+        });
+        let schema = crate::core::deployment::Deployment.schema("v1");
+        let errors = errors::<Deployment>(schema, &deployment);
+        errors.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_field_that_no_client_could_read_is_refused_wherever_it_is() {
+        let container =
+            json!({"name": "c", "image": "i", "resources": {"limits": {"cpu": 1, "memory": "1Gi"}}});
+        let fine = json!({
+            "containers": [container], "tolerations": [{"key": "k", "operator": "Exists", "tolerationSeconds": 3}],
+            "overhead": {"cpu": 0.5}, "newerField": {"any": ["thing"]}, "hostNetwork": null,
+            "volumes": [{"name": "v", "emptyDir": {"sizeLimit": 1024}}],
+        });
+        assert_eq!(of(&fine), [""; 0]);
+        for (pod, path) in [
+            (json!({"containers": [], "tolerations": "x"}), "tolerations"),
+            (
+                json!({"containers": [], "tolerations": [{"tolerationSeconds": "3"}]}),
+                "tolerations[0].tolerationSeconds",
+            ),
+            (
+                json!({"containers": [], "volumes": [{"name": "v", "secret": {"defaultMode": 1.5}}]}),
+                "volumes[0].secret.defaultMode",
+            ),
+        ] {
+            let errors = of(&pod);
+            let path = format!("spec.template.spec.{path}");
+            assert_eq!(errors.len(), 1, "{pod}");
+            assert!(
+                errors[0].starts_with(&format!("{path}: Invalid value: "))
+                    && errors[0].contains(&format!("cannot unmarshal into field {path}: invalid type")),
+                "{errors:?}"
+            );
+        }
+        let known = of(&json!({"containers": "x", "tolerations": "x"}));
+        assert_eq!(known, [""; 0], "the schema says it");
+    }
+}

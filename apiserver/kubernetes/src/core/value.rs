@@ -1,0 +1,66 @@
+//! Small readers of JSON objects: a missing field reads as empty.
+
+use berth_apimachinery::Timestamp;
+use serde_json::{Map, Value};
+
+/// The text at `path` below `value`.
+pub(crate) fn text<'a>(value: &'a Value, path: &[&str]) -> &'a str {
+    at(value, path).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The instant at `path` below `value`.
+pub(crate) fn instant(value: &Value, path: &[&str]) -> Option<Timestamp> {
+    berth_apimachinery::time::parse(text(value, path))
+}
+
+/// The list at `path` below `value`.
+pub(crate) fn list<'a>(value: &'a Value, path: &[&str]) -> &'a [Value] {
+    at(value, path)
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
+}
+
+/// The object at `path` below `value`.
+pub(crate) fn object<'a>(value: &'a Value, path: &[&str]) -> Option<&'a Map<String, Value>> {
+    at(value, path).and_then(Value::as_object)
+}
+
+/// Whether `path` below `value` is true.
+pub(crate) fn flag(value: &Value, path: &[&str]) -> bool {
+    at(value, path).and_then(Value::as_bool).unwrap_or_default()
+}
+
+/// The texts of the list at `path` below `value`; anything else in it is left out.
+pub(crate) fn texts<'a>(value: &'a Value, path: &[&str]) -> Vec<&'a str> {
+    list(value, path).iter().filter_map(Value::as_str).collect()
+}
+
+/// The object in field `name` of `value`, made when it is missing or something else.
+pub(crate) fn object_mut<'a>(value: &'a mut Value, name: &str) -> Option<&'a mut Map<String, Value>> {
+    let slot = value.as_object_mut()?.entry(name).or_insert(Value::Null);
+    if !slot.is_object() {
+        *slot = Value::Object(Map::new());
+    }
+    slot.as_object_mut()
+}
+
+fn at<'a>(value: &'a Value, path: &[&str]) -> Option<&'a Value> {
+    path.iter().try_fold(value, |value, name| value.get(name))
+}
+
+/// Takes out those of `fields` that are an empty map or list: where Kubernetes leaves them out, they say nothing.
+pub(crate) fn drop_empty(object: &mut Value, fields: &[&str]) {
+    let Some(object) = object.as_object_mut() else {
+        return;
+    };
+    for field in fields {
+        let empty = match object.get(*field) {
+            Some(Value::Object(entries)) => entries.is_empty(),
+            Some(Value::Array(items)) => items.is_empty(),
+            _ => false,
+        };
+        if empty {
+            object.remove(*field);
+        }
+    }
+}

@@ -1,0 +1,445 @@
+//! The garbage collector: what belongs to an owner goes with it.
+//!
+//! It follows every change of the store and does what kube-controller-manager's does (Background, Foreground with
+//! blockOwnerDeletion, Orphan). Nothing is polled; a timer only repeats what the store could not take.
+//! Its writes go past admission, since it cleans up after others; but what is in use it does not delete, any more than
+//! anybody else ([`Protection`]).
+
+mod graph;
+mod kinds;
+mod removal;
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use berth_apimachinery::object::OwnerReference;
+use berth_apimachinery::{Change, Clock, Key, Object};
+use berth_storage::informer::{self, Handler};
+use berth_storage::{At, Event, Scope, Store, StoreError};
+use futures::StreamExt as _;
+use futures::stream;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use graph::Graph;
+pub use kinds::Kinds;
+pub use removal::Protection;
+use removal::{FOREGROUND, ORPHAN};
+pub(crate) use removal::{NotRemoved, Propagation, Removal};
+
+/// How many objects are worked on at once, so that their writes share commits.
+const AT_ONCE: usize = 64;
+/// How many times as long as what failed an object that is in use waits.
+const TURNS_IN_USE: u32 = 5;
+
+/// Runs the collector over `store` until `stop` is cancelled.
+pub fn spawn(
+    store: Arc<dyn Store>,
+    kinds: Arc<Kinds>,
+    clock: Arc<dyn Clock>,
+    protection: Arc<dyn Protection>,
+    stop: CancellationToken,
+) -> tokio::task::JoinHandle<()> {
+    let source = Arc::clone(&store);
+    let collecting = Collecting {
+        collector: Collector {
+            removal: Removal::new(Arc::clone(&store), Arc::clone(&kinds), clock, protection),
+            store,
+            kinds,
+        },
+        graph: Graph::default(),
+        queue: Queue::default(),
+        waiting: Waiting::default(),
+    };
+    tokio::spawn(informer::run(
+        source,
+        Scope::All,
+        collecting,
+        stop.cancelled_owned(),
+    ))
+}
+
+/// The collector, with what it knows and has to do.
+struct Collecting {
+    collector: Collector,
+    graph: Graph,
+    queue: Queue,
+    waiting: Waiting,
+}
+
+struct Collector {
+    store: Arc<dyn Store>,
+    kinds: Arc<Kinds>,
+    removal: Removal,
+}
+
+/// How the owners of an object stand.
+#[derive(Default)]
+struct Owners {
+    /// Some are there and stay.
+    solid: bool,
+    /// The uids of those that are gone, or go as soon as this object is gone.
+    leaving: Vec<String>,
+    /// Whether any of those wait for this object.
+    waiting: bool,
+}
+
+impl Handler for Collecting {
+    async fn list(&mut self) -> Result<(), StoreError> {
+        self.graph = Graph::default();
+        self.queue = Queue::default();
+        self.waiting = Waiting::default();
+        for resource in self.collector.kinds.stored() {
+            let list = self.collector.store.list(resource, At::Latest).await?;
+            for (name, object) in list.iter(None, None) {
+                let key = Key::new(resource, &name.namespace, &name.name);
+                self.learn(&Change::added(key, Arc::clone(object)));
+            }
+        }
+        Ok(())
+    }
+
+    async fn handle(&mut self, events: &[Arc<Event>]) {
+        events.iter().for_each(|event| self.learn(&event.change));
+    }
+
+    async fn work(&mut self) -> bool {
+        self.queue.extend(self.waiting.due());
+        self.collector
+            .work(&self.graph, &mut self.queue, &mut self.waiting)
+            .await;
+        self.waiting.is_empty()
+    }
+
+    fn ended(&self, problem: &StoreError) -> Duration {
+        tracing::warn!(%problem, "the garbage collector's watch ended; listing again");
+        Self::RETRY_AFTER
+    }
+}
+
+impl Collecting {
+    /// Folds one change, and queues whatever may have something to do because of it.
+    fn learn(&mut self, change: &Change) {
+        let (old, new) = (change.old.as_deref(), change.new.as_deref());
+        self.graph.fold(change);
+        match new {
+            None => {
+                if let Some(old) = old {
+                    self.queue
+                        .extend(self.graph.dependents(old.meta().uid()).cloned());
+                }
+            }
+            Some(object) if is_of_interest(object) => self.queue.push(change.key.clone()),
+            Some(_) => {}
+        }
+        let [before, after] =
+            [old, new].map(|object| object.map_or(&[][..], |object| object.meta().owner_references()));
+        if before != after || new.is_none() {
+            for owner in before.iter().chain(after) {
+                let owner = self.collector.kinds.resolve(owner, &change.key.namespace);
+                self.queue.extend(owner);
+            }
+        }
+    }
+}
+
+impl Collector {
+    /// Works through the queue; what could not be done goes among those that wait.
+    async fn work(&self, graph: &Graph, queue: &mut Queue, waiting: &mut Waiting) {
+        while !queue.is_empty() {
+            let visits = stream::iter(queue.take()).map(|key| async move {
+                let result = self.visit(graph, &key).await;
+                (key, result)
+            });
+            let mut done = visits.buffer_unordered(AT_ONCE);
+            while let Some((key, result)) = done.next().await {
+                match result {
+                    Ok(more) => {
+                        waiting.in_use.remove(&key);
+                        queue.extend(more);
+                    }
+                    Err(problem) => waiting.take(key, &problem),
+                }
+            }
+        }
+    }
+
+    /// Does what is to be done about one object; gives what to look at next.
+    async fn visit(&self, graph: &Graph, key: &Key) -> Result<Vec<Key>, NotRemoved> {
+        let Some(object) = self.find(key) else {
+            return Ok(Vec::new());
+        };
+        let meta = object.meta();
+        if meta.deletion_timestamp().is_some() {
+            if has_finalizer(&object, ORPHAN) {
+                self.orphan(graph, key, &object).await?;
+            } else if has_finalizer(&object, FOREGROUND) {
+                return Ok(self.foreground(graph, key, &object).await?);
+            }
+            return Ok(Vec::new());
+        }
+        if meta.owner_references().is_empty() {
+            return Ok(Vec::new());
+        }
+        let owners = self.owners(key, &object);
+        if owners.leaving.is_empty() {
+            return Ok(Vec::new());
+        }
+        if owners.solid {
+            self.removal
+                .edit(key, meta.uid(), |value| release(value, &owners.leaving))
+                .await?;
+            return Ok(Vec::new());
+        }
+        self.collect(graph, key, &object, owners.waiting).await
+    }
+
+    /// Deletes an object all of whose owners are gone or going.
+    async fn collect(
+        &self,
+        graph: &Graph,
+        key: &Key,
+        object: &Object,
+        waited_for: bool,
+    ) -> Result<Vec<Key>, NotRemoved> {
+        let uid = object.meta().uid();
+        let dependents: Vec<Key> = graph.dependents(uid).cloned().collect();
+        let propagation = if has_finalizer(object, ORPHAN) {
+            Propagation::Orphan
+        } else if has_finalizer(object, FOREGROUND) || (waited_for && !dependents.is_empty()) {
+            Propagation::Foreground
+        } else {
+            Propagation::Background
+        };
+        if propagation == Propagation::Foreground && dependents.iter().any(|key| self.waits(key)) {
+            // It and something below it own each other: neither may wait for the other.
+            self.removal.edit(key, uid, unblock).await?;
+        }
+        self.removal.delete(key, uid, propagation).await?;
+        Ok(Vec::new())
+    }
+
+    /// Sends the dependents away first; lets the owner go when none blocks any more.
+    async fn foreground(&self, graph: &Graph, key: &Key, object: &Object) -> Result<Vec<Key>, StoreError> {
+        let uid = object.meta().uid();
+        let blocking: Vec<Key> = graph
+            .dependents(uid)
+            .filter(|key| self.find(key).is_some_and(|dependent| blocks(&dependent, uid)))
+            .cloned()
+            .collect();
+        if blocking.is_empty() {
+            self.removal
+                .edit(key, uid, |value| remove_finalizer(value, FOREGROUND))
+                .await?;
+            return Ok(Vec::new());
+        }
+        Ok(blocking
+            .into_iter()
+            .filter(|key| !self.is_deleting(key))
+            .collect())
+    }
+
+    /// Releases the dependents, then the owner.
+    async fn orphan(&self, graph: &Graph, key: &Key, object: &Object) -> Result<(), StoreError> {
+        let uid = object.meta().uid();
+        for dependent in graph.dependents(uid) {
+            let Some(current) = self.find(dependent) else {
+                continue;
+            };
+            let gone = [uid.to_owned()];
+            self.removal
+                .edit(dependent, current.meta().uid(), |value| release(value, &gone))
+                .await?;
+        }
+        self.removal
+            .edit(key, uid, |value| remove_finalizer(value, ORPHAN))
+            .await
+            .map(|_| ())
+    }
+
+    fn owners(&self, key: &Key, object: &Object) -> Owners {
+        let mut owners = Owners::default();
+        for reference in object.meta().owner_references() {
+            // An owner of a kind that is not served cannot be known to be gone.
+            let Some(owner) = self.kinds.resolve(reference, &key.namespace) else {
+                owners.solid = true;
+                continue;
+            };
+            match self
+                .find(&owner)
+                .filter(|owner| owner.meta().uid() == reference.uid)
+            {
+                None => owners.leaving.push(reference.uid.clone()),
+                Some(owner) if is_waiting(&owner) => {
+                    owners.leaving.push(reference.uid.clone());
+                    owners.waiting |= reference.block_owner_deletion == Some(true);
+                }
+                Some(_) => owners.solid = true,
+            }
+        }
+        owners
+    }
+
+    fn find(&self, key: &Key) -> Option<Arc<Object>> {
+        self.store
+            .cached(key.resource)
+            .get(&key.namespace, &key.name)
+            .cloned()
+    }
+
+    fn waits(&self, key: &Key) -> bool {
+        self.find(key).is_some_and(|object| is_waiting(&object))
+    }
+
+    fn is_deleting(&self, key: &Key) -> bool {
+        self.find(key)
+            .is_none_or(|object| object.meta().deletion_timestamp().is_some())
+    }
+}
+
+/// What could not be done, to be tried again.
+#[derive(Default)]
+struct Waiting {
+    /// What the store did not take: soon.
+    failed: Vec<Key>,
+    /// What is in use, and how many turns it waits still.
+    in_use: HashMap<Key, u32>,
+}
+
+impl Waiting {
+    fn is_empty(&self) -> bool {
+        self.failed.is_empty() && self.in_use.is_empty()
+    }
+
+    fn take(&mut self, key: Key, problem: &NotRemoved) {
+        match problem {
+            NotRemoved::Store(problem) => {
+                tracing::warn!(object = %key, %problem, "garbage collector cannot delete or orphan an object; retrying");
+                self.failed.push(key);
+            }
+            NotRemoved::Protected(problem) => {
+                let first = !self.in_use.contains_key(&key);
+                if first {
+                    tracing::warn!(object = %key, %problem, "object is not garbage collected while it is in use; its owners are gone");
+                }
+                self.in_use.insert(key, TURNS_IN_USE);
+            }
+        }
+    }
+
+    /// What is to be tried now, after another turn.
+    fn due(&mut self) -> Vec<Key> {
+        let mut due = std::mem::take(&mut self.failed);
+        for (key, turns) in &mut self.in_use {
+            // It stays here until it is done, so that it is told of once.
+            *turns = turns.saturating_sub(1);
+            if *turns == 0 {
+                due.push(key.clone());
+            }
+        }
+        due
+    }
+}
+
+/// Keys in the order they came, each once.
+#[derive(Default)]
+struct Queue {
+    order: VecDeque<Key>,
+    known: HashSet<Key>,
+}
+
+impl Queue {
+    fn push(&mut self, key: Key) {
+        if self.known.insert(key.clone()) {
+            self.order.push_back(key);
+        }
+    }
+
+    fn extend(&mut self, keys: impl IntoIterator<Item = Key>) {
+        keys.into_iter().for_each(|key| self.push(key));
+    }
+
+    fn is_empty(&self) -> bool {
+        self.order.is_empty()
+    }
+
+    fn take(&mut self) -> Vec<Key> {
+        // What a start or a burst put in is much: its room is given back.
+        self.known = HashSet::new();
+        std::mem::take(&mut self.order).into()
+    }
+}
+
+fn has_finalizer(object: &Object, name: &str) -> bool {
+    object
+        .meta()
+        .finalizers()
+        .iter()
+        .any(|finalizer| finalizer == name)
+}
+
+/// Whether the object is being deleted and waits for its dependents.
+fn is_waiting(object: &Object) -> bool {
+    object.meta().deletion_timestamp().is_some() && has_finalizer(object, FOREGROUND)
+}
+
+/// Whether there may be something to do about the object itself.
+fn is_of_interest(object: &Object) -> bool {
+    let meta = object.meta();
+    match meta.deletion_timestamp() {
+        Some(_) => has_finalizer(object, FOREGROUND) || has_finalizer(object, ORPHAN),
+        None => !meta.owner_references().is_empty(),
+    }
+}
+
+fn blocks(object: &Object, owner: &str) -> bool {
+    let blocks =
+        |reference: &OwnerReference| reference.uid == owner && reference.block_owner_deletion == Some(true);
+    object.meta().owner_references().iter().any(blocks)
+}
+
+/// Takes the references to `owners` away.
+fn release(value: &mut Value, owners: &[String]) -> bool {
+    let Some(references) = value["metadata"]["ownerReferences"].as_array_mut() else {
+        return false;
+    };
+    let before = references.len();
+    references.retain(|reference| !owners.iter().any(|owner| reference["uid"] == owner.as_str()));
+    let changed = references.len() != before;
+    if references.is_empty()
+        && let Some(metadata) = value["metadata"].as_object_mut()
+    {
+        metadata.remove("ownerReferences");
+    }
+    changed
+}
+
+/// Makes the object block none of its owners.
+fn unblock(value: &mut Value) -> bool {
+    let references = value["metadata"]["ownerReferences"].as_array_mut();
+    let mut changed = false;
+    for reference in references.into_iter().flatten() {
+        changed |= reference["blockOwnerDeletion"] == true;
+        reference["blockOwnerDeletion"] = false.into();
+    }
+    changed
+}
+
+fn remove_finalizer(value: &mut Value, name: &str) -> bool {
+    let Some(finalizers) = value["metadata"]["finalizers"].as_array_mut() else {
+        return false;
+    };
+    let before = finalizers.len();
+    finalizers.retain(|finalizer| finalizer != name);
+    let changed = finalizers.len() != before;
+    if finalizers.is_empty()
+        && let Some(metadata) = value["metadata"].as_object_mut()
+    {
+        metadata.remove("finalizers");
+    }
+    changed
+}
+
+#[cfg(test)]
+mod tests;

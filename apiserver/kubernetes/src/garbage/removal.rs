@@ -1,0 +1,216 @@
+//! Deleting and editing single objects as a controller: whatever happens meanwhile, on the object as it is.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use berth_apimachinery::{Clock, Draft, Key, Object, time};
+use berth_storage::{At, Expect, Guard, Step, Store, StoreError, Verb};
+use serde_json::Value;
+
+use crate::garbage::Kinds;
+
+/// The finalizer of an owner that waits for its dependents.
+pub(crate) const FOREGROUND: &str = "foregroundDeletion";
+/// The finalizer of an owner whose dependents are to be released.
+pub(crate) const ORPHAN: &str = "orphan";
+
+/// What is to become of the dependents of what is deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Propagation {
+    /// They go afterwards.
+    Background,
+    /// They go first.
+    Foreground,
+    /// They stay.
+    Orphan,
+}
+
+/// What keeps objects that are in use from being deleted, by controllers as by anybody.
+#[async_trait]
+pub trait Protection: Send + Sync + 'static {
+    /// What must still be true when the deletion of `object`, stored at `key`, is committed.
+    ///
+    /// # Errors
+    /// Why it must not be deleted now.
+    async fn permits(&self, key: &Key, object: &Object) -> Result<Vec<Guard>, String>;
+}
+
+/// Why an object was not deleted.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NotRemoved {
+    /// The store did not take it.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// It is in use.
+    #[error("{0}")]
+    Protected(String),
+}
+
+/// Writes of controllers.
+pub(crate) struct Removal {
+    store: Arc<dyn Store>,
+    kinds: Arc<Kinds>,
+    clock: Arc<dyn Clock>,
+    protection: Arc<dyn Protection>,
+}
+
+impl Removal {
+    pub(crate) fn new(
+        store: Arc<dyn Store>,
+        kinds: Arc<Kinds>,
+        clock: Arc<dyn Clock>,
+        protection: Arc<dyn Protection>,
+    ) -> Self {
+        Self {
+            store,
+            kinds,
+            clock,
+            protection,
+        }
+    }
+
+    /// Deletes the object while it is still the one with `uid`: removed at once, or marked when something holds it.
+    pub(crate) async fn delete(
+        &self,
+        key: &Key,
+        uid: &str,
+        propagation: Propagation,
+    ) -> Result<(), NotRemoved> {
+        loop {
+            let Some(current) = self.current(key, uid).await? else {
+                return Ok(());
+            };
+            // What is being deleted was let go when that began.
+            let guards = match current.meta().deletion_timestamp() {
+                Some(_) => Vec::new(),
+                None => {
+                    let permitted = self.protection.permits(key, &current).await;
+                    permitted.map_err(NotRemoved::Protected)?
+                }
+            };
+            let next = self.marked(key, &current, propagation);
+            if self.written(key, &current, next, guards).await?.is_some() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Changes the object while it is still the one with `uid`; `edit` says whether it changed anything. An object
+    /// being deleted goes with its last finalizer.
+    pub(crate) async fn edit(
+        &self,
+        key: &Key,
+        uid: &str,
+        edit: impl Fn(&mut Value) -> bool,
+    ) -> Result<bool, StoreError> {
+        self.on_current(key, uid, |current| {
+            let mut value = current.parse();
+            edit(&mut value).then(|| {
+                let deleting = current.meta().deletion_timestamp().is_some();
+                let stays = !deleting || has_finalizers(&value) || self.holds(key, &mut value);
+                stays.then_some(value)
+            })
+        })
+        .await
+    }
+
+    /// Applies what `next` makes of the object as it is now (`None`: nothing to do; no value: it goes), again when it
+    /// moved meanwhile. Says whether anything was written.
+    async fn on_current(
+        &self,
+        key: &Key,
+        uid: &str,
+        next: impl Fn(&Object) -> Option<Option<Value>>,
+    ) -> Result<bool, StoreError> {
+        loop {
+            let Some(current) = self.current(key, uid).await? else {
+                return Ok(false);
+            };
+            let Some(value) = next(&current) else {
+                return Ok(false);
+            };
+            if let Some(changed) = self.written(key, &current, value, Vec::new()).await? {
+                return Ok(changed);
+            }
+        }
+    }
+
+    /// The object as it is now, while it is the one with `uid`.
+    async fn current(&self, key: &Key, uid: &str) -> Result<Option<Arc<Object>>, StoreError> {
+        let list = self.store.list(key.resource, At::Latest).await?;
+        let current = list.get(&key.namespace, &key.name);
+        Ok(current.filter(|object| object.meta().uid() == uid).cloned())
+    }
+
+    /// Writes `value` over `current`, or removes it without one, and says whether that changed anything. `None` when the
+    /// object, or what `guards` ask for, moved meanwhile: each such turn is somebody else's success, so this ends.
+    async fn written(
+        &self,
+        key: &Key,
+        current: &Object,
+        value: Option<Value>,
+        guards: Vec<Guard>,
+    ) -> Result<Option<bool>, StoreError> {
+        let draft = value.map(|value| Draft::new(&value)).transpose();
+        let draft = draft.map_err(|problem| StoreError::Unavailable(format!("{key}: {problem}")))?;
+        let step = Step {
+            verb: if draft.is_some() {
+                Verb::Update
+            } else {
+                Verb::Delete
+            },
+            key: key.clone(),
+            subresource: "",
+            object: draft,
+            expect: Expect::At(current.revision()),
+            guards,
+        };
+        match self.store.apply(vec![step]).await {
+            Ok(applied) => Ok(Some(applied.iter().any(|applied| applied.changed))),
+            Err(StoreError::Conflict { .. } | StoreError::NotFound { .. } | StoreError::Fenced { .. }) => {
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The object marked as being deleted; `None` when nothing holds it back.
+    fn marked(&self, key: &Key, current: &Object, propagation: Propagation) -> Option<Value> {
+        let mut value = current.parse();
+        let mut finalizers = current.meta().finalizers().to_vec();
+        finalizers.retain(|finalizer| finalizer != FOREGROUND && finalizer != ORPHAN);
+        match propagation {
+            Propagation::Background => {}
+            Propagation::Foreground => finalizers.push(FOREGROUND.to_owned()),
+            Propagation::Orphan => finalizers.push(ORPHAN.to_owned()),
+        }
+        let held = !finalizers.is_empty();
+        if let Some(metadata) = value["metadata"].as_object_mut() {
+            metadata.remove("finalizers");
+            if held {
+                metadata.insert("finalizers".to_owned(), finalizers.into());
+            }
+            if current.meta().deletion_timestamp().is_none() {
+                let now = time::rfc3339(self.clock.now());
+                metadata.insert("deletionTimestamp".to_owned(), now.into());
+                metadata.insert("deletionGracePeriodSeconds".to_owned(), 0.into());
+                if let Some(generation) = metadata.get("generation").and_then(Value::as_i64) {
+                    metadata.insert("generation".to_owned(), generation.saturating_add(1).into());
+                }
+            }
+        }
+        (self.holds(key, &mut value) || held).then_some(value)
+    }
+
+    fn holds(&self, key: &Key, value: &mut Value) -> bool {
+        self.kinds
+            .kind(key.resource)
+            .is_some_and(|kind| kind.holds_deletion(value, self.clock.now()))
+    }
+}
+
+fn has_finalizers(value: &Value) -> bool {
+    value["metadata"]["finalizers"]
+        .as_array()
+        .is_some_and(|finalizers| !finalizers.is_empty())
+}

@@ -1,0 +1,29 @@
+//! Kubernetes' own part of a standalone server: what kube-apiserver and kube-controller-manager do for every cluster, and
+//! what a server without one in front of it must do itself.
+//!
+//! The kinds of [`core`] with RBAC as authorizer ([`rbac`]), the reviews that ask it ([`reviews`]), the garbage
+//! collector ([`garbage`]), the namespace controller ([`namespaces`]), quotas ([`quota`]), the types in admission policies
+//! ([`type_checking`]) and protobuf request bodies ([`protobuf`]). It stands on `apiserver` and knows nothing of scheduling.
+//! Behind an aggregator none of it is registered: there kube-apiserver serves these kinds. Start reading at [`core::groups`].
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use berth_kubernetes::core;
+//! use berth_storage::{MemoryStore, Store};
+//!
+//! let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+//! let groups = core::groups(&store);
+//! assert!(groups.iter().any(|group| group.name == "rbac.authorization.k8s.io"));
+//! let kinds = core::kinds();
+//! assert!(kinds.iter().any(|kind| kind.info().kind == "ConfigMap"));
+//! ```
+
+pub mod core;
+pub mod garbage;
+pub mod namespaces;
+pub mod protobuf;
+pub mod quota;
+pub mod rbac;
+pub mod reviews;
+pub mod type_checking;

@@ -1,0 +1,48 @@
+//! Namespaces in life: the ones every server starts with, what may be written in them, and emptying the deleted ones.
+
+mod deleter;
+mod lifecycle;
+
+use std::sync::Arc;
+
+use berth_apimachinery::{Clock, Draft, Key};
+use berth_storage::{Expect, Step, Store, StoreError, Verb};
+
+pub use deleter::spawn;
+pub use lifecycle::NamespaceLifecycle;
+
+use crate::core::namespace;
+
+/// The namespaces every server has.
+pub const DEFAULTS: [&str; 2] = ["default", "kube-system"];
+
+/// Makes the default namespaces where they are missing.
+///
+/// # Errors
+/// When the store refuses.
+pub async fn ensure_defaults(store: &Arc<dyn Store>, clock: &dyn Clock) -> Result<(), StoreError> {
+    for name in DEFAULTS {
+        // On a full disk a start must do without a write.
+        if store.cached(namespace::RESOURCE).get("", name).is_some() {
+            continue;
+        }
+        let draft = Draft::new(&namespace::new(name, clock.now()))
+            .map_err(|problem| StoreError::Unavailable(problem.to_string()))?;
+        let step = Step {
+            verb: Verb::Create,
+            key: Key::new(namespace::RESOURCE, "", name),
+            subresource: "",
+            object: Some(draft),
+            expect: Expect::Absent,
+            guards: Vec::new(),
+        };
+        match store.apply(vec![step]).await {
+            Ok(_) | Err(StoreError::AlreadyExists { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

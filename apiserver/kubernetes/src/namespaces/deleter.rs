@@ -1,0 +1,280 @@
+//! Empties namespaces that are being deleted, then lets them go.
+//!
+//! Driven by the changes of the store: a namespace is looked at when it begins to terminate, and again whenever
+//! something in it comes or goes. A timer only repeats what the store could not take.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use berth_apimachinery::{Change, Clock, GroupResource, Key, Object, time};
+use berth_storage::informer::{self, Handler};
+use berth_storage::{At, Event, Scope, Store, StoreError};
+use futures::stream;
+use futures::{StreamExt as _, TryStreamExt as _};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::core::{namespace, value};
+use crate::garbage::{Kinds, NotRemoved, Propagation, Protection, Removal};
+
+/// How many objects are deleted at once, so that their writes share commits.
+const AT_ONCE: usize = 64;
+
+/// Runs the deleter over `store` until `stop` is cancelled.
+pub fn spawn(
+    store: Arc<dyn Store>,
+    kinds: Arc<Kinds>,
+    clock: Arc<dyn Clock>,
+    protection: Arc<dyn Protection>,
+    stop: CancellationToken,
+) -> tokio::task::JoinHandle<()> {
+    let source = Arc::clone(&store);
+    let removal = Removal::new(
+        Arc::clone(&store),
+        Arc::clone(&kinds),
+        Arc::clone(&clock),
+        protection,
+    );
+    let deleter = Deleter {
+        store,
+        kinds,
+        clock,
+        removal,
+        dirty: BTreeSet::new(),
+    };
+    tokio::spawn(informer::run(source, Scope::All, deleter, stop.cancelled_owned()))
+}
+
+struct Deleter {
+    store: Arc<dyn Store>,
+    kinds: Arc<Kinds>,
+    clock: Arc<dyn Clock>,
+    removal: Removal,
+    /// The namespaces to look at.
+    dirty: BTreeSet<String>,
+}
+
+/// What is left in a namespace after deleting everything that could be.
+#[derive(Default)]
+struct Remaining {
+    objects: BTreeMap<GroupResource, usize>,
+    finalizers: BTreeMap<String, usize>,
+}
+
+impl Handler for Deleter {
+    async fn list(&mut self) -> Result<(), StoreError> {
+        let namespaces = self.store.list(namespace::RESOURCE, At::Latest).await?;
+        let terminating = namespaces
+            .iter(None, None)
+            .filter(|(_, object)| is_terminating(object));
+        self.dirty = terminating.map(|(name, _)| name.name.to_string()).collect();
+        Ok(())
+    }
+
+    async fn handle(&mut self, events: &[Arc<Event>]) {
+        let affected = events.iter().filter_map(|event| self.affected(&event.change));
+        let affected: Vec<String> = affected.collect();
+        self.dirty.extend(affected);
+    }
+
+    /// Looks at each; those that could not be dealt with are looked at again.
+    async fn work(&mut self) -> bool {
+        for name in std::mem::take(&mut self.dirty) {
+            if let Err(problem) = self.empty(&name).await {
+                tracing::warn!(namespace = name, %problem, "cannot delete the content of a namespace; retrying");
+                self.dirty.insert(name);
+            }
+        }
+        self.dirty.is_empty()
+    }
+
+    fn ended(&self, problem: &StoreError) -> Duration {
+        tracing::warn!(%problem, "the namespace deleter's watch ended; listing again");
+        Self::RETRY_AFTER
+    }
+}
+
+impl Deleter {
+    /// The terminating namespace that a change concerns.
+    fn affected(&self, change: &Change) -> Option<String> {
+        if change.key.resource == namespace::RESOURCE {
+            let terminating = change.new.as_deref().is_some_and(is_terminating);
+            return terminating.then(|| change.key.name.to_string());
+        }
+        // Updates neither add anything to delete nor make room.
+        let comes_or_goes = change.old.is_none() || change.new.is_none();
+        if !comes_or_goes || change.key.namespace.is_empty() {
+            return None;
+        }
+        let namespaces = self.store.cached(namespace::RESOURCE);
+        let namespace = namespaces.get("", &change.key.namespace)?;
+        is_terminating(namespace).then(|| change.key.namespace.to_string())
+    }
+
+    async fn empty(&self, name: &str) -> Result<(), NotRemoved> {
+        let Some(current) = self.terminating(name).await? else {
+            return Ok(());
+        };
+        if !value::texts(current.value(), &["spec", "finalizers"]).contains(&namespace::FINALIZER) {
+            return Ok(());
+        }
+        for resource in self.kinds.namespaced() {
+            self.delete_all(resource, name).await?;
+        }
+        let remaining = self.remaining(name).await?;
+        if remaining.objects.is_empty() {
+            return Ok(self.finalize(name).await?);
+        }
+        let key = Key::new(namespace::RESOURCE, "", name);
+        let now = time::rfc3339(self.clock.now());
+        let conditions = remaining.conditions();
+        self.removal
+            .edit(&key, current.meta().uid(), |value| {
+                set_conditions(value, &conditions, &now)
+            })
+            .await?;
+        Ok(())
+    }
+
+    async fn terminating(&self, name: &str) -> Result<Option<Arc<Object>>, StoreError> {
+        let namespaces = self.store.list(namespace::RESOURCE, At::Latest).await?;
+        Ok(namespaces
+            .get("", name)
+            .filter(|object| is_terminating(object))
+            .cloned())
+    }
+
+    /// Deletes all objects of one resource that are not being deleted yet.
+    async fn delete_all(&self, resource: GroupResource, name: &str) -> Result<(), NotRemoved> {
+        let list = self.store.list(resource, At::Latest).await?;
+        let alive: Vec<(Key, String)> = list
+            .iter(Some(name), None)
+            .filter(|(_, object)| object.meta().deletion_timestamp().is_none())
+            .map(|(place, object)| {
+                (
+                    Key::new(resource, &place.namespace, &place.name),
+                    object.meta().uid().to_owned(),
+                )
+            })
+            .collect();
+        stream::iter(alive)
+            .map(|(key, uid)| async move { self.removal.delete(&key, &uid, Propagation::Background).await })
+            .buffer_unordered(AT_ONCE)
+            .try_collect::<()>()
+            .await
+    }
+
+    async fn remaining(&self, name: &str) -> Result<Remaining, StoreError> {
+        let mut remaining = Remaining::default();
+        for resource in self.kinds.namespaced() {
+            let list = self.store.list(resource, At::Latest).await?;
+            for (_, object) in list.iter(Some(name), None) {
+                *remaining.objects.entry(resource).or_default() += 1;
+                for finalizer in object.meta().finalizers() {
+                    *remaining.finalizers.entry(finalizer.clone()).or_default() += 1;
+                }
+            }
+        }
+        Ok(remaining)
+    }
+
+    /// Takes the finalizer of the content off; with the last one the namespace goes.
+    async fn finalize(&self, name: &str) -> Result<(), StoreError> {
+        loop {
+            let Some(current) = self.terminating(name).await? else {
+                return Ok(());
+            };
+            let mut finalizers = value::list(current.value(), &["spec", "finalizers"]).to_vec();
+            finalizers.retain(|finalizer| finalizer != namespace::FINALIZER);
+            let step = namespace::finalized(&current, finalizers).map_err(StoreError::Unavailable)?;
+            match self.store.apply(vec![step]).await {
+                Err(StoreError::Conflict { .. } | StoreError::NotFound { .. }) => {}
+                result => return result.map(|_| ()),
+            }
+        }
+    }
+}
+
+fn is_terminating(namespace: &Object) -> bool {
+    namespace.meta().deletion_timestamp().is_some()
+}
+
+impl Remaining {
+    /// What is left, as Kubernetes words it, without times.
+    fn conditions(&self) -> Vec<Value> {
+        let objects: Vec<String> = self
+            .objects
+            .iter()
+            .map(|(resource, count)| format!("{resource} has {count} resource instances"))
+            .collect();
+        let finalizers: Vec<String> = self
+            .finalizers
+            .iter()
+            .map(|(name, count)| format!("{name} in {count} resource instances"))
+            .collect();
+        let content = condition(
+            "NamespaceContentRemaining",
+            true,
+            "SomeResourcesRemain",
+            &format!("Some resources are remaining: {}", objects.join(", ")),
+        );
+        let waiting = if finalizers.is_empty() {
+            condition(
+                "NamespaceFinalizersRemaining",
+                false,
+                "ContentHasNoFinalizers",
+                "All content-preserving finalizers finished",
+            )
+        } else {
+            condition(
+                "NamespaceFinalizersRemaining",
+                true,
+                "SomeFinalizersRemain",
+                &format!(
+                    "Some content in the namespace has finalizers remaining: {}",
+                    finalizers.join(", ")
+                ),
+            )
+        };
+        vec![content, waiting]
+    }
+}
+
+fn condition(kind: &str, holds: bool, reason: &str, message: &str) -> Value {
+    let status = if holds { "True" } else { "False" };
+    json!({"type": kind, "status": status, "reason": reason, "message": message})
+}
+
+/// Puts the conditions in the status, each with the time its status last changed; says whether anything is new.
+fn set_conditions(object: &mut Value, conditions: &[Value], now: &str) -> bool {
+    let Some(status) = value::object_mut(object, "status") else {
+        return false;
+    };
+    let list = status.entry("conditions").or_insert_with(|| json!([]));
+    let Some(list) = list.as_array_mut() else {
+        return false;
+    };
+    let mut changed = false;
+    for condition in conditions {
+        let mut condition = condition.clone();
+        let old = list.iter_mut().find(|old| old["type"] == condition["type"]);
+        let since = match &old {
+            Some(old) if old["status"] == condition["status"] => old["lastTransitionTime"].clone(),
+            _ => now.into(),
+        };
+        condition["lastTransitionTime"] = since;
+        match old {
+            Some(old) if *old == condition => {}
+            Some(old) => {
+                *old = condition;
+                changed = true;
+            }
+            None => {
+                list.push(condition);
+                changed = true;
+            }
+        }
+    }
+    changed
+}

@@ -1,0 +1,97 @@
+//! The admission plugin of the same name in Kubernetes: nothing is made in namespaces that are missing or going, and
+//! the default ones are not deleted.
+//!
+//! A create is stored only while its namespace is as it was when the create was judged. So whatever the deleter finds
+//! in a namespace that is going is all there will ever be in it.
+
+use std::sync::Arc;
+
+use berth_admission::{Denied, Guard, Operation, Plugin, Request};
+use berth_apimachinery::{Key, Object, Status};
+use berth_storage::Source;
+use serde_json::Value;
+
+use crate::core::namespace::RESOURCE;
+
+/// Namespaces that are never deleted.
+const IMMORTAL: [&str; 3] = ["default", "kube-public", "kube-system"];
+
+/// The plugin.
+pub struct NamespaceLifecycle {
+    namespaces: Arc<dyn Source>,
+}
+
+impl NamespaceLifecycle {
+    /// The plugin over the namespaces of `source`.
+    #[must_use]
+    pub fn new(source: Arc<dyn Source>) -> Self {
+        Self { namespaces: source }
+    }
+
+    fn check(&self, request: &Request<'_>) -> Result<(), Denied> {
+        let denied = |status: Status| Err(Denied::Status(Box::new(status)));
+        let namespaces = self.namespaces.cached(RESOURCE);
+        let Some(namespace) = namespaces.get("", request.namespace) else {
+            return denied(Status::not_found(RESOURCE, request.namespace));
+        };
+        if request.operation == Operation::Create && is_terminating(namespace) {
+            let name = request.namespace;
+            let text =
+                format!("unable to create new content in namespace {name} because it is being terminated");
+            let cause = format!("namespace {name} is being terminated");
+            let status = Status::forbidden(request.resource, request.name, &text);
+            return denied(status.with_cause("NamespaceTerminating", cause, "metadata.namespace"));
+        }
+        Ok(())
+    }
+}
+
+fn is_terminating(namespace: &Object) -> bool {
+    namespace.meta().deletion_timestamp().is_some()
+}
+
+impl Plugin for NamespaceLifecycle {
+    fn name(&self) -> &'static str {
+        "NamespaceLifecycle"
+    }
+
+    fn handles(&self, request: &Request<'_>) -> bool {
+        if request.resource == RESOURCE {
+            return request.operation == Operation::Delete;
+        }
+        // One may ask about access in a namespace that is not there.
+        !request.namespace.is_empty()
+            && request.operation != Operation::Delete
+            && request.resource.group != "authorization.k8s.io"
+    }
+
+    /// Before anything else is looked at, so that a missing namespace is what the client hears of.
+    fn mutate(&self, request: &Request<'_>, _: &mut Value, _: &mut Vec<String>) -> Result<(), Denied> {
+        if request.resource == RESOURCE {
+            Ok(())
+        } else {
+            self.check(request)
+        }
+    }
+
+    fn guards(&self, request: &Request<'_>, _: Option<&Value>) -> Vec<Guard> {
+        if request.operation != Operation::Create || request.resource == RESOURCE {
+            return Vec::new();
+        }
+        let namespaces = self.namespaces.cached(RESOURCE);
+        let namespace = namespaces.get("", request.namespace);
+        // One that is gone or going by now has no revision that would do.
+        let live = namespace.filter(|namespace| !is_terminating(namespace));
+        vec![Guard::Unchanged {
+            key: Key::new(RESOURCE, "", request.namespace),
+            revision: live.map_or_else(Default::default, |namespace| namespace.revision()),
+        }]
+    }
+
+    fn validate(&self, request: &Request<'_>, _: Option<&Value>, _: &mut Vec<String>) -> Result<(), Denied> {
+        if request.operation == Operation::Delete && IMMORTAL.contains(&request.name) {
+            return Err(Denied::Forbidden("this namespace may not be deleted".to_owned()));
+        }
+        Ok(())
+    }
+}

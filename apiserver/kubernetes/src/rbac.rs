@@ -1,0 +1,129 @@
+//! RBAC as Kubernetes evaluates it, over the roles and bindings in a store.
+//!
+//! Everything is compiled into look-ups by user and group when a role or binding has changed, so that a request costs
+//! a few hash look-ups. Aggregated cluster roles are put together in that step, their stored rules are not looked at:
+//! those are for people and tools to read, and follow ([`aggregation`]).
+
+pub mod aggregation;
+pub mod bootstrap;
+mod compiled;
+mod covering;
+mod escalation;
+mod rules;
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use berth_admission::UserInfo;
+use berth_apiserver::{Access, Attributes, Authorizer, Unanswered};
+use berth_storage::Source;
+use parking_lot::RwLock;
+
+use compiled::Compiled;
+pub use compiled::Granted;
+use covering::Missing;
+pub use escalation::EscalationGuard;
+
+use crate::core::rbac::{PolicyRule, RoleRef};
+
+/// The group whose members may do anything, whatever is stored.
+pub const MASTERS: &str = "system:masters";
+
+/// The evaluator.
+pub struct Rbac {
+    source: Arc<dyn Source>,
+    compiled: RwLock<Arc<Compiled>>,
+}
+
+impl Rbac {
+    /// Evaluates what `source` holds, as of each question.
+    #[must_use]
+    pub fn new(source: Arc<dyn Source>) -> Arc<Self> {
+        let compiled = RwLock::new(Arc::new(Compiled::of(compiled::lists(&*source))));
+        Arc::new(Self { source, compiled })
+    }
+
+    /// Why a request is allowed, in kube-apiserver's words; `None` when no rule allows it.
+    #[must_use]
+    pub fn allows(&self, attributes: &Attributes) -> Option<String> {
+        let compiled = self.current();
+        let namespace = if attributes.is_resource {
+            attributes.namespace.as_str()
+        } else {
+            ""
+        };
+        compiled
+            .granted(&attributes.user, namespace)
+            .find(|granted| granted.rules.iter().any(|rule| rules::allows(rule, attributes)))
+            .map(|granted| format!("RBAC: allowed by {granted}"))
+    }
+
+    /// Every rule that holds for `user` in `namespace` (the empty one: everywhere).
+    #[must_use]
+    pub fn rules_for(&self, user: &UserInfo, namespace: &str) -> Vec<PolicyRule> {
+        let compiled = self.current();
+        held(&compiled, user, namespace).cloned().collect()
+    }
+
+    /// What of `wanted` the user does not hold in `namespace`; the first `told` parts of it.
+    ///
+    /// # Errors
+    /// A sentence when the rules are too many to be compared.
+    pub(crate) fn uncovered(
+        &self,
+        user: &UserInfo,
+        namespace: &str,
+        wanted: &[PolicyRule],
+        told: usize,
+    ) -> Result<Missing, String> {
+        let compiled = self.current();
+        covering::uncovered(held(&compiled, user, namespace), wanted, told)
+    }
+
+    /// The rules of the role that a binding in `namespace` refers to; `None` when there is no such role.
+    #[must_use]
+    pub fn rules_of(&self, role: &RoleRef, namespace: &str) -> Option<Arc<[PolicyRule]>> {
+        self.current().rules_of(role, namespace)
+    }
+
+    fn current(&self) -> Arc<Compiled> {
+        let lists = compiled::lists(&*self.source);
+        let compiled = Arc::clone(&self.compiled.read());
+        if compiled.is_of(&lists) {
+            return compiled;
+        }
+        // Two requests may both compile after a change; either result is right.
+        let compiled = Arc::new(Compiled::of(lists));
+        *self.compiled.write() = Arc::clone(&compiled);
+        compiled
+    }
+}
+
+/// The rules a user holds; those of a role that several bindings give stand there once.
+fn held<'a>(
+    compiled: &'a Compiled,
+    user: &UserInfo,
+    namespace: &str,
+) -> impl Iterator<Item = &'a PolicyRule> {
+    let mut seen = HashSet::new();
+    let roles = compiled.granted(user, namespace).map(|granted| granted.rules);
+    roles.filter(move |rules| seen.insert(rules.as_ptr())).flatten()
+}
+
+#[async_trait]
+impl Authorizer for Rbac {
+    async fn authorize(&self, attributes: &Attributes) -> Result<Access, Unanswered> {
+        Ok(match self.allows(attributes) {
+            Some(reason) => Access::Allow(reason),
+            None => Access::NoOpinion(String::new()),
+        })
+    }
+
+    fn is_local(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,445 @@
+//! The roles and bindings every server starts with (docs/api.md, "Rights").
+
+use std::sync::Arc;
+
+use berth_apimachinery::{Clock, Draft, GroupResource, Key};
+use berth_storage::{At, Expect, Step, Store, StoreError, Verb};
+use serde::Deserialize as _;
+use serde_json::{Value, json};
+
+use crate::core::rbac::{CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, GROUP, PolicyRule};
+use crate::rbac::covering;
+
+/// Berth's own group.
+const BERTH: &str = "scheduling.berth.dev";
+/// The annotation by which an administrator keeps a role as it is (`false`).
+const AUTOUPDATE: &str = "rbac.authorization.kubernetes.io/autoupdate";
+/// How often a role that somebody changes meanwhile is tried again.
+const ATTEMPTS: usize = 8;
+
+const READ: [&str; 3] = ["get", "list", "watch"];
+const WRITE: [&str; 5] = ["create", "delete", "deletecollection", "patch", "update"];
+
+/// What the systems' users work with, as the default roles cover it.
+#[derive(Clone, Debug, Default)]
+pub struct Reach {
+    /// The namespaced resources that systems place: `view` reads them, `edit` writes them.
+    pub placeable: Vec<GroupResource>,
+    /// The cluster-scoped ones: `view` reads them, for whom it is bound everywhere. Writing one places onto a whole
+    /// fleet, which `edit` does not give.
+    pub fleet_wide: Vec<GroupResource>,
+    /// What else users of a system may read (kcp's Locations).
+    pub readable: Vec<GroupResource>,
+    /// Whether the systems' objects are bound by this server: an observer answers no Binding, and on a hub the right to
+    /// make one would be a right to the system's own.
+    pub is_bound: bool,
+}
+
+/// One cluster role of the start.
+struct Bootstrap {
+    name: &'static str,
+    /// The role it lends its rules to: `admin`, `edit` or `view`.
+    aggregates_to: Option<&'static str>,
+    rules: Vec<Value>,
+    /// The label of the roles it is put together of, by the last word of it.
+    aggregates: Option<&'static str>,
+}
+
+/// Makes the roles and bindings that are missing, and adds to roles the rules a newer version has.
+///
+/// # Errors
+/// When the store refuses.
+pub async fn ensure(store: &Arc<dyn Store>, clock: &dyn Clock, reach: &Reach) -> Result<(), StoreError> {
+    for role in roles(reach) {
+        ensure_role(store, clock, &role).await?;
+    }
+    for (role, groups) in BINDINGS {
+        let key = Key::new(CLUSTER_ROLE_BINDINGS, "", role);
+        // On a full disk a start must do without a write.
+        if store.cached(CLUSTER_ROLE_BINDINGS).get("", role).is_some() {
+            continue;
+        }
+        create(store, key, &binding(role, groups, clock)).await?;
+    }
+    Ok(())
+}
+
+/// The cluster roles for Berth's users as manifests: names, rules and the labels that aggregate them, without what only
+/// a stored object has (uid, time) and without the marks of the roles a server restores by itself. A hub gets them
+/// applied; a standalone server makes the same ones in [`ensure`].
+#[must_use]
+pub fn manifests(reach: &Reach) -> Vec<Value> {
+    berth_roles(reach).iter().map(role_manifest).collect()
+}
+
+/// Every cluster role of the start as a manifest.
+#[cfg(test)]
+pub(super) fn all_manifests(reach: &Reach) -> Vec<Value> {
+    roles(reach).iter().map(role_manifest).collect()
+}
+
+const BINDINGS: [(&str, &[&str]); 4] = [
+    ("cluster-admin", &["system:masters"]),
+    ("system:discovery", &["system:authenticated"]),
+    ("system:basic-user", &["system:authenticated"]),
+    (
+        "system:public-info-viewer",
+        &["system:authenticated", "system:unauthenticated"],
+    ),
+];
+
+fn rule(group: &str, resources: &[&str], verbs: &[&str]) -> Value {
+    json!({"apiGroups": [group], "resources": resources, "verbs": verbs})
+}
+
+fn paths(urls: &[&str]) -> Value {
+    json!({"nonResourceURLs": urls, "verbs": ["get"]})
+}
+
+fn plain(name: &'static str, rules: Vec<Value>) -> Bootstrap {
+    Bootstrap {
+        name,
+        aggregates_to: None,
+        rules,
+        aggregates: None,
+    }
+}
+
+fn aggregated(name: &'static str) -> Bootstrap {
+    Bootstrap {
+        aggregates: Some(name),
+        ..plain(name, Vec::new())
+    }
+}
+
+fn part(name: &'static str, of: &'static str, rules: Vec<Value>) -> Bootstrap {
+    Bootstrap {
+        aggregates_to: Some(of),
+        ..plain(name, rules)
+    }
+}
+
+fn roles(reach: &Reach) -> Vec<Bootstrap> {
+    let mut list = vec![
+        plain(
+            "cluster-admin",
+            vec![
+                rule("*", &["*"], &["*"]),
+                json!({"nonResourceURLs": ["*"], "verbs": ["*"]}),
+            ],
+        ),
+        plain(
+            "system:discovery",
+            vec![paths(&[
+                "/api",
+                "/api/*",
+                "/apis",
+                "/apis/*",
+                "/healthz",
+                "/livez",
+                "/openapi",
+                "/openapi/*",
+                "/readyz",
+                "/version",
+                "/version/",
+            ])],
+        ),
+        plain(
+            "system:basic-user",
+            vec![
+                rule(
+                    "authorization.k8s.io",
+                    &["selfsubjectaccessreviews", "selfsubjectrulesreviews"],
+                    &["create"],
+                ),
+                rule("authentication.k8s.io", &["selfsubjectreviews"], &["create"]),
+            ],
+        ),
+        plain(
+            "system:public-info-viewer",
+            vec![paths(&["/healthz", "/livez", "/readyz", "/version", "/version/"])],
+        ),
+        aggregated("admin"),
+        aggregated("edit"),
+        aggregated("view"),
+        part("system:aggregate-to-admin", "admin", admin_rules()),
+        part("system:aggregate-to-edit", "edit", edit_rules(&reach.placeable)),
+        part("system:aggregate-to-view", "view", view_rules(reach)),
+    ];
+    list.extend(berth_roles(reach));
+    list
+}
+
+fn admin_rules() -> Vec<Value> {
+    let all = [&READ[..], &WRITE[..]].concat();
+    vec![
+        rule(GROUP, &["roles", "rolebindings"], &all),
+        rule(
+            "authorization.k8s.io",
+            &["localsubjectaccessreviews"],
+            &["create"],
+        ),
+    ]
+}
+
+fn edit_rules(placeable: &[GroupResource]) -> Vec<Value> {
+    let mut rules = vec![
+        rule(
+            "",
+            &["configmaps", "secrets", "serviceaccounts", "services"],
+            &WRITE,
+        ),
+        rule("apps", &["deployments", "deployments/scale"], &WRITE),
+        rule("", &["secrets"], &READ),
+        rule("", &["serviceaccounts"], &["impersonate"]),
+    ];
+    rules.extend(
+        placeable
+            .iter()
+            .map(|resource| rule(resource.group, &[resource.resource], &WRITE)),
+    );
+    rules
+}
+
+fn view_rules(reach: &Reach) -> Vec<Value> {
+    let mut rules = vec![
+        rule(
+            "",
+            &[
+                "configmaps",
+                "events",
+                "namespaces",
+                "resourcequotas",
+                "resourcequotas/status",
+                "serviceaccounts",
+                "services",
+                "services/status",
+            ],
+            &READ,
+        ),
+        rule(
+            "apps",
+            &["deployments", "deployments/scale", "deployments/status"],
+            &READ,
+        ),
+        rule("events.k8s.io", &["events"], &READ),
+    ];
+    for resource in reach.placeable.iter().chain(&reach.fleet_wide) {
+        let status = format!("{}/status", resource.resource);
+        rules.push(rule(resource.group, &[resource.resource, &status], &READ));
+    }
+    for resource in &reach.readable {
+        rules.push(rule(resource.group, &[resource.resource], &READ));
+    }
+    rules
+}
+
+/// Reading decisions is for every viewer. Why, where to and which targets there are is given one by one.
+fn berth_roles(reach: &Reach) -> Vec<Bootstrap> {
+    let decisions = || rule(BERTH, &["decisions", "clusterdecisions"], &READ);
+    let of_placeable = |subresource: &str, verbs: &[&str]| {
+        let rules = reach.placeable.iter().chain(&reach.fleet_wide).map(|resource| {
+            rule(
+                resource.group,
+                &[&format!("{}/{subresource}", resource.resource)],
+                verbs,
+            )
+        });
+        rules.collect::<Vec<_>>()
+    };
+    let mut explainer = vec![
+        decisions(),
+        rule(
+            BERTH,
+            &[
+                "decisions/scheduling",
+                "clusterdecisions/scheduling",
+                "decisions/advice",
+                "clusterdecisions/advice",
+            ],
+            &["get"],
+        ),
+        // What the scheduler said then is for whoever may ask what it says now.
+        rule(
+            BERTH,
+            &["decisions/history", "clusterdecisions/history"],
+            &["get"],
+        ),
+        rule(BERTH, &["decisionrecords", "clusterdecisionrecords"], &READ),
+        rule(BERTH, &["candidates", "clustercandidates"], &["get", "list"]),
+        rule(
+            BERTH,
+            &["schedulingreviews", "localschedulingreviews"],
+            &["create"],
+        ),
+    ];
+    explainer.extend(of_placeable("scheduling", &["get"]));
+    let mut binder = vec![
+        decisions(),
+        rule(
+            BERTH,
+            &["decisions/binding", "clusterdecisions/binding"],
+            &["get", "create"],
+        ),
+        rule(BERTH, &["bindings", "clusterbindings"], &["create"]),
+    ];
+    if reach.is_bound {
+        binder.extend(of_placeable("binding", &["get", "create", "update", "patch"]));
+    }
+    vec![
+        part("berth:decision-viewer", "view", vec![decisions()]),
+        plain("berth:explainer", explainer),
+        plain("berth:binder", binder),
+        plain("berth:target-viewer", vec![rule(BERTH, &["targets"], &READ)]),
+    ]
+}
+
+fn metadata(name: &str, clock: &dyn Clock) -> Value {
+    json!({
+        "name": name,
+        "uid": uuid::Uuid::new_v4().to_string(),
+        "creationTimestamp": berth_apimachinery::time::rfc3339(clock.now()),
+        "labels": {"kubernetes.io/bootstrapping": "rbac-defaults"},
+        "annotations": {AUTOUPDATE: "true"},
+    })
+}
+
+/// The role as it is stored: its manifest with an identity and the marks of a default role.
+fn role_object(role: &Bootstrap, clock: &dyn Clock) -> Value {
+    let mut object = role_manifest(role);
+    let mut stored = metadata(role.name, clock);
+    if let (Some(labels), Some(more)) = (
+        stored["labels"].as_object_mut(),
+        object["metadata"]["labels"].as_object(),
+    ) {
+        labels.extend(more.clone());
+    }
+    object["metadata"] = stored;
+    object
+}
+
+fn role_manifest(role: &Bootstrap) -> Value {
+    let mut object = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": role.name},
+        "rules": role.rules,
+    });
+    if let Some(to) = role.aggregates_to {
+        object["metadata"]["labels"][aggregate_label(to)] = "true".into();
+    }
+    if let Some(of) = role.aggregates {
+        let labels = json!({"matchLabels": {aggregate_label(of): "true"}});
+        object["aggregationRule"] = json!({"clusterRoleSelectors": [labels]});
+    }
+    // A namespace's administrators may what its editors may, and those what its viewers may.
+    let above: &[&str] = match role.name {
+        "edit" => &["admin"],
+        "view" => &["edit"],
+        _ => &[],
+    };
+    for to in above {
+        object["metadata"]["labels"][aggregate_label(to)] = "true".into();
+    }
+    object
+}
+
+fn aggregate_label(to: &str) -> String {
+    format!("rbac.authorization.k8s.io/aggregate-to-{to}")
+}
+
+fn binding(role: &str, groups: &[&str], clock: &dyn Clock) -> Value {
+    let subjects = groups
+        .iter()
+        .map(|group| json!({"kind": "Group", "apiGroup": GROUP, "name": group}));
+    json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": metadata(role, clock),
+        "roleRef": {"apiGroup": GROUP, "kind": "ClusterRole", "name": role},
+        "subjects": subjects.collect::<Vec<_>>(),
+    })
+}
+
+/// Creates the object; one that is there already stays as it is.
+async fn create(store: &Arc<dyn Store>, key: Key, object: &Value) -> Result<(), StoreError> {
+    let step = Step {
+        verb: Verb::Create,
+        key,
+        subresource: "",
+        object: Some(draft(object)?),
+        expect: Expect::Absent,
+        guards: Vec::new(),
+    };
+    match store.apply(vec![step]).await {
+        Ok(_) | Err(StoreError::AlreadyExists { .. }) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+fn draft(object: &Value) -> Result<Draft, StoreError> {
+    Draft::new(object).map_err(|problem| StoreError::Unavailable(problem.to_string()))
+}
+
+async fn ensure_role(store: &Arc<dyn Store>, clock: &dyn Clock, role: &Bootstrap) -> Result<(), StoreError> {
+    let key = Key::new(CLUSTER_ROLES, "", role.name);
+    let mut conflict = None;
+    for _ in 0..ATTEMPTS {
+        let stored = store.list(CLUSTER_ROLES, At::Latest).await?;
+        let Some(current) = stored.get("", role.name) else {
+            return create(store, key, &role_object(role, clock)).await;
+        };
+        let Some(next) = completed(current.value(), role) else {
+            return Ok(());
+        };
+        let step = Step {
+            verb: Verb::Update,
+            key: key.clone(),
+            subresource: "",
+            object: Some(draft(&next)?),
+            expect: Expect::At(current.revision()),
+            guards: Vec::new(),
+        };
+        match store.apply(vec![step]).await {
+            Err(error @ (StoreError::Conflict { .. } | StoreError::NotFound { .. })) => {
+                conflict = Some(error)
+            }
+            result => return result.map(|_| ()),
+        }
+    }
+    conflict.map_or(Ok(()), Err)
+}
+
+/// The stored role with what is missing in it; `None` when nothing is, or it is to stay as it is.
+fn completed(stored: &Value, role: &Bootstrap) -> Option<Value> {
+    if stored["metadata"]["annotations"][AUTOUPDATE] == "false" {
+        return None;
+    }
+    let parse = |value: &Value| PolicyRule::deserialize(value).ok();
+    let held: Vec<PolicyRule> = stored["rules"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(parse)
+        .collect();
+    let wanted: Vec<PolicyRule> = role.rules.iter().filter_map(parse).collect();
+    let missing = match covering::uncovered(held.iter(), &wanted, usize::MAX) {
+        Ok(missing) => missing.rules,
+        Err(problem) => {
+            tracing::warn!(
+                role = role.name,
+                problem,
+                "cannot add missing rules to a default role; whoever needs them is refused until they are added by hand"
+            );
+            return None;
+        }
+    };
+    if missing.is_empty() {
+        return None;
+    }
+    let mut next = stored.clone();
+    let mut rules = next["rules"].as_array().cloned().unwrap_or_default();
+    rules.extend(missing.iter().map(|rule| json!(rule)));
+    next["rules"] = rules.into();
+    Some(next)
+}

@@ -1,0 +1,279 @@
+//! Roles and bindings as look-ups by user and group.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt;
+use std::sync::Arc;
+
+use berth_admission::UserInfo;
+use berth_apimachinery::selector::Selector;
+use berth_apimachinery::{Labels, Object, Revision};
+use berth_storage::{Collection, Source};
+use serde::Deserialize;
+
+use crate::core::rbac::{
+    AggregationRule, BindingFields, CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, PolicyRule, ROLE_BINDINGS, ROLES,
+    RoleRef, Subject,
+};
+
+/// What was compiled: roles, cluster roles, role bindings, cluster role bindings.
+pub(crate) type Lists = [Collection; 4];
+
+/// What `source` holds now.
+pub(crate) fn lists(source: &dyn Source) -> Lists {
+    [ROLES, CLUSTER_ROLES, ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS].map(|resource| source.cached(resource))
+}
+
+/// A grant as it applies to one user.
+pub struct Granted<'a> {
+    grant: &'a Grant,
+    subject: &'a Subject,
+    /// The role's rules.
+    pub rules: &'a [PolicyRule],
+}
+
+struct Grant {
+    binding: String,
+    /// Where it holds; `None` is everywhere.
+    namespace: Option<String>,
+    role: RoleRef,
+    rules: Arc<[PolicyRule]>,
+}
+
+type ByName = HashMap<String, Vec<(Arc<Grant>, Subject)>>;
+
+/// Everything, ready to be asked.
+pub(crate) struct Compiled {
+    lists: Lists,
+    roles: HashMap<(String, String), Arc<[PolicyRule]>>,
+    cluster_roles: HashMap<String, Arc<[PolicyRule]>>,
+    users: ByName,
+    groups: ByName,
+}
+
+impl Compiled {
+    pub(crate) fn of(lists: Lists) -> Self {
+        let [roles, cluster_roles, role_bindings, cluster_role_bindings] = &lists;
+        let mut compiled = Self {
+            roles: namespaced_roles(roles),
+            cluster_roles: cluster_roles_of(cluster_roles),
+            users: HashMap::new(),
+            groups: HashMap::new(),
+            lists: Lists::default(),
+        };
+        for (_, object) in cluster_role_bindings.iter(None, None) {
+            compiled.bind(object, None);
+        }
+        for (name, object) in role_bindings.iter(None, None) {
+            compiled.bind(object, Some(&name.namespace));
+        }
+        compiled.lists = lists;
+        compiled
+    }
+
+    /// Whether it was compiled of just these objects.
+    pub(crate) fn is_of(&self, lists: &Lists) -> bool {
+        let same = |one: &Collection, other: &Collection| {
+            one.items.ptr_eq(&other.items) || (one.items.is_empty() && other.items.is_empty())
+        };
+        self.lists.iter().zip(lists).all(|(one, other)| same(one, other))
+    }
+
+    pub(crate) fn rules_of(&self, role: &RoleRef, namespace: &str) -> Option<Arc<[PolicyRule]>> {
+        match role.kind.as_str() {
+            "ClusterRole" => self.cluster_roles.get(&role.name).cloned(),
+            "Role" => self
+                .roles
+                .get(&(namespace.to_owned(), role.name.clone()))
+                .cloned(),
+            _ => None,
+        }
+    }
+
+    /// What is granted to `user` in `namespace`: what holds everywhere, and what holds there.
+    pub(crate) fn granted<'a>(
+        &'a self,
+        user: &UserInfo,
+        namespace: &str,
+    ) -> impl Iterator<Item = Granted<'a>> {
+        let own = self.users.get(&user.name);
+        let of_groups = user.groups.iter().filter_map(|group| self.groups.get(group));
+        let grants: Vec<_> = own.into_iter().chain(of_groups).flatten().collect();
+        let namespace = namespace.to_owned();
+        grants.into_iter().filter_map(move |(grant, subject)| {
+            let applies = grant
+                .namespace
+                .as_ref()
+                .is_none_or(|own| !namespace.is_empty() && *own == namespace);
+            applies.then(|| Granted {
+                grant,
+                subject,
+                rules: &grant.rules,
+            })
+        })
+    }
+
+    /// Files one binding under each of its subjects. One whose role does not exist grants nothing.
+    fn bind(&mut self, object: &Object, namespace: Option<&str>) {
+        let Some(fields) = parsed::<BindingFields>(object) else {
+            return;
+        };
+        let own = namespace.unwrap_or_default();
+        let Some(rules) = self.rules_of(&fields.role_ref, own) else {
+            return;
+        };
+        let name = object.meta().name();
+        let binding = match namespace {
+            Some(namespace) => format!("RoleBinding \"{name}/{namespace}\""),
+            None => format!("ClusterRoleBinding \"{name}\""),
+        };
+        let namespace = namespace.map(str::to_owned);
+        let grant = Arc::new(Grant {
+            binding,
+            namespace,
+            role: fields.role_ref,
+            rules,
+        });
+        for subject in fields.subjects.unwrap_or_default() {
+            let (map, key) = match subject.kind.as_str() {
+                "User" => (&mut self.users, subject.name.clone()),
+                "Group" => (&mut self.groups, subject.name.clone()),
+                "ServiceAccount" => (&mut self.users, service_account(&subject, own)),
+                _ => continue,
+            };
+            map.entry(key).or_default().push((Arc::clone(&grant), subject));
+        }
+    }
+}
+
+/// The user name of a service account; one without namespace is of the binding's.
+fn service_account(subject: &Subject, namespace: &str) -> String {
+    let namespace = if subject.namespace.is_empty() {
+        namespace
+    } else {
+        &subject.namespace
+    };
+    format!("system:serviceaccount:{namespace}:{}", subject.name)
+}
+
+impl fmt::Display for Granted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let RoleRef { kind, name, .. } = &self.grant.role;
+        let subject = &self.subject;
+        let who = match subject.kind.as_str() {
+            "ServiceAccount" => format!("{}/{}", subject.name, subject.namespace),
+            _ => subject.name.clone(),
+        };
+        write!(
+            f,
+            "{} of {kind} \"{name}\" to {} \"{who}\"",
+            self.grant.binding, subject.kind
+        )
+    }
+}
+
+/// The typed view of a stored object. Validation lets no other in; one that got past it grants nothing.
+fn parsed<'a, T: Deserialize<'a>>(object: &'a Object) -> Option<T> {
+    match T::deserialize(&**object.value()) {
+        Ok(view) => Some(view),
+        Err(problem) => {
+            let Revision(revision) = object.revision();
+            tracing::error!(name = object.meta().name(), revision, %problem, "RBAC object cannot be read and grants nothing; replace it");
+            None
+        }
+    }
+}
+
+/// The parts of roles that matter here.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct RoleView {
+    rules: Option<Vec<PolicyRule>>,
+    aggregation_rule: Option<AggregationRule>,
+}
+
+fn namespaced_roles(roles: &Collection) -> HashMap<(String, String), Arc<[PolicyRule]>> {
+    let rules = |object: &Object| parsed::<RoleView>(object)?.rules;
+    roles
+        .iter(None, None)
+        .map(|(name, object)| {
+            (
+                (name.namespace.to_string(), name.name.to_string()),
+                rules(object).unwrap_or_default().into(),
+            )
+        })
+        .collect()
+}
+
+struct ClusterRoleView<'a> {
+    labels: &'a Labels,
+    rules: Vec<PolicyRule>,
+    /// The selectors of an aggregated role.
+    selectors: Option<Vec<Selector>>,
+}
+
+/// The rules of every cluster role, put together.
+pub(super) fn cluster_roles_of(roles: &Collection) -> HashMap<String, Arc<[PolicyRule]>> {
+    let views: BTreeMap<&str, ClusterRoleView<'_>> = roles
+        .iter(None, None)
+        .filter_map(|(name, object)| {
+            let view = parsed::<RoleView>(object)?;
+            let selectors = view.aggregation_rule.map(|rule| {
+                let selectors = rule.cluster_role_selectors.iter();
+                selectors
+                    .filter_map(|selector| Selector::compile(selector, "").ok())
+                    .collect()
+            });
+            let labels = object.meta().labels();
+            let rules = view.rules.unwrap_or_default();
+            Some((
+                &*name.name,
+                ClusterRoleView {
+                    labels,
+                    rules,
+                    selectors,
+                },
+            ))
+        })
+        .collect();
+    views
+        .keys()
+        .map(|&name| {
+            let mut list = Rules::default();
+            collect(name, &views, &mut HashSet::new(), &mut list);
+            (name.to_owned(), list.in_order.into())
+        })
+        .collect()
+}
+
+/// Rules, each once.
+#[derive(Default)]
+struct Rules<'a> {
+    known: HashSet<&'a PolicyRule>,
+    in_order: Vec<PolicyRule>,
+}
+
+/// The rules of one cluster role: its own, or those of all it aggregates, each once.
+fn collect<'a>(
+    name: &'a str,
+    views: &'a BTreeMap<&'a str, ClusterRoleView<'a>>,
+    seen: &mut HashSet<&'a str>,
+    list: &mut Rules<'a>,
+) {
+    let Some(view) = views.get(name) else { return };
+    if !seen.insert(name) {
+        return;
+    }
+    let Some(selectors) = &view.selectors else {
+        for rule in &view.rules {
+            if list.known.insert(rule) {
+                list.in_order.push(rule.clone());
+            }
+        }
+        return;
+    };
+    for (other, view) in views {
+        if selectors.iter().any(|selector| selector.matches(view.labels)) {
+            collect(other, views, seen, list);
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! Whether some rules allow all that others do.
+//!
+//! A rule is a product: each of its verbs on each resource of each group, by each name. It is looked at part by part,
+//! and never written out: a few kilobytes can multiply to millions of parts.
+
+use std::collections::{HashMap, HashSet};
+
+use berth_apimachinery::{Budget, Exceeded};
+
+use crate::core::rbac::PolicyRule;
+
+#[cfg(test)]
+mod tests;
+
+/// More parts of one rule than this are not looked at, unless a single rule held covers all of them.
+const PARTS: usize = 10_000;
+
+/// What one question may cost: a step is a rule compared with a part.
+const STEPS: u64 = 5_000_000;
+
+/// What is not covered.
+#[derive(Debug, Default)]
+pub(crate) struct Missing {
+    /// The first parts of it, as rules of one verb, one group, one resource and at most one name, or one verb and one
+    /// path.
+    pub(crate) rules: Vec<PolicyRule>,
+    /// Whether there may be more.
+    pub(crate) more: bool,
+}
+
+/// The smallest rules of `wanted` that `held` does not cover; it is not looked further once `told` are found.
+///
+/// # Errors
+/// A sentence when the question is too large to be answered.
+pub(crate) fn uncovered<'a>(
+    held: impl Iterator<Item = &'a PolicyRule>,
+    wanted: &[PolicyRule],
+    told: usize,
+) -> Result<Missing, String> {
+    let mut budget = budget();
+    search(held, wanted, told, &mut budget)
+}
+
+fn budget() -> Budget {
+    Budget::new("comparing the rules with those held", STEPS, 0)
+}
+
+fn search<'a>(
+    held: impl Iterator<Item = &'a PolicyRule>,
+    wanted: &[PolicyRule],
+    told: usize,
+    budget: &mut Budget,
+) -> Result<Missing, String> {
+    let spent = |exceeded: Exceeded| exceeded.to_string();
+    let held = Held::of(held, budget).map_err(spent)?;
+    let mut missing = Missing::default();
+    for rule in wanted {
+        let product = Product::of(rule);
+        if held.has_whole(&product, budget).map_err(spent)? {
+            continue;
+        }
+        if product.parts() > PARTS {
+            return Err(format!(
+                "one rule is {} combinations of a verb, a group, a resource and a name, which are more than {PARTS}: \
+                 name fewer in one rule, or use '*'",
+                product.parts()
+            ));
+        }
+        for part in product.each() {
+            if held.has(&part, budget).map_err(spent)? {
+                continue;
+            }
+            if missing.rules.len() == told {
+                missing.more = true;
+                return Ok(missing);
+            }
+            missing.rules.push(part.as_rule());
+        }
+    }
+    Ok(missing)
+}
+
+/// A rule with each word once.
+struct Product<'a> {
+    verbs: Vec<&'a str>,
+    groups: Vec<&'a str>,
+    resources: Vec<&'a str>,
+    /// Empty is any name.
+    names: Vec<&'a str>,
+    urls: Vec<&'a str>,
+}
+
+/// The smallest thing a rule allows.
+#[derive(Clone, Copy)]
+struct Part<'a> {
+    verb: &'a str,
+    on: On<'a>,
+}
+
+#[derive(Clone, Copy)]
+enum On<'a> {
+    Url(&'a str),
+    Resource {
+        group: &'a str,
+        resource: &'a str,
+        name: Option<&'a str>,
+    },
+}
+
+impl<'a> Product<'a> {
+    fn of(rule: &'a PolicyRule) -> Self {
+        Self {
+            verbs: once(&rule.verbs),
+            groups: once(&rule.api_groups),
+            resources: once(&rule.resources),
+            names: once(&rule.resource_names),
+            urls: once(&rule.non_resource_urls),
+        }
+    }
+
+    fn parts(&self) -> usize {
+        let named = self.groups.len().saturating_mul(self.resources.len());
+        let named = named.saturating_mul(self.names.len().max(1));
+        self.verbs
+            .len()
+            .saturating_mul(self.urls.len().saturating_add(named))
+    }
+
+    fn words(&self) -> usize {
+        self.verbs.len() + self.groups.len() + self.resources.len() + self.names.len() + self.urls.len()
+    }
+
+    fn each(&self) -> impl Iterator<Item = Part<'a>> + '_ {
+        let names = || {
+            let any = self.names.is_empty().then_some(None);
+            any.into_iter().chain(self.names.iter().copied().map(Some))
+        };
+        let on_resources = move || {
+            self.groups.iter().flat_map(move |&group| {
+                self.resources.iter().flat_map(move |&resource| {
+                    names().map(move |name| On::Resource {
+                        group,
+                        resource,
+                        name,
+                    })
+                })
+            })
+        };
+        self.verbs.iter().flat_map(move |&verb| {
+            let urls = self.urls.iter().map(|url| On::Url(url));
+            urls.chain(on_resources()).map(move |on| Part { verb, on })
+        })
+    }
+}
+
+impl Part<'_> {
+    fn as_rule(&self) -> PolicyRule {
+        let one = |text: &str| vec![text.to_owned()];
+        let verbs = one(self.verb);
+        match self.on {
+            On::Url(url) => PolicyRule {
+                verbs,
+                non_resource_urls: one(url),
+                ..PolicyRule::default()
+            },
+            On::Resource {
+                group,
+                resource,
+                name,
+            } => PolicyRule {
+                verbs,
+                api_groups: one(group),
+                resources: one(resource),
+                resource_names: name.map(one).unwrap_or_default(),
+                ..PolicyRule::default()
+            },
+        }
+    }
+}
+
+fn once(list: &[String]) -> Vec<&str> {
+    let mut seen = HashSet::new();
+    list.iter()
+        .map(String::as_str)
+        .filter(|text| seen.insert(*text))
+        .collect()
+}
+
+/// Rules held, found by verb.
+#[derive(Default)]
+struct Held<'a> {
+    rules: Vec<Words<'a>>,
+    by_verb: HashMap<&'a str, Vec<usize>>,
+}
+
+/// The words of a rule.
+struct Words<'a> {
+    verbs: HashSet<&'a str>,
+    groups: HashSet<&'a str>,
+    resources: HashSet<&'a str>,
+    names: HashSet<&'a str>,
+    urls: Vec<&'a str>,
+}
+
+impl<'a> Held<'a> {
+    fn of(rules: impl Iterator<Item = &'a PolicyRule>, budget: &mut Budget) -> Result<Self, Exceeded> {
+        let mut held = Self::default();
+        for rule in rules {
+            let words = Words::of(rule);
+            budget.spend(1 + words.verbs.len() + words.groups.len() + words.resources.len())?;
+            budget.spend(words.names.len() + words.urls.len())?;
+            for verb in &words.verbs {
+                held.by_verb.entry(verb).or_default().push(held.rules.len());
+            }
+            held.rules.push(words);
+        }
+        Ok(held)
+    }
+
+    fn with_verb(&self, verb: &str) -> impl Iterator<Item = &Words<'a>> {
+        let every = (verb != "*").then(|| self.by_verb.get("*")).flatten();
+        let places = self.by_verb.get(verb).into_iter().chain(every).flatten();
+        places.map(|place| &self.rules[*place])
+    }
+
+    /// Whether one rule allows `part`.
+    fn has(&self, part: &Part<'_>, budget: &mut Budget) -> Result<bool, Exceeded> {
+        for words in self.with_verb(part.verb) {
+            budget.spend(
+                1 + if matches!(part.on, On::Url(_)) {
+                    words.urls.len()
+                } else {
+                    0
+                },
+            )?;
+            if words.allow(part.on) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether one rule allows all of `product`.
+    fn has_whole(&self, product: &Product<'_>, budget: &mut Budget) -> Result<bool, Exceeded> {
+        let Some(first) = product.verbs.first() else {
+            return Ok(true);
+        };
+        for words in self.with_verb(first) {
+            budget.spend(1 + product.urls.len() * words.urls.len())?;
+            if !words.allow_verbs(product) {
+                continue;
+            }
+            budget.spend(product.words())?;
+            if words.allow_all(product) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+impl<'a> Words<'a> {
+    fn of(rule: &'a PolicyRule) -> Self {
+        let set = |list: &'a [String]| list.iter().map(String::as_str).collect();
+        Self {
+            verbs: set(&rule.verbs),
+            groups: set(&rule.api_groups),
+            resources: set(&rule.resources),
+            names: set(&rule.resource_names),
+            urls: once(&rule.non_resource_urls),
+        }
+    }
+
+    fn allow(&self, on: On<'_>) -> bool {
+        match on {
+            // A rule that is limited to names allows no path.
+            On::Url(url) => self.names.is_empty() && self.allow_url(url),
+            On::Resource {
+                group,
+                resource,
+                name,
+            } => {
+                self.allow_group(group)
+                    && self.allow_resource(resource)
+                    && (self.names.is_empty() || name.is_some_and(|name| self.names.contains(name)))
+            }
+        }
+    }
+
+    fn allow_verbs(&self, product: &Product<'_>) -> bool {
+        self.verbs.contains("*") || product.verbs.iter().all(|verb| self.verbs.contains(verb))
+    }
+
+    fn allow_all(&self, product: &Product<'_>) -> bool {
+        let names = self.names.is_empty()
+            || (!product.names.is_empty() && product.names.iter().all(|name| self.names.contains(name)));
+        names
+            && product.groups.iter().all(|group| self.allow_group(group))
+            && product
+                .resources
+                .iter()
+                .all(|resource| self.allow_resource(resource))
+            && product.urls.iter().all(|url| self.allow_url(url))
+    }
+
+    fn allow_group(&self, group: &str) -> bool {
+        self.groups.contains("*") || self.groups.contains(group)
+    }
+
+    /// `*/scale` covers `deployments/scale`.
+    fn allow_resource(&self, wanted: &str) -> bool {
+        let subresource = || {
+            let (_, sub) = wanted.split_once('/')?;
+            self.resources.get(format!("*/{sub}").as_str())
+        };
+        self.resources.contains("*") || self.resources.contains(wanted) || subresource().is_some()
+    }
+
+    fn allow_url(&self, url: &str) -> bool {
+        self.urls.iter().any(|have| match have.strip_suffix('*') {
+            Some(prefix) => url.starts_with(prefix),
+            None => *have == url,
+        })
+    }
+}

@@ -1,0 +1,180 @@
+//! Nobody gives away what they do not have: writing a role asks for all its rules or the verb `escalate`, writing a
+//! binding for all rules of its role or the verb `bind`.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use berth_admission::{Denied, Operation, Plugin, Request};
+use berth_apimachinery::{FieldError, GroupResource, Status};
+use berth_apiserver::Attributes;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::core::rbac::{CLUSTER_ROLES, GROUP, PolicyRule, ROLES, RoleRef};
+use crate::rbac::covering::Missing;
+use crate::rbac::{MASTERS, Rbac};
+
+/// How much of what is missing a refusal lists.
+const TOLD: usize = 50;
+
+/// The admission plugin.
+pub struct EscalationGuard {
+    rbac: Arc<Rbac>,
+}
+
+impl EscalationGuard {
+    /// A guard that knows who has what from `rbac`.
+    #[must_use]
+    pub fn new(rbac: Arc<Rbac>) -> Self {
+        Self { rbac }
+    }
+
+    fn role(&self, request: &Request<'_>, role: &Value) -> Result<(), Denied> {
+        if request
+            .old
+            .is_some_and(|old| same(old, role, &["rules", "aggregationRule"]))
+        {
+            return Ok(());
+        }
+        let may = Attributes {
+            verb: "escalate".to_owned(),
+            name: request.name.to_owned(),
+            ..attributes(request, request.resource)
+        };
+        if self.rbac.allows(&may).is_some() {
+            return Ok(());
+        }
+        let mut wanted: Vec<PolicyRule> = Option::deserialize(&role["rules"])
+            .map_err(|problem| malformed(&problem))?
+            .unwrap_or_default();
+        if role["aggregationRule"].is_object() {
+            // Who chooses roles by label gets whatever is labelled so later.
+            wanted.extend(everything());
+        }
+        self.held(request, &wanted)
+    }
+
+    fn binding(&self, request: &Request<'_>, binding: &Value) -> Result<(), Denied> {
+        if request
+            .old
+            .is_some_and(|old| same(old, binding, &["subjects", "roleRef"]))
+        {
+            return Ok(());
+        }
+        let role = RoleRef::deserialize(&binding["roleRef"]).map_err(|problem| malformed(&problem))?;
+        let resource = if role.kind == "Role" { ROLES } else { CLUSTER_ROLES };
+        let may = Attributes {
+            verb: "bind".to_owned(),
+            name: role.name.clone(),
+            ..attributes(request, resource)
+        };
+        if self.rbac.allows(&may).is_some() {
+            return Ok(());
+        }
+        let Some(wanted) = self.rbac.rules_of(&role, request.namespace) else {
+            return Err(Denied::Status(Box::new(Status::not_found(resource, &role.name))));
+        };
+        self.held(request, &wanted)
+    }
+
+    fn held(&self, request: &Request<'_>, wanted: &[PolicyRule]) -> Result<(), Denied> {
+        let missing = self.rbac.uncovered(request.user, request.namespace, wanted, TOLD);
+        match missing {
+            Ok(missing) if missing.rules.is_empty() => Ok(()),
+            Ok(missing) => Err(Denied::Forbidden(refusal(request, &missing))),
+            Err(problem) => Err(Denied::Invalid(vec![FieldError::forbidden("rules", problem)])),
+        }
+    }
+}
+
+impl Plugin for EscalationGuard {
+    fn name(&self) -> &'static str {
+        "RBACEscalation"
+    }
+
+    fn handles(&self, request: &Request<'_>) -> bool {
+        request.resource.group == GROUP
+            && request.subresource.is_empty()
+            && matches!(request.operation, Operation::Create | Operation::Update)
+            && !request.user.is_in(MASTERS)
+    }
+
+    fn validate(
+        &self,
+        request: &Request<'_>,
+        object: Option<&Value>,
+        _: &mut Vec<String>,
+    ) -> Result<(), Denied> {
+        let Some(object) = object else { return Ok(()) };
+        match request.resource.resource {
+            "roles" | "clusterroles" => self.role(request, object),
+            _ => self.binding(request, object),
+        }
+    }
+}
+
+fn attributes(request: &Request<'_>, resource: GroupResource) -> Attributes {
+    Attributes {
+        user: request.user.clone(),
+        is_resource: true,
+        group: resource.group.to_owned(),
+        version: "v1".to_owned(),
+        resource: resource.resource.to_owned(),
+        namespace: request.namespace.to_owned(),
+        ..Attributes::default()
+    }
+}
+
+fn same(old: &Value, new: &Value, fields: &[&str]) -> bool {
+    fields.iter().all(|field| old.get(field) == new.get(field))
+}
+
+fn everything() -> [PolicyRule; 2] {
+    let all = || vec!["*".to_owned()];
+    [
+        PolicyRule {
+            verbs: all(),
+            api_groups: all(),
+            resources: all(),
+            ..PolicyRule::default()
+        },
+        PolicyRule {
+            verbs: all(),
+            non_resource_urls: all(),
+            ..PolicyRule::default()
+        },
+    ]
+}
+
+fn malformed(problem: &serde_json::Error) -> Denied {
+    Denied::Status(Box::new(Status::bad_request(problem.to_string())))
+}
+
+/// The refusal in kube-apiserver's form, one line for each missing rule.
+fn refusal(request: &Request<'_>, missing: &Missing) -> String {
+    let quoted = |list: &[String]| list.iter().map(|text| format!("{text:?}")).collect::<Vec<_>>();
+    let groups = quoted(&request.user.groups).join(" ");
+    let mut text = format!(
+        "user {:?} (groups=[{groups}]) is attempting to grant RBAC permissions not currently held:",
+        request.user.name
+    );
+    for rule in &missing.rules {
+        let parts = [
+            ("APIGroups", &rule.api_groups),
+            ("Resources", &rule.resources),
+            ("ResourceNames", &rule.resource_names),
+            ("NonResourceURLs", &rule.non_resource_urls),
+            ("Verbs", &rule.verbs),
+        ];
+        let given = parts.iter().filter(|(_, list)| !list.is_empty());
+        let shown: Vec<String> = given
+            .map(|(name, list)| format!("{name}:[{}]", quoted(list).join(" ")))
+            .collect();
+        // Writing to a text cannot fail.
+        let _: std::fmt::Result = write!(text, "\n{{{}}}", shown.join(", "));
+    }
+    if missing.more {
+        text.push_str("\n(and more)");
+    }
+    text
+}

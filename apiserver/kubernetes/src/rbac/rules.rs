@@ -1,0 +1,46 @@
+//! Single rules: what they allow.
+
+use berth_apiserver::Attributes;
+
+use crate::core::rbac::PolicyRule;
+
+/// Whether `rule` allows the request.
+pub(crate) fn allows(rule: &PolicyRule, request: &Attributes) -> bool {
+    if !holds(&rule.verbs, &request.verb) {
+        return false;
+    }
+    if !request.is_resource {
+        return rule
+            .non_resource_urls
+            .iter()
+            .any(|url| url_matches(url, &request.path));
+    }
+    holds(&rule.api_groups, &request.group)
+        && rule
+            .resources
+            .iter()
+            .any(|resource| resource_matches(resource, &request.resource, &request.subresource))
+        && (rule.resource_names.is_empty() || rule.resource_names.contains(&request.name))
+}
+
+fn holds(list: &[String], wanted: &str) -> bool {
+    list.iter().any(|have| have == "*" || have == wanted)
+}
+
+fn url_matches(pattern: &str, path: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(prefix) => path.starts_with(prefix),
+        None => pattern == path,
+    }
+}
+
+/// `*`, `resource`, `resource/subresource` or `*/subresource`.
+fn resource_matches(pattern: &str, resource: &str, subresource: &str) -> bool {
+    if pattern == "*" {
+        return true;
+    }
+    match pattern.split_once('/') {
+        None => subresource.is_empty() && pattern == resource,
+        Some((of, sub)) => !subresource.is_empty() && sub == subresource && (of == "*" || of == resource),
+    }
+}

@@ -1,0 +1,136 @@
+//! SelfSubjectReview (who am I) and SelfSubjectRulesReview (what may I).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use berth_apimachinery::{FieldError, Status};
+use berth_apiserver::{Call, Computed, Reply, RequestInfo, heavy};
+use schemars::JsonSchema;
+use serde_json::{Value, json};
+
+use crate::core::rbac::PolicyRule;
+use crate::rbac::Rbac;
+use crate::reviews::AUTHORIZATION;
+
+/// The fields of a SelfSubjectReview.
+#[derive(JsonSchema)]
+pub struct SelfSubjectReviewFields {
+    /// Who the server takes the caller for; filled in by the server.
+    pub status: Option<SelfSubjectReviewStatus>,
+}
+
+/// Who the caller is.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SelfSubjectReviewStatus {
+    /// The caller, after impersonation.
+    pub user_info: Option<User>,
+}
+
+/// A user as authentication found them.
+#[derive(JsonSchema)]
+pub struct User {
+    /// The name.
+    pub username: Option<String>,
+    /// The uid.
+    pub uid: Option<String>,
+    /// The groups.
+    pub groups: Option<Vec<String>>,
+    /// Extra attributes.
+    pub extra: Option<BTreeMap<String, Vec<String>>>,
+}
+
+/// The fields of a SelfSubjectRulesReview.
+#[derive(JsonSchema)]
+pub struct SelfSubjectRulesReviewFields {
+    /// What is asked.
+    pub spec: RulesSpec,
+    /// The answer; filled in by the server.
+    pub status: Option<RulesStatus>,
+}
+
+/// Where.
+#[derive(JsonSchema)]
+pub struct RulesSpec {
+    /// The namespace to answer for. Required.
+    pub namespace: Option<String>,
+}
+
+/// The rules that hold for the caller.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RulesStatus {
+    /// What is allowed on resources.
+    pub resource_rules: Option<Vec<PolicyRule>>,
+    /// What is allowed on other paths.
+    pub non_resource_rules: Option<Vec<PolicyRule>>,
+    /// Whether more may be allowed than is listed.
+    pub incomplete: Option<bool>,
+    /// What went wrong while finding out.
+    pub evaluation_error: Option<String>,
+}
+
+/// Answers who the caller is.
+pub(crate) struct WhoAmI;
+
+#[async_trait]
+impl Computed for WhoAmI {
+    fn effort(&self, _: &RequestInfo) -> usize {
+        0
+    }
+
+    async fn create(&self, call: &Call, mut object: Value) -> Result<Reply, Status> {
+        let mut user = json!({"username": call.user.name});
+        if !call.user.uid.is_empty() {
+            user["uid"] = call.user.uid.as_str().into();
+        }
+        if !call.user.groups.is_empty() {
+            user["groups"] = json!(call.user.groups);
+        }
+        if !call.user.extra.is_empty() {
+            user["extra"] = json!(call.user.extra);
+        }
+        object["status"] = json!({"userInfo": user});
+        Ok(Reply::Value(object))
+    }
+}
+
+/// Answers what the caller may do.
+pub(crate) struct Rules {
+    rbac: Arc<Rbac>,
+}
+
+impl Rules {
+    pub(crate) fn new(rbac: Arc<Rbac>) -> Self {
+        Self { rbac }
+    }
+}
+
+#[async_trait]
+impl Computed for Rules {
+    /// Every rule of every binding that may concern the caller.
+    fn effort(&self, _: &RequestInfo) -> usize {
+        heavy::UNKNOWN
+    }
+
+    async fn create(&self, call: &Call, mut object: Value) -> Result<Reply, Status> {
+        let namespace = object["spec"]["namespace"].as_str().unwrap_or_default();
+        if namespace.is_empty() {
+            let error = FieldError::required("spec.namespace", "no namespace on request");
+            return Err(Status::invalid(
+                AUTHORIZATION,
+                "SelfSubjectRulesReview",
+                "",
+                &[error],
+            ));
+        }
+        let rules = self.rbac.rules_for(&call.user, namespace);
+        let (paths, resources): (Vec<_>, Vec<_>) = rules
+            .into_iter()
+            .partition(|rule| !rule.non_resource_urls.is_empty());
+        object["status"] =
+            json!({"resourceRules": resources, "nonResourceRules": paths, "incomplete": false});
+        Ok(Reply::Value(object))
+    }
+}

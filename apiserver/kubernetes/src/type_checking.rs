@@ -1,0 +1,150 @@
+//! The status of ValidatingAdmissionPolicies: what does not go with the types of the kinds that their rules name, found out
+//! when a policy is new or changed, as kube-controller-manager does it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use berth_admission::UserInfo;
+use berth_apimachinery::{Key, Kind, Object, Status};
+use berth_apiserver::Group;
+use berth_apiserver::registry::{Author, Registry, Wanted};
+use berth_policies::Kinds;
+use berth_storage::informer::{self, Handler};
+use berth_storage::{Scope, Source, StoreError};
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::core::admission_policies::VALIDATING;
+
+/// Who owns the status, as in Kubernetes.
+const MANAGER: &str = "validatingadmissionpolicy-status";
+/// As whom it is written.
+const USER: &str = "system:serviceaccount:kube-system:validatingadmissionpolicy-status-controller";
+
+/// Checks the policies in `source` against the kinds of `groups`, and writes what is found through `registry`, until `stop`
+/// is cancelled.
+pub fn spawn(
+    registry: &Arc<Registry>,
+    source: &Arc<dyn Source>,
+    groups: &[Group],
+    stop: CancellationToken,
+) -> JoinHandle<()> {
+    let resources = groups.iter().flat_map(|group| &group.resources);
+    let checker = Checker {
+        registry: Arc::clone(registry),
+        source: Arc::clone(source),
+        served: Served(resources.map(|resource| Arc::clone(&resource.kind)).collect()),
+        user: UserInfo {
+            name: USER.to_owned(),
+            ..UserInfo::default()
+        },
+    };
+    tokio::spawn(informer::run(
+        Arc::clone(source),
+        Scope::One(VALIDATING),
+        checker,
+        stop.cancelled_owned(),
+    ))
+}
+
+/// The kinds that are served.
+struct Served(Vec<Arc<dyn Kind>>);
+
+impl Served {
+    fn find(&self, group: &str, version: &str, is_it: impl Fn(&dyn Kind) -> bool) -> Option<&dyn Kind> {
+        let mut kinds = self.0.iter().map(AsRef::as_ref);
+        kinds.find(|kind| {
+            let info = kind.info();
+            info.group == group && info.versions.contains(&version) && is_it(*kind)
+        })
+    }
+}
+
+impl Kinds for Served {
+    fn kind(&self, group: &str, version: &str, resource: &str) -> Option<String> {
+        let found = self.find(group, version, |kind| kind.info().resource().resource == resource);
+        found.map(|kind| kind.info().kind.to_owned())
+    }
+
+    fn schema(&self, group: &str, version: &str, kind: &str) -> Option<&Value> {
+        let found = self.find(group, version, |served| served.info().kind == kind);
+        found.map(|found| found.schema(version).openapi())
+    }
+}
+
+struct Checker {
+    registry: Arc<Registry>,
+    source: Arc<dyn Source>,
+    served: Served,
+    user: UserInfo,
+}
+
+impl Handler for Checker {
+    /// Checks every policy that was not checked as it is. Whether all that was found was written.
+    async fn work(&mut self) -> bool {
+        let mut done = true;
+        for (name, policy) in self.source.cached(VALIDATING).iter(None, None) {
+            if policy.meta().generation()
+                <= policy.value()["status"]["observedGeneration"]
+                    .as_i64()
+                    .unwrap_or_default()
+            {
+                continue;
+            }
+            match self.check(policy).await {
+                // Somebody changed it meanwhile, or it is gone, and the watch says so.
+                Ok(()) => {}
+                Err(status) if [404, 409].contains(&status.code) => {}
+                Err(status) => {
+                    tracing::warn!(
+                        policy = %name.name,
+                        problem = status.message,
+                        "what was found in the expressions of a ValidatingAdmissionPolicy was not written; retrying"
+                    );
+                    done = false;
+                }
+            }
+        }
+        done
+    }
+
+    fn ended(&self, problem: &StoreError) -> Duration {
+        if !matches!(problem, StoreError::Expired { .. }) {
+            tracing::warn!(%problem, "the watch of ValidatingAdmissionPolicies ended; beginning again");
+        }
+        Self::RETRY_AFTER
+    }
+}
+
+impl Checker {
+    async fn check(&self, policy: &Arc<Object>) -> Result<(), Status> {
+        let value = policy.value();
+        let warnings: Vec<Value> = berth_policies::check_types(value, &self.served)
+            .into_iter()
+            .map(|warning| json!({"fieldRef": warning.field, "warning": warning.text}))
+            .collect();
+        let mut checked = json!({});
+        if !warnings.is_empty() {
+            checked["expressionWarnings"] = warnings.into();
+        }
+        let config = json!({
+            "apiVersion": value["apiVersion"], "kind": value["kind"],
+            "metadata": {"name": policy.meta().name()},
+            "status": {"observedGeneration": policy.meta().generation(), "typeChecking": checked},
+        });
+        let author = Author {
+            user: &self.user,
+            manager: MANAGER,
+            cause: Some("the expressions of a new or changed policy were checked"),
+        };
+        let wanted = Wanted {
+            key: &Key::new(VALIDATING, "", policy.meta().name()),
+            subresource: "status",
+            config: &config,
+            base: Some(policy.revision()),
+        };
+        let applied = self.registry.apply_as(author, wanted).await;
+        applied.map(drop).map_err(|refused| refused.status)
+    }
+}

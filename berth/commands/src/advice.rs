@@ -1,0 +1,68 @@
+//! `berth advice`, and `kubectl berth advice`: what to change so that an object goes to a cluster, as a running server finds
+//! it (docs/terminal.md).
+
+use std::io::{self, BufWriter, Write};
+use std::process::ExitCode;
+
+use anyhow::{Result, anyhow};
+
+use crate::args::{AdviceOutput, AdviceQuestion};
+use crate::catalog::catalog;
+use crate::simulate::advice::targets;
+use crate::source::Source;
+use crate::why::print::headline;
+use crate::why::{self, asked};
+
+/// Asks and prints.
+///
+/// # Errors
+/// When there is no such decision or cluster, the server refuses, or none answers.
+pub async fn run(question: &AdviceQuestion, source: &Source) -> Result<ExitCode> {
+    let (client, namespace) = (&source.client, source.namespace.as_str());
+    let dialects = berth_dialect_registry::all();
+    let places = asked::places(&question.object, namespace, &dialects, &catalog(&dialects))
+        .map_err(|problem| anyhow!("{problem}"))?;
+    let mut query: Vec<String> = Vec::new();
+    if let Some(cluster) = &question.cluster {
+        query.push(format!("cluster={}", escaped(cluster)));
+    }
+    query.extend(question.limit.map(|limit| format!("limit={limit}")));
+    let query = match query.join("&") {
+        none if none.is_empty() => none,
+        some => format!("?{some}"),
+    };
+    let found = why::find(client, &places, "advice", &query).await?;
+    let advice = match why::only_one(found)? {
+        Some((_, advice)) => advice,
+        None => return Err(why::absent(source, &question.object, &places).await),
+    };
+    let mut out = BufWriter::with_capacity(1 << 16, anstream::AutoStream::auto(io::stdout().lock()));
+    let printed = match question.output {
+        AdviceOutput::Table => {
+            writeln!(out, "{}", headline(&advice)).and_then(|()| targets(&mut out, &advice["status"]))
+        }
+        AdviceOutput::Json => serde_json::to_string_pretty(&advice)
+            .map_err(io::Error::other)
+            .and_then(|text| writeln!(out, "{text}")),
+        AdviceOutput::Yaml => serde_saphyr::to_string(&advice)
+            .map_err(io::Error::other)
+            .and_then(|text| writeln!(out, "{}", text.trim_end())),
+    };
+    match printed.and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// `text` as a value in a query.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
+            escaped.push(char::from(byte));
+        } else {
+            escaped.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    escaped
+}

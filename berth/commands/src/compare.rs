@@ -1,0 +1,299 @@
+//! `berth compare`: does Berth decide as the scheduler did? What is placed is read as it stands, every request is decided by
+//! itself on just that, as in life, and the two are held against each other (docs/try-on-your-hub.md).
+
+mod print;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, BufWriter, Write};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Result, anyhow};
+use berth_apimachinery::selector::Selector;
+use berth_apimachinery::{Clock, Timestamp};
+use berth_apiserver::SystemClock;
+use berth_client::Client;
+use berth_dialect_contract::{Dialect, names};
+use berth_engine::Simulation;
+use berth_engine::agreement::{self, Agreement, GRACE, Side, Unknown};
+use berth_engine::simulate::{Aside, Decided, Fault, Terms};
+use berth_scheduling_rest::API_VERSION;
+use serde::Serialize;
+
+use crate::args::{CompareOutput, CompareQuestion, ConnectionArgs};
+use crate::reading::{Reading, Scope};
+use crate::simulate::wanted::Wanted;
+use crate::simulate::{By, DONE, MALFORMED, Read, SET_ASIDE, UNPLACED, load};
+
+/// How many clusters of each side of an entry are told of. The counts are of all.
+const SHOWN: usize = 50;
+
+/// Reads, compares and prints. What is wrong with the input goes to standard error, all of it: a file that cannot be read at all
+/// ends it with exit code 2, what was set aside lets it end with 3.
+///
+/// # Errors
+/// When no server answers, or a dialect is at fault.
+pub async fn run(question: &CompareQuestion, connection: &ConnectionArgs) -> Result<ExitCode> {
+    let now = question.at.unwrap_or_else(|| SystemClock.now());
+    let read = match question.filename.is_empty() {
+        false => Vec::new(),
+        true => {
+            let client = connection.client().await?;
+            let scope = Scope {
+                systems: None,
+                namespace: connection.namespace.clone(),
+            };
+            let reading = Reading::of(&client, &scope).await?;
+            reading.tell(&client).await?;
+            reading.inputs()
+        }
+    };
+    let by = By {
+        config: &question.config,
+        rules: question.rules,
+        now,
+    };
+    let Read {
+        mut simulation,
+        whole,
+        ..
+    } = match load(&question.filename, &by, false, read) {
+        Ok(read) => read,
+        Err(problems) => {
+            for problem in problems {
+                crate::say_error!("error: {problem}");
+            }
+            return Ok(ExitCode::from(MALFORMED));
+        }
+    };
+    let mut comparison = Comparison::default();
+    let terms = Terms {
+        now,
+        seed: None,
+        independent: true,
+    };
+    let namespace = connection.namespace.as_deref();
+    let wanted = Wanted::Within(namespace);
+    let choose = |dialect: &dyn Dialect, demand: &berth_apimachinery::Key| wanted.is(dialect, demand);
+    simulation.run(&terms, choose, |decided| -> Result<(), Fault> {
+        if let Some(entry) = Entry::of(decided, question.agreement_grace_period, now) {
+            comparison.take(entry, question.only_different);
+        }
+        Ok(())
+    })?;
+    comparison.take_aside(&simulation, &wanted);
+    let differs = comparison.counts.different > 0;
+    let mut out = BufWriter::with_capacity(1 << 16, anstream::AutoStream::auto(io::stdout().lock()));
+    let printed = print::print(&mut out, &comparison, question.output).and_then(|()| out.flush());
+    match printed {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        Ok(()) if !whole => Ok(ExitCode::from(SET_ASIDE)),
+        Ok(()) if differs && question.exit_code => Ok(ExitCode::from(UNPLACED)),
+        _ => Ok(ExitCode::from(DONE)),
+    }
+}
+
+/// Compares what is placed of `system` with what Berth would decide, of those requests that `selector` matches: prints where
+/// it differs, and gives how many do.
+///
+/// # Errors
+/// When no server answers, what was read is malformed, or a dialect is at fault.
+pub async fn print_system(client: &Client, system: &str, selector: &Selector) -> Result<usize> {
+    let now = SystemClock.now();
+    let scope = Scope {
+        systems: Some(BTreeSet::from([system.to_owned()])),
+        namespace: None,
+    };
+    let reading = Reading::of(client, &scope).await?;
+    reading.tell(client).await?;
+    let by = By {
+        config: &[],
+        rules: None,
+        now,
+    };
+    let read = load(&[], &by, false, reading.inputs());
+    let mut simulation = read.map_err(|problems| anyhow!(problems.join("\n")))?.simulation;
+    let mut comparison = Comparison::default();
+    let terms = Terms {
+        now,
+        seed: None,
+        independent: true,
+    };
+    simulation.run(
+        &terms,
+        |_, _| true,
+        |decided| -> Result<(), Fault> {
+            let is_meant = selector.matches(decided.object.meta().labels());
+            let entry = is_meant.then(|| Entry::of(decided, GRACE, now)).flatten();
+            if let Some(entry) = entry {
+                comparison.take(entry, true);
+            }
+            Ok(())
+        },
+    )?;
+    comparison.take_aside(&simulation, &Wanted::Within(None));
+    let mut out = anstream::AutoStream::auto(io::stdout().lock());
+    print::print(&mut out, &comparison, CompareOutput::Table)?;
+    Ok(comparison.counts.different)
+}
+
+/// Comparison of what is placed with what would be decided.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Comparison {
+    api_version: &'static str,
+    kind: &'static str,
+    /// Counts of all requests, those that are not listed among them.
+    counts: Counts,
+    /// Counts of all requests by system, those that are not listed among them.
+    systems: BTreeMap<&'static str, Counts>,
+    /// The requests by system, namespace and name.
+    items: Vec<Entry>,
+}
+
+impl Default for Comparison {
+    fn default() -> Self {
+        Self {
+            api_version: API_VERSION,
+            kind: "DecisionComparison",
+            counts: Counts::default(),
+            systems: BTreeMap::new(),
+            items: Vec::new(),
+        }
+    }
+}
+
+impl Comparison {
+    fn take(&mut self, entry: Entry, only_different: bool) {
+        let of_system = self.systems.entry(entry.system).or_default();
+        for counts in [&mut self.counts, of_system] {
+            match entry.agreement {
+                Agreement::Same => counts.same += 1,
+                Agreement::Unknown(_) => counts.unknown += 1,
+                Agreement::Different(_) => counts.different += 1,
+            }
+        }
+        if entry.agreement != Agreement::Same || !only_different {
+            self.items.push(entry);
+        }
+    }
+
+    /// Takes those of the requests that were set aside which are wanted: nothing can be said of them.
+    fn take_aside(&mut self, simulation: &Simulation, wanted: &Wanted<'_>) {
+        let aside = simulation.aside().iter();
+        for aside in aside.filter(|aside| wanted.is(&*aside.dialect, &aside.demand)) {
+            self.take(Entry::aside(aside), false);
+        }
+        let place = |entry: &Entry| (entry.system, entry.namespace.clone(), entry.name.clone());
+        self.items.sort_by_cached_key(place);
+    }
+}
+
+/// How many requests are decided how.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+struct Counts {
+    /// With the same clusters.
+    same: usize,
+    /// With others.
+    different: usize,
+    /// It cannot be said.
+    unknown: usize,
+}
+
+/// One request.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Entry {
+    system: &'static str,
+    kind: &'static str,
+    /// Namespace of the Decision; empty for a ClusterDecision.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    namespace: String,
+    /// The name of the Decision.
+    name: String,
+    verdict: &'static str,
+    #[serde(skip)]
+    agreement: Agreement,
+    /// How many clusters it has.
+    placed: usize,
+    /// How many it would have.
+    would_have: usize,
+    /// Message of the decision where it is the same, else the sentence of the condition Agrees.
+    message: String,
+    /// The clusters that it has and would not get; at most [`SHOWN`].
+    losses: Vec<Side>,
+    loss_count: usize,
+    /// The clusters that it would get and has not; at most [`SHOWN`].
+    gains: Vec<Side>,
+    gain_count: usize,
+    /// Behaviour of the system's own scheduler that is known to differ here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    known_difference: Option<&'static str>,
+}
+
+impl Entry {
+    /// `None` where the demand is no longer there.
+    fn of(decided: &Decided<'_>, grace: Duration, now: Timestamp) -> Option<Self> {
+        let (snapshot, decision) = (decided.snapshot, decided.decision);
+        let view = snapshot.inventory.demand(&decision.demand, now)?;
+        let created = decided.object.meta().creation_timestamp();
+        let comparison = agreement::Comparison::of(snapshot, decision, &view, SHOWN);
+        let comparison = comparison.within(created, grace, now);
+        let (namespace, name) = names::place(&*snapshot.dialect, &decision.demand);
+        Some(Self {
+            system: snapshot.dialect.name(),
+            kind: decided.kind,
+            namespace,
+            name,
+            verdict: verdict(comparison.agreement),
+            agreement: comparison.agreement,
+            placed: comparison.placed,
+            would_have: comparison.would_have,
+            message: match comparison.agreement {
+                Agreement::Same => comparison.message.clone(),
+                Agreement::Different(_) | Agreement::Unknown(_) => comparison.sentence(),
+            },
+            losses: comparison.losses,
+            loss_count: comparison.loss_count,
+            gains: comparison.gains,
+            gain_count: comparison.gain_count,
+            known_difference: comparison.known_difference,
+        })
+    }
+}
+
+impl Entry {
+    /// One that was set aside, since no server would take it.
+    fn aside(aside: &Aside) -> Self {
+        let (namespace, name) = aside.place();
+        let agreement = Agreement::Unknown(Unknown::Invalid);
+        Self {
+            system: aside.dialect.name(),
+            kind: aside.kind,
+            namespace,
+            name,
+            verdict: verdict(agreement),
+            agreement,
+            placed: 0,
+            would_have: 0,
+            message: aside.message(),
+            losses: Vec::new(),
+            loss_count: 0,
+            gains: Vec::new(),
+            gain_count: 0,
+            known_difference: None,
+        }
+    }
+}
+
+/// The verdict as it is printed.
+fn verdict(agreement: Agreement) -> &'static str {
+    match agreement {
+        Agreement::Same => "Same",
+        Agreement::Different(verdict) => verdict.as_str(),
+        Agreement::Unknown(_) => "Unknown",
+    }
+}
+
+#[cfg(test)]
+mod tests;

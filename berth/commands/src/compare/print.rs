@@ -1,0 +1,175 @@
+//! How a comparison is printed: the counts first, then a row for each request.
+
+use std::io::{self, Write};
+
+use berth_engine::agreement::{Agreement, Side};
+
+use super::{Comparison, Counts, Entry};
+use crate::args::CompareOutput;
+use crate::plan::print::escaped;
+use crate::terminal::{self, Cell, shown};
+
+/// How many clusters a row names.
+const NAMED: usize = 3;
+
+const HEADINGS: [&str; 6] = [
+    "DECISION",
+    "KIND",
+    "VERDICT",
+    "ONLY PLACED",
+    "ONLY DECIDED",
+    "WHY",
+];
+
+/// Prints `comparison` in the form that is asked for.
+///
+/// # Errors
+/// When `out` takes no more.
+pub(super) fn print(out: &mut impl Write, comparison: &Comparison, form: CompareOutput) -> io::Result<()> {
+    match form {
+        CompareOutput::Table => table(out, comparison),
+        CompareOutput::Markdown => markdown(out, comparison),
+        CompareOutput::Json => writeln!(out, "{}", serde_json::to_string_pretty(comparison)?),
+        CompareOutput::Yaml => {
+            let text = serde_saphyr::to_string(comparison).map_err(io::Error::other)?;
+            writeln!(out, "{}", text.trim_end())
+        }
+    }
+}
+
+/// `400 requests: 389 decided the same, 11 differently`.
+pub(super) fn summary(counts: Counts) -> String {
+    let Counts {
+        same,
+        different,
+        unknown,
+    } = counts;
+    let total = same + different + unknown;
+    let noun = if total == 1 { "request" } else { "requests" };
+    let mut text = format!("{total} {noun}: {same} decided the same, {different} differently");
+    if unknown > 0 {
+        text.push_str(&format!(", of {unknown} it cannot be said"));
+    }
+    text
+}
+
+fn lines(comparison: &Comparison) -> Vec<String> {
+    let mut lines = vec![format!("{}.", summary(comparison.counts))];
+    if comparison.systems.len() > 1 {
+        let systems = comparison.systems.iter();
+        lines.extend(systems.map(|(system, counts)| format!("{system}: {}", summary(*counts))));
+    }
+    lines
+}
+
+fn table(out: &mut impl Write, comparison: &Comparison) -> io::Result<()> {
+    for (index, line) in lines(comparison).iter().enumerate() {
+        match index {
+            0 => writeln!(out, "{}", terminal::heading(line))?,
+            _ => writeln!(out, "  {line}")?,
+        }
+    }
+    if comparison.items.is_empty() {
+        return Ok(());
+    }
+    let rows: Vec<Vec<Cell>> = comparison
+        .items
+        .iter()
+        .map(|entry| {
+            let style = match entry.agreement {
+                Agreement::Same => terminal::GOOD,
+                Agreement::Unknown(_) => terminal::DIM,
+                Agreement::Different(_) => terminal::WARNING,
+            };
+            let texts = cells(entry).into_iter().enumerate();
+            texts
+                .map(|(column, text)| match column {
+                    2 => Cell::new(text, style),
+                    _ => Cell::plain(shown(&text)),
+                })
+                .collect()
+        })
+        .collect();
+    write!(out, "\n{}", terminal::styled_table(&HEADINGS, &rows))
+}
+
+fn markdown(out: &mut impl Write, comparison: &Comparison) -> io::Result<()> {
+    for (index, line) in lines(comparison).iter().enumerate() {
+        match index {
+            0 => writeln!(out, "**{line}**\n")?,
+            _ => writeln!(out, "- {line}")?,
+        }
+    }
+    if comparison.items.is_empty() {
+        return Ok(());
+    }
+    let headings = HEADINGS.map(str::to_lowercase).join(" | ");
+    writeln!(out, "\n| {headings} |\n|{}", "---|".repeat(HEADINGS.len()))?;
+    for entry in &comparison.items {
+        let texts = cells(entry).map(|text| escaped(&text));
+        writeln!(out, "| {} |", texts.join(" | "))?;
+    }
+    Ok(())
+}
+
+fn cells(entry: &Entry) -> [String; 6] {
+    let name = match entry.namespace.as_str() {
+        "" => entry.name.clone(),
+        namespace => format!("{namespace}/{}", entry.name),
+    };
+    [
+        name,
+        entry.kind.to_owned(),
+        entry.verdict.to_owned(),
+        some(&entry.losses, entry.loss_count),
+        some(&entry.gains, entry.gain_count),
+        why(entry),
+    ]
+}
+
+/// The first names, and how many more there are.
+fn some(sides: &[Side], count: usize) -> String {
+    let names: Vec<&str> = sides
+        .iter()
+        .take(NAMED)
+        .map(|side| side.cluster_name.as_str())
+        .collect();
+    match count.saturating_sub(names.len()) {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names.join(", ")),
+    }
+}
+
+/// Words about the first cluster of each side: none where the sides agree; the reason where nothing
+/// can be said.
+fn why(entry: &Entry) -> String {
+    match entry.agreement {
+        Agreement::Same => String::new(),
+        Agreement::Unknown(_) => entry.message.clone(),
+        Agreement::Different(_) => {
+            let sides = [entry.losses.first(), entry.gains.first()];
+            let known = entry
+                .known_difference
+                .map(|known| format!("a known difference: {known}"));
+            let told = sides.into_iter().flatten().map(of_side).chain(known);
+            told.collect::<Vec<_>>().join("; ")
+        }
+    }
+}
+
+fn of_side(side: &Side) -> String {
+    let mut text = format!("{}: {}", side.cluster_name, side.reasons.join(", "));
+    if let Some(score) = side.score {
+        text.push_str(&format!(", score {score}"));
+    }
+    if let Some(recorded) = &side.recorded {
+        let score = recorded.score.map(|score| format!("score {score}"));
+        let parts = [
+            Some(recorded.reason.clone()).filter(|text| !text.is_empty()),
+            score,
+        ];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        text.push_str(&format!(" (recorded: {})", parts.join(", ")));
+    }
+    text
+}

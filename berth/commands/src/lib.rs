@@ -1,0 +1,34 @@
+//! The commands that need no server of this process: `berth simulate`, `compare`, `why`, `history`, `advice`, `plan`,
+//! `export` and `load` (docs/terminal.md). Each takes its arguments ([`args`]) and prints; [`simulate`] and [`compare`]
+//! decide files or what is read of a hub ([`reading`]), the others ask whoever answers ([`source`]).
+//!
+//! ```
+//! use berth_commands::{args::SimulateArgs, simulate};
+//! use clap::Parser;
+//!
+//! #[derive(Parser)]
+//! struct Program {
+//!     #[command(flatten)]
+//!     simulate: SimulateArgs,
+//! }
+//!
+//! let program = Program::parse_from(["simulate", "-f", "../../examples/ocm", "--at", "2021-10-28T09:00:00Z"]);
+//! // It prints which cluster each object goes to, and why.
+//! let _code = simulate::run(&program.simulate, None, Vec::new());
+//! ```
+
+pub mod advice;
+pub mod args;
+pub mod catalog;
+pub mod compare;
+pub mod export;
+pub mod live_plan;
+pub mod load;
+pub mod manifest;
+pub mod past;
+pub mod plan;
+pub mod reading;
+pub mod simulate;
+pub mod source;
+pub mod terminal;
+pub mod why;

@@ -1,0 +1,131 @@
+//! `berth plan`: asks a running server what a change would do (docs/api.md, "Planning").
+
+use std::io::{self, BufWriter, Write};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use berth_scheduling_rest::API_VERSION;
+use http::Method;
+use serde_json::{Value, json};
+
+use crate::args::{ChangeArgs, PlanQuestion};
+use crate::catalog::catalog;
+use crate::plan::changes::{self, Entry};
+use crate::plan::print;
+use crate::simulate::{DONE, MALFORMED, SET_ASIDE, UNPLACED};
+use crate::source::Source;
+use crate::why::missing;
+
+/// Asks `source` and prints. Objects that name no namespace are in `namespace`, if one is given. What is wrong with the changes
+/// goes to standard error, all of it, and ends it with exit code 2, before anybody is asked. Documents that cannot be read are
+/// set aside: the rest is asked about, and the exit code is 3.
+///
+/// # Errors
+/// When nobody answers, or the answer is no plan.
+pub async fn run(
+    args: &PlanQuestion,
+    namespace: Option<&str>,
+    source: impl Future<Output = Result<Source>>,
+) -> Result<ExitCode> {
+    let change = ChangeArgs {
+        change: args.filename.clone(),
+        drain: args.drain.clone(),
+        delete: args.delete.clone(),
+    };
+    let read = changes::read(&change, &catalog(&berth_dialect_registry::all()), namespace);
+    for note in &read.notes {
+        crate::say_error!("note: {note}");
+    }
+    // What has no form is told with where it stands, before anybody is asked.
+    let problems = match read.problems.is_empty() {
+        true => read.steps().err().unwrap_or_default(),
+        false => read.problems.clone(),
+    };
+    for aside in &read.aside {
+        crate::say_error!("error: {aside}");
+    }
+    if !problems.is_empty() {
+        return Ok(refused(&problems));
+    }
+    let source = source.await?;
+    let review = json!({
+        "apiVersion": API_VERSION,
+        "kind": "SchedulingReview",
+        "metadata": {"name": "plan"},
+        "spec": {"changes": read.entries.iter().map(|entry| &entry.value).collect::<Vec<_>>()},
+    });
+    let path = format!("/apis/{API_VERSION}/schedulingreviews");
+    let body = Some(("application/json", &review));
+    let answer = match source.client.send(Method::POST, &path, body).await? {
+        Ok(answer) => answer,
+        Err(status) if status.code == 403 => {
+            let hint = missing::to_ask_for(&source.client, "").await;
+            let hint = format!(
+                "{hint}; a plan needs `list targets` (berth:target-viewer) and `get` on what it changes as well"
+            );
+            return Ok(refused(&[status.message, hint]));
+        }
+        Err(status) => {
+            let causes = status.details.as_ref().map(|details| details.causes.as_slice());
+            let causes = causes.unwrap_or_default().iter();
+            let problems: Vec<String> = causes
+                .map(|cause| told(&cause.field, &cause.message, &read.entries))
+                .collect();
+            return Ok(refused(match problems.as_slice() {
+                [] => std::slice::from_ref(&status.message),
+                problems => problems,
+            }));
+        }
+    };
+    let plan = answer["status"]
+        .get("plan")
+        .context("the server returned no plan")?;
+    let code = shown(args, plan)?;
+    if read.aside.is_empty() {
+        return Ok(code);
+    }
+    crate::say_error!("note: the plan is of what could be read");
+    Ok(ExitCode::from(SET_ASIDE))
+}
+
+/// A cause with the file and document, or the flag, that it is about.
+fn told(field: &str, message: &str, entries: &[Entry]) -> String {
+    let index = field
+        .strip_prefix("spec.changes[")
+        .and_then(|rest| rest.split_once(']'))
+        .and_then(|(index, rest)| Some((entries.get(index.parse::<usize>().ok()?)?, rest)));
+    match index {
+        Some((entry, rest)) => {
+            let at = [entry.at.as_str(), entry.path.as_str()].into_iter();
+            let at: Vec<&str> = at.filter(|text| !text.is_empty()).collect();
+            let rest = rest.trim_start_matches('.');
+            let rest = rest.strip_prefix("object.").unwrap_or(rest);
+            // A flag is named once.
+            let rest = rest
+                .strip_prefix(entry.path.trim_start_matches('-'))
+                .unwrap_or(rest);
+            let parts = at.into_iter().chain([rest, message]);
+            let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+            parts.join(": ")
+        }
+        None => format!("{field}: {message}"),
+    }
+}
+
+fn refused(problems: &[String]) -> ExitCode {
+    for problem in problems {
+        crate::say_error!("error: {problem}");
+    }
+    ExitCode::from(MALFORMED)
+}
+
+fn shown(args: &PlanQuestion, plan: &Value) -> Result<ExitCode> {
+    let mut out = BufWriter::with_capacity(1 << 16, anstream::AutoStream::auto(io::stdout().lock()));
+    let printed = print::print(&mut out, plan, args.output).and_then(|()| out.flush());
+    match printed {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::from(DONE)),
+        Err(error) => Err(error.into()),
+        Ok(()) if args.exit_code && print::changed(plan) > 0 => Ok(ExitCode::from(UNPLACED)),
+        Ok(()) => Ok(ExitCode::from(DONE)),
+    }
+}

@@ -1,0 +1,108 @@
+//! `berth history`, and `kubectl berth history`: how a decision changed, when and why (docs/terminal.md).
+
+mod print;
+
+use std::io::{self, BufWriter, Write};
+use std::process::ExitCode;
+
+use anyhow::{Result, anyhow, bail};
+use berth_client::Client;
+use berth_scheduling_rest::API_VERSION;
+use http::Method;
+use serde_json::Value;
+
+use crate::args::{ConnectionArgs, HistoryQuestion};
+use crate::catalog::catalog;
+use crate::why::asked::{self, Place};
+use crate::why::missing::{self, Question};
+
+/// Asks and prints. Where a decision has no history, that is told, and is no failure.
+///
+/// # Errors
+/// When the words name nothing that is decided or ever was, the server refuses, or none answers.
+pub async fn run(question: &HistoryQuestion, connection: &ConnectionArgs) -> Result<ExitCode> {
+    let client = connection.client().await?;
+    let dialects = berth_dialect_registry::all();
+    let namespace = connection.namespace(&client);
+    let places = asked::places(&question.object, namespace, &dialects, &catalog(&dialects))
+        .map_err(|problem| anyhow!("{problem}"))?;
+    let mut answers = ask(&client, &places, question.limit).await?;
+    let has_records = |(_, history): &(Place, Value)| !records(history).is_empty();
+    let known = answers.iter().filter(|answer| has_records(answer)).count();
+    if known > 1 {
+        let names: Vec<&str> = answers
+            .iter()
+            .filter(|answer| has_records(answer))
+            .map(|(place, _)| place.name.as_str())
+            .collect();
+        bail!("several decisions match: name one of {}", names.join(", "));
+    }
+    if known == 0 && !is_there(&client, &answers).await? {
+        let question = Question {
+            client: &client,
+            namespace,
+            words: &question.object,
+            places: &places,
+            is_within: false,
+        };
+        return Err(question.absent().await);
+    }
+    let index = answers.iter().position(has_records).unwrap_or(0);
+    let (_, history) = answers.swap_remove(index);
+    let mut out = BufWriter::with_capacity(1 << 16, anstream::AutoStream::auto(io::stdout().lock()));
+    let words = question.object.join(" ");
+    let printed = print::print(&mut out, question.output, &history, &words).and_then(|()| out.flush());
+    match printed {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(ExitCode::SUCCESS),
+    }
+}
+
+fn path(place: &Place) -> String {
+    let (namespace, name) = (&place.namespace, &place.name);
+    if namespace.is_empty() {
+        format!("/apis/{API_VERSION}/clusterdecisions/{name}")
+    } else {
+        format!("/apis/{API_VERSION}/namespaces/{namespace}/decisions/{name}")
+    }
+}
+
+/// Whether any of the decisions without records is there, as far as that may be known: one that never changed has none.
+async fn is_there(client: &Client, answers: &[(Place, Value)]) -> Result<bool> {
+    for (place, _) in answers {
+        match client.send(Method::GET, &path(place), None).await? {
+            Err(status) if status.code == 404 => {}
+            Ok(_) | Err(_) => return Ok(true),
+        }
+    }
+    Ok(false)
+}
+
+fn records(history: &Value) -> &[Value] {
+    history["status"]["records"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default()
+}
+
+/// The histories at those of `places` that may be read; at least one.
+async fn ask(client: &Client, places: &[Place], limit: usize) -> Result<Vec<(Place, Value)>> {
+    let (mut answers, mut refused) = (Vec::new(), Vec::new());
+    for place in places {
+        let history = format!("{}/history?limit={limit}", path(place));
+        match client.send(Method::GET, &history, None).await? {
+            Ok(history) => answers.push((place.clone(), history)),
+            // A name alone is asked for in every system; most people may not look into all.
+            Err(status) => refused.push((place.clone(), status)),
+        }
+    }
+    if !answers.is_empty() {
+        return Ok(answers);
+    }
+    match refused.first() {
+        Some((_, status)) if status.code == 404 => bail!(
+            "the server does not serve the history of {API_VERSION}: Berth is not installed or older, or the kubeconfig names another cluster"
+        ),
+        _ => Err(missing::refused(client, refused).await),
+    }
+}

@@ -1,0 +1,208 @@
+//! `--change`, `--drain` and `--delete` as the entries of `spec.changes`.
+
+use berth_engine::Catalog;
+use berth_engine::plan::Step;
+use serde_json::{Value, json};
+
+use crate::args::ChangeArgs;
+use crate::manifest::{self, Document, Problem};
+
+/// One entry of `spec.changes`, and where it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// A file and a document, or a flag.
+    pub at: String,
+    /// Its path in the document, empty where the document or the flag is the change.
+    pub path: String,
+    /// The entry.
+    pub value: Value,
+}
+
+/// What was read, and what is wrong with the rest.
+#[derive(Debug, Default)]
+pub struct Changes {
+    /// The entries, in order: files, then what is drained, then what is deleted.
+    pub entries: Vec<Entry>,
+    /// Objects of kinds that no system looks at, and fields that nobody knows, in words.
+    pub notes: Vec<String>,
+    /// Documents that cannot be read, which are set aside.
+    pub aside: Vec<String>,
+    /// Problems of the others.
+    pub problems: Vec<String>,
+}
+
+/// Reads the changes of `args`. Objects that should have a namespace and name none are in `namespace`, if it is given.
+#[must_use]
+pub fn read(args: &ChangeArgs, catalog: &Catalog, namespace: Option<&str>) -> Changes {
+    let mut changes = Changes::default();
+    let (documents, problems) = manifest::read_all(&args.change);
+    for problem in problems {
+        let told = problem.to_string();
+        match problem {
+            Problem { is_note: true, .. } => changes.notes.push(told),
+            // A file that is not there is a mistake in the question.
+            Problem { number: 0, .. } => changes.problems.push(told),
+            _ => changes.aside.push(told),
+        }
+    }
+    for mut document in documents {
+        if let Some(namespace) = namespace {
+            stand_in(&mut document.object, catalog, namespace);
+        }
+        changes.take(document, catalog);
+    }
+    for target in &args.drain {
+        changes.add("", "--drain".to_owned(), json!({"drain": target}));
+    }
+    for text in &args.delete {
+        match reference(text, catalog, namespace) {
+            Ok(reference) => changes.add("", "--delete".to_owned(), json!({"delete": reference})),
+            Err(problem) => changes.problems.push(format!("--delete {text}: {problem}")),
+        }
+    }
+    if changes.entries.is_empty() && changes.problems.is_empty() {
+        changes.problems.push(nothing(args));
+    }
+    changes
+}
+
+/// Why there is nothing to plan.
+fn nothing(args: &ChangeArgs) -> String {
+    if args.is_empty() {
+        return "there is nothing to plan: give the changed objects with -f FILE, a cluster to empty with --drain TARGET, or an object \
+                to delete with --delete KIND/[NAMESPACE/]NAME"
+            .to_owned();
+    }
+    "there is nothing in these changes that a scheduler looks at".to_owned()
+}
+
+impl Changes {
+    fn add(&mut self, at: &str, path: String, value: Value) {
+        self.entries.push(Entry {
+            at: at.to_owned(),
+            path,
+            value,
+        });
+    }
+
+    fn take(&mut self, document: Document, catalog: &Catalog) {
+        let at = format!("{}: document {}", document.file, document.number);
+        if document.kind() == "SchedulingReview" {
+            let Some(list) = document.object["spec"]["changes"].as_array() else {
+                let problem = "spec.changes: Required value: only reviews with changes are plans";
+                return self.problems.push(format!("{at}: {problem}"));
+            };
+            for (index, entry) in list.iter().enumerate() {
+                self.add(&at, format!("spec.changes[{index}]"), entry.clone());
+            }
+        } else if catalog.find(document.api_version(), document.kind()).is_none() {
+            let kind = document.kind();
+            let hint = catalog
+                .hint(document.api_version(), kind)
+                .map(|hint| format!("; {hint}"));
+            self.notes.push(format!(
+                "no system schedules by {kind}: {at} is left out of account{}",
+                hint.unwrap_or_default()
+            ));
+        } else {
+            let unknown = catalog.unknown_fields(&document.object);
+            let unknown = unknown
+                .iter()
+                .map(|path| format!("{at}: unknown field \"{path}\""));
+            let twice = document
+                .duplicates
+                .iter()
+                .map(|path| format!("{at}: duplicate field \"{path}\""));
+            self.notes.extend(twice.chain(unknown));
+            self.add(&at, String::new(), json!({"object": document.object}));
+        }
+    }
+
+    /// The entries as steps.
+    ///
+    /// # Errors
+    /// Everything wrong with the form of any.
+    pub fn steps(&self) -> Result<Vec<Step>, Vec<String>> {
+        let (mut steps, mut problems) = (Vec::new(), Vec::new());
+        for entry in &self.entries {
+            match Step::read(&entry.value, &entry.at, &entry.path) {
+                Ok(mut step) => {
+                    // A document or a flag is the change itself.
+                    if !entry.path.starts_with("spec.") {
+                        step.path.clone_from(&entry.path);
+                    }
+                    steps.push(step);
+                }
+                Err(errors) => {
+                    problems.extend(errors.iter().map(|error| format!("{}: {error}", entry.at)));
+                }
+            }
+        }
+        if problems.is_empty() {
+            Ok(steps)
+        } else {
+            Err(problems)
+        }
+    }
+}
+
+/// Puts an object of a namespaced kind that names no namespace into `namespace`.
+fn stand_in(object: &mut Value, catalog: &Catalog, namespace: &str) {
+    let text = |field: &str| object[field].as_str().unwrap_or_default();
+    let known = catalog.find(text("apiVersion"), text("kind"));
+    let metadata = &object["metadata"];
+    if known.is_some_and(|(kind, _)| kind.info().namespaced())
+        && metadata.is_object()
+        && metadata["namespace"].as_str().is_none_or(str::is_empty)
+    {
+        object["metadata"]["namespace"] = namespace.into();
+    }
+}
+
+/// What `KIND/NAME` or `KIND/NAMESPACE/NAME` names.
+fn reference(text: &str, catalog: &Catalog, given: Option<&str>) -> Result<Value, String> {
+    let parts: Vec<&str> = text.split('/').collect();
+    let (kind, namespace, name) = match parts.as_slice() {
+        [kind, name] if !name.is_empty() => (*kind, "", *name),
+        [kind, namespace, name] if !namespace.is_empty() && !name.is_empty() => (*kind, *namespace, *name),
+        _ => return Err("KIND/NAME or KIND/NAMESPACE/NAME is expected".to_owned()),
+    };
+    let found = catalog.named(kind);
+    let [found] = found.as_slice() else {
+        let names: Vec<String> = found
+            .iter()
+            .map(|found| format!("{}.{}", found.info().plural, found.info().group))
+            .collect();
+        return Err(match names.is_empty() {
+            true => format!("there is no kind \"{kind}\""),
+            false => format!(
+                "there are several, {}: name the group, as KIND.GROUP",
+                names.join(" and ")
+            ),
+        });
+    };
+    let info = found.info();
+    let namespace = match given {
+        Some(given) if namespace.is_empty() && info.namespaced() => given,
+        _ => namespace,
+    };
+    if namespace.is_empty() && info.namespaced() {
+        return Err(format!(
+            "a {} has a namespace: KIND/NAMESPACE/NAME is expected",
+            info.kind
+        ));
+    }
+    if !namespace.is_empty() && !info.namespaced() {
+        return Err(format!("a {} has no namespace", info.kind));
+    }
+    let mut reference = json!({
+        "apiVersion": info.api_version(info.storage_version), "kind": info.kind, "name": name,
+    });
+    if !namespace.is_empty() {
+        reference["namespace"] = namespace.into();
+    }
+    Ok(reference)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,211 @@
+//! How a plan is printed: the counts first, then one row for each decision that changes, with the reason.
+
+use std::io::{self, Write};
+
+use berth_scheduling_rest::API_VERSION;
+use serde_json::{Value, json};
+
+use crate::args::SimulateOutput;
+use crate::terminal::{self, Cell};
+
+/// How many clusters a row names.
+const NAMED: usize = 3;
+
+const HEADINGS: [&str; 6] = ["DECISION", "KIND", "VERDICT", "LEAVES", "GETS", "WHY"];
+
+/// The order and the words of the counts.
+const COUNTS: [(&str, &str); 8] = [
+    ("lost", "Lost"),
+    ("moved", "Moved"),
+    ("shrunk", "Shrunk"),
+    ("fits", "Fits"),
+    ("grown", "Grown"),
+    ("bound", "Bound"),
+    ("unplaced", "Unplaced"),
+    ("removed", "Removed"),
+];
+
+/// How many decisions change by `plan` (`status.plan` of a SchedulingReview).
+#[must_use]
+pub fn changed(plan: &Value) -> u64 {
+    COUNTS.iter().map(|(field, _)| count(plan, field)).sum()
+}
+
+fn count(plan: &Value, field: &str) -> u64 {
+    plan["counts"][field].as_u64().unwrap_or_default()
+}
+
+/// Prints `plan` in the form that is asked for.
+///
+/// # Errors
+/// When `out` takes no more.
+pub fn print(out: &mut impl Write, plan: &Value, form: SimulateOutput) -> io::Result<()> {
+    match form {
+        SimulateOutput::Table => table(out, plan),
+        SimulateOutput::Markdown => markdown(out, plan),
+        SimulateOutput::Json => writeln!(out, "{}", serde_json::to_string_pretty(&review(plan))?),
+        SimulateOutput::Yaml => {
+            let text = serde_saphyr::to_string(&review(plan)).map_err(io::Error::other)?;
+            writeln!(out, "{}", text.trim_end())
+        }
+    }
+}
+
+fn review(plan: &Value) -> Value {
+    json!({"apiVersion": API_VERSION, "kind": "SchedulingReview", "status": {"plan": plan}})
+}
+
+/// `3 decisions change: 1 Lost, 2 Moved; 4 decided again as before`.
+fn summary(plan: &Value) -> String {
+    let parts: Vec<String> = COUNTS
+        .iter()
+        .filter(|(field, _)| count(plan, field) > 0)
+        .map(|(field, word)| format!("{} {word}", count(plan, field)))
+        .collect();
+    let mut text = match changed(plan) {
+        0 => "No decision changes".to_owned(),
+        1 => format!("1 decision changes: {}", parts.join(", ")),
+        some => format!("{some} decisions change: {}", parts.join(", ")),
+    };
+    match count(plan, "same") {
+        0 => {}
+        same => text.push_str(&format!("; {same} decided again as before")),
+    }
+    text.push('.');
+    text
+}
+
+/// What cannot be relied on.
+fn unsettled(plan: &Value) -> Option<String> {
+    let list = plan["unsettled"].as_array().filter(|list| !list.is_empty())?;
+    let names: Vec<&str> = list.iter().filter_map(Value::as_str).take(NAMED).collect();
+    Some(format!(
+        "{} of the decisions did not settle, such as {}: the last of each is shown.",
+        list.len(),
+        names.join(", ")
+    ))
+}
+
+fn table(out: &mut impl Write, plan: &Value) -> io::Result<()> {
+    writeln!(out, "{}", terminal::heading(&summary(plan)))?;
+    if let Some(text) = unsettled(plan) {
+        writeln!(out, "{}", terminal::warning(&text))?;
+    }
+    let entries = plan["entries"].as_array().map(Vec::as_slice).unwrap_or_default();
+    if entries.is_empty() {
+        return Ok(());
+    }
+    let rows: Vec<Vec<Cell>> = entries
+        .iter()
+        .map(|entry| cells(entry).map(|text| text.0).into())
+        .collect();
+    write!(out, "\n{}", terminal::styled_table(&HEADINGS, &rows))
+}
+
+fn markdown(out: &mut impl Write, plan: &Value) -> io::Result<()> {
+    writeln!(out, "**{}**", summary(plan))?;
+    if let Some(text) = unsettled(plan) {
+        writeln!(out, "\n{text}")?;
+    }
+    let entries = plan["entries"].as_array().map(Vec::as_slice).unwrap_or_default();
+    if entries.is_empty() {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "\n| {} |\n|{}",
+        HEADINGS.map(str::to_lowercase).join(" | "),
+        "---|".repeat(HEADINGS.len())
+    )?;
+    for entry in entries {
+        let texts = cells(entry).map(|text| escaped(&text.1));
+        writeln!(out, "| {} |", texts.join(" | "))?;
+    }
+    Ok(())
+}
+
+/// What breaks out of a cell of Markdown does not.
+pub(crate) fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for letter in terminal::shown(text).chars() {
+        match letter {
+            '|' | '\\' | '`' | '*' | '_' | '<' | '[' => {
+                escaped.push('\\');
+                escaped.push(letter);
+            }
+            // Nobody is called by a name in a cluster's label: an empty comment keeps it from being a mention.
+            '@' => escaped.push_str("@<!-- -->"),
+            other => escaped.push(other),
+        }
+    }
+    escaped
+}
+
+/// The cells of one row, styled and as they are.
+fn cells(entry: &Value) -> [(Cell, String); 6] {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let name = match text(&entry["namespace"]) {
+        namespace if namespace.is_empty() => text(&entry["name"]),
+        namespace => format!("{namespace}/{}", text(&entry["name"])),
+    };
+    let verdict = text(&entry["verdict"]);
+    let style = match verdict.as_str() {
+        "Lost" | "Unplaced" => terminal::BAD,
+        "Moved" | "Shrunk" | "Removed" => terminal::WARNING,
+        "Same" => terminal::DIM,
+        _ => terminal::GOOD,
+    };
+    let plain = |text: String| (Cell::plain(text.clone()), text);
+    [
+        plain(name),
+        plain(text(&entry["kind"])),
+        (Cell::new(verdict.clone(), style), verdict),
+        plain(some(&entry["left"], &entry["leftCount"])),
+        plain(some(&entry["joined"], &entry["joinedCount"])),
+        plain(why(entry)),
+    ]
+}
+
+/// The first names of a list, and how many more there are.
+fn some(names: &Value, count: &Value) -> String {
+    let names: Vec<&str> = names
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .take(NAMED)
+        .collect();
+    let rest = count
+        .as_u64()
+        .unwrap_or_default()
+        .saturating_sub(names.len() as u64);
+    match rest {
+        0 => names.join(", "),
+        rest => format!("{} and {rest} more", names.join(", ")),
+    }
+}
+
+/// Why the first cluster is left; where none is, what the decision says.
+fn why(entry: &Value) -> String {
+    let left = entry["left"][0].as_str();
+    let candidates = entry["candidates"].as_array().into_iter().flatten();
+    let reason = candidates
+        .filter(|candidate| candidate["clusterName"].as_str() == left)
+        .find_map(|candidate| candidate["appeared"].as_array()?.first());
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    match reason {
+        Some(reason) => {
+            let (plugin, token) = (text(&reason["plugin"]), text(&reason["reason"]));
+            let token = [plugin, token].into_iter().filter(|part| !part.is_empty());
+            format!(
+                "{}: {}",
+                token.collect::<Vec<_>>().join("/"),
+                text(&reason["message"])
+            )
+        }
+        None => text(&entry["after"]["message"]),
+    }
+}
+
+#[cfg(test)]
+mod tests;

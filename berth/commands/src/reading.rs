@@ -1,0 +1,361 @@
+//! Objects that schedulers look at, read of a server or a hub with the rights of whoever asks.
+//! Nothing is written, and nothing has to be installed there (docs/try-on-your-hub.md).
+//!
+//! Each dialect says which kinds these are, how far decisions look into other namespaces, and how
+//! answers are wrong without some of them ([`berth_dialect_contract::Reach`]).
+
+mod list;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
+
+use anyhow::{Result, bail};
+use berth_apimachinery::{GroupResource, Kind};
+use berth_client::Client;
+use berth_dialect_contract::{Dialect, Reach, config};
+use berth_engine::Catalog;
+use berth_engine::simulate::{Input, Problem};
+use http::Method;
+use serde_json::Value;
+
+use crate::catalog::catalog;
+use crate::terminal::shown;
+use list::Answer;
+
+/// Extent of a reading: the systems, and the namespace whose decisions matter.
+#[derive(Clone, Debug, Default)]
+pub struct Scope {
+    /// The systems, by name; `None` is all that are there.
+    pub systems: Option<BTreeSet<String>>,
+    /// Only what the decisions of this namespace look at; `None` is everything.
+    pub namespace: Option<String>,
+}
+
+/// The objects of one kind.
+pub struct Listed {
+    /// `placements.cluster.open-cluster-management.io`.
+    pub name: String,
+    /// The objects, each with its apiVersion and kind.
+    pub objects: Vec<Value>,
+}
+
+/// Objects of one kind that could not be read, and what that means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gap {
+    /// `placements.cluster.open-cluster-management.io`.
+    pub name: String,
+    /// The one namespace whose objects were read all the same.
+    pub but: Option<String>,
+    /// Why, in the server's words.
+    pub message: String,
+    /// How answers are without these objects.
+    pub without: &'static str,
+}
+
+impl fmt::Display for Gap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { message, without, .. } = self;
+        match &self.but {
+            None => write!(f, "{message}; without them {without}"),
+            Some(namespace) => {
+                write!(
+                    f,
+                    "{message}; only those of namespace {namespace} were read, without the others {without}"
+                )
+            }
+        }
+    }
+}
+
+/// Result of reading a server or a hub.
+pub struct Reading {
+    /// The systems that are there and were asked for.
+    pub systems: Vec<&'static str>,
+    /// Every kind that they look at, also those without objects, by name.
+    pub kinds: Vec<Listed>,
+    /// Objects that could not be read, by kind.
+    pub gaps: Vec<Gap>,
+}
+
+impl Reading {
+    /// Reads what `scope` asks for.
+    ///
+    /// # Errors
+    /// When no server answers, or none of the systems is there.
+    pub async fn of(client: &Client, scope: &Scope) -> Result<Self> {
+        let dialects = berth_dialect_registry::all();
+        let catalog = catalog(&dialects);
+        let groups = groups(client).await?;
+        let is_there = |group: &str| {
+            let groups = groups.as_ref();
+            group.is_empty() || groups.is_none_or(|groups| groups.contains(group))
+        };
+        let wanted: Vec<&Arc<dyn Dialect>> = dialects
+            .iter()
+            .filter(|dialect| is_there(dialect.target().group))
+            .filter(|dialect| {
+                let systems = scope.systems.as_ref();
+                systems.is_none_or(|systems| systems.contains(dialect.name()))
+            })
+            .collect();
+        if wanted.is_empty() {
+            let names = dialects.iter().map(|dialect| dialect.name());
+            let names: Vec<&str> = match &scope.systems {
+                Some(systems) => systems.iter().map(String::as_str).collect(),
+                None => names.collect(),
+            };
+            bail!("{} serves nothing of {}", client.url(), names.join(", "));
+        }
+        let mut reading = Self {
+            systems: wanted.iter().map(|dialect| dialect.name()).collect(),
+            kinds: Vec::new(),
+            gaps: Vec::new(),
+        };
+        for (resource, reach) in reaches(&wanted) {
+            if is_there(resource.group)
+                && let Some(kind) = kind_of(&catalog, resource)
+            {
+                reading
+                    .take(client, &*kind, reach, scope.namespace.as_deref())
+                    .await?;
+            }
+        }
+        reading.kinds.sort_by(|one, other| one.name.cmp(&other.name));
+        Ok(reading)
+    }
+
+    /// How many objects were read.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.kinds.iter().map(|listed| listed.objects.len()).sum()
+    }
+
+    /// `ocm` or `fleet and ocm`, for a sentence.
+    #[must_use]
+    pub fn named_systems(&self) -> String {
+        match self.systems.as_slice() {
+            [] => String::new(),
+            [one] => (*one).to_owned(),
+            [some @ .., last] => format!("{} and {last}", some.join(", ")),
+        }
+    }
+
+    /// The objects as a simulation reads them.
+    #[must_use]
+    pub fn inputs(self) -> Vec<Input> {
+        let kinds = self.kinds.into_iter();
+        kinds
+            .flat_map(|listed| {
+                let of = |object: Value| Input {
+                    at: place(&listed.name, &object),
+                    value: object,
+                    duplicates: Vec::new(),
+                };
+                listed.objects.into_iter().map(of).collect::<Vec<_>>()
+            })
+            .collect()
+    }
+
+    /// Says on standard error what was read, of whom and as whom, and what could not be.
+    ///
+    /// # Errors
+    /// When the server no longer answers.
+    pub async fn tell(&self, client: &Client) -> Result<()> {
+        let user = client
+            .user()
+            .await?
+            .unwrap_or_else(|| "the user of the kubeconfig".to_owned());
+        let kinds = self.kinds.iter().filter(|listed| !listed.objects.is_empty());
+        crate::say_error!(
+            "read {} objects of {} kinds of {} at {} as {user}; decided in this process, nothing is written",
+            self.count(),
+            kinds.count(),
+            self.named_systems(),
+            client.url(),
+        );
+        for gap in &self.gaps {
+            crate::say_error!("note: left out: {}", shown(&gap.to_string()));
+        }
+        Ok(())
+    }
+
+    async fn take(
+        &mut self,
+        client: &Client,
+        kind: &dyn Kind,
+        reach: Reach,
+        namespace: Option<&str>,
+    ) -> Result<()> {
+        let name = kind.info().resource().to_string();
+        let namespace = namespace.filter(|_| kind.info().namespaced());
+        let first = namespace.filter(|_| !reach.elsewhere);
+        let mut objects = Vec::new();
+        match list::of(client, kind, first).await? {
+            Answer::Objects(all) => objects = all,
+            Answer::Refused(message) => {
+                // Whoever may not read all may read theirs.
+                let theirs = match (first, namespace) {
+                    (None, Some(own)) => Some((own, list::of(client, kind, Some(own)).await?)),
+                    _ => None,
+                };
+                let but = match theirs {
+                    Some((own, Answer::Objects(all))) => {
+                        objects = all;
+                        Some(own.to_owned())
+                    }
+                    _ => None,
+                };
+                self.gaps.push(Gap {
+                    name: name.clone(),
+                    but,
+                    message,
+                    without: reach.without,
+                });
+            }
+        }
+        self.kinds.push(Listed { name, objects });
+        Ok(())
+    }
+}
+
+/// `placements.cluster.open-cluster-management.io team/web`.
+fn place(resource: &str, object: &Value) -> String {
+    let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
+    match (text("namespace"), text("name")) {
+        ("", name) => format!("{resource} {name}"),
+        (namespace, name) => format!("{resource} {namespace}/{name}"),
+    }
+}
+
+/// How many problems with objects are told.
+const NAMED: usize = 5;
+
+/// Says on standard error what is wrong with objects, of the first of them.
+pub fn tell_problems(problems: &[Problem]) {
+    for problem in problems.iter().take(NAMED) {
+        crate::say_error!("note: {}", shown(&problem.to_string()));
+    }
+    match problems.len().saturating_sub(NAMED) {
+        0 => {}
+        more => crate::say_error!("note: {more} more problems; `berth simulate` tells all"),
+    }
+}
+
+/// The API groups that are served; `None` where the server does not tell.
+async fn groups(client: &Client) -> Result<Option<BTreeSet<String>>> {
+    let answer = client.send(Method::GET, "/apis", None).await?;
+    Ok(answer.ok().map(|list| {
+        let groups = list["groups"].as_array().into_iter().flatten();
+        let names = groups.filter_map(|group| group["name"].as_str());
+        names.map(str::to_owned).collect()
+    }))
+}
+
+/// Resources that the dialects look at, each once: as far as any of them looks.
+fn reaches(dialects: &[&Arc<dyn Dialect>]) -> BTreeMap<GroupResource, Reach> {
+    let mut all: BTreeMap<GroupResource, Reach> = BTreeMap::new();
+    for dialect in dialects {
+        for resource in dialect.reads() {
+            let reach = match resource {
+                config::RESOURCE => Reach::everywhere("the default configuration is assumed"),
+                other => dialect.reach(other),
+            };
+            let known = all.entry(resource).or_insert(reach);
+            known.elsewhere |= reach.elsewhere;
+        }
+    }
+    all
+}
+
+/// The kind of `resource`, where there is exactly one.
+fn kind_of(catalog: &Catalog, resource: GroupResource) -> Option<Arc<dyn Kind>> {
+    let mut named = catalog.named(&resource.to_string());
+    named.retain(|kind| kind.info().resource() == resource);
+    match named.as_slice() {
+        [kind] => Some(Arc::clone(kind)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_every_scheduler_reads_has_a_kind_and_no_secret_is_among_it() {
+        let dialects = berth_dialect_registry::all();
+        let catalog = catalog(&dialects);
+        let all = reaches(&dialects.iter().collect::<Vec<_>>());
+        for resource in all.keys() {
+            assert!(kind_of(&catalog, *resource).is_some(), "{resource}");
+            assert_ne!(resource.resource, "secrets");
+        }
+        for name in [
+            "seeds.core.gardener.cloud",
+            "shoots.core.gardener.cloud",
+            "managedclusters.cluster.open-cluster-management.io",
+            "addonplacementscores.cluster.open-cluster-management.io",
+            "memberclusters.cluster.kubernetes-fleet.io",
+            "clusterrequests.clusters.openmcp.cloud",
+            "namespaces",
+            "schedulerconfigurations.config.berth.dev",
+        ] {
+            assert!(all.keys().any(|resource| resource.to_string() == name), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_page_names_just_the_kinds_that_each_system_reads() {
+        const PAGE: &str = include_str!("../../../docs/try-on-your-hub.md");
+        let rows = PAGE
+            .lines()
+            .skip_while(|line| !line.starts_with("| system | kinds |"));
+        let rows = rows.skip(2).take_while(|line| line.starts_with('|'));
+        let told: BTreeSet<BTreeSet<String>> = rows
+            .filter_map(|row| row.split('|').nth(2))
+            .map(|kinds| kinds.split(',').map(|kind| kind.trim().to_owned()).collect())
+            .collect();
+        let dialects = berth_dialect_registry::all();
+        let catalog = catalog(&dialects);
+        let plural = |resource: &GroupResource| {
+            let kind = kind_of(&catalog, *resource).unwrap();
+            format!("{}s", kind.info().kind)
+        };
+        let read = dialects.iter().map(|dialect| {
+            let kinds = dialect.reads();
+            let own = kinds.iter().filter(|resource| **resource != config::RESOURCE);
+            own.map(plural).collect()
+        });
+        let every = BTreeSet::from([plural(&config::RESOURCE)]);
+        assert_eq!(told, read.chain([every]).collect());
+    }
+
+    #[test]
+    fn every_system_says_how_answers_are_without_what_it_reads() {
+        for dialect in berth_dialect_registry::all() {
+            for resource in dialect.reads() {
+                if resource != config::RESOURCE {
+                    let reach = dialect.reach(resource);
+                    assert_ne!(reach, Reach::default(), "{} {resource}", dialect.name());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn decisions_of_a_namespace_look_at_what_others_take_of_the_clusters() {
+        let dialects = berth_dialect_registry::all();
+        let all = reaches(&dialects.iter().collect::<Vec<_>>());
+        let elsewhere = |name: &str| {
+            let found = all.iter().find(|(resource, _)| resource.resource == name);
+            found.map(|(_, reach)| reach.elsewhere)
+        };
+        for name in ["placementdecisions", "addonplacementscores", "shoots", "clusters"] {
+            assert_eq!(elsewhere(name), Some(true), "{name}");
+        }
+        for name in ["placements", "managedclustersetbindings", "clusterrequests"] {
+            assert_eq!(elsewhere(name), Some(false), "{name}");
+        }
+    }
+}

@@ -1,0 +1,436 @@
+//! `berth simulate`: decides every placeable object in files against the clusters in them, with no server (docs/api.md,
+//! "Simulating"). The "plan" step for a placement change.
+
+pub mod advice;
+mod heartbeat;
+mod output;
+mod plan;
+mod table;
+pub(crate) mod wanted;
+
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use berth_apimachinery::{Clock, Timestamp};
+use berth_apiserver::SystemClock;
+use berth_dialect_contract::rules::{Rules, RulesChoice};
+use berth_dialect_contract::{Dialect, Outcome};
+use berth_engine::advice::NoAdvice;
+use berth_engine::simulate::{Aside, Configured, Decided, Fault, Findings, Input, Terms};
+use berth_engine::{Catalog, Simulation};
+use serde_json::Value;
+
+use crate::args::{ConnectionArgs, Reasons, SimulateArgs, SimulateOutput};
+use crate::catalog::catalog;
+use crate::manifest::{self, Document};
+use crate::reading::{Reading, Scope};
+use crate::terminal;
+use output::List;
+use table::Tables;
+use wanted::Wanted;
+
+/// Everything was decided.
+pub const DONE: u8 = 0;
+/// With `--exit-code`: something found no place, or not all it asked for.
+pub const UNPLACED: u8 = 1;
+/// The question or the configuration is malformed; with `--strict`, the input.
+pub const MALFORMED: u8 = 2;
+/// Something of the input was set aside, and the rest was decided.
+pub const SET_ASIDE: u8 = 3;
+
+/// Why a simulation ended early.
+#[derive(Debug, thiserror::Error)]
+enum Stop {
+    /// Nobody reads any more.
+    #[error(transparent)]
+    Output(#[from] io::Error),
+    /// A dialect is at fault.
+    #[error(transparent)]
+    Fault(#[from] Fault),
+    /// So it is when advice was asked for.
+    #[error(transparent)]
+    NoAdvice(#[from] NoAdvice),
+}
+
+/// Reads the hub where no files are given, decides and prints.
+///
+/// # Errors
+/// When the hub does not answer.
+pub async fn run_on(args: &SimulateArgs, connection: &ConnectionArgs) -> anyhow::Result<ExitCode> {
+    let namespace = connection.namespace.as_deref();
+    if !args.filename.is_empty() {
+        return Ok(run(args, namespace, Vec::new()));
+    }
+    let client = connection.client().await?;
+    let scope = Scope {
+        systems: None,
+        namespace: connection.namespace.clone(),
+    };
+    let reading = Reading::of(&client, &scope).await?;
+    reading.tell(&client).await?;
+    Ok(run(args, namespace, reading.inputs()))
+}
+
+/// Decides what is in the files of `args`, and what was `read`, as far as it is in `namespace` or in none, and prints; what is to be
+/// said of the input goes to standard error, and the exit code says whether all of it was decided. The rest is input all the same.
+#[must_use]
+pub fn run(args: &SimulateArgs, namespace: Option<&str>, read: Vec<Input>) -> ExitCode {
+    let terms = Terms {
+        now: args.at.unwrap_or_else(|| SystemClock.now()),
+        seed: args.seed,
+        independent: args.independent,
+    };
+    if args.output == SimulateOutput::Markdown && args.change.is_empty() && args.against.is_empty() {
+        crate::say_error!("error: -o markdown is for plans: with --change, --drain, --delete or --against");
+        return ExitCode::from(MALFORMED);
+    }
+    let by = By {
+        config: &args.config,
+        rules: args.rules,
+        now: terms.now,
+    };
+    let loaded = load(&args.filename, &by, args.strict, read).and_then(|read| {
+        let only = args.r#for.as_deref();
+        let one = only.map(|only| wanted::find(&read.simulation, only, namespace));
+        let one = one.transpose().map_err(|problem| vec![problem])?;
+        Ok((read, one.map_or(Wanted::Within(namespace), Wanted::One)))
+    });
+    let (read, wanted) = match loaded {
+        Ok(loaded) => loaded,
+        Err(problems) => {
+            for problem in problems {
+                crate::say_error!("error: {problem}");
+            }
+            return ExitCode::from(MALFORMED);
+        }
+    };
+    read.tell_rest();
+    if !args.change.is_empty() || !args.against.is_empty() {
+        return plan::run(args, read, &terms);
+    }
+    let Read {
+        mut simulation,
+        whole,
+        heartbeat,
+    } = read;
+    let mut tally = Tally::default();
+    let decided = print(&mut simulation, args, &terms, &wanted, &mut tally);
+    if args.at.is_none() && tally.stale {
+        tell_stale(heartbeat);
+    }
+    match decided {
+        Err(Stop::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::from(DONE),
+        Err(stop) => {
+            crate::say_error!("error: {stop}");
+            ExitCode::FAILURE
+        }
+        Ok(()) if !whole => ExitCode::from(SET_ASIDE),
+        Ok(()) if tally.unplaced && args.exit_code => ExitCode::from(UNPLACED),
+        Ok(()) => ExitCode::from(DONE),
+    }
+}
+
+/// Outcome of all decisions together, as far as the exit code and the warnings depend on it.
+#[derive(Default)]
+struct Tally {
+    /// Something found no place, or not all it asked for.
+    unplaced: bool,
+    /// Something found no cluster, and the heartbeats of most were too old.
+    stale: bool,
+}
+
+impl Tally {
+    fn add(&mut self, decided: &Decided<'_>) {
+        let decision = decided.decision;
+        self.unplaced |= matches!(
+            decision.outcome,
+            Outcome::Partial | Outcome::Unschedulable | Outcome::Invalid
+        );
+        let inventory = &*decided.snapshot.inventory;
+        let stale = |candidate: u32| {
+            let mut refusals = decision.solved.rejections_of(candidate).iter();
+            refusals.any(|refusal| inventory.token(refusal.plugin, refusal.reason) == HEARTBEAT)
+        };
+        if decision.solved.ranked.is_empty() && !decision.solved.rejections.is_empty() {
+            let count = inventory.count() as usize;
+            let old = (0..inventory.count())
+                .filter(|candidate| stale(*candidate))
+                .count();
+            self.stale |= old * 2 > count;
+        }
+    }
+}
+
+/// The token of those that refuse a cluster since it was not heard of for long.
+const HEARTBEAT: &str = "HeartbeatStale";
+
+fn tell_stale(newest: Option<Timestamp>) {
+    let at = match newest {
+        Some(newest) => format!(
+            ", such as --at {}, when the last of them was",
+            berth_apimachinery::time::rfc3339(newest)
+        ),
+        None => String::new(),
+    };
+    crate::say_error!(
+        "note: the clusters' heartbeats are too old now. Is this an export of earlier? --at decides for another instant{at}"
+    );
+}
+
+fn print(
+    simulation: &mut Simulation,
+    args: &SimulateArgs,
+    terms: &Terms,
+    wanted: &Wanted<'_>,
+    tally: &mut Tally,
+) -> Result<(), Stop> {
+    let choose = |dialect: &dyn Dialect, demand: &berth_apimachinery::Key| wanted.is(dialect, demand);
+    let catalog = catalog(&berth_dialect_registry::all());
+    let advised = |decided: &Decided<'_>| -> Result<Option<Value>, Stop> {
+        match args.advice {
+            true => found(decided, &catalog, terms).map(Some),
+            false => Ok(None),
+        }
+    };
+    let mut out = BufWriter::with_capacity(1 << 16, anstream::AutoStream::auto(io::stdout().lock()));
+    match args.output {
+        SimulateOutput::Table => {
+            let mut tables = Tables::default();
+            simulation.run(terms, choose, |decided| -> Result<(), Stop> {
+                tally.add(decided);
+                tables.write(&mut out, decided)?;
+                if let Some(advice) = advised(decided)? {
+                    advice::targets(&mut out, &advice)?;
+                }
+                Ok(())
+            })?;
+            for aside in aside(simulation, &choose) {
+                tally.unplaced = true;
+                tables.write_aside(&mut out, aside)?;
+            }
+            tables.end(&mut out)?;
+        }
+        SimulateOutput::Json | SimulateOutput::Yaml | SimulateOutput::Markdown => {
+            let mut list = List::new(args.output, reasons(args, simulation));
+            simulation.run(terms, choose, |decided| -> Result<(), Stop> {
+                tally.add(decided);
+                let advice = advised(decided)?;
+                Ok(list.write(&mut out, decided, advice)?)
+            })?;
+            for aside in aside(simulation, &choose) {
+                tally.unplaced = true;
+                list.write_aside(&mut out, aside, terms.now)?;
+            }
+            list.end(&mut out)?;
+        }
+    }
+    Ok(out.flush()?)
+}
+
+/// Those of the objects that were set aside which `choose` is true for.
+fn aside<'a>(
+    simulation: &'a Simulation,
+    choose: &impl Fn(&dyn Dialect, &berth_apimachinery::Key) -> bool,
+) -> impl Iterator<Item = &'a Aside> {
+    let all = simulation.aside().iter();
+    all.filter(|aside| choose(&*aside.dialect, &aside.demand))
+}
+
+/// How many pairs of a request and a cluster are told of with every reason, unless all are asked for.
+const MOST_PAIRS: usize = 10_000;
+
+/// How much is said of clusters that are not picked.
+fn reasons(args: &SimulateArgs, simulation: &Simulation) -> Reasons {
+    args.reasons.unwrap_or_else(|| match simulation.pairs() {
+        // One request has one fleet.
+        _ if args.r#for.is_some() => Reasons::All,
+        ..=MOST_PAIRS => Reasons::All,
+        pairs => {
+            crate::say_error!(
+                "note: {pairs} pairs of a request and a cluster: reasons are counted; --reasons=all shows each, --for one request"
+            );
+            Reasons::Counts
+        }
+    })
+}
+
+/// What may be done so that targets fit.
+fn found(decided: &Decided<'_>, catalog: &Catalog, terms: &Terms) -> Result<Value, Stop> {
+    let terms = berth_engine::advice::Terms {
+        now: terms.now,
+        seed: terms.seed,
+        limit: berth_engine::advice::TARGETS,
+        only: None,
+    };
+    let found = berth_engine::advice::advise(decided.world, catalog, &decided.decision.demand, &terms)?;
+    Ok(found.short())
+}
+
+/// A world that was read.
+pub(crate) struct Read {
+    pub(crate) simulation: Simulation,
+    /// Whether nothing was set aside.
+    pub(crate) whole: bool,
+    /// When the last cluster was heard of.
+    heartbeat: Option<Timestamp>,
+}
+
+/// Terms of a decision: configuration, rules and instant.
+#[derive(Clone, Copy)]
+pub(crate) struct By<'a> {
+    /// Files of configuration.
+    pub(crate) config: &'a [PathBuf],
+    /// The rules, whatever configurations say.
+    pub(crate) rules: Option<RulesChoice>,
+    /// The instant.
+    pub(crate) now: Timestamp,
+}
+
+impl Read {
+    /// Tells how to have nothing decided where not all could be read.
+    fn tell_rest(&self) {
+        if !self.whole {
+            crate::say_error!("note: the rest is decided by what could be read; with --strict nothing is");
+        }
+    }
+}
+
+/// Reads files, takes what was `read` of a hub, and tells what is to be said of them.
+pub(crate) fn load(
+    files: &[PathBuf],
+    by: &By<'_>,
+    strict: bool,
+    read: Vec<Input>,
+) -> Result<Read, Vec<String>> {
+    let dialects = berth_dialect_registry::all();
+    let configurations = configurations(by.config, &dialects)?;
+    let (documents, unread) = manifest::read_all(files);
+    // A file that is not there is a mistake in the question.
+    if unread.iter().any(|problem| problem.number == 0) {
+        return Err(unread.iter().map(ToString::to_string).collect());
+    }
+    let inputs: Vec<Input> = documents.into_iter().map(input).chain(read).collect();
+    let heartbeat = inputs
+        .iter()
+        .filter_map(|input| heartbeat::newest(&input.value))
+        .max();
+    let mut simulation = Simulation::load(&dialects, &catalog(&dialects), configurations, inputs, by.now);
+    if let Some(rules) = by.rules {
+        simulation
+            .go_by(rules)
+            .map_err(|problem| vec![problem.to_string()])?;
+    }
+    for (system, in_force) in simulation.rules_in_force() {
+        if in_force.rules == Rules::Current {
+            crate::say_error!(
+                "note: {system} decides by the rules of today, Current: {}",
+                in_force.because
+            );
+        }
+    }
+    let whole = told(&unread, simulation.findings(), strict)?;
+    Ok(Read {
+        simulation,
+        whole,
+        heartbeat,
+    })
+}
+
+/// Tells what is to be said of files on standard error; whether nothing of them was set aside.
+///
+/// # Errors
+/// With `strict`, everything that they should not have.
+pub fn told(unread: &[manifest::Problem], findings: &Findings, strict: bool) -> Result<bool, Vec<String>> {
+    let broken = |is_note: bool| {
+        let unread = unread.iter().filter(move |problem| problem.is_note == is_note);
+        unread.map(ToString::to_string)
+    };
+    let problems = broken(false).chain(findings.problems.iter().map(ToString::to_string));
+    let surplus = findings.surplus.values().map(ToString::to_string);
+    let passed_over = |of: bool| {
+        let kinds = findings.unread.iter();
+        let kinds = kinds.filter(move |(_, unread)| (unread.near || unread.hint.is_some()) == of);
+        kinds.map(|(kind, unread)| {
+            let hint = unread.hint.as_ref().map(|hint| format!("; {hint}"));
+            let count = unread.count;
+            format!(
+                "no system schedules by {kind}: {count} left out of account{}",
+                hint.unwrap_or_default()
+            )
+        })
+    };
+    if strict && (unread.iter().any(|problem| !problem.is_note) || findings.any()) {
+        return Err(problems.chain(surplus).chain(passed_over(true)).collect());
+    }
+    let mut count = 0;
+    for problem in problems {
+        crate::say_error!("error: {}", terminal::shown(&problem));
+        count += 1;
+    }
+    for surplus in surplus {
+        crate::say_error!("warning: {}", terminal::shown(&surplus));
+    }
+    for doubtful in &findings.doubtful {
+        crate::say_error!("warning: {doubtful}");
+    }
+    for kind in broken(true)
+        .chain(passed_over(true))
+        .chain(passed_over(false))
+        .chain(findings.unused.iter().cloned())
+    {
+        crate::say_error!("note: {}", terminal::shown(&kind));
+    }
+    Ok(count == 0)
+}
+
+/// A document as a simulation reads it, which tells its problems by file and document.
+pub fn input(document: Document) -> Input {
+    Input {
+        at: format!("{}: document {}", document.file, document.number),
+        value: document.object,
+        duplicates: document.duplicates,
+    }
+}
+
+/// The configurations of `--config`, each for its dialect.
+///
+/// # Errors
+/// Everything wrong with any of them.
+pub fn configurations(
+    files: &[PathBuf],
+    dialects: &[Arc<dyn Dialect>],
+) -> Result<Vec<Configured>, Vec<String>> {
+    let mut problems = Vec::new();
+    let mut list: Vec<Configured> = Vec::new();
+    for file in files {
+        match configuration_file(file, dialects) {
+            Err(found) => problems.extend(found),
+            Ok(found)
+                if list
+                    .iter()
+                    .any(|other| other.dialect.name() == found.dialect.name()) =>
+            {
+                let (name, dialect) = (file.display(), found.dialect.name());
+                problems.push(format!("{name}: there is another --config of {dialect}"));
+            }
+            Ok(found) => list.push(found),
+        }
+    }
+    match problems.is_empty() {
+        true => Ok(list),
+        false => Err(problems),
+    }
+}
+
+/// The configuration in a file of `--config`, and whose it is.
+fn configuration_file(file: &Path, dialects: &[Arc<dyn Dialect>]) -> Result<Configured, Vec<String>> {
+    let told = |problem: String| vec![format!("{}: {problem}", file.display())];
+    let text = manifest::text(file).map_err(told)?;
+    let value: Value = berth_yaml::from_str(&text).map_err(told)?;
+    Configured::from_file(dialects, &value).map_err(|errors| {
+        let errors = errors.iter();
+        errors.flat_map(|error| told(error.to_string())).collect()
+    })
+}

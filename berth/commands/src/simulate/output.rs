@@ -1,0 +1,143 @@
+//! `-o json` and `-o yaml`: a SchedulingList, written item by item, so that a large fleet needs no memory for all of
+//! them at once.
+
+use std::io::{self, Write};
+
+use berth_apimachinery::{Timestamp, time};
+use berth_dialect_contract::Outcome;
+use berth_engine::simulate::{Aside, Decided};
+use berth_scheduling_rest::{API_VERSION, scheduling_of, summary_of};
+use serde_json::{Value, json};
+
+use crate::args::{Reasons, SimulateOutput};
+
+/// The reason of what is not decided since no server would have it.
+pub(super) const SET_ASIDE: &str = "SetAside";
+
+/// A list in the making.
+pub(super) struct List {
+    form: SimulateOutput,
+    reasons: Reasons,
+    count: usize,
+}
+
+impl List {
+    pub(super) fn new(form: SimulateOutput, reasons: Reasons) -> Self {
+        Self {
+            form,
+            reasons,
+            count: 0,
+        }
+    }
+
+    /// Writes one Scheduling, with `advice` if that was asked for.
+    pub(super) fn write(
+        &mut self,
+        out: &mut impl Write,
+        decided: &Decided<'_>,
+        advice: Option<Value>,
+    ) -> io::Result<()> {
+        let (snapshot, decision) = (decided.snapshot, decided.decision);
+        let shown = match self.reasons {
+            Reasons::All => scheduling_of(snapshot, decision),
+            some => summary_of(snapshot, decision, some == Reasons::Counts),
+        };
+        let mut item = shown.map_err(|status| io::Error::other(status.message))?;
+        if let Some(advice) = advice {
+            item["status"]["advice"] = advice;
+        }
+        self.item(out, &item)
+    }
+
+    /// Writes the Scheduling of one object that was set aside.
+    pub(super) fn write_aside(
+        &mut self,
+        out: &mut impl Write,
+        aside: &Aside,
+        now: Timestamp,
+    ) -> io::Result<()> {
+        let (namespace, name) = aside.place();
+        let demand = &aside.demand;
+        let mut metadata = json!({"name": name});
+        if !namespace.is_empty() {
+            metadata["namespace"] = namespace.into();
+        }
+        let mut source = json!({"apiVersion": aside.api_version, "kind": aside.kind, "name": *demand.name});
+        if !demand.namespace.is_empty() {
+            source["namespace"] = (*demand.namespace).into();
+        }
+        let item = json!({
+            "apiVersion": API_VERSION,
+            "kind": "Scheduling",
+            "metadata": metadata,
+            "spec": {"dialect": aside.dialect.name(), "sourceRef": source},
+            "status": {
+                "outcome": Outcome::Invalid.as_str(),
+                "reason": SET_ASIDE,
+                "message": aside.message(),
+                "evaluatedAt": time::rfc3339(now),
+                "inventoryRevision": "0",
+                "picked": [], "current": [], "changes": [], "candidates": [], "conditions": [], "writes": [],
+            },
+        });
+        self.item(out, &item)
+    }
+
+    fn item(&mut self, out: &mut impl Write, item: &Value) -> io::Result<()> {
+        if self.count == 0 {
+            self.begin(out)?;
+        }
+        match self.form {
+            SimulateOutput::Yaml => yaml_item(out, item)?,
+            _ => {
+                let text = serde_json::to_string_pretty(item)?;
+                let separator = if self.count == 0 { "\n    " } else { ",\n    " };
+                write!(out, "{separator}{}", text.replace('\n', "\n    "))?;
+            }
+        }
+        self.count += 1;
+        Ok(())
+    }
+
+    fn begin(&self, out: &mut impl Write) -> io::Result<()> {
+        match self.form {
+            SimulateOutput::Yaml => write!(out, "apiVersion: {API_VERSION}\nkind: SchedulingList\nitems:\n"),
+            _ => write!(
+                out,
+                "{{\n  \"apiVersion\": \"{API_VERSION}\",\n  \"kind\": \"SchedulingList\",\n  \"items\": ["
+            ),
+        }
+    }
+
+    /// Writes what comes after the last item.
+    pub(super) fn end(self, out: &mut impl Write) -> io::Result<()> {
+        match (&self.form, self.count) {
+            (SimulateOutput::Yaml, 0) => {
+                write!(
+                    out,
+                    "apiVersion: {API_VERSION}\nkind: SchedulingList\nitems: []\n"
+                )
+            }
+            (SimulateOutput::Yaml, _) => Ok(()),
+            (_, 0) => {
+                self.begin(out)?;
+                out.write_all(b"]\n}\n")
+            }
+            _ => out.write_all(b"\n  ]\n}\n"),
+        }
+    }
+}
+
+/// One element of a YAML list.
+fn yaml_item(out: &mut impl Write, item: &Value) -> io::Result<()> {
+    let text = serde_saphyr::to_string(item).map_err(io::Error::other)?;
+    for (index, line) in text.trim_end().lines().enumerate() {
+        let indent = match (index, line.is_empty()) {
+            (0, _) => "- ",
+            (_, true) => "",
+            (_, false) => "  ",
+        };
+        writeln!(out, "{indent}{line}")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,86 @@
+//! `--change`, `--drain`, `--delete` and `--against`: what would be different.
+
+use std::io::{self, BufWriter, Write};
+use std::process::ExitCode;
+
+use berth_engine::simulate::{NoPlan, Terms};
+use berth_engine::{Plan, Simulation};
+use serde_json::Value;
+
+use super::{By, DONE, MALFORMED, Read, SET_ASIDE, UNPLACED, load};
+use crate::args::SimulateArgs;
+use crate::catalog::catalog;
+use crate::plan::{changes, print};
+
+/// Plans and prints.
+pub(super) fn run(args: &SimulateArgs, read: Read, terms: &Terms) -> ExitCode {
+    let mut whole = read.whole;
+    match plan(args, read.simulation, terms, &mut whole) {
+        Ok(plan) => told(args, &plan, whole),
+        Err(problems) => {
+            for problem in problems {
+                crate::say_error!("error: {problem}");
+            }
+            ExitCode::from(MALFORMED)
+        }
+    }
+}
+
+fn plan(
+    args: &SimulateArgs,
+    mut simulation: Simulation,
+    terms: &Terms,
+    whole: &mut bool,
+) -> Result<Plan, Vec<String>> {
+    if !args.against.is_empty() {
+        let by = By {
+            config: &args.config,
+            rules: args.rules,
+            now: terms.now,
+        };
+        let mut other = load(&args.against, &by, args.strict, Vec::new())?;
+        other.tell_rest();
+        *whole &= other.whole;
+        return simulation
+            .compare(&mut other.simulation, terms)
+            .map_err(|fault| vec![fault.to_string()]);
+    }
+    let catalog = catalog(&berth_dialect_registry::all());
+    let changes = changes::read(&args.change, &catalog, None);
+    for note in &changes.notes {
+        crate::say_error!("note: {note}");
+    }
+    if args.strict && !changes.aside.is_empty() {
+        return Err([changes.aside, changes.problems].concat());
+    }
+    for aside in &changes.aside {
+        crate::say_error!("error: {aside}");
+    }
+    if !changes.problems.is_empty() {
+        return Err(changes.problems);
+    }
+    *whole &= changes.aside.is_empty();
+    let steps = changes.steps()?;
+    simulation
+        .plan(&catalog, &steps, terms)
+        .map_err(|no_plan| match no_plan {
+            NoPlan::Problems(problems) => problems.iter().map(ToString::to_string).collect(),
+            NoPlan::Fault(fault) => vec![fault.to_string()],
+        })
+}
+
+fn told(args: &SimulateArgs, plan: &Plan, whole: bool) -> ExitCode {
+    let value = serde_json::to_value(plan).unwrap_or(Value::Null);
+    let mut out = BufWriter::with_capacity(1 << 16, anstream::AutoStream::auto(io::stdout().lock()));
+    let printed = print::print(&mut out, &value, args.output).and_then(|()| out.flush());
+    match printed {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::from(DONE),
+        Err(error) => {
+            crate::say_error!("error: {error}");
+            ExitCode::FAILURE
+        }
+        Ok(()) if !whole => ExitCode::from(SET_ASIDE),
+        Ok(()) if args.exit_code && plan.counts.changed() > 0 => ExitCode::from(UNPLACED),
+        Ok(()) => ExitCode::from(DONE),
+    }
+}

@@ -1,0 +1,380 @@
+//! `-o table`: one block per demand, made to be read: the picked first, then what changes, then the rest with reasons.
+//!
+//! A long fleet is cut: after [`SHOWN`] clusters that were not picked the others are counted by reason. JSON and YAML
+//! have them all.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
+
+use anstyle::Style;
+use berth_apimachinery::Key;
+use berth_dialect_contract::report::{self, Entry, Places, View};
+use berth_dialect_contract::{
+    Action, BindingChange, Decision, Dialect, Inventory, Outcome, Write as Planned, names,
+};
+use berth_engine::simulate::{Aside, Decided};
+
+use super::output::SET_ASIDE;
+use crate::terminal::{self, Cell};
+
+/// How many clusters that are not picked are shown one by one.
+const SHOWN: usize = 20;
+
+const HEADINGS: [&str; 5] = ["  CLUSTER", "RANK", "SCORE", "RESULT", "REASON"];
+
+/// Tables in the making, and what to say at their end.
+#[derive(Default)]
+pub(super) struct Tables {
+    outcomes: BTreeMap<&'static str, usize>,
+}
+
+impl Tables {
+    /// Writes the block of one demand.
+    pub(super) fn write(&mut self, out: &mut impl Write, decided: &Decided<'_>) -> io::Result<()> {
+        if !self.outcomes.is_empty() {
+            writeln!(out)?;
+        }
+        let decision = decided.decision;
+        *self.outcomes.entry(decision.outcome.as_str()).or_default() += 1;
+        let inventory = &*decided.snapshot.inventory;
+        writeln!(out, "{}", headline(decided))?;
+        writeln!(out, "  {}", terminal::shown(&inventory.message(decision)))?;
+        for text in inventory.warnings(decision) {
+            let told = terminal::shown(&text);
+            writeln!(out, "  {} {told}", terminal::warning("Warning:"))?;
+        }
+        let rows = Rows::of(inventory, decision);
+        if !rows.rows.is_empty() {
+            write!(out, "{}", terminal::styled_table(&HEADINGS, &rows.rows))?;
+        }
+        for line in rows.cut {
+            writeln!(out, "  {}", terminal::dim(&line))?;
+        }
+        for planned in inventory.writes(decision) {
+            writeln!(
+                out,
+                "  {}",
+                terminal::dim(&terminal::shown(&write_line(&planned)))
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Writes the block of one object that was set aside.
+    pub(super) fn write_aside(&mut self, out: &mut impl Write, aside: &Aside) -> io::Result<()> {
+        if !self.outcomes.is_empty() {
+            writeln!(out)?;
+        }
+        let outcome = Outcome::Invalid.as_str();
+        *self.outcomes.entry(outcome).or_default() += 1;
+        let outcome = terminal::bad(outcome);
+        writeln!(
+            out,
+            "{}: {outcome}, {SET_ASIDE}",
+            subject(&*aside.dialect, &aside.demand, aside.kind)
+        )?;
+        writeln!(out, "  {}", terminal::shown(&aside.message()))
+    }
+
+    /// Writes the summary of all.
+    pub(super) fn end(self, out: &mut impl Write) -> io::Result<()> {
+        let count: usize = self.outcomes.values().sum();
+        if count == 0 {
+            return writeln!(out, "No objects to schedule.");
+        }
+        let parts: Vec<String> = self
+            .outcomes
+            .iter()
+            .map(|(outcome, count)| format!("{count} {outcome}"))
+            .collect();
+        let noun = if count == 1 { "object" } else { "objects" };
+        writeln!(
+            out,
+            "\n{}",
+            terminal::heading(&format!("{count} {noun}: {}", parts.join(", ")))
+        )
+    }
+}
+
+/// `Shoot garden-dev/web (gardener)`.
+fn subject(dialect: &dyn Dialect, demand: &Key, kind: &str) -> String {
+    let (namespace, _) = names::place(dialect, demand);
+    let name = &demand.name;
+    let full = if namespace.is_empty() || demand.namespace.is_empty() {
+        name.to_string()
+    } else {
+        format!("{namespace}/{name}")
+    };
+    format!(
+        "{} {}",
+        terminal::heading(&terminal::shown(&format!("{kind} {full}"))),
+        terminal::dim(&format!("({})", dialect.name()))
+    )
+}
+
+fn headline(decided: &Decided<'_>) -> String {
+    let decision = decided.decision;
+    let outcome = decision.outcome.as_str();
+    let outcome = match decision.outcome {
+        Outcome::Scheduled | Outcome::Provision | Outcome::Unchanged => terminal::good(outcome),
+        Outcome::Partial => terminal::warning(outcome),
+        Outcome::Unschedulable | Outcome::Invalid => terminal::bad(outcome),
+        Outcome::Ignored | Outcome::Released => terminal::dim(outcome),
+    };
+    let reason = match decision.reason {
+        reason if reason.is_empty() || reason == decision.outcome.as_str() => String::new(),
+        reason => format!(", {reason}"),
+    };
+    let subject = subject(&*decided.snapshot.dialect, &decision.demand, decided.kind);
+    format!("{subject}: {outcome}{reason}")
+}
+
+/// `create placementdecisions.cluster.open-cluster-management.io ns/p-decision-1`.
+fn write_line(planned: &Planned) -> String {
+    let key = &planned.key;
+    let mut resource = key.resource.resource.to_owned();
+    if !key.resource.group.is_empty() {
+        resource.push('.');
+        resource.push_str(key.resource.group);
+    }
+    let subresource = match planned.subresource {
+        "" => String::new(),
+        subresource => format!(" ({subresource})"),
+    };
+    let place = if key.namespace.is_empty() {
+        key.name.to_string()
+    } else {
+        format!("{}/{}", key.namespace, key.name)
+    };
+    format!("would {} {resource} {place}{subresource}", planned.verb.as_str())
+}
+
+/// The rows of one demand.
+struct Rows<'a> {
+    inventory: &'a dyn Inventory,
+    decision: &'a Decision,
+    places: Places,
+    changes: BTreeMap<&'a str, &'a BindingChange>,
+    shown: BTreeSet<u32>,
+    rows: Vec<Vec<Cell>>,
+    /// What is said of the clusters that are not shown.
+    cut: Vec<String>,
+}
+
+impl<'a> Rows<'a> {
+    fn of(inventory: &'a dyn Inventory, decision: &'a Decision) -> Self {
+        let changes = decision.changes.iter();
+        let mut rows = Self {
+            inventory,
+            decision,
+            places: Places::of(inventory, decision),
+            changes: changes.map(|change| (&*change.cluster_name, change)).collect(),
+            shown: BTreeSet::new(),
+            rows: Vec::new(),
+            cut: Vec::new(),
+        };
+        rows.picked();
+        rows.let_go();
+        rows.not_picked();
+        rows
+    }
+
+    fn picked(&mut self) {
+        for &candidate in &self.decision.solved.picked {
+            let name = self.inventory.cluster_name(candidate);
+            let result = self.result_of(&name).unwrap_or_else(|| "Picked".to_owned());
+            let reasons = self.refusals(candidate);
+            self.row(candidate, Cell::new(result, terminal::GOOD), reasons);
+        }
+        let made = self
+            .decision
+            .changes
+            .iter()
+            .filter(|change| change.action == Action::Create);
+        for change in made {
+            self.rows.push(vec![
+                Cell::plain(format!("  {}", change.cluster_name)),
+                Cell::plain(""),
+                Cell::plain(""),
+                Cell::new(with_states(change), terminal::GOOD),
+                Cell::plain(""),
+            ]);
+        }
+    }
+
+    /// What is unbound, candidate or not.
+    fn let_go(&mut self) {
+        let gone = self
+            .decision
+            .changes
+            .iter()
+            .filter(|change| change.action == Action::Unbind);
+        for change in gone {
+            let result = Cell::new(with_states(change), terminal::WARNING);
+            match self.inventory.candidate(&change.cluster_name) {
+                Some(candidate) => {
+                    let reasons = self.refusals(candidate);
+                    self.row(candidate, result, reasons);
+                }
+                None => self.rows.push(vec![
+                    Cell::plain(format!("  {}", change.cluster_name)),
+                    Cell::plain(""),
+                    Cell::plain(""),
+                    result,
+                    Cell::plain("there is no such cluster any more"),
+                ]),
+            }
+        }
+    }
+
+    /// The feasible that others were better than, then the refused, the nearest to fitting first. Of many, those that are none to
+    /// choose from are only counted.
+    fn not_picked(&mut self) {
+        let view = View {
+            dialect: "",
+            inventory: self.inventory,
+            decision: self.decision,
+            places: &self.places,
+        };
+        let rest: Vec<Entry> = view.entries();
+        let mut rest: Vec<u32> = rest
+            .into_iter()
+            .filter_map(|entry| match entry {
+                Entry::Target(candidate) => Some(candidate),
+                Entry::Unknown(_) => None,
+            })
+            .filter(|candidate| !self.shown.contains(candidate))
+            .collect();
+        let outside = |&candidate: &u32| view.is_out_of_scope(Entry::Target(candidate));
+        let shown = match rest.len() > SHOWN {
+            true => rest.partition_point(|candidate| !outside(candidate)).min(SHOWN),
+            false => rest.len(),
+        };
+        let hidden = rest.split_off(shown);
+        for &candidate in &rest {
+            let mut reasons = self.refusals(candidate);
+            let result = if reasons.is_empty() {
+                let (token, message) =
+                    self.inventory
+                        .not_picked(self.decision, candidate, self.places.rank(candidate));
+                reasons.push(format!("{token}: {message}"));
+                Cell::new("NotPicked", terminal::DIM)
+            } else {
+                Cell::new("Refused", terminal::BAD)
+            };
+            self.row(candidate, result, reasons);
+        }
+        for (name, plugin, reason) in &self.decision.unknown {
+            self.rows.push(vec![
+                Cell::plain(format!("  {name}")),
+                Cell::plain(""),
+                Cell::plain(""),
+                Cell::new("Refused", terminal::BAD),
+                Cell::plain(format!("{plugin}/{reason}: there is no cluster \"{name}\"")),
+            ]);
+        }
+        if !hidden.is_empty() {
+            self.count(&hidden);
+        }
+    }
+
+    /// Says how many `hidden` clusters there are, by reason.
+    fn count(&mut self, hidden: &[u32]) {
+        let filters = self.inventory.filters();
+        let mut counts: BTreeMap<(u16, &'static str), usize> = BTreeMap::new();
+        let mut feasible = 0_usize;
+        for &candidate in hidden {
+            let refusals = self.decision.solved.rejections_of(candidate);
+            feasible += usize::from(refusals.is_empty());
+            let scope = self.inventory.scope();
+            let outside = refusals.iter().any(|refusal| Some(refusal.plugin) == scope);
+            for refusal in refusals
+                .iter()
+                .filter(|refusal| !outside || Some(refusal.plugin) == scope)
+            {
+                let token = self.inventory.token(refusal.plugin, refusal.reason);
+                *counts.entry((refusal.plugin, token)).or_default() += 1;
+            }
+        }
+        let mut parts: Vec<String> = Vec::new();
+        if feasible > 0 {
+            parts.push(format!("{feasible} NotPicked"));
+        }
+        parts.extend(
+            counts
+                .into_iter()
+                .map(|((plugin, token), count)| format!("{count} {}/{token}", filters[usize::from(plugin)])),
+        );
+        self.cut
+            .push(format!("… and {} more: {}", hidden.len(), parts.join(", ")));
+    }
+
+    /// `Plugin/Reason: sentence` of every plugin that refuses `candidate`.
+    fn refusals(&self, candidate: u32) -> Vec<String> {
+        let refusals = self.decision.solved.rejections_of(candidate).iter();
+        refusals
+            .map(|refusal| {
+                let (inventory, decision) = (self.inventory, self.decision);
+                let plugin = inventory.filters()[usize::from(refusal.plugin)];
+                let token = inventory.token(refusal.plugin, refusal.reason);
+                let sentence = inventory.sentence(decision, candidate, refusal.plugin, refusal.reason);
+                format!("{plugin}/{token}: {sentence}")
+            })
+            .collect()
+    }
+
+    /// The system's name of the cluster, after that of its object where it says nothing to people (kcp).
+    fn name_of(&self, candidate: u32) -> String {
+        let name = self.inventory.cluster_name(candidate);
+        let target = self.inventory.target_name(candidate);
+        if target == name.replace('/', ".") {
+            name.to_string()
+        } else {
+            format!("{target} ({name})")
+        }
+    }
+
+    /// The change of a cluster, in words.
+    fn result_of(&self, cluster_name: &str) -> Option<String> {
+        self.changes.get(cluster_name).map(|change| with_states(change))
+    }
+
+    /// One line of the cluster, and one more for each further reason.
+    fn row(&mut self, candidate: u32, result: Cell, reasons: Vec<String>) {
+        if !self.shown.insert(candidate) {
+            return;
+        }
+        let number = |number: Option<String>| Cell::plain(number.unwrap_or_default());
+        let rank = self.places.rank(candidate).map(|rank| rank.to_string());
+        let solved = &self.decision.solved;
+        let row = solved.row_of(candidate);
+        let parts = row.into_iter().flat_map(|row| {
+            let columns = solved.scores.iter();
+            columns.map(move |column| column.values[row])
+        });
+        let score = report::score_cell(solved.total_of(candidate), parts);
+        let mut reasons = reasons.into_iter();
+        self.rows.push(vec![
+            Cell::plain(format!("  {}", self.name_of(candidate))),
+            number(rank),
+            Cell::plain(score),
+            result,
+            Cell::plain(reasons.next().unwrap_or_default()),
+        ]);
+        let blank = || Cell::new("", Style::new());
+        self.rows
+            .extend(reasons.map(|reason| vec![blank(), blank(), blank(), blank(), Cell::plain(reason)]));
+    }
+}
+
+/// `Bind`, or `Restore Unscheduled→Bound` where the system names its states.
+fn with_states(change: &BindingChange) -> String {
+    let action = change.action.as_str();
+    match (change.from, change.to) {
+        ("", "") => action.to_owned(),
+        (from, to) if from == to => format!("{action} ({to})"),
+        ("", to) => format!("{action} ({to})"),
+        (from, "") => format!("{action} ({from})"),
+        (from, to) => format!("{action} ({from} → {to})"),
+    }
+}

@@ -1,0 +1,156 @@
+//! `berth why`, and `kubectl berth why`: which cluster, and why not the others, as a running server decides
+//! (docs/terminal.md).
+
+pub mod asked;
+pub mod missing;
+pub mod print;
+
+use std::io::{self, BufWriter, Write};
+use std::process::ExitCode;
+
+use anyhow::{Result, anyhow, bail};
+use berth_client::Client;
+use berth_scheduling_rest::API_VERSION;
+use http::Method;
+use serde_json::Value;
+
+use crate::args::{WhyOutput, WhyQuestion};
+use crate::catalog::catalog;
+use crate::source::Source;
+use asked::Place;
+
+/// How many clusters a table shows one by one.
+const SHOWN: usize = 50;
+
+/// Asks and prints.
+///
+/// # Errors
+/// When there is no such decision or cluster, the server refuses, or none answers.
+pub async fn run(question: &WhyQuestion, source: &Source) -> Result<ExitCode> {
+    let (client, namespace) = (&source.client, source.namespace.as_str());
+    let dialects = berth_dialect_registry::all();
+    let places = asked::places(&question.object, namespace, &dialects, &catalog(&dialects))
+        .map_err(|problem| anyhow!("{problem}"))?;
+    let table = matches!(question.output, WhyOutput::Table | WhyOutput::Wide);
+    let cut = table && !question.all && question.cluster.is_none();
+    let query = if cut {
+        format!("?limit={SHOWN}")
+    } else {
+        String::new()
+    };
+    let found = find(client, &places, "scheduling", &query).await?;
+    let Some((place, mut report)) = only_one(found)? else {
+        return Err(absent(source, &question.object, &places).await);
+    };
+    if let Some(cluster) = &question.cluster {
+        only(&mut report, cluster)?;
+    }
+    // The counts are of all clusters, those that are shown among them.
+    let counts = match report["status"]["remainingCandidates"].as_u64() {
+        Some(1..) => {
+            let path = path(&place, "scheduling", "?limit=1&reasons=counts");
+            client.get(&path).await?["status"]["reasonCounts"].take()
+        }
+        _ => Value::Null,
+    };
+    let mut out = BufWriter::with_capacity(1 << 16, anstream::AutoStream::auto(io::stdout().lock()));
+    let printed = print::print(&mut out, question, &report, &counts).and_then(|()| out.flush());
+    match printed {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// The one report that was found, if there is any.
+///
+/// # Errors
+/// When there are several.
+pub fn only_one(mut found: Vec<(Place, Value)>) -> Result<Option<(Place, Value)>> {
+    if found.len() > 1 {
+        let names: Vec<&str> = found.iter().map(|(place, _)| place.name.as_str()).collect();
+        bail!("several decisions match: name one of {}", names.join(", "));
+    }
+    Ok(found.pop())
+}
+
+fn path(place: &Place, subresource: &str, query: &str) -> String {
+    let (namespace, name) = (&place.namespace, &place.name);
+    if namespace.is_empty() {
+        format!("/apis/{API_VERSION}/clusterdecisions/{name}/{subresource}{query}")
+    } else {
+        format!("/apis/{API_VERSION}/namespaces/{namespace}/decisions/{name}/{subresource}{query}")
+    }
+}
+
+/// What `subresource` says of those of `places` that are there.
+///
+/// # Errors
+/// When none answers, or all that is there is refused.
+pub async fn find(
+    client: &Client,
+    places: &[Place],
+    subresource: &str,
+    query: &str,
+) -> Result<Vec<(Place, Value)>> {
+    let (mut found, mut refused) = (Vec::new(), Vec::new());
+    for place in places {
+        match client
+            .send(Method::GET, &path(place, subresource, query), None)
+            .await?
+        {
+            Ok(report) => found.push((place.clone(), report)),
+            Err(status) if status.code == 404 => {}
+            // A name alone is asked for in every system; most people may not look into all.
+            Err(status) => refused.push((place.clone(), status)),
+        }
+    }
+    match found.is_empty() && !refused.is_empty() {
+        true => Err(missing::refused(client, refused).await),
+        false => Ok(found),
+    }
+}
+
+/// The error where none of `places` is there.
+pub async fn absent(source: &Source, words: &[String], places: &[Place]) -> anyhow::Error {
+    let question = missing::Question {
+        client: &source.client,
+        namespace: &source.namespace,
+        words,
+        places,
+        is_within: source.is_within(),
+    };
+    question.absent().await
+}
+
+/// Leaves of the candidates those that `cluster` names: the system's name, or the Target's, with or without the system.
+fn only(report: &mut Value, cluster: &str) -> Result<()> {
+    let system = report["spec"]["dialect"].as_str().unwrap_or_default().to_owned();
+    let full = format!("{cluster}.{system}");
+    let Some(candidates) = report["status"]["candidates"].as_array_mut() else {
+        bail!("the server returned no candidates");
+    };
+    let is = |candidate: &Value| {
+        let target = candidate["target"].as_str().unwrap_or_default();
+        candidate["clusterName"] == cluster || target == cluster || target == full
+    };
+    if !candidates.iter().any(is) {
+        let known: Vec<&str> = candidates
+            .iter()
+            .filter_map(|candidate| candidate["target"].as_str())
+            .take(10)
+            .collect();
+        let more = match candidates.len().saturating_sub(known.len()) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        bail!(
+            "cluster \"{cluster}\" is not a candidate; candidates: {}{more}",
+            match known.is_empty() {
+                true => "none".to_owned(),
+                false => known.join(", "),
+            }
+        );
+    }
+    candidates.retain(is);
+    Ok(())
+}

@@ -1,0 +1,111 @@
+//! Which decisions the words of a question may mean: a decision, an object by kind and name, or a name alone.
+
+use std::sync::Arc;
+
+use berth_apimachinery::Key;
+use berth_dialect_contract::{DemandKind, Dialect, names};
+use berth_engine::Catalog;
+
+/// A decision that may be there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Empty for a ClusterDecision.
+    pub namespace: String,
+    /// `<object>.<system>`.
+    pub name: String,
+}
+
+/// The resources that decisions are read by, as kubectl users write them.
+const DECISIONS: [&str; 6] = [
+    "decision",
+    "decisions",
+    "bdec",
+    "clusterdecision",
+    "clusterdecisions",
+    "bcdec",
+];
+
+/// What `words` may mean in `namespace`: the more, the less they say.
+///
+/// # Errors
+/// When they name a kind that nothing decides about, or nothing.
+pub fn places(
+    words: &[String],
+    namespace: &str,
+    dialects: &[Arc<dyn Dialect>],
+    catalog: &Catalog,
+) -> Result<Vec<Place>, String> {
+    let words: Vec<&str> = match words {
+        [word] => word.splitn(2, '/').collect(),
+        words => words.iter().map(String::as_str).collect(),
+    };
+    let demands = || {
+        let each = |dialect: &Arc<dyn Dialect>| dialect.demands().iter();
+        dialects
+            .iter()
+            .flat_map(move |dialect| each(dialect).map(move |demand| (dialect, demand)))
+    };
+    let place = |(dialect, demand): (&Arc<dyn Dialect>, &DemandKind), name: &str| {
+        of(&**dialect, demand, catalog, namespace, name)
+    };
+    let places: Vec<Place> = match *words.as_slice() {
+        [name] if !name.is_empty() => match names::split(name) {
+            Some((object, system)) if dialects.iter().any(|dialect| dialect.name() == system) => demands()
+                .filter(|(dialect, _)| dialect.name() == system)
+                .map(|found| place(found, object))
+                .collect(),
+            _ => demands().map(|found| place(found, name)).collect(),
+        },
+        [kind, name] if !kind.is_empty() && !name.is_empty() && !name.contains('/') => {
+            let (word, group) = kind.split_once('.').unwrap_or((kind, names::GROUP));
+            if group == names::GROUP && DECISIONS.iter().any(|known| known.eq_ignore_ascii_case(word)) {
+                return self::places(&[name.to_owned()], namespace, dialects, catalog);
+            }
+            let kinds = catalog.named(kind);
+            let is = |demand: &DemandKind| {
+                let mut kinds = kinds.iter();
+                kinds.any(|kind| kind.info().resource() == demand.resource)
+            };
+            let places: Vec<Place> = demands()
+                .filter(|(_, demand)| is(demand))
+                .map(|found| place(found, name))
+                .collect();
+            if places.is_empty() {
+                let known: Vec<&str> = demands().map(|(_, demand)| demand.kind).collect();
+                return Err(format!(
+                    "\"{kind}\" is not a kind that is scheduled; these are: {}",
+                    known.join(", ")
+                ));
+            }
+            places
+        }
+        _ => {
+            return Err(
+                "the name of a decision (<object>.<system>), or KIND/NAME, or KIND NAME is expected"
+                    .to_owned(),
+            );
+        }
+    };
+    Ok(places)
+}
+
+/// Where the decision about the object `name` of `demand` is.
+fn of(dialect: &dyn Dialect, demand: &DemandKind, catalog: &Catalog, namespace: &str, name: &str) -> Place {
+    // kcp decides about Namespaces, which have none, in themselves.
+    let namespaced = catalog
+        .find(&api_version(demand), demand.kind)
+        .map_or(demand.namespaced, |(kind, _)| kind.info().namespaced());
+    let namespace = if namespaced { namespace } else { "" };
+    let (namespace, name) = names::place(dialect, &Key::new(demand.resource, namespace, name));
+    Place { namespace, name }
+}
+
+fn api_version(demand: &DemandKind) -> String {
+    match demand.resource.group {
+        "" => demand.version.to_owned(),
+        group => format!("{group}/{}", demand.version),
+    }
+}
+
+#[cfg(test)]
+mod tests;

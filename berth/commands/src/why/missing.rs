@@ -1,0 +1,199 @@
+//! Answers where nothing is found or may be read: where the object is instead, and which right to ask for.
+
+use anyhow::anyhow;
+use berth_apimachinery::Status;
+use berth_client::Client;
+use berth_engine::spelling;
+use berth_scheduling_rest::API_VERSION;
+use http::Method;
+use serde_json::Value;
+
+use super::asked::Place;
+
+/// The ClusterRole that lets people ask why.
+const ROLE: &str = "berth:explainer";
+/// How many other places are named.
+const NAMED: usize = 3;
+/// How many decisions of a namespace are looked at for a name that is nearly the same.
+const LOOKED_AT: usize = 500;
+
+/// A question that found nothing.
+pub struct Question<'a> {
+    /// The server that was asked.
+    pub client: &'a Client,
+    /// The namespace of what names none.
+    pub namespace: &'a str,
+    /// The words of the question.
+    pub words: &'a [String],
+    /// The decisions that they may mean.
+    pub places: &'a [Place],
+    /// Whether this process answered.
+    pub is_within: bool,
+}
+
+impl Question<'_> {
+    /// Why there is nothing, and where there is something of that name, or one nearly the same.
+    pub async fn absent(&self) -> anyhow::Error {
+        match is_installed(self.client).await {
+            Err(error) => return error,
+            Ok(false) => return not_installed(),
+            Ok(true) => {}
+        }
+        let lists = match self.is_within {
+            true => "`berth compare` lists what there is",
+            false => "`kubectl get decisions -A` lists them all",
+        };
+        let hint = match self.elsewhere().await {
+            Some(namespaces) => namespaces,
+            None => match self.nearly().await {
+                Some(name) => format!("is {name} meant?"),
+                None => format!("pass -n for another namespace; {lists}"),
+            },
+        };
+        anyhow!(
+            "no decision for \"{}\" in namespace \"{}\" or cluster-wide: {hint}",
+            self.words.join(" "),
+            self.namespace
+        )
+    }
+
+    /// The other namespaces that have a decision of that name. Whoever may not look there is told nothing.
+    async fn elsewhere(&self) -> Option<String> {
+        let mut found = Vec::new();
+        let mut names: Vec<&str> = self.namespaced().map(|place| place.name.as_str()).collect();
+        names.dedup();
+        for name in names {
+            let path = format!("/apis/{API_VERSION}/decisions?fieldSelector=metadata.name%3D{name}");
+            found.extend(
+                list(self.client, &path)
+                    .await
+                    .into_iter()
+                    .map(|(namespace, _)| namespace),
+            );
+        }
+        found.sort();
+        found.dedup();
+        let first = found.first()?;
+        let named = found.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+        let more = match found.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let noun = if found.len() == 1 {
+            "namespace"
+        } else {
+            "namespaces"
+        };
+        Some(format!("it is in {noun} {named}{more}: pass -n {first}"))
+    }
+
+    /// The object in the namespace, or without one, whose name is nearly the same.
+    async fn nearly(&self) -> Option<String> {
+        let paths = [
+            format!(
+                "/apis/{API_VERSION}/namespaces/{}/decisions?limit={LOOKED_AT}",
+                self.namespace
+            ),
+            format!("/apis/{API_VERSION}/clusterdecisions?limit={LOOKED_AT}"),
+        ];
+        for path in paths {
+            for (_, name) in list(self.client, &path).await {
+                if self.places.iter().any(|place| spelling::near(&place.name, &name)) {
+                    return Some(name);
+                }
+            }
+        }
+        None
+    }
+
+    fn namespaced(&self) -> impl Iterator<Item = &Place> {
+        self.places.iter().filter(|place| !place.namespace.is_empty())
+    }
+}
+
+/// Namespace and name of what `path` lists; nothing where that may not be read.
+async fn list(client: &Client, path: &str) -> Vec<(String, String)> {
+    let Ok(Ok(list)) = client.send(Method::GET, path, None).await else {
+        return Vec::new();
+    };
+    let items = list["items"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let text = |item: &Value, field: &str| item["metadata"][field].as_str().unwrap_or_default().to_owned();
+    let named = items
+        .iter()
+        .map(|item| (text(item, "namespace"), text(item, "name")));
+    named.collect()
+}
+
+/// Whether the server has Berth's group.
+///
+/// # Errors
+/// When it does not answer.
+async fn is_installed(client: &Client) -> Result<bool, anyhow::Error> {
+    let group = client
+        .send(Method::GET, &format!("/apis/{API_VERSION}"), None)
+        .await?;
+    Ok(!matches!(group, Err(status) if status.code == 404))
+}
+
+fn not_installed() -> anyhow::Error {
+    anyhow!(
+        "the server does not serve {API_VERSION}: Berth is not installed, or the kubeconfig names another cluster; --from=hub \
+         reads the hub and decides here"
+    )
+}
+
+/// Whether a right is missing, by the answer alone.
+fn lacks_right(status: &Status) -> bool {
+    status.code == 403
+}
+
+/// Sentence about refusals of reading `places`, with the right to ask for. The one about the object's own namespace is told:
+/// refusals of other systems' decisions are about something else.
+pub async fn refused(client: &Client, mut refusals: Vec<(Place, Box<Status>)>) -> anyhow::Error {
+    refusals.sort_by_key(|(place, _)| place.namespace.is_empty());
+    let Some((place, status)) = refusals.into_iter().next() else {
+        return anyhow!("no system of this server schedules that kind");
+    };
+    if !lacks_right(&status) {
+        return anyhow!("{}", status.message);
+    }
+    // RBAC answers before anybody looks whether there is such an API.
+    if let Ok(false) = is_installed(client).await {
+        return not_installed();
+    }
+    anyhow!(
+        "{}; {}",
+        status.message,
+        to_ask_for(client, &place.namespace).await
+    )
+}
+
+/// Which binding gives the right, for everything where `namespace` is empty.
+pub async fn to_ask_for(client: &Client, namespace: &str) -> String {
+    let user = client.user().await.ok().flatten();
+    let user = user.unwrap_or_else(|| "USER".to_owned());
+    match namespace {
+        "" => format!(
+            "ask for a ClusterRoleBinding to {ROLE}: kubectl create clusterrolebinding {ROLE}-{} --clusterrole={ROLE} --user='{user}'",
+            plain(&user)
+        ),
+        namespace => format!(
+            "ask for a RoleBinding to {ROLE} there: kubectl create rolebinding {ROLE}-{} -n {namespace} --clusterrole={ROLE} \
+             --user='{user}'",
+            plain(&user)
+        ),
+    }
+}
+
+/// `user` as a part of a name.
+fn plain(user: &str) -> String {
+    let letter = |letter: char| match letter.is_ascii_alphanumeric() {
+        true => letter.to_ascii_lowercase(),
+        false => '-',
+    };
+    user.chars()
+        .map(letter)
+        .collect::<String>()
+        .trim_matches('-')
+        .to_owned()
+}

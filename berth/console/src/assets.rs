@@ -1,0 +1,67 @@
+//! The page: files that are part of the program, as they stand in `berth/console/web`.
+
+use axum::body::Body;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
+use http::{HeaderMap, HeaderValue, Response, StatusCode};
+use ring::digest::{SHA256, digest};
+
+use crate::refusal::Refusal;
+
+/// One file of the page: its path, its type, what it is.
+pub type Asset = (&'static str, &'static str, &'static str);
+
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+
+/// Every file of the page.
+pub const ASSETS: &[Asset] = &[
+    ("/", "text/html; charset=utf-8", include_str!("../web/index.html")),
+    (
+        "/style.css",
+        "text/css; charset=utf-8",
+        include_str!("../web/style.css"),
+    ),
+    ("/app.js", SCRIPT, include_str!("../web/app.js")),
+    ("/api.js", SCRIPT, include_str!("../web/api.js")),
+    ("/parts.js", SCRIPT, include_str!("../web/parts.js")),
+    ("/views.js", SCRIPT, include_str!("../web/views.js")),
+    ("/decision.js", SCRIPT, include_str!("../web/decision.js")),
+    ("/timeline.js", SCRIPT, include_str!("../web/timeline.js")),
+    ("/advice.js", SCRIPT, include_str!("../web/advice.js")),
+    (
+        "/vendor/preact.module.js",
+        SCRIPT,
+        include_str!("../web/vendor/preact.module.js"),
+    ),
+    (
+        "/vendor/htm.module.js",
+        SCRIPT,
+        include_str!("../web/vendor/htm.module.js"),
+    ),
+];
+
+/// The file at `path`, or 304 where the browser has it.
+pub(crate) fn answer(path: &str, headers: &HeaderMap) -> Result<Response<Body>, Refusal> {
+    let Some((_, kind, text)) = ASSETS.iter().find(|(at, ..)| *at == path) else {
+        return Err(Refusal::new(
+            StatusCode::NOT_FOUND,
+            format!("the page has no file {path}"),
+        ));
+    };
+    let sum = digest(&SHA256, text.as_bytes());
+    let hex: String = sum.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+    let tag = HeaderValue::from_str(&format!("\"{hex}\""))
+        .map_err(|problem| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, problem.to_string()))?;
+    let known = headers.get(IF_NONE_MATCH) == Some(&tag);
+    let mut response = Response::new(if known { Body::empty() } else { Body::from(*text) });
+    if known {
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+    }
+    let found = response.headers_mut();
+    found.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    found.insert(ETAG, tag);
+    found.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    Ok(response)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,24 @@
+//! `berth console`: a page that answers "which cluster, and why?", served on loopback.
+//!
+//! Start reading at [`server::Console`]: what [`guard`] lets through is an asset of the page, or a request to the API
+//! that [`forward`] sends on with the person's own kubeconfig. [`docs/console.md`](../../../docs/console.md) lists the
+//! rules and the tests that hold them.
+//!
+//! ```
+//! // All that the page is made of is in the program.
+//! let page = berth_console::assets::ASSETS.iter().find(|(path, ..)| *path == "/");
+//! assert!(page.is_some_and(|(_, media_type, _)| media_type.starts_with("text/html")));
+//! ```
+
+pub mod args;
+pub mod assets;
+mod forward;
+mod guard;
+mod idle;
+mod opener;
+mod paths;
+mod refusal;
+pub mod server;
+
+pub use args::{ConsoleArgs, PageArgs};
+pub use server::{Console, run};

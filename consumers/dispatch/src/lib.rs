@@ -1,0 +1,56 @@
+//! Decisions handed on to systems that dispatch by themselves, as they ask for it: `berth dispatch`.
+//!
+//! A dispatcher is a process of its own, with rights of its own. It reads decisions from any server that has them, alone or
+//! behind a hub, and writes where the other system is. What is to be written is a pure function of what was read.
+//!
+//! [`multikueue`] is Kueue's (docs/consumers.md, "MultiKueue").
+//!
+//! ```
+//! use clap::Parser as _;
+//! use berth_dispatch::{DispatchArgs, To};
+//!
+//! #[derive(clap::Parser)]
+//! struct Program {
+//!     #[command(flatten)]
+//!     dispatch: DispatchArgs,
+//! }
+//! let program = Program::parse_from(["berth", "multikueue"]);
+//! let To::MultiKueue(args) = program.dispatch.to;
+//! assert_eq!(args.kueue_configuration.namespace, "kueue-system");
+//! ```
+
+pub mod multikueue;
+
+use anyhow::Result;
+use clap::{Args, Subcommand};
+
+pub use multikueue::MultiKueueArgs;
+
+/// Arguments of `berth dispatch`.
+#[derive(Args, Clone, Debug)]
+pub struct DispatchArgs {
+    /// To what.
+    #[command(subcommand)]
+    pub to: To,
+}
+
+/// What decisions are handed on to.
+#[derive(Clone, Debug, Subcommand)]
+pub enum To {
+    /// Kueue: nominate the clusters of decisions for its Workloads, as an external dispatcher of MultiKueue
+    ///
+    /// A Workload names a decision in its label or annotation scheduling.berth.dev/decision. It works only while Kueue's
+    /// configuration names scheduling.berth.dev/dispatcher as multiKueue.dispatcherName.
+    #[command(name = "multikueue")]
+    MultiKueue(MultiKueueArgs),
+}
+
+/// Hands decisions on until a termination signal.
+///
+/// # Errors
+/// When a kubeconfig cannot be used, or signals cannot be listened to. A server that does not answer is waited for.
+pub async fn run(args: DispatchArgs) -> Result<()> {
+    match args.to {
+        To::MultiKueue(args) => multikueue::run(&args).await,
+    }
+}

@@ -1,0 +1,168 @@
+//! Kueue's MultiKueue: a Workload names a decision of any system, and the decision's clusters are nominated for it, the best
+//! first (docs/consumers.md, "MultiKueue").
+//!
+//! [`nominate`] says which clusters, [`body`] what is sent; both are pure. [`dispatcher`] reads, writes and tells about one
+//! Workload, [`watch`] says when.
+
+mod again;
+mod body;
+mod configured;
+mod dispatcher;
+mod nominate;
+mod owned;
+mod problem;
+mod read;
+mod seen;
+mod tell;
+mod watch;
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use kube::core::ApiResource;
+use kube::{Client, Config, discovery};
+use tokio::signal::unix::{SignalKind, signal};
+
+pub use configured::DISPATCHER;
+
+/// Kueue's API group.
+pub const GROUP: &str = "kueue.x-k8s.io";
+/// The label or annotation of a Workload with the name of its decision.
+pub const DECISION: &str = "scheduling.berth.dev/decision";
+/// The annotation of a MultiKueueCluster with the name of the Target it is.
+pub const TARGET: &str = "scheduling.berth.dev/target";
+/// How long to wait before a server without Kueue is asked again.
+const ABSENT: Duration = Duration::from_secs(5);
+
+/// Arguments of `berth dispatch multikueue`.
+#[derive(Args, Clone, Debug)]
+pub struct MultiKueueArgs {
+    /// The kubeconfig of Kueue's manager cluster; by default as kubectl has it, or the Pod's service account.
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// The kubeconfig of the server that has the decisions, where that is another than Kueue's.
+    #[arg(long, value_name = "FILE")]
+    pub decisions_kubeconfig: Option<PathBuf>,
+    /// The ConfigMap with Kueue's configuration. ClusterProfiles for Kueue are in its namespace.
+    #[arg(long, value_name = "NAMESPACE/NAME", default_value = "kueue-system/kueue-manager-config", value_parser = place)]
+    pub kueue_configuration: Place,
+}
+
+/// Where an object is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+fn place(text: &str) -> Result<Place, String> {
+    let (namespace, name) = text
+        .split_once('/')
+        .ok_or("a namespace and a name are expected, such as kueue-system/kueue-manager-config")?;
+    for (part, valid) in [
+        (namespace, berth_apimachinery::name::dns_label(namespace)),
+        (name, berth_apimachinery::name::dns_subdomain(name)),
+    ] {
+        valid.map_err(|problem| format!("{part:?}: {problem}"))?;
+    }
+    Ok(Place {
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+    })
+}
+
+/// The two servers.
+struct Ends {
+    /// Kueue's manager cluster.
+    kueue: Client,
+    /// Who has the decisions.
+    decisions: Client,
+}
+
+/// Nominates until a termination signal.
+///
+/// # Errors
+/// When a kubeconfig cannot be used, or signals cannot be listened to.
+pub async fn run(args: &MultiKueueArgs) -> Result<()> {
+    let kueue = client(args.kubeconfig.as_deref()).await?;
+    let decisions = match &args.decisions_kubeconfig {
+        Some(file) => client(Some(file)).await?,
+        None => kueue.clone(),
+    };
+    let ends = Ends { kueue, decisions };
+    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    tokio::select! {
+        () = nominate_on(ends, &args.kueue_configuration) => {}
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    Ok(())
+}
+
+async fn nominate_on(ends: Ends, configuration: &Place) {
+    let workloads = workloads(&ends.kueue).await;
+    // Whether anybody reads it changes nothing.
+    writeln!(
+        std::io::stdout(),
+        "nominating for Workloads of {} while {}/{} has dispatcherName {DISPATCHER}",
+        workloads.api_version,
+        configuration.namespace,
+        configuration.name
+    )
+    .unwrap_or_default();
+    watch::run(ends, workloads, configuration.clone()).await;
+}
+
+/// How Workloads are served, once they are.
+async fn workloads(kueue: &Client) -> ApiResource {
+    let mut last = String::new();
+    loop {
+        let found = match discovery::oneshot::group(kueue, GROUP).await {
+            Ok(group) => group.recommended_kind("Workload").map(|(resource, _)| resource),
+            Err(error) => {
+                let problem = format!("{:#}", anyhow::Error::new(error));
+                // One line for each kind of problem: it may last.
+                if problem != last {
+                    tracing::warn!(problem, "Kueue is not there yet; looking again");
+                }
+                last = problem;
+                None
+            }
+        };
+        match found {
+            Some(resource) => return resource,
+            None => tokio::time::sleep(ABSENT).await,
+        }
+    }
+}
+
+async fn client(file: Option<&Path>) -> Result<Client> {
+    berth_client::connect(match file {
+        Some(path) => berth_client::config(Some(path), None).await?,
+        None => Config::infer()
+            .await
+            .context("no --kubeconfig is given, and there is none to be found")?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_a_namespace_and_a_name() {
+        let read = place("kueue-system/kueue-manager-config").unwrap();
+        assert_eq!(
+            (read.namespace.as_str(), read.name.as_str()),
+            ("kueue-system", "kueue-manager-config")
+        );
+        for bad in ["config", "a.b/c", "a/B", "/c", "a/"] {
+            assert!(place(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! What Kueue was told: who dispatches, and how many clusters may be nominated.
+
+use serde_json::Value;
+
+/// The name by which Kueue's configuration hands dispatching over.
+pub const DISPATCHER: &str = "scheduling.berth.dev/dispatcher";
+/// The key of the ConfigMap with Kueue's configuration.
+const KEY: &str = "controller_manager_config.yaml";
+/// How many clusters a Workload takes where its definition does not say: as in Kueue v0.13 to v0.15.
+pub(super) const LIMIT: usize = 10;
+
+/// The dispatcher that the configuration in the ConfigMap `map` names; `None` where it leaves that to Kueue.
+///
+/// # Errors
+/// When there is no configuration in it.
+pub(super) fn dispatcher(map: &Value) -> Result<Option<String>, String> {
+    let text = map["data"][KEY]
+        .as_str()
+        .ok_or_else(|| format!("it has no key {KEY}"))?;
+    let configuration = berth_yaml::value(text).map_err(|error| format!("{KEY}: {error}"))?;
+    let named = configuration["multiKueue"]["dispatcherName"].as_str();
+    Ok(named.filter(|name| !name.is_empty()).map(str::to_owned))
+}
+
+/// How many clusters may be nominated by the CustomResourceDefinition of Workloads, in `version`.
+pub(super) fn limit(definition: &Value, version: &str) -> Option<usize> {
+    let mut versions = definition["spec"]["versions"].as_array()?.iter();
+    let served = versions.find(|served| served["name"] == version)?;
+    let path = "/schema/openAPIV3Schema/properties/status/properties/nominatedClusterNames/maxItems";
+    usize::try_from(served.pointer(path)?.as_u64()?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_dispatcher_is_the_one_that_kueue_was_told_of() {
+        let map = |text: &str| json!({"data": {KEY: text}});
+        let kueues_own = "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nhealth: {}\n";
+        assert_eq!(dispatcher(&map(kueues_own)), Ok(None));
+        let ours = format!("{kueues_own}multiKueue:\n  gcInterval: 1m\n  dispatcherName: {DISPATCHER}\n");
+        assert_eq!(dispatcher(&map(&ours)), Ok(Some(DISPATCHER.to_owned())));
+        assert!(dispatcher(&map("multiKueue: [")).unwrap_err().contains(KEY));
+        assert!(dispatcher(&json!({"data": {}})).unwrap_err().contains(KEY));
+    }
+
+    #[test]
+    fn kueue_takes_the_name() {
+        // Its configuration: a path with a domain before it, of at most 63 characters.
+        assert!(DISPATCHER.len() <= 63);
+        let (domain, path) = DISPATCHER.split_once('/').expect("it has a domain");
+        assert!(berth_apimachinery::name::dns_subdomain(domain).is_ok());
+        assert!(!path.is_empty());
+    }
+
+    #[test]
+    fn the_definition_says_how_many_there_may_be() {
+        let version = |name: &str, most: Value| {
+            let names = json!({"nominatedClusterNames": {"type": "array", "maxItems": most}});
+            let status = json!({"properties": {"status": {"properties": names}}});
+            json!({"name": name, "schema": {"openAPIV3Schema": status}})
+        };
+        let definition =
+            json!({"spec": {"versions": [version("v1beta1", json!(10)), version("v1beta2", json!(20))]}});
+        assert_eq!(limit(&definition, "v1beta1"), Some(10));
+        assert_eq!(limit(&definition, "v1beta2"), Some(20));
+        assert_eq!(limit(&definition, "v1"), None);
+        assert_eq!(limit(&json!({}), "v1beta2"), None);
+    }
+}

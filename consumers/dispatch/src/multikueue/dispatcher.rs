@@ -1,0 +1,249 @@
+//! One Workload: what is known of it, what is to be nominated, and that it is.
+
+use std::time::{Duration, Instant};
+
+use berth_dialect_contract::names;
+use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::Api;
+use kube::api::{Patch, PatchParams};
+use kube::core::{ApiResource, DynamicObject};
+use kube::runtime::controller::Action;
+use parking_lot::Mutex;
+use serde_json::Value;
+
+use super::again::{Again, When};
+use super::nominate::{self, Known, Place as Cluster};
+use super::problem::Problem;
+use super::read::{self, Trouble};
+use super::tell::Teller;
+use super::{DISPATCHER, Ends, Place, body, configured, owned, seen};
+
+/// How long what Kueue was told counts without being read again.
+const FRESH: Duration = Duration::from_secs(10);
+/// How often a Workload that waits is looked at although nothing has changed.
+const LOOK: Duration = Duration::from_mins(1);
+
+/// What is to be nominated.
+struct Nomination {
+    /// The decision.
+    decision: Value,
+    /// Its clusters, the best first.
+    places: Vec<Cluster>,
+    /// What Kueue calls them.
+    names: Vec<String>,
+}
+
+/// What Kueue was told, as far as it matters here.
+#[derive(Clone)]
+struct Configured {
+    /// Whether dispatching is left to Berth.
+    is_ours: bool,
+    /// How many clusters a Workload takes.
+    limit: usize,
+}
+
+/// See the module.
+pub(super) struct Dispatcher {
+    ends: Ends,
+    /// How Workloads are served.
+    pub(super) workloads: ApiResource,
+    configuration: Place,
+    teller: Teller,
+    again: Mutex<Again>,
+    configured: tokio::sync::Mutex<Option<(Instant, Configured)>>,
+    begun: Instant,
+}
+
+impl Dispatcher {
+    pub(super) fn new(ends: Ends, workloads: ApiResource, configuration: Place) -> Self {
+        Self {
+            teller: Teller::new(ends.kueue.clone()),
+            ends,
+            workloads,
+            configuration,
+            again: Mutex::default(),
+            configured: tokio::sync::Mutex::default(),
+            begun: Instant::now(),
+        }
+    }
+
+    /// Does what is to be done about `workload`, and says when to look again.
+    pub(super) async fn look(&self, workload: &DynamicObject) -> Result<Action, Trouble> {
+        let workload = read::value(workload, &self.workloads)?;
+        let Some(config) = self.waits_for(&workload).await? else {
+            return Ok(Action::await_change());
+        };
+        let configured = self.configured().await?;
+        if !configured.is_ours {
+            return Ok(Action::requeue(FRESH));
+        }
+        let judged = self.judge(&workload, &config, configured.limit).await;
+        let nominated = match judged {
+            Ok(nomination) => self.nominate(&workload, &nomination).await,
+            Err(trouble) => Err(trouble),
+        };
+        match nominated {
+            Err(Trouble::Told(problem)) => {
+                self.teller.problem(&workload, &problem).await;
+                Ok(Action::requeue(LOOK))
+            }
+            other => other,
+        }
+    }
+
+    /// The MultiKueueConfig whose clusters `workload` waits for, if it does.
+    async fn waits_for(&self, workload: &Value) -> Result<Option<String>, Trouble> {
+        let checks = read::kueues(&self.workloads.version, "AdmissionCheck", "admissionchecks");
+        for name in seen::pending_checks(workload) {
+            let check = read::kueue_object(&self.ends.kueue, &checks, name).await?;
+            if let Some(config) = check.as_ref().and_then(seen::configuration) {
+                return Ok(Some(config.to_owned()));
+            }
+        }
+        Ok(None)
+    }
+
+    /// What Kueue was told, read anew after a while.
+    async fn configured(&self) -> Result<Configured, Trouble> {
+        let mut last = self.configured.lock().await;
+        if let Some((at, configured)) = &*last
+            && at.elapsed() < FRESH
+        {
+            return Ok(configured.clone());
+        }
+        let read = self.read_configured().await?;
+        let was_ours = last.take().is_none_or(|(_, configured)| configured.is_ours);
+        if was_ours && !read.is_ours {
+            let Place { namespace, name } = &self.configuration;
+            tracing::warn!(
+                "the ConfigMap {namespace}/{name} does not have {DISPATCHER} as multiKueue.dispatcherName: nothing is nominated"
+            );
+        }
+        *last = Some((Instant::now(), read.clone()));
+        Ok(read)
+    }
+
+    async fn read_configured(&self) -> Result<Configured, Trouble> {
+        let Place { namespace, name } = &self.configuration;
+        let maps: Api<ConfigMap> = Api::namespaced(self.ends.kueue.clone(), namespace);
+        let map = maps.get_opt(name).await?;
+        let map = serde_json::to_value(map).map_err(|error| Trouble::Unreadable(error.to_string()))?;
+        let is_ours = match map {
+            Value::Null => false,
+            map => {
+                let named = configured::dispatcher(&map).map_err(|problem| {
+                    Trouble::Unreadable(format!("the ConfigMap {namespace}/{name}: {problem}"))
+                })?;
+                named.as_deref() == Some(DISPATCHER)
+            }
+        };
+        let definitions: Api<CustomResourceDefinition> = Api::all(self.ends.kueue.clone());
+        let definition = definitions.get(&format!("workloads.{}", super::GROUP)).await?;
+        let definition =
+            serde_json::to_value(definition).map_err(|error| Trouble::Unreadable(error.to_string()))?;
+        Ok(Configured {
+            is_ours,
+            limit: configured::limit(&definition, &self.workloads.version).unwrap_or(configured::LIMIT),
+        })
+    }
+
+    /// What is to be nominated for `workload`, whose clusters `config` has.
+    async fn judge(&self, workload: &Value, config: &str, limit: usize) -> Result<Nomination, Trouble> {
+        let name = seen::decision(workload)?;
+        let namespace = workload["metadata"]["namespace"].as_str().unwrap_or_default();
+        let decision = read::decision(&self.ends.decisions, namespace, name).await?;
+        let places = nominate::ranked(&decision)?;
+        let workers = read::workers(&self.ends.kueue, &self.workloads.version, config).await?;
+        let (_, system) = names::split(name).unwrap_or_default();
+        let targets = read::targets(&self.ends.decisions, system, &places).await?;
+        let known = Known {
+            decision: name,
+            targets: &targets,
+            config,
+            workers: &workers,
+            namespace: &self.configuration.namespace,
+            limit,
+        };
+        let names = nominate::nominations(&places, &known)?;
+        Ok(Nomination {
+            decision,
+            places,
+            names,
+        })
+    }
+
+    /// Nominates, unless it is done.
+    async fn nominate(&self, workload: &Value, nomination: &Nomination) -> Result<Action, Trouble> {
+        let (now, names) = (seen::nominated(workload), &nomination.names);
+        if now == *names {
+            return Ok(Action::requeue(LOOK));
+        }
+        let uid = workload["metadata"]["uid"].as_str().unwrap_or_default();
+        let when = self.again.lock().when(uid, names, self.begun.elapsed());
+        if let When::After(pause, is_fight) = when {
+            if is_fight {
+                let replaced = now.into_iter().map(str::to_owned).collect();
+                self.teller.problem(workload, &Problem::Replaced(replaced)).await;
+            }
+            return Ok(Action::requeue(pause));
+        }
+        self.write(workload, names).await?;
+        self.again.lock().done(uid, names, self.begun.elapsed());
+        self.teller.nominated(workload, note(workload, nomination)).await;
+        Ok(Action::requeue(LOOK))
+    }
+
+    /// Applies `names` as Kueue's own manager, in the version that Kueue applies in.
+    async fn write(&self, workload: &Value, names: &[String]) -> Result<(), Trouble> {
+        let metadata = &workload["metadata"];
+        let text = |field: &str| metadata[field].as_str().unwrap_or_default();
+        let (namespace, name) = (text("namespace"), text("name"));
+        let mut served = self.workloads.clone();
+        let version = body::applied_in(workload)
+            .and_then(|version| version.strip_prefix(super::GROUP)?.strip_prefix('/'));
+        let other = version.filter(|version| *version != served.version);
+        if let Some(version) = other {
+            served = read::kueues(version, &served.kind, &served.plural);
+        }
+        let all: Api<DynamicObject> = Api::namespaced_with(self.ends.kueue.clone(), namespace, &served);
+        let body = match other {
+            Some(_) => body::body(&read::value(&all.get(name).await?, &served)?, names),
+            None => body::body(workload, names),
+        };
+        let body = body.map_err(Trouble::Unreadable)?;
+        // Not by force: whatever another manager says otherwise of the status is not this dispatcher's to settle.
+        let params = PatchParams {
+            field_manager: Some(owned::MANAGER.to_owned()),
+            ..PatchParams::default()
+        };
+        all.patch_status(name, &params, &Patch::Apply(&body)).await?;
+        Ok(())
+    }
+}
+
+/// What is told of a nomination: the clusters in their order, each with the reason, and where to read on.
+fn note(workload: &Value, nomination: &Nomination) -> String {
+    let decision = &nomination.decision;
+    let name = decision["metadata"]["name"].as_str().unwrap_or_default();
+    let asked = match decision["kind"].as_str() {
+        Some("ClusterDecision") => "get clusterdecision".to_owned(),
+        _ => {
+            let namespace = workload["metadata"]["namespace"].as_str().unwrap_or_default();
+            format!("-n {namespace} get decision")
+        }
+    };
+    let reasons: Vec<String> = nomination
+        .places
+        .iter()
+        .map(|place| match place.why.as_str() {
+            "" => place.cluster.clone(),
+            why => format!("{} ({why})", place.cluster),
+        })
+        .collect();
+    format!(
+        "{} nominated by decision {name}: {}; why not others: kubectl {asked} {name} --subresource=scheduling",
+        nomination.names.join(", "),
+        reasons.join(", ")
+    )
+}

@@ -1,0 +1,267 @@
+//! Which clusters are nominated for a Workload: those of its decision, the best first, by the names Kueue has for them.
+
+use std::collections::BTreeMap;
+
+use berth_dialect_contract::names;
+use berth_multicluster::{NameRule, Settings, name};
+use serde_json::Value;
+
+use super::problem::Problem;
+use super::seen::Worker;
+
+/// A cluster that something was decided to go to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    /// The system's own name of it.
+    pub(super) cluster: String,
+    /// Why, in the system's words, with the score.
+    pub(super) why: String,
+    score: Option<i64>,
+}
+
+/// The clusters of the Decision `decision`, the highest score first; those with the same score, and all where there are no
+/// scores, in the decision's own order. What is on its way out is no place any more.
+///
+/// # Errors
+/// When there is none.
+pub(super) fn ranked(decision: &Value) -> Result<Vec<Place>, Problem> {
+    let status = &decision["status"];
+    let phase = status["phase"].as_str().unwrap_or("Pending");
+    let decided = status["decisions"].as_array().into_iter().flatten();
+    let mut places: Vec<Place> = decided
+        .filter(|place| place["leaving"] != true)
+        .filter_map(place)
+        .collect();
+    if places.is_empty() || !matches!(phase, "Bound" | "Partial") {
+        let text = |field: &str| status[field].as_str().unwrap_or_default();
+        let why = [text("reason"), text("message")];
+        let why: Vec<&str> = why.into_iter().filter(|text| !text.is_empty()).collect();
+        return Err(Problem::NotBound {
+            name: decision["metadata"]["name"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned(),
+            phase: phase.to_owned(),
+            why: why.join(": "),
+        });
+    }
+    if places.iter().all(|place| place.score.is_some()) {
+        places.sort_by_key(|place| std::cmp::Reverse(place.score));
+    }
+    Ok(places)
+}
+
+fn place(place: &Value) -> Option<Place> {
+    let cluster = place["clusterName"].as_str()?.to_owned();
+    let score = place["score"].as_i64();
+    let reason = place["reason"].as_str().filter(|reason| !reason.is_empty());
+    let parts = [
+        reason.map(str::to_owned),
+        score.map(|score| format!("score {score}")),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    Some(Place {
+        cluster,
+        why: parts.join(", "),
+        score,
+    })
+}
+
+/// What is known when clusters are nominated.
+pub(super) struct Known<'a> {
+    /// The decision's name.
+    pub(super) decision: &'a str,
+    /// The names of the Targets, without the system, of the decision's clusters.
+    pub(super) targets: &'a BTreeMap<String, String>,
+    /// The MultiKueueConfig.
+    pub(super) config: &'a str,
+    /// Its MultiKueueClusters that are there, in its order.
+    pub(super) workers: &'a [Worker],
+    /// Where Kueue is, and ClusterProfiles for it.
+    pub(super) namespace: &'a str,
+    /// How many clusters Kueue takes.
+    pub(super) limit: usize,
+}
+
+/// The names to nominate for `places`, in their order.
+///
+/// # Errors
+/// When Kueue knows not all of them, or takes fewer.
+pub(super) fn nominations(places: &[Place], known: &Known<'_>) -> Result<Vec<String>, Problem> {
+    let (_, system) =
+        names::split(known.decision).ok_or_else(|| Problem::NoName(known.decision.to_owned()))?;
+    let (mut found, mut missing) = (Vec::new(), Vec::new());
+    for place in places {
+        let target = known.targets.get(&place.cluster);
+        match target.and_then(|target| worker(known, system, target)) {
+            Some(worker) if !found.contains(&worker.name) => found.push(worker.name.clone()),
+            Some(_) => {}
+            None => missing
+                .push(target.map_or_else(|| place.cluster.clone(), |target| names::join(target, system))),
+        }
+    }
+    if !missing.is_empty() {
+        return Err(Problem::NoWorkers {
+            name: known.decision.to_owned(),
+            config: known.config.to_owned(),
+            clusters: missing,
+        });
+    }
+    if found.len() > known.limit {
+        return Err(Problem::TooMany {
+            name: known.decision.to_owned(),
+            count: found.len(),
+            limit: known.limit,
+        });
+    }
+    Ok(found)
+}
+
+/// The MultiKueueCluster that is the target `target` of `system`: first by the name that only this target has.
+fn worker<'a>(known: &Known<'a>, system: &str, target: &str) -> Option<&'a Worker> {
+    let profile = |names: NameRule| {
+        let settings = Settings {
+            namespace: known.namespace.to_owned(),
+            names,
+            ..Settings::default()
+        };
+        name::profile(&settings, system, target)
+    };
+    let names = [
+        names::join(target, system),
+        profile(NameRule::Qualified),
+        profile(NameRule::Bare),
+    ];
+    let by_name = |name: &String| known.workers.iter().find(|worker| worker.known_as == *name);
+    names.iter().find_map(by_name)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn decision(phase: &str, decisions: Value) -> Value {
+        json!({"metadata": {"name": "p.ocm"}, "status": {"phase": phase, "decisions": decisions}})
+    }
+
+    fn order(decision: &Value) -> Vec<String> {
+        let places = ranked(decision).expect("there are clusters");
+        places.into_iter().map(|place| place.cluster).collect()
+    }
+
+    #[test]
+    fn the_best_comes_first_and_what_leaves_is_left_out() {
+        let scored = decision(
+            "Bound",
+            json!([
+                {"clusterName": "a", "score": 1},
+                {"clusterName": "b", "score": 9, "reason": "picked"},
+                {"clusterName": "c", "score": 20, "leaving": true},
+                {"clusterName": "d", "score": 9},
+            ]),
+        );
+        assert_eq!(order(&scored), ["b", "d", "a"]);
+        assert_eq!(ranked(&scored).unwrap()[0].why, "picked, score 9");
+        let partly = decision(
+            "Partial",
+            json!([{"clusterName": "b", "score": 1}, {"clusterName": "a"}]),
+        );
+        assert_eq!(order(&partly), ["b", "a"]);
+    }
+
+    #[test]
+    fn what_is_not_bound_says_why() {
+        let mut unplaced = decision("Unschedulable", json!([]));
+        unplaced["status"]["reason"] = json!("NoFit");
+        unplaced["status"]["message"] = json!("0 of 3 clusters fit");
+        let told = ranked(&unplaced).unwrap_err().to_string();
+        assert_eq!(
+            told,
+            "decision p.ocm is Unschedulable, with no cluster to nominate: NoFit: 0 of 3 clusters fit"
+        );
+        for phase in ["Pending", "Releasing", "Ignored"] {
+            let told = ranked(&decision(phase, json!([{"clusterName": "a"}]))).unwrap_err();
+            assert_eq!(told.reason(), "DecisionNotBound", "{phase}");
+        }
+    }
+
+    fn places(names: &[&str]) -> Vec<Place> {
+        let all: Vec<Value> = names.iter().map(|name| json!({"clusterName": name})).collect();
+        ranked(&decision("Bound", json!(all))).unwrap()
+    }
+
+    fn worker_of(name: &str, known_as: &str) -> Worker {
+        Worker {
+            name: name.to_owned(),
+            known_as: known_as.to_owned(),
+        }
+    }
+
+    fn nominated(clusters: &[&str], workers: &[Worker], limit: usize) -> Result<Vec<String>, Problem> {
+        let targets = clusters
+            .iter()
+            .map(|name| ((*name).to_owned(), name.replace('/', ".")));
+        let known = Known {
+            decision: "p.ocm",
+            targets: &targets.collect(),
+            config: "workers",
+            workers,
+            namespace: "kueue-system",
+            limit,
+        };
+        nominations(&places(clusters), &known)
+    }
+
+    #[test]
+    fn clusters_go_by_the_names_kueue_has_for_them_in_the_decisions_order() {
+        let workers = [
+            worker_of("one", "c1.ocm"),
+            worker_of("c2", "c2"),
+            worker_of("other-c1", "c1"),
+            worker_of("three", "ns.c3.ocm"),
+        ];
+        assert_eq!(
+            nominated(&["ns/c3", "c2", "c1"], &workers, 10).unwrap(),
+            ["three", "c2", "one"],
+            "a name with its system comes before a bare one"
+        );
+        assert_eq!(nominated(&["c1"], &workers[1..], 10).unwrap(), ["other-c1"]);
+    }
+
+    #[test]
+    fn a_profile_with_a_shortened_name_is_found() {
+        let long = "a-cluster-with-a-name-that-is-much-too-long-for-a-label-value-1";
+        let settings = Settings {
+            namespace: "kueue-system".to_owned(),
+            ..Settings::default()
+        };
+        let workers = [worker_of("w", &name::profile(&settings, "ocm", long))];
+        assert_eq!(nominated(&[long], &workers, 10).unwrap(), ["w"]);
+    }
+
+    #[test]
+    fn everything_that_kueue_does_not_know_is_named_and_nothing_is_nominated() {
+        let problem = nominated(&["c1", "c2", "c3"], &[worker_of("c1", "c1")], 10).unwrap_err();
+        assert_eq!(problem.reason(), "ClusterNotInMultiKueue");
+        assert!(
+            problem
+                .to_string()
+                .contains("MultiKueueConfig workers: c2.ocm, c3.ocm."),
+            "{problem}"
+        );
+    }
+
+    #[test]
+    fn more_than_kueue_takes_is_refused_whole() {
+        let clusters = ["a", "b", "c"];
+        let workers = clusters.map(|name| worker_of(name, name));
+        let problem = nominated(&clusters, &workers, 2).unwrap_err();
+        assert_eq!(
+            problem.to_string(),
+            "decision p.ocm has 3 clusters, and this Kueue takes 2 for a Workload"
+        );
+        assert!(nominated(&clusters, &workers, 3).is_ok());
+    }
+}

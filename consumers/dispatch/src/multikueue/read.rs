@@ -1,0 +1,130 @@
+//! What is asked of the two servers about one Workload.
+
+use std::collections::BTreeMap;
+
+use berth_dialect_contract::names;
+use kube::api::ListParams;
+use kube::core::{ApiResource, DynamicObject};
+use kube::{Api, Client};
+use serde_json::Value;
+
+use super::nominate::Place;
+use super::problem::Problem;
+use super::seen::Worker;
+use super::{GROUP, seen};
+
+/// Why nothing is written about a Workload.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Trouble {
+    /// Something that is told of.
+    #[error(transparent)]
+    Told(#[from] Problem),
+    /// A request failed: it is tried again.
+    #[error(transparent)]
+    Asked(#[from] kube::Error),
+    /// An object cannot be read.
+    #[error("{0}")]
+    Unreadable(String),
+}
+
+/// How a kind of Kueue is served.
+pub(super) fn kueues(version: &str, kind: &str, plural: &str) -> ApiResource {
+    served(GROUP, version, kind, plural)
+}
+
+/// How a kind of Berth is served.
+pub(super) fn ours(kind: &str, plural: &str) -> ApiResource {
+    served(names::GROUP, names::VERSION, kind, plural)
+}
+
+fn served(group: &str, version: &str, kind: &str, plural: &str) -> ApiResource {
+    ApiResource {
+        group: group.to_owned(),
+        version: version.to_owned(),
+        api_version: format!("{group}/{version}"),
+        kind: kind.to_owned(),
+        plural: plural.to_owned(),
+    }
+}
+
+/// The object as JSON. The items of some lists do not say what they are.
+pub(super) fn value(object: &DynamicObject, served: &ApiResource) -> Result<Value, Trouble> {
+    let mut value = serde_json::to_value(object).map_err(|error| Trouble::Unreadable(error.to_string()))?;
+    value["apiVersion"] = served.api_version.as_str().into();
+    value["kind"] = served.kind.as_str().into();
+    Ok(value)
+}
+
+async fn get(api: Api<DynamicObject>, served: &ApiResource, name: &str) -> Result<Option<Value>, Trouble> {
+    let found = api.get_opt(name).await?;
+    found.map(|object| value(&object, served)).transpose()
+}
+
+/// A cluster-scoped object of Kueue's.
+pub(super) async fn kueue_object(
+    client: &Client,
+    served: &ApiResource,
+    name: &str,
+) -> Result<Option<Value>, Trouble> {
+    get(Api::all_with(client.clone(), served), served, name).await
+}
+
+/// The MultiKueueConfig named `name` with its MultiKueueClusters that are there.
+pub(super) async fn workers(client: &Client, version: &str, name: &str) -> Result<Vec<Worker>, Trouble> {
+    let configs = kueues(version, "MultiKueueConfig", "multikueueconfigs");
+    let config = kueue_object(client, &configs, name).await?;
+    let config = config.ok_or_else(|| Problem::NoConfiguration(name.to_owned()))?;
+    let clusters = kueues(version, "MultiKueueCluster", "multikueueclusters");
+    let mut found = Vec::new();
+    for name in seen::workers(&config) {
+        let cluster = kueue_object(client, &clusters, name).await?;
+        found.extend(cluster.as_ref().map(Worker::of));
+    }
+    Ok(found)
+}
+
+/// The Decision named `name` in `namespace`, or the ClusterDecision. A server that does not know all of it yet answers
+/// with an error, never with fewer clusters.
+pub(super) async fn decision(client: &Client, namespace: &str, name: &str) -> Result<Value, Trouble> {
+    if names::split(name).is_none() || berth_apimachinery::name::path_segment(name).is_err() {
+        return Err(Problem::NoName(name.to_owned()).into());
+    }
+    let (beside, everywhere) = (
+        ours("Decision", "decisions"),
+        ours("ClusterDecision", "clusterdecisions"),
+    );
+    let here = Api::namespaced_with(client.clone(), namespace, &beside);
+    if let Some(decision) = get(here, &beside, name).await? {
+        return Ok(decision);
+    }
+    let all = Api::all_with(client.clone(), &everywhere);
+    let found = get(all, &everywhere, name).await?;
+    let missing = || Problem::NotFound {
+        name: name.to_owned(),
+        namespace: namespace.to_owned(),
+    };
+    Ok(found.ok_or_else(missing)?)
+}
+
+/// The names of the Targets, without the system, that the clusters of `places` are.
+pub(super) async fn targets(
+    client: &Client,
+    system: &str,
+    places: &[Place],
+) -> Result<BTreeMap<String, String>, Trouble> {
+    let served = ours("Target", "targets");
+    let all: Api<DynamicObject> = Api::all_with(client.clone(), &served);
+    let mut found = BTreeMap::new();
+    for place in places {
+        let selector = format!("spec.dialect={system},spec.clusterName={}", place.cluster);
+        let list = all.list(&ListParams::default().fields(&selector)).await?;
+        let name = list
+            .items
+            .first()
+            .and_then(|target| target.metadata.name.as_deref());
+        if let Some((target, _)) = name.and_then(names::split) {
+            found.insert(place.cluster.clone(), target.to_owned());
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,109 @@
+//! A decision as a list of flat entries, for tools that hand every key of an entry to a template.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use berth_apimachinery::Timestamp;
+use berth_dialect_contract::{DemandView, Inventory, Placed, TargetView, names};
+
+use crate::rank;
+
+/// The decision whose clusters are told.
+#[derive(Clone, Copy, Debug)]
+pub struct About<'a> {
+    /// The dialect.
+    pub system: &'a str,
+    /// The namespace of the Decision; empty for a ClusterDecision.
+    pub namespace: &'a str,
+    /// Its name: `<source>.<system>`.
+    pub decision: &'a str,
+}
+
+/// One cluster of a decision.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The system's own name of it.
+    pub cluster: Arc<str>,
+    /// Its target, without the system in its name; nothing where it is no more.
+    pub target: Option<(String, TargetView)>,
+    /// What templates are given: every value is a text, empty where there is nothing to say. No key is `name` or `server`,
+    /// by which Argo CD has a cluster's own.
+    pub keys: BTreeMap<&'static str, String>,
+}
+
+/// The clusters of the decision `about` that is `view`, the best first where scores are recorded, else by name. A cluster on
+/// its way out is none of them.
+#[must_use]
+pub fn entries(about: About<'_>, inventory: &dyn Inventory, view: &DemandView, now: Timestamp) -> Vec<Entry> {
+    let mut ranked = rank::ranked(&view.placed);
+    ranked.sort_by_key(|(place, rank)| (rank.map(|rank| rank.at), Arc::clone(&place.cluster_name)));
+    let entries = ranked.into_iter().map(|(place, rank)| {
+        let target = inventory.target_of(&place.cluster_name, now);
+        let rank = rank.map(|rank| rank.at.to_string()).unwrap_or_default();
+        Entry {
+            cluster: Arc::clone(&place.cluster_name),
+            keys: keys(about, place, rank, target.as_ref()),
+            target,
+        }
+    });
+    entries.collect()
+}
+
+fn keys(
+    about: About<'_>,
+    place: &Placed,
+    rank: String,
+    target: Option<&(String, TargetView)>,
+) -> BTreeMap<&'static str, String> {
+    let of_target =
+        |read: fn(&TargetView) -> &String| target.map(|(_, view)| read(view).clone()).unwrap_or_default();
+    [
+        ("cluster", place.cluster_name.to_string()),
+        (
+            "target",
+            target
+                .map(|(name, _)| names::join(name, about.system))
+                .unwrap_or_default(),
+        ),
+        ("system", about.system.to_owned()),
+        ("decision", about.decision.to_owned()),
+        ("namespace", about.namespace.to_owned()),
+        ("region", of_target(|view| &view.region)),
+        ("zone", of_target(|view| &view.zone)),
+        ("provider", of_target(|view| &view.provider)),
+        ("rank", rank),
+        (
+            "score",
+            place.score.map(|score| score.to_string()).unwrap_or_default(),
+        ),
+        ("reason", place.reason.clone()),
+        ("state", place.state.clone()),
+    ]
+    .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_key_is_one_by_which_argo_cd_has_the_cluster_itself_and_every_one_is_there() {
+        let about = About {
+            system: "openmcp",
+            namespace: "",
+            decision: "d.openmcp",
+        };
+        let place = Placed {
+            cluster_name: "ns/c1".into(),
+            score: Some(-3),
+            ..Placed::default()
+        };
+        let keys = keys(about, &place, "1".to_owned(), None);
+        assert_eq!(keys["cluster"], "ns/c1");
+        assert_eq!((keys["rank"].as_str(), keys["score"].as_str()), ("1", "-3"));
+        assert_eq!((keys["target"].as_str(), keys["zone"].as_str()), ("", ""));
+        for taken in ["name", "server", "nameNormalized", "values"] {
+            assert!(!keys.contains_key(taken), "{taken}");
+        }
+    }
+}

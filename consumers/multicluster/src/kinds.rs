@@ -1,0 +1,233 @@
+//! The two kinds as they are served: schemas, names, columns, and whose the fields are.
+//!
+//! The schemas are upstream's, so that what others write (their own entries of the status, say) is kept whole.
+
+use berth_apimachinery::kind::KindInfo;
+use berth_apimachinery::schema::types::{Condition, Time};
+use berth_apimachinery::{Column, Keeper, Kind, Schema, Scope};
+use schemars::JsonSchema;
+
+use crate::{GROUP, MANAGER, USER, VERSION};
+
+/// A cluster of a multi-cluster system, as other tools read it.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase", extend("required" = ["spec"]))]
+pub struct ClusterProfile {
+    /// Which cluster this is, and who manages it.
+    pub spec: ClusterProfileSpec,
+    /// What is known of the cluster.
+    pub status: Option<ClusterProfileStatus>,
+}
+
+/// Which cluster a ClusterProfile is about.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub struct ClusterProfileSpec {
+    /// A name for people.
+    pub display_name: Option<String>,
+    /// Who manages the cluster and this object. It never changes.
+    pub cluster_manager: ClusterManager,
+}
+
+/// Who manages a cluster.
+#[derive(JsonSchema)]
+pub struct ClusterManager {
+    /// The name, which the label x-k8s.io/cluster-manager repeats.
+    pub name: String,
+}
+
+/// What is known of a cluster.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub struct ClusterProfileStatus {
+    /// Condition ControlPlaneHealthy says whether the cluster can be used.
+    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
+    pub conditions: Option<Vec<Condition>>,
+    /// The versions the cluster runs.
+    pub version: Option<ClusterVersion>,
+    /// What the cluster says of itself.
+    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
+    pub properties: Option<Vec<Property>>,
+    /// Ways to reach the API server. They hold no credentials.
+    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
+    pub access_providers: Option<Vec<AccessProvider>>,
+    /// The former name of accessProviders, which win where both have a name. Berth writes none.
+    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
+    pub credential_providers: Option<Vec<AccessProvider>>,
+}
+
+/// The versions a cluster runs.
+#[derive(JsonSchema)]
+pub struct ClusterVersion {
+    /// The version of Kubernetes.
+    pub kubernetes: Option<String>,
+}
+
+/// A property of a cluster.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub struct Property {
+    /// Its name.
+    #[schemars(length(min = 1, max = 253))]
+    pub name: String,
+    /// Its value.
+    #[schemars(length(min = 1, max = 1024))]
+    pub value: String,
+    /// When it was seen on the cluster.
+    pub last_observed_time: Option<Time>,
+}
+
+/// One way to reach the API server of a cluster.
+#[derive(JsonSchema)]
+pub struct AccessProvider {
+    /// Whose way it is. Consumers are configured with credentials by this name.
+    pub name: String,
+    /// Where the API server is.
+    pub cluster: Option<AccessCluster>,
+}
+
+/// Where an API server is, as in a kubeconfig.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "kebab-case")]
+pub struct AccessCluster {
+    /// The URL.
+    pub server: Option<String>,
+    /// The PEM bundle of its CA.
+    #[schemars(extend("format" = "byte"))]
+    pub certificate_authority_data: Option<String>,
+    /// The file of its CA.
+    pub certificate_authority: Option<String>,
+    /// The name its certificate must have, where that is not the host's.
+    pub tls_server_name: Option<String>,
+    /// Whether its certificate is not looked at.
+    pub insecure_skip_tls_verify: Option<bool>,
+    /// The proxy before it.
+    pub proxy_url: Option<String>,
+    /// Whether answers are not compressed.
+    pub disable_compression: Option<bool>,
+    /// What else consumers are to know, such as the configuration of an exec plugin.
+    #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
+    pub extensions: Option<Vec<Extension>>,
+}
+
+/// What a consumer knows by a name.
+#[derive(JsonSchema)]
+pub struct Extension {
+    /// The name.
+    pub name: String,
+    /// What it is.
+    pub extension: Anything,
+}
+
+/// Any object.
+#[derive(JsonSchema)]
+#[schemars(extend("type" = "object", "x-kubernetes-preserve-unknown-fields" = true))]
+pub struct Anything {}
+
+/// One slice of a decision: clusters that were chosen for one workload.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase", extend("required" = ["decisions"]))]
+pub struct PlacementDecision {
+    /// The clusters. All slices with the same label decision-key together are the decision.
+    #[schemars(length(max = 100), extend("x-kubernetes-list-type" = "atomic"))]
+    pub decisions: Vec<ClusterDecision>,
+    /// Who decided.
+    pub scheduler_name: Option<String>,
+}
+
+/// One cluster that was chosen.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub struct ClusterDecision {
+    /// Its ClusterProfile.
+    pub cluster_profile_ref: ClusterProfileRef,
+    /// Why it was chosen.
+    pub reason: Option<String>,
+}
+
+/// A reference to a ClusterProfile.
+#[derive(JsonSchema)]
+pub struct ClusterProfileRef {
+    /// Its name.
+    pub name: String,
+    /// Its namespace.
+    pub namespace: Option<String>,
+}
+
+/// A kind that Berth publishes: it makes and deletes the objects, and keeps its fields; others may add to them.
+pub struct Published {
+    info: KindInfo,
+    schema: Schema,
+    columns: Vec<Column>,
+}
+
+impl Kind for Published {
+    fn info(&self) -> &KindInfo {
+        &self.info
+    }
+
+    fn schema(&self, _version: &str) -> &Schema {
+        &self.schema
+    }
+
+    fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// As a custom resource's, with a status or without.
+    fn counts_generation(&self) -> bool {
+        true
+    }
+
+    fn keeper(&self) -> Option<Keeper> {
+        Some(Keeper {
+            user: USER,
+            manager: MANAGER,
+        })
+    }
+}
+
+/// The kind of `clusterprofiles`.
+#[must_use]
+pub fn cluster_profile() -> Published {
+    Published {
+        info: KindInfo {
+            status: true,
+            ..info("ClusterProfile", "clusterprofiles", "clusterprofile")
+        },
+        schema: Schema::of::<ClusterProfile>(),
+        columns: vec![
+            Column::NAME,
+            Column::text("Manager", "Who manages the cluster").at(".spec.clusterManager.name"),
+            Column::text("Healthy", "Whether the cluster can be used")
+                .at(".status.conditions[?(@.type==\"ControlPlaneHealthy\")].status"),
+            Column::text("Version", "The version of Kubernetes").at(".status.version.kubernetes"),
+            Column::AGE,
+        ],
+    }
+}
+
+/// The kind of `placementdecisions`.
+#[must_use]
+pub fn placement_decision() -> Published {
+    Published {
+        info: info("PlacementDecision", "placementdecisions", "placementdecision"),
+        schema: Schema::of::<PlacementDecision>(),
+        columns: vec![
+            Column::NAME,
+            Column::text("Scheduler", "Who decided").at(".schedulerName"),
+            Column::text("First", "The first cluster, by name").at(".decisions[*].clusterProfileRef.name"),
+            Column::AGE,
+        ],
+    }
+}
+
+const fn info(kind: &'static str, plural: &'static str, singular: &'static str) -> KindInfo {
+    let all = KindInfo::new(GROUP, &[VERSION], kind, plural);
+    KindInfo {
+        singular,
+        scope: Scope::Namespaced,
+        verbs: &["get", "list", "patch", "update", "watch"],
+        ..all
+    }
+}

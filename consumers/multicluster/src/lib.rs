@@ -1,0 +1,62 @@
+//! The kinds that tools of many vendors read: ClusterProfile (KEP-4322) and PlacementDecision (KEP-5313), made from the
+//! targets and decisions of any dialect.
+//!
+//! Everything here is a pure function: [`profile`] and [`decision`] convert, [`slices`] says in which order lists of
+//! clusters are written so that nobody who deploys by them ever sees a decided cluster missing. Docs: docs/consumers.md.
+//!
+//! ```
+//! use std::collections::{BTreeMap, BTreeSet};
+//!
+//! use berth_multicluster::slices::{Slice, Write, plan};
+//!
+//! let clusters = |names: &[&str]| -> BTreeMap<String, String> {
+//!     names.iter().map(|name| ((*name).to_owned(), "Picked".to_owned())).collect()
+//! };
+//! let old = [Slice { index: 0, clusters: clusters(&["east"]) }];
+//! let writes = plan(&old, &clusters(&["east", "west"]), &BTreeSet::new());
+//! assert_eq!(writes, [Write::Put(Slice { index: 0, clusters: clusters(&["east", "west"]) })]);
+//! ```
+
+pub mod decision;
+pub mod flat;
+pub mod kinds;
+pub mod mark;
+pub mod name;
+pub mod profile;
+mod rank;
+pub mod settings;
+pub mod slices;
+
+use std::collections::BTreeMap;
+
+use berth_apimachinery::{GroupResource, Labels};
+
+pub use settings::{NameRule, Settings};
+
+/// The API group.
+pub const GROUP: &str = "multicluster.x-k8s.io";
+/// The one version of the two kinds.
+pub const VERSION: &str = "v1alpha1";
+/// Their apiVersion.
+pub const API_VERSION: &str = "multicluster.x-k8s.io/v1alpha1";
+/// `clusterprofiles`.
+pub const CLUSTER_PROFILES: GroupResource = GroupResource::new(GROUP, "clusterprofiles");
+/// `placementdecisions`.
+pub const PLACEMENT_DECISIONS: GroupResource = GroupResource::new(GROUP, "placementdecisions");
+
+/// The field manager of what is published.
+pub const MANAGER: &str = "berth-publications";
+/// The user that publishes.
+pub const USER: &str = "berth:scheduler";
+
+/// The label that says which system a published object is about.
+pub const SYSTEM_LABEL: &str = "scheduling.berth.dev/system";
+
+/// The labels that what is published takes from its source, to be added to.
+#[must_use]
+pub fn inherited(labels: &Labels) -> BTreeMap<String, String> {
+    labels
+        .inherited()
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .collect()
+}

@@ -1,0 +1,151 @@
+//! A target as a ClusterProfile.
+
+use std::collections::BTreeMap;
+
+use berth_apimachinery::{Timestamp, time};
+use berth_dialect_contract::{Facts, TargetView};
+use serde_json::{Map, Value, json};
+
+use crate::{API_VERSION, SYSTEM_LABEL, Settings, inherited, mark, name};
+
+/// The label that repeats the cluster manager's name.
+const MANAGER_LABEL: &str = "x-k8s.io/cluster-manager";
+/// The label that names the ClusterSet.
+const SET_LABEL: &str = "multicluster.x-k8s.io/clusterset";
+/// The condition that says whether a cluster can be used.
+const HEALTHY: &str = "ControlPlaneHealthy";
+/// What the prefix of our own properties is.
+const OWN: &str = "scheduling.berth.dev";
+/// The longest value of a property, in characters.
+const LONGEST_VALUE: usize = 1024;
+/// The longest name of a property, in characters.
+const LONGEST_NAME: usize = 253;
+
+/// A target of a dialect, and what its object says beyond scheduling.
+#[derive(Clone, Copy, Debug)]
+pub struct Target<'a> {
+    /// The dialect.
+    pub system: &'a str,
+    /// The name of the Target without the dialect.
+    pub name: &'a str,
+    /// How it stands.
+    pub view: &'a TargetView,
+    /// What it says of itself.
+    pub facts: &'a Facts,
+}
+
+/// What Berth says in the ClusterProfile of `target`. `old` is the object as it was, which keeps its transition time.
+#[must_use]
+pub fn render(settings: &Settings, target: Target<'_>, old: Option<&Value>, now: Timestamp) -> Value {
+    let created = target.view.object.meta().creation_timestamp();
+    let metadata = json!({
+        "name": name::profile(settings, target.system, target.name),
+        "namespace": settings.namespace,
+        "labels": labels(settings, target),
+    });
+    let mut status = Map::new();
+    status.insert(
+        "conditions".to_owned(),
+        json!([healthy(target.view, created, old, now)]),
+    );
+    if !target.facts.version.is_empty() {
+        status.insert("version".to_owned(), json!({"kubernetes": target.facts.version}));
+    }
+    let properties: Vec<Value> = properties(target)
+        .into_iter()
+        .map(|(name, value)| json!({"name": name, "value": value}))
+        .collect();
+    status.insert("properties".to_owned(), properties.into());
+    if let Some(access) = &target.facts.access {
+        let mut cluster = json!({"server": access.server});
+        if !access.ca.is_empty() {
+            cluster["certificate-authority-data"] = access.ca.as_str().into();
+        }
+        status.insert(
+            "accessProviders".to_owned(),
+            json!([{"name": access.provider, "cluster": cluster}]),
+        );
+    }
+    let mut profile = json!({
+        "apiVersion": API_VERSION,
+        "kind": "ClusterProfile",
+        "metadata": metadata,
+        "spec": {
+            "displayName": format!("{}.{}", target.name, target.system),
+            "clusterManager": {"name": settings.manager},
+        },
+        "status": status,
+    });
+    mark::put(&mut profile, &settings.publication);
+    profile
+}
+
+/// The status of condition ControlPlaneHealthy in `profile`; empty without one.
+#[must_use]
+pub fn health(profile: &Value) -> &str {
+    healthy_before(profile).map_or("", |condition| condition["status"].as_str().unwrap_or_default())
+}
+
+fn healthy_before(profile: &Value) -> Option<&Value> {
+    let mut conditions = profile["status"]["conditions"].as_array()?.iter();
+    conditions.find(|condition| condition["type"] == HEALTHY)
+}
+
+/// The cluster's own labels, then those asked for, then those the KEP asks for.
+fn labels(settings: &Settings, target: Target<'_>) -> BTreeMap<String, String> {
+    let mut labels = inherited(&target.view.labels);
+    labels.extend(settings.labels.clone());
+    labels.insert(SYSTEM_LABEL.to_owned(), target.system.to_owned());
+    labels.insert(MANAGER_LABEL.to_owned(), settings.manager.clone());
+    if settings.cluster_set.is_empty() {
+        labels.remove(SET_LABEL);
+    } else {
+        labels.insert(SET_LABEL.to_owned(), settings.cluster_set.clone());
+    }
+    labels
+}
+
+/// Condition ControlPlaneHealthy, in the system's own words.
+fn healthy(view: &TargetView, created: Option<Timestamp>, old: Option<&Value>, now: Timestamp) -> Value {
+    let before = old.and_then(healthy_before);
+    let since = match before {
+        Some(before) if before["status"] == view.ready => before["lastTransitionTime"].clone(),
+        Some(_) => time::rfc3339(now).into(),
+        // The same on every replica and after every restart.
+        None => time::rfc3339(created.unwrap_or(now)).into(),
+    };
+    let reason = if view.ready_reason.is_empty() {
+        "Reported"
+    } else {
+        view.ready_reason
+    };
+    json!({
+        "type": HEALTHY,
+        "status": view.ready,
+        "reason": reason,
+        "message": view.ready_message,
+        "lastTransitionTime": since,
+    })
+}
+
+/// What the system says of the cluster, under its own names, and what Berth adds under qualified ones. What the schema
+/// does not take (an empty value, one too long) is left out.
+fn properties(target: Target<'_>) -> BTreeMap<String, String> {
+    let mut properties = target.facts.properties.clone();
+    for (name, value) in [
+        ("cluster-name", &*target.view.cluster_name),
+        ("region", target.view.region.as_str()),
+        ("zone", target.view.zone.as_str()),
+        ("provider", target.view.provider.as_str()),
+    ] {
+        properties.insert(format!("{name}.{OWN}"), value.to_owned());
+    }
+    properties.retain(|name, value| {
+        (1..=LONGEST_VALUE).contains(&value.chars().count())
+            && (1..=LONGEST_NAME).contains(&name.chars().count())
+    });
+    properties
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,43 @@
+//! The clusters of a decision by their recorded scores.
+
+use berth_dialect_contract::Placed;
+
+/// Where a cluster stands among all that were chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rank {
+    /// The place, from 1: how many have a better score, and one.
+    pub(crate) at: usize,
+    /// How many there are.
+    pub(crate) of: usize,
+    /// How many others have the same score.
+    pub(crate) ties: usize,
+}
+
+/// The clusters of `placed`, but for those on their way out, which are no place any more, each with its rank where all
+/// have a recorded score.
+pub(crate) fn ranked(placed: &[Placed]) -> Vec<(&Placed, Option<Rank>)> {
+    let places: Vec<&Placed> = placed.iter().filter(|place| !place.leaving).collect();
+    let mut scores: Option<Vec<i64>> = places.iter().map(|place| place.score).collect();
+    if let Some(scores) = &mut scores {
+        scores.sort_unstable_by(|a, b| b.cmp(a));
+    }
+    let ranked = places.into_iter().map(|place| {
+        let rank = scores
+            .as_deref()
+            .zip(place.score)
+            .map(|(all, own)| rank(all, own));
+        (place, rank)
+    });
+    ranked.collect()
+}
+
+/// The rank of `own` among `all` scores, the highest of which comes first.
+fn rank(all: &[i64], own: i64) -> Rank {
+    let better = all.partition_point(|&score| score > own);
+    let same = all[better..].partition_point(|&score| score == own);
+    Rank {
+        at: better + 1,
+        of: all.len(),
+        ties: same.saturating_sub(1),
+    }
+}

@@ -1,0 +1,99 @@
+//! The conditions of Publications: Valid says whether what is stored is in force, Published whether everything it says is
+//! published.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use berth_apimachinery::{Key, Verb, Write};
+use berth_configuration::validity::{self, ACTOR, Said};
+use berth_engine::{Commit, Committer, Engine};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use super::PUBLICATIONS;
+use super::in_force::Verdict;
+
+/// How soon a condition that could not be written is tried again.
+const AGAIN: Duration = Duration::from_secs(5);
+
+/// Writes what is `told` of Publications, through `committer`.
+pub(super) fn spawn(
+    engine: Arc<Engine>,
+    committer: Arc<dyn Committer>,
+    mut told: watch::Receiver<Vec<Verdict>>,
+) -> JoinHandle<()> {
+    tokio::spawn(async move {
+        loop {
+            let verdicts = told.borrow_and_update().clone();
+            let mut done = true;
+            for verdict in verdicts {
+                done &= write(&engine, &*committer, &verdict).await;
+            }
+            let again = tokio::time::sleep(AGAIN);
+            tokio::select! {
+                changed = told.changed() => if changed.is_err() { return },
+                () = again, if !done => {}
+            }
+        }
+    })
+}
+
+/// Writes one condition, where it differs. Whether that worked.
+async fn write(engine: &Engine, committer: &dyn Committer, verdict: &Verdict) -> bool {
+    let stored = engine.source().cached(PUBLICATIONS);
+    let Some(object) = stored.get("", &verdict.name) else {
+        return true;
+    };
+    let (status, reason, message) = match &verdict.problem {
+        None => ("True", "Valid", "it is in force".to_owned()),
+        Some((reason, problem)) => ("False", *reason, format!("it is not in force: {problem}")),
+    };
+    let now = engine.clock().now();
+    let valid = Said {
+        r#type: "Valid",
+        status,
+        reason,
+        message: &message,
+    };
+    let (status, reason, message) = match &verdict.published {
+        None => ("False", "NotInForce", "it is not in force"),
+        Some(Ok(())) => ("True", "Published", "everything is published"),
+        Some(Err((reason, problem))) => ("False", *reason, problem.as_str()),
+    };
+    let published = Said {
+        r#type: "Published",
+        status,
+        reason,
+        message,
+    };
+    let Some(told) = validity::with_conditions(object, &[valid, published], now) else {
+        return true;
+    };
+    let commit = Commit {
+        actor: ACTOR,
+        manager: "berth-publications".to_owned(),
+        writes: vec![Write {
+            verb: Verb::Update,
+            key: Key::new(PUBLICATIONS, "", &verdict.name),
+            subresource: "status",
+            object: told,
+            base: Some(object.revision()),
+        }],
+        guards: Vec::new(),
+        dry_run: false,
+        cause: "whether the Publication is in force".to_owned(),
+    };
+    match committer.commit(commit).await {
+        // Somebody was faster, and the change is judged again.
+        Ok(_) => true,
+        Err(error) if error.why.is_moved() => true,
+        Err(error) => {
+            tracing::warn!(
+                publication = verdict.name,
+                problem = %error,
+                "cannot update the conditions of a Publication, whose status is out of date; retrying"
+            );
+            false
+        }
+    }
+}

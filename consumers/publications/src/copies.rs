@@ -1,0 +1,62 @@
+//! How far Publications, and the namespaces they name, are copied from a hub: what is made at each read waits for them.
+
+use std::sync::OnceLock;
+
+use berth_hub::mirror::{Copied, Progress};
+use berth_kubernetes::core::namespace;
+use tokio::sync::watch;
+
+use super::PUBLICATIONS;
+
+/// The copies of a hub. Until it is known how far they are, nothing is.
+#[derive(Default)]
+pub struct Copies(OnceLock<watch::Receiver<Progress>>);
+
+impl Copies {
+    /// Goes by `progress` from now on.
+    pub(super) fn follow(&self, progress: watch::Receiver<Progress>) {
+        // Whoever was first has the same.
+        drop(self.0.set(progress));
+    }
+
+    /// Whether it is known which Publications there are, and where.
+    ///
+    /// # Errors
+    /// What is not known yet.
+    pub(super) fn ready(&self) -> Result<(), String> {
+        let progress = self.0.get().map(|progress| progress.borrow().clone());
+        let progress = progress.unwrap_or_default();
+        for resource in [PUBLICATIONS, namespace::RESOURCE] {
+            match progress.get(&resource) {
+                Some(Copied::Complete | Copied::Absent) => {}
+                Some(Copied::Waiting(Some(problem))) => {
+                    return Err(format!("{resource} cannot be read from the hub: {problem}"));
+                }
+                Some(Copied::Waiting(None)) | None => {
+                    return Err(format!("{resource} have not been read from the hub yet"));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_known_before_publications_and_namespaces_are_copied() {
+        let copies = Copies::default();
+        assert!(copies.ready().unwrap_err().contains("not been read"));
+        let waiting = [
+            (PUBLICATIONS, Copied::Complete),
+            (namespace::RESOURCE, Copied::Waiting(Some("403".to_owned()))),
+        ];
+        let (sender, receiver) = watch::channel(waiting.into());
+        copies.follow(receiver);
+        assert!(copies.ready().unwrap_err().contains("403"));
+        sender.send_modify(|progress| drop(progress.insert(namespace::RESOURCE, Copied::Complete)));
+        assert_eq!(copies.ready(), Ok(()));
+    }
+}

@@ -1,0 +1,267 @@
+//! PublishedDecisions: the decisions that a Publication shows in its namespace with flat entries, made at each read.
+//!
+//! Who reads them takes off a cluster what it no longer finds. So where not all there is can be known the answer is 503, of
+//! lists that could show a decision of that system, too.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use berth_apimachinery::{GroupResource, Key, Object, Revision, Status, Timestamp, budget};
+use berth_apiserver::{Backing, Call, Computed, ListQuery, Listing, RequestInfo, Resource, heavy};
+use berth_dialect_contract::Dialect;
+use berth_engine::{Engine, Snapshot};
+use berth_multicluster::flat::{self, About, Entry};
+use berth_multicluster::{SYSTEM_LABEL, name};
+use berth_scheduling_rest::kinds::{API_VERSION, GROUP, published};
+use berth_scheduling_rest::{behind, names, render};
+use berth_storage::Name;
+use serde_json::{Map, Value, json};
+
+use super::copies::Copies;
+use super::in_force::{self, InForce};
+
+/// `publisheddecisions`.
+const RESOURCE: GroupResource = GroupResource::new(GROUP, published::PLURAL);
+/// Seconds after which a client should ask again while Publications are not known.
+const RETRY_AFTER: u32 = 5;
+
+/// The resource `publisheddecisions` over what `engine` knows; `copies` says how far Publications are copied from a hub.
+pub(super) fn resource(engine: &Arc<Engine>, copies: Option<Arc<Copies>>) -> Resource {
+    let flat = Flat {
+        engine: Arc::clone(engine),
+        copies,
+    };
+    Resource::new(Arc::new(published::kind()), Backing::Computed(Arc::new(flat)))
+}
+
+struct Flat {
+    engine: Arc<Engine>,
+    copies: Option<Arc<Copies>>,
+}
+
+impl Flat {
+    /// Everything shown in `namespace` (everywhere, where that is empty) of the systems that `is_asked` for.
+    async fn listed(
+        &self,
+        namespace: &str,
+        now: Timestamp,
+        is_asked: impl Fn(&str) -> bool + Send,
+    ) -> Result<Rows, Status> {
+        if let Some(Err(problem)) = self.copies.as_ref().map(|copies| copies.ready()) {
+            return Err(Status::unavailable(problem, RETRY_AFTER));
+        }
+        let dialects: Vec<Arc<dyn Dialect>> = self.engine.dialects().cloned().collect();
+        let mut places = in_force::readable(&**self.engine.source(), &dialects);
+        places.retain(|place| {
+            place.rules.is_flat() && (namespace.is_empty() || place.rules.settings.namespace == namespace)
+        });
+        let mut rows = Rows {
+            rows: Vec::new(),
+            revision: self.engine.source().revision(),
+            now,
+        };
+        for dialect in dialects {
+            let system = dialect.name();
+            let mut showing = places.iter().filter(|place| place.rules.has_system(system));
+            if !is_asked(system) || showing.next().is_none() {
+                continue;
+            }
+            let snapshot = self.engine.fresh(system).await;
+            if let Some(snapshot) = snapshot.map_err(|error| behind(&error))? {
+                rows.add(&snapshot, &places)?;
+            }
+        }
+        rows.rows
+            .sort_by(|a, b| (&a.name.namespace, &a.name.name).cmp(&(&b.name.namespace, &b.name.name)));
+        Ok(rows)
+    }
+}
+
+#[async_trait]
+impl Computed for Flat {
+    /// All of them are made at each read.
+    fn effort(&self, _: &RequestInfo) -> usize {
+        heavy::UNKNOWN
+    }
+
+    async fn get(&self, call: &Call) -> Result<Arc<Object>, Status> {
+        let named = name::system_of(&call.name);
+        let is_asked = |system: &str| named.is_none_or(|named| named == system);
+        let rows = self.listed(&call.namespace, call.now, is_asked).await?;
+        let mut all = rows.rows.iter();
+        let found = all.position(|row| *row.name.name == *call.name);
+        rows.object(found.ok_or_else(|| Status::not_found(RESOURCE, &call.name))?)
+    }
+
+    async fn list(&self, call: &Call, query: &ListQuery) -> Result<Arc<dyn Listing>, Status> {
+        let rows = self.listed(&call.namespace, call.now, |system| may_select(query, system));
+        Ok(Arc::new(rows.await?))
+    }
+}
+
+/// Whether a decision of `system` can be what `query` selects.
+fn may_select(query: &ListQuery, system: &str) -> bool {
+    let requirements = query.labels.requirements.iter();
+    let mut of_system = requirements.filter(|requirement| requirement.key == SYSTEM_LABEL);
+    let mut named = query
+        .fields
+        .terms
+        .iter()
+        .filter(|(path, equal, _)| path == "metadata.name" && *equal);
+    of_system.all(|requirement| requirement.matches(Some(system)))
+        && named.all(|(_, _, name)| name::system_of(name).is_none_or(|named| named == system))
+}
+
+/// What is shown, by namespace and name, each made when it is asked for.
+struct Rows {
+    rows: Vec<Row>,
+    revision: Revision,
+    now: Timestamp,
+}
+
+/// One decision in one place.
+struct Row {
+    name: Name,
+    place: InForce,
+    snapshot: Snapshot,
+    demand: Key,
+}
+
+impl Rows {
+    /// Adds the decisions of `snapshot` that are shown in any of `places`.
+    fn add(&mut self, snapshot: &Snapshot, places: &[InForce]) -> Result<(), Status> {
+        let system = snapshot.dialect.name();
+        for demand in snapshot.inventory.demands() {
+            budget::wanted()?;
+            let Some(object) = snapshot.inventory.object(&demand) else {
+                continue;
+            };
+            let (namespace, decision) = names::place(&*snapshot.dialect, &demand);
+            let showing = places
+                .iter()
+                .filter(|place| place.rules.shows_flat(system, object.meta().labels()));
+            for place in showing {
+                let shown = name::decision(&namespace, &decision);
+                self.rows.push(Row {
+                    name: Name::new(&place.rules.settings.namespace, &shown),
+                    place: place.clone(),
+                    snapshot: snapshot.clone(),
+                    demand: demand.clone(),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Listing for Rows {
+    fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn revision(&self) -> Revision {
+        Revision(self.revision.0.max(1))
+    }
+
+    fn name(&self, index: usize) -> Name {
+        self.rows[index].name.clone()
+    }
+
+    fn object(&self, index: usize) -> Result<Arc<Object>, Status> {
+        let row = &self.rows[index];
+        let value = row
+            .value(self.now)
+            .ok_or_else(|| Status::not_found(RESOURCE, &row.name.name))?;
+        let made = Object::new(&value, self.revision());
+        made.map(Arc::new)
+            .map_err(|error| Status::internal(error.to_string()))
+    }
+
+    fn bytes(&self) -> usize {
+        size_of_val(self.rows.as_slice())
+    }
+}
+
+impl Row {
+    fn value(&self, now: Timestamp) -> Option<Value> {
+        let inventory = &*self.snapshot.inventory;
+        let view = inventory.demand(&self.demand, now)?;
+        let system = self.snapshot.dialect.name();
+        let (namespace, decision) = names::place(&*self.snapshot.dialect, &self.demand);
+        let about = About {
+            system,
+            namespace: &namespace,
+            decision: &decision,
+        };
+        let entries = flat::entries(about, inventory, &view, now).into_iter();
+        let entries: Vec<Value> = entries.filter_map(|entry| self.entry(system, entry)).collect();
+        let mut spec = json!({"publication": self.place.name, "dialect": system, "decision": decision});
+        if !namespace.is_empty() {
+            spec["namespace"] = namespace.into();
+        }
+        Some(json!({
+            "apiVersion": API_VERSION,
+            "kind": "PublishedDecision",
+            "metadata": self.metadata(system, &view.object, view.kind),
+            "spec": spec,
+            "status": {"decisions": entries},
+        }))
+    }
+
+    fn metadata(&self, system: &str, source: &Object, of: &str) -> Map<String, Value> {
+        let owner = source.as_owner(of, &self.name.namespace);
+        let source = source.meta();
+        // A decision that two Publications show is two objects.
+        let kind = format!("PublishedDecision/{}", self.place.name);
+        let mut metadata = render::metadata(source, &kind, &self.name.namespace, &self.name.name);
+        if let Some(owner) = owner {
+            metadata.insert("ownerReferences".to_owned(), json!([owner]));
+        }
+        let mut labels = berth_multicluster::inherited(source.labels());
+        labels.extend(self.place.rules.settings.labels.clone());
+        labels.insert(SYSTEM_LABEL.to_owned(), system.to_owned());
+        metadata.insert("labels".to_owned(), json!(labels));
+        metadata
+    }
+
+    /// One cluster; nothing where it is no more, or is not published.
+    fn entry(&self, system: &str, entry: Entry) -> Option<Value> {
+        let (target, view) = entry.target?;
+        let rules = &self.place.rules;
+        if !rules.selects_target(system, &view.labels) {
+            return None;
+        }
+        let mut shown = json!(entry.keys);
+        shown["clusterName"] = name::profile(&rules.settings, system, &target).into();
+        Some(shown)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use berth_apimachinery::selector::{FieldSelector, Selector};
+
+    use super::*;
+
+    #[test]
+    fn a_list_waits_for_the_systems_it_can_select_and_for_no_other() {
+        let selects = |labels: &str, fields: &str| {
+            let query = ListQuery {
+                labels: Selector::parse(labels).unwrap(),
+                fields: FieldSelector::parse(fields).unwrap(),
+            };
+            ["fleet", "ocm"].map(|system| may_select(&query, system))
+        };
+        assert_eq!(selects("", ""), [true, true]);
+        assert_eq!(selects("scheduling.berth.dev/system=ocm", ""), [false, true]);
+        assert_eq!(selects("scheduling.berth.dev/system!=ocm", ""), [true, false]);
+        assert_eq!(
+            selects("team=a", "metadata.name=everywhere.fleet-cluster"),
+            [true, false]
+        );
+        assert_eq!(selects("", "metadata.name=ns.p.ocm"), [false, true]);
+        assert_eq!(selects("", "metadata.name!=ns.p.ocm"), [true, true]);
+        // A name that was shortened may be of any.
+        assert_eq!(selects("", "metadata.name=long-0123456789"), [true, true]);
+    }
+}

@@ -1,0 +1,290 @@
+//! Which Publications are in force, and what each may publish: the valid ones, of those that name one namespace the
+//! oldest, and in it what nobody else publishes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use berth_apimachinery::{Object, field};
+use berth_dialect_contract::{Dialect, Producer};
+use berth_kubernetes::core::namespace;
+use berth_multicluster::CLUSTER_PROFILES;
+use berth_storage::Source;
+
+use super::PUBLICATIONS;
+use super::deed;
+use super::outlet::Obstacle;
+use super::spec::{self, Rules};
+
+/// A Publication in force.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct InForce {
+    /// Its name.
+    pub(super) name: String,
+    /// What it says.
+    pub(super) rules: Arc<Rules>,
+    /// Why nothing is written in its namespace at all.
+    held: Option<Obstacle>,
+    /// The systems that are left to their own producer, whose name is beside.
+    skipped: BTreeMap<&'static str, &'static str>,
+}
+
+impl InForce {
+    /// Whether what is published of `system` stays as it is, whatever that is.
+    pub(super) fn is_frozen(&self, system: &str) -> bool {
+        self.held.is_some() || self.skipped.contains_key(system)
+    }
+
+    /// What keeps it, or a part of it, from being published.
+    pub(super) fn obstacle(&self) -> Option<Obstacle> {
+        if self.held.is_some() {
+            return self.held.clone();
+        }
+        let (system, producer) = self.skipped.first_key_value()?;
+        let namespace = &self.rules.settings.namespace;
+        let text =
+            format!("{system} is left to {producer}, which publishes its clusters in namespace {namespace}");
+        Some(("OwnProducer", text))
+    }
+}
+
+/// What is to be said of a Publication.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Verdict {
+    /// Its name.
+    pub(super) name: String,
+    /// Why it is not in force, as a word and a sentence.
+    pub(super) problem: Option<Obstacle>,
+    /// Why not everything it says is published; nothing where that is not known.
+    pub(super) published: Option<Result<(), Obstacle>>,
+}
+
+/// All Publications, judged.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Judged {
+    /// Those in force.
+    pub(super) in_force: Vec<InForce>,
+    /// The verdict on each.
+    pub(super) verdicts: Vec<Verdict>,
+    /// The namespaces that any of them names, in force or not: nothing is deleted there that one in force does not say.
+    pub(super) named: BTreeSet<String>,
+}
+
+/// Judges the Publications in `source`, of a server that serves `dialects`.
+pub(super) fn judge(source: &dyn Source, dialects: &[Arc<dyn Dialect>]) -> Judged {
+    let mut judged = read(&stored(source), &systems(dialects));
+    for published in &mut judged.in_force {
+        let place = published.rules.settings.namespace.clone();
+        published.held = missing(source, &place);
+        // What is made at each read nobody can overwrite.
+        if published.held.is_some() || !published.rules.is_written() {
+            continue;
+        }
+        let others = other_managers(source, &place);
+        for dialect in dialects {
+            let Some(Producer { manager, is_alone }) = dialect.shown().producer else {
+                continue;
+            };
+            if !others.contains(manager) {
+                continue;
+            }
+            if is_alone {
+                let text = format!(
+                    "{manager} publishes in namespace {place} and would overwrite and delete by name: publish in another one"
+                );
+                published.held = Some(("NamespaceOfAnother", text));
+            }
+            published.skipped.insert(dialect.name(), manager);
+        }
+    }
+    judged
+}
+
+/// The Publications in force in `source` whose namespace is there, of a server that serves `dialects`: for what is made at
+/// each read.
+pub(super) fn readable(source: &dyn Source, dialects: &[Arc<dyn Dialect>]) -> Vec<InForce> {
+    let mut in_force = read(&stored(source), &systems(dialects)).in_force;
+    in_force.retain(|published| missing(source, &published.rules.settings.namespace).is_none());
+    in_force
+}
+
+fn stored(source: &dyn Source) -> Vec<Arc<Object>> {
+    source.cached(PUBLICATIONS).items.values().cloned().collect()
+}
+
+fn systems(dialects: &[Arc<dyn Dialect>]) -> Vec<&'static str> {
+    dialects.iter().map(|dialect| dialect.name()).collect()
+}
+
+/// The valid ones, and of those that name one namespace the oldest.
+fn read(publications: &[Arc<Object>], systems: &[&'static str]) -> Judged {
+    let mut sorted: Vec<&Arc<Object>> = publications.iter().collect();
+    sorted.sort_by_key(|object| {
+        (
+            object.meta().creation_timestamp(),
+            object.meta().name().to_owned(),
+        )
+    });
+    let mut taken: BTreeMap<String, String> = BTreeMap::new();
+    let mut judged = Judged::default();
+    for object in sorted {
+        let name = object.meta().name().to_owned();
+        let value = object.value();
+        judged
+            .named
+            .extend(value["spec"]["namespace"].as_str().map(str::to_owned));
+        let problem = match spec::read(value, systems) {
+            Err(errors) => Some(("Invalid", field::aggregate(&errors))),
+            Ok(read) => match taken.get(&read.settings.namespace) {
+                Some(other) => Some((
+                    "NamespaceTaken",
+                    format!(
+                        "Publication {other}, which is older, publishes in namespace {}",
+                        read.settings.namespace
+                    ),
+                )),
+                None => {
+                    taken.insert(read.settings.namespace.clone(), name.clone());
+                    judged.in_force.push(InForce {
+                        name: name.clone(),
+                        rules: Arc::new(read),
+                        held: None,
+                        skipped: BTreeMap::new(),
+                    });
+                    None
+                }
+            },
+        };
+        judged.verdicts.push(Verdict {
+            name,
+            problem,
+            published: None,
+        });
+    }
+    judged
+}
+
+/// What keeps objects from being made in the namespace.
+fn missing(source: &dyn Source, name: &str) -> Option<Obstacle> {
+    let namespaces = source.cached(namespace::RESOURCE);
+    match namespaces.get("", name) {
+        None => Some(("NamespaceMissing", format!("there is no namespace {name}"))),
+        Some(namespace) if namespace.meta().deletion_timestamp().is_some() => Some((
+            "NamespaceTerminating",
+            format!("namespace {name} is being deleted"),
+        )),
+        Some(_) => None,
+    }
+}
+
+/// The cluster managers of the ClusterProfiles in the namespace that Berth did not make.
+fn other_managers(source: &dyn Source, namespace: &str) -> BTreeSet<String> {
+    let profiles = source.cached(CLUSTER_PROFILES);
+    let others = profiles
+        .iter(Some(namespace), None)
+        .filter(|(_, profile)| !deed::is_ours(profile));
+    let named = others.filter_map(|(_, profile)| {
+        let value = profile.value();
+        value["spec"]["clusterManager"]["name"]
+            .as_str()
+            .map(str::to_owned)
+    });
+    named.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use berth_apimachinery::{Draft, Key, Revision};
+    use berth_storage::{Expect, MemoryStore, Step, Verb, Writer};
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn publication(name: &str, second: u8, namespace: &str) -> Value {
+        json!({
+            "apiVersion": "config.berth.dev/v1alpha1", "kind": "Publication",
+            "metadata": {"name": name, "creationTimestamp": format!("2026-01-01T00:00:{second:02}Z")},
+            "spec": {"namespace": namespace},
+        })
+    }
+
+    #[test]
+    fn of_two_publications_into_one_namespace_the_older_is_in_force() {
+        let all = [
+            publication("a", 2, "argocd"),
+            publication("b", 1, "argocd"),
+            publication("c", 3, "kueue"),
+            publication("d", 0, "Bad_"),
+        ]
+        .map(|value| Arc::new(Object::new(&value, Revision(1)).unwrap()));
+        let judged = read(&all, &["ocm"]);
+        let namespaces = judged
+            .in_force
+            .iter()
+            .map(|one| one.rules.settings.namespace.as_str());
+        assert_eq!(namespaces.collect::<Vec<_>>(), ["argocd", "kueue"]);
+        let problems: Vec<(&str, Option<&str>)> = judged
+            .verdicts
+            .iter()
+            .map(|verdict| {
+                let reason = verdict.problem.as_ref().map(|(reason, _)| *reason);
+                (verdict.name.as_str(), reason)
+            })
+            .collect();
+        assert_eq!(
+            problems,
+            [
+                ("d", Some("Invalid")),
+                ("b", None),
+                ("a", Some("NamespaceTaken")),
+                ("c", None)
+            ]
+        );
+        assert!(judged.named.contains("Bad_"), "{:?}", judged.named);
+    }
+
+    async fn put(store: &MemoryStore, resource: berth_apimachinery::GroupResource, value: &Value) {
+        let text = |field: &str| value["metadata"][field].as_str().unwrap_or_default().to_owned();
+        let step = Step {
+            verb: Verb::Create,
+            key: Key::new(resource, &text("namespace"), &text("name")),
+            subresource: "",
+            object: Some(Draft::new(value).unwrap()),
+            expect: Expect::Absent,
+            guards: Vec::new(),
+        };
+        store.apply(vec![step]).await.unwrap();
+    }
+
+    async fn profile(store: &MemoryStore, namespace: &str, manager: &str) {
+        let value = json!({
+            "apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ClusterProfile",
+            "metadata": {"name": "member-1", "namespace": namespace},
+            "spec": {"clusterManager": {"name": manager}},
+        });
+        put(store, CLUSTER_PROFILES, &value).await;
+    }
+
+    #[tokio::test]
+    async fn another_producer_keeps_its_system_or_its_namespace() {
+        let store = MemoryStore::default();
+        let dialects = berth_dialect_registry::all();
+        for namespace in ["fleet-system", "bound", "shared"] {
+            let value = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}});
+            put(&store, namespace::RESOURCE, &value).await;
+            put(&store, PUBLICATIONS, &publication(namespace, 1, namespace)).await;
+        }
+        put(&store, PUBLICATIONS, &publication("nowhere", 1, "nowhere")).await;
+        profile(&store, "fleet-system", "KubeFleet").await;
+        profile(&store, "bound", "open-cluster-management").await;
+        profile(&store, "shared", "gke-fleet").await;
+        let judged = judge(&store, &dialects);
+        let of = |name: &str| judged.in_force.iter().find(|one| one.name == name).unwrap();
+        let reason = |name: &str| of(name).obstacle().map(|(reason, _)| reason);
+        assert_eq!(reason("fleet-system"), Some("NamespaceOfAnother"));
+        assert!(of("fleet-system").is_frozen("gardener"));
+        assert_eq!(reason("bound"), Some("OwnProducer"));
+        assert!(of("bound").is_frozen("ocm") && !of("bound").is_frozen("gardener"));
+        assert_eq!(reason("shared"), None);
+        assert_eq!(reason("nowhere"), Some("NamespaceMissing"));
+    }
+}

@@ -1,0 +1,106 @@
+//! Publication: which targets and decisions other tools read, and in which namespace.
+
+use std::sync::Arc;
+
+use berth_apimachinery::kind::{ALL_VERBS, KindInfo, Via, Write};
+use berth_apimachinery::schema::types::Condition;
+use berth_apimachinery::{Column, FieldError, Kind, Schema, Scope};
+use berth_dialect_contract::{Dialect, config};
+use schemars::JsonSchema;
+use serde_json::Value;
+
+use super::PUBLICATIONS;
+use super::spec::{self, PublicationSpec};
+
+/// Publishes targets and decisions in one namespace, as ClusterProfiles and PlacementDecisions that other tools read.
+#[derive(JsonSchema)]
+#[schemars(rename = "Publication", extend("required" = ["spec"]))]
+#[expect(dead_code, reason = "only its schema is wanted")]
+struct Form {
+    /// What is published, where, and how.
+    spec: PublicationSpec,
+    /// Whether it is in force.
+    status: Option<PublicationStatus>,
+}
+
+/// What became of a Publication.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only its schema is wanted")]
+struct PublicationStatus {
+    /// Condition Valid is False while the Publication is not in force, and says why; condition Published is False while not
+    /// everything it says is published.
+    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
+    conditions: Option<Vec<Condition>>,
+}
+
+/// The kind of `publications`.
+pub struct Publication {
+    info: KindInfo,
+    schema: Schema,
+    columns: Vec<Column>,
+    systems: Vec<&'static str>,
+}
+
+impl Publication {
+    /// The kind, for what `dialects` know and decide.
+    #[must_use]
+    pub fn new(dialects: &[Arc<dyn Dialect>]) -> Self {
+        Self {
+            info: KindInfo {
+                singular: "publication",
+                scope: Scope::Cluster,
+                verbs: ALL_VERBS,
+                status: true,
+                ..KindInfo::new(
+                    config::GROUP,
+                    &[config::VERSION],
+                    "Publication",
+                    PUBLICATIONS.resource,
+                )
+            },
+            schema: Schema::of::<Form>(),
+            columns: vec![
+                Column::NAME,
+                Column::text("Namespace", "Where the objects appear").at(".spec.namespace"),
+                Column::text("Systems", "The systems that are published").at(".spec.systems"),
+                Column::text("Valid", "Whether it is in force")
+                    .at(".status.conditions[?(@.type==\"Valid\")].status"),
+                Column::text("Published", "Whether everything is published")
+                    .at(".status.conditions[?(@.type==\"Published\")].status"),
+                Column::AGE,
+            ],
+            systems: dialects.iter().map(|dialect| dialect.name()).collect(),
+        }
+    }
+}
+
+impl Kind for Publication {
+    fn info(&self) -> &KindInfo {
+        &self.info
+    }
+
+    fn schema(&self, _version: &str) -> &Schema {
+        &self.schema
+    }
+
+    fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+        // The status of an invalid one that is stored says so.
+        if matches!(write.via, Via::Subresource(_)) {
+            return Vec::new();
+        }
+        let mut errors = spec::read(new, &self.systems).err().unwrap_or_default();
+        errors.extend(
+            write
+                .old
+                .map(|old| spec::immutable(old, new))
+                .into_iter()
+                .flatten(),
+        );
+        errors
+    }
+
+    fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+}

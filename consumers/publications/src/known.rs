@@ -1,0 +1,144 @@
+//! What is known of what is published, and what becomes of it by what was made and done.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+use berth_apimachinery::{Key, Revision, Timestamp};
+use berth_multicluster::CLUSTER_PROFILES;
+use berth_scheduling_rest::updater::{AGAIN, Alarms, Item, Subject};
+
+use super::deed::{Change, Deed};
+use super::make::{AllProfiles, MadeProfiles};
+use super::outlet::Obstacle;
+use super::pace::Pace;
+use super::work::{DoneSlices, Outcome, Trouble};
+
+/// How soon what was refused is tried again.
+const RETRY: jiff::SignedDuration = jiff::SignedDuration::from_secs(10);
+
+/// What is known of what is published, while this server publishes.
+#[derive(Default)]
+pub(super) struct Known {
+    pub(super) profiles: Arc<AllProfiles>,
+    /// What each object is about.
+    pub(super) subjects: HashMap<Key, Item>,
+    /// What is not as it is to be.
+    pub(super) problems: BTreeMap<Key, Obstacle>,
+    /// The revisions that are this publisher's own.
+    pub(super) written: HashMap<Key, Revision>,
+    pub(super) paces: HashMap<Key, Pace>,
+    pub(super) alarms: Alarms,
+    /// The dialects that are not all there.
+    pub(super) waiting: BTreeSet<&'static str>,
+}
+
+impl Known {
+    /// Takes in the profiles of one cluster: what is to be written to `changes`, those that are no more to `gone`. Whether
+    /// there are others than before.
+    pub(super) fn take_profiles(
+        &mut self,
+        dialect: &'static str,
+        made: MadeProfiles,
+        changes: &mut Vec<Change>,
+        gone: &mut Vec<Key>,
+        now: Timestamp,
+    ) -> bool {
+        let item = (dialect, Subject::Target(Arc::clone(&made.cluster)));
+        let mut alarm = made.due_at.map(|due| due.max(after(now, AGAIN)));
+        for (key, deed) in made.deeds {
+            self.subjects.insert(key.clone(), item.clone());
+            match deed {
+                Deed::Nothing | Deed::Leaving => {
+                    self.problems.remove(&key);
+                }
+                Deed::Foreign(maker) => {
+                    self.problems.insert(key.clone(), taken(&key, &maker));
+                }
+                Deed::Write(change) => {
+                    let pace = self.paces.get(&key).filter(|_| change.base.is_some());
+                    match pace.and_then(|pace| pace.due(change.is_fast, now)) {
+                        Some(due) => alarm = Some(alarm.map_or(due, |alarm| alarm.min(due))),
+                        None => changes.push(change),
+                    }
+                }
+            }
+        }
+        self.alarms.set(item, alarm);
+        let all = Arc::make_mut(&mut self.profiles);
+        let place = (dialect, made.cluster);
+        let before = all.remove(&place).unwrap_or_default();
+        let moved = before != made.profiles;
+        let lost = before
+            .into_iter()
+            .filter(|(namespace, name)| made.profiles.get(namespace) != Some(name));
+        gone.extend(lost.map(|(namespace, name)| Key::new(CLUSTER_PROFILES, &namespace, &name)));
+        if !made.profiles.is_empty() {
+            all.insert(place, made.profiles);
+        }
+        moved
+    }
+
+    /// Takes in what became of a decision's slices; the namespaces where not all was done go to `unfinished`.
+    pub(super) fn take_slices(
+        &mut self,
+        dialect: &'static str,
+        done: DoneSlices,
+        unfinished: &mut HashSet<Arc<str>>,
+        now: Timestamp,
+    ) {
+        let item = (dialect, Subject::Demand(done.demand));
+        let kept: HashSet<&Key> = done.slices.iter().collect();
+        for key in &done.slices {
+            self.subjects.insert(key.clone(), item.clone());
+        }
+        for (key, result) in done.outcomes {
+            let is_done = result.is_ok();
+            if !is_done {
+                unfinished.insert(Arc::clone(&key.namespace));
+                self.subjects.insert(key.clone(), item.clone());
+            }
+            let is_gone = is_done && !kept.contains(&key);
+            self.note((key.clone(), result), now);
+            if is_gone {
+                self.subjects.remove(&key);
+                self.written.remove(&key);
+            }
+        }
+    }
+
+    /// Takes note of what became of one object.
+    pub(super) fn note(&mut self, (key, result): Outcome, now: Timestamp) {
+        let known = self;
+        let item = known.subjects.get(&key).cloned();
+        let again = match result {
+            Ok(revision) => {
+                known.problems.remove(&key);
+                known.written.insert(key, revision);
+                None
+            }
+            Err(Trouble::Moved) => Some(AGAIN),
+            Err(Trouble::Foreign(maker)) => {
+                let problem = taken(&key, &maker);
+                known.problems.insert(key, problem);
+                None
+            }
+            Err(Trouble::Refused(problem)) => {
+                tracing::warn!(%key, problem, "cannot publish; retrying");
+                known.problems.insert(key, ("Refused", problem));
+                Some(RETRY)
+            }
+        };
+        if let (Some(pause), Some(item)) = (again, item) {
+            known.alarms.set(item, Some(after(now, pause)));
+        }
+    }
+}
+
+fn taken(key: &Key, maker: &str) -> Obstacle {
+    let text = format!("{key} is not Berth's, but was made by {maker}, and is left alone");
+    ("NameTaken", text)
+}
+
+fn after(now: Timestamp, pause: jiff::SignedDuration) -> Timestamp {
+    now.saturating_add(pause).unwrap_or(now)
+}

@@ -1,0 +1,125 @@
+//! Publications (docs/consumers.md): ClusterProfiles and PlacementDecisions of `multicluster.x-k8s.io` in the namespaces
+//! that objects of kind Publication name.
+//!
+//! They are stored objects that many write: a [`publisher`] applies what Berth knows, others add what is theirs. Standing
+//! alone Berth serves the two kinds from its own store, and on a hub it writes into the hub's
+//! ([`outlet`]). What is to be done about one object is [`deed`], about one target or decision [`make`].
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use berth_storage::{MemoryStore, Store};
+//!
+//! let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+//! let group = berth_publications::group(&store);
+//! let plurals: Vec<&str> = group.resources.iter().map(|resource| resource.kind.info().plural).collect();
+//! assert_eq!(plurals, ["clusterprofiles", "placementdecisions"]);
+//! ```
+
+mod condition;
+mod copies;
+mod deed;
+mod flat;
+mod in_force;
+mod kind;
+mod known;
+mod make;
+mod outlet;
+mod pace;
+mod publisher;
+mod spec;
+mod work;
+
+use std::sync::Arc;
+
+use berth_apimachinery::{GroupResource, Kind};
+use berth_apiserver::registry::Registry;
+use berth_apiserver::{Group, Resource};
+use berth_dialect_contract::{Dialect, config};
+use berth_engine::{Committer, Engine};
+use berth_hub::HubCommitter;
+use berth_hub::mirror::Progress;
+use berth_multicluster::kinds;
+use berth_storage::Store;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+pub use self::copies::Copies;
+pub use self::kind::Publication;
+use self::outlet::{OnHub, Outlet, Own};
+
+/// `publications.config.berth.dev`.
+pub const PUBLICATIONS: GroupResource = GroupResource::new(config::GROUP, "publications");
+
+/// Where Publications are published.
+#[derive(Clone)]
+pub enum Place {
+    /// In this registry, which serves the two kinds.
+    Here(Arc<Registry>),
+    /// On the hub that this writes to.
+    Hub {
+        /// What writes there.
+        committer: Arc<HubCommitter>,
+        /// How far what is copied from there is.
+        copies: Arc<Copies>,
+    },
+}
+
+/// The kind Publication, of `dialects`, kept in `store`: for the group of the configurations.
+#[must_use]
+pub fn resource(dialects: &[Arc<dyn Dialect>], store: &Arc<dyn Store>) -> Resource {
+    Resource::stored(Publication::new(dialects), store)
+}
+
+/// The group of what is published, kept in `store`.
+#[must_use]
+pub fn group(store: &Arc<dyn Store>) -> Group {
+    Group::new(
+        berth_multicluster::GROUP,
+        vec![
+            Resource::stored(kinds::cluster_profile(), store),
+            Resource::stored(kinds::placement_decision(), store),
+        ],
+    )
+}
+
+/// PublishedDecisions, of what `engine` knows, for the group of what is computed; `copies` says how far Publications are
+/// copied, where they are a hub's.
+#[must_use]
+pub fn flat(engine: &Arc<Engine>, copies: Option<Arc<Copies>>) -> Resource {
+    flat::resource(engine, copies)
+}
+
+/// What is published, as a hub has it and it is copied from there.
+#[must_use]
+pub fn on_hub() -> Vec<Arc<dyn Kind>> {
+    vec![
+        Arc::new(kinds::cluster_profile()),
+        Arc::new(kinds::placement_decision()),
+    ]
+}
+
+/// Starts publishing what `engine` knows, while `leading` says that this server is the one to do it, and keeps the
+/// conditions of each Publication, through `committer`. `progress` says how far the copies of a hub are.
+#[must_use]
+pub fn spawn(
+    engine: &Arc<Engine>,
+    place: Place,
+    committer: &Arc<dyn Committer>,
+    leading: watch::Receiver<bool>,
+    progress: Option<watch::Receiver<Progress>>,
+) -> Vec<JoinHandle<()>> {
+    let outlet: Arc<dyn Outlet> = match (place, progress) {
+        (Place::Here(registry), _) => Arc::new(Own(registry)),
+        (Place::Hub { committer, copies }, Some(progress)) => {
+            copies.follow(progress.clone());
+            Arc::new(OnHub { committer, progress })
+        }
+        (Place::Hub { .. }, None) => return Vec::new(),
+    };
+    let (tell, told) = watch::channel(Vec::new());
+    vec![
+        publisher::spawn(engine, outlet, leading, tell),
+        condition::spawn(Arc::clone(engine), Arc::clone(committer), told),
+    ]
+}

@@ -1,0 +1,161 @@
+//! Where what is published is written: Berth's own store, or the CustomResourceDefinitions of a hub.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use berth_admission::UserInfo;
+use berth_apimachinery::{CommitError, GroupResource, Key, Object, Revision, Verb, Write};
+use berth_apiserver::registry::{Author, Registry, Wanted};
+use berth_hub::HubCommitter;
+use berth_hub::commits::Applying;
+use berth_hub::mirror::{Copied, Progress};
+use berth_multicluster::{CLUSTER_PROFILES, MANAGER, PLACEMENT_DECISIONS, USER};
+use berth_scheduling_rest::faults;
+use serde_json::{Value, json};
+use tokio::sync::watch;
+
+use super::PUBLICATIONS;
+
+/// What moves Berth to write.
+const CAUSE: &str = "a Publication";
+
+/// Why nothing can be published: a word and a sentence.
+pub(super) type Obstacle = (&'static str, String);
+
+/// What is published goes through it, by server-side apply.
+#[async_trait]
+pub(super) trait Outlet: Send + Sync {
+    /// Whether everything that decides what is written is known.
+    ///
+    /// # Errors
+    /// What is in the way.
+    fn ready(&self) -> Result<(), Obstacle>;
+
+    /// Applies `config` to the object at `key`, or to a `subresource` of it. It must be as of `base`, or not be there.
+    async fn apply(
+        &self,
+        key: &Key,
+        subresource: &'static str,
+        config: &Value,
+        base: Option<Revision>,
+    ) -> Result<Arc<Object>, CommitError>;
+
+    /// Deletes the object at `key`, which must be as of `base`.
+    async fn delete(&self, key: &Key, base: Revision) -> Result<(), CommitError>;
+}
+
+/// Berth's own store.
+pub(super) struct Own(pub(super) Arc<Registry>);
+
+fn author(user: &UserInfo) -> Author<'_> {
+    Author {
+        user,
+        manager: MANAGER,
+        cause: Some(CAUSE),
+    }
+}
+
+#[async_trait]
+impl Outlet for Own {
+    fn ready(&self) -> Result<(), Obstacle> {
+        Ok(())
+    }
+
+    async fn apply(
+        &self,
+        key: &Key,
+        subresource: &'static str,
+        config: &Value,
+        base: Option<Revision>,
+    ) -> Result<Arc<Object>, CommitError> {
+        faults::point();
+        let wanted = Wanted {
+            key,
+            subresource,
+            config,
+            base,
+        };
+        let user = berth_scheduling_rest::actor_user(USER);
+        self.0.apply_as(author(&user), wanted).await
+    }
+
+    async fn delete(&self, key: &Key, base: Revision) -> Result<(), CommitError> {
+        faults::point();
+        let write = Write {
+            verb: Verb::Delete,
+            key: key.clone(),
+            subresource: "",
+            object: Value::Null,
+            base: Some(base),
+        };
+        let user = berth_scheduling_rest::actor_user(USER);
+        let deleted = self.0.commit(author(&user), vec![write], Vec::new(), false);
+        deleted.await.map(drop)
+    }
+}
+
+/// A hub that has the two kinds.
+pub(super) struct OnHub {
+    pub(super) committer: Arc<HubCommitter>,
+    pub(super) progress: watch::Receiver<Progress>,
+}
+
+impl OnHub {
+    fn copied(&self, resource: GroupResource) -> Option<Copied> {
+        self.progress.borrow().get(&resource).cloned()
+    }
+}
+
+#[async_trait]
+impl Outlet for OnHub {
+    fn ready(&self) -> Result<(), Obstacle> {
+        for resource in [PUBLICATIONS, CLUSTER_PROFILES, PLACEMENT_DECISIONS] {
+            match self.copied(resource) {
+                Some(Copied::Complete) => {}
+                Some(Copied::Absent) => {
+                    let text = format!("the hub does not have {resource}; it is looked for again and again");
+                    return Err(("KindsMissing", text));
+                }
+                Some(Copied::Waiting(Some(problem))) => {
+                    return Err(("NotCopied", format!("{resource} cannot be read: {problem}")));
+                }
+                Some(Copied::Waiting(None)) | None => {
+                    return Err(("NotCopied", format!("{resource} has not been read yet")));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn apply(
+        &self,
+        key: &Key,
+        subresource: &'static str,
+        config: &Value,
+        base: Option<Revision>,
+    ) -> Result<Arc<Object>, CommitError> {
+        faults::point();
+        let wanted = Applying {
+            actor: USER,
+            manager: MANAGER,
+            key,
+            subresource,
+            config,
+            base,
+        };
+        self.committer.apply(wanted).await
+    }
+
+    async fn delete(&self, key: &Key, base: Revision) -> Result<(), CommitError> {
+        faults::point();
+        let write = Write {
+            verb: Verb::Delete,
+            key: key.clone(),
+            subresource: "",
+            object: json!({"apiVersion": berth_multicluster::API_VERSION}),
+            base: Some(base),
+        };
+        let deleted = self.committer.write_alone(USER, &write, false).await;
+        deleted.map(drop)
+    }
+}

@@ -1,0 +1,78 @@
+//! How often a ClusterProfile is written: no fast-moving data, on average once in 30 seconds, ten times at once (KEP-4322).
+//!
+//! That holds as well where somebody on a hub keeps changing what Berth keeps changing back.
+
+use std::collections::VecDeque;
+
+use berth_apimachinery::Timestamp;
+use jiff::SignedDuration;
+
+/// The time between two writes of values that change often, and on average between any two.
+const PAUSE: SignedDuration = SignedDuration::from_secs(30);
+/// How many writes may come at once.
+const BURST: usize = 10;
+
+/// The writes of one profile.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pace {
+    /// When values of its status alone were last written.
+    fast: Option<Timestamp>,
+    /// When it was written, the last few times.
+    all: VecDeque<Timestamp>,
+}
+
+impl Pace {
+    /// When it may be written, if not at `now`. `is_fast`: nothing but values of the status.
+    pub(super) fn due(&self, is_fast: bool, now: Timestamp) -> Option<Timestamp> {
+        let fast = self
+            .fast
+            .filter(|_| is_fast)
+            .and_then(|last| last.checked_add(PAUSE).ok());
+        let full = self.all.front().filter(|_| self.all.len() >= BURST);
+        let pauses = i32::try_from(BURST).unwrap_or(i32::MAX);
+        let room = full.and_then(|first| first.checked_add(PAUSE * pauses).ok());
+        fast.max(room).filter(|due| *due > now)
+    }
+
+    /// Takes note of a write.
+    pub(super) fn wrote(&mut self, is_fast: bool, now: Timestamp) {
+        if is_fast {
+            self.fast = Some(now);
+        }
+        self.all.push_back(now);
+        if self.all.len() > BURST {
+            self.all.pop_front();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    #[test]
+    fn values_wait_thirty_seconds_and_health_does_not() {
+        let mut pace = Pace::default();
+        assert_eq!(pace.due(true, at(100)), None);
+        pace.wrote(true, at(100));
+        assert_eq!(pace.due(true, at(101)), Some(at(130)));
+        assert_eq!(pace.due(false, at(101)), None);
+        assert_eq!(pace.due(true, at(130)), None);
+    }
+
+    #[test]
+    fn ten_writes_in_five_minutes_and_no_more() {
+        let mut pace = Pace::default();
+        for second in 0..10 {
+            assert_eq!(pace.due(false, at(second)), None);
+            pace.wrote(false, at(second));
+        }
+        assert_eq!(pace.due(false, at(10)), Some(at(300)));
+        pace.wrote(false, at(300));
+        assert_eq!(pace.due(false, at(300)), Some(at(301)));
+    }
+}

@@ -1,0 +1,505 @@
+//! The publisher: keeps what is published as it is to be, when the engine says that something is stale, when Publications,
+//! namespaces or the objects themselves change, and when its time has come.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use berth_apimachinery::{Key, Object, Timestamp};
+use berth_dialect_contract::Dialect;
+use berth_engine::{Dirty, Engine, Marked, Snapshot, Subscription};
+use berth_kubernetes::core::namespace;
+use berth_multicluster::{CLUSTER_PROFILES, PLACEMENT_DECISIONS, SYSTEM_LABEL};
+use berth_scheduling_rest::updater::{Item, Subject};
+use berth_storage::{Event, Scope, Source, Watch};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use super::PUBLICATIONS;
+use super::deed;
+use super::in_force::{self, InForce, Judged, Verdict};
+use super::known::Known;
+use super::make::{self, MadeProfiles, MadeSlices};
+use super::outlet::{Obstacle, Outlet};
+use super::work;
+
+/// How often it is looked whether what was in the way still is.
+const LOOK: Duration = Duration::from_secs(5);
+/// How many objects that are not published are named.
+const NAMED: usize = 3;
+
+/// Starts publishing through `outlet` while `leading` says so, telling `told` of Publications. It runs until the handle is
+/// aborted.
+pub(super) fn spawn(
+    engine: &Arc<Engine>,
+    outlet: Arc<dyn Outlet>,
+    leading: watch::Receiver<bool>,
+    told: watch::Sender<Vec<Verdict>>,
+) -> JoinHandle<()> {
+    let publisher = Publisher {
+        subscription: engine.subscribe(),
+        dialects: engine.dialects().cloned().collect(),
+        engine: Arc::clone(engine),
+        outlet,
+        leading,
+        told,
+        judged: None,
+        again: false,
+        known: Known::default(),
+    };
+    tokio::spawn(publisher.run())
+}
+
+/// What makes the publisher look.
+enum News {
+    /// Of these dialects something is stale.
+    Stale(BTreeMap<&'static str, Dirty>),
+    /// Objects have changed.
+    Changed(Vec<Arc<Event>>),
+    /// Time has passed, or the leader has changed.
+    Look,
+}
+
+struct Publisher {
+    engine: Arc<Engine>,
+    dialects: Vec<Arc<dyn Dialect>>,
+    outlet: Arc<dyn Outlet>,
+    leading: watch::Receiver<bool>,
+    told: watch::Sender<Vec<Verdict>>,
+    subscription: Arc<Subscription>,
+    /// The Publications everything was published by; nothing before.
+    judged: Option<Judged>,
+    /// Whether everything is to be looked at again.
+    again: bool,
+    known: Known,
+}
+
+impl Publisher {
+    async fn run(mut self) {
+        let mut watching = self.watch();
+        loop {
+            let pause = self.known.alarms.pause(self.now()).min(LOOK);
+            tokio::select! {
+                batch = self.subscription.next() => self.take(News::Stale(batch.dirty)).await,
+                events = next(&mut watching) => match events {
+                    Some(events) => self.take(News::Changed(events)).await,
+                    None => {
+                        watching = self.watch();
+                        self.judged = None;
+                        self.take(News::Look).await;
+                    }
+                },
+                () = changed(&mut self.leading) => self.take(News::Look).await,
+                () = tokio::time::sleep(pause) => self.take(News::Look).await,
+            }
+        }
+    }
+
+    fn now(&self) -> Timestamp {
+        self.engine.clock().now()
+    }
+
+    fn source(&self) -> &dyn Source {
+        &**self.engine.source()
+    }
+
+    fn watch(&self) -> Option<Box<dyn Watch>> {
+        let scope = vec![
+            PUBLICATIONS,
+            namespace::RESOURCE,
+            CLUSTER_PROFILES,
+            PLACEMENT_DECISIONS,
+        ];
+        let source = self.source();
+        source
+            .watch(Scope::Many(scope), source.revision())
+            .inspect_err(|error| tracing::warn!(%error, "cannot watch published objects; retrying"))
+            .ok()
+    }
+
+    async fn take(&mut self, news: News) {
+        if !*self.leading.borrow_and_update() || !self.engine.is_loaded() {
+            self.judged = None;
+            return;
+        }
+        if let Err(obstacle) = self.outlet.ready() {
+            self.judged = None;
+            let judged = in_force::judge(self.source(), &self.dialects);
+            self.tell(&judged, |published| match published.rules.is_written() {
+                true => Err(obstacle.clone()),
+                false => self.state(published),
+            });
+            return;
+        }
+        let is_judged = self.judged.is_some() && !self.again && !self.judges(&news);
+        if is_judged || !self.judge() {
+            self.follow(news).await;
+        } else {
+            self.everything().await;
+        }
+        if let Some(judged) = &self.judged {
+            self.tell(judged, |published| self.state(published));
+        }
+    }
+
+    /// Whether `news` may change what is in force.
+    fn judges(&self, news: &News) -> bool {
+        match news {
+            News::Stale(_) => false,
+            News::Look => true,
+            News::Changed(events) => events.iter().any(|event| match event.change.key.resource {
+                CLUSTER_PROFILES => {
+                    let states = [&event.change.old, &event.change.new];
+                    states
+                        .into_iter()
+                        .flatten()
+                        .any(|profile| !deed::is_ours(profile))
+                }
+                PLACEMENT_DECISIONS => false,
+                namespace::RESOURCE => {
+                    let judged = self.judged.as_ref();
+                    judged.is_some_and(|judged| judged.named.contains(&*event.change.key.name))
+                }
+                _ => true,
+            }),
+        }
+    }
+
+    /// Judges the Publications. Whether everything is to be published anew.
+    fn judge(&mut self) -> bool {
+        let judged = in_force::judge(self.source(), &self.dialects);
+        let is_new = self.judged.as_ref() != Some(&judged) || self.again;
+        self.judged = Some(judged);
+        is_new
+    }
+
+    fn in_force(&self) -> &[InForce] {
+        self.judged.as_ref().map_or(&[], |judged| &judged.in_force)
+    }
+
+    /// Publishes what `news` is about.
+    async fn follow(&mut self, news: News) {
+        let mut due: BTreeMap<&'static str, (Marked<Arc<str>>, Marked<Key>)> = BTreeMap::new();
+        let mut subjects: Vec<Item> = Vec::new();
+        match news {
+            News::Stale(dirty) => {
+                for (dialect, dirty) in dirty {
+                    let (targets, demands) = due.entry(dialect).or_default();
+                    *targets = dirty.targets;
+                    *demands = both(dirty.demands, dirty.decide);
+                }
+            }
+            News::Changed(events) => subjects.extend(events.iter().filter_map(|event| self.touched(event))),
+            News::Look => {}
+        }
+        for (dialect, rung) in self.known.alarms.take(self.now()) {
+            subjects.extend(rung.into_iter().map(|subject| (dialect, subject)));
+        }
+        for (dialect, subject) in subjects {
+            let (targets, demands) = due.entry(dialect).or_default();
+            match subject {
+                Subject::Target(cluster) => targets.mark(Some([cluster])),
+                Subject::Demand(demand) => demands.mark(Some([demand])),
+            }
+        }
+        for dialect in self.known.waiting.clone() {
+            if self.engine.complete(dialect).is_ok() {
+                due.insert(dialect, (Marked::All, Marked::All));
+            }
+        }
+        for (dialect, (targets, demands)) in due {
+            self.publish(dialect, targets, demands).await;
+        }
+    }
+
+    /// What an event is about that somebody else caused.
+    fn touched(&self, event: &Event) -> Option<Item> {
+        let (key, new) = (&event.change.key, event.change.new.as_ref());
+        let own = self.known.written.get(key);
+        if new.is_some_and(|new| own.is_some_and(|own| new.revision() <= *own)) {
+            return None;
+        }
+        self.known.subjects.get(key).cloned()
+    }
+
+    /// Publishes everything anew, and deletes what is not published any more.
+    async fn everything(&mut self) {
+        self.again = false;
+        self.known = Known {
+            paces: std::mem::take(&mut self.known.paces),
+            ..Known::default()
+        };
+        let dialects: Vec<&'static str> = self.dialects.iter().map(|dialect| dialect.name()).collect();
+        for dialect in dialects {
+            self.publish(dialect, Marked::All, Marked::All).await;
+        }
+        self.sweep().await;
+    }
+
+    /// Publishes `targets` and `demands`: new profiles before decisions that refer to them, and those that go after the
+    /// decisions that did. A dialect that is not all there is left as it is.
+    async fn publish(&mut self, dialect: &'static str, targets: Marked<Arc<str>>, demands: Marked<Key>) {
+        let snapshot = match self.engine.complete(dialect) {
+            Ok(()) => self.engine.snapshot(dialect),
+            Err(_) => None,
+        };
+        let Some(snapshot) = snapshot else {
+            self.known.waiting.insert(dialect);
+            return;
+        };
+        self.known.waiting.remove(dialect);
+        if self.in_force().is_empty() {
+            return;
+        }
+        let now = self.now();
+        let clusters = self.clusters(dialect, targets, &snapshot);
+        let Some(made) = self.make_profiles(&snapshot, clusters, now).await else {
+            return;
+        };
+        let (mut changes, mut gone, mut moved) = (Vec::new(), Vec::new(), false);
+        for made in made {
+            moved |= self
+                .known
+                .take_profiles(dialect, made, &mut changes, &mut gone, now);
+        }
+        moved |= changes.iter().any(|change| change.base.is_none());
+        for change in changes.iter().filter(|change| change.base.is_some()) {
+            let pace = self.known.paces.entry(change.key.clone()).or_default();
+            pace.wrote(change.is_fast, now);
+        }
+        for outcome in work::write(&*self.outlet, changes).await {
+            self.known.note(outcome, now);
+        }
+        // A decision may refer to what was not there, or to what is no more.
+        let demands = if moved { Marked::All } else { demands };
+        let demands = self.demands(dialect, demands, &snapshot);
+        let Some(made) = self.make_slices(&snapshot, demands, now).await else {
+            return;
+        };
+        let mut unfinished = HashSet::new();
+        for done in work::slices(&*self.outlet, made).await {
+            self.known.take_slices(dialect, done, &mut unfinished, now);
+        }
+        self.remove_profiles(dialect, gone, &unfinished).await;
+    }
+
+    fn clusters(
+        &self,
+        dialect: &'static str,
+        marked: Marked<Arc<str>>,
+        snapshot: &Snapshot,
+    ) -> BTreeSet<Arc<str>> {
+        match marked {
+            Marked::Some(names) => names,
+            Marked::All => {
+                let inventory = &snapshot.inventory;
+                let known = self.known.profiles.keys().filter(|(of, _)| *of == dialect);
+                (0..inventory.count())
+                    .map(|candidate| inventory.cluster_name(candidate))
+                    .chain(known.map(|(_, cluster)| Arc::clone(cluster)))
+                    .collect()
+            }
+        }
+    }
+
+    fn demands(&self, dialect: &'static str, marked: Marked<Key>, snapshot: &Snapshot) -> BTreeSet<Key> {
+        match marked {
+            Marked::Some(keys) => keys,
+            Marked::All => {
+                let known = self
+                    .known
+                    .subjects
+                    .values()
+                    .filter_map(|(of, subject)| match subject {
+                        Subject::Demand(demand) if *of == dialect => Some(demand.clone()),
+                        _ => None,
+                    });
+                snapshot.inventory.demands().into_iter().chain(known).collect()
+            }
+        }
+    }
+
+    async fn make_profiles(
+        &self,
+        snapshot: &Snapshot,
+        clusters: BTreeSet<Arc<str>>,
+        now: Timestamp,
+    ) -> Option<Vec<MadeProfiles>> {
+        let (snapshot, in_force) = (snapshot.clone(), self.in_force().to_vec());
+        let shown = self.source().cached(CLUSTER_PROFILES);
+        let making = tokio::task::spawn_blocking(move || {
+            let clusters = clusters.into_iter();
+            clusters
+                .map(|cluster| make::profiles(&snapshot, &in_force, &shown, cluster, now))
+                .collect()
+        });
+        finished(making.await)
+    }
+
+    async fn make_slices(
+        &self,
+        snapshot: &Snapshot,
+        demands: BTreeSet<Key>,
+        now: Timestamp,
+    ) -> Option<Vec<MadeSlices>> {
+        let (snapshot, in_force) = (snapshot.clone(), self.in_force().to_vec());
+        let profiles = Arc::clone(&self.known.profiles);
+        let [published, shown] =
+            [CLUSTER_PROFILES, PLACEMENT_DECISIONS].map(|resource| self.source().cached(resource));
+        let making = tokio::task::spawn_blocking(move || {
+            let demands = demands.into_iter();
+            demands
+                .map(|demand| make::slices(&snapshot, &in_force, &shown, &published, &profiles, demand, now))
+                .collect()
+        });
+        finished(making.await)
+    }
+
+    /// Deletes profiles that are no more. Where a decision may still refer to them that is done later.
+    async fn remove_profiles(
+        &mut self,
+        dialect: &'static str,
+        mut gone: Vec<Key>,
+        unfinished: &HashSet<Arc<str>>,
+    ) {
+        gone.retain(|key| {
+            let mut published = self.in_force().iter();
+            let place = published.find(|one| one.rules.settings.namespace == *key.namespace);
+            !place.is_some_and(|place| place.is_frozen(dialect))
+        });
+        let count = gone.len();
+        gone.retain(|key| !unfinished.contains(&key.namespace));
+        self.again |= gone.len() < count;
+        self.remove(gone).await;
+    }
+
+    /// Deletes the objects at `keys`.
+    async fn remove(&mut self, keys: Vec<Key>) {
+        let Some(resource) = keys.first().map(|key| key.resource) else {
+            return;
+        };
+        let shown = self.source().cached(resource);
+        for (key, result) in work::delete(&*self.outlet, keys, &shown).await {
+            if let Err(trouble) = result {
+                tracing::warn!(%key, ?trouble, "cannot delete an object that is no longer published; retrying");
+                self.again = true;
+            }
+            self.known.paces.remove(&key);
+            self.known.problems.remove(&key);
+            self.known.written.remove(&key);
+        }
+    }
+
+    /// Deletes what Berth published before and does not publish now: decisions, then profiles.
+    async fn sweep(&mut self) {
+        for resource in [PLACEMENT_DECISIONS, CLUSTER_PROFILES] {
+            let shown = self.source().cached(resource);
+            let ours = shown.items.iter().filter(|(_, object)| deed::is_ours(object));
+            let keys = ours.map(|(name, object)| {
+                let key = Key::new(resource, &name.namespace, &name.name);
+                (key, object)
+            });
+            let gone = keys
+                .filter(|(key, object)| !self.known.subjects.contains_key(key) && self.may_go(object))
+                .map(|(key, _)| key);
+            let gone = gone.collect();
+            if !self.again {
+                self.remove(gone).await;
+            }
+        }
+    }
+
+    /// Whether it is certain that `object`, which nothing asks for, is to go: nobody names its namespace, or whoever does
+    /// leaves it out knowing of all there is.
+    fn may_go(&self, object: &Object) -> bool {
+        let meta = object.meta();
+        let Some(judged) = &self.judged else { return false };
+        if !judged.named.contains(meta.namespace()) {
+            return true;
+        }
+        let mut published = judged.in_force.iter();
+        let place = published.find(|one| one.rules.settings.namespace == meta.namespace());
+        let system = meta.labels().get(SYSTEM_LABEL);
+        let is_whole = system.is_some_and(|system| {
+            let served = self.dialects.iter().any(|dialect| dialect.name() == system);
+            served && !self.known.waiting.contains(system)
+        });
+        is_whole && place.is_some_and(|place| !place.is_frozen(system.unwrap_or_default()))
+    }
+
+    /// Whether everything `published` says is published, as far as that is known.
+    fn state(&self, published: &InForce) -> Result<(), Obstacle> {
+        if let Some(obstacle) = published.obstacle() {
+            return Err(obstacle);
+        }
+        let namespace = &published.rules.settings.namespace;
+        let problems = self.known.problems.iter();
+        let mut mine = problems
+            .filter(|(key, _)| *key.namespace == **namespace)
+            .map(|(_, problem)| problem);
+        let first: Vec<&Obstacle> = mine.by_ref().take(NAMED).collect();
+        let Some((reason, _)) = first.first() else {
+            return Ok(());
+        };
+        let mut text: Vec<&str> = first.iter().map(|(_, problem)| problem.as_str()).collect();
+        let more = match mine.count() {
+            0 => String::new(),
+            more => format!("and {more} more"),
+        };
+        text.extend(Some(more.as_str()).filter(|more| !more.is_empty()));
+        Err((reason, text.join("; ")))
+    }
+
+    /// Tells of every Publication, of those in force with their `state`.
+    fn tell(&self, judged: &Judged, state: impl Fn(&InForce) -> Result<(), Obstacle>) {
+        let mut verdicts = judged.verdicts.clone();
+        for verdict in &mut verdicts {
+            let mut in_force = judged.in_force.iter();
+            let published = in_force.find(|published| published.name == verdict.name);
+            verdict.published = published.map(&state);
+        }
+        self.told.send_if_modified(|told| {
+            let is_new = *told != verdicts;
+            *told = verdicts;
+            is_new
+        });
+    }
+}
+
+fn both(one: Marked<Key>, other: Marked<Key>) -> Marked<Key> {
+    match (one, other) {
+        (Marked::Some(mut one), Marked::Some(other)) => {
+            one.extend(other);
+            Marked::Some(one)
+        }
+        _ => Marked::All,
+    }
+}
+
+/// Waits for changes; nothing when the watch has ended, or after a while where there is none.
+async fn next(watching: &mut Option<Box<dyn Watch>>) -> Option<Vec<Arc<Event>>> {
+    match watching {
+        Some(watching) => watching.next(usize::MAX).await.ok(),
+        None => {
+            tokio::time::sleep(LOOK).await;
+            None
+        }
+    }
+}
+
+/// Waits until this server begins or ceases to be the one to publish. Where nobody is elected that is never.
+async fn changed(leading: &mut watch::Receiver<bool>) {
+    if leading.changed().await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
+fn finished<T>(made: Result<T, tokio::task::JoinError>) -> Option<T> {
+    match made {
+        Ok(made) => Some(made),
+        Err(error) => {
+            tracing::error!(%error, "cannot build the objects to publish; what is published is out of date until the next change");
+            None
+        }
+    }
+}

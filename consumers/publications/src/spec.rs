@@ -1,0 +1,353 @@
+//! What a Publication says: read, and judged with every error at once.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use berth_apimachinery::selector::{LabelSelector, Selector, validate_label_value, validate_labels};
+use berth_apimachinery::{FieldError, Labels, name};
+use berth_multicluster::name::LONGEST_NAMESPACE;
+use berth_multicluster::{NameRule, SYSTEM_LABEL, Settings};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// The kinds.
+const PROFILES: &str = "ClusterProfile";
+const DECISIONS: &str = "PlacementDecision";
+const FLAT: &str = "PublishedDecision";
+/// `spec.clusterManager` of a Publication that names none.
+const MANAGER: &str = "berth";
+
+/// What is published, where, and how.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("required" = ["namespace"]))]
+pub(super) struct PublicationSpec {
+    /// The namespace the objects appear in. It cannot change.
+    namespace: String,
+    /// The systems whose targets and decisions are published. Empty means all that are served.
+    #[schemars(extend("x-kubernetes-list-type" = "set"))]
+    systems: Vec<String>,
+    /// The labels of the targets that are published. Empty means all.
+    target_selector: LabelSelector,
+    /// The labels of the placeable objects whose decisions are published. Empty means all.
+    decision_selector: LabelSelector,
+    /// How profiles are named: Qualified (cluster, dot, system; the default) or Bare (the cluster alone, for one
+    /// system). It cannot change.
+    #[schemars(extend("enum" = ["Qualified", "Bare"], "default" = "Qualified"))]
+    names: String,
+    /// The name of the cluster manager in every profile, berth by default. It cannot change.
+    #[schemars(extend("default" = "berth"))]
+    cluster_manager: String,
+    /// The ClusterSet the profiles belong to, as their label says it.
+    cluster_set: String,
+    /// Further labels of every object.
+    labels: BTreeMap<String, String>,
+    /// The kinds that appear; ClusterProfile and PlacementDecision by default. PlacementDecision needs ClusterProfile, which
+    /// its clusters refer to. PublishedDecision is what Argo CD reads.
+    #[schemars(extend("x-kubernetes-list-type" = "set"))]
+    shapes: Vec<Shape>,
+}
+
+/// A kind that appears.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+enum Shape {
+    /// Clusters.
+    ClusterProfile,
+    /// Decisions.
+    PlacementDecision,
+    /// Decisions with flat entries, made at each read.
+    PublishedDecision,
+}
+
+/// What appears of a Publication that names nothing.
+const DEFAULT_SHAPES: [Shape; 2] = [Shape::ClusterProfile, Shape::PlacementDecision];
+
+/// A Publication, ready to be followed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Rules {
+    /// Namespace, names and labels.
+    pub(super) settings: Settings,
+    /// The systems.
+    systems: BTreeSet<String>,
+    targets: Selector,
+    decisions: Selector,
+    shapes: Vec<Shape>,
+}
+
+impl Rules {
+    /// Whether a target of `system` with `labels` is published.
+    pub(super) fn shows_target(&self, system: &str, labels: &Labels) -> bool {
+        self.shapes.contains(&Shape::ClusterProfile) && self.selects_target(system, labels)
+    }
+
+    /// Whether a target of `system` with `labels` is selected, in whatever shape.
+    pub(super) fn selects_target(&self, system: &str, labels: &Labels) -> bool {
+        self.has_system(system) && self.targets.matches(labels)
+    }
+
+    /// Whether anything of `system` is selected.
+    pub(super) fn has_system(&self, system: &str) -> bool {
+        self.systems.contains(system)
+    }
+
+    /// Whether anything is written for it, rather than made at each read.
+    pub(super) fn is_written(&self) -> bool {
+        self.shapes.iter().any(|shape| *shape != Shape::PublishedDecision)
+    }
+
+    /// Whether decisions appear with flat entries.
+    pub(super) fn is_flat(&self) -> bool {
+        self.shapes.contains(&Shape::PublishedDecision)
+    }
+
+    /// Whether the decision about an object of `system` with `labels` does.
+    pub(super) fn shows_flat(&self, system: &str, labels: &Labels) -> bool {
+        self.is_flat() && self.selects_decision(system, labels)
+    }
+
+    fn selects_decision(&self, system: &str, labels: &Labels) -> bool {
+        self.has_system(system) && self.decisions.matches(labels)
+    }
+
+    /// Whether the decision about an object of `system` with `labels` is published.
+    pub(super) fn shows_decision(&self, system: &str, labels: &Labels) -> bool {
+        self.shapes.contains(&Shape::PlacementDecision) && self.selects_decision(system, labels)
+    }
+}
+
+/// Reads a Publication, of a server that serves `systems`.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub(super) fn read(publication: &Value, systems: &[&'static str]) -> Result<Rules, Vec<FieldError>> {
+    let spec = match PublicationSpec::deserialize(&publication["spec"]) {
+        Ok(spec) => spec,
+        Err(error) => return Err(vec![FieldError::invalid("spec", Value::Null, error.to_string())]),
+    };
+    let mut errors = Vec::new();
+    namespace(&spec.namespace, &mut errors);
+    let served = served(&spec.systems, systems, &mut errors);
+    let targets = selector(&spec.target_selector, "spec.targetSelector", &mut errors);
+    let decisions = selector(&spec.decision_selector, "spec.decisionSelector", &mut errors);
+    let names = match spec.names.as_str() {
+        "Bare" => NameRule::Bare,
+        _ => NameRule::Qualified,
+    };
+    if names == NameRule::Bare && served.len() != 1 {
+        let detail = "clusters of several systems may share a name: name exactly one in spec.systems, or use Qualified";
+        errors.push(FieldError::invalid("spec.names", "Bare", detail));
+    }
+    let manager = match spec.cluster_manager.as_str() {
+        "" => MANAGER.to_owned(),
+        given => given.to_owned(),
+    };
+    for (path, value) in [
+        ("spec.clusterManager", &manager),
+        ("spec.clusterSet", &spec.cluster_set),
+    ] {
+        if let Err(problem) = validate_label_value(value) {
+            errors.push(FieldError::invalid(path, value.as_str(), problem));
+        }
+    }
+    labels(&spec.labels, &mut errors);
+    shapes(&spec.shapes, &mut errors);
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    Ok(Rules {
+        settings: Settings {
+            publication: publication["metadata"]["name"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned(),
+            namespace: spec.namespace,
+            manager,
+            names,
+            cluster_set: spec.cluster_set,
+            labels: spec.labels,
+        },
+        systems: served,
+        targets,
+        decisions,
+        shapes: match spec.shapes.is_empty() {
+            true => DEFAULT_SHAPES.to_vec(),
+            false => spec.shapes,
+        },
+    })
+}
+
+/// What an update may not change, since everything published would get other names, and whoever deploys by them would
+/// undeploy.
+pub(super) fn immutable(old: &Value, new: &Value) -> Vec<FieldError> {
+    let fields = [
+        ("namespace", ""),
+        ("names", "Qualified"),
+        ("clusterManager", MANAGER),
+    ];
+    let changed = fields.into_iter().filter(|(field, default)| {
+        let read = |value: &Value| match value["spec"][field].as_str() {
+            None | Some("") => (*default).to_owned(),
+            Some(text) => text.to_owned(),
+        };
+        read(old) != read(new)
+    });
+    changed
+        .map(|(field, _)| {
+            let detail = "field is immutable: delete the Publication and create another one";
+            FieldError::invalid(format!("spec.{field}"), new["spec"][field].clone(), detail)
+        })
+        .collect()
+}
+
+fn namespace(namespace: &str, errors: &mut Vec<FieldError>) {
+    const PATH: &str = "spec.namespace";
+    if namespace.is_empty() {
+        errors.push(FieldError::required(PATH, "the objects appear in a namespace"));
+    } else if let Err(problem) = name::dns_label(namespace) {
+        errors.push(FieldError::invalid(PATH, namespace, problem));
+    } else if namespace.len() > LONGEST_NAMESPACE {
+        let detail = format!(
+            "must be no more than {LONGEST_NAMESPACE} characters: consumers put it, with the profile's name, into a label value"
+        );
+        errors.push(FieldError::invalid(PATH, namespace, detail));
+    }
+}
+
+fn served(named: &[String], systems: &[&'static str], errors: &mut Vec<FieldError>) -> BTreeSet<String> {
+    for (index, system) in named.iter().enumerate() {
+        let path = format!("spec.systems[{index}]");
+        if !systems.contains(&system.as_str()) {
+            errors.push(FieldError::not_supported(path, system.as_str(), systems));
+        } else if named[..index].contains(system) {
+            errors.push(FieldError::duplicate(path, system.as_str()));
+        }
+    }
+    if named.is_empty() {
+        return systems.iter().map(|system| (*system).to_owned()).collect();
+    }
+    named.iter().cloned().collect()
+}
+
+fn selector(given: &LabelSelector, path: &str, errors: &mut Vec<FieldError>) -> Selector {
+    Selector::compile(given, path).unwrap_or_else(|problems| {
+        errors.extend(problems);
+        Selector::default()
+    })
+}
+
+/// Labels that say what an object is are not for the Publication to give.
+fn labels(labels: &BTreeMap<String, String>, errors: &mut Vec<FieldError>) {
+    errors.extend(validate_labels(labels, "spec.labels"));
+    for key in labels.keys() {
+        let prefix = key.split_once('/').map_or("", |(prefix, _)| prefix);
+        if key == SYSTEM_LABEL || matches!(prefix, "multicluster.x-k8s.io" | "x-k8s.io") {
+            let detail = "is set on every object by what the object is";
+            errors.push(FieldError::forbidden(format!("spec.labels[{key}]"), detail));
+        }
+    }
+}
+
+fn shapes(shapes: &[Shape], errors: &mut Vec<FieldError>) {
+    let shown = |shape: &Shape| match shape {
+        Shape::ClusterProfile => PROFILES,
+        Shape::PlacementDecision => DECISIONS,
+        Shape::PublishedDecision => FLAT,
+    };
+    for (index, shape) in shapes.iter().enumerate() {
+        if shapes[..index].contains(shape) {
+            errors.push(FieldError::duplicate(
+                format!("spec.shapes[{index}]"),
+                shown(shape),
+            ));
+        }
+    }
+    if shapes.contains(&Shape::PlacementDecision) && !shapes.contains(&Shape::ClusterProfile) {
+        let detail = "must include ClusterProfile, which the clusters of a PlacementDecision refer to";
+        errors.push(FieldError::required("spec.shapes", detail));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const SYSTEMS: [&str; 2] = ["gardener", "ocm"];
+
+    fn problems(spec: Value) -> Vec<String> {
+        let read = read(&json!({"spec": spec}), &SYSTEMS);
+        let errors = read.err().unwrap_or_default();
+        errors.into_iter().map(|error| error.path).collect()
+    }
+
+    #[test]
+    fn every_error_is_told_at_once() {
+        let told = problems(json!({
+            "systems": ["ocm", "ocm", "elsewhere"],
+            "names": "Bare",
+            "clusterManager": "not a label",
+            "clusterSet": "-",
+            "targetSelector": {"matchExpressions": [{"key": "a", "operator": "Near"}]},
+            "labels": {"x-k8s.io/cluster-manager": "other", "bad key": "x"},
+            "shapes": ["PlacementDecision", "PlacementDecision"],
+        }));
+        for path in [
+            "spec.namespace",
+            "spec.systems[1]",
+            "spec.systems[2]",
+            "spec.names",
+            "spec.clusterManager",
+            "spec.clusterSet",
+            "spec.targetSelector.matchExpressions[0].operator",
+            "spec.labels[x-k8s.io/cluster-manager]",
+            "spec.shapes[1]",
+            "spec.shapes",
+        ] {
+            assert!(told.iter().any(|told| told == path), "{path} is not in {told:?}");
+        }
+    }
+
+    #[test]
+    fn a_namespace_alone_publishes_everything() {
+        let rules = read(&json!({"spec": {"namespace": "argocd"}}), &SYSTEMS).unwrap();
+        assert!(rules.shows_target("gardener", &Labels::default()));
+        assert!(rules.shows_decision("ocm", &Labels::default()));
+        assert!(!rules.shows_target("kcp", &Labels::default()));
+        assert_eq!(rules.settings.manager, "berth");
+    }
+
+    #[test]
+    fn what_argo_cd_reads_is_shown_where_that_is_asked_for_and_needs_nothing_else() {
+        let rules = read(
+            &json!({"spec": {"namespace": "argocd", "shapes": ["PublishedDecision"], "systems": ["ocm"]}}),
+            &SYSTEMS,
+        )
+        .unwrap();
+        let none = Labels::default();
+        assert!(rules.shows_flat("ocm", &none) && !rules.shows_flat("gardener", &none));
+        assert!(rules.selects_target("ocm", &none) && !rules.is_written());
+        assert!(!rules.shows_target("ocm", &none) && !rules.shows_decision("ocm", &none));
+        let usual = read(&json!({"spec": {"namespace": "argocd"}}), &SYSTEMS).unwrap();
+        assert!(usual.is_written() && !usual.shows_flat("ocm", &none));
+    }
+
+    #[test]
+    fn bare_names_are_for_one_system_and_long_namespaces_for_none() {
+        assert!(problems(json!({"namespace": "n", "systems": ["ocm"], "names": "Bare"})).is_empty());
+        assert_eq!(
+            problems(json!({"namespace": "n", "names": "Bare"})),
+            ["spec.names"]
+        );
+        assert_eq!(problems(json!({"namespace": "n".repeat(41)})), ["spec.namespace"]);
+    }
+
+    #[test]
+    fn what_names_objects_cannot_change() {
+        let old = json!({"spec": {"namespace": "a"}});
+        let same = json!({"spec": {"namespace": "a", "names": "Qualified", "clusterManager": "berth"}});
+        assert!(immutable(&old, &same).is_empty());
+        let other = json!({"spec": {"namespace": "b", "names": "Bare", "clusterManager": "x"}});
+        assert_eq!(immutable(&old, &other).len(), 3);
+    }
+}

@@ -1,0 +1,141 @@
+//! Deeds carried out: profiles side by side, the slices of a decision one after the other.
+
+use std::collections::HashSet;
+
+use berth_apimachinery::{CommitError, Key, Revision};
+use berth_storage::Collection;
+use futures::StreamExt;
+use futures::stream;
+
+use super::deed::{Change, Deed};
+use super::make::{MadeSlices, SliceDeed};
+use super::outlet::Outlet;
+
+/// How many writes are under way at once.
+const ABREAST: usize = 16;
+
+/// Why something was not done.
+#[derive(Debug)]
+pub(super) enum Trouble {
+    /// Somebody else made an object of that name.
+    Foreign(String),
+    /// It has changed meanwhile: it is looked at again.
+    Moved,
+    /// It was refused.
+    Refused(String),
+}
+
+impl From<CommitError> for Trouble {
+    fn from(error: CommitError) -> Self {
+        if error.why.is_moved() {
+            Self::Moved
+        } else {
+            Self::Refused(error.status.message)
+        }
+    }
+}
+
+/// What became of one object: the revision it has now.
+pub(super) type Outcome = (Key, Result<Revision, Trouble>);
+
+/// Makes `changes`, in no order.
+pub(super) async fn write(outlet: &dyn Outlet, changes: Vec<Change>) -> Vec<Outcome> {
+    let all = stream::iter(changes).map(|change| async move {
+        let key = change.key.clone();
+        (key, one(outlet, change).await)
+    });
+    all.buffer_unordered(ABREAST).collect().await
+}
+
+/// Deletes those of `keys` that are in `shown`, in no order.
+pub(super) async fn delete(outlet: &dyn Outlet, keys: Vec<Key>, shown: &Collection) -> Vec<Outcome> {
+    let there = keys.into_iter().filter_map(|key| {
+        let object = shown.get(&key.namespace, &key.name)?;
+        // What is being deleted waits for its finalizers.
+        let base = object
+            .meta()
+            .deletion_timestamp()
+            .is_none()
+            .then_some(object.revision())?;
+        Some((key, base))
+    });
+    let all = stream::iter(there).map(|(key, base)| async move {
+        let deleted = outlet.delete(&key, base).await;
+        (key, deleted.map(|()| base).map_err(Trouble::from))
+    });
+    all.buffer_unordered(ABREAST).collect().await
+}
+
+/// What became of a decision.
+pub(super) struct DoneSlices {
+    /// The demand.
+    pub(super) demand: Key,
+    /// Those that stay or come.
+    pub(super) slices: Vec<Key>,
+    /// What was done, and what was not: after that nothing of the same namespace was.
+    pub(super) outcomes: Vec<Outcome>,
+}
+
+/// Carries out what is to be done about each of `decisions`.
+pub(super) async fn slices(outlet: &dyn Outlet, decisions: Vec<MadeSlices>) -> Vec<DoneSlices> {
+    let all = stream::iter(decisions).map(|made| decision(outlet, made));
+    all.buffer_unordered(ABREAST).collect().await
+}
+
+/// One decision: what comes is written before anything is taken out, so nothing follows what could not be written.
+async fn decision(outlet: &dyn Outlet, made: MadeSlices) -> DoneSlices {
+    let mut done = DoneSlices {
+        demand: made.demand,
+        slices: made.slices,
+        outcomes: Vec::new(),
+    };
+    let mut stopped = HashSet::new();
+    for deed in made.deeds {
+        let (SliceDeed::Put(key, _) | SliceDeed::Delete(key, _)) = &deed;
+        let key = key.clone();
+        if stopped.contains(&key.namespace) {
+            continue;
+        }
+        let outcome = match deed {
+            SliceDeed::Put(_, Deed::Nothing) => continue,
+            SliceDeed::Put(_, Deed::Write(change)) => one(outlet, change).await,
+            SliceDeed::Put(_, Deed::Leaving) => Err(Trouble::Moved),
+            SliceDeed::Put(_, Deed::Foreign(maker)) => Err(Trouble::Foreign(maker)),
+            SliceDeed::Delete(key, base) => {
+                let deleted = outlet.delete(&key, base).await;
+                deleted.map(|()| base).map_err(Trouble::from)
+            }
+        };
+        if outcome.is_err() {
+            stopped.insert(key.namespace.clone());
+        }
+        done.outcomes.push((key, outcome));
+    }
+    done
+}
+
+/// One object. A new one needs to be there before its status is written; of one that is there the object comes last, since
+/// it says which names the status has.
+async fn one(outlet: &dyn Outlet, change: Change) -> Result<Revision, Trouble> {
+    let Change {
+        key,
+        main,
+        status,
+        base,
+        ..
+    } = change;
+    let (main, status) = (
+        main.map(|main| ("", main)),
+        status.map(|status| ("status", status)),
+    );
+    let parts = match base {
+        None => [main, status],
+        Some(_) => [status, main],
+    };
+    let mut at = base;
+    for (subresource, config) in parts.into_iter().flatten() {
+        let object = outlet.apply(&key, subresource, &config, at).await?;
+        at = Some(object.revision());
+    }
+    Ok(at.unwrap_or_default())
+}

@@ -1,0 +1,33 @@
+//! kcp's execution plane: copying workloads to the clusters that were chosen, which is beside deciding. It is the only
+//! crate outside `dialects/` that knows kcp; what it does follows from the pure functions of
+//! [`berth_dialect_kcp::syncer_view`].
+//!
+//! - [`view`] serves `targets/NAME.kcp/proxy`, the API that one syncer sees; [`OnHub`] takes its writes to a hub.
+//! - [`process`] is `berth syncer`, the other end: it copies what the view shows to the workload cluster, and status back.
+//! - [`rights`] are the RBAC objects for both.
+//!
+//! Start reading at [`view`] (the hub's side) or [`process`] (the cluster's).
+//!
+//! ```
+//! use berth_syncer::rights::{SyncerRightsArgs, syncer_rights};
+//!
+//! let args = SyncerRightsArgs {
+//!     target: "east.kcp".to_owned(),
+//!     user: "system:serviceaccount:kcp:syncer".to_owned(),
+//!     identifier: None,
+//!     namespace: "berth-system".to_owned(),
+//!     service: "berth".to_owned(),
+//! };
+//! let role = &syncer_rights(&args)[0];
+//! assert_eq!(role["rules"][0]["resourceNames"][0], "east.kcp");
+//! ```
+
+mod on_hub;
+pub mod process;
+pub mod rights;
+pub mod view;
+
+pub use berth_dialect_kcp::names::DIALECT;
+pub use on_hub::OnHub;
+pub use process::SyncerArgs;
+pub use view::{Home, Shown, SyncerViews, attach};

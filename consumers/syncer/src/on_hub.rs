@@ -1,0 +1,68 @@
+//! Writes of kcp's syncers, carried out on the hub as `berth:syncer:<identifier>` on the state that the syncer saw. The
+//! hub judges them by that user's rights, and by Berth's own webhooks.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use berth_apimachinery::{CommitError, GroupResource, Object, Status, Verb, Why, Write};
+use berth_apiserver::view::{Origin, OriginWrite};
+use berth_hub::HubCommitter;
+
+use crate::view::Home;
+
+/// What a refusal for want of rights is ended with.
+const REMEDY: &str = "; `berth syncer-rights --identifier` renders what is missing";
+
+/// The hub as the home of what syncers see.
+pub struct OnHub(pub Arc<HubCommitter>);
+
+#[async_trait]
+impl Origin for OnHub {
+    async fn write(&self, write: OriginWrite<'_>) -> Result<Arc<Object>, CommitError> {
+        let made = Write {
+            verb: Verb::Update,
+            key: write.key.clone(),
+            subresource: write.subresource,
+            object: write.object,
+            base: Some(write.current.revision()),
+        };
+        let kept = self.0.write_alone(&write.user.name, &made, write.dry_run).await;
+        kept.map_err(told)
+    }
+}
+
+/// The Status of what a syncer could not write; of a missing right, with the remedy.
+fn told(mut error: CommitError) -> CommitError {
+    if error.why == Why::Forbidden {
+        error.status.message.push_str(REMEDY);
+    }
+    error
+}
+
+#[async_trait]
+impl Home for OnHub {
+    async fn labelled(
+        &self,
+        api_version: &str,
+        resource: GroupResource,
+        namespace: &str,
+        label: &str,
+    ) -> Result<BTreeSet<String>, Status> {
+        self.0.labelled(api_version, resource, namespace, label).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_right_is_told_with_the_remedy_and_a_refusal_of_admission_as_it_is() {
+        let said = "users \"berth:syncer:u-1\" is forbidden: as the hub says";
+        for (why, remedy) in [(Why::Forbidden, REMEDY), (Why::Refused, "")] {
+            let status = told(CommitError::new(why, Status::failure(403, "Forbidden", said))).status;
+            assert_eq!((status.code, status.message), (403, format!("{said}{remedy}")));
+        }
+    }
+}

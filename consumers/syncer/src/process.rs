@@ -1,0 +1,136 @@
+//! `berth syncer`: the process at a workload cluster of kcp. It copies the objects that its view on the hub shows down
+//! to the cluster, and their status up; drains what is to leave, and says that it is alive (docs/systems/kcp.md, "Order
+//! of removal" and "The syncer's view").
+//!
+//! Everything it does follows from how both sides look, step by step ([`berth_dialect_kcp::syncer_view::step`]): it may be killed
+//! at any point and started again. [`session`] is the loop, [`work`] what it turns; [`mirrors`] is what is known of both sides, kept
+//! by [`follow`]; [`act`] makes a step, [`leftovers`] finds what earlier registrations left; [`problems`] is told on the hub by
+//! [`heartbeat`]; [`ends`] are the two connections.
+
+mod act;
+mod ends;
+mod follow;
+mod heartbeat;
+mod kinds;
+mod leftovers;
+mod mirrors;
+mod problems;
+mod queue;
+mod said;
+mod session;
+mod undone;
+mod work;
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use self::ends::Ends;
+use self::session::{End, Session};
+
+/// How long to wait before a hub that did not answer at the start is asked again: the first time, and at most.
+const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
+
+/// Arguments of `berth syncer`.
+#[derive(Args, Clone, Debug)]
+pub struct SyncerArgs {
+    /// The kubeconfig of the hub. Its server is the hub itself, or the API endpoint of the target on it
+    /// (https://…/apis/scheduling.berth.dev/v1alpha1/targets/NAME.kcp/proxy).
+    #[arg(long)]
+    pub from_kubeconfig: PathBuf,
+    /// The context in --from-kubeconfig; the current one by default.
+    #[arg(long)]
+    pub from_context: Option<String>,
+    /// The logical cluster that objects come from: part of what downstream namespaces are named after. Give each hub
+    /// that is synced to the same cluster another one.
+    #[arg(long, default_value = "root")]
+    pub from_cluster: String,
+    /// The kubeconfig of the workload cluster; in a Pod on it, the service account by default.
+    #[arg(long)]
+    pub to_kubeconfig: Option<PathBuf>,
+    /// The context in --to-kubeconfig; the current one by default.
+    #[arg(long)]
+    pub to_context: Option<String>,
+    /// The WorkloadCluster on the hub, by its name or its target's (NAME.kcp).
+    #[arg(long, visible_alias = "workload-cluster-name", value_name = "NAME")]
+    pub target: String,
+    /// The resources to sync, such as configmaps,deployments.apps; by default all that the hub shows.
+    #[arg(long, value_delimiter = ',', value_name = "RESOURCE")]
+    pub resources: Vec<String>,
+    /// The uid of an earlier registration of this WorkloadCluster: the copies that its syncer made are taken over. Those of
+    /// a WorkloadCluster of the same name on the same hub are without it.
+    #[arg(long, value_delimiter = ',', value_name = "UID")]
+    pub adopt: Vec<String>,
+    /// How long a copy of an earlier registration that the hub does not show is left alone before it is removed (such as 5m).
+    #[arg(long, default_value = "5m", value_parser = berth_apimachinery::duration::parse_unsigned)]
+    pub remove_leftovers_after: Duration,
+    /// How often the syncer sends a heartbeat to the hub (such as 20s).
+    #[arg(long, default_value = "20s", value_parser = berth_apimachinery::duration::parse_unsigned)]
+    pub heartbeat_interval: Duration,
+}
+
+/// Syncs until a termination signal.
+///
+/// # Errors
+/// When a kubeconfig cannot be used, or signals cannot be listened to. A server that does not answer is waited for.
+pub async fn run(args: SyncerArgs) -> Result<()> {
+    let ends = Ends::connect(&args).await?;
+    let stop = CancellationToken::new();
+    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    let signalled = stop.clone();
+    let listening = tokio::spawn(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        signalled.cancel();
+    });
+    let ended = sync(&args, &ends, &stop).await;
+    listening.abort();
+    ended
+}
+
+/// One session after the other, until `stop`.
+async fn sync(args: &SyncerArgs, ends: &Ends, stop: &CancellationToken) -> Result<()> {
+    let mut pause = PAUSES.0;
+    while !stop.is_cancelled() {
+        let begun = tokio::select! {
+            () = stop.cancelled() => break,
+            begun = Session::begin(args, ends) => begun,
+        };
+        match begun {
+            Ok(session) => {
+                pause = PAUSES.0;
+                // Whether anybody reads it changes nothing.
+                writeln!(
+                    std::io::stdout(),
+                    "syncing {} to the cluster of {}",
+                    session.described(),
+                    ends.target
+                )
+                .unwrap_or_default();
+                match session.run(stop).await.context("syncing")? {
+                    End::Stopped => break,
+                    End::Changed(what) => tracing::info!(what, "starting over"),
+                }
+            }
+            Err(problem) => {
+                tracing::warn!(
+                    problem = format!("{problem:#}"),
+                    "cannot read from the hub; retrying"
+                );
+                tokio::select! {
+                    () = stop.cancelled() => break,
+                    () = tokio::time::sleep(pause) => {}
+                }
+                pause = (pause * 2).min(PAUSES.1);
+            }
+        }
+    }
+    Ok(())
+}

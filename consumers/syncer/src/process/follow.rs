@@ -1,0 +1,148 @@
+//! One kind followed on one side: list, watch, and start anew whenever the watch is lost.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use berth_dialect_kcp::names::DOWNSTREAM_CLUSTER;
+use futures::StreamExt;
+use kube::core::DynamicObject;
+use kube::runtime::watcher::{self, Event, watcher};
+use kube::{Api, Client};
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+use super::ends::Side;
+use super::kinds::SyncedKind;
+
+/// How long to wait before a server that failed is asked again: the first time, and at most.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(15));
+
+/// What was seen.
+pub(super) enum Seen {
+    /// A list begins.
+    Begin,
+    /// An object is there, or has changed.
+    Object(Arc<Value>),
+    /// The list is complete: what was not in it is gone.
+    End,
+    /// An object is gone.
+    Gone(Arc<Value>),
+    /// Nothing can be seen, for this reason.
+    Failed(String),
+}
+
+/// What was seen, and where.
+pub(super) struct Observation {
+    pub(super) side: Side,
+    /// The number of the kind.
+    pub(super) kind: usize,
+    pub(super) seen: Seen,
+}
+
+/// Follows one kind.
+pub(super) struct Reflector {
+    pub(super) side: Side,
+    pub(super) number: usize,
+    pub(super) kind: SyncedKind,
+    pub(super) client: Client,
+    /// The identifier of the cluster: downstream, only what carries it is looked at.
+    pub(super) identifier: String,
+    pub(super) out: mpsc::Sender<Observation>,
+}
+
+impl Reflector {
+    /// Follows until the task is dropped, or nobody listens any more.
+    pub(super) async fn run(self) {
+        let objects: Api<DynamicObject> = Api::all_with(self.client.clone(), &self.kind.api);
+        let mut config = watcher::Config::default();
+        if self.side == Side::Down {
+            config = config.labels(&format!("{DOWNSTREAM_CLUSTER}={}", self.identifier));
+        }
+        let mut events = watcher(objects, config).boxed();
+        let mut pause = PAUSES.0;
+        let (mut last_problem, mut failures) = (None, 0_u32);
+        while let Some(event) = events.next().await {
+            match event {
+                Ok(event) => {
+                    (pause, last_problem, failures) = (PAUSES.0, None, 0);
+                    if !self.tell(event).await {
+                        return;
+                    }
+                }
+                Err(problem) => {
+                    let is_absent = self.side == Side::Down && is_absent(&problem);
+                    let text = format!("{:#}", anyhow::Error::new(problem));
+                    failures = failures.saturating_add(1);
+                    let told = match is_absent {
+                        // A kind that the cluster does not have is as good as one without objects. The view has all.
+                        true => vec![Seen::Begin, Seen::End],
+                        // A watch that broke is mostly begun again at once.
+                        false if failures > 1 => vec![Seen::Failed(text.clone())],
+                        false => Vec::new(),
+                    };
+                    for seen in told {
+                        if !self.send(seen).await {
+                            return;
+                        }
+                    }
+                    // One line for each kind of problem: it may last.
+                    if last_problem.as_ref() != Some(&text) {
+                        let (side, resource) = (self.side, self.kind.name());
+                        tracing::warn!(?side, resource, problem = text, "watch failed; retrying");
+                    }
+                    last_problem = Some(text);
+                    tokio::time::sleep(pause).await;
+                    pause = (pause * 2).min(PAUSES.1);
+                }
+            }
+        }
+    }
+
+    async fn tell(&self, event: Event<DynamicObject>) -> bool {
+        let seen = match event {
+            Event::Init => Some(Seen::Begin),
+            Event::InitApply(object) | Event::Apply(object) => self.value(object).map(Seen::Object),
+            Event::InitDone => Some(Seen::End),
+            Event::Delete(object) => self.value(object).map(Seen::Gone),
+        };
+        match seen {
+            Some(seen) => self.send(seen).await,
+            None => true,
+        }
+    }
+
+    async fn send(&self, seen: Seen) -> bool {
+        let observation = Observation {
+            side: self.side,
+            kind: self.number,
+            seen,
+        };
+        self.out.send(observation).await.is_ok()
+    }
+
+    /// The items of some lists do not say what they are.
+    fn value(&self, object: DynamicObject) -> Option<Arc<Value>> {
+        match serde_json::to_value(&object) {
+            Ok(mut value) => {
+                value["apiVersion"] = self.kind.api.api_version.as_str().into();
+                value["kind"] = self.kind.api.kind.as_str().into();
+                Some(Arc::new(value))
+            }
+            Err(problem) => {
+                tracing::error!(resource = self.kind.name(), %problem, "cannot parse an object, which is not synced until it is changed");
+                None
+            }
+        }
+    }
+}
+
+/// Whether the server says that it has no such kind.
+fn is_absent(problem: &watcher::Error) -> bool {
+    let (watcher::Error::InitialListFailed(error)
+    | watcher::Error::WatchStartFailed(error)
+    | watcher::Error::WatchFailed(error)) = problem
+    else {
+        return false;
+    };
+    matches!(error, kube::Error::Api(status) if status.code == 404)
+}

@@ -1,0 +1,188 @@
+//! Heartbeats: the hub passes a workload cluster over when its syncer has been silent for too long.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use berth_apimachinery::{Clock, time};
+use berth_apiserver::SystemClock;
+use berth_client::{Answer, Client};
+use berth_dialect_kcp::names::{VERSION, WORKLOAD_CLUSTERS};
+use http::Method;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+
+use super::problems::Problems;
+use super::said::{Said, complains};
+
+/// How long to wait after one that did not arrive.
+const RETRY: Duration = Duration::from_secs(1);
+/// How often a condition is written again that somebody else's write came before.
+const TRIES: usize = 3;
+/// How long the workload cluster may take to answer, at most.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The path of the WorkloadCluster `name` on the hub.
+pub(super) fn path(name: &str) -> String {
+    format!(
+        "/apis/{}/{VERSION}/{}/{name}",
+        WORKLOAD_CLUSTERS.group, WORKLOAD_CLUSTERS.resource
+    )
+}
+
+/// The uid of a WorkloadCluster, or its name where it has none: what its objects are labelled with.
+pub(super) fn identifier(cluster: &Value) -> &str {
+    let text = |field: &str| {
+        cluster["metadata"][field]
+            .as_str()
+            .filter(|text| !text.is_empty())
+    };
+    text("uid").or_else(|| text("name")).unwrap_or_default()
+}
+
+/// The sender of heartbeats.
+pub(super) struct Heart<'a> {
+    /// The hub.
+    pub(super) hub: &'a Client,
+    /// The workload cluster.
+    pub(super) cluster: &'a Client,
+    /// The name of the WorkloadCluster.
+    pub(super) target: &'a str,
+    /// Its identifier.
+    pub(super) expected: &'a str,
+    /// What is synced.
+    pub(super) resources: &'a [String],
+    /// Problems with it.
+    pub(super) problems: &'a Mutex<Problems>,
+}
+
+/// What came of a request about the WorkloadCluster.
+enum Told {
+    Arrived(Value),
+    /// It is another one than it was.
+    Replaced,
+    /// It was changed meanwhile.
+    Outdated(String),
+    Lost(String),
+}
+
+impl Heart<'_> {
+    /// Says every `interval` that the syncer is alive, as long as the workload cluster answers it: work would only seem to
+    /// be done there. While it does not, the condition SyncerReady says so, and the hub hears of no heartbeat. Ends when
+    /// the WorkloadCluster is another one.
+    pub(super) async fn beat(&self, interval: Duration) {
+        let mut last: Option<String> = None;
+        loop {
+            let below = self.below(interval).await;
+            let told = match &below {
+                Ok(()) => self.alive().await,
+                Err(problem) => self.complain(problem).await,
+            };
+            let problem = match (told, below) {
+                (Told::Replaced, _) => return,
+                (Told::Lost(problem) | Told::Outdated(problem), _) => {
+                    Some(format!("the heartbeat did not arrive: {problem}"))
+                }
+                (Told::Arrived(_), Err(problem)) => Some(format!("the cluster does not answer: {problem}")),
+                (Told::Arrived(_), Ok(())) => None,
+            };
+            // One line for each kind of problem: it may last.
+            if let Some(problem) = problem.as_ref().filter(|problem| last.as_ref() != Some(problem)) {
+                tracing::warn!(
+                    cluster = self.target,
+                    problem,
+                    "cannot send a heartbeat; retrying"
+                );
+            }
+            let pause = if problem.is_some() { RETRY } else { interval };
+            last = problem;
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    /// Whether the workload cluster answers, and lets the syncer in.
+    async fn below(&self, interval: Duration) -> std::result::Result<(), String> {
+        let patience = interval.clamp(RETRY, PATIENCE);
+        match tokio::time::timeout(patience, self.cluster.send(Method::GET, "/version", None)).await {
+            Err(_) => Err(format!("no answer within {} s", patience.as_secs())),
+            Ok(Err(problem)) => Err(format!("{problem:#}")),
+            Ok(Ok(Err(status))) if status.code == 401 || status.code >= 500 => Err(status.message),
+            Ok(Ok(_)) => Ok(()),
+        }
+    }
+
+    /// A heartbeat, and what is to be told of what is synced.
+    async fn alive(&self) -> Told {
+        let status = json!({
+            "lastSyncerHeartbeatTime": time::rfc3339(SystemClock.now()),
+            "syncedResources": self.resources,
+        });
+        match self.patch(&json!({"status": status})).await {
+            Told::Arrived(cluster) => {
+                let synced = self.problems.lock().said();
+                let back = complains(&cluster).then(Said::reachable);
+                let said: Vec<Said> = back.into_iter().chain([synced]).collect();
+                self.say(cluster, &said).await
+            }
+            told => told,
+        }
+    }
+
+    /// Says that the cluster does not answer, unless that is said already.
+    async fn complain(&self, problem: &str) -> Told {
+        match self.look().await {
+            Told::Arrived(cluster) => self.say(cluster, &[Said::unreachable(problem)]).await,
+            told => told,
+        }
+    }
+
+    /// Writes the conditions of `cluster` that do not say so yet. Controllers of the hub write conditions, too.
+    async fn say(&self, mut cluster: Value, said: &[Said]) -> Told {
+        let mut told = Told::Outdated(String::new());
+        for _ in 0..TRIES {
+            let Some(conditions) = added(&cluster["status"]["conditions"], said) else {
+                return Told::Arrived(cluster);
+            };
+            let version = &cluster["metadata"]["resourceVersion"];
+            let patch =
+                json!({"metadata": {"resourceVersion": version}, "status": {"conditions": conditions}});
+            told = self.patch(&patch).await;
+            let Told::Outdated(_) = told else { break };
+            cluster = match self.look().await {
+                Told::Arrived(cluster) => cluster,
+                lost => return lost,
+            };
+        }
+        told
+    }
+
+    /// The WorkloadCluster as it is now.
+    async fn look(&self) -> Told {
+        self.told(self.hub.send(Method::GET, &path(self.target), None).await)
+    }
+
+    async fn patch(&self, patch: &Value) -> Told {
+        let path = format!("{}/status", path(self.target));
+        let body = Some(("application/merge-patch+json", patch));
+        self.told(self.hub.send(Method::PATCH, &path, body).await)
+    }
+
+    fn told(&self, answer: Result<Answer>) -> Told {
+        match answer {
+            Ok(Ok(cluster)) if identifier(&cluster) != self.expected => Told::Replaced,
+            Ok(Ok(cluster)) => Told::Arrived(cluster),
+            Ok(Err(status)) if status.code == 409 => Told::Outdated(status.message),
+            Ok(Err(status)) => Told::Lost(status.message),
+            Err(problem) => Told::Lost(format!("{problem:#}")),
+        }
+    }
+}
+
+/// `conditions` with all that is `said`; `None` when it says so already.
+fn added(conditions: &Value, said: &[Said]) -> Option<Value> {
+    let now = SystemClock.now();
+    let mut new = None;
+    for said in said {
+        new = said.among(new.as_ref().unwrap_or(conditions), now).or(new);
+    }
+    new
+}

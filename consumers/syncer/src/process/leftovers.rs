@@ -1,0 +1,168 @@
+//! Copies of earlier registrations on the workload cluster (docs/systems/kcp.md, "Registering again"). What the hub shows is
+//! taken over by the step that would make it ([`super::act`]). What it does not show is looked for here, and marked as this
+//! registration's after a while, so that it goes as everything that the hub no longer shows.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+use anyhow::{Result, anyhow};
+use berth_client::Client;
+use berth_dialect_kcp::names::DOWNSTREAM_CLUSTER;
+use berth_dialect_kcp::syncer_view::copy::{Record, owner};
+use berth_dialect_kcp::syncer_view::located;
+use berth_dialect_kcp::syncer_view::registration::{Claim, Owner};
+use http::Method;
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+use super::kinds::SyncedKind;
+use super::mirrors::{At, Key, NAMESPACES, place};
+
+/// How often is looked while there is something, at most and at least.
+const PERIODS: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(1));
+/// How often is looked where nothing was found.
+const CLEAN: Duration = Duration::from_mins(10);
+
+/// A copy of an earlier registration.
+pub(super) struct Leftover {
+    pub(super) key: Key,
+    /// Place on the cluster.
+    pub(super) at: At,
+    pub(super) object: Value,
+}
+
+/// Result of a search.
+#[derive(Default)]
+pub(super) struct Found {
+    pub(super) earlier: Vec<Leftover>,
+    /// How many namespaces there are of each other identifier, which may have been this cluster's.
+    pub(super) unproven: BTreeMap<String, usize>,
+}
+
+/// Search for copies of earlier registrations.
+pub(super) struct Search {
+    pub(super) cluster: Client,
+    pub(super) of: Owner,
+    pub(super) kinds: Vec<SyncedKind>,
+    /// How long what the hub does not show is left alone.
+    pub(super) patience: Duration,
+    pub(super) out: mpsc::Sender<Found>,
+}
+
+impl Search {
+    /// Looks again and again, until nobody listens any more.
+    pub(super) async fn run(self) {
+        loop {
+            let mut pause = self.patience.clamp(PERIODS.1, PERIODS.0);
+            match self.look().await {
+                Ok(found) => {
+                    if found.earlier.is_empty() && found.unproven.is_empty() {
+                        pause = CLEAN;
+                    }
+                    if self.out.send(found).await.is_err() {
+                        return;
+                    }
+                }
+                Err(problem) => tracing::debug!(
+                    problem = format!("{problem:#}"),
+                    "cannot look for copies of earlier registrations"
+                ),
+            }
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    async fn look(&self) -> Result<Found> {
+        let mut found = Found::default();
+        let mut own = HashMap::new();
+        for object in self.list(&self.kinds[NAMESPACES], "").await? {
+            let Some(name) = located(&self.of.logical_cluster, &object) else {
+                continue;
+            };
+            match self.of.claim(&object) {
+                Claim::Own => drop(own.insert(place(&object).1, name)),
+                Claim::Earlier => found.earlier.push(Leftover {
+                    key: Key {
+                        kind: NAMESPACES,
+                        namespace: String::new(),
+                        name,
+                    },
+                    at: place(&object),
+                    object,
+                }),
+                Claim::Unproven(identifier) => *found.unproven.entry(identifier).or_default() += 1,
+                Claim::Others => {}
+            }
+        }
+        let others = format!(",{DOWNSTREAM_CLUSTER}!%3D{}", self.of.identifier);
+        for (number, kind) in self.kinds.iter().enumerate().skip(1) {
+            let copies = self.list(kind, &others).await?.into_iter();
+            found
+                .earlier
+                .extend(copies.filter_map(|object| content(number, object, &own)));
+        }
+        Ok(found)
+    }
+
+    /// The marked objects of a kind, of those that `more` of a selector selects.
+    async fn list(&self, kind: &SyncedKind, more: &str) -> Result<Vec<Value>> {
+        let path = format!("{}?labelSelector={DOWNSTREAM_CLUSTER}{more}", kind.collection(""));
+        match self.cluster.send(Method::GET, &path, None).await? {
+            Ok(mut list) => {
+                let items = list["items"].as_array_mut().map(std::mem::take);
+                let mut items = items.unwrap_or_default();
+                for item in &mut items {
+                    item["apiVersion"] = kind.api.api_version.as_str().into();
+                    item["kind"] = kind.api.kind.as_str().into();
+                }
+                Ok(items)
+            }
+            // The cluster has no such kind.
+            Err(status) if status.code == 404 => Ok(Vec::new()),
+            Err(status) => Err(anyhow!("{}: {}", kind.name(), status.message)),
+        }
+    }
+}
+
+/// `object` in a namespace of this registration that an earlier one made. Nobody else makes any there: who does not have the
+/// namespace makes nothing in it.
+fn content(kind: usize, object: Value, own: &HashMap<String, String>) -> Option<Leftover> {
+    let at = place(&object);
+    let namespace = own.get(&at.0)?.clone();
+    let made = Record::of(&object).name;
+    owner(&object).filter(|_| !made.is_empty())?;
+    let key = Key {
+        kind,
+        namespace,
+        name: made,
+    };
+    Some(Leftover { key, at, object })
+}
+
+#[cfg(test)]
+mod tests {
+    use berth_dialect_kcp::syncer_view::copy::copy;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_what_a_syncer_made_in_a_namespace_of_ours_is_left_of_an_earlier_registration() {
+        let own = HashMap::from([("kcp1".to_owned(), "app".to_owned())]);
+        let up = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "kube-root-ca.crt"}});
+        let made = copy("u-1", &up, "kcp1");
+        let found = content(1, made.clone(), &own).unwrap();
+        assert_eq!(
+            (found.key.namespace.as_str(), found.key.name.as_str()),
+            ("app", "kube-root-ca.crt")
+        );
+        assert_eq!(found.at, ("kcp1".to_owned(), "kcp-root-ca.crt".to_owned()));
+        let mut labelled = made.clone();
+        labelled["metadata"]["annotations"] = json!({});
+        assert!(
+            content(1, labelled, &own).is_none(),
+            "somebody else's, with the label"
+        );
+        assert!(content(1, copy("u-1", &up, "kcp2"), &own).is_none(), "elsewhere");
+    }
+}

@@ -1,0 +1,337 @@
+//! What a syncer knows of both sides, and what follows from it.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use berth_dialect_kcp::syncer_view::copy::{Record, copy_name};
+use berth_dialect_kcp::syncer_view::registration::Owner;
+use berth_dialect_kcp::syncer_view::step::{Place, Step, namespace_next};
+use berth_dialect_kcp::syncer_view::{downstream_namespace, located};
+use serde_json::Value;
+
+use super::ends::Side;
+use super::follow::{Observation, Seen};
+use super::kinds::SyncedKind;
+
+/// The number of the kind Namespace.
+pub(super) const NAMESPACES: usize = 0;
+
+/// An object, by how it is named upstream.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Key {
+    /// The number of its kind.
+    pub(super) kind: usize,
+    /// Its namespace; empty for a Namespace.
+    pub(super) namespace: String,
+    /// Its name.
+    pub(super) name: String,
+}
+
+/// A namespace (or the empty string) and a name, on one side.
+pub(super) type At = (String, String);
+
+/// The objects of one kind on one side.
+#[derive(Default)]
+struct Mirror {
+    objects: BTreeMap<At, Arc<Value>>,
+    /// Whether all there is has been seen once.
+    complete: bool,
+    /// The list that is coming in.
+    incoming: Option<BTreeMap<At, Arc<Value>>>,
+}
+
+impl Mirror {
+    /// Takes in what was seen; gives what it is about: one object, or all.
+    fn take(&mut self, seen: Seen) -> Option<Touched> {
+        match (seen, &mut self.incoming) {
+            (Seen::Begin, incoming) => {
+                *incoming = Some(BTreeMap::new());
+                None
+            }
+            (Seen::Object(object), Some(incoming)) => {
+                incoming.insert(place(&object), object);
+                None
+            }
+            (Seen::End, incoming) => {
+                let old = std::mem::replace(&mut self.objects, incoming.take().unwrap_or_default());
+                self.complete = true;
+                Some(Touched::All(old))
+            }
+            (Seen::Object(object), None) => {
+                self.objects.insert(place(&object), Arc::clone(&object));
+                Some(Touched::One(object))
+            }
+            (Seen::Failed(_), _) => None,
+            (Seen::Gone(object), incoming) => {
+                let at = place(&object);
+                self.objects.remove(&at);
+                if let Some(incoming) = incoming {
+                    incoming.remove(&at);
+                }
+                Some(Touched::One(object))
+            }
+        }
+    }
+}
+
+/// What a observation was about.
+enum Touched {
+    One(Arc<Value>),
+    /// Everything that is there, and what was there before.
+    All(BTreeMap<At, Arc<Value>>),
+}
+
+/// Place of an object.
+pub(super) fn place(object: &Value) -> At {
+    let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default().to_owned();
+    (text("namespace"), text("name"))
+}
+
+/// What is to be done about one object.
+pub(super) struct Plan {
+    pub(super) step: Step,
+    /// Where its copy is, or is to be.
+    pub(super) down: At,
+}
+
+/// See the module.
+pub(super) struct Mirrors {
+    of: Owner,
+    kinds: Vec<SyncedKind>,
+    up: Vec<Mirror>,
+    down: Vec<Mirror>,
+    /// The downstream namespace of each namespace asked for, which is a hash.
+    names: HashMap<String, String>,
+}
+
+impl Mirrors {
+    pub(super) fn new(of: Owner, kinds: &[SyncedKind]) -> Self {
+        let mirrors = || kinds.iter().map(|_| Mirror::default()).collect();
+        Self {
+            of,
+            kinds: kinds.to_vec(),
+            up: mirrors(),
+            down: mirrors(),
+            names: HashMap::new(),
+        }
+    }
+
+    /// The kind of this number.
+    pub(super) fn kind(&self, number: usize) -> &SyncedKind {
+        &self.kinds[number]
+    }
+
+    /// Whether all of a kind is known on a side.
+    fn is_complete(&self, kind: usize, side: Side) -> bool {
+        self.side(side)[kind].complete
+    }
+
+    fn side(&self, side: Side) -> &[Mirror] {
+        match side {
+            Side::Up => &self.up,
+            Side::Down => &self.down,
+        }
+    }
+
+    /// Whether both sides are known in full, but for what is `lost`.
+    pub(super) fn are_known(&self, lost: impl Fn(usize, Side) -> bool) -> bool {
+        let sides = [Side::Up, Side::Down];
+        let mut all = (0..self.kinds.len()).flat_map(|kind| sides.map(|side| (kind, side)));
+        all.all(|(kind, side)| self.is_complete(kind, side) || lost(kind, side))
+    }
+
+    /// How many objects are seen upstream.
+    pub(super) fn count(&self) -> usize {
+        self.up.iter().map(|mirror| mirror.objects.len()).sum()
+    }
+
+    /// Whether `key` is seen upstream; `None` while that is not known.
+    pub(super) fn shows(&self, key: &Key) -> Option<bool> {
+        let mirror = &self.up[key.kind];
+        let at = (key.namespace.clone(), key.name.clone());
+        mirror.complete.then(|| mirror.objects.contains_key(&at))
+    }
+
+    /// Takes in what was seen; gives the keys there may be something to do about.
+    pub(super) fn take(&mut self, observation: Observation) -> Vec<Key> {
+        let Observation { side, kind, seen } = observation;
+        let mirror = match side {
+            Side::Up => &mut self.up[kind],
+            Side::Down => &mut self.down[kind],
+        };
+        match mirror.take(seen) {
+            None => Vec::new(),
+            Some(Touched::One(object)) => self.touched(side, kind, &object),
+            Some(Touched::All(before)) => {
+                let mut due: Vec<Key> = before
+                    .values()
+                    .flat_map(|object| self.touched(side, kind, object))
+                    .collect();
+                due.extend(self.everything());
+                due.sort_unstable();
+                due.dedup();
+                due
+            }
+        }
+    }
+
+    /// Every object known on either side.
+    fn everything(&self) -> Vec<Key> {
+        let mut all = Vec::new();
+        for kind in 0..self.kinds.len() {
+            all.extend(self.up[kind].objects.values().map(|object| up_key(kind, object)));
+            all.extend(
+                self.down[kind]
+                    .objects
+                    .values()
+                    .filter_map(|object| self.down_key(kind, object)),
+            );
+        }
+        all
+    }
+
+    /// What a change of `object` concerns: itself, its namespace, and for a namespace what is in it.
+    fn touched(&self, side: Side, kind: usize, object: &Value) -> Vec<Key> {
+        let own = match side {
+            Side::Up => Some(up_key(kind, object)),
+            Side::Down => self.down_key(kind, object),
+        };
+        let Some(own) = own else { return Vec::new() };
+        let mut due = Vec::new();
+        if kind == NAMESPACES {
+            due.extend(self.content(&own.name).map(|(kind, object)| up_key(kind, object)));
+            let (_, name) = place(object);
+            if side == Side::Down {
+                due.extend(
+                    self.copies(&name)
+                        .filter_map(|(kind, object)| self.down_key(kind, object)),
+                );
+            }
+        } else {
+            due.push(Key {
+                kind: NAMESPACES,
+                namespace: String::new(),
+                name: own.namespace.clone(),
+            });
+        }
+        due.push(own);
+        due
+    }
+
+    /// The objects that are seen in a namespace upstream.
+    fn content<'a>(&'a self, namespace: &'a str) -> impl Iterator<Item = (usize, &'a Arc<Value>)> {
+        within(&self.up, namespace)
+    }
+
+    /// The copies in a namespace downstream.
+    fn copies<'a>(&'a self, namespace: &'a str) -> impl Iterator<Item = (usize, &'a Arc<Value>)> {
+        within(&self.down, namespace)
+    }
+
+    /// What a downstream object is the copy of, where its namespace is one of ours.
+    fn down_key(&self, kind: usize, object: &Value) -> Option<Key> {
+        let (namespace, name) = place(object);
+        if kind == NAMESPACES {
+            let name = located(&self.of.logical_cluster, object).or_else(|| self.named(&name))?;
+            return Some(Key {
+                kind,
+                namespace: String::new(),
+                name,
+            });
+        }
+        let home = self.down[NAMESPACES].objects.get(&(String::new(), namespace))?;
+        let upstream = Record::of(object).name;
+        Some(Key {
+            kind,
+            namespace: located(&self.of.logical_cluster, home)?,
+            name: if upstream.is_empty() { name } else { upstream },
+        })
+    }
+
+    /// The namespace upstream whose downstream one is `name`, where that has lost its locator.
+    fn named(&self, name: &str) -> Option<String> {
+        let (upstream, _) = self.names.iter().find(|(_, known)| *known == name)?;
+        Some(upstream.clone())
+    }
+
+    /// What is to be done about `key`; `None` while not enough is known.
+    pub(super) fn plan(&mut self, key: &Key) -> Option<Plan> {
+        let known = |mirrors: &[Mirror], kind: usize| mirrors[kind].complete;
+        let namespaces = known(&self.up, NAMESPACES) && known(&self.down, NAMESPACES);
+        let namespace = match key.kind {
+            NAMESPACES => &key.name,
+            _ => &key.namespace,
+        };
+        let home = self.downstream(namespace);
+        let up = |mirrors: &[Mirror]| {
+            mirrors[key.kind]
+                .objects
+                .get(&(key.namespace.clone(), key.name.clone()))
+                .cloned()
+        };
+        let up = up(&self.up);
+        let down_of = |kind: usize, at: &At| self.down[kind].objects.get(at).cloned();
+        if key.kind == NAMESPACES {
+            let all_known = self.up.iter().all(|mirror| mirror.complete);
+            let at = (String::new(), home);
+            let down = down_of(NAMESPACES, &at);
+            let content = self.content(&key.name).count();
+            let step = namespace_next(&self.of, up.as_deref(), down.as_deref(), content);
+            // Content that is not known may still be there.
+            let ends = matches!(step, Step::Delete | Step::Release(_));
+            return (namespaces && (all_known || !ends)).then_some(Plan { step, down: at });
+        }
+        let room = down_of(NAMESPACES, &(String::new(), home.clone()));
+        let at = (home.clone(), copy_name(&self.kinds[key.kind].api.kind, &key.name));
+        let down = down_of(key.kind, &at);
+        let step = self
+            .place(key.kind, &home, room.as_deref())
+            .next(up.as_deref(), down.as_deref());
+        let all_known = namespaces && known(&self.up, key.kind) && known(&self.down, key.kind);
+        all_known.then_some(Plan { step, down: at })
+    }
+
+    fn place<'a>(&'a self, kind: usize, home: &'a str, room: Option<&Value>) -> Place<'a> {
+        Place {
+            identifier: &self.of.identifier,
+            namespace: home,
+            ready: room.is_some_and(|room| room["metadata"].get("deletionTimestamp").is_none()),
+            reports: self.kinds[kind].reports,
+        }
+    }
+
+    fn downstream(&mut self, namespace: &str) -> String {
+        if let Some(name) = self.names.get(namespace) {
+            return name.clone();
+        }
+        let name = downstream_namespace(&self.of.logical_cluster, namespace);
+        self.names.insert(namespace.to_owned(), name.clone());
+        name
+    }
+}
+
+fn up_key(kind: usize, object: &Value) -> Key {
+    let (namespace, name) = place(object);
+    Key {
+        kind,
+        namespace,
+        name,
+    }
+}
+
+/// The objects in `namespace` of every kind but Namespace.
+fn within<'a>(mirrors: &'a [Mirror], namespace: &'a str) -> impl Iterator<Item = (usize, &'a Arc<Value>)> {
+    let first = (namespace.to_owned(), String::new());
+    mirrors
+        .iter()
+        .enumerate()
+        .skip(1)
+        .flat_map(move |(kind, mirror)| {
+            let from = mirror.objects.range(first.clone()..);
+            let inside = from.take_while(move |((at, _), _)| at == namespace);
+            inside.map(move |(_, object)| (kind, object))
+        })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,188 @@
+//! What becomes due, and what is planned.
+
+use berth_dialect_kcp::syncer_view::copy::copy;
+use berth_dialect_kcp::syncer_view::step::Waiting;
+use kube::core::ApiResource;
+use serde_json::json;
+
+use super::*;
+
+fn kind(group: &str, kind: &str, plural: &str) -> SyncedKind {
+    SyncedKind {
+        api: ApiResource {
+            group: group.to_owned(),
+            version: "v1".to_owned(),
+            api_version: "v1".to_owned(),
+            kind: kind.to_owned(),
+            plural: plural.to_owned(),
+        },
+        reports: false,
+    }
+}
+
+fn owner() -> Owner {
+    Owner {
+        identifier: "x".to_owned(),
+        logical_cluster: "root".to_owned(),
+        registration: None,
+        adopted: Vec::new(),
+    }
+}
+
+fn mirrors() -> Mirrors {
+    Mirrors::new(
+        owner(),
+        &[
+            kind("", "Namespace", "namespaces"),
+            kind("", "ConfigMap", "configmaps"),
+        ],
+    )
+}
+
+fn namespace(name: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "resourceVersion": "1"}})
+}
+
+fn config_map(name: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "1"}, "metadata": {"name": name, "namespace": "app",
+        "resourceVersion": "2", "finalizers": ["workloads.kcp.dev/syncer-x"]}})
+}
+
+fn key(kind: usize, name: &str) -> Key {
+    let namespace = if kind == NAMESPACES { "" } else { "app" };
+    Key {
+        kind,
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+    }
+}
+
+impl Mirrors {
+    fn see(&mut self, side: Side, kind: usize, seen: Seen) -> Vec<Key> {
+        self.take(Observation { side, kind, seen })
+    }
+
+    fn list(&mut self, side: Side, kind: usize, objects: &[Value]) -> Vec<Key> {
+        self.see(side, kind, Seen::Begin);
+        for object in objects {
+            assert!(
+                self.see(side, kind, Seen::Object(Arc::new(object.clone())))
+                    .is_empty()
+            );
+        }
+        self.see(side, kind, Seen::End)
+    }
+
+    fn step(&mut self, key: &Key) -> Option<Step> {
+        self.plan(key).map(|plan| plan.step)
+    }
+}
+
+fn home() -> Value {
+    owner().namespace_copy("app")
+}
+
+#[test]
+fn nothing_is_planned_before_enough_is_known() {
+    let mut mirrors = mirrors();
+    let mut leaving = namespace("app");
+    leaving["metadata"]["deletionTimestamp"] = "2021-10-28T08:00:00Z".into();
+    mirrors.list(Side::Up, 0, &[leaving]);
+    mirrors.list(Side::Down, 0, &[home()]);
+    assert_eq!(mirrors.step(&key(0, "app")), None, "there may be config maps");
+    mirrors.see(Side::Up, 0, Seen::Object(Arc::new(namespace("app"))));
+    assert_eq!(mirrors.step(&key(0, "app")), Some(Step::Rest));
+    mirrors.list(
+        Side::Down,
+        1,
+        &[copy("x", &config_map("a"), &downstream_namespace("root", "app"))],
+    );
+    assert_eq!(
+        mirrors.step(&key(1, "a")),
+        None,
+        "an empty view is not a view that is not known"
+    );
+    let due = mirrors.list(Side::Up, 1, &[config_map("a")]);
+    assert_eq!(due, [key(0, "app"), key(1, "a")]);
+    assert_eq!(mirrors.step(&key(0, "app")), Some(Step::Rest));
+    assert_eq!(mirrors.step(&key(1, "a")), Some(Step::Rest));
+    assert!(mirrors.are_known(|_, _| false));
+}
+
+#[test]
+fn a_kind_that_cannot_be_followed_stops_only_itself() {
+    let mut mirrors = mirrors();
+    mirrors.list(Side::Up, 0, &[namespace("app")]);
+    mirrors.list(Side::Down, 0, &[]);
+    mirrors.list(Side::Up, 1, &[config_map("a")]);
+    mirrors.see(Side::Down, 1, Seen::Failed("forbidden".to_owned()));
+    assert!(matches!(mirrors.step(&key(0, "app")), Some(Step::Create(_))));
+    assert_eq!(mirrors.step(&key(1, "a")), None);
+    assert!(!mirrors.are_known(|_, _| false));
+    assert!(mirrors.are_known(|kind, side| (kind, side) == (1, Side::Down)));
+    assert_eq!(mirrors.count(), 2);
+    assert_eq!(mirrors.shows(&key(1, "a")), Some(true));
+}
+
+#[test]
+fn what_a_new_list_does_not_have_is_gone() {
+    let mut mirrors = mirrors();
+    let down = downstream_namespace("root", "app");
+    mirrors.list(Side::Up, 0, &[namespace("app")]);
+    mirrors.list(Side::Down, 0, &[home()]);
+    mirrors.list(Side::Up, 1, &[config_map("a"), config_map("b")]);
+    mirrors.list(
+        Side::Down,
+        1,
+        &[
+            copy("x", &config_map("a"), &down),
+            copy("x", &config_map("b"), &down),
+        ],
+    );
+    let due = mirrors.list(Side::Up, 1, &[config_map("b")]);
+    assert!(due.contains(&key(1, "a")), "{due:?}");
+    assert_eq!(mirrors.step(&key(1, "a")), Some(Step::Delete));
+}
+
+#[test]
+fn content_waits_for_its_namespace_and_a_namespace_for_its_content() {
+    let mut mirrors = mirrors();
+    mirrors.list(Side::Down, 0, &[]);
+    mirrors.list(Side::Down, 1, &[]);
+    mirrors.list(Side::Up, 1, &[config_map("a")]);
+    mirrors.list(Side::Up, 0, &[namespace("app")]);
+    assert!(matches!(mirrors.step(&key(0, "app")), Some(Step::Create(_))));
+    assert_eq!(mirrors.step(&key(1, "a")), Some(Step::Wait(Waiting::Namespace)));
+    let due = mirrors.see(Side::Down, 0, Seen::Object(Arc::new(home())));
+    assert!(
+        due.contains(&key(1, "a")) && due.contains(&key(0, "app")),
+        "{due:?}"
+    );
+    let Some(plan) = mirrors.plan(&key(1, "a")) else {
+        panic!("all is known")
+    };
+    assert!(matches!(plan.step, Step::Create(_)));
+    assert_eq!(plan.down, (downstream_namespace("root", "app"), "a".to_owned()));
+
+    let mut leaving = namespace("app");
+    leaving["metadata"]["deletionTimestamp"] = "2021-10-28T08:00:00Z".into();
+    mirrors.see(Side::Up, 0, Seen::Object(Arc::new(leaving)));
+    assert_eq!(mirrors.step(&key(0, "app")), Some(Step::Wait(Waiting::Content)));
+    let due = mirrors.see(Side::Up, 1, Seen::Gone(Arc::new(config_map("a"))));
+    assert!(due.contains(&key(0, "app")), "{due:?}");
+    assert_eq!(mirrors.step(&key(0, "app")), Some(Step::Delete));
+}
+
+#[test]
+fn copies_are_known_by_what_they_are_copies_of() {
+    let mut mirrors = mirrors();
+    let original = config_map("kube-root-ca.crt");
+    let mut made = copy("x", &original, &downstream_namespace("root", "app"));
+    assert_eq!(made["metadata"]["name"], "kcp-root-ca.crt");
+    mirrors.list(Side::Down, 0, &[home()]);
+    let due = mirrors.list(Side::Down, 1, &[made.clone()]);
+    assert!(due.contains(&key(1, "kube-root-ca.crt")), "{due:?}");
+    made["metadata"]["namespace"] = "elsewhere".into();
+    let due = mirrors.see(Side::Down, 1, Seen::Object(Arc::new(made)));
+    assert!(due.is_empty(), "in a namespace that is none of ours: {due:?}");
+}

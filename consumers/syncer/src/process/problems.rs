@@ -1,0 +1,276 @@
+//! Problems of a syncer, and how it tells them on the hub: in the condition Synced (docs/systems/kcp.md, "What is
+//! not synced").
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::ends::Side;
+use super::mirrors::Key;
+use super::said::Said;
+
+/// How many of a sort are named in the condition.
+const NAMED: usize = 3;
+/// How much of one error stands there, in characters.
+const WORDS: usize = 300;
+
+/// The problem of one object.
+struct Problem {
+    text: String,
+    /// End of it, if nothing is heard of it until then.
+    until: Option<Instant>,
+}
+
+/// See the module.
+pub(super) struct Problems {
+    /// The names of the kinds, by their numbers.
+    names: Vec<String>,
+    /// Resources that `--resources` names and the hub does not show.
+    unknown: Vec<String>,
+    objects: BTreeMap<Key, Problem>,
+    /// Kinds that cannot be followed.
+    watches: BTreeMap<(usize, Side), String>,
+    /// How many namespaces of the cluster were made for each other identifier, which may have been this cluster's.
+    unproven: BTreeMap<String, usize>,
+    /// How many objects the hub shows.
+    shown: usize,
+}
+
+impl Problems {
+    pub(super) fn new(names: Vec<String>, unknown: Vec<String>) -> Self {
+        Self {
+            names,
+            unknown,
+            objects: BTreeMap::new(),
+            watches: BTreeMap::new(),
+            unproven: BTreeMap::new(),
+            shown: 0,
+        }
+    }
+
+    /// Notes what is wrong with `key`, for ever or for a time. Gives whether that is news.
+    pub(super) fn note(&mut self, key: &Key, text: String, lasts: Option<Duration>) -> bool {
+        let until = lasts.map(|lasts| Instant::now() + lasts);
+        let is_news = self.objects.get(key).is_none_or(|known| known.text != text);
+        self.objects.insert(key.clone(), Problem { text, until });
+        is_news
+    }
+
+    /// Nothing is wrong with `key`, or it is no more.
+    pub(super) fn forget(&mut self, key: &Key) {
+        self.objects.remove(key);
+    }
+
+    /// Forgets what lasts until something else is heard of `key`.
+    pub(super) fn forget_lasting(&mut self, key: &Key) {
+        if self.objects.get(key).is_some_and(|known| known.until.is_none()) {
+            self.objects.remove(key);
+        }
+    }
+
+    /// The watch of a kind failed, or (`None`) answers.
+    pub(super) fn watch(&mut self, kind: usize, side: Side, problem: Option<String>) {
+        match problem {
+            Some(problem) => drop(self.watches.insert((kind, side), problem)),
+            None => drop(self.watches.remove(&(kind, side))),
+        }
+    }
+
+    /// Whether a kind cannot be followed on a side.
+    pub(super) fn is_lost(&self, kind: usize, side: Side) -> bool {
+        self.watches.contains_key(&(kind, side))
+    }
+
+    /// Counts the objects that the hub shows.
+    pub(super) fn shows(&mut self, objects: usize) {
+        self.shown = objects;
+    }
+
+    /// Namespaces of other identifiers, by those. Gives whether that is news.
+    pub(super) fn found_unproven(&mut self, unproven: BTreeMap<String, usize>) -> bool {
+        let is_news = self.unproven != unproven;
+        self.unproven = unproven;
+        is_news
+    }
+
+    /// The condition Synced.
+    pub(super) fn said(&mut self) -> Said {
+        let now = Instant::now();
+        self.objects
+            .retain(|_, problem| problem.until.is_none_or(|until| now < until));
+        let parts = [
+            self.of_watches(),
+            self.of_objects(),
+            self.of_unknown(),
+            self.of_unproven(),
+        ];
+        let parts: Vec<(&'static str, String)> = parts.into_iter().flatten().collect();
+        let texts: Vec<&str> = parts.iter().map(|(_, text)| text.as_str()).collect();
+        match parts.first() {
+            Some((reason, _)) => Said::not_synced(reason, texts.join("; ")),
+            None => Said::synced(),
+        }
+    }
+
+    fn name(&self, kind: usize) -> &str {
+        self.names.get(kind).map_or("", String::as_str)
+    }
+
+    fn of_watches(&self) -> Option<(&'static str, String)> {
+        let told = self.watches.iter().map(|((kind, side), problem)| {
+            let side = match side {
+                Side::Up => "hub",
+                Side::Down => "cluster",
+            };
+            format!("{} on the {side}: {}", self.name(*kind), shortened(problem))
+        });
+        let list = listed(told, self.watches.len())?;
+        Some(("WatchFailed", format!("cannot follow {list}")))
+    }
+
+    fn of_objects(&self) -> Option<(&'static str, String)> {
+        let told = self.objects.iter().map(|(key, problem)| {
+            let place = match key.namespace.as_str() {
+                "" => key.name.clone(),
+                namespace => format!("{namespace}/{}", key.name),
+            };
+            format!("{} {place}: {}", self.name(key.kind), shortened(&problem.text))
+        });
+        let (count, all) = (self.objects.len(), self.shown.max(self.objects.len()));
+        let list = listed(told, count)?;
+        Some(("ObjectsNotSynced", format!("{count} of {all} objects: {list}")))
+    }
+
+    fn of_unknown(&self) -> Option<(&'static str, String)> {
+        let list = listed(self.unknown.iter().cloned(), self.unknown.len())?;
+        let text = format!("the hub does not show the syncer these of --resources: {list}");
+        Some(("UnknownResources", text))
+    }
+
+    fn of_unproven(&self) -> Option<(&'static str, String)> {
+        let told = self
+            .unproven
+            .iter()
+            .map(|(identifier, count)| format!("{count} of {identifier}"));
+        let list = listed(told, self.unproven.len())?;
+        let text = format!(
+            "the cluster has namespaces that another WorkloadCluster's syncer made: {list}; if that was an earlier registration \
+             of this one, berth syncer --adopt UID takes them over"
+        );
+        Some(("EarlierRegistration", text))
+    }
+}
+
+/// The first of `texts`, which are `all`, and how many more there are; `None` where there is none.
+fn listed(texts: impl Iterator<Item = String>, all: usize) -> Option<String> {
+    let mut first: Vec<String> = texts.take(NAMED).collect();
+    if all > first.len() {
+        first.push(format!("and {} more", all - first.len()));
+    }
+    (!first.is_empty()).then(|| first.join(", "))
+}
+
+/// The beginning of `text`.
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(WORDS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use berth_apimachinery::Timestamp;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn key(name: &str) -> Key {
+        Key {
+            kind: 1,
+            namespace: "app".to_owned(),
+            name: name.to_owned(),
+        }
+    }
+
+    fn problems(unknown: &[&str]) -> Problems {
+        let names = ["namespaces", "services"].map(str::to_owned);
+        Problems::new(
+            names.to_vec(),
+            unknown.iter().map(|&name| name.to_owned()).collect(),
+        )
+    }
+
+    fn condition(problems: &mut Problems) -> Value {
+        let list = problems.said().among(&Value::Null, Timestamp::UNIX_EPOCH);
+        list.unwrap()[0].clone()
+    }
+
+    #[test]
+    fn the_first_few_objects_are_named_with_their_error_and_the_others_counted() {
+        let mut problems = problems(&[]);
+        assert_eq!(condition(&mut problems)["status"], "True");
+        problems.shows(7);
+        assert!(problems.note(&key("a"), "no address".to_owned(), None));
+        assert!(
+            !problems.note(&key("a"), "no address".to_owned(), None),
+            "no news"
+        );
+        let said = condition(&mut problems);
+        assert_eq!(
+            (&said["reason"], &said["severity"]),
+            (&json!("ObjectsNotSynced"), &json!("Warning"))
+        );
+        assert_eq!(said["message"], "1 of 7 objects: services app/a: no address");
+        for name in ["b", "c", "d", "e"] {
+            problems.note(&key(name), "x".repeat(1000), None);
+        }
+        let said = condition(&mut problems);
+        let message = said["message"].as_str().unwrap();
+        assert!(message.starts_with("5 of 7 objects: services app/a"), "{message}");
+        assert!(
+            message.ends_with("…, and 2 more") && message.len() < 1_200,
+            "{message}"
+        );
+        for name in ["a", "b", "c", "d", "e"] {
+            problems.forget(&key(name));
+        }
+        assert_eq!(condition(&mut problems)["status"], "True");
+    }
+
+    #[test]
+    fn what_others_undo_is_a_problem_as_long_as_it_is_heard_of() {
+        let mut problems = problems(&[]);
+        problems.note(&key("a"), "undone".to_owned(), Some(Duration::ZERO));
+        assert_eq!(condition(&mut problems)["status"], "True");
+        problems.note(&key("a"), "undone".to_owned(), Some(Duration::from_mins(5)));
+        problems.forget_lasting(&key("a"));
+        assert_eq!(condition(&mut problems)["reason"], "ObjectsNotSynced");
+        problems.note(&key("a"), "refused".to_owned(), None);
+        problems.forget_lasting(&key("a"));
+        assert_eq!(condition(&mut problems)["status"], "True");
+    }
+
+    #[test]
+    fn everything_that_is_wrong_is_told_and_the_worst_gives_the_reason() {
+        let mut problems = problems(&["widgets.example.com"]);
+        assert_eq!(condition(&mut problems)["reason"], "UnknownResources");
+        assert!(problems.found_unproven(BTreeMap::from([("u-1".to_owned(), 5)])));
+        problems.watch(1, Side::Down, Some("forbidden".to_owned()));
+        let said = condition(&mut problems);
+        assert_eq!(said["reason"], "WatchFailed");
+        let message = said["message"].as_str().unwrap();
+        for part in [
+            "cannot follow services on the cluster: forbidden",
+            "these of --resources: widgets.example.com",
+            "5 of u-1",
+            "--adopt",
+        ] {
+            assert!(message.contains(part), "{message}");
+        }
+        problems.watch(1, Side::Down, None);
+        assert!(!problems.is_lost(1, Side::Down));
+        assert_eq!(condition(&mut problems)["reason"], "UnknownResources");
+    }
+}

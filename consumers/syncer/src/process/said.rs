@@ -1,0 +1,156 @@
+//! Conditions of the WorkloadCluster that its syncer writes.
+
+use berth_apimachinery::{Timestamp, time};
+use berth_dialect_kcp::readiness::{SYNCED, SYNCER_READY};
+use serde_json::{Value, json};
+
+/// The reason of SyncerReady while the cluster does not answer.
+const UNREACHABLE: &str = "ClusterUnreachable";
+
+/// Content of a condition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Said {
+    kind: &'static str,
+    /// The severity and the reason of one that is False.
+    wrong: Option<(&'static str, &'static str)>,
+    message: String,
+}
+
+impl Said {
+    /// The cluster does not answer.
+    pub(super) fn unreachable(problem: &str) -> Self {
+        Self {
+            kind: SYNCER_READY,
+            wrong: Some(("Error", UNREACHABLE)),
+            message: format!("the cluster does not answer the syncer: {problem}"),
+        }
+    }
+
+    /// The cluster answers.
+    pub(super) fn reachable() -> Self {
+        Self::fine(SYNCER_READY)
+    }
+
+    /// All that is placed there is synced.
+    pub(super) fn synced() -> Self {
+        Self::fine(SYNCED)
+    }
+
+    /// Something is not synced.
+    pub(super) fn not_synced(reason: &'static str, message: String) -> Self {
+        Self {
+            kind: SYNCED,
+            wrong: Some(("Warning", reason)),
+            message,
+        }
+    }
+
+    fn fine(kind: &'static str) -> Self {
+        Self {
+            kind,
+            wrong: None,
+            message: String::new(),
+        }
+    }
+
+    /// `conditions` with this among them; `None` when it is there already. The time moves with status, severity and reason.
+    pub(super) fn among(&self, conditions: &Value, now: Timestamp) -> Option<Value> {
+        let mut list = conditions.as_array().cloned().unwrap_or_default();
+        let slot = list.iter_mut().find(|known| known["type"] == self.kind);
+        let status = if self.wrong.is_some() { "False" } else { "True" };
+        let (severity, reason) = self.wrong.unwrap_or_default();
+        let text = |known: &Value, field: &str| known[field].as_str().unwrap_or_default().to_owned();
+        let since = slot.as_ref().filter(|known| {
+            known["status"] == status
+                && text(known, "severity") == severity
+                && text(known, "reason") == reason
+        });
+        // How a cluster fails to answer is worded differently from try to try.
+        if since.is_some_and(|known| self.kind == SYNCER_READY || text(known, "message") == self.message) {
+            return None;
+        }
+        let mut new = json!({"type": self.kind, "status": status});
+        new["lastTransitionTime"] = match since {
+            Some(known) => known["lastTransitionTime"].clone(),
+            None => time::rfc3339(now).into(),
+        };
+        if self.wrong.is_some() {
+            new["severity"] = severity.into();
+            new["reason"] = reason.into();
+            new["message"] = self.message.as_str().into();
+        }
+        match slot {
+            Some(known) => *known = new,
+            None => list.push(new),
+        }
+        Some(Value::Array(list))
+    }
+}
+
+/// Whether SyncerReady says that the cluster does not answer.
+pub(super) fn complains(cluster: &Value) -> bool {
+    let conditions = cluster["status"]["conditions"].as_array();
+    let mut conditions = conditions.into_iter().flatten();
+    conditions.any(|known| {
+        known["type"] == SYNCER_READY && known["status"] == "False" && known["reason"] == UNREACHABLE
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    #[test]
+    fn a_cluster_that_does_not_answer_is_told_once_and_taken_back() {
+        let others = json!([{"type": "Ready", "status": "True"}]);
+        let told = Said::unreachable("connection refused")
+            .among(&others, at(0))
+            .unwrap();
+        assert_eq!(told[0], others[0]);
+        assert_eq!(
+            (&told[1]["type"], &told[1]["status"], &told[1]["reason"]),
+            (
+                &json!("SyncerReady"),
+                &json!("False"),
+                &json!("ClusterUnreachable")
+            )
+        );
+        assert_eq!(
+            told[1]["message"],
+            "the cluster does not answer the syncer: connection refused"
+        );
+        let again = Said::unreachable("no answer within 10 s").among(&told, at(1));
+        assert_eq!(again, None);
+        let cluster = json!({"status": {"conditions": told}});
+        assert!(complains(&cluster) && !complains(&json!({"status": {"conditions": others}})));
+        let back = Said::reachable().among(&told, at(2)).unwrap();
+        assert_eq!(back[1]["status"], "True");
+        assert_eq!(back[1].get("reason"), None);
+        assert_eq!(Said::reachable().among(&back, at(3)), None);
+    }
+
+    #[test]
+    fn other_words_of_what_is_not_synced_are_told_and_its_time_moves_only_with_the_reason() {
+        let said = |reason, message: &str| Said::not_synced(reason, message.to_owned());
+        let told = said("A", "1 of 2").among(&Value::Null, at(1)).unwrap();
+        let time = |list: &Value| list[0]["lastTransitionTime"].clone();
+        assert_eq!(said("A", "1 of 2").among(&told, at(2)), None);
+        let more = said("A", "2 of 2").among(&told, at(2)).unwrap();
+        assert_eq!(
+            (&more[0]["message"], time(&more)),
+            (&json!("2 of 2"), time(&told))
+        );
+        let other = said("B", "2 of 2").among(&more, at(3)).unwrap();
+        assert_ne!(time(&other), time(&told));
+        let fine = Said::synced().among(&other, at(4)).unwrap();
+        assert_eq!(
+            (fine.as_array().unwrap().len(), &fine[0]["status"]),
+            (1, &json!("True"))
+        );
+        assert_eq!(Said::synced().among(&fine, at(5)), None);
+    }
+}

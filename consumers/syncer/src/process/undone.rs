@@ -1,0 +1,118 @@
+//! Writes that others undo below: made again, the later the more often that was so, so that the syncer fights nobody.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use berth_dialect_kcp::syncer_view::copy::Record;
+use berth_dialect_kcp::syncer_view::step::Step;
+use tokio::time::Instant;
+
+use super::mirrors::Key;
+
+/// The delay after a write was undone for the first time, and the longest.
+const DELAYS: (Duration, Duration) = (Duration::from_millis(200), Duration::from_mins(1));
+/// A write that stood for so long was not undone by the one before.
+pub(super) const STANDS: Duration = Duration::from_mins(5);
+/// After so many times it is told.
+const TOLD: u32 = 3;
+
+/// A write below, as it was made last.
+struct Written {
+    /// The step, and the hash of the copy that it made.
+    what: (&'static str, String),
+    at: Instant,
+    /// How often it was made, one time soon after the other.
+    times: u32,
+}
+
+/// The last write of each object below.
+#[derive(Default)]
+pub(super) struct Undone {
+    written: HashMap<Key, Written>,
+}
+
+impl Undone {
+    /// Until when `step` is to wait, because it was made before and did not stay; `None` where it may be made now.
+    pub(super) fn waits(&self, key: &Key, step: &Step, now: Instant) -> Option<Instant> {
+        let written = self.written.get(key)?;
+        if what(step).as_ref() != Some(&written.what) {
+            return None;
+        }
+        let factor = 2_u32.saturating_pow(written.times.saturating_sub(1));
+        let due = written.at + DELAYS.0.saturating_mul(factor).min(DELAYS.1);
+        (due > now).then_some(due)
+    }
+
+    /// Notes that `step` was made. Gives how often, where that is worth telling.
+    pub(super) fn made(
+        &mut self,
+        key: &Key,
+        step: Option<(&'static str, String)>,
+        now: Instant,
+    ) -> Option<u32> {
+        let what = step?;
+        let times = match self.written.get(key) {
+            Some(before) if before.what == what && now - before.at < STANDS => before.times + 1,
+            _ => 1,
+        };
+        self.written.insert(key.clone(), Written { what, at: now, times });
+        (times >= TOLD).then_some(times)
+    }
+
+    /// Forgets `key`, which leaves the cluster.
+    pub(super) fn forget(&mut self, key: &Key) {
+        self.written.remove(key);
+    }
+}
+
+/// The name of a step that writes below, and the hash of the copy that it makes.
+pub(super) fn what(step: &Step) -> Option<(&'static str, String)> {
+    match step {
+        Step::Create(object) | Step::Update(object) => Some((step.name(), Record::of(object).hash)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use berth_dialect_kcp::syncer_view::copy::copy;
+    use serde_json::json;
+
+    use super::*;
+
+    fn create(data: &str) -> Step {
+        let up =
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": data}});
+        Step::Create(copy("x", &up, "kcp1"))
+    }
+
+    #[test]
+    fn a_write_that_is_undone_is_made_again_after_growing_delays() {
+        let key = Key {
+            kind: 1,
+            namespace: "ns".to_owned(),
+            name: "a".to_owned(),
+        };
+        let (mut undone, step) = (Undone::default(), create("1"));
+        let mut now = Instant::now();
+        assert_eq!(undone.waits(&key, &step, now), None, "the first time");
+        let mut waited = Vec::new();
+        let mut told = None;
+        for _ in 0..12 {
+            told = undone.made(&key, what(&step), now);
+            let due = undone.waits(&key, &step, now).unwrap();
+            waited.push((due - now).as_millis());
+            now = due;
+            assert_eq!(undone.waits(&key, &step, now), None);
+        }
+        assert_eq!(waited[..4], [200, 400, 800, 1600]);
+        assert_eq!(waited[11], DELAYS.1.as_millis());
+        assert_eq!(told, Some(12));
+        // Another copy is not the one that was undone.
+        assert_eq!(undone.waits(&key, &create("2"), now - DELAYS.1), None);
+        now += STANDS;
+        assert_eq!(undone.made(&key, what(&step), now), None, "it stood long enough");
+        undone.forget(&key);
+        assert_eq!(undone.waits(&key, &step, now), None);
+    }
+}

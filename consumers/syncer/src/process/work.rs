@@ -1,0 +1,243 @@
+//! Work of a session: what is known, what is due, and what is being done.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use anyhow::Result;
+use berth_dialect_kcp::syncer_view::registration::Owner;
+use berth_dialect_kcp::syncer_view::step::Step;
+use parking_lot::Mutex;
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::{Duration, Instant};
+
+use super::act::Hands;
+use super::ends::Ends;
+use super::follow::{Observation, Seen};
+use super::kinds::{Synced, SyncedKind};
+use super::leftovers::{Found, Leftover};
+use super::mirrors::{Key, Mirrors, Plan};
+use super::problems::Problems;
+use super::queue::Queue;
+use super::undone::{self, Undone};
+
+/// Steps made at once.
+const PARALLEL: usize = 8;
+/// The problem of an object that others change back or delete below.
+const UNDONE: &str = "the workload cluster undoes it; it is made again with growing delays";
+
+/// The result of a step: the status that it reported, if it reported one, or the write that it made
+/// below.
+type Made = Result<(Option<Value>, Option<(&'static str, String)>)>;
+
+/// See the module.
+pub(super) struct Work {
+    mirrors: Mirrors,
+    pub(super) queue: Queue,
+    hands: Arc<Hands>,
+    pub(super) running: JoinSet<(Key, Made)>,
+    /// The status of each object as it was reported last. Where several clusters report, the last word stands: it is
+    /// not said again until it is another one.
+    reported: HashMap<Key, Value>,
+    /// Problems that are told on the hub.
+    pub(super) problems: Arc<Mutex<Problems>>,
+    undone: Undone,
+    /// Since when copies of earlier registrations are known that the hub does not show.
+    leftovers: HashMap<Key, Instant>,
+    /// How long those are left alone.
+    patience: Duration,
+    /// Those that are to go.
+    condemned: HashMap<Key, Leftover>,
+}
+
+impl Work {
+    /// Nothing done yet, of what `of` is to keep in sync.
+    pub(super) fn new(of: &Owner, synced: &Synced, ends: &Ends, patience: Duration) -> Self {
+        let hands = Hands {
+            of: of.clone(),
+            view: berth_client::Client::new(ends.view.clone()),
+            cluster: berth_client::Client::new(ends.cluster.clone()),
+        };
+        let names = synced.kinds.iter().map(SyncedKind::name).collect();
+        let problems = Problems::new(names, synced.unknown.clone());
+        Self {
+            mirrors: Mirrors::new(of.clone(), &synced.kinds),
+            queue: Queue::default(),
+            hands: Arc::new(hands),
+            running: JoinSet::new(),
+            reported: HashMap::new(),
+            problems: Arc::new(Mutex::new(problems)),
+            undone: Undone::default(),
+            leftovers: HashMap::new(),
+            patience,
+            condemned: HashMap::new(),
+        }
+    }
+
+    /// Whether all is known that can be, so that what can be synced is.
+    pub(super) fn is_under_way(&self) -> bool {
+        let problems = self.problems.lock();
+        self.mirrors.are_known(|kind, side| problems.is_lost(kind, side))
+    }
+
+    /// Takes in what was seen, and what else there is by now.
+    pub(super) fn take(&mut self, first: Observation, more: &mut mpsc::Receiver<Observation>) {
+        let mut next = Some(first);
+        while let Some(observation) = next {
+            let problem = match &observation.seen {
+                Seen::Failed(problem) => Some(problem.clone()),
+                _ => None,
+            };
+            self.problems
+                .lock()
+                .watch(observation.kind, observation.side, problem);
+            for key in self.mirrors.take(observation) {
+                self.queue.add(key);
+            }
+            next = more.try_recv().ok();
+        }
+        self.problems.lock().shows(self.mirrors.count());
+    }
+
+    /// Takes in what earlier registrations left. What the hub shows is taken over by its own steps; the rest goes after a
+    /// while.
+    pub(super) fn found(&mut self, found: Found) {
+        let (names, now) = (found.unproven.keys().cloned().collect::<Vec<_>>(), Instant::now());
+        if self.problems.lock().found_unproven(found.unproven) && !names.is_empty() {
+            tracing::warn!(
+                identifiers = names.join(","),
+                "the cluster has namespaces that another WorkloadCluster's syncer made; --adopt takes over those of an earlier \
+                 registration"
+            );
+        }
+        let mut since = HashMap::new();
+        for leftover in found.earlier {
+            let key = leftover.key.clone();
+            if self.mirrors.shows(&key) != Some(false) {
+                continue;
+            }
+            let first = self.leftovers.get(&key).copied().unwrap_or(now);
+            since.insert(key.clone(), first);
+            if now - first >= self.patience {
+                self.condemned.insert(key.clone(), leftover);
+                self.queue.add(key);
+            }
+        }
+        self.leftovers = since;
+    }
+
+    /// Plans what is to be done about `key`: a copy of an earlier registration that the hub still does not show gets the mark of
+    /// this one, and goes as everything that has it and is not shown.
+    fn plan(&mut self, key: &Key) -> Option<Plan> {
+        let condemned = self.condemned.remove(key);
+        let Some(leftover) = condemned.filter(|_| self.mirrors.shows(key) == Some(false)) else {
+            return self.mirrors.plan(key);
+        };
+        let (resource, namespace, name) = (self.mirrors.kind(key.kind).name(), &key.namespace, &key.name);
+        tracing::info!(
+            resource,
+            namespace,
+            name,
+            "removes a copy of an earlier registration, which the hub does not show"
+        );
+        Some(Plan {
+            step: Step::Update(self.hands.of.marked(&leftover.object)),
+            down: leftover.at,
+        })
+    }
+
+    /// Starts steps that are due, as many as may run at once.
+    pub(super) fn start(&mut self) {
+        while self.running.len() < PARALLEL
+            && let Some(key) = self.queue.take()
+        {
+            let Some(plan) = self.plan(&key) else {
+                // It is due again when the rest is known.
+                self.queue.done(key);
+                continue;
+            };
+            let status = match &plan.step {
+                Step::Report(object) => object.get("status").cloned(),
+                Step::Release(_) => {
+                    self.reported.remove(&key);
+                    self.undone.forget(&key);
+                    self.problems.lock().forget(&key);
+                    None
+                }
+                _ => None,
+            };
+            if status.is_some() && self.reported.get(&key) == status.as_ref() {
+                self.queue.done(key);
+                continue;
+            }
+            if let Some(at) = self.undone.waits(&key, &plan.step, Instant::now()) {
+                self.queue.later(key, at);
+                continue;
+            }
+            let (hands, kind) = (Arc::clone(&self.hands), self.mirrors.kind(key.kind).clone());
+            tracing::debug!(
+                resource = kind.name(),
+                namespace = key.namespace,
+                name = key.name,
+                step = plan.step.name(),
+                "next"
+            );
+            let written = undone::what(&plan.step);
+            self.running.spawn(async move {
+                let made = hands.make(&kind, &key, plan).await;
+                (key, made.map(|()| (status, written)))
+            });
+        }
+    }
+
+    /// Takes in what came of a step.
+    pub(super) fn ended(&mut self, (key, made): (Key, Made)) {
+        let problem = match made {
+            Ok((reported, written)) => {
+                let writes = written.is_some();
+                let undone = self.undone.made(&key, written, Instant::now());
+                if let Some(status) = reported {
+                    self.reported.insert(key.clone(), status);
+                }
+                self.queue.done(key.clone());
+                match undone {
+                    Some(_) => (UNDONE.to_owned(), Some(undone::STANDS)),
+                    None => {
+                        let mut problems = self.problems.lock();
+                        // Other steps say nothing of whether the last write stays.
+                        match writes {
+                            true => problems.forget(&key),
+                            false => problems.forget_lasting(&key),
+                        }
+                        return;
+                    }
+                }
+            }
+            Err(problem) => {
+                let failures = self.queue.failed(key.clone(), Instant::now());
+                // The first time it is mostly that somebody else wrote meanwhile.
+                if failures < 2 {
+                    return;
+                }
+                (format!("{problem:#}"), None)
+            }
+        };
+        self.tell(&key, problem);
+    }
+
+    /// Tells, once, what is wrong with `key`.
+    fn tell(&self, key: &Key, (text, lasts): (String, Option<Duration>)) {
+        if self.problems.lock().note(key, text.clone(), lasts) {
+            let resource = self.mirrors.kind(key.kind).name();
+            let (namespace, name) = (&key.namespace, &key.name);
+            tracing::warn!(
+                resource,
+                namespace,
+                name,
+                problem = text,
+                "cannot sync an object; retrying"
+            );
+        }
+    }
+}

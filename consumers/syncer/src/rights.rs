@@ -1,0 +1,135 @@
+//! Rights of the syncer of one of kcp's workload clusters (`berth syncer-rights`): use its view, tell that it is
+//! alive, and know which hub that is. What it syncs is a hub's where there is one; Berth then writes there for it as `berth:syncer:<identifier>`, whom
+//! it may be for the clusters it was told of, each by name: RBAC knows no patterns.
+
+use berth_apimachinery::GroupResource;
+use berth_dialect_contract::names::GROUP;
+use berth_dialect_kcp::names::{DIALECT, WORKLOAD_CLUSTERS};
+use berth_dialect_kcp::syncer_view::user;
+use berth_hub::roles::{bound, role, rules};
+use clap::Args;
+use serde_json::{Value, json};
+
+/// The cluster role of what syncers write on a hub. Each is bound to it by its own name.
+const ON_HUB: &str = "berth:syncer";
+
+/// Arguments of `berth syncer-rights`.
+#[derive(Args, Clone, Debug)]
+pub struct SyncerRightsArgs {
+    /// The WorkloadCluster, by its name or its target's (NAME.kcp).
+    #[arg(long, value_name = "NAME")]
+    pub target: String,
+    /// The user its syncer is, such as system:serviceaccount:NAMESPACE:NAME.
+    #[arg(long)]
+    pub user: String,
+    /// Behind a kube-apiserver: the metadata.uid of the WorkloadCluster. The syncer's writes are made on the hub by Berth,
+    /// which must be allowed to act for it.
+    #[arg(long, value_name = "UID")]
+    pub identifier: Option<String>,
+    /// The namespace Berth runs in on the hub.
+    #[arg(long, default_value = "berth-system")]
+    pub namespace: String,
+    /// The name of its service account there.
+    #[arg(long, default_value = "berth")]
+    pub service: String,
+}
+
+/// What any syncer may write on a hub; `resources` is what syncers see.
+#[must_use]
+pub fn on_hub(resources: Vec<GroupResource>) -> Value {
+    role(ON_HUB, &rules(resources, &["status"], &["update"]))
+}
+
+/// The rights of one syncer, and, with its identifier, those of Berth to act for it on a hub.
+#[must_use]
+pub fn syncer_rights(args: &SyncerRightsArgs) -> Vec<Value> {
+    let suffix = format!(".{DIALECT}");
+    let cluster = args.target.strip_suffix(&suffix).unwrap_or(&args.target);
+    let syncer = format!("berth:syncer:{cluster}");
+    let may = |group: &str, resource: String, names: &str, verbs: &[&str]| json!({"apiGroups": [group], "resources": [resource], "resourceNames": [names], "verbs": verbs});
+    let (group, plural) = (WORKLOAD_CLUSTERS.group, WORKLOAD_CLUSTERS.resource);
+    let own = [
+        may(
+            GROUP,
+            "targets/proxy".to_owned(),
+            &format!("{cluster}{suffix}"),
+            &["get", "update", "patch"],
+        ),
+        may(group, plural.to_owned(), cluster, &["get"]),
+        may(group, format!("{plural}/status"), cluster, &["patch"]),
+        // Its uid says which hub this is.
+        may("", "namespaces".to_owned(), "kube-system", &["get"]),
+    ];
+    let person = |name: &str| json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": name});
+    let mut objects = vec![role(&syncer, &own), bound(&syncer, &syncer, &person(&args.user))];
+    let Some(identifier) = &args.identifier else {
+        return objects;
+    };
+    let actor = user(identifier);
+    let impersonator = format!("{syncer}:impersonator");
+    let impersonate = may("", "users".to_owned(), &actor, &["impersonate"]);
+    let account = json!({"kind": "ServiceAccount", "name": args.service, "namespace": args.namespace});
+    objects.extend([
+        role(&impersonator, &[impersonate]),
+        bound(&impersonator, &impersonator, &account),
+        bound(&actor, ON_HUB, &person(&actor)),
+    ]);
+    objects
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(identifier: Option<&str>) -> SyncerRightsArgs {
+        SyncerRightsArgs {
+            target: "east.kcp".to_owned(),
+            user: "ann".to_owned(),
+            identifier: identifier.map(str::to_owned),
+            namespace: "berth-system".to_owned(),
+            service: "berth".to_owned(),
+        }
+    }
+
+    fn names(objects: &[Value]) -> Vec<String> {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let name =
+            |object: &Value| format!("{} {}", text(&object["kind"]), text(&object["metadata"]["name"]));
+        objects.iter().map(name).collect()
+    }
+
+    #[test]
+    fn standalone_a_syncer_needs_its_view_and_its_heartbeat() {
+        let objects = syncer_rights(&of(None));
+        assert_eq!(
+            names(&objects),
+            [
+                "ClusterRole berth:syncer:east",
+                "ClusterRoleBinding berth:syncer:east"
+            ]
+        );
+        assert_eq!(objects[0]["rules"][0]["resourceNames"], json!(["east.kcp"]));
+        assert_eq!(objects[0]["rules"][1]["resourceNames"], json!(["east"]));
+        assert_eq!(objects[0]["rules"][3]["resourceNames"], json!(["kube-system"]));
+        assert_eq!(objects[1]["subjects"][0]["name"], "ann");
+    }
+
+    #[test]
+    fn on_a_hub_berth_may_be_that_syncer_and_no_other() {
+        let objects = syncer_rights(&of(Some("u-1")));
+        assert_eq!(
+            names(&objects)[2..],
+            [
+                "ClusterRole berth:syncer:east:impersonator",
+                "ClusterRoleBinding berth:syncer:east:impersonator",
+                "ClusterRoleBinding berth:syncer:u-1",
+            ]
+        );
+        assert_eq!(
+            objects[2]["rules"][0]["resourceNames"],
+            json!(["berth:syncer:u-1"])
+        );
+        assert_eq!(objects[4]["roleRef"]["name"], ON_HUB);
+        assert_eq!(objects[4]["subjects"][0]["name"], "berth:syncer:u-1");
+    }
+}

@@ -1,0 +1,221 @@
+//! `targets/<name>.kcp/proxy/…`: the API endpoint that the syncer of one workload cluster sees (docs/systems/kcp.md,
+//! "The syncer's view"). A complete one: the URL up to `proxy` is the server of a syncer's kubeconfig.
+//!
+//! What is shown and what becomes of writes is the dialect's ([`berth_dialect_kcp::syncer_view`]); serving it is the server
+//! library's ([`berth_apiserver::view`]). Here the two meet: [`rules::SyncerRules`] is the adapter, [`SyncerViews`] keeps one API
+//! per workload cluster. One grant of `targets/proxy` by the target's name lets a syncer do its work, as
+//! `berth:syncer:<identifier>`, and nothing else.
+//!
+//! Behind a hub the objects are the hub's ([`Home`]): what is shown are the copies of them, and writes go there. The
+//! workload clusters themselves are there or here.
+
+mod followed;
+mod home;
+mod rules;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
+
+use async_trait::async_trait;
+use berth_apimachinery::{GroupResource, Key, Object, Schema, Status};
+use berth_apiserver::documents::Documents;
+use berth_apiserver::registry::{InstallError, Registry};
+use berth_apiserver::version::VersionInfo;
+use berth_apiserver::view as library;
+use berth_apiserver::{Call, Group, Inner, RequestInfo, Subresource, SubresourceHandler, ViewApi};
+use berth_dialect_contract::{Dialect, config};
+use berth_dialect_kcp::names::{DIALECT, WORKLOAD_CLUSTERS};
+use berth_dialect_kcp::syncer_view::{identifier, is_advanced};
+use berth_storage::Source;
+use parking_lot::Mutex;
+use schemars::JsonSchema;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+pub use self::home::Home;
+use self::rules::{SyncerRules, Term};
+use berth_dialect_contract::names;
+use berth_dialect_contract::names::TARGETS;
+use berth_kubernetes::protobuf::Protobuf;
+
+/// What a request below a target's proxy can say.
+#[derive(JsonSchema)]
+pub struct TargetProxyOptions {
+    /// The path below the API endpoint, such as api/v1/configmaps.
+    pub path: Option<String>,
+}
+
+static OPTIONS: LazyLock<Arc<Schema>> = LazyLock::new(|| Arc::new(Schema::of::<TargetProxyOptions>()));
+
+/// What syncers are shown.
+pub struct Shown {
+    /// What serves the WorkloadClusters, or has copies of them.
+    pub clusters: Arc<Registry>,
+    /// What serves the objects, or has copies of them.
+    pub registry: Arc<Registry>,
+    /// Where the objects are kept, if not there.
+    pub home: Option<Arc<dyn Home>>,
+    /// What holds kcp's configuration, which says what is synced.
+    pub source: Arc<dyn Source>,
+}
+
+/// Adds `targets/proxy` to `groups`, over what is `shown`, if kcp is one of `dialects`. Gives the views behind it, which
+/// [`SyncerViews::spawn`] keeps up to date.
+pub fn attach<'a>(
+    groups: &mut [Group],
+    shown: Shown,
+    dialects: impl IntoIterator<Item = &'a Arc<dyn Dialect>>,
+    version: VersionInfo,
+) -> Option<Arc<SyncerViews>> {
+    let mut dialects = dialects.into_iter();
+    let dialect = dialects.find(|dialect| dialect.name() == DIALECT)?;
+    let handler = Arc::new(SyncerViews {
+        shown,
+        dialect: Arc::clone(dialect),
+        version,
+        documents: Mutex::default(),
+        views: Mutex::default(),
+    });
+    let resources = groups.iter_mut().flat_map(|group| &mut group.resources);
+    for resource in resources.filter(|resource| resource.kind.info().resource() == TARGETS) {
+        resource.subresources.push(Subresource {
+            name: "proxy",
+            group: "",
+            version: "",
+            kind: "TargetProxyOptions",
+            verbs: &["get", "patch", "update"],
+            schema: Some(Arc::clone(&OPTIONS)),
+            handler: Arc::clone(&handler) as Arc<_>,
+        });
+    }
+    Some(handler)
+}
+
+/// What is synced, with the documents that describe it.
+type Described = (Vec<GroupResource>, Arc<Documents>);
+
+/// The APIs of all syncers.
+pub struct SyncerViews {
+    shown: Shown,
+    dialect: Arc<dyn Dialect>,
+    version: VersionInfo,
+    documents: Mutex<Option<Described>>,
+    /// By the name of the workload cluster.
+    views: Mutex<BTreeMap<String, View>>,
+}
+
+/// The API of one syncer, and what it was made for.
+struct View {
+    identifier: String,
+    advanced: bool,
+    synced: Vec<GroupResource>,
+    api: Arc<ViewApi>,
+    /// Ends its watches when it is dropped.
+    _ends: DropGuard,
+}
+
+impl View {
+    fn is_for(&self, cluster: &Object, synced: &[GroupResource]) -> bool {
+        let meta = cluster.meta();
+        self.identifier == identifier(meta) && self.advanced == is_advanced(cluster) && self.synced == synced
+    }
+}
+
+#[async_trait]
+impl SubresourceHandler for SyncerViews {
+    fn effort(&self, _: &RequestInfo) -> usize {
+        0
+    }
+
+    async fn api(&self, call: &Call) -> Result<Option<Arc<dyn Inner>>, Status> {
+        let missing = || Status::not_found(TARGETS, &call.name);
+        let (name, dialect) = names::split(&call.name).ok_or_else(missing)?;
+        if dialect != DIALECT {
+            return Err(Status::no_such_path());
+        }
+        let key = Key::new(WORKLOAD_CLUSTERS, "", name);
+        let cluster = match self.shown.clusters.get(&key).await {
+            Ok(cluster) => cluster,
+            Err(status) if status.code == 404 => {
+                self.views.lock().remove(name);
+                return Err(missing());
+            }
+            Err(status) => return Err(status),
+        };
+        self.view(name, &cluster)
+            .map(|view| Some(view as Arc<dyn Inner>))
+            .map_err(|problem| Status::internal(problem.to_string()))
+    }
+}
+
+impl SyncerViews {
+    fn view(&self, name: &str, cluster: &Object) -> Result<Arc<ViewApi>, InstallError> {
+        let (synced, documents) = self.described()?;
+        let mut views = self.views.lock();
+        if let Some(view) = views.get(name).filter(|view| view.is_for(cluster, &synced)) {
+            return Ok(Arc::clone(&view.api));
+        }
+        let (own, advanced) = (identifier(cluster.meta()).to_owned(), is_advanced(cluster));
+        let ended = CancellationToken::new();
+        let term = Term {
+            cluster: name.into(),
+            since: self.shown.source.revision(),
+            ended: ended.clone(),
+        };
+        let seen = SyncerRules::new(&own, advanced, &self.shown, &synced, term);
+        let decoder = Some(Arc::new(Protobuf) as Arc<_>);
+        let api = Arc::new(ViewApi::new(
+            &self.shown.registry,
+            Arc::new(seen),
+            &synced,
+            documents,
+            decoder,
+        )?);
+        let view = View {
+            identifier: own,
+            advanced,
+            synced,
+            api: Arc::clone(&api),
+            _ends: ended.drop_guard(),
+        };
+        views.insert(name.to_owned(), view);
+        Ok(api)
+    }
+
+    /// What is synced now, as far as it is served here, and its documents: made when it changes.
+    fn described(&self) -> Result<Described, InstallError> {
+        let synced = self.synced();
+        let mut kept = self.documents.lock();
+        match &*kept {
+            Some((known, documents)) if *known == synced => Ok((synced, Arc::clone(documents))),
+            _ => {
+                let documents = library::documents(&self.shown.registry, &synced, "Berth", &self.version)?;
+                let documents = Arc::new(documents);
+                *kept = Some((synced.clone(), Arc::clone(&documents)));
+                Ok((synced, documents))
+            }
+        }
+    }
+
+    fn synced(&self) -> Vec<GroupResource> {
+        let stored = self
+            .shown
+            .source
+            .cached(config::RESOURCE)
+            .get("", DIALECT)
+            .cloned();
+        let spec = stored
+            .as_ref()
+            .and_then(|object| object.value()["spec"].get(DIALECT));
+        // One that is not valid is not in force.
+        let spec = spec.filter(|spec| self.dialect.configuration().validate(spec, "spec").is_empty());
+        let mut all = self.dialect.configuration().guards(spec);
+        let index = self.shown.registry.index();
+        all.retain(|resource| {
+            let served = index.preferred(*resource);
+            served.is_some_and(|served| served.source().is_some())
+        });
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+}

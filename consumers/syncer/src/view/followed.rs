@@ -1,0 +1,94 @@
+//! Views follow their workload clusters and kcp's configuration: one whose rules changed is dropped at once, which ends its
+//! watches, so that their clients list again. What a request finds is made of what holds then.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use berth_dialect_contract::config;
+use berth_dialect_kcp::names::{DIALECT, WORKLOAD_CLUSTERS};
+use berth_storage::informer::{self, Handler};
+use berth_storage::{Event, Scope, StoreError};
+use tokio::task::JoinHandle;
+
+use super::SyncerViews;
+
+impl SyncerViews {
+    /// Follows what views are made of, until the task is ended.
+    pub fn spawn(self: &Arc<Self>) -> JoinHandle<()> {
+        let follower = Follower {
+            views: Arc::clone(self),
+            changed: Changed::All,
+        };
+        let scope = Scope::Many(vec![WORKLOAD_CLUSTERS, config::RESOURCE]);
+        let source = Arc::clone(&self.shown.source);
+        tokio::spawn(informer::run(source, scope, follower, std::future::pending()))
+    }
+
+    /// Drops the view of the workload cluster `name` where it is not what would be made now.
+    fn review(&self, name: &str) {
+        let clusters = self.shown.source.cached(WORKLOAD_CLUSTERS);
+        let synced = self.synced();
+        let mut views = self.views.lock();
+        let holds = |view: &super::View| {
+            let cluster = clusters.get("", name);
+            cluster.is_some_and(|cluster| view.is_for(cluster, &synced))
+        };
+        if views.get(name).is_some_and(|view| !holds(view)) {
+            views.remove(name);
+        }
+    }
+}
+
+/// Changes since views were looked at.
+enum Changed {
+    All,
+    Clusters(BTreeSet<Arc<str>>),
+}
+
+struct Follower {
+    views: Arc<SyncerViews>,
+    changed: Changed,
+}
+
+impl Handler for Follower {
+    async fn list(&mut self) -> Result<(), StoreError> {
+        self.changed = Changed::All;
+        Ok(())
+    }
+
+    async fn handle(&mut self, events: &[Arc<Event>]) {
+        for event in events {
+            let key = &event.change.key;
+            match &mut self.changed {
+                _ if *key == config::key(DIALECT) => self.changed = Changed::All,
+                Changed::Clusters(names) if key.resource == WORKLOAD_CLUSTERS => {
+                    names.insert(Arc::clone(&key.name));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    async fn work(&mut self) -> bool {
+        let none = Changed::Clusters(BTreeSet::new());
+        match std::mem::replace(&mut self.changed, none) {
+            Changed::All => {
+                let names: Vec<String> = self.views.views.lock().keys().cloned().collect();
+                names.iter().for_each(|name| self.views.review(name));
+            }
+            Changed::Clusters(names) => names.iter().for_each(|name| self.views.review(name)),
+        }
+        true
+    }
+
+    fn ended(&self, problem: &StoreError) -> Duration {
+        match problem {
+            StoreError::Expired { .. } => Duration::ZERO,
+            problem => {
+                tracing::warn!(%problem, "cannot follow what syncers are shown by; retrying");
+                Self::RETRY_AFTER
+            }
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! Where the objects that syncers see are kept, if that is not here.
+
+use std::collections::BTreeSet;
+
+use async_trait::async_trait;
+use berth_apimachinery::{GroupResource, Status};
+use berth_apiserver::view::Origin;
+
+/// A hub that keeps what syncers see: it takes their writes, and knows best what there is.
+#[async_trait]
+pub trait Home: Origin {
+    /// The names of the objects of `resource`, served in `api_version`, in `namespace` that have the label `label`, as
+    /// they are there now, not as they are copied here.
+    ///
+    /// # Errors
+    /// The hub's refusal, or that it does not answer.
+    async fn labelled(
+        &self,
+        api_version: &str,
+        resource: GroupResource,
+        namespace: &str,
+        label: &str,
+    ) -> Result<BTreeSet<String>, Status>;
+}

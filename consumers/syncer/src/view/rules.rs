@@ -1,0 +1,214 @@
+//! kcp's view of a syncer as a view of the server library.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use berth_admission::{Denied, UserInfo};
+use berth_apimachinery::{GroupResource, Key, Object, Revision, Status};
+use berth_apiserver::ViewRules;
+use berth_apiserver::registry::{Registry, Served};
+use berth_apiserver::view::Origin;
+use berth_dialect_kcp::names::{NAMESPACES, WORKLOAD_CLUSTERS};
+use berth_dialect_kcp::syncer_view::{SEEN, Seen, Syncer, identifier, is_advanced, state_label, user};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::{Home, Shown};
+
+/// Term for which the rules of a view hold.
+pub(super) struct Term {
+    /// The name of the workload cluster.
+    pub(super) cluster: Arc<str>,
+    /// From which revision on.
+    pub(super) since: Revision,
+    /// Cancelled when the view is replaced.
+    pub(super) ended: CancellationToken,
+}
+
+/// How the syncer of one workload cluster sees objects.
+pub(super) struct SyncerRules {
+    term: Term,
+    clusters: Arc<Registry>,
+    identifier: String,
+    advanced: bool,
+    label: String,
+    user: UserInfo,
+    registry: Arc<Registry>,
+    home: Option<Arc<dyn Home>>,
+    /// What may be in a namespace of the cluster.
+    content: Vec<GroupResource>,
+}
+
+impl SyncerRules {
+    /// The view of the syncer of the cluster `identifier` for a `term`, of which `synced` is all that is seen.
+    pub(super) fn new(
+        identifier: &str,
+        advanced: bool,
+        shown: &Shown,
+        synced: &[GroupResource],
+        term: Term,
+    ) -> Self {
+        Self {
+            term,
+            clusters: Arc::clone(&shown.clusters),
+            identifier: identifier.to_owned(),
+            advanced,
+            label: state_label(identifier),
+            user: UserInfo {
+                name: user(identifier),
+                groups: vec!["system:authenticated".to_owned()],
+                ..UserInfo::default()
+            },
+            registry: Arc::clone(&shown.registry),
+            home: shown.home.clone(),
+            content: synced
+                .iter()
+                .copied()
+                .filter(|resource| *resource != NAMESPACES)
+                .collect(),
+        }
+    }
+
+    fn syncer(&self) -> Syncer<'_> {
+        Syncer {
+            identifier: &self.identifier,
+            advanced: self.advanced,
+        }
+    }
+
+    /// The names of the objects of `served` in `namespace` that the cluster still has, as they are known here.
+    fn known(&self, served: &Served, namespace: &str) -> BTreeSet<String> {
+        let Some(source) = served.source() else {
+            return BTreeSet::new();
+        };
+        let objects = source.cached(served.stored);
+        let concerned = objects
+            .iter(Some(namespace), None)
+            .filter(|(_, object)| object.meta().labels().contains_key(&self.label));
+        concerned.map(|(name, _)| name.name.to_string()).collect()
+    }
+
+    fn served(&self) -> impl Iterator<Item = &Arc<Served>> {
+        let index = self.registry.index();
+        self.content
+            .iter()
+            .filter_map(move |&resource| index.preferred(resource))
+    }
+
+    /// How many objects in `namespace` the cluster still has.
+    fn remaining(&self, namespace: &str) -> usize {
+        let known = self.served().map(|served| self.known(served, namespace).len());
+        known.sum()
+    }
+
+    /// Makes sure that everything `home` has in `namespace` of the cluster's is known here.
+    async fn all_known(&self, home: &dyn Home, namespace: &str) -> Result<(), Status> {
+        for served in self.served() {
+            let there = home
+                .labelled(&served.storage_api_version, served.stored, namespace, &self.label)
+                .await?;
+            if !there.is_subset(&self.known(served, namespace)) {
+                let text = format!(
+                    "not all {} in namespace \"{namespace}\" are known here yet",
+                    served.name
+                );
+                return Err(Status::conflict(NAMESPACES, namespace, &text));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl ViewRules for SyncerRules {
+    fn sees(&self, object: &Object) -> bool {
+        object
+            .meta()
+            .labels()
+            .get(&self.label)
+            .is_some_and(|state| state == SEEN)
+    }
+
+    fn show(&self, object: &Arc<Object>) -> Arc<Object> {
+        if self.syncer().looks_as_stored(object) {
+            return Arc::clone(object);
+        }
+        let Seen {
+            object: seen,
+            problems,
+        } = self.syncer().show(object.value());
+        for problem in problems {
+            let meta = object.meta();
+            let (namespace, name) = (meta.namespace(), meta.name());
+            tracing::warn!(
+                namespace,
+                name,
+                identifier = self.identifier,
+                problem,
+                "an annotation of this object cannot be translated for the syncer and is left out; correct it"
+            );
+        }
+        let seen = Object::new(&seen, object.revision());
+        Arc::new(seen.expect("the view keeps kind and name"))
+    }
+
+    fn since(&self) -> Revision {
+        self.term.since
+    }
+
+    fn hold(&self) -> bool {
+        let index = self.clusters.index();
+        let source = index
+            .preferred(WORKLOAD_CLUSTERS)
+            .and_then(|served| served.source());
+        let clusters = source.map(|source| source.cached(WORKLOAD_CLUSTERS));
+        let cluster = clusters.as_ref().and_then(|all| all.get("", &self.term.cluster));
+        !self.term.ended.is_cancelled()
+            && cluster.is_some_and(|cluster| {
+                identifier(cluster.meta()) == self.identifier && is_advanced(cluster) == self.advanced
+            })
+    }
+
+    async fn outlived(&self) {
+        self.term.ended.cancelled().await;
+    }
+
+    fn user(&self) -> &UserInfo {
+        &self.user
+    }
+
+    /// A status of the cluster's own is kept in an annotation.
+    fn through(&self, subresource: &'static str) -> &'static str {
+        if self.advanced { "" } else { subresource }
+    }
+
+    fn origin(&self) -> Option<&dyn Origin> {
+        self.home.as_deref().map(|home| home as &dyn Origin)
+    }
+
+    /// Before a namespace is let go of, everything acknowledged in it must be known.
+    async fn ready(&self, key: &Key) -> Result<(), Status> {
+        if key.resource != NAMESPACES {
+            return Ok(());
+        }
+        if let Some(home) = &self.home {
+            return self.all_known(&**home, &key.name).await;
+        }
+        for &resource in &self.content {
+            self.registry.list(resource).await?;
+        }
+        Ok(())
+    }
+
+    fn write(&self, key: &Key, stored: &Value, written: &Value, subresource: &str) -> Result<Value, Denied> {
+        if subresource == "status" {
+            return self.syncer().update_status(stored, written);
+        }
+        let remaining = match key.resource == NAMESPACES {
+            true => self.remaining(&key.name),
+            false => 0,
+        };
+        self.syncer().update(stored, written, remaining)
+    }
+}

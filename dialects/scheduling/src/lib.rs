@@ -1,0 +1,45 @@
+//! The scheduling core: filter, score, rank, pick, and the decision they make, generic over the fleet.
+//!
+//! Pure: no JSON, no I/O, no clock, no randomness but a seed. A fleet is whatever the dialect keeps (columns, mostly);
+//! a candidate is an index into it. Everything refused or scored is kept as codes and indices; text is made by whoever
+//! shows it, by the names in [`filters!`]. Start reading at [`pipeline`].
+//!
+//! ```
+//! use berth_scheduling::{Filter, Ix, Verdict, filter, rank_by_total};
+//!
+//! scheduling::filters! {
+//!     Capacity = "Capacity" {
+//!         Full = "Full",
+//!     }
+//! }
+//!
+//! /// A fleet: the free slots of each cluster.
+//! impl Filter<[u32]> for Plugin {
+//!     fn plugin(&self) -> u16 {
+//!         self.number()
+//!     }
+//!     fn check(&self, free: &[u32], candidate: Ix) -> Verdict {
+//!         match self {
+//!             Self::Capacity => Code::Full.unless(free[candidate as usize] > 0),
+//!         }
+//!     }
+//! }
+//!
+//! let free = [0, 3, 7];
+//! let (feasible, rejections) = filter(&free[..], 3, &[&Plugin::Capacity]);
+//! assert_eq!(feasible, [1, 2]);
+//! assert_eq!(rejections[0].candidate, 0);
+//! assert_eq!(Code::of_reason(rejections[0].reason).to_string(), "Capacity/Full");
+//! assert_eq!(rank_by_total(&feasible, &[3, 7]), [2, 1]);
+//! ```
+
+pub mod candidate;
+pub mod decision;
+pub mod naming;
+pub mod pipeline;
+pub mod random;
+
+pub use candidate::{Ix, Reason};
+pub use decision::{Rejection, ScoreColumn, Solved};
+pub use pipeline::{Filter, Refusals, Scorer, Verdict, filter, ones, rank_by_total, score};
+pub use random::Random;

@@ -1,0 +1,63 @@
+//! The wire vocabulary of Kubernetes as Berth speaks it: object metadata, group-version-kind, selectors,
+//! quantities, `Status`, `Table`, patches, field errors, structural schemas and the trait [`Kind`].
+//!
+//! This crate does no I/O, holds no clock and knows no kind. Start reading at [`object`] (what a stored object is)
+//! and [`kind`] (what a kind must say about itself).
+//!
+//! ```
+//! use std::collections::BTreeMap;
+//!
+//! use berth_apimachinery::selector::Selector;
+//! use berth_apimachinery::{Object, Revision};
+//! use serde_json::json;
+//!
+//! let web = json!({
+//!     "apiVersion": "v1", "kind": "ConfigMap",
+//!     "metadata": {"namespace": "default", "name": "web", "uid": "1", "labels": {"tier": "front"}},
+//! });
+//! let stored = Object::new(&web, Revision(7)).unwrap();
+//! assert_eq!(stored.parse()["metadata"]["resourceVersion"], "7");
+//!
+//! let front = Selector::parse("tier in (front, edge),!legacy").unwrap();
+//! assert!(front.matches(&BTreeMap::from([("tier".to_owned(), "front".to_owned())])));
+//! ```
+
+mod age;
+pub mod budget;
+mod cell;
+pub mod change;
+pub mod duration;
+pub mod field;
+mod field_path;
+pub mod json_path;
+pub mod kind;
+mod labels;
+pub mod name;
+pub mod nesting;
+pub mod object;
+pub mod overruled;
+pub mod patch;
+pub mod quantity;
+pub mod revision;
+pub mod schema;
+mod selectable;
+pub mod selector;
+pub mod status;
+pub mod strategic;
+pub mod table;
+pub mod time;
+pub mod write;
+
+pub use budget::{Budget, Exceeded};
+pub use change::Change;
+pub use field::FieldError;
+pub use field_path::FieldPath;
+pub use kind::{Cell, Cells, Column, Keeper, Kind, KindInfo, Scope};
+pub use labels::{LabelSet, Labels};
+pub use name::{GroupResource, Key, NameError};
+pub use object::{Annotations, Draft, Meta, Mold, Object};
+pub use revision::Revision;
+pub use schema::Schema;
+pub use status::{Status, StatusReason};
+pub use time::{Clock, Timestamp};
+pub use write::{CommitError, Guard, Verb, Why, Write};

@@ -1,0 +1,106 @@
+//! Fields that somebody owns, put back into an object that others changed.
+
+use serde_json::{Map, Value};
+
+use crate::element::Element;
+use crate::fields::Set;
+use crate::items::Indexed;
+use crate::types::{DEDUCED, Node, Types};
+
+impl Types {
+    /// `changed` with the members of `owned` as they are in `live`; what is beside them stays as it was changed.
+    ///
+    /// Both objects fit these types ([`Types::paths_of_stored`]).
+    #[must_use]
+    pub fn kept(&self, live: &Value, owned: &Set, changed: &Value) -> Value {
+        match part(&self.root, live, owned) {
+            Some(part) => self.merge(changed, &part),
+            None => changed.clone(),
+        }
+    }
+}
+
+/// Part of `value` that `owned` names, as a configuration; `None` where nothing of it is there.
+fn part(node: &Node, value: &Value, owned: &Set) -> Option<Value> {
+    if owned.below.is_empty() {
+        return owned.member.then(|| value.clone());
+    }
+    match value {
+        Value::Object(live) => {
+            let mut fields = Map::new();
+            for (element, below) in &owned.below {
+                let Element::Field(name) = element else { continue };
+                let field = node.object.as_ref().and_then(|shape| shape.field(name));
+                let found = live
+                    .get(name)
+                    .and_then(|value| part(field.unwrap_or(&DEDUCED), value, below));
+                fields.extend(found.map(|value| (name.clone(), value)));
+            }
+            (!fields.is_empty() || owned.member).then_some(Value::Object(fields))
+        }
+        Value::Array(live) => {
+            let list = node.list.as_ref()?;
+            let live = Indexed::of(list, live);
+            let items = live.order.iter().filter_map(|(element, item)| {
+                let below = owned.below.get(element)?;
+                part(&list.items, item, below)
+            });
+            let items: Vec<Value> = items.collect();
+            (!items.is_empty()).then_some(Value::Array(items))
+        }
+        _ => owned.member.then(|| value.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use berth_apimachinery::Schema;
+    use serde_json::json;
+
+    use super::*;
+
+    fn types() -> Types {
+        let entry = json!({"type": "object", "properties": {"name": {"type": "string"}, "value": {"type": "string"}}});
+        let schema = json!({"type": "object", "properties": {
+            "labels": {"type": "object", "additionalProperties": {"type": "string"}},
+            "entries": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"],
+                        "items": entry},
+            "whole": {"type": "array", "x-kubernetes-list-type": "atomic", "items": {"type": "string"}},
+        }});
+        Types::of(&Schema::from_value(schema))
+    }
+
+    #[test]
+    fn what_is_owned_stays_and_what_is_beside_it_changes() {
+        let types = types();
+        let mine =
+            json!({"labels": {"a": "1"}, "entries": [{"name": "x", "value": "mine"}], "whole": ["p", "q"]});
+        let owned = types.paths(&mine).unwrap();
+        let live = json!({
+            "labels": {"a": "1", "b": "2"},
+            "entries": [{"name": "x", "value": "mine"}, {"name": "y", "value": "theirs"}],
+            "whole": ["p", "q"],
+        });
+        let changed = json!({
+            "labels": {"a": "other", "c": "3"},
+            "entries": [{"name": "z", "value": "new"}],
+            "whole": ["q"],
+        });
+        assert_eq!(
+            types.kept(&live, &owned, &changed),
+            json!({
+                "labels": {"a": "1", "c": "3"},
+                "entries": [{"name": "z", "value": "new"}, {"name": "x", "value": "mine"}],
+                "whole": ["p", "q"],
+            })
+        );
+        let gone = types.kept(&live, &owned, &json!({}));
+        assert_eq!(gone, mine);
+    }
+
+    #[test]
+    fn an_owner_of_nothing_keeps_nothing() {
+        let (live, changed) = (json!({"labels": {"a": "1"}}), json!({"labels": {"a": "2"}}));
+        assert_eq!(types().kept(&live, &Set::default(), &changed), changed);
+    }
+}

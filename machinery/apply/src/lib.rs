@@ -1,0 +1,89 @@
+//! Server-side apply for objects of a structural schema, and the managed fields of every other write, as
+//! kube-apiserver has them: pure functions on JSON values, without I/O and without a clock. For API servers, for tools that
+//! predict what an apply will do, and for tests.
+//!
+//! Start with [`Managers`], which is `metadata.managedFields` decoded:
+//! * [`Managers::update`] says who owns what after a create, update or patch;
+//! * [`Managers::apply`] merges a configuration into an object, takes out what its manager no longer names, and tells
+//!   [`Conflict`]s;
+//! * [`Writer`] is who writes, through which subresource and when; [`Versions`] is what is known of the kind.
+//!
+//! `cargo run -p berth-apply --example owners` shows two managers and a conflict.
+//!
+//! Ownership is a set of *paths* ([`Set`], written as `fieldsV1`), never of values. [`Types`] is what a schema says about
+//! merging: which maps and lists are granular, which are one leaf, and what tells list items apart. On these stand
+//! * [`Types::paths`]: the fields an applied configuration names, which its manager will own;
+//! * [`Types::merge`]: the configuration merged into the live object;
+//! * [`Types::compare`]: what was removed, modified and added between two states of an object;
+//! * [`Types::prune`]: the merge without what the manager named before, names no more, and nobody else owns;
+//! * [`Types::kept`]: what others changed, with the fields of one owner as they were.
+//!
+//! Where it differs from kube-apiserver: pruning never leaves `null` in an object, which most schemas refuse. A container
+//! that loses its last entry goes, or stays empty if somebody owns it. Whether anything changed is asked by owner
+//! ([`Managers::same_but_times`]), so that entries that would only change places need not be written.
+//!
+//! Depth is limited ([`MAX_DEPTH`]), and so are the bytes of a list ([`MAX_BYTES`]); lists are indexed by key, so that the
+//! work grows with `n log n` of their length. What breaks a limit is refused or left untracked, and nothing panics.
+//!
+//! The rules are those of <https://kubernetes.io/docs/reference/using-api/server-side-apply/> and of the enhancement
+//! proposal KEP-555. `tests/apply_reference` plays random writes here and on kube-apiserver's own field manager, and has
+//! `rows.json`: eighty short sequences with what comes out.
+//!
+//! ```
+//! use berth_apply::{Managers, Only, Refused, Reset, Types, Writer};
+//! use serde_json::json;
+//!
+//! let schema = json!({"type": "object", "properties": {"spec": {"type": "object", "properties": {
+//!     "image": {"type": "string"}, "replicas": {"type": "integer"},
+//! }}}});
+//! let types = Types::of(&berth_apimachinery::Schema::from_value(schema));
+//! let versions = Only { api_version: "example.dev/v1", types: &types };
+//! let by = |manager| Writer {
+//!     manager,
+//!     subresource: "",
+//!     api_version: "example.dev/v1",
+//!     now: berth_apimachinery::Timestamp::UNIX_EPOCH,
+//!     reset: &Reset::Nothing,
+//! };
+//!
+//! let live = json!({"apiVersion": "example.dev/v1", "kind": "Widget"});
+//! let mine = json!({"spec": {"image": "web:1", "replicas": 2}});
+//! let first = Managers::default().apply(&versions, &live, &mine, &by("deployer"), false).unwrap();
+//! assert_eq!(first.object["spec"]["image"], "web:1");
+//!
+//! let other = json!({"spec": {"image": "web:2"}});
+//! let refused = first.managers.apply(&versions, &first.object, &other, &by("mesh"), false);
+//! assert!(matches!(refused, Err(Refused::Conflicts(_))));
+//! ```
+
+mod atomics;
+mod compare;
+mod element;
+mod fields;
+mod items;
+mod keep;
+mod managers;
+mod merge;
+mod paths;
+mod prune;
+#[cfg(test)]
+mod tests;
+mod types;
+mod write;
+
+pub use compare::Comparison;
+pub use element::{Element, Scalar};
+pub use fields::{Invalid, Set};
+pub use managers::name::{NAME_LIMIT, is_printable, problems as name_problems};
+pub use managers::{Entry, Identity, MAX_BYTES, Managers, Operation};
+pub use paths::Mismatch;
+pub use types::Types;
+pub use write::{Applied, Conflict, Only, Refused, Reset, Versions, Writer};
+
+/// How deep objects and field sets may nest. Deeper ones are refused before anything walks them.
+pub const MAX_DEPTH: usize = berth_apimachinery::nesting::DEPTH_LIMIT;
+
+/// Whether `object` is nested too deep to walk.
+fn too_deep(object: &serde_json::Value) -> bool {
+    !berth_apimachinery::nesting::is_shallow(object)
+}

@@ -1,0 +1,214 @@
+//! `metadata.managedFields`: who owns which fields of an object.
+
+mod cap;
+mod decode;
+mod encode;
+pub(crate) mod name;
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+
+use berth_apimachinery::FieldError;
+use berth_apimachinery::time::Timestamp;
+use serde_json::Value;
+
+use crate::fields::Set;
+pub use decode::MAX_BYTES;
+pub(crate) use decode::whole_seconds;
+
+/// How a manager came to own its fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Operation {
+    /// By applying a configuration. What it leaves out the next time is taken out of the object.
+    Apply,
+    /// By any other write.
+    Update,
+}
+
+impl Operation {
+    /// The text in an entry.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Apply => "Apply",
+            Self::Update => "Update",
+        }
+    }
+}
+
+/// An owner: one name can be several, by operation, subresource and, for updates, version.
+///
+/// [`fmt::Display`] writes it as conflicts do: `"u" with subresource "scale" using example.dev/v1`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Identity {
+    /// The manager's name.
+    pub manager: String,
+    /// How it writes.
+    pub operation: Operation,
+    /// The version it updates in; empty for appliers, who are the same in every version.
+    pub api_version: String,
+    /// The subresource it writes through; empty for the object itself.
+    pub subresource: String,
+}
+
+impl Identity {
+    /// The JSON text by which owners are sorted in messages and where times are equal.
+    pub(crate) fn sort_key(&self) -> String {
+        let mut key = format!(
+            "{{\"manager\":{},\"operation\":\"{}\"",
+            encode::text(&self.manager),
+            self.operation.as_str()
+        );
+        for (name, value) in [
+            ("apiVersion", &self.api_version),
+            ("subresource", &self.subresource),
+        ] {
+            if !value.is_empty() {
+                key.push_str(&format!(",\"{name}\":{}", encode::text(value)));
+            }
+        }
+        key.push('}');
+        key
+    }
+}
+
+impl fmt::Display for Identity {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{:?}", self.manager)?;
+        if !self.subresource.is_empty() {
+            write!(formatter, " with subresource {:?}", self.subresource)?;
+        }
+        match self.operation {
+            Operation::Apply => Ok(()),
+            Operation::Update => write!(formatter, " using {}", self.api_version),
+        }
+    }
+}
+
+/// Fields of an owner.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The version its fields are named in.
+    pub api_version: String,
+    /// When it last changed the object, in whole seconds.
+    pub time: Option<Timestamp>,
+    /// Its fields.
+    pub set: Set,
+}
+
+/// The owners of an object: `metadata.managedFields`, decoded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Managers {
+    pub(crate) entries: BTreeMap<Identity, Entry>,
+}
+
+impl Managers {
+    /// Whether the fields of the object are not tracked.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Every owner, with what it owns.
+    pub fn iter(&self) -> impl Iterator<Item = (&Identity, &Entry)> {
+        self.entries.iter()
+    }
+
+    /// Returns the fields of `owner`.
+    #[must_use]
+    pub fn get(&self, owner: &Identity) -> Option<&Entry> {
+        self.entries.get(owner)
+    }
+
+    /// The managers a write starts from: those its body names, if they are valid and at least one; none if the body
+    /// takes them away by `[]` or `[{}]`; otherwise the `live` ones.
+    ///
+    /// Writes to a subresource start from the live ones, whatever their body says: do not call this for them.
+    #[must_use]
+    pub fn of_request(body: Option<&Value>, live: Self) -> Self {
+        match body {
+            Some(Value::Array(entries)) if taken_away(entries) => Self::default(),
+            Some(body @ Value::Array(_)) => match Self::decode_value(body) {
+                Ok(managers) if !managers.is_empty() => managers,
+                _ => live,
+            },
+            _ => live,
+        }
+    }
+
+    /// Whether both say the same but for times, whatever the order of their entries.
+    #[must_use]
+    pub fn same_but_times(&self, other: &Self) -> bool {
+        self.entries.len() == other.entries.len()
+            && self
+                .entries
+                .iter()
+                .zip(&other.entries)
+                .all(|((one, mine), (two, theirs))| {
+                    one == two && mine.api_version == theirs.api_version && mine.set == theirs.set
+                })
+    }
+
+    /// Returns the errors of names and subresources in the list, as kube-apiserver validates what it is about to store.
+    #[must_use]
+    pub fn validate(&self) -> Vec<FieldError> {
+        let in_order = self.sorted().into_iter().enumerate();
+        in_order
+            .flat_map(|(index, (identity, _))| {
+                let path = format!("metadata.managedFields[{index}]");
+                let mut errors = name::problems(&format!("{path}.manager"), &identity.manager);
+                if identity.subresource.chars().count() > name::SUBRESOURCE_LIMIT {
+                    let path = format!("{path}.subresource");
+                    errors.push(FieldError::too_long(path, name::SUBRESOURCE_LIMIT));
+                }
+                errors
+            })
+            .collect()
+    }
+
+    /// The entries that are written, in the order they are written in: appliers first, then by time, name, version
+    /// and subresource.
+    fn sorted(&self) -> Vec<(&Identity, &Entry)> {
+        let mut entries: Vec<_> = self
+            .entries
+            .iter()
+            .filter(|(_, entry)| !entry.set.is_empty())
+            .collect();
+        let place = |of: &(&'_ Identity, &'_ Entry)| (of.0.operation, seconds(of.1.time));
+        let names = |of: &(&Identity, &Entry), with: &(&Identity, &Entry)| {
+            let (one, other) = (of.0, with.0);
+            let managers = one.manager.cmp(&other.manager);
+            let versions = || of.1.api_version.cmp(&with.1.api_version);
+            managers
+                .then_with(versions)
+                .then_with(|| one.subresource.cmp(&other.subresource))
+        };
+        entries.sort_by(|one, other| place(one).cmp(&place(other)).then_with(|| names(one, other)));
+        entries
+    }
+
+    /// Leaves out owners of nothing.
+    pub(crate) fn tidy(&mut self) {
+        self.entries.retain(|_, entry| !entry.set.is_empty());
+    }
+}
+
+/// `[]`, or one entry in which nothing is set.
+fn taken_away(entries: &[Value]) -> bool {
+    let unset = |value: &Value| value.is_null() || value == "";
+    match entries {
+        [] => true,
+        [Value::Object(only)] => only.values().all(unset),
+        _ => false,
+    }
+}
+
+fn seconds(time: Option<Timestamp>) -> i64 {
+    time.map_or(0, Timestamp::as_second)
+}
+
+/// The name that stands for nobody's.
+pub(crate) fn named(manager: &str) -> Cow<'_, str> {
+    Cow::Borrowed(if manager.is_empty() { "unknown" } else { manager })
+}

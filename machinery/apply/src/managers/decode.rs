@@ -1,0 +1,119 @@
+//! Reading the list.
+
+use berth_apimachinery::time::{self, Timestamp};
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+
+use super::{Entry, Identity, Managers, Operation};
+use crate::fields::{Invalid, Set};
+
+/// The most bytes a list may have: what a request may send in all.
+pub const MAX_BYTES: usize = 3 << 20;
+
+/// An entry as it is written.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Wire {
+    #[serde(default, deserialize_with = "nullable")]
+    manager: String,
+    #[serde(default, deserialize_with = "nullable")]
+    operation: String,
+    #[serde(default, deserialize_with = "nullable")]
+    api_version: String,
+    #[serde(default)]
+    time: Option<String>,
+    #[serde(default, deserialize_with = "nullable")]
+    fields_type: String,
+    #[serde(default)]
+    fields_v1: Set,
+    #[serde(default, deserialize_with = "nullable")]
+    subresource: String,
+}
+
+fn nullable<'de, D: Deserializer<'de>>(text: D) -> Result<String, D::Error> {
+    Option::<String>::deserialize(text).map(Option::unwrap_or_default)
+}
+
+impl Managers {
+    /// Reads the list from its JSON. No bytes are no managers.
+    ///
+    /// # Errors
+    /// When any entry is invalid: of a list that cannot be read whole nothing is believed. Lists over [`MAX_BYTES`] are
+    /// refused unread.
+    pub fn decode(list: &[u8]) -> Result<Self, Invalid> {
+        if list.is_empty() {
+            return Ok(Self::default());
+        }
+        if list.len() > MAX_BYTES {
+            return Err(Invalid::new(format!(
+                "managedFields of more than {MAX_BYTES} bytes"
+            )));
+        }
+        let list = serde_json::from_slice(list).map_err(|error| Invalid::new(error.to_string()))?;
+        Self::of_wire(list)
+    }
+
+    /// Reads the list as it stands in an object. `null` is no managers.
+    ///
+    /// # Errors
+    /// When any entry is invalid.
+    pub fn decode_value(list: &Value) -> Result<Self, Invalid> {
+        let list = Option::<Vec<Wire>>::deserialize(list).map_err(|error| Invalid::new(error.to_string()))?;
+        Self::of_wire(list)
+    }
+
+    fn of_wire(list: Option<Vec<Wire>>) -> Result<Self, Invalid> {
+        let mut managers = Self::default();
+        for (index, wire) in list.into_iter().flatten().enumerate() {
+            let (identity, entry) = wire.read().map_err(|problem| {
+                Invalid::new(format!("invalid managedFields: entry {index}: {problem}"))
+            })?;
+            managers.entries.insert(identity, entry);
+        }
+        Ok(managers)
+    }
+}
+
+impl Wire {
+    fn read(self) -> Result<(Identity, Entry), String> {
+        let operation = match self.operation.as_str() {
+            "Apply" => Operation::Apply,
+            "Update" => Operation::Update,
+            _ => return Err("operation must be `Apply` or `Update`".to_owned()),
+        };
+        if self.api_version.is_empty() {
+            return Err("apiVersion must not be empty".to_owned());
+        }
+        match self.fields_type.as_str() {
+            "FieldsV1" => {}
+            "" => return Err("missing fieldsType".to_owned()),
+            other => return Err(format!("invalid fieldsType {other:?}")),
+        }
+        let identity = Identity {
+            manager: self.manager,
+            operation,
+            api_version: match operation {
+                Operation::Apply => String::new(),
+                Operation::Update => self.api_version.clone(),
+            },
+            subresource: self.subresource,
+        };
+        let entry = Entry {
+            api_version: self.api_version,
+            time: self.time.as_deref().map(instant).transpose()?,
+            set: self.fields_v1,
+        };
+        Ok((identity, entry))
+    }
+}
+
+fn instant(text: &str) -> Result<Timestamp, String> {
+    time::parse(text)
+        .and_then(whole_seconds)
+        .ok_or_else(|| format!("{text:?} is not a time"))
+}
+
+/// The instant without its fraction, which is not written.
+pub(crate) fn whole_seconds(at: Timestamp) -> Option<Timestamp> {
+    Timestamp::from_second(at.as_second()).ok()
+}

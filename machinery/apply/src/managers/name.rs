@@ -1,0 +1,35 @@
+//! Names of managers.
+
+use berth_apimachinery::FieldError;
+
+/// The longest name of a manager, in bytes.
+pub const NAME_LIMIT: usize = 128;
+/// The longest subresource, in characters.
+pub(crate) const SUBRESOURCE_LIMIT: usize = 256;
+
+/// Errors of a manager's name at `path`: it is too long, or a person could not see all of it.
+#[must_use]
+pub fn problems(path: &str, name: &str) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    if name.len() > NAME_LIMIT {
+        errors.push(FieldError::too_long(path, NAME_LIMIT));
+    }
+    let mut letters = name.char_indices();
+    if let Some((place, bad)) = letters.find(|(_, letter)| !is_printable(*letter)) {
+        let detail = format!("invalid character U+{:04X} (at position {place})", u32::from(bad));
+        errors.push(FieldError::invalid(path, name, detail));
+    }
+    errors
+}
+
+/// Whether a person sees it: letters, marks, numbers, punctuation, symbols, and of the spaces only the plain one.
+#[must_use]
+pub fn is_printable(letter: char) -> bool {
+    if matches!(letter, ' ' | '\\' | '"' | '\'') {
+        return true;
+    }
+    // Marks are escaped only where there is nothing to stand on.
+    let mut text = String::from("a");
+    text.push(letter);
+    !letter.is_whitespace() && text.escape_debug().nth(1) != Some('\\')
+}

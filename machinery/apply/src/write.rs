@@ -1,0 +1,47 @@
+//! Writes: who owns what after them.
+
+mod apply;
+mod reconcile;
+mod reset;
+mod update;
+mod versions;
+
+use berth_apimachinery::time::Timestamp;
+
+use crate::managers::{self, Identity, Operation};
+pub use apply::{Applied, Conflict, Refused};
+pub use reset::Reset;
+pub use versions::{Only, Versions};
+
+/// Author of a write, and the way it came.
+#[derive(Clone, Copy, Debug)]
+pub struct Writer<'a> {
+    /// The manager's name; an empty one is `unknown`.
+    pub manager: &'a str,
+    /// The subresource; empty for the object itself.
+    pub subresource: &'a str,
+    /// The version of the objects and of the configuration.
+    pub api_version: &'a str,
+    /// The time that changed entries get.
+    pub now: Timestamp,
+    /// The fields that the write cannot change, and so never owns.
+    pub reset: &'a Reset,
+}
+
+impl Writer<'_> {
+    fn identity(&self, operation: Operation) -> Identity {
+        Identity {
+            manager: managers::named(self.manager).into_owned(),
+            operation,
+            api_version: match operation {
+                Operation::Apply => String::new(),
+                Operation::Update => self.api_version.to_owned(),
+            },
+            subresource: self.subresource.to_owned(),
+        }
+    }
+
+    fn time(&self) -> Option<Timestamp> {
+        managers::whole_seconds(self.now)
+    }
+}

@@ -1,0 +1,69 @@
+//! The Common Expression Language, in Kubernetes' dialect.
+//!
+//! An [`Environment`] declares variables and functions. [`Environment::compile`] parses and type-checks an expression,
+//! with cel-go's words for what is wrong; [`Program::evaluate`] gives its value. Neither recurses deeper than a bound,
+//! and an evaluation ends when it costs more than it may, in the units of cel-go and Kubernetes.
+//!
+//! Values of JSON are read where they are: an evaluation costs what it looks at, not what it is given.
+//!
+//! ```
+//! use berth_cel::{Environment, Type, Value};
+//! use serde_json::json;
+//!
+//! let environment = Environment::kubernetes().with_variable("object", Type::Dyn);
+//! let program = environment.compile("object.spec.replicas <= 5 && object.spec.image.startsWith('registry/')").unwrap();
+//!
+//! let object = json!({"spec": {"replicas": 3, "image": "registry/web:1"}});
+//! let variables = [Value::from(&object)];
+//! let evaluation = program.evaluate(&variables, berth_cel::PER_CALL_LIMIT);
+//! assert!(matches!(evaluation.value, Ok(Value::Bool(true))));
+//! assert!(evaluation.cost < 20);
+//! ```
+
+mod admission;
+mod ast;
+mod check;
+mod compile;
+mod environment;
+mod error;
+mod escape;
+mod evaluate;
+mod lexer;
+mod library;
+mod meter;
+mod parser;
+mod pattern;
+mod program;
+mod review;
+mod run;
+mod signature;
+mod text;
+mod types;
+mod unify;
+mod value;
+
+#[cfg(test)]
+mod tests;
+
+pub use admission::AdmissionVariable;
+pub use compile::LONGEST;
+pub use environment::Environment;
+pub use error::Error;
+pub use escape::escaped;
+pub use evaluate::{Lazy, Variable};
+pub use library::{Function, Library, Outcome, Run};
+pub use meter::Meter;
+pub use parser::is_identifier;
+pub use program::Program;
+pub use review::{Asked, Decision, Decisions, Review};
+pub use run::Evaluation;
+pub use text::CompileError;
+pub use types::{Object, Type};
+pub use value::{Access, Key, List, Map, Message, Moment, Quantity, Semver, Text, Url, Value};
+
+/// The most one expression may cost, in Kubernetes.
+pub const PER_CALL_LIMIT: u64 = 1_000_000;
+/// The most all expressions of one policy may cost together for one binding and parameter, in Kubernetes.
+pub const POLICY_LIMIT: u64 = 10_000_000;
+/// The most the match conditions of one webhook may cost together, in Kubernetes.
+pub const MATCH_CONDITIONS_LIMIT: u64 = 2_500_000;

@@ -1,0 +1,92 @@
+//! Server-side apply of one object: what it says of itself, then what it says of its status.
+
+use anyhow::{Context, Result, anyhow};
+use berth_apimachinery::Status;
+use http::Method;
+use serde_json::{Value, json};
+
+use crate::{Client, FieldValidation, collection, refused, shown};
+
+/// The media type of what is applied. There is none with `+json`; JSON is YAML.
+const APPLY: &str = "application/apply-patch+yaml";
+
+impl Client {
+    /// Applies `object` by the manager of this client, then its status where it has one and the kind a status subresource.
+    /// Gives its name and `serverside-applied`, as kubectl says it. With `force`, fields of other managers that have
+    /// other values are taken over; without, they are a conflict.
+    ///
+    /// # Errors
+    /// When the server refused, or none answered.
+    pub async fn apply(&mut self, object: &Value, force: bool) -> Result<(String, &'static str)> {
+        let place = self.place(object).await?;
+        let name = object["metadata"]["name"].as_str().unwrap_or_default();
+        let path = format!("{}/{name}", collection(object, &place));
+        let mut main = object.clone();
+        let status = match main.as_object_mut() {
+            Some(fields) if place.status => fields.remove("status"),
+            _ => None,
+        };
+        self.apply_at(&path, &main, force).await?;
+        if let Some(status) = status {
+            let of_status = status_alone(object, status);
+            let applied = self.apply_at(&format!("{path}/status"), &of_status, force).await;
+            applied.with_context(|| format!("{} was applied without its status", shown(object)))?;
+        }
+        Ok((shown(object), "serverside-applied"))
+    }
+
+    async fn apply_at(&self, path: &str, object: &Value, force: bool) -> Result<()> {
+        let path = self.managed(path, force, None);
+        let answer = self.send(Method::PATCH, &path, Some((APPLY, object))).await?;
+        answer.map(drop).map_err(conflict_or_refused)
+    }
+
+    /// `path` with the manager of this client, `force`, and what becomes of unknown fields.
+    pub(crate) fn managed(&self, path: &str, force: bool, validation: Option<FieldValidation>) -> String {
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        if let Some(manager) = &self.manager {
+            query.append_pair("fieldManager", manager);
+            if force {
+                query.append_pair("force", "true");
+            }
+        }
+        if let Some(validation) = validation {
+            query.append_pair("fieldValidation", validation.as_str());
+        }
+        match query.finish() {
+            none if none.is_empty() => path.to_owned(),
+            query => format!("{path}?{query}"),
+        }
+    }
+}
+
+/// What a status is applied with: which object, and nothing else of it.
+fn status_alone(object: &Value, status: Value) -> Value {
+    let metadata = &object["metadata"];
+    let mut alone = json!({
+        "apiVersion": object["apiVersion"], "kind": object["kind"],
+        "metadata": {"name": metadata["name"]}, "status": status,
+    });
+    if let Some(namespace) = metadata.get("namespace") {
+        alone["metadata"]["namespace"] = namespace.clone();
+    }
+    alone
+}
+
+/// A conflict says how it is overcome.
+fn conflict_or_refused(status: Box<Status>) -> anyhow::Error {
+    let causes = status.details.iter().flat_map(|details| &details.causes);
+    if causes
+        .into_iter()
+        .any(|cause| cause.reason == "FieldManagerConflict")
+    {
+        return anyhow!(
+            "{}\nremove these fields from the file, or take ownership of them with --force-conflicts",
+            status.message
+        );
+    }
+    refused(status)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,34 @@
+//! What is sent when an object is applied.
+
+use berth_apimachinery::Status;
+use serde_json::json;
+
+use super::*;
+
+#[test]
+fn the_status_is_applied_with_the_name_of_its_object_and_no_more() {
+    let object = json!({"apiVersion": "g/v1", "kind": "K", "metadata": {"name": "a", "namespace": "n", "labels": {"x": "y"}},
+        "spec": {"a": 1}});
+    assert_eq!(
+        status_alone(&object, json!({"phase": "P"})),
+        json!({"apiVersion": "g/v1", "kind": "K", "metadata": {"name": "a", "namespace": "n"}, "status": {"phase": "P"}})
+    );
+    let object = json!({"apiVersion": "g/v1", "kind": "K", "metadata": {"name": "a"}});
+    let alone = status_alone(&object, json!({}));
+    assert_eq!(alone["metadata"], json!({"name": "a"}));
+}
+
+#[test]
+fn a_conflict_says_how_it_is_overcome_and_another_refusal_does_not() {
+    let told = |status: serde_json::Value| {
+        let status: Status = serde_json::from_value(status).unwrap();
+        conflict_or_refused(Box::new(status)).to_string()
+    };
+    let conflict = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "code": 409, "reason": "Conflict",
+        "message": "Apply failed with 1 conflict: conflict with \"a\": .spec.x",
+        "details": {"causes": [{"reason": "FieldManagerConflict", "message": "conflict with \"a\"", "field": ".spec.x"}]}});
+    assert!(told(conflict.clone()).ends_with("--force-conflicts"));
+    let mut other = conflict;
+    other["details"] = json!({});
+    assert!(!told(other).contains("--force-conflicts"));
+}

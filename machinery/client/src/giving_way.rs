@@ -1,0 +1,240 @@
+//! What of a file gives way to what is stored. A scheduler fills in fields, which then are its own or cannot be changed; a
+//! file that was written before knows nothing of them, and one that was read back may know them as they once were.
+
+use berth_apimachinery::Status;
+use serde_json::Value;
+
+/// The reason of a cause that says that a field belongs to somebody else.
+const OWNED: &str = "FieldValueForbidden";
+
+/// Takes back in `next` the changes that `status` refuses, so that the rest can be written: of a field that `object` does
+/// not have, of what a map of it lacks, and of a field below `metadata` or `status` that belongs to somebody else, with a
+/// line in `kept`. Whether anything was taken back; not when one of the refused fields is a wish that has to be told.
+pub(super) fn give_way(
+    object: &Value,
+    next: &mut Value,
+    stored: &Value,
+    status: &Status,
+    kept: &mut Vec<String>,
+) -> bool {
+    let causes = status.details.iter().flat_map(|details| &details.causes);
+    let before = next.clone();
+    let mut lines = Vec::new();
+    for cause in causes {
+        let field = Field::parse(&cause.field);
+        let said = field.is_said(object);
+        let another = status.code == 403 && cause.reason == OWNED && !cause.field.starts_with("spec");
+        if said && !another {
+            // A map may lack something that cannot be taken away.
+            if field.fill(next, stored) {
+                continue;
+            }
+            return false;
+        }
+        field.restore(next, stored);
+        if said {
+            lines.push(format!(
+                "{} stays as it is stored: {}",
+                cause.field, cause.message
+            ));
+        }
+    }
+    if *next == before {
+        return false;
+    }
+    kept.append(&mut lines);
+    true
+}
+
+/// A field as a cause names it: `status.cluster`, or `metadata.finalizers[example.com/hold]` for an element of a list or
+/// an entry of a map.
+struct Field<'a> {
+    path: Vec<&'a str>,
+    element: Option<&'a str>,
+}
+
+impl<'a> Field<'a> {
+    fn parse(text: &'a str) -> Self {
+        let (path, element) = match text.split_once('[') {
+            Some((path, rest)) => (path, rest.strip_suffix(']')),
+            None => (text, None),
+        };
+        Self {
+            path: path.split('.').filter(|part| !part.is_empty()).collect(),
+            element,
+        }
+    }
+
+    fn of<'v>(&self, object: &'v Value) -> Option<&'v Value> {
+        let found = self.path.iter().try_fold(object, |value, part| value.get(part));
+        found.filter(|value| !value.is_null())
+    }
+
+    /// Whether `object` says anything about it. A list that an element is missing from says something about the element.
+    fn is_said(&self, object: &Value) -> bool {
+        match (self.of(object), self.element) {
+            (Some(Value::Object(map)), Some(key)) => map.contains_key(key),
+            (found, _) => found.is_some(),
+        }
+    }
+
+    /// Where it is a map, gives it in `next` the entries that only the one in `stored` has. Whether there were any.
+    fn fill(&self, next: &mut Value, stored: &Value) -> bool {
+        let found = self.path.iter().try_fold(next, |value, part| value.get_mut(part));
+        let (Some(Value::Object(map)), Some(Value::Object(before))) = (found, self.of(stored)) else {
+            return false;
+        };
+        let known = map.len();
+        for (name, value) in before {
+            map.entry(name).or_insert_with(|| value.clone());
+        }
+        self.element.is_none() && map.len() > known
+    }
+
+    /// Makes it in `next` what it is in `stored`.
+    fn restore(&self, next: &mut Value, stored: &Value) {
+        let Some((last, parents)) = self.path.split_last() else {
+            return;
+        };
+        let mut place = next;
+        for part in parents {
+            let Some(parent) = place.as_object_mut() else {
+                return;
+            };
+            place = parent
+                .entry(*part)
+                .or_insert_with(|| Value::Object(serde_json::Map::new()));
+        }
+        let Some(parent) = place.as_object_mut() else {
+            return;
+        };
+        let before = self.of(stored);
+        if let Some(element) = self.element {
+            let entry = parent.entry(*last).or_insert(Value::Null);
+            restore_part(entry, before, element);
+            return;
+        }
+        match before {
+            Some(before) => drop(parent.insert((*last).to_owned(), before.clone())),
+            None => drop(parent.remove(*last)),
+        }
+    }
+}
+
+/// Makes one element of a list of texts, or one entry of a map, what it was in `before`.
+fn restore_part(entry: &mut Value, before: Option<&Value>, element: &str) {
+    match entry {
+        Value::Object(map) => match before.and_then(|before| before.get(element)) {
+            Some(value) => drop(map.insert(element.to_owned(), value.clone())),
+            None => drop(map.remove(element)),
+        },
+        Value::Array(list) => {
+            let is_it = |value: &Value| value == element;
+            let had = before
+                .and_then(Value::as_array)
+                .is_some_and(|list| list.iter().any(is_it));
+            list.retain(|value| !is_it(value));
+            if had {
+                list.push(element.into());
+            }
+        }
+        _ => *entry = before.cloned().unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn refusal(code: u16, causes: &[(&str, &str)]) -> Status {
+        let status = Status::failure(code, "Forbidden", "no");
+        causes.iter().fold(status, |status, (reason, field)| {
+            status.with_cause(reason, "only berth:scheduler writes it", field)
+        })
+    }
+
+    #[test]
+    fn what_a_file_does_not_say_and_may_not_change_stays() {
+        let object = json!({"spec": {"region": "r"}});
+        let stored = json!({"spec": {"region": "r", "seedName": "a", "networking": {"pods": "10.0.0.0/8"}}});
+        let mut next = object.clone();
+        let mut kept = Vec::new();
+        let seed = refusal(403, &[(OWNED, "spec.seedName")]);
+        assert!(give_way(&object, &mut next, &stored, &seed, &mut kept));
+        let pods = refusal(422, &[("FieldValueInvalid", "spec.networking.pods")]);
+        assert!(give_way(&object, &mut next, &stored, &pods, &mut kept));
+        assert_eq!((&next, kept.len()), (&stored, 0));
+        assert!(
+            !give_way(&object, &mut next, &stored, &pods, &mut kept),
+            "nothing left to give"
+        );
+    }
+
+    #[test]
+    fn a_wish_that_is_refused_is_told() {
+        let object = json!({"spec": {"region": "x", "seedName": "b"}});
+        let stored = json!({"spec": {"region": "r", "seedName": "a"}});
+        for (code, reason, field) in [
+            (422, "FieldValueInvalid", "spec.region"),
+            (403, OWNED, "spec.seedName"),
+            (422, OWNED, "spec.seedName"),
+        ] {
+            let mut next = object.clone();
+            let status = refusal(code, &[(reason, field)]);
+            assert!(
+                !give_way(&object, &mut next, &stored, &status, &mut Vec::new()),
+                "{field}"
+            );
+        }
+        let mut next = object.clone();
+        let silent = Status::failure(403, "Forbidden", "users cannot do that");
+        assert!(!give_way(&object, &mut next, &stored, &silent, &mut Vec::new()));
+    }
+
+    #[test]
+    fn what_cannot_be_taken_out_of_a_map_stays() {
+        let object = json!({"status": {"phase": "Pending"}});
+        let stored = json!({"status": {"phase": "Granted", "cluster": {"name": "c"}}});
+        let mut next = object.clone();
+        let status = refusal(422, &[("FieldValueInvalid", "status")]);
+        assert!(give_way(&object, &mut next, &stored, &status, &mut Vec::new()));
+        assert_eq!(
+            next,
+            json!({"status": {"phase": "Pending", "cluster": {"name": "c"}}})
+        );
+        assert!(
+            !give_way(&object, &mut next, &stored, &status, &mut Vec::new()),
+            "nothing more is missing"
+        );
+    }
+
+    #[test]
+    fn what_belongs_to_the_scheduler_stays_with_a_note() {
+        let object = json!({"metadata": {"finalizers": ["x.example/y", "old"]}, "status": {"phase": "Pending", "n": 1}});
+        let stored = json!({
+            "metadata": {"finalizers": ["used"]}, "status": {"phase": "Granted", "cluster": {"name": "c"}},
+        });
+        let mut next = object.clone();
+        let mut kept = Vec::new();
+        let fields = [
+            "status.cluster",
+            "status.phase",
+            "metadata.finalizers[used]",
+            "metadata.finalizers[old]",
+        ];
+        let status = refusal(403, &fields.map(|field| (OWNED, field)));
+        assert!(give_way(&object, &mut next, &stored, &status, &mut kept));
+        let expected = json!({
+            "metadata": {"finalizers": ["x.example/y", "used"]},
+            "status": {"phase": "Granted", "n": 1, "cluster": {"name": "c"}},
+        });
+        assert_eq!(next, expected);
+        assert_eq!(kept.len(), 3, "the cluster was not in the file: {kept:?}");
+        assert_eq!(
+            kept[0],
+            "status.phase stays as it is stored: only berth:scheduler writes it"
+        );
+    }
+}

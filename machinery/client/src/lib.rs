@@ -1,0 +1,483 @@
+//! A client of any API server: objects of any kind by apiVersion and kind, answers as JSON, refusals as `Status`.
+//!
+//! Start reading at [`Client::send`] (one request), [`Client::put`] (create or update an object, as `berth load` does) and
+//! [`Client::apply`] (server-side apply, as `berth load --server-side` does).
+//!
+//! ```no_run
+//! # async fn example() -> anyhow::Result<()> {
+//! let client = berth_client::Client::from_kubeconfig("admin.kubeconfig".as_ref()).await?;
+//! let targets = client.get("/apis/scheduling.berth.dev/v1alpha1/targets").await?;
+//! println!("{} targets", targets["items"].as_array().map_or(0, Vec::len));
+//! # Ok(())
+//! # }
+//! ```
+
+mod apply;
+mod config;
+mod giving_way;
+
+use std::collections::HashMap;
+use std::error::Error;
+use std::path::Path;
+
+use anyhow::{Context, Result, anyhow};
+use berth_apimachinery::Status;
+use http::{Method, Request};
+use kube::client::Body;
+use serde_json::{Value, json};
+
+pub use config::{config, connect, kubeconfig};
+use giving_way::give_way;
+
+/// Where a kind is served.
+#[derive(Clone, Debug)]
+struct Place {
+    plural: String,
+    namespaced: bool,
+    status: bool,
+}
+
+/// A connection with what it learned of the server's resources. Clones share the connection.
+#[derive(Clone)]
+pub struct Client {
+    inner: kube::Client,
+    places: HashMap<(String, String), Place>,
+    /// The field manager of what is written; the server goes by the user agent where there is none.
+    manager: Option<String>,
+    /// Treatment of fields that nobody knows; the server's default where nothing is said.
+    validation: Option<FieldValidation>,
+    /// The URL of the server, where a kubeconfig says it.
+    url: Option<String>,
+}
+
+/// Treatment of fields that the kind has not or that stand twice, as `--validate` of kubectl says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FieldValidation {
+    /// The object is refused.
+    Strict,
+    /// They are told.
+    Warn,
+    /// Nothing.
+    Ignore,
+}
+
+impl FieldValidation {
+    /// The word for the query parameter `fieldValidation`.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Strict => "Strict",
+            Self::Warn => "Warn",
+            Self::Ignore => "Ignore",
+        }
+    }
+}
+
+/// How often a write that is refused for single fields is tried without them: guards and rules speak in turn.
+const ATTEMPTS: usize = 4;
+
+/// An answer that is no object.
+#[derive(Clone, Debug)]
+pub struct Raw {
+    /// The HTTP status.
+    pub code: u16,
+    /// The header Date.
+    pub date: Option<String>,
+    /// The body.
+    pub text: String,
+}
+
+/// What a server answered: the object, or its refusal.
+pub type Answer = std::result::Result<Value, Box<Status>>;
+
+impl Client {
+    /// Connects with the kubeconfig at `path`.
+    ///
+    /// # Errors
+    /// When the file cannot be read or does not make a configuration.
+    pub async fn from_kubeconfig(path: &Path) -> Result<Self> {
+        let config = config(Some(path), None).await?;
+        let inner = kube::Client::try_from(config).context("making a client")?;
+        Ok(Self::new(inner))
+    }
+
+    /// Connects as kubectl does: with the kubeconfig at `path`, or what KUBECONFIG names, or `~/.kube/config`, in its
+    /// current context or the one that is named.
+    ///
+    /// # Errors
+    /// When there is none, or it does not make a configuration.
+    pub async fn as_kubectl(path: Option<&Path>, context: Option<&str>) -> Result<Self> {
+        // That a server is not available is an answer: whoever asks does not wait minutes for another.
+        let config = config(path, context).await?;
+        let url = config.cluster_url.to_string();
+        Ok(Self {
+            url: Some(url.trim_end_matches('/').to_owned()),
+            ..Self::new(connect(config)?)
+        })
+    }
+
+    /// The namespace of the context.
+    #[must_use]
+    pub fn namespace(&self) -> &str {
+        self.inner.default_namespace()
+    }
+
+    /// The URL of the server, as the kubeconfig has it; empty where there is none.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        self.url.as_deref().unwrap_or_default()
+    }
+
+    /// The name that the server knows this client's user by, where it tells.
+    ///
+    /// # Errors
+    /// When no answer came.
+    pub async fn user(&self) -> Result<Option<String>> {
+        let review = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"});
+        let path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
+        let answer = self
+            .send(Method::POST, path, Some(("application/json", &review)))
+            .await?;
+        let name = answer.ok().and_then(|answer| {
+            let name = answer["status"]["userInfo"]["username"].as_str()?;
+            Some(name.to_owned())
+        });
+        Ok(name)
+    }
+
+    /// The same over a connection made elsewhere.
+    #[must_use]
+    pub fn new(inner: kube::Client) -> Self {
+        Self {
+            inner,
+            places: HashMap::new(),
+            manager: None,
+            validation: None,
+            url: None,
+        }
+    }
+
+    /// The same client, whose writes by [`Client::put`] and [`Client::apply`] belong to the field manager of that name.
+    #[must_use]
+    pub fn writing_as(mut self, manager: impl Into<String>) -> Self {
+        self.manager = Some(manager.into());
+        self
+    }
+
+    /// Makes [`Client::put`] ask for `validation`. Unknown fields of a status, which is a report
+    /// and no wish, are told at most.
+    #[must_use]
+    pub fn validating(mut self, validation: FieldValidation) -> Self {
+        self.validation = Some(validation);
+        self
+    }
+
+    /// Sends one request. The outer error is a connection that failed.
+    ///
+    /// # Errors
+    /// When no answer came, or none that is JSON.
+    pub async fn send(&self, method: Method, path: &str, body: Option<(&str, &Value)>) -> Result<Answer> {
+        self.exchange(method, path, body).await.map(|(answer, _)| answer)
+    }
+
+    /// Sends one request; gives the answer and the warnings that came with it.
+    async fn exchange(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<(&str, &Value)>,
+    ) -> Result<(Answer, Vec<String>)> {
+        let mut request = Request::builder()
+            .method(method.clone())
+            .uri(path)
+            .header("accept", "application/json");
+        let bytes = match body {
+            Some((kind, value)) => {
+                request = request.header("content-type", kind);
+                serde_json::to_vec(value)?
+            }
+            None => Vec::new(),
+        };
+        let request = request
+            .body(Body::from(bytes))
+            .with_context(|| format!("{method} {path}"))?;
+        let response = self
+            .inner
+            .send(request)
+            .await
+            .map_err(|problem| self.unreached(&problem))?;
+        let code = response.status();
+        let warnings = response
+            .headers()
+            .get_all("warning")
+            .iter()
+            .filter_map(warning)
+            .collect();
+        let bytes = response
+            .into_body()
+            .collect_bytes()
+            .await
+            .with_context(|| format!("{method} {path}"))?;
+        if code.is_success() {
+            let value = serde_json::from_slice(&bytes)
+                .with_context(|| format!("{method} {path}: {code}: {}", String::from_utf8_lossy(&bytes)))?;
+            return Ok((Ok(value), warnings));
+        }
+        // Where nothing is served, and from what is in between, an answer has no form.
+        let status = serde_json::from_slice(&bytes).unwrap_or_else(|_| {
+            let text = String::from_utf8_lossy(&bytes);
+            Status::failure(
+                code.as_u16(),
+                "",
+                format!("{method} {path}: {code}: {}", text.trim()),
+            )
+        });
+        Ok((Err(Box::new(status)), warnings))
+    }
+
+    /// No answer came: from where, and the innermost cause. Those between are of libraries, and say it again.
+    fn unreached(&self, problem: &kube::Error) -> anyhow::Error {
+        let mut cause: &dyn Error = problem;
+        while let Some(next) = cause.source() {
+            cause = next;
+        }
+        match self.url() {
+            "" => anyhow!("cannot reach the server: {cause}"),
+            url => anyhow!("cannot reach {url}: {cause}"),
+        }
+    }
+
+    /// Reads `path` as text, with the time the server says it is.
+    ///
+    /// # Errors
+    /// When no answer came.
+    pub async fn raw(&self, path: &str) -> Result<Raw> {
+        let request = Request::builder().uri(path).body(Body::empty());
+        let request = request.with_context(|| path.to_owned())?;
+        let response = self.inner.send(request).await;
+        let response = response.map_err(|problem| self.unreached(&problem))?;
+        let code = response.status().as_u16();
+        let date = response.headers().get("date").and_then(|date| date.to_str().ok());
+        let date = date.map(str::to_owned);
+        let bytes = response
+            .into_body()
+            .collect_bytes()
+            .await
+            .with_context(|| path.to_owned())?;
+        Ok(Raw {
+            code,
+            date,
+            text: String::from_utf8_lossy(&bytes).into_owned(),
+        })
+    }
+
+    /// Reads `path`.
+    ///
+    /// # Errors
+    /// When the server refused, or none answered.
+    pub async fn get(&self, path: &str) -> Result<Value> {
+        self.send(Method::GET, path, None)
+            .await?
+            .map_err(|status| anyhow!("{path}: {}", status.message))
+    }
+
+    /// Creates or replaces `object`, then writes its status where it has one and the kind a status subresource.
+    /// Gives `created`, `configured` or `unchanged`, and adds to `notes` what of the object gave way to what is stored.
+    ///
+    /// # Errors
+    /// When the server refused, or none answered.
+    pub async fn put(&mut self, object: &Value, notes: &mut Vec<String>) -> Result<(String, &'static str)> {
+        let place = self.place(object).await?;
+        let name = object["metadata"]["name"].as_str().unwrap_or_default();
+        let collection = collection(object, &place);
+        let path = format!("{collection}/{name}");
+        let shown = shown(object);
+        let (mut stored, before) = match self.send(Method::GET, &path, None).await? {
+            Ok(stored) => {
+                let before = stored["metadata"]["resourceVersion"].clone();
+                let mut merged = replacement(object, &stored);
+                if place.status {
+                    take_over(&mut merged, &stored, "status");
+                }
+                let path = self.managed(&path, false, self.validation);
+                let written = self.replace(&path, object, merged, &stored, notes).await?;
+                (written, Some(before))
+            }
+            Err(status) if status.code == 404 => {
+                let mut main = object.clone();
+                if place.status
+                    && let Some(fields) = main.as_object_mut()
+                {
+                    fields.remove("status");
+                }
+                let path = self.managed(&collection, false, self.validation);
+                let body = Some(("application/json", &main));
+                let (answer, warnings) = self.exchange(Method::POST, &path, body).await?;
+                notes.extend(warnings.into_iter().filter(|text| about_fields(text)));
+                (answer.map_err(refused)?, None)
+            }
+            Err(status) => return Err(refused(status)),
+        };
+        if place.status && object.get("status").is_some() {
+            let mut merged = stored.clone();
+            merged["status"] = object["status"].clone();
+            let validation = self.validation.map(|validation| match validation {
+                FieldValidation::Strict => FieldValidation::Warn,
+                other => other,
+            });
+            let path = self.managed(&format!("{path}/status"), false, validation);
+            let written = self.replace(&path, object, merged, &stored, notes).await;
+            stored = written.with_context(|| match before {
+                None => format!("{shown} was created without its status"),
+                Some(_) => format!("{shown} was written, and its status was not"),
+            })?;
+        }
+        Ok((
+            shown,
+            match before {
+                None => "created",
+                Some(before) if before == stored["metadata"]["resourceVersion"] => "unchanged",
+                Some(_) => "configured",
+            },
+        ))
+    }
+
+    /// Writes `next`, made of `object`, over `stored` at `path`. What the server refuses to have changed gives way, as
+    /// [`give_way`] says, and the rest is written.
+    async fn replace(
+        &self,
+        path: &str,
+        object: &Value,
+        mut next: Value,
+        stored: &Value,
+        notes: &mut Vec<String>,
+    ) -> Result<Value> {
+        let mut kept = Vec::new();
+        for _ in 0..ATTEMPTS {
+            let body = Some(("application/json", &next));
+            let (answer, warnings) = self.exchange(Method::PUT, path, body).await?;
+            match answer {
+                Ok(written) => {
+                    notes.append(&mut kept);
+                    notes.extend(warnings.into_iter().filter(|text| about_fields(text)));
+                    return Ok(written);
+                }
+                Err(status) => {
+                    if !give_way(object, &mut next, stored, &status, &mut kept) {
+                        return Err(refused(status));
+                    }
+                }
+            }
+        }
+        Err(anyhow!(
+            "{path}: rejected {ATTEMPTS} times, each time for another field"
+        ))
+    }
+
+    async fn place(&mut self, object: &Value) -> Result<Place> {
+        let version = object["apiVersion"].as_str().unwrap_or_default().to_owned();
+        let kind = object["kind"].as_str().unwrap_or_default().to_owned();
+        let wanted = (version.clone(), kind.clone());
+        if !self.places.contains_key(&wanted) {
+            self.learn(&version).await?;
+        }
+        self.places
+            .get(&wanted)
+            .cloned()
+            .ok_or_else(|| anyhow!("the server does not serve kind \"{kind}\" in \"{version}\""))
+    }
+
+    /// Reads the resource list of one group version.
+    async fn learn(&mut self, version: &str) -> Result<()> {
+        let list = self.get(&root(version)).await?;
+        let resources = list["resources"].as_array().cloned().unwrap_or_default();
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        for resource in resources
+            .iter()
+            .filter(|resource| !text(&resource["name"]).contains('/'))
+        {
+            let plural = text(&resource["name"]);
+            let status = resources
+                .iter()
+                .any(|other| text(&other["name"]) == format!("{plural}/status"));
+            let place = Place {
+                plural,
+                namespaced: resource["namespaced"] == true,
+                status,
+            };
+            self.places
+                .insert((version.to_owned(), text(&resource["kind"])), place);
+        }
+        Ok(())
+    }
+}
+
+/// `kind.group/name`, as kubectl prints objects.
+fn shown(object: &Value) -> String {
+    let kind = object["kind"].as_str().unwrap_or_default().to_lowercase();
+    let name = object["metadata"]["name"].as_str().unwrap_or_default();
+    match object["apiVersion"]
+        .as_str()
+        .and_then(|version| version.split_once('/'))
+    {
+        Some((group, _)) => format!("{kind}.{group}/{name}"),
+        None => format!("{kind}/{name}"),
+    }
+}
+
+fn refused(status: Box<Status>) -> anyhow::Error {
+    anyhow!("{}", status.message)
+}
+
+fn root(version: &str) -> String {
+    if version.contains('/') {
+        format!("/apis/{version}")
+    } else {
+        format!("/api/{version}")
+    }
+}
+
+fn collection(object: &Value, place: &Place) -> String {
+    let version = object["apiVersion"].as_str().unwrap_or_default();
+    let namespace = object["metadata"]["namespace"].as_str().unwrap_or("default");
+    if place.namespaced {
+        format!("{}/namespaces/{namespace}/{}", root(version), place.plural)
+    } else {
+        format!("{}/{}", root(version), place.plural)
+    }
+}
+
+/// Takes a field over from `stored`, or takes it away where that has none.
+fn take_over(value: &mut Value, stored: &Value, field: &str) {
+    let Some(fields) = value.as_object_mut() else {
+        return;
+    };
+    match stored.get(field) {
+        Some(stored) => fields.insert(field.to_owned(), stored.clone()),
+        None => fields.remove(field),
+    };
+}
+
+/// The text of a header Warning: `299 - "unknown field \"spec.foo\""`.
+fn warning(value: &http::HeaderValue) -> Option<String> {
+    let text = value.to_str().ok()?.strip_prefix("299 ")?;
+    let (_, text) = text.split_once(" \"")?;
+    let text = text.rsplit_once('"').map_or(text, |(text, _)| text);
+    Some(text.replace("\\\"", "\"").replace("\\\\", "\\"))
+}
+
+/// Whether a warning is about fields that nobody knows. Others are about what the object asks for.
+fn about_fields(warning: &str) -> bool {
+    warning.starts_with("unknown field")
+        || warning.starts_with("duplicate field")
+        || warning.contains("more unknown fields")
+}
+
+/// `object` over what is stored: system metadata, labels, annotations and finalizers it does not name stay.
+fn replacement(object: &Value, stored: &Value) -> Value {
+    let mut merged = object.clone();
+    let mut metadata = stored["metadata"].clone();
+    json_patch::merge(&mut metadata, &object["metadata"]);
+    metadata["resourceVersion"] = stored["metadata"]["resourceVersion"].clone();
+    merged["metadata"] = metadata;
+    merged
+}

@@ -1,0 +1,402 @@
+//! From the parser's events to a value: nesting, keys, anchors, merges.
+
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap};
+
+use berth_apimachinery::FieldPath;
+use berth_apimachinery::nesting::DEPTH_LIMIT;
+use granit_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span, Tag};
+use serde_json::{Map, Value};
+
+use crate::scalar::Scalar;
+use crate::tabs::Tabs;
+use crate::{Document, Problem, TOLD};
+
+/// So many values and bytes of text may come from aliases: what a text says once costs what it is long.
+const ALIASED: Weight = Weight {
+    values: 100_000,
+    bytes: 4 << 20,
+};
+
+/// Reads a text of one document; `before` is how many lines there are before it.
+pub(crate) fn document(text: &str, before: usize) -> Result<Document, Problem> {
+    read(text).map_err(|problem| Problem {
+        line: problem.line + before,
+        ..problem
+    })
+}
+
+fn read(text: &str) -> Result<Document, Problem> {
+    let mut build = Build::of(text);
+    let mut tabs = Tabs::of(text);
+    for event in Parser::new_from_str_with_options(text, options()) {
+        let (event, span) = event.map_err(|error| unread(&error))?;
+        tabs.look(&event, &span);
+        build.take(event, span)?;
+    }
+    tabs.judge()?;
+    Ok(build.document)
+}
+
+fn options() -> granit_parser::Options {
+    let mut options = granit_parser::options! {
+        // As the reader of Kubernetes does, which is a child of libyaml.
+        bom_inside_document_as_content: true,
+        flow_nesting_limit: 2 * DEPTH_LIMIT,
+        block_nesting_limit: 2 * DEPTH_LIMIT,
+    };
+    // Nobody looks at comments, and there may be any number of them.
+    options.set_emit_comments(false);
+    options
+}
+
+fn unread(error: &ScanError) -> Problem {
+    problem(error.marker(), error.info())
+}
+
+fn problem(at: &Marker, text: impl Into<String>) -> Problem {
+    Problem {
+        line: at.line(),
+        column: at.col() + 1,
+        text: text.into(),
+    }
+}
+
+/// How much there is.
+#[derive(Clone, Copy, Default)]
+struct Weight {
+    values: usize,
+    bytes: usize,
+}
+
+impl Weight {
+    fn add(&mut self, other: Self) {
+        self.values += other.values;
+        self.bytes += other.bytes;
+    }
+
+    fn since(self, before: Self) -> Self {
+        Self {
+            values: self.values - before.values,
+            bytes: self.bytes - before.bytes,
+        }
+    }
+
+    fn exceeds(self, most: Self) -> bool {
+        self.values > most.values || self.bytes > most.bytes
+    }
+}
+
+/// A finished value: scalars as they were written, since as keys they look different.
+#[derive(Clone)]
+enum Node {
+    Scalar(Scalar),
+    Value(Value),
+}
+
+/// Value of an anchor, for which its aliases stand.
+struct Anchored {
+    node: Node,
+    depth: usize,
+    weight: Weight,
+}
+
+/// A list or a map that is not finished.
+struct Frame {
+    content: Content,
+    anchor: usize,
+    /// How deep what it holds is nested.
+    depth: usize,
+    /// How much there was before it.
+    before: Weight,
+}
+
+enum Content {
+    List(Vec<Value>),
+    Map {
+        fields: Map<String, Value>,
+        /// The fields that came by a merge: others may stand in their place.
+        merged: BTreeSet<String>,
+        slot: Slot,
+    },
+}
+
+/// Part of a map that comes next: a key, the value of a field, or that of a merge (`<<`).
+enum Slot {
+    Key,
+    Field(String),
+    Merge,
+}
+
+struct Build {
+    document: Document,
+    /// Whether there was one.
+    begun: bool,
+    frames: Vec<Frame>,
+    anchors: HashMap<usize, Anchored>,
+    all: Weight,
+    aliased: Weight,
+    /// Weight of what anchors hold beside the value itself.
+    held: Weight,
+    /// As much may be.
+    most_held: Weight,
+    found: usize,
+}
+
+impl Build {
+    fn of(text: &str) -> Self {
+        Self {
+            document: Document::default(),
+            begun: false,
+            frames: Vec::new(),
+            anchors: HashMap::new(),
+            all: Weight::default(),
+            aliased: Weight::default(),
+            held: Weight::default(),
+            most_held: Weight {
+                values: ALIASED.values + text.len(),
+                bytes: ALIASED.bytes + text.len(),
+            },
+            found: 0,
+        }
+    }
+
+    fn take(&mut self, event: Event<'_>, span: Span) -> Result<(), Problem> {
+        let at = span.start;
+        match event {
+            Event::DocumentStart(..) if self.begun => Err(problem(
+                &at,
+                "there is another document here: one is expected, and documents are separated by lines of ---",
+            )),
+            Event::DocumentStart(..) => {
+                self.begun = true;
+                Ok(())
+            }
+            Event::Scalar(text, style, anchor, tag) => self.scalar(&text, style, anchor, tag, &at),
+            Event::SequenceStart(_, anchor, _) => self.begin(Content::List(Vec::new()), anchor, &at),
+            Event::MappingStart(_, anchor, _) => {
+                let content = Content::Map {
+                    fields: Map::new(),
+                    merged: BTreeSet::new(),
+                    slot: Slot::Key,
+                };
+                self.begin(content, anchor, &at)
+            }
+            Event::SequenceEnd | Event::MappingEnd => self.end(&at),
+            Event::Alias(anchor) => self.alias(anchor, &at),
+            _ => Ok(()),
+        }
+    }
+
+    fn scalar(
+        &mut self,
+        text: &str,
+        style: ScalarStyle,
+        anchor: usize,
+        tag: Option<Cow<'_, Tag>>,
+        at: &Marker,
+    ) -> Result<(), Problem> {
+        let weight = Weight {
+            values: 1,
+            bytes: text.len(),
+        };
+        self.all.add(weight);
+        let plain = style == ScalarStyle::Plain;
+        let tag = tag.map(|tag| format!("{}{}", tag.handle(), tag.suffix()));
+        let merges = text == "<<"
+            && match tag.as_deref() {
+                None => plain,
+                Some(tag) => tag == "tag:yaml.org,2002:merge",
+            };
+        if let Some(Content::Map { slot, .. }) = self.frames.last_mut().map(|frame| &mut frame.content)
+            && matches!(slot, Slot::Key)
+            && merges
+        {
+            *slot = Slot::Merge;
+            return Ok(());
+        }
+        let scalar = Scalar::read(text, plain, tag.as_deref()).map_err(|text| problem(at, text))?;
+        let node = Node::Scalar(scalar);
+        self.anchor(anchor, &node, 0, weight, at)?;
+        self.put(node, 0, false, at)
+    }
+
+    fn begin(&mut self, content: Content, anchor: usize, at: &Marker) -> Result<(), Problem> {
+        if self.keyed() {
+            return Err(problem(at, "a list or a map cannot be a key"));
+        }
+        if self.frames.len() >= DEPTH_LIMIT {
+            return Err(too_deep(at));
+        }
+        let before = self.all;
+        self.all.values += 1;
+        self.frames.push(Frame {
+            content,
+            anchor,
+            depth: 0,
+            before,
+        });
+        Ok(())
+    }
+
+    fn end(&mut self, at: &Marker) -> Result<(), Problem> {
+        let Some(frame) = self.frames.pop() else {
+            return Ok(());
+        };
+        let value = match frame.content {
+            Content::List(items) => Value::Array(items),
+            Content::Map { fields, .. } => Value::Object(fields),
+        };
+        let node = Node::Value(value);
+        let depth = frame.depth + 1;
+        self.anchor(frame.anchor, &node, depth, self.all.since(frame.before), at)?;
+        self.put(node, depth, false, at)
+    }
+
+    /// Keeps `node` for aliases, if it has an anchor.
+    fn anchor(
+        &mut self,
+        anchor: usize,
+        node: &Node,
+        depth: usize,
+        weight: Weight,
+        at: &Marker,
+    ) -> Result<(), Problem> {
+        if anchor == 0 {
+            return Ok(());
+        }
+        self.held.add(weight);
+        if self.held.exceeds(self.most_held) {
+            return Err(problem(at, "anchors within anchors hold too much"));
+        }
+        let node = node.clone();
+        self.anchors.insert(anchor, Anchored { node, depth, weight });
+        Ok(())
+    }
+
+    fn alias(&mut self, anchor: usize, at: &Marker) -> Result<(), Problem> {
+        let Some(anchored) = self.anchors.get(&anchor) else {
+            return Err(problem(at, "the value of an anchor contains itself"));
+        };
+        if self.frames.len() + anchored.depth > DEPTH_LIMIT {
+            return Err(too_deep(at));
+        }
+        self.aliased.add(anchored.weight);
+        self.all.add(anchored.weight);
+        if self.aliased.exceeds(ALIASED) {
+            return Err(problem(at, "document contains excessive aliasing"));
+        }
+        let (node, depth) = (anchored.node.clone(), anchored.depth);
+        self.put(node, depth, true, at)
+    }
+
+    /// Whether a key comes next.
+    fn keyed(&self) -> bool {
+        let content = self.frames.last().map(|frame| &frame.content);
+        matches!(content, Some(Content::Map { slot: Slot::Key, .. }))
+    }
+
+    /// Puts a finished value where it belongs.
+    fn put(&mut self, node: Node, depth: usize, alias: bool, at: &Marker) -> Result<(), Problem> {
+        let told = |text: String| problem(at, text);
+        if self.keyed() {
+            let key = match node {
+                Node::Scalar(scalar) => scalar.into_key().map_err(told)?,
+                Node::Value(_) => return Err(problem(at, "a list or a map cannot be a key")),
+            };
+            return self.key(key);
+        }
+        let value = match node {
+            Node::Scalar(scalar) => scalar.into_value().map_err(told)?,
+            Node::Value(value) => value,
+        };
+        let Some(frame) = self.frames.last_mut() else {
+            self.document.value = value;
+            return Ok(());
+        };
+        frame.depth = frame.depth.max(depth);
+        match &mut frame.content {
+            Content::List(items) => items.push(value),
+            Content::Map { fields, merged, slot } => match std::mem::replace(slot, Slot::Key) {
+                Slot::Field(name) => {
+                    fields.insert(name, value);
+                }
+                Slot::Merge => merge(fields, merged, value, alias).map_err(told)?,
+                Slot::Key => {}
+            },
+        }
+        Ok(())
+    }
+
+    fn key(&mut self, key: String) -> Result<(), Problem> {
+        let Some(Frame {
+            content: Content::Map { fields, merged, slot },
+            ..
+        }) = self.frames.last_mut()
+        else {
+            return Ok(());
+        };
+        let twice = !merged.remove(&key) && fields.contains_key(&key);
+        *slot = Slot::Field(key);
+        if twice {
+            self.found += 1;
+            if self.found <= TOLD {
+                let path = self.path();
+                if !self.document.duplicates.contains(&path) {
+                    self.document.duplicates.push(path);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the path to the current place, as in `spec.taints[0].key`.
+    fn path(&self) -> String {
+        let mut path = FieldPath::default();
+        for frame in &self.frames {
+            match &frame.content {
+                Content::List(items) => path.index(items.len()),
+                Content::Map { slot, .. } => path.field(match slot {
+                    Slot::Field(name) => name,
+                    Slot::Merge => "<<",
+                    Slot::Key => "",
+                }),
+            }
+        }
+        path.into_text()
+    }
+}
+
+fn too_deep(at: &Marker) -> Problem {
+    problem(
+        at,
+        format!("the object is nested deeper than {DEPTH_LIMIT} levels"),
+    )
+}
+
+/// Puts what `<<` names into the fields: a map, or maps of which the first has the say.
+fn merge(
+    fields: &mut Map<String, Value>,
+    merged: &mut BTreeSet<String>,
+    value: Value,
+    alias: bool,
+) -> Result<(), String> {
+    let maps = match value {
+        Value::Object(map) => vec![map],
+        Value::Array(items) if !alias => {
+            let maps = items.into_iter().rev().map(|item| match item {
+                Value::Object(map) => Ok(map),
+                _ => Err(()),
+            });
+            maps.collect::<Result<_, _>>().map_err(|()| NO_MAP.to_owned())?
+        }
+        _ => return Err(NO_MAP.to_owned()),
+    };
+    for (name, value) in maps.into_iter().flatten() {
+        merged.insert(name.clone());
+        fields.insert(name, value);
+    }
+    Ok(())
+}
+
+const NO_MAP: &str = "map merge requires map or sequence of maps as the value";

@@ -1,0 +1,248 @@
+//! JSON with the fields that stand twice, which other readers drop in silence.
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+
+use berth_apimachinery::FieldPath;
+use berth_apimachinery::nesting::DEPTH_LIMIT;
+use serde::de::{self, DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::de::Read;
+use serde_json::{Deserializer, Map, Number, Value};
+
+use crate::{Document, TOLD};
+
+/// Treatment of a double without a fraction: `1.0`, `1e2` and `-0`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doubles {
+    /// An integer, as it is to JSON Schema, and so to kube-apiserver in custom resources: they come from clients that keep
+    /// every number as a double, and go into integer fields.
+    Whole,
+    /// A double, as it is written: readers of a kind's own type take none for an integer.
+    Kept,
+}
+
+/// Reads a text that is one value.
+///
+/// # Errors
+/// Mistake, with its line and column.
+pub fn document(text: &[u8], doubles: Doubles) -> serde_json::Result<Document> {
+    let mut reader = Deserializer::from_slice(text);
+    let document = read(&mut reader, doubles)?;
+    reader.end()?;
+    Ok(document)
+}
+
+/// Reads a text of one value after the other.
+///
+/// # Errors
+/// The first thing that is malformed, and its line and column.
+pub fn documents(text: &str, doubles: Doubles) -> serde_json::Result<Vec<Document>> {
+    let mut reader = Deserializer::from_str(text);
+    let mut found = Vec::new();
+    while reader.end().is_err() {
+        found.push(read(&mut reader, doubles)?);
+    }
+    Ok(found)
+}
+
+fn read<'de, R: Read<'de>>(reader: &mut Deserializer<R>, doubles: Doubles) -> serde_json::Result<Document> {
+    let duplicates = Duplicates::default();
+    let root = Node {
+        path: Path {
+            parent: None,
+            depth: 0,
+            step: Step::Root,
+        },
+        duplicates: &duplicates,
+        doubles,
+    };
+    let value = root.deserialize(reader)?;
+    Ok(Document {
+        value,
+        duplicates: duplicates.paths.into_inner(),
+    })
+}
+
+/// The paths of fields that stand twice.
+#[derive(Default)]
+struct Duplicates {
+    paths: RefCell<Vec<String>>,
+    found: Cell<usize>,
+}
+
+impl Duplicates {
+    fn add(&self, path: &Path<'_>) {
+        self.found.set(self.found.get() + 1);
+        if self.found.get() <= TOLD {
+            let mut told = FieldPath::default();
+            path.write(&mut told);
+            let text = told.into_text();
+            let mut paths = self.paths.borrow_mut();
+            if !paths.contains(&text) {
+                paths.push(text);
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Step<'a> {
+    Root,
+    Field(&'a str),
+    Index(usize),
+}
+
+/// Path of the value at hand: links on the call stack, made text only when something is to be told.
+#[derive(Clone, Copy)]
+struct Path<'a> {
+    parent: Option<&'a Path<'a>>,
+    depth: usize,
+    step: Step<'a>,
+}
+
+impl<'a> Path<'a> {
+    fn child(&'a self, step: Step<'a>) -> Path<'a> {
+        Path {
+            parent: Some(self),
+            depth: self.depth + 1,
+            step,
+        }
+    }
+
+    fn write(&self, told: &mut FieldPath) {
+        if let Some(parent) = self.parent {
+            parent.write(told);
+        }
+        match self.step {
+            Step::Root => {}
+            Step::Field(name) => told.field(name),
+            Step::Index(index) => told.index(index),
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Node<'a> {
+    path: Path<'a>,
+    duplicates: &'a Duplicates,
+    doubles: Doubles,
+}
+
+impl<'de> DeserializeSeed<'de> for Node<'_> {
+    type Value = Value;
+
+    fn deserialize<D: de::Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        if self.path.depth > DEPTH_LIMIT {
+            return Err(D::Error::custom(format!(
+                "the object is nested deeper than {DEPTH_LIMIT} levels"
+            )));
+        }
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Node<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
+        /// From here on doubles skip integers.
+        const EXACT: f64 = 9_007_199_254_740_992.0;
+        if self.doubles == Doubles::Whole && value.fract() == 0.0 && value.abs() < EXACT {
+            #[allow(clippy::cast_possible_truncation, reason = "it has no fraction and fits")]
+            return Ok((value as i64).into());
+        }
+        Number::from_f64(value)
+            .map(Value::Number)
+            .ok_or_else(|| E::custom("the number is not finite"))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_none<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_some<D: de::Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        self.deserialize(deserializer)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut list = Vec::new();
+        loop {
+            let path = self.path.child(Step::Index(list.len()));
+            match items.next_element_seed(Node { path, ..self })? {
+                Some(value) => list.push(value),
+                None => return Ok(Value::Array(list)),
+            }
+        }
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let mut fields = Map::new();
+        while let Some(name) = entries.next_key::<String>()? {
+            let path = self.path.child(Step::Field(&name));
+            if fields.contains_key(&name) {
+                self.duplicates.add(&path);
+            }
+            let value = entries.next_value_seed(Node { path, ..self })?;
+            fields.insert(name, value);
+        }
+        Ok(Value::Object(fields))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_value_after_the_other_is_read_with_what_stands_twice_in_it() {
+        let text = "{\"a\": 1.0, \"a\": 2.0}\n {\"b\": [{\"c\": 1, \"c\": 1}]} ";
+        let found = documents(text, Doubles::Whole).unwrap();
+        assert_eq!(found[0].value.to_string(), "{\"a\":2}");
+        let twice: Vec<_> = found.iter().map(|document| &document.duplicates[..]).collect();
+        assert_eq!(twice, [["a"], ["b[0].c"]]);
+        assert!(documents("{} {", Doubles::Kept).is_err());
+        assert!(document(b"{} {}", Doubles::Kept).is_err());
+    }
+
+    #[test]
+    fn paths_of_what_stands_twice_do_not_multiply_the_text() {
+        let name = "n".repeat(1_000);
+        let fields = vec!["\"a\": 1, \"a\": 1"; 1_000].join(", ");
+        let items = vec![format!("{{{fields}}}"); 10].join(", ");
+        let text = format!("{{\"{name}\": [{items}]}}");
+        let of_yaml = crate::document(&text).unwrap();
+        let of_json = document(text.as_bytes(), Doubles::Whole).unwrap();
+        for read in [of_json, of_yaml] {
+            let told: usize = read.duplicates.iter().map(String::len).sum();
+            assert!(told > 0 && told < 100 * 256, "{told}");
+        }
+    }
+}

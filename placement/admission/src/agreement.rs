@@ -1,0 +1,67 @@
+//! What an object says in the light of others: a Shoot's provider type, which is its cloud profile's, and the like. The
+//! dialect judges by what it knows of the world ([`berth_dialect_contract::Guarding::judge`]).
+//!
+//! Others may change afterwards, so that nothing has to be guarded until the write is stored.
+
+use berth_admission::{Denied, Operation, Plugin, Ready, Request};
+use serde_json::Value;
+
+use super::knowledge::Knowledge;
+use super::responsible::Responsible;
+
+/// The plugin.
+pub(super) struct Agreement {
+    knowledge: Knowledge,
+    dialects: Responsible,
+}
+
+impl Agreement {
+    /// The plugin for whatever the engine's dialects judge.
+    pub(super) fn new(knowledge: Knowledge) -> Self {
+        let dialects = Responsible::of(&knowledge, |guarded| guarded.judges);
+        Self { knowledge, dialects }
+    }
+}
+
+impl Plugin for Agreement {
+    fn name(&self) -> &'static str {
+        "Agreement"
+    }
+
+    fn handles(&self, request: &Request<'_>) -> bool {
+        matches!(request.operation, Operation::Create | Operation::Update)
+            && request.subresource.is_empty()
+            && self.dialects.concerns(request)
+    }
+
+    fn ready<'a>(&'a self, _: &Request<'_>) -> Option<Ready<'a>> {
+        Some(self.knowledge.ready())
+    }
+
+    fn validate(
+        &self,
+        request: &Request<'_>,
+        object: Option<&Value>,
+        _: &mut Vec<String>,
+    ) -> Result<(), Denied> {
+        let (Some(dialect), Some(object)) = (self.dialects.dialect(request.resource), object) else {
+            return Ok(());
+        };
+        // Labels and finalizers can be mended whatever happened to the others meanwhile.
+        if request
+            .old
+            .is_some_and(|old| old.get("spec") == object.get("spec"))
+        {
+            return Ok(());
+        }
+        let snapshot = self.knowledge.snapshot(dialect.name())?;
+        let errors = snapshot
+            .inventory
+            .guarding()
+            .judge(request.resource, request.old, object);
+        if errors.is_empty() {
+            return Ok(());
+        }
+        Err(Denied::Invalid(self.knowledge.audience().fields(errors)))
+    }
+}

@@ -1,0 +1,91 @@
+//! Who hears what a webhook answers. A caller without a certificate may be a kube-apiserver or any Pod that reaches the port;
+//! the review says who writes, but that is only a claim. So where no certificate is demanded, a refusal says that the write
+//! is refused and by which rule, and nothing of objects other than the one in the review.
+
+use berth_admission::Denied;
+use berth_apimachinery::FieldError;
+
+/// Who asks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Audience {
+    /// A caller that is known: a user whose request is served here, or a kube-apiserver with a certificate.
+    #[default]
+    Known,
+    /// Anyone who reaches the port.
+    Anyone,
+}
+
+/// What is said instead of what another object is like.
+const DETAIL: &str = "does not fit the other objects as they are; a SchedulingReview of the object says why";
+
+impl Audience {
+    /// Whether names and states of other objects may be told.
+    pub(super) fn is_known(self) -> bool {
+        self == Self::Known
+    }
+
+    /// `denied`, which was judged by other objects, without what it says of them.
+    pub(super) fn told(self, denied: Denied) -> Denied {
+        match denied {
+            denied if self.is_known() => denied,
+            Denied::Invalid(errors) => Denied::Invalid(self.fields(errors)),
+            Denied::Forbidden(_) => Denied::Forbidden(format!("it {DETAIL}")),
+            // Nothing is known yet, so nothing is told.
+            Denied::Status(status) if status.code >= 500 => Denied::Status(status),
+            Denied::Status(_) => Denied::Forbidden(format!("it {DETAIL}")),
+        }
+    }
+
+    /// The same of reasons in words.
+    pub(super) fn reasons(self, reasons: String) -> String {
+        if self.is_known() {
+            reasons
+        } else {
+            "a SchedulingReview says why".to_owned()
+        }
+    }
+
+    /// The same of fields, whose values are those of the object in the review.
+    pub(super) fn fields(self, mut errors: Vec<FieldError>) -> Vec<FieldError> {
+        if !self.is_known() {
+            errors
+                .iter_mut()
+                .for_each(|error| DETAIL.clone_into(&mut error.detail));
+        }
+        errors
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use berth_apimachinery::Status;
+
+    use super::*;
+
+    #[test]
+    fn anyone_hears_which_field_is_wrong_and_not_what_other_objects_are_like() {
+        let error = || FieldError::invalid("spec.seedName", "aws", "4 shoots are on the seed, which takes 3");
+        assert_eq!(
+            Audience::Known.told(Denied::Invalid(vec![error()])),
+            Denied::Invalid(vec![error()])
+        );
+        let Denied::Invalid(told) = Audience::Anyone.told(Denied::Invalid(vec![error()])) else {
+            panic!("another kind of refusal");
+        };
+        assert_eq!(
+            told[0].to_string(),
+            format!("spec.seedName: Invalid value: \"aws\": {DETAIL}")
+        );
+    }
+
+    #[test]
+    fn anyone_hears_that_there_is_no_answer_yet() {
+        let behind = Denied::Status(Box::new(Status::unavailable("gardener: still waiting", 1)));
+        assert_eq!(Audience::Anyone.told(behind.clone()), behind);
+        let named = Denied::Status(Box::new(Status::failure(403, "Forbidden", "used by shoots a/b")));
+        assert_eq!(
+            Audience::Anyone.told(named),
+            Denied::Forbidden(format!("it {DETAIL}"))
+        );
+    }
+}

@@ -1,0 +1,51 @@
+//! Plugins ask for rights where requests do: the RBAC objects served here, or the hub's SubjectAccessReviews.
+
+use std::sync::Arc;
+
+use berth_admission::rights::{Answer, Unknown};
+use berth_admission::{Authority, Right, UserInfo};
+use berth_apiserver::authz::{Masters, Union};
+use berth_apiserver::{Attributes, Authorizer};
+
+/// An authorizer of requests as plugins ask it.
+pub(super) struct Rights(Union);
+
+impl Rights {
+    pub(super) fn of(authorizer: &Arc<dyn Authorizer>) -> Self {
+        Self(Union::new(vec![Arc::new(Masters), Arc::clone(authorizer)]))
+    }
+}
+
+impl Authority for Rights {
+    fn has<'a>(&'a self, user: &'a UserInfo, right: &'a Right) -> Answer<'a> {
+        let attributes = attributes(user, right);
+        Box::pin(async move {
+            let access = self.0.authorize(&attributes).await;
+            access
+                .map(|access| access.is_allowed())
+                .map_err(|problem| Unknown(problem.to_string()))
+        })
+    }
+}
+
+fn attributes(user: &UserInfo, right: &Right) -> Attributes {
+    let Right {
+        verb,
+        group,
+        resource,
+        subresource,
+        namespace,
+        name,
+    } = right.clone();
+    Attributes {
+        user: user.clone(),
+        verb,
+        is_resource: true,
+        group,
+        resource,
+        subresource,
+        namespace,
+        name,
+        ..Attributes::default()
+    }
+}

@@ -1,0 +1,225 @@
+//! `autoBind: OnCreate`: what a client makes is decided and bound before the create is answered (docs/api.md,
+//! "Configuration"): in one step with it where the store can, else once it is there. A dry run is answered with a forecast.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use berth_apimachinery::{GroupResource, Key, LabelSet, Object};
+use berth_apiserver::registry::Registry;
+use berth_apiserver::{Along, Created, OnCreate, Warnings, WhenMade};
+use berth_configuration::AutoBindMode;
+use berth_engine::{BindError, Bound, Commit, Committer, Engine, Foreseen};
+
+use super::forecast::{self, forecast};
+
+/// Binds new objects.
+pub struct AutoBind {
+    engine: Arc<Engine>,
+    committer: Arc<dyn Committer>,
+    registry: Arc<Registry>,
+    dialects: HashMap<GroupResource, &'static str>,
+}
+
+/// Whether `engine` binds by itself a new object of the dialect with `labels` in `namespace`.
+pub(super) fn is_on(engine: &Engine, dialect: &str, namespace: &str, labels: &impl LabelSet) -> bool {
+    engine.decides(dialect)
+        && AutoBindMode::in_force(&**engine.source(), dialect) == AutoBindMode::OnCreate
+        && engine.includes(dialect, namespace, labels)
+}
+
+impl AutoBind {
+    /// Binds what is made in `registry`, writing through `committer`.
+    #[must_use]
+    pub fn new(engine: Arc<Engine>, committer: Arc<dyn Committer>, registry: Arc<Registry>) -> Self {
+        let dialects = engine
+            .dialects()
+            .flat_map(|dialect| {
+                let demands = dialect.demands().iter();
+                demands.map(|demand| (demand.resource, dialect.name()))
+            })
+            .collect();
+        Self {
+            engine,
+            committer,
+            registry,
+            dialects,
+        }
+    }
+
+    /// The dialect that binds what is `created`, and the demand, where it does so by itself.
+    fn concerned(&self, created: &Created) -> Option<(&'static str, Key)> {
+        let &dialect = self.dialects.get(&created.resource)?;
+        let meta = created.object.meta();
+        is_on(&self.engine, dialect, meta.namespace(), meta.labels())
+            .then(|| (dialect, Key::new(created.resource, meta.namespace(), meta.name())))
+    }
+
+    async fn bind(&self, dialect: &'static str, created: &Created, key: Key) -> Arc<Object> {
+        let (engine, committer) = (Arc::clone(&self.engine), Arc::clone(&self.committer));
+        let (demand, since) = (key.clone(), created.object.revision());
+        // In a task of its own: a client that goes away leaves no half-made binding behind.
+        let binding = tokio::spawn(async move { engine.settle(&*committer, dialect, &demand, since).await });
+        let settled = match binding.await {
+            Ok(settled) => settled,
+            Err(panic) => {
+                tracing::error!(%key, %panic, "binding a new object panicked; it stays unbound until it is changed or bound by hand; report it as a bug, with this line");
+                created
+                    .warnings
+                    .add("not bound: the server's log says why".to_owned());
+                return Arc::clone(&created.object);
+            }
+        };
+        match &*settled {
+            Ok(bound) => {
+                warn(&created.warnings, bound);
+                self.after(created, &key, bound).await
+            }
+            Err(error) => {
+                if let Some(text) = self.problem(dialect, &key, error) {
+                    created.warnings.add(format!("not bound: {text}"));
+                }
+                Arc::clone(&created.object)
+            }
+        }
+    }
+
+    /// The object as the binding left it.
+    async fn after(&self, created: &Created, key: &Key, bound: &Bound) -> Arc<Object> {
+        // A controller may have been faster: then nothing was left to write, but the object is another.
+        if bound.written.is_empty() && bound.decision.demand_revision == created.object.revision() {
+            return Arc::clone(&created.object);
+        }
+        match self.registry.get(key).await {
+            Ok(object) if object.meta().uid() == created.object.meta().uid() => object,
+            // Gone already, or another one by now: what was made is still the answer.
+            Ok(_) | Err(_) => Arc::clone(&created.object),
+        }
+    }
+
+    /// Why there is no binding; nothing when the dialect leaves the object alone.
+    fn problem(&self, dialect: &str, key: &Key, error: &BindError) -> Option<String> {
+        if !matches!(error, BindError::NotFound(_)) {
+            return Some(error.to_string());
+        }
+        let unusable = self.engine.snapshot(dialect)?.inventory.unusable();
+        let found = unusable.into_iter().find(|unusable| unusable.key == *key);
+        found.map(|unusable| unusable.problem)
+    }
+
+    async fn forecast(&self, dialect: &'static str, created: &Created, key: &Key) -> Arc<Object> {
+        let unknown = |problem: String| {
+            created
+                .warnings
+                .add(format!("where it would be bound is not known: {problem}"));
+            Arc::clone(&created.object)
+        };
+        let snapshot = match self.engine.fresh(dialect).await {
+            Ok(Some(snapshot)) => snapshot,
+            Ok(None) => return Arc::clone(&created.object),
+            Err(behind) => return unknown(behind.to_string()),
+        };
+        match forecast(
+            snapshot,
+            &**self.engine.source(),
+            key,
+            &created.object,
+            created.now,
+        ) {
+            Ok(None) => Arc::clone(&created.object),
+            Ok(Some(forecast)) => {
+                if let Some(text) = forecast.warning {
+                    created.warnings.add(format!("would be {text}"));
+                }
+                forecast
+                    .more
+                    .into_iter()
+                    .for_each(|text| created.warnings.add(text));
+                forecast.object
+            }
+            Err(problem) => unknown(problem),
+        }
+    }
+}
+
+#[async_trait]
+impl OnCreate for AutoBind {
+    fn concerns(&self, resource: GroupResource) -> bool {
+        self.dialects.contains_key(&resource)
+    }
+
+    async fn along(&self, creating: &Created) -> Option<Along> {
+        let (dialect, key) = self.concerned(creating)?;
+        let (engine, committer) = (Arc::clone(&self.engine), Arc::clone(&self.committer));
+        let (demand, object) = (key.clone(), Arc::clone(&creating.object));
+        // In a task of its own: a panic is not one of the create, which is then bound like any other.
+        let foreseeing =
+            tokio::spawn(async move { engine.foresee(&*committer, dialect, &demand, &object).await });
+        let foreseen = foreseeing.await.unwrap_or_else(|problem| {
+            tracing::error!(%key, %problem, "deciding a new object did not end; report it as a bug, with this line");
+            None
+        });
+        let (foreseen, commit) = foreseen?;
+        let Commit {
+            actor,
+            manager,
+            cause,
+            writes,
+            guards,
+            ..
+        } = commit;
+        let bound = BoundAlong {
+            foreseen,
+            warnings: creating.warnings.clone(),
+        };
+        Some(Along {
+            user: berth_scheduling_rest::actor_user(actor),
+            manager,
+            cause,
+            writes,
+            guards,
+            when_made: Box::new(bound),
+        })
+    }
+
+    async fn created(&self, created: Created) -> Arc<Object> {
+        let Some((dialect, key)) = self.concerned(&created) else {
+            return created.object;
+        };
+        if created.dry_run {
+            self.forecast(dialect, &created, &key).await
+        } else {
+            self.bind(dialect, &created, key).await
+        }
+    }
+}
+
+/// Tells whoever made the object what they should know of its binding.
+fn warn(warnings: &Warnings, bound: &Bound) {
+    let (snapshot, decision) = (&bound.snapshot, &bound.decision);
+    let unplaced = forecast::warning(snapshot, decision);
+    let more = snapshot.inventory.warnings(decision);
+    unplaced
+        .into_iter()
+        .chain(more)
+        .for_each(|text| warnings.add(text));
+}
+
+/// A binding that is stored with its object.
+struct BoundAlong {
+    foreseen: Foreseen,
+    warnings: Warnings,
+}
+
+#[async_trait]
+impl WhenMade for BoundAlong {
+    async fn made(self: Box<Self>, made: &Object, written: Vec<Arc<Object>>) {
+        match self.foreseen.made(made, written).await {
+            Ok(bound) => {
+                warn(&self.warnings, &bound);
+            }
+            // It is bound; the client may read something older.
+            Err(error) => tracing::warn!(%error, "a new object is bound, but not yet seen by the scheduler"),
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! An object made with its place filled in (a Shoot with `spec.seedName`) is judged by feasibility, not by origin
+//! (docs/api.md, "Guards"): what the scheduler could have picked passes; anything else, and by the rules of today any place,
+//! takes the right to bind, and must still be a binding the system allows.
+//!
+//! A webhook can judge the place, but cannot hold it until the object is stored ([`Held`]): of many creates at once each
+//! would find the last free place still free. There any given place takes the right to bind, as it does in Gardener's own
+//! API server; without it, the place is left out and the controller writes one.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use berth_admission::{Denied, Guard, Needed, Plugin, Ready, Request, Right};
+use berth_apimachinery::Timestamp;
+use berth_dialect_contract::rules::Rules;
+use berth_dialect_contract::{Outcome, OwnPlace};
+use berth_engine::{Snapshot, World};
+use berth_scheduling_rest::own_places;
+use serde_json::Value;
+
+use super::forecast;
+use super::knowledge::{self, Knowledge};
+use super::placed_on_create;
+
+/// What makes the verdict still true when the object is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Held {
+    /// The store, which checks the guards with the write.
+    ByGuards,
+    /// Nothing: a hub asks, and stores later.
+    ByNobody,
+}
+
+/// The plugin.
+pub(super) struct BoundOnCreate {
+    knowledge: Knowledge,
+    held: Held,
+}
+
+/// What is thought of a place that an object names.
+struct Judged {
+    own: &'static OwnPlace,
+    /// The fences under which the scheduler would take it, or why it would not.
+    feasible: Result<Vec<Arc<str>>, String>,
+    snapshot: Snapshot,
+}
+
+impl BoundOnCreate {
+    pub(super) fn new(knowledge: Knowledge, held: Held) -> Self {
+        Self { knowledge, held }
+    }
+
+    /// Judges the place that `object` names; nothing when it names none.
+    fn judge(&self, request: &Request<'_>, object: &Value) -> Result<Option<Judged>, Denied> {
+        let Some((own, dialect)) = own_places::find(self.knowledge.engine(), request.resource) else {
+            return Ok(None);
+        };
+        let Some(name) = own.read(object) else {
+            return Ok(None);
+        };
+        let snapshot = self.knowledge.snapshot(dialect.name())?;
+        let case = Case {
+            name,
+            snapshot: &snapshot,
+            request,
+            bare: own.without(object),
+            now: self.knowledge.now(),
+        };
+        let audience = self.knowledge.audience();
+        let feasible = case.feasible().map_err(|reasons| audience.reasons(reasons));
+        Ok(Some(Judged {
+            own,
+            feasible,
+            snapshot,
+        }))
+    }
+}
+
+impl Judged {
+    /// The fences that the write must pass.
+    fn fences(&self, object: &Value) -> Result<Vec<Arc<str>>, Denied> {
+        match &self.feasible {
+            Ok(fences) => Ok(fences.clone()),
+            // A binding by hand, which the system's own rules must allow.
+            Err(_) => {
+                let mut filled = object.clone();
+                let inventory = &self.snapshot.inventory;
+                inventory
+                    .guarding()
+                    .own_binding(&self.own.without(object), &mut filled)
+            }
+        }
+    }
+
+    /// The right to bind, which is what it takes to go where the scheduler would not.
+    fn needs(&self, request: &Request<'_>, object: &Value, held: Held) -> Option<Needed> {
+        let (field, name) = (self.own.field(), self.own.read(object)?);
+        let problem = match (&self.feasible, held) {
+            (Err(reasons), _) => format!("is not feasible ({reasons})"),
+            (Ok(_), Held::ByNobody) => "cannot be reserved for a create".to_owned(),
+            (Ok(_), Held::ByGuards) if by_current(&self.snapshot) => {
+                "is nobody's to choose by the rules of today without the right to bind".to_owned()
+            }
+            (Ok(_), Held::ByGuards) => return None,
+        };
+        let right = Right {
+            namespace: request.namespace.to_owned(),
+            name: request.name.to_owned(),
+            ..own_places::needed(self.own)
+        };
+        let refusal = format!(
+            "{field} \"{name}\" {problem}, and user \"{}\" may not {}: leave it out, and a \
+             feasible one is picked",
+            request.user.name,
+            right.spoken(),
+        );
+        Some(Needed::or_forbidden(right, refusal))
+    }
+}
+
+/// Whether the system's decisions go by the rules of its newest release.
+fn by_current(snapshot: &Snapshot) -> bool {
+    let in_force = snapshot.inventory.rules_in_force();
+    in_force.is_some_and(|in_force| in_force.rules == Rules::Current)
+}
+
+/// One object with its place, in one world.
+struct Case<'a> {
+    name: &'a str,
+    snapshot: &'a Snapshot,
+    request: &'a Request<'a>,
+    /// The object without its place.
+    bare: Value,
+    now: Timestamp,
+}
+
+impl Case<'_> {
+    /// The fences of the scheduler's own decision for this place, or why it would not take it.
+    fn feasible(&self) -> Result<Vec<Arc<str>>, String> {
+        let key = forecast::key(self.request, &self.bare);
+        let object = forecast::provisional(&self.bare, &key)?;
+        let mut world = World::over(self.snapshot.clone(), BTreeMap::new());
+        world.put(&key, object).map_err(|problem| problem.to_string())?;
+        let chosen = [self.name.to_owned()];
+        match world.snapshot().decide(&key, Some(&chosen), self.now) {
+            Some(Ok(decision)) if decision.outcome == Outcome::Scheduled => Ok(decision.fences),
+            Some(Ok(decision)) => Err(world.snapshot().inventory.message(&decision)),
+            Some(Err(refused)) => {
+                let details: Vec<String> = refused.errors.into_iter().map(|error| error.detail).collect();
+                Err(details.join("; "))
+            }
+            None => Err("the scheduler does not take it in".to_owned()),
+        }
+    }
+}
+
+impl Plugin for BoundOnCreate {
+    fn name(&self) -> &'static str {
+        "FeasiblePlace"
+    }
+
+    fn handles(&self, request: &Request<'_>) -> bool {
+        placed_on_create::handles(self.knowledge.engine(), request)
+    }
+
+    fn ready<'a>(&'a self, _: &Request<'_>) -> Option<Ready<'a>> {
+        Some(self.knowledge.ready())
+    }
+
+    /// Fills in what the system fills in when a place is given. Whether it may be given is judged on the final object.
+    fn mutate(&self, request: &Request<'_>, object: &mut Value, _: &mut Vec<String>) -> Result<(), Denied> {
+        let Some((own, dialect)) = own_places::find(self.knowledge.engine(), request.resource) else {
+            return Ok(());
+        };
+        if own.read(object).is_none() {
+            return Ok(());
+        }
+        let snapshot = self.knowledge.snapshot(dialect.name())?;
+        let mut filled = object.clone();
+        if snapshot
+            .inventory
+            .guarding()
+            .own_binding(&own.without(object), &mut filled)
+            .is_ok()
+        {
+            *object = filled;
+        }
+        Ok(())
+    }
+
+    fn validate(
+        &self,
+        request: &Request<'_>,
+        object: Option<&Value>,
+        _: &mut Vec<String>,
+    ) -> Result<(), Denied> {
+        let Some(object) = object else { return Ok(()) };
+        match self.judge(request, object)? {
+            Some(judged) => {
+                let fences = judged.fences(object);
+                fences
+                    .map(drop)
+                    .map_err(|denied| self.knowledge.audience().told(denied))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn needs(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<Needed> {
+        let Some(object) = object else { return Vec::new() };
+        // What cannot be judged has been refused.
+        let judged = self.judge(request, object).ok().flatten();
+        judged
+            .and_then(|judged| judged.needs(request, object, self.held))
+            .into_iter()
+            .collect()
+    }
+
+    /// The snapshot may have moved on since the verdict, so it is given again on the one that is guarded.
+    fn guards(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<Guard> {
+        let Some(object) = object else { return Vec::new() };
+        let fences = |judged: Judged| {
+            let not_after = judged.snapshot.revision;
+            let fences = judged.fences(object)?.into_iter();
+            Ok(fences
+                .map(|name| Guard::Fence { name, not_after })
+                .collect::<Vec<_>>())
+        };
+        let judged = self.judge(request, object).and_then(|judged| match judged {
+            Some(judged) => fences(judged),
+            None => Ok(Vec::new()),
+        });
+        judged.unwrap_or_else(|_| vec![knowledge::never(forecast::key(request, object))])
+    }
+}

@@ -1,0 +1,156 @@
+//! SchedulerConfigurations: warnings about what is legal but surely not meant. Behind the webhook, where the kind is a
+//! CRD of the hub, everything wrong with one too.
+
+use std::sync::Arc;
+
+use berth_admission::{Denied, Operation, Plugin, Request};
+use berth_apimachinery::kind::{self, Write};
+use berth_apimachinery::{GroupResource, Kind};
+use berth_configuration::SchedulerConfiguration;
+use berth_dialect_contract::{Dialect, config};
+use serde_json::Value;
+
+/// The plugin.
+pub(super) struct Configurations {
+    dialects: Vec<Arc<dyn Dialect>>,
+    kind: Option<SchedulerConfiguration>,
+    /// Resources that are served here, which is all that can be guarded; empty where a hub serves more.
+    served: Vec<GroupResource>,
+}
+
+impl Configurations {
+    /// Warns only: the kind itself refuses what is wrong.
+    pub(super) fn warning(dialects: Vec<Arc<dyn Dialect>>, served: Vec<GroupResource>) -> Self {
+        Self {
+            dialects,
+            kind: None,
+            served,
+        }
+    }
+
+    /// Refuses what is wrong, and warns.
+    pub(super) fn judging(dialects: Vec<Arc<dyn Dialect>>) -> Self {
+        let kind = Some(SchedulerConfiguration::new(dialects.clone()));
+        Self {
+            dialects,
+            kind,
+            served: Vec::new(),
+        }
+    }
+
+    /// Warns of what `spec` of `dialect` names without effect, for it is not served here.
+    fn unserved(&self, dialect: &dyn Dialect, spec: &Value) -> Vec<String> {
+        let name = dialect.name();
+        let named = dialect.configuration().guards(Some(spec)).into_iter();
+        let missing = named.filter(|resource| !self.served.is_empty() && !self.served.contains(resource));
+        missing
+            .map(|resource| {
+                format!("spec.{name} names {resource}, which this server does not serve: it has no effect")
+            })
+            .collect()
+    }
+}
+
+impl Plugin for Configurations {
+    fn name(&self) -> &'static str {
+        "SchedulerConfiguration"
+    }
+
+    fn handles(&self, request: &Request<'_>) -> bool {
+        request.resource == config::RESOURCE
+            && request.subresource.is_empty()
+            && matches!(request.operation, Operation::Create | Operation::Update)
+    }
+
+    fn validate(
+        &self,
+        request: &Request<'_>,
+        object: Option<&Value>,
+        warnings: &mut Vec<String>,
+    ) -> Result<(), Denied> {
+        let Some(object) = object else { return Ok(()) };
+        if let Some(kind) = &self.kind {
+            judge(kind, request, object)?;
+        }
+        let name = object["metadata"]["name"].as_str().unwrap_or_default();
+        let found = self.dialects.iter().find(|dialect| dialect.name() == name);
+        if let Some(dialect) = found
+            && let Some(spec) = object["spec"].get(name)
+        {
+            warnings.extend(dialect.configuration().warnings(spec, &format!("spec.{name}")));
+            warnings.extend(self.unserved(&**dialect, spec));
+        }
+        Ok(())
+    }
+}
+
+fn judge(kind: &SchedulerConfiguration, request: &Request<'_>, object: &Value) -> Result<(), Denied> {
+    let write = Write {
+        via: if request.operation == Operation::Create {
+            kind::Via::Create
+        } else {
+            kind::Via::Update
+        },
+        old: request.old,
+        // No rule of this kind looks at the time.
+        now: berth_apimachinery::Timestamp::UNIX_EPOCH,
+    };
+    let mut errors = kind.schema(config::VERSION).validate(object);
+    errors.extend(kind.validate(&write, object));
+    if errors.is_empty() {
+        Ok(())
+    } else {
+        Err(Denied::Invalid(errors))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use berth_admission::UserInfo;
+    use serde_json::json;
+
+    use super::*;
+
+    fn warned(served: &[GroupResource], synced: &Value) -> Vec<String> {
+        let plugin = Configurations::warning(berth_dialect_registry::all(), served.to_vec());
+        let user = UserInfo::default();
+        let name = syncing();
+        let object = json!({"metadata": {"name": name}, "spec": {name: {"syncedResources": synced}}});
+        let request = Request {
+            operation: Operation::Create,
+            resource: config::RESOURCE,
+            kind: config::KIND,
+            subresource: "",
+            namespace: "",
+            name,
+            user: &user,
+            old: None,
+            dry_run: false,
+        };
+        let mut warnings = Vec::new();
+        plugin.validate(&request, Some(&object), &mut warnings).unwrap();
+        warnings
+    }
+
+    /// The system whose configuration names resources that are not its own.
+    fn syncing() -> &'static str {
+        let all = berth_dialect_registry::all();
+        let mut syncing = all
+            .iter()
+            .filter(|dialect| !dialect.configuration().guards(None).is_empty());
+        syncing.next().unwrap().name()
+    }
+
+    #[test]
+    fn a_resource_that_is_not_served_here_is_warned_of_when_it_is_named() {
+        let served = ["namespaces", "configmaps"].map(|plural| GroupResource::new("", plural));
+        let both = json!(["configmaps", "widgets.example.com"]);
+        let expected = format!(
+            "spec.{} names widgets.example.com, which this server does not serve: it has no effect",
+            syncing()
+        );
+        assert_eq!(warned(&served, &both), [expected]);
+        assert!(warned(&served, &json!(["configmaps"])).is_empty());
+        assert!(warned(&[], &both).is_empty(), "a hub serves more");
+    }
+}

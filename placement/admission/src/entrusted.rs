@@ -1,0 +1,122 @@
+//! A plugin as far as Berth has a say in the matter (docs/api.md, "Guards"). Where another scheduler decides a system, what
+//! guards its decisions from everybody but Berth would keep that scheduler from its work, and so with single requests; and on a hub, whose systems have
+//! API servers and webhooks of their own, their own programs are nobody that Berth has to judge.
+
+use std::sync::Arc;
+
+use berth_admission::{Denied, Guard, Needed, Plugin, Ready, Request};
+use serde_json::Value;
+
+use super::in_force::Rules;
+
+/// The audit annotation of a write that a rule let pass unjudged; its value names the rule.
+const NOT_JUDGED: &str = "not-judged";
+
+/// Whose rules a plugin applies.
+enum Whose {
+    /// One system's.
+    Of(Arc<Rules>),
+    /// Those of whichever system a resource is of.
+    ByResource(Vec<Arc<Rules>>),
+}
+
+/// The plugin.
+pub(super) struct Entrusted {
+    plugin: Arc<dyn Plugin>,
+    whose: Whose,
+}
+
+impl Entrusted {
+    /// `plugin`, which has the rules of one system.
+    pub(super) fn of(rules: &Arc<Rules>, plugin: Arc<dyn Plugin>) -> Arc<dyn Plugin> {
+        let whose = Whose::Of(Arc::clone(rules));
+        Arc::new(Self { plugin, whose })
+    }
+
+    /// `plugin`, which judges the objects of every system.
+    pub(super) fn of_all(rules: &[Arc<Rules>], plugin: Arc<dyn Plugin>) -> Arc<dyn Plugin> {
+        let whose = Whose::ByResource(rules.to_vec());
+        Arc::new(Self { plugin, whose })
+    }
+
+    /// Whether the plugin has no say about `request`, which makes `object`.
+    fn passes(&self, request: &Request<'_>, object: Option<&Value>) -> bool {
+        let is_guard = self.plugin.is_guard();
+        let passes = |rules: &Arc<Rules>| rules.pass(request, object, is_guard);
+        match &self.whose {
+            Whose::Of(rules) => passes(rules),
+            Whose::ByResource(all) => {
+                let mut concerned = all.iter().filter(|rules| rules.concern(request.resource));
+                concerned
+                    .next()
+                    .is_some_and(|first| passes(first) && concerned.all(passes))
+            }
+        }
+    }
+}
+
+impl Plugin for Entrusted {
+    fn name(&self) -> &'static str {
+        self.plugin.name()
+    }
+
+    fn is_guard(&self) -> bool {
+        self.plugin.is_guard()
+    }
+
+    fn handles(&self, request: &Request<'_>) -> bool {
+        self.plugin.handles(request)
+    }
+
+    fn ready<'a>(&'a self, request: &Request<'_>) -> Option<Ready<'a>> {
+        if self.passes(request, None) {
+            return None;
+        }
+        self.plugin.ready(request)
+    }
+
+    fn mutate(
+        &self,
+        request: &Request<'_>,
+        object: &mut Value,
+        warnings: &mut Vec<String>,
+    ) -> Result<(), Denied> {
+        if self.passes(request, Some(&*object)) {
+            return Ok(());
+        }
+        self.plugin.mutate(request, object, warnings)
+    }
+
+    fn validate(
+        &self,
+        request: &Request<'_>,
+        object: Option<&Value>,
+        warnings: &mut Vec<String>,
+    ) -> Result<(), Denied> {
+        if self.passes(request, object) {
+            return Ok(());
+        }
+        self.plugin.validate(request, object, warnings)
+    }
+
+    fn needs(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<Needed> {
+        if self.passes(request, object) {
+            return Vec::new();
+        }
+        self.plugin.needs(request, object)
+    }
+
+    fn guards(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<Guard> {
+        if self.passes(request, object) {
+            return Vec::new();
+        }
+        self.plugin.guards(request, object)
+    }
+
+    fn annotate(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<(&'static str, String)> {
+        if self.passes(request, object) {
+            return vec![(NOT_JUDGED, self.plugin.name().to_owned())];
+        }
+        self.plugin.annotate(request, object)
+    }
+}

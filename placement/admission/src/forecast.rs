@@ -1,0 +1,113 @@
+//! What would become of an object, decided in a world made up of the real one and that object.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use berth_apimachinery::{Key, Object, Revision, Timestamp};
+use berth_dialect_contract::{Decision, Outcome, Phase};
+use berth_engine::{Snapshot, World};
+use berth_storage::Source;
+use serde_json::Value;
+
+/// The name of an object that will get one later.
+const UNNAMED: &str = "unnamed";
+
+/// What would be decided, and what the object would be after its writes.
+pub(super) struct Forecast {
+    /// How it would end.
+    pub(super) outcome: Outcome,
+    /// The words for a client who should know that not all is placed.
+    pub(super) warning: Option<String>,
+    /// Further warnings for the client, beside `warning`.
+    pub(super) more: Vec<String>,
+    /// The object afterwards.
+    pub(super) object: Arc<Object>,
+}
+
+/// Decides `object` at `now` as if it stood in the world of `snapshot`, made of `source`. `None` when the dialect does
+/// not take it in.
+///
+/// # Errors
+/// Why the dialect cannot read it, or what is wrong with its writes.
+pub(super) fn forecast(
+    snapshot: Snapshot,
+    source: &dyn Source,
+    key: &Key,
+    object: &Arc<Object>,
+    now: Timestamp,
+) -> Result<Option<Forecast>, String> {
+    let reads = snapshot.dialect.reads().into_iter();
+    let base: BTreeMap<_, _> = reads
+        .map(|resource| (resource, source.cached(resource)))
+        .collect();
+    let mut world = World::over(snapshot, base);
+    world
+        .put(key, Arc::clone(object))
+        .map_err(|problem| problem.to_string())?;
+    let decision = match world.snapshot().decide(key, None, now) {
+        None => return Ok(None),
+        Some(Ok(decision)) => decision,
+        Some(Err(refused)) => return Err(berth_apimachinery::field::aggregate(&refused.errors)),
+    };
+    let warning = warning(world.snapshot(), &decision);
+    let more = world.snapshot().inventory.warnings(&decision);
+    let writes = world.snapshot().inventory.writes(&decision);
+    world
+        .make(&writes, now)
+        .map_err(|malformed| malformed.to_string())?;
+    Ok(Some(Forecast {
+        outcome: decision.outcome,
+        warning,
+        more,
+        object: Arc::clone(world.get(key).unwrap_or(object)),
+    }))
+}
+
+/// What the maker of the demand should hear of `decision`; nothing when all is placed, or not to be.
+pub(super) fn warning(snapshot: &Snapshot, decision: &Decision) -> Option<String> {
+    let how = match decision.outcome {
+        Outcome::Unschedulable | Outcome::Invalid => "not bound",
+        Outcome::Partial => "bound in part",
+        // A controller was faster, and has found no more places either.
+        Outcome::Unchanged if is_partial(snapshot, decision) => "bound in part",
+        Outcome::Scheduled
+        | Outcome::Provision
+        | Outcome::Unchanged
+        | Outcome::Ignored
+        | Outcome::Released => return None,
+    };
+    let message = snapshot.inventory.message(decision);
+    Some(format!("{how} ({}): {message}", decision.reason))
+}
+
+fn is_partial(snapshot: &Snapshot, decision: &Decision) -> bool {
+    let view = snapshot.inventory.demand(&decision.demand, decision.now);
+    view.is_some_and(|view| view.phase == Phase::Partial)
+}
+
+/// `value` as an object with a place in the inventory, whatever is still missing of it.
+///
+/// # Errors
+/// What keeps it from being an object.
+pub(super) fn provisional(value: &Value, key: &Key) -> Result<Arc<Object>, String> {
+    let mut value = value.clone();
+    if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.insert("name".to_owned(), (*key.name).into());
+        if !key.namespace.is_empty() {
+            metadata.insert("namespace".to_owned(), (*key.namespace).into());
+        }
+    }
+    Object::new(&value, Revision::default())
+        .map(Arc::new)
+        .map_err(|malformed| malformed.to_string())
+}
+
+/// The key that an object being made by `request` has in such a world.
+pub(super) fn key(request: &berth_admission::Request<'_>, object: &Value) -> Key {
+    let own = object["metadata"]["name"].as_str().unwrap_or_default();
+    let name = [request.name, own, UNNAMED]
+        .into_iter()
+        .find(|name| !name.is_empty())
+        .unwrap_or_default();
+    Key::new(request.resource, request.namespace, name)
+}

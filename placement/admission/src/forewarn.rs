@@ -1,0 +1,127 @@
+//! `autoBind: OnCreate` behind a hub, for objects whose binding is a field of their own (a Shoot's `spec.seedName`): the
+//! creator gets a warning when the scheduler finds no place. The place itself is written by the controller, moments later.
+//!
+//! A webhook must not pick the place. It decides on copies that lag behind the hub and cannot reserve what it picked: the
+//! create may be a dry run or may be refused after it, another replica is asked about the next create, and none of them
+//! is stored before all are answered. So many creates at once would all be sent to the same place, past what that takes.
+//! The controller decides after the object is stored and writes under the fences of the counted capacity
+//! (`placement/hub/src/fences.rs`).
+
+use std::sync::Arc;
+
+use berth_admission::{Denied, Plugin, Ready, Request};
+use berth_dialect_contract::{Outcome, OwnPlace};
+use berth_engine::Catalog;
+use berth_scheduling_rest::own_places;
+use serde_json::Value;
+
+use super::audience::Audience;
+use super::auto_bind::is_on;
+use super::forecast::{self, Forecast, forecast};
+use super::in_force::LabelsOf;
+use super::knowledge::Knowledge;
+use super::placed_on_create;
+
+/// The plugin.
+pub(super) struct Forewarn {
+    knowledge: Knowledge,
+    catalog: Arc<Catalog>,
+}
+
+impl Forewarn {
+    pub(super) fn new(knowledge: Knowledge, catalog: Arc<Catalog>) -> Self {
+        Self { knowledge, catalog }
+    }
+
+    /// What binding the object would make of it. `None` where it stays as it is.
+    fn forecast(
+        &self,
+        request: &Request<'_>,
+        object: &Value,
+        dialect: &str,
+    ) -> Result<Option<Forecast>, String> {
+        let Ok(snapshot) = self.knowledge.snapshot(dialect) else {
+            return Ok(None);
+        };
+        let key = forecast::key(request, object);
+        let named = forecast::provisional(object, &key)?.parse();
+        let now = self.knowledge.now();
+        let (_, read) = self
+            .catalog
+            .read(named, "", now)
+            .map_err(|errors| berth_apimachinery::field::aggregate(&errors))?;
+        let source = self.knowledge.engine().source();
+        forecast(snapshot, &**source, &key, &read, now)
+    }
+
+    /// What the creator should know of the place the object gets, if anything.
+    fn warning(
+        &self,
+        request: &Request<'_>,
+        object: &Value,
+        own: &OwnPlace,
+        dialect: &str,
+    ) -> Option<Warning> {
+        let forecast = match self.forecast(request, object, dialect) {
+            Ok(forecast) => forecast?,
+            // The owner of the kind refuses what is wrong with it; here it only means that nothing can be picked yet.
+            Err(problem) => return Some(Warning::Unplaced(format!("not bound: {problem}"))),
+        };
+        if forecast.outcome == Outcome::Scheduled {
+            let place = own.read(forecast.object.value()).filter(|_| request.dry_run)?;
+            return Some(Warning::Placed(format!("would be bound to {place}")));
+        }
+        forecast.warning.map(Warning::Unplaced)
+    }
+}
+
+/// What the creator should know.
+enum Warning {
+    /// Where the object would go.
+    Placed(String),
+    /// Why it goes nowhere yet.
+    Unplaced(String),
+}
+
+impl Warning {
+    /// As `audience` may hear it: places and reasons are about other objects.
+    fn told_to(self, audience: Audience) -> Option<String> {
+        match self {
+            Self::Placed(text) | Self::Unplaced(text) if audience.is_known() => Some(text),
+            Self::Placed(_) => None,
+            Self::Unplaced(_) => Some("not bound: a SchedulingReview says why".to_owned()),
+        }
+    }
+}
+
+impl Plugin for Forewarn {
+    fn name(&self) -> &'static str {
+        "AutoBind"
+    }
+
+    fn handles(&self, request: &Request<'_>) -> bool {
+        placed_on_create::handles(self.knowledge.engine(), request)
+    }
+
+    fn ready<'a>(&'a self, _: &Request<'_>) -> Option<Ready<'a>> {
+        Some(self.knowledge.ready())
+    }
+
+    fn validate(
+        &self,
+        request: &Request<'_>,
+        object: Option<&Value>,
+        warnings: &mut Vec<String>,
+    ) -> Result<(), Denied> {
+        let engine = self.knowledge.engine();
+        let found = own_places::find(engine, request.resource).zip(object);
+        let Some(((own, dialect), object)) = found else {
+            return Ok(());
+        };
+        if own.read(object).is_none() && is_on(engine, dialect.name(), request.namespace, &LabelsOf(object)) {
+            let warning = self.warning(request, object, own, dialect.name());
+            warnings.extend(warning.and_then(|warning| warning.told_to(self.knowledge.audience())));
+        }
+        Ok(())
+    }
+}

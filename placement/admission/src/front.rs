@@ -1,0 +1,339 @@
+//! `/admission/mutate` and `/admission/validate`: pure, reserving nothing. Callers show a client certificate where one is
+//! demanded. Otherwise anyone is answered: bounded in size and per source address, and told nothing of other objects
+//! ([`super::Audience`]). Who writes is in the body and only a claim.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Extension, Request};
+use axum::routing::post;
+use berth_admission::webhook::{self, Body as Read, Review, Subject};
+use berth_admission::{Chain, Phase};
+use berth_apimachinery::{Clock, GroupResource, Status};
+use berth_apiserver::authn::{CaPool, Connection};
+use berth_apiserver::heavy::{self, Heavy};
+use berth_apiserver::{ByteLimiter, Share, memory, respond};
+use berth_scheduling_rest::Work;
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, Response, StatusCode};
+use serde_json::Value;
+
+use super::Rules;
+use super::sources::{self, Sources};
+
+/// Where mutating reviews are answered.
+pub const MUTATE_PATH: &str = "/admission/mutate";
+/// Where validating reviews are answered.
+pub const VALIDATE_PATH: &str = "/admission/validate";
+/// All paths where reviews are answered.
+pub const PATHS: [&str; 2] = [MUTATE_PATH, VALIDATE_PATH];
+
+/// Reviews under way from one address. A kube-apiserver has about as many as it has writes in flight.
+const AT_ONCE: usize = 200;
+/// How long a body may take to arrive; a kube-apiserver gives a webhook no more than that for everything.
+const ARRIVAL: Duration = Duration::from_secs(30);
+/// The reviews from one address are one holder of memory, which gets this much of it.
+const SHARE: Share = Share::OneIn(8);
+/// What answers reviews.
+pub struct Front {
+    chain: Chain,
+    /// What the plugins may know, by plural name.
+    resources: HashMap<&'static str, Vec<GroupResource>>,
+    /// What the dialects guard beside that.
+    rules: Vec<Arc<Rules>>,
+    /// Whose client certificate is demanded.
+    client_ca: Option<CaPool>,
+    memory: Arc<ByteLimiter>,
+    clock: Arc<dyn Clock>,
+    sources: Arc<Sources>,
+    /// Where reviews are read and judged that take long.
+    heavy: Heavy,
+    /// What judging takes beside the review's bytes.
+    effort: Work,
+}
+
+impl Front {
+    /// Answers by `chain` about `resources`, and has nothing against writes to others.
+    #[must_use]
+    pub fn new(
+        chain: Chain,
+        resources: impl IntoIterator<Item = GroupResource>,
+        client_ca: Option<CaPool>,
+        memory: Arc<ByteLimiter>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let mut by_name: HashMap<&'static str, Vec<GroupResource>> = HashMap::new();
+        for resource in resources {
+            by_name.entry(resource.resource).or_default().push(resource);
+        }
+        Self {
+            chain,
+            resources: by_name,
+            rules: Vec::new(),
+            client_ca,
+            memory,
+            clock,
+            sources: Sources::new(AT_ONCE),
+            heavy: Heavy::default(),
+            effort: Arc::new(|| 0),
+        }
+    }
+
+    /// The same, answering about what `rules` guard too.
+    #[must_use]
+    pub fn guarding(self, rules: Vec<Arc<Rules>>) -> Self {
+        Self { rules, ..self }
+    }
+
+    /// The same, where judging takes `effort` beside reading.
+    #[must_use]
+    pub fn taking(self, effort: Work) -> Self {
+        Self { effort, ..self }
+    }
+
+    async fn handle(
+        self: &Arc<Self>,
+        phase: Phase,
+        request: Request,
+        peer: &Arc<Connection>,
+    ) -> Response<Body> {
+        match self.answer(phase, request, peer).await {
+            Ok(answer) => respond::bytes(StatusCode::OK, "application/json", answer),
+            Err(status) => respond::status(&status),
+        }
+    }
+
+    async fn answer(
+        self: &Arc<Self>,
+        phase: Phase,
+        request: Request,
+        peer: &Arc<Connection>,
+    ) -> Result<Bytes, Status> {
+        if let Some(ca) = &self.client_ca {
+            peer.certified_by(ca, self.clock.now())
+                .map_err(|problem| Status::failure(401, "Unauthorized", problem.to_string()))?;
+        }
+        let _place = self.sources.admit(peer.peer().ip()).ok_or_else(|| {
+            Status::too_many_requests("too many concurrent admission reviews from this address", 1)
+        })?;
+        let (parts, body) = request.into_parts();
+        is_json(&parts.headers)?;
+        let mut charge = self.memory.charge(&holder(peer), SHARE, memory::REQUEST)?;
+        let reading =
+            berth_apiserver::chain::read_body(&parts.headers, body, webhook::MOST_BYTES, &mut charge);
+        let body = tokio::time::timeout(ARRIVAL, reading)
+            .await
+            .map_err(|_| Status::timeout(format!("the review did not arrive within {ARRIVAL:?}")))??;
+        let answer = match self.unknown(&body) {
+            Some(subject) => subject.allow(),
+            None => {
+                charge.grow(memory::tree(&body))?;
+                if body.len().saturating_add((self.effort)()) <= heavy::LIGHT {
+                    self.read(phase, &body, peer).await?
+                } else {
+                    let (front, peer, turn) = (Arc::clone(self), Arc::clone(peer), holder(peer));
+                    let work = async move { front.read(phase, &body, &peer).await };
+                    self.heavy.run(&turn, work).await??
+                }
+            }
+        };
+        serde_json::to_vec(&answer)
+            .map(Bytes::from)
+            .map_err(|problem| Status::internal(problem.to_string()))
+    }
+
+    async fn read(&self, phase: Phase, body: &[u8], peer: &Connection) -> Result<Value, Status> {
+        match webhook::read(body)? {
+            Read::Other { api_version, uid } => Ok(webhook::refused_version(&api_version, &uid)),
+            Read::V1(review) => self.judge(phase, &review, peer).await,
+        }
+    }
+
+    /// What the review in `body` is about, where nobody here has anything to say of it: then its objects are not read.
+    fn unknown(&self, body: &[u8]) -> Option<Subject> {
+        let subject = Subject::of(body)?;
+        self.known(&subject.group, &subject.resource)
+            .is_none()
+            .then_some(subject)
+    }
+
+    async fn judge(&self, phase: Phase, review: &Review, peer: &Connection) -> Result<Value, Status> {
+        let Some(resource) = self.known(&review.resource.group, &review.resource.resource) else {
+            return Ok(review.allow());
+        };
+        let request = review.request(resource);
+        if let Err(status) = self.chain.ready(&request).await {
+            return Ok(review.refuse(status));
+        }
+        match phase {
+            Phase::Mutate => review.mutate(&self.chain, resource),
+            Phase::Validate => {
+                let object = Some(&review.object).filter(|object| !object.is_null());
+                if let Err(status) = self.may_ask(&request, object, peer) {
+                    return Ok(review.refuse(status));
+                }
+                match self.chain.entitled(&request, object).await {
+                    Ok(()) => Ok(review.validate(&self.chain, resource)),
+                    Err(status) => Ok(review.refuse(status)),
+                }
+            }
+        }
+    }
+
+    /// Whether the rights that the write takes are asked for, or the caller has raised too many such questions.
+    fn may_ask(
+        &self,
+        request: &berth_admission::Request<'_>,
+        object: Option<&Value>,
+        peer: &Connection,
+    ) -> Result<(), Status> {
+        let count = match self.client_ca {
+            Some(_) => 0,
+            None => self.chain.needs(request, object).len(),
+        };
+        if count == 0 || self.sources.may_ask(peer.peer().ip(), count, self.clock.now()) {
+            return Ok(());
+        }
+        let text = "too many reviews from this address ask for the rights of users";
+        Err(Status::too_many_requests(text, 1))
+    }
+
+    fn known(&self, group: &str, resource: &str) -> Option<GroupResource> {
+        let named = self.resources.get(resource).into_iter().flatten();
+        let known = named.copied().find(|known| known.group == group);
+        known.or_else(|| self.rules.iter().find_map(|rules| rules.guarded(group, resource)))
+    }
+}
+
+/// The routes of `front`.
+pub fn routes(front: Front) -> Router {
+    let front = Arc::new(front);
+    let route = |phase: Phase| {
+        let front = Arc::clone(&front);
+        post(
+            move |Extension(peer): Extension<Arc<Connection>>, request: Request| {
+                let front = Arc::clone(&front);
+                async move { front.handle(phase, request, &peer).await }
+            },
+        )
+    };
+    Router::new()
+        .route(MUTATE_PATH, route(Phase::Mutate))
+        .route(VALIDATE_PATH, route(Phase::Validate))
+}
+
+/// Whose memory a review of `peer` takes.
+fn holder(peer: &Connection) -> String {
+    format!("admission webhooks for {}", sources::network(peer.peer().ip()))
+}
+
+/// Reviews are JSON; a body without a type is taken for it.
+fn is_json(headers: &HeaderMap) -> Result<(), Status> {
+    let Some(value) = headers.get(CONTENT_TYPE) else {
+        return Ok(());
+    };
+    let media_type = value.to_str().unwrap_or_default();
+    let media_type = media_type.split(';').next().unwrap_or_default().trim();
+    if media_type.is_empty() || media_type.eq_ignore_ascii_case("application/json") {
+        return Ok(());
+    }
+    Err(Status::unsupported_media_type(&["application/json"]))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+
+    use berth_apimachinery::time::FixedClock;
+    use http::header::RETRY_AFTER;
+
+    use super::*;
+
+    fn front(client_ca: Option<CaPool>) -> Arc<Front> {
+        let clock = Arc::new(FixedClock(berth_apimachinery::Timestamp::UNIX_EPOCH));
+        Arc::new(Front::new(
+            Chain::default(),
+            [],
+            client_ca,
+            ByteLimiter::new(1 << 20),
+            clock,
+        ))
+    }
+
+    fn peer(address: &str) -> Arc<Connection> {
+        Arc::new(Connection::new(
+            SocketAddr::new(address.parse().unwrap(), 443),
+            Vec::new(),
+        ))
+    }
+
+    fn review() -> Request {
+        let body = r#"{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u",
+            "kind":{"version":"v1","kind":"Pod"},"resource":{"version":"v1","resource":"pods"},
+            "operation":"CREATE","object":{}}}"#;
+        Request::post("/admission/validate")
+            .body(Body::from(body))
+            .unwrap()
+    }
+
+    #[tokio::test]
+    async fn an_address_with_too_many_reviews_under_way_is_told_to_come_back() {
+        let front = front(None);
+        let busy = peer("10.0.0.1");
+        let held: Vec<_> = (0..AT_ONCE)
+            .map(|_| front.sources.admit(busy.peer().ip()).unwrap())
+            .collect();
+        let refused = front.handle(Phase::Validate, review(), &busy).await;
+        assert_eq!(refused.status(), 429);
+        assert_eq!(refused.headers()[RETRY_AFTER], "1");
+        let other = front.handle(Phase::Validate, review(), &peer("10.0.0.2")).await;
+        assert_eq!(other.status(), 200, "others are not held up");
+        drop(held);
+        let again = front.handle(Phase::Mutate, review(), &busy).await;
+        assert_eq!(again.status(), 200);
+    }
+
+    #[tokio::test]
+    async fn a_demanded_certificate_that_is_missing_is_said_so() {
+        let refused = front(Some(CaPool::default()))
+            .handle(Phase::Validate, review(), &peer("10.0.0.1"))
+            .await;
+        assert_eq!(refused.status(), 401);
+    }
+
+    #[tokio::test]
+    async fn a_review_of_what_nobody_here_knows_is_answered_without_reading_its_objects() {
+        // As dense as JSON can be: its tree would be more than one address may hold.
+        let objects = "[".to_owned() + &"1,".repeat(100_000) + "1]";
+        let body = |resource: &str| {
+            format!(
+                r#"{{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{{"uid":"u",
+                "kind":{{"version":"v1","kind":"Pod"}},"resource":{{"version":"v1","resource":"{resource}"}},
+                "operation":"CREATE","object":{{"a":{objects}}}}}}}"#
+            )
+        };
+        let clock = Arc::new(FixedClock(berth_apimachinery::Timestamp::UNIX_EPOCH));
+        let known = GroupResource::new("", "secrets");
+        let front = Arc::new(Front::new(
+            Chain::default(),
+            [known],
+            None,
+            ByteLimiter::new(8 << 20),
+            clock,
+        ));
+        let ask = async |resource: &str| {
+            let request = Request::post("/admission/validate");
+            let request = request.body(Body::from(body(resource))).unwrap();
+            front
+                .handle(Phase::Validate, request, &peer("10.0.0.1"))
+                .await
+                .status()
+        };
+        assert_eq!(ask("pods").await, 200);
+        assert_eq!(ask("secrets").await, 413);
+    }
+}

@@ -1,0 +1,241 @@
+//! The admission rules of a dialect as its configuration changes them, and whether they hold at all. A change takes effect live; one that is invalid
+//! and got past everything leaves the last good one in force (docs/api.md, "Configuration").
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use berth_admission::{Denied, Guard, Needed, Plugin, Ready, Request};
+use berth_apimachinery::{GroupResource, Key, LabelSet, Object, Timestamp};
+use berth_configuration::SchedulerConfiguration;
+use berth_dialect_contract::{Dialect, SystemUsers, config};
+use berth_engine::Engine;
+use berth_storage::Collection;
+use parking_lot::{Mutex, MutexGuard};
+use serde_json::Value;
+
+/// The rules of one dialect.
+pub struct Rules {
+    dialect: Arc<dyn Dialect>,
+    engine: Arc<Engine>,
+    /// The kind of its configuration, which judges it.
+    kind: SchedulerConfiguration,
+    /// Its kinds, and what it places.
+    resources: BTreeSet<GroupResource>,
+    kept: Mutex<Kept>,
+}
+
+/// What was made of a configuration.
+struct Kept {
+    /// The configurations it was made of.
+    all: Collection,
+    /// The one of the dialect.
+    seen: Option<Arc<Object>>,
+    plugins: Vec<Arc<dyn Plugin>>,
+    guards: Arc<[GroupResource]>,
+    users: SystemUsers,
+}
+
+impl Rules {
+    /// The rules of `dialect`, which is one of `engine`'s, by the configuration that is stored there.
+    pub(super) fn new(dialect: &Arc<dyn Dialect>, engine: &Arc<Engine>) -> Arc<Self> {
+        let kinds = dialect.kinds().into_iter().map(|kind| kind.info().resource());
+        let demands = dialect.demands().iter().map(|demand| demand.resource);
+        Arc::new(Self {
+            kept: Mutex::new(Kept {
+                all: Collection::default(),
+                seen: None,
+                plugins: dialect.admission(),
+                guards: dialect.configuration().guards(None).into(),
+                users: SystemUsers::new(dialect.on_hub().users.iter().copied()),
+            }),
+            resources: kinds.chain(demands).collect(),
+            kind: SchedulerConfiguration::new(vec![Arc::clone(dialect)]),
+            dialect: Arc::clone(dialect),
+            engine: Arc::clone(engine),
+        })
+    }
+
+    /// Whether `resource` is one of the system's.
+    pub(super) fn concern(&self, resource: GroupResource) -> bool {
+        self.resources.contains(&resource)
+    }
+
+    /// Whether the rules hold nothing against `request`, which makes `object`: `is_guard` says of which sort they are.
+    pub(super) fn pass(&self, request: &Request<'_>, object: Option<&Value>, is_guard: bool) -> bool {
+        !self.engine.guards(self.dialect.name())
+            || !is_guard && self.now().users.includes(&request.user.name)
+            || self.is_others(request, object)
+    }
+
+    /// Whether all that `request` writes of decisions is of requests that another scheduler decides.
+    fn is_others(&self, request: &Request<'_>, object: Option<&Value>) -> bool {
+        let name = self.dialect.name();
+        let Some(requests) = self.engine.requests(name) else {
+            return false;
+        };
+        let source = &**self.engine.source();
+        let mut demands = self.dialect.demands().iter();
+        if demands.any(|demand| demand.resource == request.resource) {
+            // By what it is before the write: whoever takes it from Berth takes it with the decision as it is.
+            let stated = request.old.or(object);
+            return stated
+                .is_some_and(|object| !requests.include(source, request.namespace, &LabelsOf(object)));
+        }
+        let Some(snapshot) = self.engine.snapshot(name) else {
+            return false;
+        };
+        let guarding = snapshot.inventory.guarding();
+        let holders = guarding.decisions_in(request.resource, request.old, object);
+        holders.is_some_and(|holders| {
+            // Of a request that is not known nobody can say that it is Berth's.
+            let theirs = |key: &Key| {
+                let demand = snapshot.inventory.object(key);
+                demand.is_none_or(|demand| !requests.include(source, &key.namespace, demand.meta().labels()))
+            };
+            holders.iter().all(theirs)
+        })
+    }
+
+    /// The plugins: those of the dialect, one for one.
+    pub(super) fn plugins(self: &Arc<Self>) -> Vec<Arc<dyn Plugin>> {
+        let plain = self.dialect.admission();
+        let numbered = plain.into_iter().enumerate();
+        numbered
+            .map(|(number, plain)| {
+                let rules = Arc::clone(self);
+                Arc::new(InForce { rules, number, plain }) as Arc<dyn Plugin>
+            })
+            .collect()
+    }
+
+    /// The resource of these names, if the rules guard it now.
+    pub(super) fn guarded(&self, group: &str, resource: &str) -> Option<GroupResource> {
+        let guards = self.guards();
+        let found = guards
+            .iter()
+            .find(|known| known.group == group && known.resource == resource);
+        found.copied()
+    }
+
+    fn guards(&self) -> Arc<[GroupResource]> {
+        Arc::clone(&self.now().guards)
+    }
+
+    fn plugin(&self, number: usize) -> Option<Arc<dyn Plugin>> {
+        self.now().plugins.get(number).map(Arc::clone)
+    }
+
+    /// What is in force. Asked several times in every request, so that nothing is looked up while nothing changes.
+    fn now(&self) -> MutexGuard<'_, Kept> {
+        let all = self.engine.source().cached(config::RESOURCE);
+        let mut kept = self.kept.lock();
+        if !kept.all.is(&all) {
+            self.take(&mut kept, &all);
+            kept.all = all;
+        }
+        kept
+    }
+
+    fn take(&self, kept: &mut Kept, all: &Collection) {
+        let name = self.dialect.name();
+        let stored = all.get("", name).cloned();
+        let same = match (&kept.seen, &stored) {
+            (None, None) => true,
+            (Some(seen), Some(stored)) => Arc::ptr_eq(seen, stored),
+            _ => false,
+        };
+        if same {
+            return;
+        }
+        let is_valid = |object: &Arc<Object>| {
+            let problems = self.kind.problems(object.value(), Timestamp::UNIX_EPOCH);
+            problems.is_empty()
+        };
+        // All of it or nothing: whom it trusts is as doubtful as the rest.
+        if stored.as_ref().is_none_or(is_valid) {
+            let nothing = Value::Null;
+            let configured = stored.as_ref().map_or(&nothing, |object| &object.value()["spec"]);
+            kept.users = SystemUsers::of(configured, self.dialect.on_hub().users);
+            let (configuration, spec) = (self.dialect.configuration(), configured.get(name));
+            let changed = configuration.admission_under(spec, &kept.users);
+            kept.plugins = changed.unwrap_or_else(|| self.dialect.admission());
+            kept.guards = configuration.guards(spec).into();
+        }
+        kept.seen = stored;
+    }
+}
+
+/// The labels of an object that is being written.
+pub(super) struct LabelsOf<'a>(pub(super) &'a Value);
+
+impl LabelSet for LabelsOf<'_> {
+    fn value(&self, key: &str) -> Option<&str> {
+        self.0["metadata"]["labels"][key].as_str()
+    }
+}
+
+/// One plugin of a dialect, as it is now.
+struct InForce {
+    rules: Arc<Rules>,
+    number: usize,
+    /// The plugin without configuration: what it is called and waits for does not depend on one.
+    plain: Arc<dyn Plugin>,
+}
+
+impl InForce {
+    fn now(&self) -> Arc<dyn Plugin> {
+        let plugin = self.rules.plugin(self.number);
+        plugin.unwrap_or_else(|| Arc::clone(&self.plain))
+    }
+}
+
+impl Plugin for InForce {
+    fn name(&self) -> &'static str {
+        self.plain.name()
+    }
+
+    fn is_guard(&self) -> bool {
+        self.plain.is_guard()
+    }
+
+    fn handles(&self, request: &Request<'_>) -> bool {
+        self.now().handles(request)
+    }
+
+    fn ready<'a>(&'a self, request: &Request<'_>) -> Option<Ready<'a>> {
+        self.plain.ready(request)
+    }
+
+    fn mutate(
+        &self,
+        request: &Request<'_>,
+        object: &mut Value,
+        warnings: &mut Vec<String>,
+    ) -> Result<(), Denied> {
+        self.now().mutate(request, object, warnings)
+    }
+
+    fn validate(
+        &self,
+        request: &Request<'_>,
+        object: Option<&Value>,
+        warnings: &mut Vec<String>,
+    ) -> Result<(), Denied> {
+        self.now().validate(request, object, warnings)
+    }
+
+    fn needs(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<Needed> {
+        self.now().needs(request, object)
+    }
+
+    fn guards(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<Guard> {
+        self.now().guards(request, object)
+    }
+
+    fn annotate(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<(&'static str, String)> {
+        self.now().annotate(request, object)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,183 @@
+//! What is used is not deleted (docs/api.md, "Guards"): refused with the users of it.
+//!
+//! Race-free in a store of ours. A write that begins a use passes a fence of what it uses; a deletion asks that nobody
+//! passed that fence since the snapshot it looked at, and passes it. A binding decided before the deletion fails at the
+//! same fence, since decisions that count capacity name it too, and is decided again without the deleted target. On a
+//! hub the answer is as good as the watch is fresh.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use berth_admission::{COLLECTORS, Denied, Guard, Operation, Plugin, Ready, Request, UserInfo};
+use berth_apimachinery::{GroupResource, Key, Object, Status};
+use berth_dialect_contract::guarded::fence;
+use berth_dialect_contract::{Dialect, Protected};
+use berth_kubernetes::garbage::Protection;
+use serde_json::Value;
+
+use super::knowledge::{self, Knowledge};
+
+/// How many users a refusal names.
+const NAMED: usize = 10;
+
+/// The plugin.
+pub(super) struct InUse {
+    knowledge: Knowledge,
+    rules: Vec<(Arc<dyn Dialect>, Protected)>,
+}
+
+impl InUse {
+    /// The plugin for whatever the engine's dialects protect.
+    pub(super) fn new(knowledge: Knowledge) -> Self {
+        let rules = knowledge
+            .dialects()
+            .flat_map(|dialect| {
+                let protected = dialect.guarded().protects.iter();
+                protected.map(move |rule| (Arc::clone(dialect), *rule))
+            })
+            .collect();
+        Self { knowledge, rules }
+    }
+
+    /// The rule that protects `resource`.
+    fn protecting(&self, resource: GroupResource) -> Option<&(Arc<dyn Dialect>, Protected)> {
+        self.rules.iter().find(|(_, rule)| rule.resource == resource)
+    }
+
+    /// The dialect whose objects of `resource` use others.
+    fn using(&self, resource: GroupResource) -> Option<&Arc<dyn Dialect>> {
+        let found = self.rules.iter().find(|(_, rule)| rule.by == resource);
+        found.map(|(dialect, _)| dialect)
+    }
+
+    fn deletion(&self, request: &Request<'_>) -> Option<(&Arc<dyn Dialect>, GroupResource, Key)> {
+        let (dialect, rule) = self.protecting(request.resource)?;
+        let key = Key::new(request.resource, request.namespace, request.name);
+        Some((dialect, rule.by, key))
+    }
+}
+
+impl Plugin for InUse {
+    fn name(&self) -> &'static str {
+        "InUseProtection"
+    }
+
+    fn handles(&self, request: &Request<'_>) -> bool {
+        match request.operation {
+            Operation::Delete => {
+                request.subresource.is_empty() && self.protecting(request.resource).is_some()
+            }
+            Operation::Create | Operation::Update => self.using(request.resource).is_some(),
+            Operation::Connect => false,
+        }
+    }
+
+    fn ready<'a>(&'a self, request: &Request<'_>) -> Option<Ready<'a>> {
+        (request.operation == Operation::Delete).then(|| self.knowledge.ready())
+    }
+
+    fn validate(&self, request: &Request<'_>, _: Option<&Value>, _: &mut Vec<String>) -> Result<(), Denied> {
+        if request.operation != Operation::Delete {
+            return Ok(());
+        }
+        let Some((dialect, by, key)) = self.deletion(request) else {
+            return Ok(());
+        };
+        let snapshot = self.knowledge.snapshot(dialect.name())?;
+        let (first, count) = snapshot.inventory.guarding().users(&key, NAMED);
+        if count == 0 {
+            return Ok(());
+        }
+        if !self.knowledge.audience().is_known() {
+            return Err(Denied::Forbidden(format!("it is used by {by}")));
+        }
+        Err(refusal(request, by, &first, count))
+    }
+
+    fn guards(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<Guard> {
+        if request.operation == Operation::Delete {
+            return self.deletion_guard(request).into_iter().collect();
+        }
+        let (Some(dialect), Some(object)) = (self.using(request.resource), object) else {
+            return Vec::new();
+        };
+        let before = request
+            .old
+            .map(|old| (dialect.guarded().uses)(request.resource, old))
+            .unwrap_or_default();
+        let begun = (dialect.guarded().uses)(request.resource, object).into_iter();
+        begun
+            .filter(|key| !before.contains(key))
+            .map(|key| Guard::pass(fence(dialect.name(), &key)))
+            .collect()
+    }
+}
+
+impl InUse {
+    /// The snapshot may have moved on since the verdict; if it shows users now, the verdict is void.
+    fn deletion_guard(&self, request: &Request<'_>) -> Option<Guard> {
+        let (dialect, _, key) = self.deletion(request)?;
+        let name = fence(dialect.name(), &key);
+        let Ok(snapshot) = self.knowledge.snapshot(dialect.name()) else {
+            return Some(knowledge::never(key));
+        };
+        if snapshot.inventory.guarding().users(&key, 0).1 > 0 {
+            return Some(knowledge::never(key));
+        }
+        Some(Guard::Fence {
+            name,
+            not_after: snapshot.revision,
+        })
+    }
+}
+
+/// The collectors here write past admission; this rule holds for them all the same.
+#[async_trait]
+impl Protection for InUse {
+    async fn permits(&self, key: &Key, object: &Object) -> Result<Vec<Guard>, String> {
+        if self.protecting(key.resource).is_none() {
+            return Ok(Vec::new());
+        }
+        self.knowledge.ready().await.map_err(|status| status.message)?;
+        let user = UserInfo {
+            name: COLLECTORS[0].to_owned(),
+            ..UserInfo::default()
+        };
+        let request = Request {
+            operation: Operation::Delete,
+            resource: key.resource,
+            kind: "",
+            subresource: "",
+            namespace: &key.namespace,
+            name: &key.name,
+            user: &user,
+            old: Some(object.value()),
+            dry_run: false,
+        };
+        let refused = |denied: Denied| denied.into_status(&request).message;
+        self.validate(&request, None, &mut Vec::new()).map_err(refused)?;
+        Ok(self.deletion_guard(&request).into_iter().collect())
+    }
+}
+
+fn refusal(request: &Request<'_>, by: GroupResource, first: &[Key], count: usize) -> Denied {
+    let shown: Vec<String> = first.iter().map(short).collect();
+    let more = count - first.len();
+    let mut text = format!("it is used by {count} {by}: {}", shown.join(", "));
+    if more > 0 {
+        text.push_str(&format!(" and {more} more"));
+    }
+    let status = Status::forbidden(request.resource, request.name, &text);
+    let status = shown.iter().fold(status, |status, user| {
+        status.with_cause("InUse", format!("used by {} {user}", by.resource), "")
+    });
+    Denied::Status(Box::new(status))
+}
+
+fn short(key: &Key) -> String {
+    if key.namespace.is_empty() {
+        key.name.to_string()
+    } else {
+        format!("{}/{}", key.namespace, key.name)
+    }
+}

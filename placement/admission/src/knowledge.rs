@@ -1,0 +1,75 @@
+//! What plugins know of the world: the engine's snapshots.
+
+use std::sync::Arc;
+
+use berth_admission::{Denied, Guard, Ready};
+use berth_apimachinery::{Key, Revision, Status, Timestamp};
+use berth_dialect_contract::Dialect;
+use berth_engine::{Engine, Snapshot};
+use berth_scheduling_rest::behind;
+
+use super::audience::Audience;
+
+/// The engine as plugins ask it.
+#[derive(Clone)]
+pub(super) struct Knowledge {
+    engine: Arc<Engine>,
+    audience: Audience,
+}
+
+impl Knowledge {
+    pub(super) fn new(engine: &Arc<Engine>) -> Self {
+        Self {
+            engine: Arc::clone(engine),
+            audience: Audience::Known,
+        }
+    }
+
+    /// The same, told to `audience`.
+    pub(super) fn told_to(self, audience: Audience) -> Self {
+        Self { audience, ..self }
+    }
+
+    /// Who hears what is made of it.
+    pub(super) fn audience(&self) -> Audience {
+        self.audience
+    }
+
+    /// Waits until every write acknowledged before is known.
+    pub(super) fn ready(&self) -> Ready<'_> {
+        Box::pin(async {
+            let now = self.engine.source().revision();
+            self.engine.caught_up(now).await.map_err(|error| behind(&error))
+        })
+    }
+
+    /// The world of `dialect` as it is known now. There is nothing to judge by while not all of it is.
+    pub(super) fn snapshot(&self, dialect: &str) -> Result<Snapshot, Denied> {
+        let complete = self.engine.complete(dialect);
+        complete.map_err(|held| Denied::Status(Box::new(behind(&held))))?;
+        self.engine
+            .snapshot(dialect)
+            .ok_or_else(|| Denied::Status(Box::new(Status::internal(format!("unknown system {dialect}")))))
+    }
+
+    pub(super) fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    pub(super) fn dialects(&self) -> impl Iterator<Item = &Arc<dyn Dialect>> {
+        self.engine.dialects()
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        self.engine.clock().now()
+    }
+}
+
+/// A guard that fails, since no object has this revision: the verdict just given no longer holds, so the write must be
+/// judged again.
+pub(super) fn never(key: Key) -> Guard {
+    Guard::Unchanged {
+        key,
+        revision: Revision(0),
+    }
+}

@@ -1,0 +1,185 @@
+//! Admission put together: which plugins guard the objects served here, and which the webhooks run (docs/api.md,
+//! "Guards" and "Admission").
+//!
+//! The rules of one system are plugins of its dialect. Here are those that need to know the world (the engine's
+//! snapshot) or the program's own kinds, each for every dialect that asks for it through the contract. Start reading at
+//! [`Parts`]; the webhooks' routes are a [`Front`].
+//!
+//! ```
+//! use berth_placement_admission::{MUTATE_PATH, VALIDATE_PATH};
+//!
+//! // What a webhook configuration on a hub names.
+//! assert_eq!([MUTATE_PATH, VALIDATE_PATH], ["/admission/mutate", "/admission/validate"]);
+//! ```
+
+mod agreement;
+mod audience;
+mod authority;
+mod auto_bind;
+mod bound_on_create;
+mod config_maps;
+mod configurations;
+mod entrusted;
+mod forecast;
+mod forewarn;
+mod front;
+mod in_force;
+mod in_use;
+mod knowledge;
+mod owners;
+mod parameters;
+mod placed_on_create;
+mod reserved;
+mod responsible;
+mod sources;
+mod stored_policies;
+mod surroundings;
+
+use std::sync::Arc;
+
+use berth_admission::{Chain, Observer, Plugin};
+use berth_apimachinery::Kind;
+use berth_apiserver::Authorizer;
+use berth_dialect_contract::Dialect;
+use berth_engine::{Catalog, Engine};
+use berth_storage::Source;
+
+pub use audience::Audience;
+pub use auto_bind::AutoBind;
+pub use config_maps::{CONFIG_MAPS, LABEL as CONFIG_LABEL};
+pub use front::{Front, MUTATE_PATH, PATHS, VALIDATE_PATH, routes};
+pub use in_force::Rules;
+pub use stored_policies::StoredPolicies;
+pub use surroundings::Surroundings;
+
+use berth_kubernetes::garbage::Protection;
+use berth_kubernetes::namespaces::NamespaceLifecycle;
+use berth_kubernetes::quota::ResourceQuotas;
+use berth_kubernetes::rbac::{EscalationGuard, Rbac};
+use bound_on_create::Held;
+use entrusted::Entrusted;
+use knowledge::Knowledge;
+
+/// What the plugins are made of.
+pub struct Parts {
+    /// What knows the world.
+    pub engine: Arc<Engine>,
+    /// The RBAC objects served here, which nobody widens for others beyond their own rights.
+    pub rbac: Arc<Rbac>,
+    /// Who may do what: what requests are judged by.
+    pub authorizer: Arc<dyn Authorizer>,
+    /// Groups whose members pass guards.
+    pub break_glass: Vec<String>,
+    /// Who counts.
+    pub observer: Arc<dyn Observer>,
+    /// The kinds that owner references are checked for; none where a hub does it.
+    pub owners: Vec<Arc<dyn Kind>>,
+    /// The admission policies that are stored here; none where they are a hub's.
+    pub policies: Option<Arc<StoredPolicies>>,
+}
+
+impl Parts {
+    /// The chain of the objects served here; their namespaces are in `source`.
+    #[must_use]
+    pub fn in_process(&self, source: &Arc<dyn Source>) -> Chain {
+        let mut plugins: Vec<Arc<dyn Plugin>> = vec![
+            Arc::new(NamespaceLifecycle::new(Arc::clone(source))),
+            Arc::new(EscalationGuard::new(Arc::clone(&self.rbac))),
+        ];
+        if !self.owners.is_empty() {
+            plugins.push(Arc::new(owners::OwnerReferences::new(&self.owners)));
+        }
+        if let Some(policies) = &self.policies {
+            plugins.push(Arc::new(parameters::Parameters::of(policies)));
+        }
+        // What is stored here has the rules of its API whoever decides; only guards are the decider's own.
+        let rules = self.rules();
+        plugins.extend(of_dialects(&rules, Plugin::is_guard));
+        let knowing = self.knowing(Held::ByGuards, Audience::Known).into_iter();
+        plugins.extend(knowing.map(|plugin| match plugin.is_guard() {
+            true => Entrusted::of_all(&rules, plugin),
+            false => plugin,
+        }));
+        plugins.push(Arc::new(configurations::Configurations::warning(
+            self.dialects(),
+            self.owners.iter().map(|kind| kind.info().resource()).collect(),
+        )));
+        self.chain(plugins)
+            .ending_with(Arc::new(ResourceQuotas::new(Arc::clone(source))))
+    }
+
+    /// The chain of the webhooks, which a hub asks about its own objects; `catalog` reads them, `audience` hears the
+    /// answers. The hub has its own namespace life cycle and RBAC.
+    #[must_use]
+    pub fn webhooks(&self, catalog: &Arc<Catalog>, audience: Audience) -> Chain {
+        let rules = self.rules();
+        let mut plugins = of_dialects(&rules, |_| true);
+        let forewarn = forewarn::Forewarn::new(
+            Knowledge::new(&self.engine).told_to(audience),
+            Arc::clone(catalog),
+        );
+        let mut knowing: Vec<Arc<dyn Plugin>> = vec![Arc::new(forewarn)];
+        knowing.extend(self.knowing(Held::ByNobody, audience));
+        plugins.extend(
+            knowing
+                .into_iter()
+                .map(|plugin| Entrusted::of_all(&rules, plugin)),
+        );
+        plugins.push(Arc::new(configurations::Configurations::judging(self.dialects())));
+        self.chain(plugins)
+    }
+
+    /// What keeps objects in use from the collectors.
+    #[must_use]
+    pub fn protection(&self) -> Arc<dyn Protection> {
+        Arc::new(in_use::InUse::new(Knowledge::new(&self.engine)))
+    }
+
+    /// The dialects' own rules, as their configuration changes them.
+    #[must_use]
+    pub fn rules(&self) -> Vec<Arc<Rules>> {
+        let dialects = self.engine.dialects();
+        dialects
+            .map(|dialect| Rules::new(dialect, &self.engine))
+            .collect()
+    }
+
+    fn knowing(&self, held: Held, audience: Audience) -> Vec<Arc<dyn Plugin>> {
+        let knowledge = || Knowledge::new(&self.engine).told_to(audience);
+        vec![
+            Arc::new(bound_on_create::BoundOnCreate::new(knowledge(), held)),
+            Arc::new(in_use::InUse::new(knowledge())),
+            Arc::new(reserved::Reserved::new(knowledge())),
+            Arc::new(agreement::Agreement::new(knowledge())),
+            Arc::new(config_maps::ConfigMaps::new(self.dialects())),
+        ]
+    }
+
+    fn dialects(&self) -> Vec<Arc<dyn Dialect>> {
+        self.engine.dialects().cloned().collect()
+    }
+
+    fn chain(&self, plugins: Vec<Arc<dyn Plugin>>) -> Chain {
+        Chain::new(plugins)
+            .observed_by(Arc::clone(&self.observer))
+            .with_break_glass(self.break_glass.clone())
+            .with_authority(Arc::new(authority::Rights::of(&self.authorizer)))
+    }
+}
+
+/// The plugins of the dialects that `rules` are of, those that are `entrusted` as far as Berth has a say.
+fn of_dialects(rules: &[Arc<Rules>], entrusted: impl Fn(&dyn Plugin) -> bool) -> Vec<Arc<dyn Plugin>> {
+    let mut plugins = Vec::new();
+    for rules in rules {
+        plugins.extend(
+            rules
+                .plugins()
+                .into_iter()
+                .map(|plugin| match entrusted(&*plugin) {
+                    true => Entrusted::of(rules, plugin),
+                    false => plugin,
+                }),
+        );
+    }
+    plugins
+}

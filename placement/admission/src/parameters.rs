@@ -1,0 +1,142 @@
+//! Nobody reads through a policy what they may not read: whoever names the kind of parameters must be allowed to get all of
+//! them, and whoever binds some must be allowed to read those, as in kube-apiserver.
+
+use std::sync::Arc;
+
+use berth_admission::{Denied, Needed, Operation, Plugin, Request, Right, UserInfo};
+use berth_apimachinery::{FieldError, GroupResource};
+use berth_kubernetes::core::admission_policies::{
+    GROUP, MUTATING, MUTATING_BINDINGS, VALIDATING, VALIDATING_BINDINGS,
+};
+use berth_policies::ParamKind;
+use serde_json::Value;
+
+use super::StoredPolicies;
+
+/// Where nothing is known of the parameters, everything must be allowed.
+const ANY: &str = "*";
+
+/// The admission plugin.
+pub(super) struct Parameters(Arc<StoredPolicies>);
+
+impl Parameters {
+    /// One for the policies, bindings and parameters of `policies`.
+    pub(super) fn of(policies: &Arc<StoredPolicies>) -> Self {
+        Self(Arc::clone(policies))
+    }
+
+    fn policy(&self, request: &Request<'_>, spec: &Value) -> Option<Needed> {
+        let kind = ParamKind::of(&spec["paramKind"])?;
+        let right = Right {
+            verb: "get".to_owned(),
+            namespace: ANY.to_owned(),
+            name: ANY.to_owned(),
+            ..self.right(Some(&kind))
+        };
+        let text = format!(
+            "user {} must have \"get\" permission on all objects of the referenced paramKind (kind={}, apiVersion={})",
+            shown(request.user),
+            kind.kind,
+            kind.api_version
+        );
+        Some(needed(right, "spec.paramKind", text))
+    }
+
+    fn binding(&self, request: &Request<'_>, spec: &Value, policies: GroupResource) -> Option<Needed> {
+        let by = spec["paramRef"].as_object()?;
+        let text = |field: &str| by.get(field).and_then(Value::as_str).unwrap_or_default();
+        let (name, user) = (text("name"), shown(request.user));
+        let verb = if name.is_empty() { "list" } else { "get" };
+        let policy = spec["policyName"].as_str().unwrap_or_default();
+        let found = self.0.policy(policies, policy);
+        let kind = found
+            .as_ref()
+            .and_then(|policy| ParamKind::of(&policy["spec"]["paramKind"]));
+        let right = Right {
+            verb: verb.to_owned(),
+            namespace: text("namespace").to_owned(),
+            name: name.to_owned(),
+            ..self.right(kind.as_ref())
+        };
+        let unknown = |what: String| {
+            format!(
+                "{what} to determine minimum required permissions and user {user} does not have \"{verb}\" permission for \
+                 all groups, versions and resources"
+            )
+        };
+        let text = match (&found, &kind) {
+            (None, _) => unknown(format!("unable to get policy {policy}")),
+            (_, Some(kind)) if self.0.resource(kind).is_none() => unknown(format!(
+                "unable to resolve paramKind &{{{} {}}}",
+                kind.api_version, kind.kind
+            )),
+            _ => format!(
+                "user {user} does not have \"{verb}\" permission on the object referenced by paramRef"
+            ),
+        };
+        Some(needed(right, "spec.paramRef", text))
+    }
+
+    /// The resource of `kind`, or as much of it as is known.
+    fn right(&self, kind: Option<&ParamKind>) -> Right {
+        let resource = kind.and_then(|kind| self.0.resource(kind));
+        let group = kind.map_or(ANY, |kind| kind.group_version().0);
+        Right {
+            group: group.to_owned(),
+            resource: resource.map_or(ANY, |resource| resource.resource).to_owned(),
+            ..Right::default()
+        }
+    }
+}
+
+impl Plugin for Parameters {
+    fn name(&self) -> &'static str {
+        "PolicyParameters"
+    }
+
+    fn handles(&self, request: &Request<'_>) -> bool {
+        request.resource.group == GROUP
+            && request.subresource.is_empty()
+            && matches!(request.operation, Operation::Create | Operation::Update)
+    }
+
+    fn needs(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<Needed> {
+        let Some(spec) = object.map(|object| &object["spec"]) else {
+            return Vec::new();
+        };
+        let same = |fields: &[&str]| {
+            let old = request.old.map(|old| &old["spec"]);
+            old.is_some_and(|old| fields.iter().all(|field| old[*field] == spec[*field]))
+        };
+        let needed = match request.resource {
+            VALIDATING | MUTATING if !same(&["paramKind"]) => self.policy(request, spec),
+            VALIDATING_BINDINGS if !same(&["paramRef", "policyName"]) => {
+                self.binding(request, spec, VALIDATING)
+            }
+            MUTATING_BINDINGS if !same(&["paramRef", "policyName"]) => self.binding(request, spec, MUTATING),
+            _ => None,
+        };
+        needed.into_iter().collect()
+    }
+}
+
+fn needed(right: Right, field: &str, text: String) -> Needed {
+    let refusal = Denied::Invalid(vec![FieldError::forbidden(field, text)]);
+    Needed { right, refusal }
+}
+
+/// A user as Go prints one, which is what kube-apiserver's message has.
+fn shown(user: &UserInfo) -> String {
+    let extra: Vec<String> = user
+        .extra
+        .iter()
+        .map(|(key, values)| format!("{key}:[{}]", values.join(" ")))
+        .collect();
+    format!(
+        "&{{{} {} [{}] map[{}]}}",
+        user.name,
+        user.uid,
+        user.groups.join(" "),
+        extra.join(" ")
+    )
+}

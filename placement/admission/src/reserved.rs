@@ -1,0 +1,75 @@
+//! What holds a scheduler's decision is written by that scheduler only (docs/api.md, "Guards"), admins not excepted.
+
+use berth_admission::{Denied, Operation, Plugin, Ready, Request};
+use serde_json::Value;
+
+use super::knowledge::Knowledge;
+use super::responsible::Responsible;
+
+/// The plugin.
+pub(super) struct Reserved {
+    knowledge: Knowledge,
+    dialects: Responsible,
+}
+
+impl Reserved {
+    /// The plugin for whatever the engine's dialects reserve.
+    pub(super) fn new(knowledge: Knowledge) -> Self {
+        let dialects = Responsible::of(&knowledge, |guarded| guarded.reserves);
+        Self { knowledge, dialects }
+    }
+}
+
+impl Plugin for Reserved {
+    fn name(&self) -> &'static str {
+        "SchedulerOwned"
+    }
+
+    fn is_guard(&self) -> bool {
+        true
+    }
+
+    fn handles(&self, request: &Request<'_>) -> bool {
+        request.operation != Operation::Connect && self.dialects.concerns(request) && !request.collects(None)
+    }
+
+    fn ready<'a>(&'a self, _: &Request<'_>) -> Option<Ready<'a>> {
+        Some(self.knowledge.ready())
+    }
+
+    fn validate(
+        &self,
+        request: &Request<'_>,
+        object: Option<&Value>,
+        _: &mut Vec<String>,
+    ) -> Result<(), Denied> {
+        let Some(dialect) = self.dialects.dialect(request.resource) else {
+            return Ok(());
+        };
+        if request.collects(object) || request.changes_nothing(object) {
+            return Ok(());
+        }
+        let snapshot = self.knowledge.snapshot(dialect.name())?;
+        let whose = request
+            .old
+            .into_iter()
+            .chain(object)
+            .find_map(|state| snapshot.inventory.guarding().reserved(request.resource, state));
+        match whose {
+            None => Ok(()),
+            Some(reserved) if !reserved.is_known && is_removal(request) => Ok(()),
+            Some(reserved) => Err(Denied::Forbidden(format!(
+                "it holds the decision of {}, which only {} writes; change what is decided on instead, or bind \
+                 through the binding subresource",
+                reserved.whose,
+                dialect.actor()
+            ))),
+        }
+    }
+}
+
+/// Whether the object is being deleted: what a demand leaves behind when it goes can be cleaned up by anyone with the right.
+fn is_removal(request: &Request<'_>) -> bool {
+    let is_deleted = |old: &Value| old["metadata"].get("deletionTimestamp").is_some();
+    request.operation == Operation::Delete || request.old.is_some_and(is_deleted)
+}

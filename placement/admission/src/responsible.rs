@@ -1,0 +1,36 @@
+//! Which dialect answers for the objects of a resource.
+
+use std::sync::Arc;
+
+use berth_admission::Request;
+use berth_apimachinery::GroupResource;
+use berth_dialect_contract::{Dialect, Guarded};
+
+use super::knowledge::Knowledge;
+
+/// The resources that a guard is about, each with its dialect.
+pub(super) struct Responsible(Vec<(GroupResource, Arc<dyn Dialect>)>);
+
+impl Responsible {
+    /// The dialects that `knowledge` has, each for those `resources` of what it guards.
+    pub(super) fn of(knowledge: &Knowledge, resources: impl Fn(Guarded) -> &'static [GroupResource]) -> Self {
+        let of_dialect = |dialect: &Arc<dyn Dialect>| {
+            let dialect = Arc::clone(dialect);
+            let resources = resources(dialect.guarded()).iter();
+            resources.map(move |&resource| (resource, Arc::clone(&dialect)))
+        };
+        Self(knowledge.dialects().flat_map(of_dialect).collect())
+    }
+
+    /// The dialect for `resource`.
+    pub(super) fn dialect(&self, resource: GroupResource) -> Option<&Arc<dyn Dialect>> {
+        let found = self.0.iter().find(|(have, _)| *have == resource);
+        found.map(|(_, dialect)| dialect)
+    }
+
+    /// Whether `request` is about such an object, and is not its own scheduler's.
+    pub(super) fn concerns(&self, request: &Request<'_>) -> bool {
+        let dialect = self.dialect(request.resource);
+        dialect.is_some_and(|dialect| dialect.actor() != request.user.name)
+    }
+}

@@ -1,0 +1,154 @@
+//! What one address may have of the webhooks: reviews under way, and questions about the rights of users. The routes need no
+//! credentials, so nobody may take all there is.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::Arc;
+
+use berth_apimachinery::Timestamp;
+use parking_lot::Mutex;
+
+/// How many questions about rights reviews from one address may raise at once, and how many each second after that. Each may
+/// be a SubjectAccessReview on the hub, in the name of the user that the review claims.
+const QUESTIONS: i64 = 200;
+const QUESTIONS_A_SECOND: i64 = 50;
+
+/// The reviews under way, by source.
+#[derive(Debug)]
+pub(super) struct Sources {
+    most: usize,
+    held: Mutex<HashMap<IpAddr, usize>>,
+    /// The questions each address has asked and not had time for yet, and when that was so.
+    asked: Mutex<HashMap<IpAddr, (i64, Timestamp)>>,
+}
+
+/// A place, given back when dropped.
+#[derive(Debug)]
+pub(super) struct Place {
+    sources: Arc<Sources>,
+    source: IpAddr,
+}
+
+impl Sources {
+    /// At most `most` at once from each address.
+    pub(super) fn new(most: usize) -> Arc<Self> {
+        Arc::new(Self {
+            most,
+            held: Mutex::default(),
+            asked: Mutex::default(),
+        })
+    }
+
+    /// Whether a review from `address` may raise `count` questions at `now`, which are counted then.
+    pub(super) fn may_ask(&self, address: IpAddr, count: usize, now: Timestamp) -> bool {
+        let count = i64::try_from(count).unwrap_or(i64::MAX);
+        let left = |(asked, at): (i64, Timestamp)| {
+            let elapsed = now.duration_since(at).as_millis().max(0);
+            let answered = i64::try_from(elapsed).unwrap_or(i64::MAX);
+            (asked - answered.saturating_mul(QUESTIONS_A_SECOND) / 1000).max(0)
+        };
+        let mut all = self.asked.lock();
+        let source = network(address);
+        let before = all.get(&source).map_or(0, |&asked| left(asked));
+        if before.saturating_add(count) > QUESTIONS {
+            return false;
+        }
+        all.insert(source, (before + count, now));
+        // Addresses without open questions are forgotten, so that the map does not grow with all there ever were.
+        if all.len() > 1024 {
+            all.retain(|_, asked| left(*asked) > 0);
+        }
+        true
+    }
+
+    /// A place for a review from `address`, unless it has them all.
+    pub(super) fn admit(self: &Arc<Self>, address: IpAddr) -> Option<Place> {
+        let source = network(address);
+        let mut held = self.held.lock();
+        let count = held.entry(source).or_default();
+        if *count >= self.most {
+            return None;
+        }
+        *count += 1;
+        drop(held);
+        Some(Place {
+            sources: Arc::clone(self),
+            source,
+        })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut held = self.sources.held.lock();
+        if let Some(count) = held.get_mut(&self.source) {
+            *count -= 1;
+            if *count == 0 {
+                held.remove(&self.source);
+            }
+        }
+    }
+}
+
+/// One host has a whole /64 of IPv6 addresses.
+pub(super) fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => {
+            let bits = u128::from(address) & (u128::MAX << 64);
+            IpAddr::V6(Ipv6Addr::from(bits))
+        }
+        v4 => v4,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_source_has_its_own_places_and_gets_them_back() {
+        let sources = Sources::new(2);
+        let (a, b): (IpAddr, IpAddr) = ("10.0.0.1".parse().unwrap(), "::ffff:10.0.0.1".parse().unwrap());
+        let first = sources.admit(a).unwrap();
+        let second = sources.admit(b).unwrap();
+        assert!(sources.admit(a).is_none(), "a mapped address is the same host");
+        assert!(sources.admit("10.0.0.2".parse().unwrap()).is_some());
+        drop(first);
+        assert!(sources.admit(a).is_some());
+        drop(second);
+        assert!(sources.held.lock().is_empty());
+    }
+
+    #[test]
+    fn a_host_with_a_network_of_its_own_is_one_source() {
+        let sources = Sources::new(1);
+        let held = sources.admit("2001:db8::1".parse().unwrap());
+        assert!(held.is_some() && sources.admit("2001:db8::ffff".parse().unwrap()).is_none());
+        assert!(sources.admit("2001:db8:0:1::1".parse().unwrap()).is_some());
+    }
+
+    #[test]
+    fn questions_about_rights_are_limited_for_each_address_and_come_back_with_time() {
+        let sources = Sources::new(1);
+        let (a, b): (IpAddr, IpAddr) = ("10.0.0.1".parse().unwrap(), "10.0.0.2".parse().unwrap());
+        let at = |seconds| Timestamp::new(seconds, 0).unwrap();
+        let most = usize::try_from(QUESTIONS).unwrap();
+        assert!(sources.may_ask(a, most, at(0)));
+        assert!(!sources.may_ask(a, 1, at(0)) && sources.may_ask(b, 1, at(0)));
+        let more = usize::try_from(QUESTIONS_A_SECOND).unwrap();
+        assert!(!sources.may_ask(a, more + 1, at(1)) && sources.may_ask(a, more, at(1)));
+        assert!(sources.may_ask(a, most, at(100)));
+        assert!(!sources.may_ask(b, usize::MAX, at(100)));
+    }
+
+    #[test]
+    fn addresses_that_have_stopped_asking_are_forgotten() {
+        let sources = Sources::new(1);
+        let at = |seconds| Timestamp::new(seconds, 0).unwrap();
+        for address in 0..3000_u32 {
+            assert!(sources.may_ask(IpAddr::V4(address.into()), 1, at(i64::from(address))));
+        }
+        assert!(sources.may_ask("10.0.0.1".parse().unwrap(), 1, at(60)));
+        assert!(sources.asked.lock().len() <= 1024);
+    }
+}

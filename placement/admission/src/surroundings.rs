@@ -1,0 +1,82 @@
+//! What admission policies know of their surroundings: the policies themselves with their parameters, from here or from
+//! a hub, who may do what, and the namespaces in the store, which behind a hub are copies.
+
+use std::sync::Arc;
+
+use berth_admission::UserInfo;
+use berth_apimachinery::GroupResource;
+use berth_apiserver::Authorizer;
+use berth_apiserver::authz::expressions::Reviewer;
+use berth_apiserver::metrics::PolicyMetrics;
+use berth_cel::Review;
+use berth_policies::{Catalog, Check, Decider, Deciding, ParamError, ParamKind, Params, Stored};
+use berth_storage::Source;
+use serde_json::Value;
+
+const NAMESPACES: GroupResource = GroupResource::new("", "namespaces");
+
+/// The surroundings of policies.
+pub struct Surroundings {
+    catalog: Arc<dyn Catalog>,
+    reviewer: Reviewer,
+    source: Arc<dyn Source>,
+    metrics: Arc<PolicyMetrics>,
+}
+
+impl Surroundings {
+    /// The policies of `catalog` where `authorizer` says who may do what, and namespaces are in `source`. What is found
+    /// out is counted in `metrics`.
+    #[must_use]
+    pub fn new(
+        catalog: Arc<dyn Catalog>,
+        authorizer: &Arc<dyn Authorizer>,
+        source: &Arc<dyn Source>,
+        metrics: &Arc<PolicyMetrics>,
+    ) -> Self {
+        Self {
+            catalog,
+            reviewer: Reviewer::new(authorizer),
+            source: Arc::clone(source),
+            metrics: Arc::clone(metrics),
+        }
+    }
+}
+
+impl Decider for Surroundings {
+    fn decide<'a>(&'a self, user: &'a UserInfo, review: &'a Review) -> Deciding<'a> {
+        self.reviewer.decide(user, review)
+    }
+}
+
+impl Catalog for Surroundings {
+    fn stored(&self) -> Arc<Stored> {
+        self.catalog.stored()
+    }
+
+    fn find(&self, kind: &ParamKind) -> Result<(), ParamError> {
+        self.catalog.find(kind)
+    }
+
+    fn params(&self, kind: &ParamKind, namespace: &str, name: Option<&str>) -> Result<Params, ParamError> {
+        self.catalog.params(kind, namespace, name)
+    }
+
+    fn count(&self, kind: &ParamKind, namespace: &str, most: usize) -> usize {
+        self.catalog.count(kind, namespace, most)
+    }
+}
+
+impl berth_policies::Surroundings for Surroundings {
+    fn namespace(&self, name: &str) -> Option<Arc<Value>> {
+        let namespaces = self.source.cached(NAMESPACES);
+        Some(Arc::clone(namespaces.get("", name)?.value()))
+    }
+
+    fn aside(&self, work: &mut dyn FnMut()) {
+        berth_engine::aside(u32::MAX, work);
+    }
+
+    fn checked(&self, check: &Check<'_>) {
+        self.metrics.checked(check);
+    }
+}

@@ -1,0 +1,63 @@
+//! The condition Deciding of SchedulerConfigurations: whether Berth decides the system, and if not, what it waits for.
+
+use berth_dialect_contract::{Dialect, OwnScheduler};
+use serde_json::Value;
+
+use super::mode::Standing;
+use super::requests;
+
+/// The condition's type.
+pub const DECIDING: &str = "Deciding";
+
+/// State that the condition tells.
+pub(super) struct Words {
+    pub(super) status: &'static str,
+    pub(super) reason: &'static str,
+    pub(super) message: String,
+}
+
+/// Condition of `dialect`, which has this `standing`, in `configuration`.
+pub(super) fn words(dialect: &dyn Dialect, standing: &Standing, configuration: &Value) -> Words {
+    let name = dialect.name();
+    match standing {
+        Standing::Observes => Words {
+            status: "False",
+            reason: "Observing",
+            message: format!("Berth observes {name}: another scheduler decides, and nothing is guarded"),
+        },
+        Standing::Waits(seen) => Words {
+            status: "False",
+            reason: "OtherSchedulerRuns",
+            message: waiting(dialect.on_hub().scheduler, seen),
+        },
+        Standing::Decides => Words {
+            status: "True",
+            reason: "Deciding",
+            message: match configuration["spec"]
+                .get(requests::FIELD)
+                .is_some_and(Value::is_object)
+            {
+                true => format!(
+                    "Berth decides the requests of {name} that spec.requests selects, and observes the others"
+                ),
+                false => format!("Berth decides {name}"),
+            },
+        },
+    }
+}
+
+/// Why deciding waits, and what ends that.
+fn waiting(scheduler: Option<OwnScheduler>, seen: &str) -> String {
+    let mut text = format!("{seen}. Until it is stopped Berth observes");
+    let Some(scheduler) = scheduler else {
+        return text;
+    };
+    if let Some(consequence) = scheduler.is_part_of {
+        text.push_str(&format!("; {consequence}"));
+    }
+    text.push_str(&format!(
+        ". Stop it: {}. Or set spec.otherScheduler: Ignore to decide beside it",
+        scheduler.stop.join("; ")
+    ));
+    text
+}

@@ -1,0 +1,321 @@
+//! SchedulerConfiguration (docs/api.md, "Configuration"): one object per dialect, named after it, holding the system's
+//! own configuration form. What it means is the dialect's business; here it is a kind, [`SchedulerConfiguration`], and
+//! [`validity`] keeps the condition in it that says whether it is in force.
+//!
+//! ```
+//! use berth_configuration::AutoBindMode;
+//! use serde_json::json;
+//!
+//! assert_eq!(AutoBindMode::of(&json!({"spec": {"autoBind": "Off"}})), AutoBindMode::Off);
+//! assert_eq!(AutoBindMode::of(&json!({"spec": {}})), AutoBindMode::OnCreate);
+//! ```
+
+mod deciding;
+mod form;
+mod mode;
+mod own_schedulers;
+mod requests;
+pub mod validity;
+
+use std::sync::Arc;
+
+use berth_apimachinery::kind::{ALL_VERBS, KindInfo, Via, Write};
+use berth_apimachinery::{Cell, Column, FieldError, Kind, Object, Schema, Scope, Timestamp};
+use berth_apiserver::{Backing, Group, Resource};
+use berth_dialect_contract::rules::RulesChoice;
+use berth_dialect_contract::{Dialect, config, system_users};
+use berth_storage::{Source, Store};
+use serde_json::{Map, Value, json};
+
+pub use deciding::DECIDING;
+pub use mode::{Mode, Modes, Standing};
+pub use own_schedulers::{OtherScheduler, OwnSchedulers};
+
+/// `spec.autoBind`: who binds new objects of a system.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AutoBindMode {
+    /// The server, before it answers the create.
+    #[default]
+    OnCreate,
+    /// The controllers, after the create was answered.
+    Controller,
+    /// Whoever makes a Binding.
+    Off,
+}
+
+impl AutoBindMode {
+    const ALL: [Self; 3] = [Self::OnCreate, Self::Controller, Self::Off];
+
+    /// The token.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::OnCreate => "OnCreate",
+            Self::Controller => "Controller",
+            Self::Off => "Off",
+        }
+    }
+
+    /// What a stored SchedulerConfiguration says.
+    #[must_use]
+    pub fn of(configuration: &Value) -> Self {
+        let said = configuration["spec"]["autoBind"].as_str();
+        Self::ALL
+            .into_iter()
+            .find(|mode| said == Some(mode.as_str()))
+            .unwrap_or_default()
+    }
+
+    /// What is in force for `dialect`, by the SchedulerConfiguration in `source`.
+    #[must_use]
+    pub fn in_force(source: &dyn Source, dialect: &str) -> Self {
+        let stored = source.cached(config::RESOURCE);
+        let found = stored.get("", dialect);
+        found.map_or(Self::default(), |object| Self::of(object.value()))
+    }
+}
+
+/// The kind of `schedulerconfigurations`.
+pub struct SchedulerConfiguration {
+    info: KindInfo,
+    schema: Schema,
+    columns: Vec<Column>,
+    dialects: Vec<Arc<dyn Dialect>>,
+}
+
+impl SchedulerConfiguration {
+    /// The kind, for configurations of `dialects`.
+    #[must_use]
+    pub fn new(dialects: Vec<Arc<dyn Dialect>>) -> Self {
+        Self {
+            info: KindInfo {
+                group: config::GROUP,
+                versions: &[config::VERSION],
+                storage_version: config::VERSION,
+                kind: config::KIND,
+                plural: config::RESOURCE.resource,
+                singular: "schedulerconfiguration",
+                short_names: &[],
+                categories: &[],
+                scope: Scope::Cluster,
+                verbs: ALL_VERBS,
+                status: true,
+                unconditional_update: false,
+                strategic: false,
+            },
+            schema: schema(&dialects),
+            columns: vec![
+                Column::NAME,
+                Column::text("Mode", "Whether Berth decides, where the configuration says so"),
+                Column::text("AutoBind", "Who binds new objects"),
+                Column::text("Deciding", "Whether Berth decides the system"),
+                Column::text("Valid", "Whether the configuration is in force"),
+                Column::AGE,
+            ],
+            dialects,
+        }
+    }
+
+    /// Everything wrong with `configuration`, a whole object; fields that nobody knows are no mistake of what is stored.
+    #[must_use]
+    pub fn problems(&self, configuration: &Value, now: Timestamp) -> Vec<FieldError> {
+        let write = Write {
+            via: Via::Update,
+            old: None,
+            now,
+        };
+        let mut errors = self.schema(config::VERSION).validate(configuration);
+        errors.extend(self.validate(&write, configuration));
+        errors
+    }
+
+    fn dialect(&self, name: &str) -> Option<&Arc<dyn Dialect>> {
+        self.dialects.iter().find(|dialect| dialect.name() == name)
+    }
+}
+
+/// The group to serve: configurations of `dialects`, kept in `store`.
+#[must_use]
+pub fn group(dialects: Vec<Arc<dyn Dialect>>, store: Arc<dyn Store>) -> Group {
+    let kind = Arc::new(SchedulerConfiguration::new(dialects));
+    let resource = Resource::new(kind, Backing::Stored(store));
+    Group {
+        name: config::GROUP,
+        resources: vec![resource],
+    }
+}
+
+fn schema(dialects: &[Arc<dyn Dialect>]) -> Schema {
+    let mut spec = Map::new();
+    spec.insert(
+        "mode".to_owned(),
+        json!({
+            "type": "string",
+            "enum": Mode::ALL.map(Mode::as_str),
+            "description": "Whether Berth decides the system. Observe: it looks, explains and plans, writes nothing and refuses nothing, whoever decides. Decide: it decides and binds, and keeps others from what holds its decisions. Without it, what berth serve --mode says; without that, a system whose objects are on a hub is observed, and one that Berth stores is decided.",
+        }),
+    );
+    spec.insert(
+        own_schedulers::FIELD.to_owned(),
+        json!({
+            "type": "string",
+            "enum": OtherScheduler::ALL.map(OtherScheduler::as_str),
+            "description": "What becomes of mode Decide on a hub while the system's own scheduler runs, which its Lease tells. Wait, the default: Berth goes on observing until that Lease is no longer renewed, and the condition Deciding says so. Ignore: Berth decides beside it, and what that one writes of Berth's decisions is refused. For requests of which the other scheduler is known to keep off (requests), and for systems whose scheduler cannot be stopped alone.",
+        }),
+    );
+    spec.insert(requests::FIELD.to_owned(), requests::SCHEMA.openapi().clone());
+    spec.insert(
+        system_users::FIELD.to_owned(),
+        json!({
+            "type": "array",
+            "items": {"type": "string", "minLength": 1, "description": "The name of a user; one that ends in * stands for all that begin so."},
+            "maxItems": 100,
+            "x-kubernetes-list-type": "set",
+            "description": "The users that the system's own programs write as, such as a rollout's hub agent. Guards hold nothing against them but writing what Berth decides. Without it, those of the system's usual installation, which its page names.",
+        }),
+    );
+    spec.insert(
+        "autoBind".to_owned(),
+        json!({
+            "type": "string",
+            "enum": AutoBindMode::ALL.map(AutoBindMode::as_str),
+            "description": "Who binds new objects of a system that is decided (mode). Quote it: an unquoted Off is a boolean in YAML. OnCreate, the default, binds in the create request; an object that fits nowhere is created unbound, with a warning; objects on a hub are bound right after the create. Controller leaves new objects to the controllers, as the systems themselves do. With both, the \
+                            controllers keep decisions current. Off leaves all of it to whoever creates a Binding.",
+        }),
+    );
+    spec.insert(
+        RulesChoice::FIELD.to_owned(),
+        json!({
+            "type": "string",
+            "enum": RulesChoice::ALL.map(RulesChoice::as_str),
+            "description": "The rules that decide, where those of the system's newest release contradict the documentation that its page names. Documented: those of the documentation. Current: those of the newest release. Auto, the default: Current where the objects say that they are of a release that has them, else Documented.",
+        }),
+    );
+    for dialect in dialects {
+        spec.insert(dialect.name().to_owned(), form::stored(&**dialect));
+    }
+    Schema::from_value(json!({
+        "type": "object",
+        "description": "Configures how one scheduling system decides. There is one object per system, named after it.",
+        "properties": {
+            "spec": {
+                "type": "object",
+                "description": "The configuration.",
+                "properties": spec,
+            },
+            "status": {
+                "type": "object",
+                "description": "What became of the configuration.",
+                "properties": {
+                    "conditions": {
+                        "type": "array",
+                        "description": "Condition Valid is False while an invalid configuration is stored and the \
+                                        last good one is in force. Condition Deciding says whether Berth decides the \
+                                        system, and if not, why.",
+                        "x-kubernetes-list-type": "map",
+                        "x-kubernetes-list-map-keys": ["type"],
+                        "items": condition(),
+                    },
+                },
+            },
+        },
+    }))
+}
+
+fn condition() -> Value {
+    let text = |description: &str| json!({"type": "string", "description": description});
+    json!({
+        "type": "object",
+        "description": "A standard Kubernetes condition.",
+        "required": ["type", "status"],
+        "properties": {
+            "type": text("The type of the condition."),
+            "status": text("True, False or Unknown."),
+            "reason": text("Why, as one CamelCase word."),
+            "message": text("Why, as a sentence."),
+            "lastTransitionTime": {
+                "type": "string",
+                "format": "date-time",
+                "description": "When the status last changed.",
+            },
+            "observedGeneration": {
+                "type": "integer",
+                "format": "int64",
+                "description": "The generation the condition was found for.",
+            },
+        },
+    })
+}
+
+/// What is stored, or what holds without it.
+fn auto_bind(value: &Value) -> &str {
+    let stored = value["spec"]["autoBind"].as_str();
+    stored.unwrap_or(AutoBindMode::default().as_str())
+}
+
+impl Kind for SchedulerConfiguration {
+    fn info(&self) -> &KindInfo {
+        &self.info
+    }
+
+    fn schema(&self, _version: &str) -> &Schema {
+        &self.schema
+    }
+
+    fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+        // The status of an invalid one that is stored says so.
+        if matches!(write.via, Via::Subresource(_)) {
+            return Vec::new();
+        }
+        let name = new["metadata"]["name"].as_str().unwrap_or_default();
+        let Some(dialect) = self.dialect(name) else {
+            let known: Vec<&str> = self.dialects.iter().map(|dialect| dialect.name()).collect();
+            return vec![FieldError::not_supported("metadata.name", name, &known)];
+        };
+        let mut errors = Vec::new();
+        // The schema has told its errors already, and the dialect tells them again.
+        let told = self.schema.validate(new);
+        errors.extend(requests::problems(&**dialect, new, &told));
+        let spec = new["spec"].as_object();
+        for (field, value) in spec.into_iter().flatten() {
+            if field == "autoBind" && value.is_boolean() {
+                let detail =
+                    "an unquoted On or Off is a boolean in YAML: write autoBind: \"Off\", with the quotes";
+                errors.push(FieldError::invalid("spec.autoBind", value.clone(), detail));
+            } else if field == name {
+                let found = dialect
+                    .configuration()
+                    .validate(value, &format!("spec.{name}"))
+                    .into_iter();
+                errors.extend(found.filter(|error| !told.contains(error)));
+            } else if self.dialect(field).is_some() {
+                let detail = format!("belongs in the SchedulerConfiguration named {field}, not in {name}");
+                errors.push(FieldError::forbidden(format!("spec.{field}"), detail));
+            }
+        }
+        errors
+    }
+
+    fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    fn row(&self, object: &Object) -> Vec<Cell> {
+        let value = object.value();
+        let conditions = value["status"]["conditions"].as_array();
+        let status = |r#type: &str| {
+            let condition =
+                conditions.and_then(|list| list.iter().find(|condition| condition["type"] == r#type));
+            condition.and_then(|condition| condition.get("status"))
+        };
+        let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or("<none>").into();
+        vec![
+            object.meta().name().into(),
+            text(value["spec"].get("mode")),
+            auto_bind(value).into(),
+            text(status(DECIDING)),
+            text(status("Valid")),
+            Cell::Age(object.meta().creation_timestamp()),
+        ]
+    }
+}

@@ -1,0 +1,81 @@
+//! `spec.requests`: which requests of a system are Berth's, where it decides; the others are observed.
+
+use std::sync::{Arc, LazyLock};
+
+use berth_apimachinery::selector::{LabelSelector, Selector};
+use berth_apimachinery::{FieldError, Schema};
+use berth_dialect_contract::Dialect;
+use berth_engine::Requests;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The field of `spec`.
+pub(super) const FIELD: &str = "requests";
+/// Its path.
+const PATH: &str = "spec.requests";
+/// Path of the selector by namespaces.
+const NAMESPACES: &str = "spec.requests.namespaceSelector";
+
+/// The requests that Berth decides, where it decides the system; the others are observed: nothing of them is written or
+/// guarded, and a Binding of them is refused. Both selectors have to match. Without it: all requests.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+struct Form {
+    /// The labels of the requests. An empty selector matches all.
+    selector: Option<LabelSelector>,
+    /// The labels of their namespaces. An empty selector matches all.
+    namespace_selector: Option<LabelSelector>,
+}
+
+/// The form of the field.
+pub(super) static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::part::<Form>);
+
+/// Selection of `configuration`; `None` where all requests are meant.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub(super) fn read(configuration: &Value) -> Result<Option<Arc<Requests>>, Vec<FieldError>> {
+    let Some(said) = configuration["spec"].get(FIELD).filter(|said| !said.is_null()) else {
+        return Ok(None);
+    };
+    let mut form = SCHEMA.read::<Form>(said, PATH);
+    let given = form.value.clone();
+    let mut compiled = |field: &str, selector: Option<LabelSelector>| {
+        let selector = selector.map(|selector| Selector::compile(&selector, field));
+        selector
+            .unwrap_or_else(|| Ok(Selector::default()))
+            .unwrap_or_else(|errors| {
+                errors.into_iter().for_each(|error| form.refuse(error));
+                Selector::default()
+            })
+    };
+    let labels = compiled("selector", given.selector);
+    let namespaces = compiled("namespaceSelector", given.namespace_selector);
+    let errors = form.into_errors();
+    match errors.is_empty() {
+        true => Ok(Some(Arc::new(Requests::Matching { labels, namespaces }))),
+        false => Err(errors),
+    }
+}
+
+/// Problems of it in a configuration of `dialect`; `told` are the errors that the schema has told already.
+pub(super) fn problems(dialect: &dyn Dialect, configuration: &Value, told: &[FieldError]) -> Vec<FieldError> {
+    let said = &configuration["spec"][FIELD];
+    if said.is_null() {
+        return Vec::new();
+    }
+    if let Some(field) = dialect.configuration().selects_requests() {
+        let detail = format!("{0} selects its requests by spec.{0}.{field}", dialect.name());
+        return vec![FieldError::forbidden(PATH, detail)];
+    }
+    let mut errors = read(configuration).err().unwrap_or_default();
+    errors.retain(|error| !told.contains(error));
+    let cluster_scoped = dialect.demands().iter().filter(|demand| !demand.namespaced);
+    let kinds: Vec<&str> = cluster_scoped.map(|demand| demand.kind).collect();
+    if !said["namespaceSelector"].is_null() && !kinds.is_empty() {
+        let detail = format!("a {} has no namespace: use selector", kinds.join(" or "));
+        errors.push(FieldError::forbidden(NAMESPACES, detail));
+    }
+    errors
+}

@@ -1,0 +1,247 @@
+//! The conditions of SchedulerConfigurations (docs/api.md, "Configuration"): Valid, whether what is stored is in force, and
+//! Deciding, whether the system is decided.
+//! An invalid one is refused on write, but a hub may take one in while no webhook answers, and a newer version may
+//! think otherwise of what is stored.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use berth_apimachinery::{FieldError, Key, Object, Timestamp, Verb, Write as Planned, field};
+use berth_dialect_contract::{Dialect, config};
+use berth_engine::{Commit, Committer, Engine};
+use berth_storage::informer::{self, Handler};
+use berth_storage::{Scope, StoreError};
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use super::SchedulerConfiguration;
+use super::deciding::{self, DECIDING, Words};
+use super::mode::Modes;
+
+/// The condition's type.
+const VALID: &str = "Valid";
+/// Who writes it.
+pub const ACTOR: &str = "berth:scheduler";
+
+/// Keeps the conditions of every stored configuration of `engine`'s dialects, whose `modes` these are, writing through
+/// `committer`, while `leading` says that this server is the one to do it.
+pub fn spawn(
+    engine: &Arc<Engine>,
+    modes: &Arc<Modes>,
+    committer: &Arc<dyn Committer>,
+    leading: watch::Receiver<bool>,
+) -> JoinHandle<()> {
+    let dialects: Vec<Arc<dyn Dialect>> = engine.dialects().cloned().collect();
+    let keeper = Keeper {
+        kind: SchedulerConfiguration::new(dialects),
+        engine: Arc::clone(engine),
+        committer: Arc::clone(committer),
+        leading,
+        schedulers: modes.own_schedulers().changes(),
+        modes: Arc::clone(modes),
+    };
+    // It runs until the handle is aborted.
+    tokio::spawn(informer::run(
+        Arc::clone(engine.source()),
+        Scope::One(config::RESOURCE),
+        keeper,
+        std::future::pending(),
+    ))
+}
+
+struct Keeper {
+    kind: SchedulerConfiguration,
+    engine: Arc<Engine>,
+    committer: Arc<dyn Committer>,
+    leading: watch::Receiver<bool>,
+    modes: Arc<Modes>,
+    /// Changes of what is known of the systems' own schedulers.
+    schedulers: watch::Receiver<u64>,
+}
+
+impl Handler for Keeper {
+    const RETRY_AFTER: Duration = Duration::from_secs(5);
+
+    async fn work(&mut self) -> bool {
+        self.schedulers.mark_unchanged();
+        !*self.leading.borrow_and_update() || self.look().await
+    }
+
+    /// When this server begins or ceases to be the one to do it, which is never where nobody is elected, and when another
+    /// scheduler was stopped or started.
+    async fn woken(&mut self) {
+        tokio::select! {
+            () = changed(&mut self.leading) => {}
+            () = changed(&mut self.schedulers) => {}
+        }
+    }
+
+    fn ended(&self, problem: &StoreError) -> Duration {
+        if matches!(problem, StoreError::Expired { .. }) {
+            return Duration::ZERO;
+        }
+        tracing::warn!(error = %problem, "cannot watch SchedulerConfigurations; retrying");
+        Self::RETRY_AFTER
+    }
+}
+
+/// Waits for a change; for ever where there are none any more.
+async fn changed<T>(receiver: &mut watch::Receiver<T>) {
+    if receiver.changed().await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
+impl Keeper {
+    /// Brings every condition up to date. Whether that worked.
+    async fn look(&self) -> bool {
+        let now = self.engine.clock().now();
+        let mut done = true;
+        for (name, object) in self.engine.source().cached(config::RESOURCE).iter(None, None) {
+            let deciding = self.deciding(&name.name, object.value());
+            let Some(told) = told(&self.kind, object, deciding.as_ref(), now) else {
+                continue;
+            };
+            if let Some(problem) = not_in_force(&told) {
+                tracing::warn!(configuration = %name.name, problem, "SchedulerConfiguration is invalid and not in force; fix the fields that are named");
+            }
+            let write = Planned {
+                verb: Verb::Update,
+                key: Key::new(config::RESOURCE, "", &name.name),
+                subresource: "status",
+                object: told,
+                base: Some(object.revision()),
+            };
+            let commit = Commit {
+                actor: ACTOR,
+                manager: "berth-configuration".to_owned(),
+                cause: "whether the configuration is in force, and the system decided".to_owned(),
+                writes: vec![write],
+                guards: Vec::new(),
+                dry_run: false,
+            };
+            match self.committer.commit(commit).await {
+                // Somebody was faster, and the change wakes this task again.
+                Ok(_) => {}
+                Err(error) if error.why.is_moved() => {}
+                Err(error) => {
+                    tracing::warn!(
+                        configuration = %name.name,
+                        problem = %error,
+                        "cannot update the conditions of a SchedulerConfiguration, whose status is out of date; retrying"
+                    );
+                    done = false;
+                }
+            }
+        }
+        done
+    }
+
+    /// Condition Deciding in the configuration `name`.
+    fn deciding(&self, name: &str, configuration: &Value) -> Option<Words> {
+        let mut dialects = self.engine.dialects();
+        let dialect = dialects.find(|dialect| dialect.name() == name)?;
+        let standing = self.modes.standing(name);
+        Some(deciding::words(&**dialect, &standing, configuration))
+    }
+}
+
+/// What is wrong with a stored configuration.
+fn errors(kind: &SchedulerConfiguration, value: &Value, now: Timestamp) -> Vec<FieldError> {
+    let mut errors = kind.problems(value, now);
+    // Whatever else the status says, it is no configuration.
+    errors.retain(|error| !error.path.starts_with("status"));
+    errors
+}
+
+/// What the condition says against a configuration.
+fn not_in_force(configuration: &Value) -> Option<&str> {
+    let mut conditions = configuration["status"]["conditions"].as_array()?.iter();
+    let said = conditions.find(|condition| condition["type"] == VALID && condition["status"] == "False")?;
+    said["message"].as_str()
+}
+
+/// `object` with the conditions that are true of it; `None` when it has them already.
+fn told(
+    kind: &SchedulerConfiguration,
+    object: &Object,
+    deciding: Option<&Words>,
+    now: Timestamp,
+) -> Option<Value> {
+    let errors = errors(kind, object.value(), now);
+    let (status, reason, message) = if errors.is_empty() {
+        ("True", "Valid", "it is in force".to_owned())
+    } else {
+        let problems = field::aggregate(&errors);
+        let message = format!(
+            "it is not in force: {problems}; what was valid before stays in force, or the defaults where nothing was"
+        );
+        ("False", "Invalid", message)
+    };
+    let mut said = vec![Said {
+        r#type: VALID,
+        status,
+        reason,
+        message: &message,
+    }];
+    said.extend(deciding.map(|words| Said {
+        r#type: DECIDING,
+        status: words.status,
+        reason: words.reason,
+        message: &words.message,
+    }));
+    with_conditions(object, &said, now)
+}
+
+/// A condition as it is to be.
+#[derive(Clone, Copy, Debug)]
+pub struct Said<'a> {
+    /// Its type.
+    pub r#type: &'static str,
+    /// True, False or Unknown.
+    pub status: &'static str,
+    /// One word.
+    pub reason: &'a str,
+    /// One sentence.
+    pub message: &'a str,
+}
+
+/// `object` with the conditions as they are `said`; `None` when it has them already.
+pub fn with_conditions(object: &Object, said: &[Said<'_>], now: Timestamp) -> Option<Value> {
+    let mut value = Value::clone(object.value());
+    let generation = object.meta().generation();
+    let known = value["status"]["conditions"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
+    let mut conditions = known.clone();
+    for said in said {
+        let before = known.iter().find(|condition| condition["type"] == said.r#type);
+        let same = before.filter(|condition| condition["status"] == said.status);
+        let since = same.and_then(|condition| condition["lastTransitionTime"].as_str().map(str::to_owned));
+        let condition = json!({
+            "type": said.r#type,
+            "status": said.status,
+            "reason": said.reason,
+            "message": said.message,
+            "lastTransitionTime": since.unwrap_or_else(|| berth_apimachinery::time::rfc3339(now)),
+            "observedGeneration": generation,
+        });
+        match conditions.iter_mut().find(|other| other["type"] == said.r#type) {
+            Some(place) => *place = condition,
+            None => conditions.push(condition),
+        }
+    }
+    if conditions == known {
+        return None;
+    }
+    if !value["status"].is_object() {
+        value["status"] = json!({});
+    }
+    value["status"]["conditions"] = conditions.into();
+    Some(value)
+}
+
+#[cfg(test)]
+mod tests;

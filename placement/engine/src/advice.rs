@@ -1,0 +1,350 @@
+//! Advice: the smallest change that makes a target fit (docs/adding-a-system.md, "Advice").
+//!
+//! Dialects propose edits that may lift one refusal ([`Advisor::remedies`](berth_dialect_contract::Advisor::remedies)). One
+//! search for all of them tries these on forked worlds and decides again after each; what is told is the difference
+//! between the objects at the end and those that are stored, and that has been tried once more on the world as it is.
+//! Nothing is stored.
+//!
+//! Start reading at [`advise`]; [`search`] finds the sets of edits for one target, [`trial`] makes edits as an API server
+//! would, [`patch`] writes the difference of two objects down.
+
+pub mod patch;
+mod search;
+#[cfg(test)]
+mod tests;
+mod trial;
+
+use std::sync::Arc;
+
+use berth_apimachinery::budget::{self, Budget, Exceeded};
+use berth_apimachinery::{Key, Timestamp};
+use berth_dialect_contract::report::{self, Places, View};
+use berth_dialect_contract::{Decision, Whose, names};
+use berth_scheduling::Ix;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::simulate::Fault;
+use crate::snapshot::Snapshot;
+use crate::what_if::{Catalog, World};
+use search::Search;
+
+pub use patch::Form;
+
+/// How many targets are advised about where nothing else is said.
+pub const TARGETS: usize = 10;
+
+/// How much one piece of advice may take: steps of what judging a target takes, some 150 ns.
+const STEPS: u64 = 10_000_000;
+
+/// The circumstances of advice.
+#[derive(Clone, Debug)]
+pub struct Terms {
+    /// The instant to decide for.
+    pub now: Timestamp,
+    /// The seed of random strategies; without one, that of a live decision.
+    pub seed: Option<u64>,
+    /// How many targets are advised about, those nearest to fitting first.
+    pub limit: usize,
+    /// The one target that is asked about: by its cluster name, or as a Target.
+    pub only: Option<String>,
+}
+
+/// Why there is no advice.
+#[derive(Debug, thiserror::Error)]
+pub enum NoAdvice {
+    /// There is no such demand.
+    #[error("{0} not found")]
+    Demand(Key),
+    /// [`Terms::only`] names no target.
+    #[error("cluster \"{0}\" is not a candidate")]
+    Target(String),
+    /// A dialect broke its contract.
+    #[error(transparent)]
+    Fault(#[from] Fault),
+    /// Nobody waits any more.
+    #[error(transparent)]
+    Ended(Exceeded),
+}
+
+/// What may be done so that targets fit.
+#[derive(Debug)]
+pub struct Advice {
+    /// The decision as it is.
+    pub decision: Decision,
+    /// Target by target, those nearest to fitting first.
+    pub targets: Vec<Advised>,
+    /// How many targets more are not in the resulting set.
+    pub remaining: usize,
+    /// Why the search ended before its time.
+    pub gave_up: Option<String>,
+}
+
+/// What may be done so that one target fits.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Advised {
+    /// The system's own name of the cluster.
+    pub cluster_name: Arc<str>,
+    /// The name of the Target object.
+    pub target: String,
+    /// Whether no filter refuses it now.
+    pub feasible: bool,
+    /// Whether it is in the resulting set now.
+    pub picked: bool,
+    /// What speaks against it now; feasible, why others are picked.
+    pub rejections: Vec<Obstacle>,
+    /// The sets of changes, the smallest first, and of two as small the one that is the asker's own to make.
+    pub advice: Vec<Set>,
+    /// Whether there may be more that was not tried.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub gave_up: bool,
+}
+
+/// One refusal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Obstacle {
+    /// The plugin; empty where the target is feasible.
+    pub plugin: &'static str,
+    /// The token.
+    pub reason: &'static str,
+    /// The sentence.
+    pub message: String,
+    /// Why no change of an object is the cure, where that is so.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub note: String,
+}
+
+/// A set of changes that was tried: with all of them made, the target fits.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Set {
+    /// `Picked` where the target is in the resulting set then, else `Feasible`.
+    pub then: &'static str,
+    /// Whether the caller may make all of it; only where somebody asks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allowed: Option<bool>,
+    /// What to do.
+    pub changes: Vec<Change>,
+    /// The same as patches of objects, each object once.
+    pub patches: Vec<Patch>,
+}
+
+/// One thing to do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Change {
+    /// As a sentence in the imperative.
+    pub message: String,
+    /// Whose it is to do: `Request`, `Target` or `Fleet`.
+    #[serde(serialize_with = "token")]
+    pub whose: Whose,
+    /// The objects it changes.
+    #[serde(skip)]
+    pub keys: Vec<Key>,
+}
+
+/// What changes in one object.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Patch {
+    /// The object.
+    #[serde(skip)]
+    pub key: Key,
+    /// Its apiVersion, as it is served.
+    pub api_version: String,
+    /// Its kind.
+    pub kind: String,
+    /// Its namespace; empty where it has none.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// Whose it is to change.
+    #[serde(serialize_with = "token")]
+    pub whose: Whose,
+    /// Whether the caller may make it; only where somebody asks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allowed: Option<bool>,
+    /// How it changes.
+    #[serde(flatten)]
+    pub form: Form,
+    /// The same as a line for a shell.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub command: String,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn token<S: serde::Serializer>(whose: &Whose, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(whose.as_str())
+}
+
+impl Set {
+    /// Whether all of it is the asker's own to do.
+    #[must_use]
+    pub fn is_own(&self) -> bool {
+        self.changes.iter().all(|change| change.whose == Whose::Request)
+    }
+
+    /// How many changes are others' to make.
+    fn of_others(&self) -> usize {
+        let others = self.changes.iter();
+        others.filter(|change| change.whose != Whose::Request).count()
+    }
+}
+
+/// What may be done about `demand` in `world`, which stays as it is; `catalog` holds the kinds of what is changed.
+///
+/// # Errors
+/// See [`NoAdvice`]. A search that takes too long is none: it says so ([`Advice::gave_up`]).
+pub fn advise(world: &World, catalog: &Catalog, demand: &Key, terms: &Terms) -> Result<Advice, NoAdvice> {
+    let snapshot = world.snapshot();
+    let decision = decide(snapshot, demand, None, terms)?.ok_or_else(|| NoAdvice::Demand(demand.clone()))?;
+    let order = match &terms.only {
+        Some(only) => vec![find(snapshot, &decision, only)?],
+        None => nearest(snapshot, &decision),
+    };
+    let mut advice = Advice {
+        targets: Vec::new(),
+        remaining: order.len().saturating_sub(terms.limit),
+        gave_up: None,
+        decision,
+    };
+    let places = Places::of(&*snapshot.inventory, &advice.decision);
+    let demands = snapshot.inventory.demands().len();
+    let mut budget = Budget::new("advice", STEPS, u64::MAX);
+    for &candidate in order.iter().take(terms.limit) {
+        budget::wanted().map_err(NoAdvice::Ended)?;
+        let mut search = Search::new(world, catalog, demand, terms, candidate, demands, &mut budget);
+        let mut advised = about(snapshot, &advice.decision, &places, candidate);
+        advised.advice = match search.sets(&advice.decision) {
+            Ok(sets) => sets,
+            Err(search::Stop::Spent(exceeded)) => {
+                advice.gave_up = Some(exceeded.to_string());
+                search.found()
+            }
+            Err(search::Stop::Ended(exceeded)) => return Err(NoAdvice::Ended(exceeded)),
+        };
+        advised.gave_up = search.is_cut() || advice.gave_up.is_some();
+        advice.targets.push(advised);
+        if advice.gave_up.is_some() {
+            advice.remaining = order.len() - advice.targets.len();
+            break;
+        }
+    }
+    Ok(advice)
+}
+
+/// The decision on `demand`, with the clusters `chosen` if there are any. `Ok(None)` where it is not there or, with a
+/// choice, refuses it.
+fn decide(
+    snapshot: &Snapshot,
+    demand: &Key,
+    chosen: Option<&[String]>,
+    terms: &Terms,
+) -> Result<Option<Decision>, Fault> {
+    let decided = match terms.seed {
+        Some(seed) => snapshot.decide_with(demand, chosen, terms.now, seed),
+        None => snapshot.decide(demand, chosen, terms.now),
+    };
+    match decided {
+        Some(Ok(decision)) => Ok(Some(decision)),
+        Some(Err(refused)) if chosen.is_none() => Err(Fault::new(
+            demand,
+            berth_apimachinery::field::aggregate(&refused.errors),
+        )),
+        Some(Err(_)) | None => Ok(None),
+    }
+}
+
+/// Whether the filters ran at all.
+fn considered(decision: &Decision) -> bool {
+    !decision.solved.feasible.is_empty() || !decision.solved.rejections.is_empty()
+}
+
+/// The target that `only` names: the system's name, or the Target's, with or without the system.
+fn find(snapshot: &Snapshot, decision: &Decision, only: &str) -> Result<Ix, NoAdvice> {
+    let unknown = || NoAdvice::Target(only.to_owned());
+    if !considered(decision) {
+        return Err(unknown());
+    }
+    let inventory = &*snapshot.inventory;
+    let bare = names::split(only)
+        .filter(|(_, system)| *system == snapshot.dialect.name())
+        .map_or(only, |(bare, _)| bare);
+    inventory
+        .candidate(only)
+        .or_else(|| (0..inventory.count()).find(|&candidate| inventory.target_name(candidate) == bare))
+        .ok_or_else(unknown)
+}
+
+/// The targets that are not picked: the feasible ones by rank, then the nearest to fitting.
+fn nearest(snapshot: &Snapshot, decision: &Decision) -> Vec<Ix> {
+    if !considered(decision) {
+        return Vec::new();
+    }
+    let inventory = &*snapshot.inventory;
+    let places = Places::of(inventory, decision);
+    let ranked = decision.solved.ranked.iter().copied();
+    let order = ranked.chain(report::nearest(inventory, decision, &places));
+    order.filter(|&candidate| !places.is_picked(candidate)).collect()
+}
+
+/// What the report says of `candidate`, with why nothing helps where a refusal has no cure.
+fn about(snapshot: &Snapshot, decision: &Decision, places: &Places, candidate: Ix) -> Advised {
+    let inventory = &*snapshot.inventory;
+    let view = View {
+        dialect: snapshot.dialect.name(),
+        inventory,
+        decision,
+        places,
+    };
+    let told = view.candidate(report::Entry::Target(candidate), true);
+    let refusals = decision.solved.rejections_of(candidate);
+    let note = |index: usize| {
+        let remedies = inventory
+            .advisor()
+            .remedies(decision, candidate, refusals.get(index));
+        let notes = remedies.into_iter().filter(|remedy| remedy.edits.is_empty());
+        notes.map(|remedy| remedy.text).collect::<Vec<_>>().join("; ")
+    };
+    let rejections = told.rejections.into_iter().enumerate();
+    Advised {
+        cluster_name: told.cluster_name,
+        target: told.target,
+        feasible: told.feasible,
+        picked: told.picked,
+        rejections: rejections
+            .map(|(index, entry)| Obstacle {
+                plugin: entry.plugin,
+                reason: entry.reason,
+                message: entry.message,
+                note: note(index),
+            })
+            .collect(),
+        advice: Vec::new(),
+        gave_up: false,
+    }
+}
+
+impl Advice {
+    /// `status` of a SchedulingAdvice, where it was asked for on `snapshot`.
+    #[must_use]
+    pub fn status(&self, snapshot: &Snapshot) -> Value {
+        let mut status = self.short();
+        status["outcome"] = self.decision.outcome.as_str().into();
+        status["reason"] = self.decision.reason.into();
+        status["message"] = snapshot.inventory.message(&self.decision).into();
+        status["evaluatedAt"] = berth_apimachinery::time::rfc3339(self.decision.now).into();
+        status["inventoryRevision"] = snapshot.revision.0.to_string().into();
+        status
+    }
+
+    /// The same without what a report of the decision says.
+    #[must_use]
+    pub fn short(&self) -> Value {
+        json!({
+            "targets": self.targets,
+            "remainingTargets": self.remaining,
+            "gaveUp": self.gave_up.as_deref().unwrap_or_default(),
+        })
+    }
+}

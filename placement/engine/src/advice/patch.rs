@@ -1,0 +1,259 @@
+//! The difference of two objects as a JSON patch (RFC 6902) that people can apply, and the line of kubectl that does.
+//!
+//! What stands in a list is found by its place there, which may be another one by the time somebody applies the patch:
+//! before an element of a list is changed or taken out, the patch tests that it is still the one that was meant.
+
+use berth_apimachinery::GroupResource;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+/// How one object changes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "type", content = "patch", rename_all = "camelCase")]
+pub enum Form {
+    /// By a JSON patch: a list of operations.
+    Json(Vec<Value>),
+    /// It is made; with the whole object.
+    Create(Value),
+    /// The caller may not read the object; the paths that change, as JSON pointers.
+    Hidden(Vec<String>),
+}
+
+/// The operations that make `new` of `old`, status and what servers write in metadata left aside.
+#[must_use]
+pub fn between(old: &Value, new: &Value) -> Vec<Value> {
+    let mut operations = Vec::new();
+    differ(old, new, &mut String::new(), false, &mut operations);
+    operations
+}
+
+/// What no patch of a person says.
+const NOT_THEIRS: [&str; 4] = [
+    "/status",
+    "/metadata/generation",
+    "/metadata/resourceVersion",
+    "/metadata/managedFields",
+];
+
+fn differ(old: &Value, new: &Value, path: &mut String, in_list: bool, out: &mut Vec<Value>) {
+    if old == new || NOT_THEIRS.contains(&path.as_str()) {
+        return;
+    }
+    match (old, new) {
+        (Value::Object(before), Value::Object(after)) => {
+            let gone = before.keys().filter(|key| !after.contains_key(*key));
+            for key in after.keys().chain(gone) {
+                let length = path.len();
+                path.push('/');
+                path.push_str(&key.replace('~', "~0").replace('/', "~1"));
+                match (before.get(key), after.get(key)) {
+                    (Some(old), Some(new)) => differ(old, new, path, in_list, out),
+                    (None, Some(new)) if !NOT_THEIRS.contains(&path.as_str()) => {
+                        out.push(json!({"op": "add", "path": path, "value": new}));
+                    }
+                    (Some(old), None) if !NOT_THEIRS.contains(&path.as_str()) => {
+                        test(in_list, old, path, out);
+                        out.push(json!({"op": "remove", "path": path}));
+                    }
+                    _ => {}
+                }
+                path.truncate(length);
+            }
+        }
+        (Value::Array(before), Value::Array(after)) => lists(before, after, path, in_list, out),
+        _ => {
+            test(in_list, old, path, out);
+            out.push(json!({"op": "replace", "path": path, "value": new}));
+        }
+    }
+}
+
+fn lists(before: &[Value], after: &[Value], path: &mut String, in_list: bool, out: &mut Vec<Value>) {
+    if let Some(more) = after.strip_prefix(before) {
+        let added = more
+            .iter()
+            .map(|value| json!({"op": "add", "path": format!("{path}/-"), "value": value}));
+        out.extend(added);
+        return;
+    }
+    if before.len() == after.len() {
+        for (index, (old, new)) in before.iter().zip(after).enumerate() {
+            let length = path.len();
+            path.push_str(&format!("/{index}"));
+            differ(old, new, path, true, out);
+            path.truncate(length);
+        }
+        return;
+    }
+    match taken_out(before, after) {
+        // From the end, so that the places of the others stay what they are.
+        Some(places) => {
+            for index in places.into_iter().rev() {
+                let place = format!("{path}/{index}");
+                test(true, &before[index], &place, out);
+                out.push(json!({"op": "remove", "path": place}));
+            }
+        }
+        None => {
+            test(in_list, &json!(before), path, out);
+            out.push(json!({"op": "replace", "path": path, "value": after}));
+        }
+    }
+}
+
+/// The places of `before` that are left out in `after`, if that is all the difference.
+fn taken_out(before: &[Value], after: &[Value]) -> Option<Vec<usize>> {
+    let mut rest = after.iter().peekable();
+    let mut places = Vec::new();
+    for (index, value) in before.iter().enumerate() {
+        if rest.peek() == Some(&value) {
+            rest.next();
+        } else {
+            places.push(index);
+        }
+    }
+    rest.next().is_none().then_some(places)
+}
+
+fn test(wanted: bool, old: &Value, path: &str, out: &mut Vec<Value>) {
+    if wanted {
+        out.push(json!({"op": "test", "path": path, "value": old}));
+    }
+}
+
+/// `object` as a person makes it: without what servers fill in.
+#[must_use]
+pub fn made(mut object: Value) -> Value {
+    for path in NOT_THEIRS
+        .iter()
+        .chain(&["/metadata/uid", "/metadata/creationTimestamp"])
+    {
+        let (parent, field) = path.rsplit_once('/').unwrap_or_default();
+        if let Some(fields) = object.pointer_mut(parent).and_then(Value::as_object_mut) {
+            fields.remove(field);
+        }
+    }
+    object
+}
+
+/// The line that changes the object of `resource` at `namespace` (empty where it has none) and `name`.
+#[must_use]
+pub fn command(resource: GroupResource, namespace: &str, name: &str, form: &Form) -> String {
+    match form {
+        Form::Json(operations) => {
+            let place = match namespace {
+                "" => String::new(),
+                namespace => format!(" -n {}", quoted(namespace)),
+            };
+            let resource = match resource.group {
+                "" => resource.resource.to_owned(),
+                group => format!("{}.{group}", resource.resource),
+            };
+            let patch = quoted(&json!(operations).to_string());
+            format!(
+                "kubectl patch {resource} {}{place} --type=json -p {patch}",
+                quoted(name)
+            )
+        }
+        Form::Create(object) => created(object),
+        Form::Hidden(_) => String::new(),
+    }
+}
+
+/// The line that makes `object`.
+#[must_use]
+pub fn created(object: &Value) -> String {
+    format!("echo {} | kubectl create -f -", quoted(&object.to_string()))
+}
+
+/// `text` as one word of a shell.
+fn quoted(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:".contains(&byte);
+    if !text.is_empty() && text.bytes().all(plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn apply(operations: &[Value], value: &Value) -> Value {
+        let patch: berth_apimachinery::patch::Patch = serde_json::from_value(json!(operations)).unwrap();
+        let mut value = value.clone();
+        berth_apimachinery::patch::apply(&patch, &mut value, &mut berth_apimachinery::patch::budget())
+            .unwrap();
+        value
+    }
+
+    #[test]
+    fn the_difference_applied_gives_the_new_object() {
+        let old = json!({"metadata": {"labels": {"a/b": "1"}, "generation": 1}, "spec": {
+            "taints": [{"key": "x"}, {"key": "y"}, {"key": "z"}], "tolerations": [{"key": "t"}],
+            "predicates": [{"a": {"m": 1, "n": 2}}, {"b": 1}], "number": 1}});
+        let mut new = old.clone();
+        new["metadata"]["labels"]["a/b"] = "2".into();
+        new["metadata"]["annotations"] = json!({"c": "d"});
+        new["spec"]["taints"] = json!([{"key": "y"}]);
+        new["spec"]["tolerations"] = json!([{"key": "t"}, {"key": "u"}]);
+        new["spec"]["predicates"][0]["a"] = json!({"m": 1});
+        new["spec"]["number"] = 2.into();
+        let operations = between(&old, &new);
+        assert_eq!(apply(&operations, &old), new);
+        let mut raised = new.clone();
+        raised["metadata"]["generation"] = 2.into();
+        raised["status"] = json!({"phase": "x"});
+        assert_eq!(
+            between(&old, &raised),
+            operations,
+            "what servers write is no difference"
+        );
+    }
+
+    #[test]
+    fn an_element_of_a_list_is_tested_before_it_goes() {
+        let old = json!({"taints": [{"key": "x"}, {"key": "y"}]});
+        let operations = between(&old, &json!({"taints": [{"key": "y"}]}));
+        assert_eq!(
+            operations,
+            [
+                json!({"op": "test", "path": "/taints/0", "value": {"key": "x"}}),
+                json!({"op": "remove", "path": "/taints/0"}),
+            ]
+        );
+        let one = json!({"list": [{"a": 1}]});
+        assert_eq!(
+            between(&one, &json!({"list": [{"a": 2}]})),
+            [
+                json!({"op": "test", "path": "/list/0/a", "value": 1}),
+                json!({"op": "replace", "path": "/list/0/a", "value": 2}),
+            ]
+        );
+        // Neither added to nor taken from alone.
+        let mixed = between(&json!({"l": [1, 2]}), &json!({"l": [3]}));
+        assert_eq!(mixed, [json!({"op": "replace", "path": "/l", "value": [3]})]);
+    }
+
+    #[test]
+    fn what_is_made_says_nothing_that_servers_say() {
+        let object = json!({"kind": "Foo", "metadata": {"name": "f", "resourceVersion": "0", "generation": 1, "uid": "u"},
+            "spec": {}, "status": {}});
+        assert_eq!(
+            made(object),
+            json!({"kind": "Foo", "metadata": {"name": "f"}, "spec": {}})
+        );
+    }
+
+    #[test]
+    fn a_word_of_a_shell_stays_one_word() {
+        for (text, shown) in [
+            ("a-b.c", "a-b.c"),
+            ("", "''"),
+            ("it's", r"'it'\''s'"),
+            ("$(x)", "'$(x)'"),
+        ] {
+            assert_eq!(quoted(text), shown);
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! Agreement: whether a demand has the clusters that would be decided for it now, its own place included
+//! (docs/beside.md, "What agreement means"). Sets of clusters are compared, not the writes or texts of two schedulers.
+
+mod sentence;
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use berth_apimachinery::Timestamp;
+use berth_dialect_contract::report::{Candidate, RejectionEntry};
+use berth_dialect_contract::{Action, Decision, DemandView, Outcome, Placed};
+use serde::Serialize;
+
+use crate::plan::Verdict;
+use crate::plan::compare::{candidates, verdict};
+use crate::snapshot::Snapshot;
+
+/// How long another scheduler may take, unless somebody says otherwise.
+pub const GRACE: Duration = Duration::from_secs(30);
+
+/// Whether two schedulers agree on a demand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Agreement {
+    /// It has the clusters that would be decided.
+    Same,
+    /// It has others: what would become of it.
+    Different(Verdict),
+    /// Nothing can be said.
+    Unknown(Unknown),
+}
+
+/// Why nothing can be said of a demand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unknown {
+    /// It cannot be understood.
+    Invalid,
+    /// Its system leaves it alone, or it is another scheduler's.
+    Ignored,
+    /// It is being deleted.
+    Deleting,
+    /// It differs, and not for long enough: the other scheduler may not have come to it yet.
+    GracePeriod,
+}
+
+impl Unknown {
+    /// The cause that lies in how the decision ended.
+    fn of(outcome: Outcome) -> Option<Self> {
+        match outcome {
+            Outcome::Invalid => Some(Self::Invalid),
+            Outcome::Ignored => Some(Self::Ignored),
+            Outcome::Released => Some(Self::Deleting),
+            Outcome::Scheduled
+            | Outcome::Partial
+            | Outcome::Unschedulable
+            | Outcome::Provision
+            | Outcome::Unchanged => None,
+        }
+    }
+
+    /// The token.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Invalid => "Invalid",
+            Self::Ignored => "Ignored",
+            Self::Deleting => "Deleting",
+            Self::GracePeriod => "GracePeriod",
+        }
+    }
+
+    /// The beginning of a sentence about it.
+    const fn cause(self) -> &'static str {
+        match self {
+            Self::Invalid => "it cannot be understood",
+            Self::Ignored => "its system leaves it alone",
+            Self::Deleting => "it is being deleted",
+            Self::GracePeriod => "the other scheduler may not have come to it yet",
+        }
+    }
+}
+
+impl Agreement {
+    /// The status of a condition that says it.
+    #[must_use]
+    pub const fn status(self) -> &'static str {
+        match self {
+            Self::Same => "True",
+            Self::Different(_) => "False",
+            Self::Unknown(_) => "Unknown",
+        }
+    }
+
+    /// The reason of a condition that says it.
+    #[must_use]
+    pub const fn reason(self) -> &'static str {
+        match self {
+            Self::Same => "Same",
+            Self::Different(verdict) => verdict.as_str(),
+            Self::Unknown(why) => why.as_str(),
+        }
+    }
+}
+
+/// Clusters that a demand has, held against those that would be decided.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// Whether they are the same.
+    pub agreement: Agreement,
+    /// How many clusters it has, those on their way out left out.
+    pub placed: usize,
+    /// How many it would have.
+    pub would_have: usize,
+    /// The clusters that it has and would not keep, by name: the first of [`Comparison::loss_count`].
+    pub losses: Vec<Side>,
+    /// How many there are.
+    pub loss_count: usize,
+    /// The clusters that it would get, by name: the first of [`Comparison::gain_count`].
+    pub gains: Vec<Side>,
+    /// How many there are.
+    pub gain_count: usize,
+    /// Message of the decision, in one line.
+    pub message: String,
+    /// Behaviour of the system's own scheduler that is known to differ here.
+    pub known_difference: Option<&'static str>,
+}
+
+impl Comparison {
+    /// Comparison of where a demand is, as `view` has it, with `decision` about it, both of `snapshot`. At most `shown`
+    /// clusters of each side are told of.
+    #[must_use]
+    pub fn of(snapshot: &Snapshot, decision: &Decision, view: &DemandView, shown: usize) -> Self {
+        let has = stays(view);
+        let mut gets = has.clone();
+        for change in &decision.changes {
+            match change.action {
+                Action::Unbind => gets.remove(&*change.cluster_name),
+                Action::Bind | Action::Keep | Action::Create | Action::Restore => {
+                    gets.insert(&change.cluster_name)
+                }
+            };
+        }
+        let mut comparison = Self {
+            agreement: Agreement::Same,
+            placed: has.len(),
+            would_have: gets.len(),
+            losses: Vec::new(),
+            loss_count: 0,
+            gains: Vec::new(),
+            gain_count: 0,
+            message: snapshot.inventory.message(decision),
+            known_difference: None,
+        };
+        if let Some(why) = Unknown::of(decision.outcome) {
+            comparison.agreement = Agreement::Unknown(why);
+            comparison.would_have = has.len();
+            comparison.known_difference = snapshot.inventory.known_difference(decision);
+        } else if has != gets {
+            let own = |names: &BTreeSet<&str>| -> BTreeSet<String> {
+                names.iter().map(|&name| name.to_owned()).collect()
+            };
+            let verdict = verdict(Some(&own(&has)), Some(&own(&gets)));
+            comparison.agreement = Agreement::Different(verdict);
+            comparison.known_difference = snapshot.inventory.known_difference(decision);
+            comparison.tell(snapshot, decision, &view.placed, &has, &gets, shown);
+        }
+        comparison
+    }
+
+    fn tell(
+        &mut self,
+        snapshot: &Snapshot,
+        decision: &Decision,
+        placed: &[Placed],
+        has: &BTreeSet<&str>,
+        gets: &BTreeSet<&str>,
+        shown: usize,
+    ) {
+        let left: Vec<&str> = has.difference(gets).copied().collect();
+        let joined: Vec<&str> = gets.difference(has).copied().collect();
+        let first = |names: &[&str]| names.iter().take(shown).map(|&name| name.to_owned()).collect();
+        let (lost, gained): (Vec<String>, Vec<String>) = (first(&left), first(&joined));
+        let concerned: Vec<&str> = lost.iter().chain(&gained).map(String::as_str).collect();
+        let candidates = candidates(snapshot, decision, &concerned);
+        let side = |name: &String| Side::of(name, &candidates, placed);
+        self.losses = lost.iter().map(side).collect();
+        self.gains = gained.iter().map(side).collect();
+        (self.loss_count, self.gain_count) = (left.len(), joined.len());
+    }
+
+    /// Whether the two differ, be it for a moment only.
+    #[must_use]
+    pub const fn differs(&self) -> bool {
+        self.loss_count + self.gain_count > 0
+    }
+
+    /// Comparison at `now` of two that have differed `since` then (`None`: for ever), where the other scheduler has `grace` to
+    /// come to it.
+    #[must_use]
+    pub fn within(mut self, since: Option<Timestamp>, grace: Duration, now: Timestamp) -> Self {
+        let is_over = since.is_none_or(|since| ends(since, grace).is_none_or(|end| end <= now));
+        if let (Agreement::Different(_), false) = (self.agreement, is_over) {
+            self.agreement = Agreement::Unknown(Unknown::GracePeriod);
+        }
+        self
+    }
+}
+
+/// The end of the grace that began at `since`; `None` beyond what a timestamp holds.
+#[must_use]
+pub fn ends(since: Timestamp, grace: Duration) -> Option<Timestamp> {
+    since.checked_add(grace).ok()
+}
+
+/// The clusters of `view`, without those on their way out.
+fn stays(view: &DemandView) -> BTreeSet<&str> {
+    let stays = view.placed.iter().filter(|placed| !placed.leaving);
+    stays.map(|placed| &*placed.cluster_name).collect()
+}
+
+/// A cluster that only one side chooses, and what both say of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Side {
+    /// The system's own name of the cluster.
+    pub cluster_name: String,
+    /// Reasons that Berth has against the cluster, or the rank that the cluster has.
+    pub reasons: Vec<String>,
+    /// The rank, from 1, where it is feasible.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rank: Option<usize>,
+    /// The total, where the system adds up scores.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub score: Option<i64>,
+    /// Record that the scheduler stored with its decision.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recorded: Option<Recorded>,
+}
+
+/// Reason and score that a scheduler stored with a cluster.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Recorded {
+    /// The reason.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// The score.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub score: Option<i64>,
+}
+
+impl Side {
+    fn of(name: &str, candidates: &[Candidate], placed: &[Placed]) -> Self {
+        let mut all = candidates.iter();
+        let candidate = all.find(|candidate| *candidate.cluster_name == *name);
+        let recorded = placed
+            .iter()
+            .find(|placed| *placed.cluster_name == *name)
+            .filter(|placed| !placed.reason.is_empty() || placed.score.is_some())
+            .map(|placed| Recorded {
+                reason: placed.reason.clone(),
+                score: placed.score,
+            });
+        let mut reasons: Vec<String> = candidate.map_or_else(
+            || vec!["there is no such cluster among those that are considered".to_owned()],
+            |candidate| candidate.rejections.iter().map(told).collect(),
+        );
+        let rank = candidate.and_then(|candidate| candidate.rank);
+        if let (true, Some(rank)) = (reasons.is_empty(), rank) {
+            reasons.push(format!("rank {rank}"));
+        }
+        Self {
+            cluster_name: name.to_owned(),
+            reasons,
+            rank,
+            score: candidate.and_then(|candidate| candidate.score),
+            recorded,
+        }
+    }
+}
+
+/// `Plugin/Reason: sentence`, or `Reason: sentence` where others are better, which is no plugin's doing.
+fn told(rejection: &RejectionEntry) -> String {
+    let (plugin, reason, message) = (&rejection.plugin, &rejection.reason, &rejection.message);
+    match plugin.is_empty() {
+        true => format!("{reason}: {message}"),
+        false => format!("{plugin}/{reason}: {message}"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

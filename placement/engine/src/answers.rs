@@ -1,0 +1,149 @@
+//! What was decided last about demands, for a controller that comes too late to wait for it: what made a demand due is
+//! dealt with by any decision on a world that holds it. A demand may be decided before it is made: that answer holds from
+//! the moment it is folded, if nothing else was since the decision.
+
+use std::collections::HashMap;
+
+use berth_apimachinery::{Change, Key, Revision, Timestamp};
+use berth_dialect_contract::Outcome;
+use parking_lot::Mutex;
+
+/// How many are remembered at most; then all are forgotten, and decided once more when they are due.
+const MOST: usize = 1024;
+
+/// The answers.
+#[derive(Default)]
+pub(crate) struct Answers {
+    /// Each until somebody asks for it.
+    given: Mutex<HashMap<Key, Answer>>,
+    /// Those about demands that are being made, by uid, each until that is known to have happened or not.
+    foreseen: Mutex<HashMap<String, Answer>>,
+}
+
+/// What a decision came to that is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Answer {
+    /// Up to where every change was in the world that was decided on.
+    pub(crate) through: Revision,
+    /// The outcome.
+    pub(crate) outcome: Outcome,
+    /// When the demand is looked at again, whatever happens.
+    pub(crate) due_at: Option<Timestamp>,
+}
+
+impl Answers {
+    /// `demand` was decided.
+    pub(crate) fn put(&self, demand: Key, answer: Answer) {
+        let mut answers = self.given.lock();
+        if answers.len() >= MOST {
+            answers.clear();
+        }
+        answers.insert(demand, answer);
+    }
+
+    /// The demand of this `uid`, which is about to be made, was decided.
+    pub(crate) fn foresee(&self, uid: String, answer: Answer) {
+        self.foreseen.lock().insert(uid, answer);
+    }
+
+    /// Whether the demand of this `uid` was made or not: nobody waits for that any more.
+    pub(crate) fn forget(&self, uid: &str) {
+        self.foreseen.lock().remove(uid);
+    }
+
+    /// `change` is being folded, and the last one before it was at `before`: what was foreseen of a demand that is made now
+    /// holds, unless its world has changed in between.
+    pub(crate) fn made(&self, change: &Change, before: Revision) {
+        let (None, Some(new)) = (&change.old, &change.new) else {
+            return;
+        };
+        let foreseen = self.foreseen.lock().remove(new.meta().uid());
+        if let Some(answer) = foreseen.filter(|answer| before <= answer.through) {
+            let through = change.revision;
+            self.put(change.key.clone(), Answer { through, ..answer });
+        }
+    }
+
+    /// What was decided about `demand` with every change up to `since`, if its time has not come at `now`. Said once.
+    pub(crate) fn take(&self, demand: &Key, since: Revision, now: Timestamp) -> Option<Answer> {
+        let answer = self.given.lock().remove(demand)?;
+        let is_due = answer.due_at.is_some_and(|due| due <= now);
+        (answer.through >= since && !is_due).then_some(answer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use berth_apimachinery::{GroupResource, Object};
+    use serde_json::json;
+
+    use super::*;
+
+    fn key(name: &str) -> Key {
+        Key::new(GroupResource::new("toys.example", "toys"), "ns", name)
+    }
+
+    fn answer(due_at: Option<Timestamp>) -> Answer {
+        Answer {
+            through: Revision(7),
+            outcome: Outcome::Scheduled,
+            due_at,
+        }
+    }
+
+    #[test]
+    fn an_answer_holds_for_what_was_known_until_its_time_comes() {
+        let at = |second| Timestamp::from_second(second).unwrap();
+        let answers = Answers::default();
+        for (due_at, since, now, holds) in [
+            (None, 7, 1_000, true),
+            (None, 6, 1_000, true),
+            (None, 8, 1_000, false),
+            (Some(at(100)), 7, 99, true),
+            (Some(at(100)), 7, 100, false),
+        ] {
+            answers.put(key("t"), answer(due_at));
+            let found = answers.take(&key("t"), Revision(since), at(now));
+            assert_eq!(found, holds.then(|| answer(due_at)), "{due_at:?} {since} {now}");
+            assert_eq!(
+                answers.take(&key("t"), Revision(since), at(now)),
+                None,
+                "said once"
+            );
+        }
+    }
+
+    #[test]
+    fn what_was_foreseen_is_an_answer_once_the_demand_is_made_in_the_same_world() {
+        let made = |uid: &str| {
+            let object = json!({"apiVersion": "v1", "kind": "Toy", "metadata": {"name": "t", "uid": uid}});
+            let object = Object::new(&object, Revision(9)).unwrap();
+            Change::added(key("t"), Arc::new(object))
+        };
+        for (foreseen, folded, before, holds) in [
+            ("a", "a", 7, true),
+            ("a", "a", 6, true),
+            ("a", "a", 8, false),
+            ("a", "another of the same name", 7, false),
+        ] {
+            let answers = Answers::default();
+            answers.foresee(foreseen.to_owned(), answer(None));
+            answers.made(&made(folded), Revision(before));
+            let found = answers.take(&key("t"), Revision(9), Timestamp::UNIX_EPOCH);
+            assert_eq!(found.is_some(), holds, "{foreseen} {folded} {before}");
+            answers.forget(foreseen);
+            assert!(answers.foreseen.lock().is_empty());
+        }
+    }
+
+    #[test]
+    fn the_memory_of_answers_is_bounded() {
+        let answers = Answers::default();
+        for number in 0..3 * MOST {
+            answers.put(key(&number.to_string()), answer(None));
+            assert!(answers.given.lock().len() <= MOST);
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! Why an engine cannot decide for now.
+
+use berth_apimachinery::Revision;
+
+/// Why there is no world to decide on for now.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Behind {
+    /// The engine has not taken in a revision in time: it is starting, or its source does not answer.
+    #[error("the scheduling inventory has not caught up with revision {wanted} (it is at {have})")]
+    Late {
+        /// The revision waited for.
+        wanted: Revision,
+        /// The revision taken in; 0 before the first load.
+        have: Revision,
+    },
+    /// What is known of one dialect is not all there is ([`crate::Engine::hold`]).
+    #[error("{dialect}: {why}")]
+    Held {
+        /// The dialect.
+        dialect: &'static str,
+        /// What it waits for.
+        why: String,
+    },
+}

@@ -1,0 +1,258 @@
+//! Binding: decide on a fresh snapshot, commit with guards, and decide again when the world moved meanwhile.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use berth_apimachinery::{CommitError, Guard, Object, Revision, Status, Why};
+use berth_dialect_contract::{Action, Decision, Outcome};
+use tracing::{Instrument as _, Span};
+
+use crate::bound::{Bind, BindError, Bound, Commit, Unplaced};
+use crate::contest::Allowed;
+use crate::dirty::Dirty;
+use crate::engine::{Engine, Slot};
+
+/// How often a binding is decided again on a fresh snapshot before the caller is told 409 (docs/api.md, "Settled
+/// questions").
+pub const ATTEMPTS: usize = 8;
+
+/// Commits writes: the server's registry, with validation and admission, in the program.
+#[async_trait]
+pub trait Committer: Send + Sync + 'static {
+    /// Commits all of `commit` and gives the objects as they are now.
+    ///
+    /// # Errors
+    /// Why nothing, or not all of it, was committed.
+    async fn commit(&self, commit: Commit) -> Result<Vec<Arc<Object>>, CommitError>;
+
+    /// Whether a commit may as well be made by whoever stores the demand, in one step with it.
+    fn can_go_along(&self) -> bool {
+        false
+    }
+}
+
+impl Engine {
+    /// Binds `bind.demand`. Binding what is bound already writes nothing.
+    ///
+    /// # Errors
+    /// See [`BindError`].
+    pub async fn bind(&self, committer: &dyn Committer, bind: Bind<'_>) -> Result<Bound, BindError> {
+        let span = span(&bind, false);
+        let result = self.bind_in_turn(committer, bind).instrument(span.clone()).await;
+        self.tell(&span, &bind, &result);
+        result
+    }
+
+    /// Tells those who listen what `bind` came to.
+    pub(crate) fn tell(&self, span: &Span, bind: &Bind<'_>, result: &Result<Bound, BindError>) {
+        if let Ok(bound) = result {
+            span.record("outcome", bound.decision.outcome.as_str());
+            span.record("reason", bound.decision.reason);
+            span.record("written", bound.written.len());
+        }
+        span.in_scope(|| match result {
+            Ok(_) => tracing::debug!("decided"),
+            Err(error) => tracing::debug!(%error, "not bound"),
+        });
+        if let Some(observer) = self.observer.get().filter(|_| !bind.dry_run) {
+            match result {
+                Ok(bound) => observer.bound(bind, bound),
+                Err(error) => observer.failed(bind.dialect, bind.demand, error),
+            }
+        }
+    }
+
+    async fn bind_in_turn(&self, committer: &dyn Committer, bind: Bind<'_>) -> Result<Bound, BindError> {
+        let slot = self
+            .slot(bind.dialect)
+            .ok_or_else(|| BindError::NotFound(bind.demand.clone()))?;
+        self.complete(bind.dialect)?;
+        // Where others queue for what is scarce, queuing too is faster than losing the race against them.
+        let mut turn = match slot.turn.try_lock() {
+            Ok(_) => None,
+            Err(_) => Some(slot.turn.lock().await),
+        };
+        for attempt in 1.. {
+            self.caught_up(self.source.revision()).await?;
+            match self.attempt(slot, committer, bind).await? {
+                Ok(bound) => return Ok(bound),
+                Err(lost) if attempt == ATTEMPTS => return Err(BindError::Moved(Box::new(lost.status))),
+                Err(lost) => {
+                    let cause = lost.status.message;
+                    tracing::debug!(demand = %bind.demand, attempt, cause, "binding again");
+                    // Whoever lost twice competes for something too, whatever guards it.
+                    if (lost.is_scarce || attempt > 1) && turn.is_none() {
+                        turn = Some(slot.turn.lock().await);
+                    }
+                }
+            }
+        }
+        unreachable!("the loop returns at its last attempt")
+    }
+
+    /// One attempt; the inner error says that the world moved.
+    async fn attempt(
+        &self,
+        slot: &Slot,
+        committer: &dyn Committer,
+        bind: Bind<'_>,
+    ) -> Result<Result<Bound, Lost>, BindError> {
+        let place = self.deciding.acquire().await;
+        let snapshot = slot.snapshot();
+        if !self.is_entrusted(&snapshot, bind.demand) {
+            return Err(BindError::Observed(bind.demand.clone()));
+        }
+        let Some(decision) = snapshot.decide(bind.demand, bind.chosen, self.clock.now()) else {
+            slot.contests.forget(bind.demand);
+            return Err(BindError::NotFound(bind.demand.clone()));
+        };
+        let decision = decision.map_err(BindError::Refused)?;
+        drop(place);
+        let mut bound = Bound {
+            snapshot,
+            decision,
+            written: Vec::new(),
+        };
+        if bind.unplaced == Unplaced::Refuse && places_nothing(&bound.decision) {
+            return Err(BindError::Unplaced(Box::new(bound)));
+        }
+        let commit = commit(&bound, slot, bind.dry_run);
+        if commit.writes.is_empty() {
+            if slot.contests.agreed(bind.demand) {
+                self.restate(bind);
+            }
+            return Ok(Ok(bound));
+        }
+        let allowed = match bind.dry_run {
+            true => None,
+            false => Some(self.allowed(slot, &bind, &bound, &commit)?),
+        };
+        let writes = commit.writes.clone();
+        match committer.commit(commit).await {
+            Ok(written) => {
+                bound.written = written;
+                if let Some(allowed) = allowed {
+                    slot.contests.wrote(allowed, &bound, &writes);
+                }
+            }
+            Err(CommitError { why, status }) if why.is_moved() => {
+                let is_scarce = !bound.decision.fences.is_empty();
+                return Ok(Err(Lost { status, is_scarce }));
+            }
+            Err(CommitError { why, status }) => {
+                let status = Box::new(status);
+                return Err(match why {
+                    Why::Overruled => BindError::Overruled(status),
+                    _ => BindError::Rejected(status),
+                });
+            }
+        }
+        if !bind.dry_run {
+            self.caught_up(newest(&bound.written)).await?;
+        }
+        Ok(Ok(bound))
+    }
+}
+
+impl Engine {
+    /// Judges whether what is `bound` may be written, beside others who write the same.
+    fn allowed(
+        &self,
+        slot: &Slot,
+        bind: &Bind<'_>,
+        bound: &Bound,
+        commit: &Commit,
+    ) -> Result<Allowed, BindError> {
+        let was_contested = slot.contests.of(bind.demand).is_some();
+        let judged = slot.contests.judge(bind, bound, commit, &*self.source);
+        if was_contested != slot.contests.of(bind.demand).is_some() {
+            self.restate(*bind);
+        }
+        judged.map_err(BindError::Contested)
+    }
+
+    /// Has what is shown of the demand made anew, though nothing of it was folded.
+    fn restate(&self, bind: Bind<'_>) {
+        let Some(slot) = self.slot(bind.dialect) else {
+            return;
+        };
+        let mut dirty = Dirty::default();
+        dirty.demands.mark(Some([bind.demand.clone()]));
+        self.remark(&[(slot.dialect.name(), dirty)]);
+    }
+}
+
+/// The span of `bind`; `with_create` says that it is stored in one step with its demand.
+pub(crate) fn span(bind: &Bind<'_>, with_create: bool) -> Span {
+    tracing::info_span!(
+        "bind",
+        dialect = bind.dialect,
+        demand = %bind.demand,
+        with_create,
+        outcome = tracing::field::Empty,
+        reason = tracing::field::Empty,
+        written = tracing::field::Empty,
+    )
+}
+
+/// A race that was lost: the world moved between deciding and writing.
+struct Lost {
+    status: Status,
+    /// Whether capacity was counted, so that others who count it are likely to win again.
+    is_scarce: bool,
+}
+
+/// Whether a decision neither places nor lets go of anything.
+fn places_nothing(decision: &Decision) -> bool {
+    let lets_go = decision
+        .changes
+        .iter()
+        .any(|change| change.action == Action::Unbind);
+    let outcome = decision.outcome;
+    matches!(
+        outcome,
+        Outcome::Unschedulable | Outcome::Invalid | Outcome::Ignored
+    ) && !lets_go
+}
+
+/// The writes of a decision with their guards: the demand as it was decided, and a fence per counted capacity.
+pub(crate) fn commit(bound: &Bound, slot: &Slot, dry_run: bool) -> Commit {
+    let actor = slot.dialect.actor();
+    let Bound {
+        snapshot, decision, ..
+    } = bound;
+    let writes = snapshot.inventory.writes(decision);
+    let mut guards = Vec::new();
+    // A demand that is written is guarded by its own base.
+    if !writes.iter().any(|write| write.key == decision.demand) {
+        guards.push(Guard::Unchanged {
+            key: decision.demand.clone(),
+            revision: decision.demand_revision,
+        });
+    }
+    let not_after: Revision = snapshot.revision;
+    guards.extend(decision.fences.iter().map(|name| Guard::Fence {
+        name: Arc::clone(name),
+        not_after,
+    }));
+    Commit {
+        actor,
+        manager: manager(slot.dialect.name(), actor),
+        cause: format!("the decision about {}", decision.demand),
+        writes,
+        guards,
+        dry_run,
+    }
+}
+
+/// The last revision at which one of `objects` was written.
+pub(crate) fn newest(objects: &[Arc<Object>]) -> Revision {
+    let revisions = objects.iter().map(|object| object.revision());
+    revisions.max().unwrap_or_default()
+}
+
+/// The name under which what `actor` sets for `dialect` is owned: `berth-gardener-scheduler`.
+pub(crate) fn manager(dialect: &str, actor: &str) -> String {
+    let part = actor.rsplit(':').next().unwrap_or(actor);
+    format!("berth-{dialect}-{part}")
+}

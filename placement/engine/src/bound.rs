@@ -1,0 +1,119 @@
+//! What a binding is asked for with, what came of it, and who is told.
+
+use std::sync::Arc;
+
+use berth_apimachinery::{Guard, Key, Object, Status, Write};
+use berth_dialect_contract::{Decision, Refused};
+
+use crate::behind::Behind;
+use crate::snapshot::Snapshot;
+
+/// Is told of bindings, whoever asked for them. Called on the binding's own task: must not block.
+pub trait BindObserver: Send + Sync + 'static {
+    /// What `wish` came to: `bound` is committed (or nothing was to be written). Not called for dry runs.
+    fn bound(&self, wish: &Bind<'_>, bound: &Bound);
+
+    /// `demand` of the dialect named `dialect` was decided, but nothing could be written.
+    fn failed(&self, dialect: &str, demand: &Key, error: &BindError);
+}
+
+/// What to do with a decision that places nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unplaced {
+    /// Refuse it, unless it lets something go: for callers who asked for a binding.
+    Refuse,
+    /// Commit its writes (such as status conditions) like any other's: for controllers.
+    Commit,
+}
+
+/// One wish for a binding.
+#[derive(Clone, Copy, Debug)]
+pub struct Bind<'a> {
+    /// The dialect's name.
+    pub dialect: &'a str,
+    /// The demand.
+    pub demand: &'a Key,
+    /// The cluster names to bind to; `None` lets the scheduler pick.
+    pub chosen: Option<&'a [String]>,
+    /// Whether to store nothing.
+    pub dry_run: bool,
+    /// What to do when nothing would be placed.
+    pub unplaced: Unplaced,
+    /// The user who asked for it; `None` where Berth does it by itself.
+    pub by: Option<&'a str>,
+}
+
+/// A binding that was made, or was there already (then nothing is `written`).
+#[derive(Debug)]
+pub struct Bound {
+    /// The world it was decided on.
+    pub snapshot: Snapshot,
+    /// The decision.
+    pub decision: Decision,
+    /// The objects written, as they are now.
+    pub written: Vec<Arc<Object>>,
+}
+
+/// The writes of one decision, with everything that must still be true when they are committed.
+#[derive(Clone, Debug)]
+pub struct Commit {
+    /// The user they are written as.
+    pub actor: &'static str,
+    /// The name under which the fields they set are owned.
+    pub manager: String,
+    /// Cause of them: for the audit log.
+    pub cause: String,
+    /// The writes, in order.
+    pub writes: Vec<Write>,
+    /// Conditions besides the writes' own bases. They guard the list as a whole.
+    pub guards: Vec<Guard>,
+    /// Whether to check everything and store nothing.
+    pub dry_run: bool,
+}
+
+/// A decision that another writer keeps changing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text}")]
+pub struct Contest {
+    /// Sentence that says who changed what, and how it ends.
+    pub text: Arc<str>,
+    /// Whether this is said for the first time.
+    pub is_new: bool,
+}
+
+/// Why there is no binding.
+#[derive(Debug, thiserror::Error)]
+pub enum BindError {
+    /// There is no such demand.
+    #[error("{0} not found")]
+    NotFound(Key),
+    /// The chosen targets cannot be bound.
+    #[error("the chosen targets cannot be bound")]
+    Refused(Refused),
+    /// The scheduler finds no place; nothing was written.
+    #[error("nothing can be bound")]
+    Unplaced(Box<Bound>),
+    /// The world moved under every attempt; the last one's answer.
+    #[error("the objects kept changing: {}", .0.message)]
+    Moved(Box<Status>),
+    /// Berth does not decide it: another scheduler does.
+    #[error(
+        "Berth does not decide {0}: the SchedulerConfiguration says mode: Observe, or leaves it out of spec.requests"
+    )]
+    Observed(Key),
+    /// Another writer keeps changing the decision, so that it is left alone.
+    #[error(transparent)]
+    Contested(Contest),
+    /// The writes were refused.
+    #[error("{}", .0.message)]
+    Rejected(Box<Status>),
+    /// The writes were made, and others changed them as they were stored.
+    #[error("{}", .0.message)]
+    Overruled(Box<Status>),
+    /// The engine does not answer in time.
+    #[error(transparent)]
+    Behind(#[from] Behind),
+}
+
+/// How a demand was settled, for everyone who waited.
+pub type Settled = Arc<Result<Bound, BindError>>;

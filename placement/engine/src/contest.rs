@@ -1,0 +1,183 @@
+//! Two writers of one decision. What another program changes of it is put right, but not for ever: two that undo each
+//! other's writes load the API server and leave nobody with a decision. After [`CORRECTIONS`] the demand is left alone until
+//! somebody acts: changes its spec or the configuration, binds it, or starts Berth anew.
+
+mod undone;
+
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::Arc;
+
+use berth_apimachinery::{Key, Object, Timestamp, Verb, Write};
+use berth_dialect_contract::config;
+use berth_storage::Source;
+use parking_lot::Mutex;
+use serde_json::Value;
+
+use crate::bound::{Bind, Bound, Commit, Contest};
+use undone::Undone;
+
+/// How often what another program changed is put right.
+const CORRECTIONS: u8 = 2;
+/// A decision that stood for so many seconds was left in peace: what happens then is counted anew.
+const PEACE: i64 = 600;
+
+/// Writes about each demand, and how often they had to be put right.
+#[derive(Default)]
+pub(crate) struct Contests(Mutex<HashMap<Key, Held>>);
+
+struct Held {
+    inputs: u64,
+    picks: Vec<Arc<str>>,
+    /// The objects as they were written last; `None` where they were deleted.
+    wrote: BTreeMap<Key, Option<Arc<Object>>>,
+    corrections: u8,
+    corrected: Timestamp,
+    contest: Option<Arc<str>>,
+}
+
+/// A decision that may be written, as it is remembered once it is.
+pub(crate) struct Allowed {
+    inputs: u64,
+    picks: Vec<Arc<str>>,
+    is_correction: bool,
+}
+
+impl Contests {
+    /// Judges whether `commit` may be made of what is `bound` as `bind` wished.
+    pub(crate) fn judge(
+        &self,
+        bind: &Bind<'_>,
+        bound: &Bound,
+        commit: &Commit,
+        source: &dyn Source,
+    ) -> Result<Allowed, Contest> {
+        let mut allowed = Allowed {
+            inputs: inputs(bound, source),
+            picks: picks(bound),
+            is_correction: false,
+        };
+        let mut all = self.0.lock();
+        let Some(held) = all.get_mut(bind.demand) else {
+            return Ok(allowed);
+        };
+        if bind.by.is_some() || held.inputs != allowed.inputs {
+            all.remove(bind.demand);
+            return Ok(allowed);
+        }
+        if let Some(text) = &held.contest {
+            return Err(Contest {
+                text: Arc::clone(text),
+                is_new: false,
+            });
+        }
+        let look = undone::Look {
+            source,
+            wrote: &held.wrote,
+            same_picks: held.picks == allowed.picks,
+            manager: &commit.manager,
+        };
+        let Some(undone) = commit.writes.iter().find_map(|write| look.undone(write)) else {
+            return Ok(allowed);
+        };
+        if bound.decision.now.duration_since(held.corrected).as_secs() > PEACE {
+            held.corrections = 0;
+        }
+        if held.corrections < CORRECTIONS {
+            allowed.is_correction = true;
+            return Ok(allowed);
+        }
+        let text: Arc<str> = sentence(bind.dialect, &undone).into();
+        held.contest = Some(Arc::clone(&text));
+        Err(Contest { text, is_new: true })
+    }
+
+    /// Remembers that `writes` were made of what is `bound`; says whether a contest ended by it.
+    pub(crate) fn wrote(&self, allowed: Allowed, bound: &Bound, writes: &[Write]) {
+        let Allowed {
+            inputs,
+            picks,
+            is_correction,
+        } = allowed;
+        let now = bound.decision.now;
+        let mut all = self.0.lock();
+        let held = all.entry(bound.decision.demand.clone()).or_insert_with(|| Held {
+            inputs,
+            picks: Vec::new(),
+            wrote: BTreeMap::new(),
+            corrections: 0,
+            corrected: now,
+            contest: None,
+        });
+        held.inputs = inputs;
+        held.picks = picks;
+        if is_correction {
+            held.corrections += 1;
+            held.corrected = now;
+        }
+        for (write, object) in writes.iter().zip(&bound.written) {
+            let object = (write.verb != Verb::Delete).then(|| Arc::clone(object));
+            held.wrote.insert(write.key.clone(), object);
+        }
+    }
+
+    /// Notes that `demand` has what is wanted, whoever wrote it. Says whether a contest ended by it.
+    pub(crate) fn agreed(&self, demand: &Key) -> bool {
+        let mut all = self.0.lock();
+        let held = all.get_mut(demand);
+        held.is_some_and(|held| held.contest.take().is_some())
+    }
+
+    /// Forgets a demand that is no more.
+    pub(crate) fn forget(&self, demand: &Key) {
+        self.0.lock().remove(demand);
+    }
+
+    /// The contest about `demand`, in a sentence.
+    pub(crate) fn of(&self, demand: &Key) -> Option<Arc<str>> {
+        self.0.lock().get(demand)?.contest.clone()
+    }
+}
+
+/// Hash of what people say of a demand: its spec, but for the place that is decided, and the configuration.
+fn inputs(bound: &Bound, source: &dyn Source) -> u64 {
+    let Bound {
+        snapshot, decision, ..
+    } = bound;
+    let mut hasher = DefaultHasher::new();
+    if let Some(object) = snapshot.inventory.object(&decision.demand) {
+        object.meta().uid().hash(&mut hasher);
+        let mut kinds = snapshot.dialect.demands().iter();
+        let kind = kinds.find(|kind| kind.resource == decision.demand.resource);
+        match kind.and_then(|kind| kind.own_place) {
+            Some(own) => own.without(object.value())["spec"].hash(&mut hasher),
+            None => object.value()["spec"].hash(&mut hasher),
+        }
+    }
+    let configurations = source.cached(config::RESOURCE);
+    let configuration = configurations.get("", snapshot.dialect.name());
+    let spec = configuration.map_or(&Value::Null, |object| &object.value()["spec"]);
+    spec.hash(&mut hasher);
+    hasher.finish()
+}
+
+fn picks(bound: &Bound) -> Vec<Arc<str>> {
+    let picked = bound.decision.solved.picked.iter();
+    let mut names: Vec<Arc<str>> = picked
+        .map(|&candidate| bound.snapshot.inventory.cluster_name(candidate))
+        .collect();
+    names.sort_unstable();
+    names
+}
+
+fn sentence(dialect: &str, undone: &Undone) -> String {
+    let Undone { key, manager } = undone;
+    let who = manager
+        .as_ref()
+        .map_or_else(|| "another program".to_owned(), |manager| format!("{manager:?}"));
+    format!(
+        "{who} changed {key} each time Berth had written the decision there; Berth put it right {CORRECTIONS} times and leaves it \
+         alone now, until the spec of the request or of the SchedulerConfiguration {dialect} changes, somebody binds it, or Berth \
+         is restarted: stop the other writer, or let it decide (spec.mode, spec.requests)"
+    )
+}

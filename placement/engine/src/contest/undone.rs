@@ -1,0 +1,184 @@
+//! Telling a write that undoes what another program did to Berth's own last write from one that the world asks for.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use berth_apimachinery::{Key, Object, Verb, Write};
+use berth_storage::Source;
+use serde_json::Value;
+
+/// Time stamps of conditions, in which two writes of the same differ.
+const TIMES: [&str; 3] = ["lastTransitionTime", "lastUpdateTime", "lastHeartbeatTime"];
+/// Parts of an object's metadata that hold decisions: Kubernetes writes the rest.
+const METADATA: [&str; 3] = ["labels", "annotations", "finalizers"];
+
+/// Change that another program undid.
+pub(super) struct Undone {
+    /// The object it changed.
+    pub(super) key: Key,
+    /// The field manager it did so as, where the object tells.
+    pub(super) manager: Option<String>,
+}
+
+/// Input that a write is judged by.
+pub(super) struct Look<'a> {
+    /// The objects as they are.
+    pub(super) source: &'a dyn Source,
+    /// As Berth wrote them last.
+    pub(super) wrote: &'a BTreeMap<Key, Option<Arc<Object>>>,
+    /// Whether the same clusters are picked as then.
+    pub(super) same_picks: bool,
+    /// The field manager of Berth's writes.
+    pub(super) manager: &'a str,
+}
+
+impl Look<'_> {
+    /// Change that `write` puts right; `None` where nobody undid anything that it is about.
+    pub(super) fn undone(&self, write: &Write) -> Option<Undone> {
+        let all = self.source.cached(write.key.resource);
+        let now = all.get(&write.key.namespace, &write.key.name);
+        let last = self.wrote.get(&write.key);
+        let is_undone = match (write.verb, last, now) {
+            (Verb::Update, Some(Some(last)), Some(now)) => restores(&write.object, last.value(), now.value()),
+            // Somebody deleted it.
+            (Verb::Create, Some(Some(_)), None) => true,
+            (Verb::Create, None, None) => self.same_picks,
+            // Somebody made it again.
+            (Verb::Delete, Some(None), Some(_)) => true,
+            (Verb::Delete, None, Some(now)) => self.same_picks && !is_managed(now, self.manager),
+            _ => false,
+        };
+        is_undone.then(|| Undone {
+            key: write.key.clone(),
+            manager: now.and_then(|now| other_manager(now, self.manager)),
+        })
+    }
+}
+
+/// Whether `planned` brings back what `last` had somewhere, and `now` has no more.
+fn restores(planned: &Value, last: &Value, now: &Value) -> bool {
+    let Some(fields) = planned.as_object() else {
+        return false;
+    };
+    fields.iter().any(|(field, value)| match field.as_str() {
+        "apiVersion" | "kind" => false,
+        "metadata" => METADATA
+            .iter()
+            .any(|part| brings_back(&value[part], &last["metadata"][part], &now["metadata"][part])),
+        _ => brings_back(value, &last[field], &now[field]),
+    })
+}
+
+/// Change of one field; lists are taken as one.
+fn brings_back(planned: &Value, last: &Value, now: &Value) -> bool {
+    if is_same(planned, now) {
+        return false;
+    }
+    match (planned, last, now) {
+        (Value::Object(fields), Value::Object(_), Value::Object(others)) => {
+            let gone = others.keys().filter(|name| !fields.contains_key(*name));
+            fields
+                .keys()
+                .chain(gone)
+                .any(|name| brings_back(&planned[name], &last[name], &now[name]))
+        }
+        _ => is_same(planned, last),
+    }
+}
+
+/// Whether both are the same but for times.
+fn is_same(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Object(one), Value::Object(other)) => {
+            let counts = |name: &&String| !TIMES.contains(&name.as_str());
+            one.keys().filter(counts).count() == other.keys().filter(counts).count()
+                && one
+                    .iter()
+                    .filter(|(name, _)| counts(name))
+                    .all(|(name, value)| other.get(name).is_some_and(|found| is_same(value, found)))
+        }
+        (Value::Array(one), Value::Array(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| is_same(one, other))
+        }
+        _ => one == other,
+    }
+}
+
+/// Whether `object` has fields that `manager` set.
+fn is_managed(object: &Object, manager: &str) -> bool {
+    managers(object).iter().any(|(name, _)| name == manager)
+}
+
+/// The field manager that wrote `object` last, beside `own`.
+fn other_manager(object: &Object, own: &str) -> Option<String> {
+    let others = managers(object).into_iter().filter(|(name, _)| name != own);
+    others
+        .max_by(|one, other| one.1.cmp(&other.1))
+        .map(|(name, _)| name)
+}
+
+/// The field managers of `object`, each with the time of its last write.
+fn managers(object: &Object) -> Vec<(String, String)> {
+    let entries: Value = serde_json::from_slice(&object.managed_fields()).unwrap_or_default();
+    let entries = entries.as_array().into_iter().flatten();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    entries
+        .map(|entry| (text(&entry["manager"]), text(&entry["time"])))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_another_program_changed_is_told_from_what_the_world_asks_for() {
+        let decided = |clusters: Value, time: &str| {
+            json!({
+                "metadata": {"name": "d", "resourceVersion": time, "labels": {"of": "p"}},
+                "status": {"decisions": clusters, "conditions": [{"type": "C", "status": "True", "lastTransitionTime": time}]},
+            })
+        };
+        let ours = decided(json!(["a"]), "1");
+        for (planned, now, expected, case) in [
+            (
+                decided(json!(["a"]), "3"),
+                decided(json!(["b"]), "2"),
+                true,
+                "another cluster is written",
+            ),
+            (
+                decided(json!(["b"]), "3"),
+                decided(json!(["a"]), "2"),
+                false,
+                "another cluster is decided",
+            ),
+            (
+                decided(json!(["c"]), "3"),
+                decided(json!(["b"]), "2"),
+                false,
+                "both moved on",
+            ),
+            (
+                decided(json!(["a"]), "3"),
+                decided(json!(["a"]), "2"),
+                false,
+                "only times differ",
+            ),
+        ] {
+            assert_eq!(restores(&planned, &ours, &now), expected, "{case}");
+        }
+        let mut unlabelled = ours.clone();
+        unlabelled["metadata"]["labels"] = json!({});
+        assert!(restores(&ours, &ours, &unlabelled), "a label is taken away");
+        let mut extra = ours.clone();
+        extra["status"]["note"] = json!("theirs");
+        assert!(!restores(&extra, &ours, &extra), "a field of others is left");
+        assert!(
+            restores(&ours, &ours, &extra),
+            "a field is added, and taken away again"
+        );
+    }
+}

@@ -1,0 +1,140 @@
+//! The controllers: every dialect's decisions kept right while the world changes.
+//!
+//! Folded changes make demands due ([`berth_dialect_contract::Due::decide`]); each dialect has one queue of due keys, decides
+//! them with bounded parallelism and writes through [`Engine::bind`], as everybody does. What fails or finds no place is
+//! tried again with growing delays ([`berth_dialect_contract::Pace`]), what time may change at its time
+//! ([`berth_dialect_contract::Decision::due_at`]). Time is the engine's clock; whoever moves a clock by hand calls
+//! [`Controllers::look`].
+//!
+//! Beside the controller that decides a dialect may have reconcilers ([`berth_dialect_contract::Reconciler`]), which carry out and
+//! report. They run here too, each with a queue of its own.
+//!
+//! Several replicas may run over one store. The [`LeaderElector`] says whose controllers work; correctness does not rest on
+//! it, since every write is guarded, but two would decide everything twice.
+
+mod leader;
+mod lease;
+mod observer;
+mod queue;
+mod reconciler_runner;
+mod runner;
+mod workers;
+
+use std::sync::Arc;
+
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::bind::Committer;
+use crate::engine::Engine;
+
+pub use leader::Leadership;
+pub use lease::{
+    Alone, BadDurations, Hold, LEASES, LeaderElector, Lease, LeaseDurations, Record, ResourceLock,
+};
+pub use observer::{Attempt, Observer, Silent, StepResult, Stepped};
+
+/// What controllers work with.
+#[derive(Clone)]
+pub struct Settings {
+    /// The names of the dialects whose controllers run.
+    pub dialects: Vec<&'static str>,
+    /// The names of the reconcilers that run. They carry out what is decided and decide nothing, so the gate is not theirs.
+    pub reconcilers: Vec<&'static str>,
+    /// Writes the decisions.
+    pub committer: Arc<dyn Committer>,
+    /// Says whether a dialect binds by itself at all. Asked after every change, so it must be cheap.
+    pub gate: Arc<dyn Fn(&str) -> bool + Send + Sync>,
+    /// Says whether this replica is the one that works. Not asked by [`Controllers::under`] a leadership.
+    pub elector: Arc<dyn LeaderElector>,
+    /// Is told what happens.
+    pub observer: Arc<dyn Observer>,
+}
+
+/// The controllers at work.
+pub struct Controllers {
+    stop: CancellationToken,
+    looks: watch::Sender<u64>,
+    leading: watch::Receiver<bool>,
+    runners: Vec<JoinHandle<()>>,
+    /// Leader election, where it is for these controllers alone.
+    leadership: Option<Leadership>,
+}
+
+impl Controllers {
+    /// Starts the controllers of `settings.dialects` over `engine`, whose feeder must be running.
+    #[must_use]
+    pub fn spawn(engine: &Arc<Engine>, settings: &Settings) -> Self {
+        let (elector, clock) = (Arc::clone(&settings.elector), Arc::clone(engine.clock()));
+        let leadership = Leadership::spawn(elector, clock, Arc::clone(&settings.observer));
+        let mut controllers = Self::under(engine, settings, leadership.leading());
+        controllers.leadership = Some(leadership);
+        controllers
+    }
+
+    /// As [`Controllers::spawn`], with a leader election shared with other components.
+    #[must_use]
+    pub fn under(engine: &Arc<Engine>, settings: &Settings, leading: watch::Receiver<bool>) -> Self {
+        let stop = CancellationToken::new();
+        let looks = watch::Sender::new(0);
+        let signals = || runner::Signals {
+            stop: stop.clone(),
+            looks: looks.subscribe(),
+            leading: leading.clone(),
+        };
+        let runners = settings.dialects.iter().map(|dialect| {
+            let runner = runner::Runner::new(Arc::clone(engine), settings.clone(), dialect, signals());
+            tokio::spawn(runner.run())
+        });
+        let all = engine.dialects().flat_map(|dialect| {
+            let reconcilers = dialect.controllers().reconcilers(None).into_iter();
+            reconcilers.map(move |reconciler| (dialect, reconciler))
+        });
+        let chosen = all.filter(|(_, reconciler)| settings.reconcilers.contains(&reconciler.name()));
+        let reconcilers = chosen.map(|(dialect, reconciler)| {
+            let runner =
+                reconciler_runner::ReconcilerRunner::new(engine, settings, dialect, reconciler, signals());
+            tokio::spawn(runner.run())
+        });
+        let runners = runners.chain(reconcilers).collect();
+        Self {
+            stop,
+            looks,
+            leading,
+            runners,
+            leadership: None,
+        }
+    }
+
+    /// Whether these controllers are the ones that work.
+    #[must_use]
+    pub fn is_leading(&self) -> bool {
+        *self.leading.borrow()
+    }
+
+    /// Looks at the clock again, after it was moved.
+    pub fn look(&self) {
+        self.looks.send_modify(|count| *count += 1);
+        if let Some(leadership) = &self.leadership {
+            leadership.look();
+        }
+    }
+
+    /// Ends in order: nothing new is begun, what is being written is written, then leadership is released.
+    pub async fn stop(self) {
+        self.stop.cancel();
+        for runner in self.runners {
+            if let Err(error) = runner.await {
+                tracing::error!(%error, "a controller panicked, and what it had left to do is done after the next start; report it as a bug, with this line");
+            }
+        }
+        // Leadership outlives the runners: it is released when the last of them has ended.
+        if let Some(leadership) = self.leadership {
+            leadership.stop().await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,137 @@
+//! Takes part in leader election. Whatever only one replica may do asks the same [`Leadership`].
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use berth_apimachinery::{Clock, Timestamp};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use super::lease::LeaderElector;
+use super::observer::Observer;
+
+/// The longest sleep before the clock is looked at again.
+const NAP: Duration = Duration::from_secs(30);
+/// How long an elector may take. A leader waits no longer than its lease lasts, and then is none any more.
+const ANSWER: Duration = Duration::from_secs(5);
+/// How soon an elector that does not answer is asked again.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// Whether this replica is the one that does what only one may do.
+pub struct Leadership {
+    leading: watch::Receiver<bool>,
+    looks: watch::Sender<u64>,
+    task: JoinHandle<()>,
+}
+
+impl Leadership {
+    /// Starts leader election with `elector`, by `clock`, and keeps trying.
+    #[must_use]
+    pub fn spawn(
+        elector: Arc<dyn LeaderElector>,
+        clock: Arc<dyn Clock>,
+        observer: Arc<dyn Observer>,
+    ) -> Self {
+        let (leads, leading) = watch::channel(false);
+        let (looks, looked) = watch::channel(0);
+        let leader = Leader {
+            elector,
+            clock,
+            observer,
+            leads,
+        };
+        let task = tokio::spawn(leader.run(looked));
+        Self { leading, looks, task }
+    }
+
+    /// Whether this replica is the leader, as it changes.
+    #[must_use]
+    pub fn leading(&self) -> watch::Receiver<bool> {
+        self.leading.clone()
+    }
+
+    /// Looks at the clock again, after it was moved.
+    pub fn look(&self) {
+        self.looks.send_modify(|count| *count += 1);
+    }
+
+    /// Releases leadership, if this replica has it. What needs it must have ended.
+    pub async fn stop(self) {
+        drop(self.looks);
+        if let Err(error) = self.task.await {
+            tracing::error!(%error, "leader election panicked; the lock expires by itself; report it as a bug, with this line");
+        }
+    }
+}
+
+/// How long it is from `now` to `then`.
+fn left(now: Timestamp, then: Timestamp) -> Duration {
+    Duration::try_from(then.duration_since(now)).unwrap_or_default()
+}
+
+/// The task that keeps a [`Leadership`] true to the elector's word.
+struct Leader {
+    elector: Arc<dyn LeaderElector>,
+    clock: Arc<dyn Clock>,
+    observer: Arc<dyn Observer>,
+    leads: watch::Sender<bool>,
+}
+
+impl Leader {
+    /// Runs until the sender of `looks` is gone; then leadership is released.
+    async fn run(self, mut looks: watch::Receiver<u64>) {
+        let mut until: Option<Timestamp> = None;
+        loop {
+            let asked = self.clock.now();
+            let limit = until.map_or(ANSWER, |until| left(asked, until).min(ANSWER));
+            let again = match tokio::time::timeout(limit, self.elector.hold(asked)).await {
+                Ok(Ok(hold)) => {
+                    until = hold.until;
+                    hold.again
+                }
+                failed => {
+                    let error = match failed {
+                        Ok(Err(error)) => error.to_string(),
+                        _ => format!("no answer within {limit:?}"),
+                    };
+                    tracing::warn!(error, "cannot read or update the leader election lock; retrying");
+                    asked.checked_add(RETRY).unwrap_or(Timestamp::MAX)
+                }
+            };
+            loop {
+                let now = self.clock.now();
+                until = until.filter(|&until| now < until);
+                self.say(until.is_some());
+                if now >= again {
+                    break;
+                }
+                // Whoever cannot renew ends its work in time, asked or not.
+                let next = until.map_or(again, |until| until.min(again));
+                let pause = left(now, next).min(NAP);
+                tokio::select! {
+                    looked = looks.changed() => if looked.is_err() {
+                        return self.end().await;
+                    },
+                    () = tokio::time::sleep(pause) => {}
+                }
+            }
+        }
+    }
+
+    fn say(&self, is_leading: bool) {
+        let changed = self
+            .leads
+            .send_if_modified(|leads| std::mem::replace(leads, is_leading) != is_leading);
+        if changed {
+            tracing::info!(is_leading, "leader election: leadership changed");
+            self.observer.leading(is_leading);
+        }
+    }
+
+    async fn end(self) {
+        self.say(false);
+        if let Err(error) = self.elector.release(self.clock.now()).await {
+            tracing::warn!(%error, "cannot release the leader election lock; it expires by itself");
+        }
+    }
+}

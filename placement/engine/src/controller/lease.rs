@@ -1,0 +1,379 @@
+//! Who works, where several replicas run over one store: a lock record that its holder renews and that expires.
+//!
+//! The record has the shape of a Kubernetes Lease (coordination.k8s.io/v1), so that people know how to read it. Expiry
+//! is judged by how long *this* replica has seen no renewal, so that clocks that differ do no harm.
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use berth_apimachinery::{Draft, GroupResource, Key, Revision, Timestamp, time};
+use berth_storage::{At, Expect, Source, Step, StoreError, Verb, Writer};
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+
+/// Where lock records are.
+pub const LEASES: GroupResource = GroupResource::new("coordination.k8s.io", "leases");
+
+/// The answer of an elector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hold {
+    /// Until when this replica may work without asking again; `None`: it may not.
+    pub until: Option<Timestamp>,
+    /// When it is to ask again.
+    pub again: Timestamp,
+}
+
+/// Decides which replica works.
+#[async_trait]
+pub trait LeaderElector: Send + Sync + 'static {
+    /// Tries to acquire or renew leadership at `now`.
+    ///
+    /// # Errors
+    /// When the record can neither be read nor written; a leader stays one until the answer before this one
+    /// ends.
+    async fn hold(&self, now: Timestamp) -> Result<Hold, StoreError>;
+
+    /// Releases leadership, if this replica has it, so that another need not wait for the end of the lease.
+    ///
+    /// # Errors
+    /// When the record can neither be read nor written.
+    async fn release(&self, now: Timestamp) -> Result<(), StoreError>;
+}
+
+/// There is only one replica, such as the one process that holds an embedded store.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Alone;
+
+#[async_trait]
+impl LeaderElector for Alone {
+    async fn hold(&self, _: Timestamp) -> Result<Hold, StoreError> {
+        Ok(Hold {
+            until: Some(Timestamp::MAX),
+            again: Timestamp::MAX,
+        })
+    }
+
+    async fn release(&self, _: Timestamp) -> Result<(), StoreError> {
+        Ok(())
+    }
+}
+
+/// The times of a lease, with the names they have in client-go's leader election.
+///
+/// The defaults are a third of those of Kubernetes' own controllers: what a replica that died has left is done by another
+/// within ten seconds. Shorter ones would lose leadership whenever the store is slow to answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeaseDurations {
+    duration: Duration,
+    renew: Duration,
+    retry: Duration,
+}
+
+/// Why times of a lease do not fit together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadDurations {
+    /// The Lease says its duration in seconds.
+    #[error("the lease duration is {0:?}: whole seconds are expected, since the Lease says it in seconds")]
+    Duration(Duration),
+    /// Another may begin before its holder stops.
+    #[error(
+        "the renew deadline ({renew:?}) must be shorter than the lease duration ({duration:?}): its holder has to stop \
+         before another may begin"
+    )]
+    Renew {
+        /// The renew deadline.
+        renew: Duration,
+        /// The lease duration.
+        duration: Duration,
+    },
+    /// Its holder may look too late.
+    #[error(
+        "the retry period ({retry:?}) must be above zero and, with a fifth added, shorter than the renew deadline ({renew:?})"
+    )]
+    Retry {
+        /// The retry period.
+        retry: Duration,
+        /// The renew deadline.
+        renew: Duration,
+    },
+}
+
+impl Default for LeaseDurations {
+    fn default() -> Self {
+        Self {
+            duration: Duration::from_secs(5),
+            renew: Duration::from_secs(4),
+            retry: Duration::from_secs(1),
+        }
+    }
+}
+
+impl LeaseDurations {
+    /// A lease that holds for `duration` without renewal. Its holder stops work `renew` after the last renewal that
+    /// succeeded, and everybody tries every `retry`, and up to a fifth later.
+    ///
+    /// # Errors
+    /// When these times do not fit together.
+    pub fn new(duration: Duration, renew: Duration, retry: Duration) -> Result<Self, BadDurations> {
+        if duration.as_secs() == 0 || duration.subsec_nanos() != 0 {
+            return Err(BadDurations::Duration(duration));
+        }
+        if renew >= duration {
+            return Err(BadDurations::Renew { renew, duration });
+        }
+        if retry.is_zero() || late(retry) >= renew {
+            return Err(BadDurations::Retry { retry, renew });
+        }
+        Ok(Self {
+            duration,
+            renew,
+            retry,
+        })
+    }
+
+    /// How often everybody looks, at least.
+    #[must_use]
+    pub const fn retry(&self) -> Duration {
+        self.retry
+    }
+
+    /// When `identity`, who has looked at a record of `version`, looks again: not all replicas at once.
+    fn pause(&self, identity: &str, version: &str) -> Duration {
+        let mut hasher = DefaultHasher::new();
+        (identity, version).hash(&mut hasher);
+        let share = u32::try_from(hasher.finish() % u64::from(PARTS)).unwrap_or_default();
+        self.retry + (late(self.retry) - self.retry) / PARTS * share
+    }
+}
+
+/// How many different times there are between a retry period and the latest retry.
+const PARTS: u32 = 1000;
+
+/// The latest retry, as in client-go.
+fn late(retry: Duration) -> Duration {
+    retry + retry / 5
+}
+
+/// A lock record as it was read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    /// What differs after every write of it.
+    pub version: String,
+    /// The record.
+    pub value: Value,
+}
+
+impl Record {
+    /// The leader by this record; empty where there is none.
+    #[must_use]
+    pub fn holder(&self) -> &str {
+        self.value["spec"]["holderIdentity"].as_str().unwrap_or_default()
+    }
+}
+
+/// Where one lock record is kept.
+#[async_trait]
+pub trait ResourceLock: Send + Sync + 'static {
+    /// The record's namespace and name.
+    fn place(&self) -> (&str, &str);
+
+    /// The record, as new as every acknowledged write; `None` when there is none.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    async fn read(&self) -> Result<Option<Record>, StoreError>;
+
+    /// Writes `value` over the record as it was read (`None`: there was none). Gives whether that was done; it is not
+    /// when somebody else was faster.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    async fn write(&self, over: Option<&Record>, value: &Value) -> Result<bool, StoreError>;
+}
+
+/// Keeps a record in a store.
+struct InStore {
+    source: Arc<dyn Source>,
+    writer: Arc<dyn Writer>,
+    key: Key,
+}
+
+#[async_trait]
+impl ResourceLock for InStore {
+    fn place(&self) -> (&str, &str) {
+        (&self.key.namespace, &self.key.name)
+    }
+
+    async fn read(&self) -> Result<Option<Record>, StoreError> {
+        let list = self.source.list(self.key.resource, At::Latest).await?;
+        let found = list.get(&self.key.namespace, &self.key.name);
+        Ok(found.map(|object| Record {
+            version: object.revision().to_string(),
+            value: object.parse(),
+        }))
+    }
+
+    async fn write(&self, over: Option<&Record>, value: &Value) -> Result<bool, StoreError> {
+        let draft = Draft::new(value).map_err(|error| StoreError::Unavailable(error.to_string()))?;
+        let (verb, expect) = match over {
+            Some(record) => (Verb::Update, Expect::At(revision(record)?)),
+            None => (Verb::Create, Expect::Absent),
+        };
+        let step = Step {
+            verb,
+            key: self.key.clone(),
+            subresource: "",
+            object: Some(draft),
+            expect,
+            guards: Vec::new(),
+        };
+        match self.writer.apply(vec![step]).await {
+            Ok(_) => Ok(true),
+            Err(
+                StoreError::Conflict { .. } | StoreError::AlreadyExists { .. } | StoreError::NotFound { .. },
+            ) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn revision(record: &Record) -> Result<Revision, StoreError> {
+    let number = record.version.parse().map(Revision);
+    number.map_err(|error| StoreError::Unavailable(format!("{}: {error}", record.version)))
+}
+
+/// Leader election by a lock record.
+pub struct Lease {
+    lock: Arc<dyn ResourceLock>,
+    identity: String,
+    terms: LeaseDurations,
+    /// The record's version as last seen, and when it was first seen so.
+    seen: Mutex<Option<(String, Timestamp)>>,
+}
+
+impl Lease {
+    /// The lease at `key` of a store, to be held as `identity`, which no other replica may have.
+    #[must_use]
+    pub fn new(
+        source: Arc<dyn Source>,
+        writer: Arc<dyn Writer>,
+        key: Key,
+        identity: String,
+        terms: LeaseDurations,
+    ) -> Self {
+        Self::with_lock(Arc::new(InStore { source, writer, key }), identity, terms)
+    }
+
+    /// The lease whose record `lock` keeps, to be held as `identity`, which no other replica may have.
+    #[must_use]
+    pub fn with_lock(lock: Arc<dyn ResourceLock>, identity: String, terms: LeaseDurations) -> Self {
+        Self {
+            lock,
+            identity,
+            terms,
+            seen: Mutex::default(),
+        }
+    }
+
+    /// Whether `record` says that this replica is the leader.
+    #[must_use]
+    pub fn is_mine(&self, record: &Record) -> bool {
+        record.holder() == self.identity
+    }
+
+    /// Since when the record is as it is, as far as this replica has seen.
+    fn since(&self, version: &str, now: Timestamp) -> Timestamp {
+        let mut seen = self.seen.lock();
+        match &*seen {
+            Some((known, since)) if known == version => *since,
+            _ => {
+                *seen = Some((version.to_owned(), now));
+                now
+            }
+        }
+    }
+
+    /// The record of this replica as holder from `now` on.
+    fn held(&self, record: Option<&Record>, now: Timestamp) -> Value {
+        let mut value = record.map_or_else(
+            || {
+                let (namespace, name) = self.lock.place();
+                json!({
+                    "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+                    "metadata": {
+                        "name": name, "namespace": namespace, "creationTimestamp": time::rfc3339(now),
+                    },
+                    "spec": {},
+                })
+            },
+            |record| record.value.clone(),
+        );
+        if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
+            metadata.remove("resourceVersion");
+        }
+        let mine = record.is_some_and(|record| record.holder() == self.identity);
+        let spec = &mut value["spec"];
+        spec["holderIdentity"] = self.identity.as_str().into();
+        spec["leaseDurationSeconds"] = self.terms.duration.as_secs().into();
+        spec["renewTime"] = time::rfc3339_micro(now).into();
+        if !mine {
+            spec["acquireTime"] = time::rfc3339_micro(now).into();
+            let before = spec["leaseTransitions"].as_i64();
+            let first = record.is_none();
+            spec["leaseTransitions"] = if first {
+                0
+            } else {
+                before.unwrap_or_default().saturating_add(1)
+            }
+            .into();
+        }
+        value
+    }
+}
+
+fn after(now: Timestamp, delay: Duration) -> Timestamp {
+    now.checked_add(delay).unwrap_or(Timestamp::MAX)
+}
+
+#[async_trait]
+impl LeaderElector for Lease {
+    async fn hold(&self, now: Timestamp) -> Result<Hold, StoreError> {
+        let record = self.lock.read().await?;
+        let version = record.as_ref().map_or("", |record| &record.version);
+        let again = after(now, self.terms.pause(&self.identity, version));
+        if let Some(record) = &record {
+            let holder = record.holder();
+            let end = after(self.since(&record.version, now), self.terms.duration);
+            let is_held = !holder.is_empty() && holder != self.identity;
+            if is_held && now < end {
+                // A leader that died is waited for no longer than its lease lasts.
+                return Ok(Hold {
+                    until: None,
+                    again: again.min(end),
+                });
+            }
+        }
+        let value = self.held(record.as_ref(), now);
+        let written = self.lock.write(record.as_ref(), &value).await?;
+        Ok(Hold {
+            until: written.then(|| after(now, self.terms.renew)),
+            again,
+        })
+    }
+
+    async fn release(&self, now: Timestamp) -> Result<(), StoreError> {
+        let Some(record) = self.lock.read().await? else {
+            return Ok(());
+        };
+        if record.holder() != self.identity {
+            return Ok(());
+        }
+        let mut value = self.held(Some(&record), now);
+        value["spec"]["holderIdentity"] = "".into();
+        value["spec"]["leaseDurationSeconds"] = 1.into();
+        // When somebody else was faster, leadership is released already.
+        self.lock.write(Some(&record), &value).await.map(drop)
+    }
+}

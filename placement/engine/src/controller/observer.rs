@@ -1,0 +1,98 @@
+//! What controllers tell of their work: for metrics, and for tests that count.
+
+use std::time::Duration;
+
+use berth_apimachinery::Key;
+use berth_dialect_contract::Outcome;
+
+use crate::bound::BindError;
+
+/// One finished attempt to decide a demand and write what was decided.
+#[derive(Clone, Copy, Debug)]
+pub struct Attempt<'a> {
+    /// The dialect.
+    pub dialect: &'static str,
+    /// The demand.
+    pub demand: &'a Key,
+    /// How the decision ended, or why there is none or it could not be written.
+    pub result: Result<Outcome, &'a BindError>,
+    /// How long deciding and writing took.
+    pub took: Duration,
+}
+
+/// How one step of a reconciler ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepResult {
+    /// What it takes is written.
+    Written,
+    /// Nothing was to be written.
+    Unchanged,
+    /// Others were faster; it is tried again.
+    Conflict,
+    /// It was refused, or the world was not to be seen; it is tried again.
+    Failed,
+}
+
+impl StepResult {
+    /// The token.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Written => "Written",
+            Self::Unchanged => "Unchanged",
+            Self::Conflict => "Conflict",
+            Self::Failed => "Error",
+        }
+    }
+}
+
+/// One finished step of a reconciler.
+#[derive(Clone, Copy, Debug)]
+pub struct Stepped<'a> {
+    /// The reconciler's dialect.
+    pub dialect: &'static str,
+    /// The reconciler's name.
+    pub controller: &'static str,
+    /// What it was about.
+    pub key: &'a Key,
+    /// How it ended.
+    pub result: StepResult,
+    /// How long looking and writing took.
+    pub took: Duration,
+}
+
+/// Follows the controllers. A queue is named after its dialect, a reconciler's after the reconciler. Called on their tasks: must not block.
+pub trait Observer: Send + Sync + 'static {
+    /// A demand of `dialect` was put in the queue, which has `depth` of them now.
+    fn queued(&self, dialect: &'static str, depth: usize);
+
+    /// A demand was taken from the queue, where it stood for `waited`; `depth` are left.
+    fn taken(&self, dialect: &'static str, depth: usize, waited: Duration);
+
+    /// A decision was made, or failed.
+    fn attempted(&self, attempt: &Attempt<'_>);
+
+    /// A demand of `dialect` that another scheduler decides is left to it.
+    fn left(&self, _dialect: &'static str, _demand: &Key) {}
+
+    /// A demand is tried again after a failure, or because it found no place.
+    fn retried(&self, dialect: &'static str);
+
+    /// A reconciler took a step, or failed to.
+    fn stepped(&self, _stepped: &Stepped<'_>) {}
+
+    /// Whether these controllers are the ones that work.
+    fn leading(&self, is_leading: bool);
+}
+
+/// Nobody.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Observer for Silent {
+    fn queued(&self, _: &'static str, _: usize) {}
+    fn taken(&self, _: &'static str, _: usize, _: Duration) {}
+    fn attempted(&self, _: &Attempt<'_>) {}
+    fn retried(&self, _: &'static str) {}
+    fn leading(&self, _: bool) {}
+}

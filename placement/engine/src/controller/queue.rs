@@ -1,0 +1,269 @@
+//! The queue of one dialect: which demands are due, which are being worked on, and which wait for their time.
+//!
+//! A demand stands in it once, however often it becomes due, and is never worked on twice at a time: what becomes due
+//! meanwhile is due again afterwards.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::time::{Duration, Instant};
+
+use berth_apimachinery::{Key, Timestamp};
+
+/// What becomes of a demand that was worked on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// It is looked at again at this time, or only when something changes.
+    Rest(Option<Timestamp>),
+    /// It is tried again at this time.
+    Retry(Timestamp),
+    /// It is tried again at this time and no sooner, whatever changes: its own writes, which others changed, would make it
+    /// due again at once.
+    Hold(Timestamp),
+    /// It is gone.
+    Forget,
+}
+
+#[derive(Debug, Default)]
+struct Entry {
+    /// Since when it stands in the queue.
+    queued: Option<Instant>,
+    /// Whether it is being worked on.
+    running: bool,
+    /// Whether it became due while it was being worked on.
+    again: bool,
+    /// When it becomes due by time.
+    at: Option<Timestamp>,
+    /// How often it was tried in vain since the last change.
+    failures: u32,
+    /// Whether changes do not hasten it.
+    held: bool,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    ready: VecDeque<Key>,
+    entries: HashMap<Key, Entry>,
+    alarms: BTreeSet<(Timestamp, Key)>,
+}
+
+impl Queue {
+    /// A change made `key` due: what failed before says nothing of the world as it is now. Whether it is new in the
+    /// queue.
+    pub(super) fn add(&mut self, key: Key) -> bool {
+        let entry = self.entries.entry(key.clone()).or_default();
+        if entry.held && entry.at.is_some() {
+            return false;
+        }
+        if !entry.held {
+            entry.failures = 0;
+        }
+        self.enqueue(key)
+    }
+
+    fn enqueue(&mut self, key: Key) -> bool {
+        let entry = self.entries.entry(key.clone()).or_default();
+        if let Some(at) = entry.at.take() {
+            self.alarms.remove(&(at, key.clone()));
+        }
+        if entry.running {
+            entry.again = true;
+            return false;
+        }
+        if entry.queued.is_some() {
+            return false;
+        }
+        entry.queued = Some(Instant::now());
+        self.ready.push_back(key);
+        true
+    }
+
+    /// Puts what is due at `now` in the queue; gives how many demands that are.
+    pub(super) fn ring(&mut self, now: Timestamp) -> usize {
+        let mut rung = 0;
+        while let Some((at, _)) = self.alarms.first()
+            && *at <= now
+            && let Some((_, key)) = self.alarms.pop_first()
+        {
+            rung += usize::from(self.enqueue(key));
+        }
+        rung
+    }
+
+    /// Pops the oldest key, with its time in the queue.
+    pub(super) fn take(&mut self) -> Option<(Key, Duration)> {
+        let key = self.ready.pop_front()?;
+        let entry = self.entries.entry(key.clone()).or_default();
+        let waited = entry
+            .queued
+            .take()
+            .map(|since| since.elapsed())
+            .unwrap_or_default();
+        entry.running = true;
+        Some((key, waited))
+    }
+
+    /// How often `key` has been tried in vain, this time included.
+    pub(super) fn failures(&self, key: &Key) -> u32 {
+        let before = self.entries.get(key).map_or(0, |entry| entry.failures);
+        before.saturating_add(1)
+    }
+
+    /// `key` was worked on. Whether it is in the queue again.
+    pub(super) fn done(&mut self, key: Key, next: Next) -> bool {
+        let Some(entry) = self.entries.get_mut(&key) else {
+            return false;
+        };
+        entry.running = false;
+        entry.held = matches!(next, Next::Hold(_));
+        if std::mem::take(&mut entry.again) && !entry.held {
+            entry.failures = 0;
+            return self.enqueue(key);
+        }
+        let at = match next {
+            Next::Rest(at) => {
+                entry.failures = 0;
+                at
+            }
+            Next::Retry(at) | Next::Hold(at) => {
+                entry.failures = entry.failures.saturating_add(1);
+                Some(at)
+            }
+            Next::Forget => {
+                self.entries.remove(&key);
+                return false;
+            }
+        };
+        match at {
+            Some(at) => {
+                entry.at = Some(at);
+                self.alarms.insert((at, key));
+            }
+            None => drop(self.entries.remove(&key)),
+        }
+        false
+    }
+
+    /// Forgets everything but what is being worked on.
+    pub(super) fn clear(&mut self) {
+        self.ready.clear();
+        self.alarms.clear();
+        self.entries.retain(|_, entry| {
+            entry.queued = None;
+            entry.again = false;
+            entry.at = None;
+            entry.running
+        });
+    }
+
+    /// How many demands stand in the queue.
+    pub(super) fn depth(&self) -> usize {
+        self.ready.len()
+    }
+
+    /// When the next demand becomes due by time.
+    pub(super) fn next_alarm(&self) -> Option<Timestamp> {
+        self.alarms.first().map(|(at, _)| *at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use berth_apimachinery::GroupResource;
+
+    use super::*;
+
+    const TOYS: GroupResource = GroupResource::new("toys.example", "toys");
+
+    fn key(name: &str) -> Key {
+        Key::new(TOYS, "ns", name)
+    }
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn take(queue: &mut Queue) -> Option<Key> {
+        queue.take().map(|(key, _)| key)
+    }
+
+    #[test]
+    fn a_demand_stands_once_and_is_worked_on_once_at_a_time() {
+        let mut queue = Queue::default();
+        assert!(queue.add(key("a")) && queue.add(key("b")) && !queue.add(key("a")));
+        assert_eq!(queue.depth(), 2);
+        assert_eq!(take(&mut queue), Some(key("a")));
+        assert!(!queue.add(key("a")) && !queue.add(key("a")));
+        assert_eq!(take(&mut queue), Some(key("b")));
+        assert_eq!(take(&mut queue), None);
+        assert!(queue.done(key("a"), Next::Rest(None)), "it became due meanwhile");
+        assert!(!queue.done(key("b"), Next::Rest(None)));
+        assert_eq!(take(&mut queue), Some(key("a")));
+        assert!(!queue.done(key("a"), Next::Forget));
+        assert!(queue.entries.is_empty() && queue.alarms.is_empty());
+    }
+
+    #[test]
+    fn alarms_ring_in_time_and_changes_come_before_them() {
+        let mut queue = Queue::default();
+        for name in ["a", "b"] {
+            queue.add(key(name));
+            let taken = take(&mut queue).unwrap();
+            queue.done(taken, Next::Rest(Some(at(10))));
+        }
+        assert_eq!((queue.ring(at(9)), queue.next_alarm()), (0, Some(at(10))));
+        assert!(queue.add(key("b")));
+        assert_eq!(queue.ring(at(10)), 1);
+        assert_eq!(
+            (take(&mut queue), take(&mut queue)),
+            (Some(key("b")), Some(key("a")))
+        );
+        assert_eq!((queue.ring(at(99)), queue.next_alarm()), (0, None));
+    }
+
+    #[test]
+    fn failures_count_until_something_changes() {
+        let mut queue = Queue::default();
+        queue.add(key("a"));
+        for expected in 1..=3 {
+            let taken = take(&mut queue).unwrap();
+            assert_eq!(queue.failures(&taken), expected);
+            queue.done(taken, Next::Retry(at(1)));
+            queue.ring(at(1));
+        }
+        queue.add(key("a"));
+        assert_eq!(queue.failures(&key("a")), 1);
+    }
+
+    #[test]
+    fn what_is_held_waits_for_its_time_whatever_changes() {
+        let mut queue = Queue::default();
+        queue.add(key("a"));
+        for round in 1..=3 {
+            let taken = take(&mut queue).unwrap();
+            assert_eq!(queue.failures(&taken), round);
+            // Its own write comes back while it is worked on, and after.
+            assert!(!queue.add(key("a")));
+            assert!(!queue.done(taken, Next::Hold(at(10 * i64::from(round)))));
+            assert!(!queue.add(key("a")));
+            assert_eq!(take(&mut queue), None);
+            assert_eq!(queue.ring(at(10 * i64::from(round))), 1);
+        }
+        let taken = take(&mut queue).unwrap();
+        queue.done(taken, Next::Rest(None));
+        assert!(queue.add(key("a")), "once it went well, changes count again");
+        assert_eq!(queue.failures(&key("a")), 1);
+    }
+
+    #[test]
+    fn clearing_keeps_only_what_is_being_worked_on() {
+        let mut queue = Queue::default();
+        assert!(queue.add(key("a")) && queue.add(key("b")));
+        let taken = take(&mut queue).unwrap();
+        queue.add(taken.clone());
+        queue.clear();
+        assert_eq!(take(&mut queue), None);
+        assert!(!queue.done(taken, Next::Rest(None)));
+        assert!(queue.entries.is_empty());
+        assert!(queue.add(key("b")));
+    }
+}

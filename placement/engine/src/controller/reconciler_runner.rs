@@ -1,0 +1,369 @@
+//! The loop of one reconciler ([`berth_dialect_contract::Reconciler`]): changes in, due keys with back-off and alarms, one guarded
+//! step per key.
+//!
+//! A reconciler watches the source itself, since the resources it looks at are not all its dialect's, and may depend on the
+//! configuration. Whenever it may have missed changes (at the start, when the watch falls behind, when the
+//! configuration changes or leadership is won) it looks at everything once.
+
+mod configured;
+mod objects;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use berth_apimachinery::{GroupResource, Key, Timestamp, Why};
+use berth_dialect_contract::{Context, Dialect, Pace, Reconciler, config};
+use berth_storage::{Event, Scope, StoreError};
+use tokio::task::JoinError;
+use tracing::Instrument as _;
+
+use self::configured::Configured;
+use self::objects::Lists;
+use super::Settings;
+use super::observer::{StepResult, Stepped};
+use super::queue::Next;
+use super::runner::{AGAIN, NAP, OVERRULED, Signals};
+use super::workers::Workers;
+use crate::behind::Behind;
+use crate::bind::manager;
+use crate::bound::Commit;
+use crate::dirty::Subscription;
+use crate::engine::Engine;
+use crate::snapshot::Snapshot;
+
+/// How many changes are taken in at once, at most.
+const BATCH: usize = 512;
+/// How many keys are worked on at once.
+const PARALLEL: usize = 16;
+/// How soon a source is asked again that does not answer.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// One reconciler at work.
+pub(super) struct ReconcilerRunner {
+    engine: Arc<Engine>,
+    settings: Settings,
+    dialect: Arc<dyn Dialect>,
+    signals: Signals,
+    /// Wakes when the engine has something to say, such as that a dialect is complete.
+    subscription: Arc<Subscription>,
+    configured: Configured,
+    reconciler: Arc<dyn Reconciler>,
+    watched: Arc<[GroupResource]>,
+    workers: Workers<Done>,
+    /// Whether it works: it leads, and its dialect is complete and decided here.
+    active: bool,
+    /// Whether everything is to be looked at.
+    everything: bool,
+}
+
+/// How one piece of work ended.
+enum Done {
+    /// Nothing is left to be done, until this time.
+    Rest(Option<Timestamp>),
+    /// It is to be tried again.
+    Failed,
+    /// Others made something else of what was written.
+    Overruled,
+}
+
+impl ReconcilerRunner {
+    /// The runner of `reconciler`, which is one of `dialect`.
+    pub(super) fn new(
+        engine: &Arc<Engine>,
+        settings: &Settings,
+        dialect: &Arc<dyn Dialect>,
+        reconciler: Arc<dyn Reconciler>,
+        signals: Signals,
+    ) -> Self {
+        let (clock, observer) = (Arc::clone(engine.clock()), Arc::clone(&settings.observer));
+        Self {
+            workers: Workers::new(reconciler.name(), clock, observer),
+            subscription: engine.subscribe(),
+            engine: Arc::clone(engine),
+            settings: settings.clone(),
+            dialect: Arc::clone(dialect),
+            signals,
+            configured: Configured::default(),
+            watched: watched_by(&*reconciler),
+            reconciler,
+            active: false,
+            everything: true,
+        }
+    }
+
+    /// Works until it is told to stop, and then finishes what it has begun.
+    pub(super) async fn run(mut self) {
+        let stop = self.signals.stop.clone();
+        loop {
+            let ended = tokio::select! {
+                biased;
+                () = stop.cancelled() => break,
+                ended = self.follow() => ended,
+            };
+            if let Err(error) = ended {
+                tracing::warn!(controller = self.reconciler.name(), %error, "changes were missed; reconciling everything");
+                if !matches!(error, StoreError::Expired { .. }) {
+                    tokio::select! {
+                        () = stop.cancelled() => break,
+                        () = tokio::time::sleep(RETRY) => {}
+                    }
+                }
+            }
+        }
+        while let Some((key, done)) = self.workers.next().await {
+            self.finish(key, done);
+        }
+    }
+
+    /// Follows the changes until the configuration is another, or the watch is lost.
+    async fn follow(&mut self) -> Result<(), StoreError> {
+        self.configure();
+        let mut resources = self.watched.to_vec();
+        resources.push(config::RESOURCE);
+        let source = Arc::clone(self.engine.source());
+        let mut watch = source.watch(Scope::Many(resources), source.revision())?;
+        let configuration = config::key(self.dialect.name());
+        loop {
+            self.judge();
+            self.signals.looks.mark_unchanged();
+            self.workers.ring();
+            self.take_all().await;
+            self.begin();
+            let pause = self.workers.pause(self.longest());
+            tokio::select! {
+                biased;
+                Some((key, done)) = self.workers.next() => self.finish(key, done),
+                events = watch.next(BATCH) => {
+                    let events = events?;
+                    if events.iter().any(|event| event.change.key == configuration) {
+                        return Ok(());
+                    }
+                    self.take_in(&events).await;
+                }
+                _ = self.subscription.next() => {}
+                Ok(()) = self.signals.leading.changed() => {}
+                Ok(()) = self.signals.looks.changed() => {}
+                () = tokio::time::sleep(pause) => {}
+            }
+        }
+    }
+
+    /// Becomes the reconciler that the configuration in force makes it.
+    fn configure(&mut self) {
+        self.everything = true;
+        let spec = self.configured.spec(&*self.dialect, &**self.engine.source());
+        let mut reconcilers = self.dialect.controllers().reconcilers(spec).into_iter();
+        if let Some(found) = reconcilers.find(|reconciler| reconciler.name() == self.reconciler.name()) {
+            self.watched = watched_by(&*found);
+            self.reconciler = found;
+        }
+    }
+
+    /// Looks whether it is to work.
+    fn judge(&mut self) {
+        let name = self.dialect.name();
+        let ready = self.engine.complete(name).is_ok() && self.engine.decides(name);
+        let active = *self.signals.leading.borrow_and_update() && ready;
+        if active == self.active {
+            return;
+        }
+        self.active = active;
+        tracing::info!(
+            controller = self.reconciler.name(),
+            active,
+            "controller started or stopped"
+        );
+        if active {
+            self.everything = true;
+        } else {
+            self.workers.clear();
+        }
+    }
+
+    /// The world, for judging changes.
+    async fn world(&self) -> Option<World> {
+        match World::look(&self.engine, &*self.dialect, &self.watched).await {
+            Ok(world) => Some(world),
+            Err(problem) => {
+                let controller = self.reconciler.name();
+                tracing::warn!(controller, %problem, "not synced yet; reconciling everything once it is");
+                None
+            }
+        }
+    }
+
+    async fn take_in(&mut self, events: &[Arc<Event>]) {
+        if !self.active || self.everything || events.is_empty() {
+            return;
+        }
+        let Some(world) = self.world().await else {
+            self.everything = true;
+            return;
+        };
+        let context = world.context();
+        let changes = events.iter().map(|event| &event.change);
+        let due: Vec<Key> = changes
+            .flat_map(|change| self.reconciler.due(change, &context))
+            .collect();
+        self.workers.add(due);
+    }
+
+    async fn take_all(&mut self) {
+        if !self.active || !self.everything {
+            return;
+        }
+        if let Some(world) = self.world().await {
+            self.everything = false;
+            let due = self.reconciler.all(&world.context());
+            self.workers.add(due);
+        }
+    }
+
+    /// Begins as much work as there may be at once.
+    fn begin(&mut self) {
+        if !self.active {
+            return;
+        }
+        let (engine, settings, dialect) = (&self.engine, &self.settings, &self.dialect);
+        let (reconciler, watched) = (&self.reconciler, &self.watched);
+        self.workers.begin(PARALLEL, |key| {
+            let work = Work {
+                engine: Arc::clone(engine),
+                settings: settings.clone(),
+                dialect: Arc::clone(dialect),
+                reconciler: Arc::clone(reconciler),
+                watched: Arc::clone(watched),
+            };
+            work.on(key)
+        });
+    }
+
+    fn finish(&mut self, key: Key, done: Result<Done, JoinError>) {
+        let done = done.unwrap_or_else(|error| {
+            tracing::error!(controller = self.reconciler.name(), %error, "reconcile panicked; retrying");
+            Done::Failed
+        });
+        let workers = &mut self.workers;
+        let next = match done {
+            _ if !self.active => Next::Forget,
+            Done::Rest(at) => Next::Rest(at.map(|at| at.max(workers.later(AGAIN)))),
+            Done::Failed => Next::Retry(workers.later(Pace::default().failed.delay(workers.failures(&key)))),
+            Done::Overruled => Next::Hold(workers.later(OVERRULED.delay(workers.failures(&key)))),
+        };
+        workers.done(key, next);
+    }
+
+    /// How long it waits at most when nothing happens.
+    fn longest(&self) -> Duration {
+        if self.active && self.everything {
+            RETRY
+        } else {
+            NAP
+        }
+    }
+}
+
+/// What `reconciler` is shown.
+fn watched_by(reconciler: &dyn Reconciler) -> Arc<[GroupResource]> {
+    let all = reconciler.watches().into_iter().chain(reconciler.former());
+    all.collect()
+}
+
+/// The objects a reconciler watches, and an inventory that is at least as new.
+struct World {
+    lists: Lists,
+    snapshot: Snapshot,
+    now: Timestamp,
+}
+
+impl World {
+    async fn look(engine: &Engine, dialect: &dyn Dialect, watched: &[GroupResource]) -> Result<Self, Behind> {
+        let lists = Lists::of(&**engine.source(), watched);
+        let unknown = || Behind::Held {
+            dialect: dialect.name(),
+            why: "the engine does not know it".to_owned(),
+        };
+        Ok(Self {
+            lists,
+            snapshot: engine.fresh(dialect.name()).await?.ok_or_else(unknown)?,
+            now: engine.clock().now(),
+        })
+    }
+
+    fn context(&self) -> Context<'_> {
+        Context {
+            objects: &self.lists,
+            inventory: &*self.snapshot.inventory,
+            now: self.now,
+        }
+    }
+}
+
+/// One step to be taken.
+struct Work {
+    engine: Arc<Engine>,
+    settings: Settings,
+    dialect: Arc<dyn Dialect>,
+    reconciler: Arc<dyn Reconciler>,
+    watched: Arc<[GroupResource]>,
+}
+
+impl Work {
+    async fn on(self, key: Key) -> Done {
+        let start = Instant::now();
+        let span = tracing::info_span!(
+            "step",
+            controller = self.reconciler.name(),
+            %key,
+            result = tracing::field::Empty,
+        );
+        let (result, done) = self.step(&key).instrument(span.clone()).await;
+        span.record("result", result.as_str());
+        self.settings.observer.stepped(&Stepped {
+            dialect: self.dialect.name(),
+            controller: self.reconciler.name(),
+            key: &key,
+            result,
+            took: start.elapsed(),
+        });
+        done
+    }
+
+    async fn step(&self, key: &Key) -> (StepResult, Done) {
+        let world = match World::look(&self.engine, &*self.dialect, &self.watched).await {
+            Ok(world) => world,
+            Err(problem) => {
+                tracing::warn!(%problem, "cannot reconcile yet; retrying");
+                return (StepResult::Failed, Done::Failed);
+            }
+        };
+        let step = self.reconciler.step(key, &world.context());
+        if step.writes.is_empty() {
+            return (StepResult::Unchanged, Done::Rest(step.due_at));
+        }
+        let commit = Commit {
+            actor: self.reconciler.actor(),
+            manager: manager(self.dialect.name(), self.reconciler.actor()),
+            cause: format!("{} about {key}", self.reconciler.name()),
+            writes: step.writes,
+            guards: Vec::new(),
+            dry_run: false,
+        };
+        match self.settings.committer.commit(commit).await {
+            Ok(_) => (StepResult::Written, Done::Rest(step.due_at)),
+            // Others were faster, which is nobody's fault.
+            Err(error) if error.why.is_moved() => {
+                tracing::debug!(problem = %error, "conflict in a reconcile; retrying");
+                (StepResult::Conflict, Done::Failed)
+            }
+            Err(error) if error.why == Why::Overruled => {
+                tracing::warn!(problem = %error, "a write of the reconcile was changed as it was stored; retrying later");
+                (StepResult::Failed, Done::Overruled)
+            }
+            Err(error) => {
+                tracing::warn!(problem = %error, "a write of the reconcile was rejected; retrying");
+                (StepResult::Failed, Done::Failed)
+            }
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! Two replicas over one store: one works, and the other takes over.
+
+use super::*;
+use crate::controller::{Hold, LEASES, Leadership, Lease, LeaseDurations, Silent};
+
+fn lease_key() -> Key {
+    Key::new(LEASES, "kube-system", "berth-controllers")
+}
+
+/// Those of Kubernetes' own controllers.
+fn terms() -> LeaseDurations {
+    let times = [15, 10, 2].map(Duration::from_secs);
+    LeaseDurations::new(times[0], times[1], times[2]).unwrap()
+}
+
+fn lease(world: &World, identity: &str) -> Arc<Lease> {
+    let (source, writer) = (Arc::clone(&world.store), Arc::clone(&world.store));
+    Arc::new(Lease::new(
+        source,
+        writer,
+        lease_key(),
+        identity.to_owned(),
+        terms(),
+    ))
+}
+
+fn record(world: &World) -> Value {
+    let list = world.store.cached(LEASES);
+    list.get("kube-system", "berth-controllers").unwrap().parse()["spec"].clone()
+}
+
+#[tokio::test]
+async fn a_lease_is_renewed_expires_and_is_given_up() {
+    let world = World::default();
+    let (first, second) = (lease(&world, "one"), lease(&world, "two"));
+    let hold = |lease: &Arc<Lease>| {
+        let (lease, now) = (Arc::clone(lease), world.clock.now());
+        async move { lease.hold(now).await.unwrap() }
+    };
+    let held = hold(&first).await;
+    assert_eq!(held.until.unwrap().as_second(), 10);
+    let again = held.again.as_millisecond();
+    assert!(
+        (2000..2400).contains(&again),
+        "every two seconds, and up to a fifth later: {again}"
+    );
+    assert_eq!(hold(&second).await.until, None);
+    assert_eq!(record(&world)["holderIdentity"], "one");
+    assert_eq!(record(&world)["leaseTransitions"], 0);
+    // Renewed, it holds again for its whole length.
+    world.clock.advance(14);
+    assert!(hold(&first).await.until.is_some());
+    world.clock.advance(14);
+    assert!(
+        hold(&second).await.until.is_none(),
+        "the second sees the renewal only now"
+    );
+    world.clock.advance(14);
+    assert!(hold(&second).await.until.is_none());
+    world.clock.advance(1);
+    assert!(hold(&second).await.until.is_some());
+    assert_eq!(record(&world)["holderIdentity"], "two");
+    assert_eq!(record(&world)["leaseTransitions"], 1);
+    assert!(hold(&first).await.until.is_none());
+    // Who does not have it gives nothing up; who has it leaves it free at once.
+    first.release(world.clock.now()).await.unwrap();
+    assert!(hold(&first).await.until.is_none());
+    second.release(world.clock.now()).await.unwrap();
+    assert!(hold(&first).await.until.is_some());
+    assert_eq!(record(&world)["leaseTransitions"], 2);
+}
+
+#[tokio::test]
+async fn one_of_two_replicas_works_and_the_other_takes_over() {
+    let world = World::default();
+    world.shelf("a", 100);
+    let first = world.replica_with(lease(&world, "one"));
+    first
+        .counter
+        .until("the first leads", |counter| {
+            counter.leading.load(Ordering::Relaxed) == 1
+        })
+        .await;
+    let second = world.replica_with(lease(&world, "two"));
+    for n in 0..5 {
+        first.barrier(&world, &format!("t{n}")).await;
+    }
+    second.engine.caught_up(world.store.revision()).await.unwrap();
+    assert_eq!((first.counter.all(), second.counter.all()), (5, 0));
+    assert!(first.controllers.is_leading() && !second.controllers.is_leading());
+    first.controllers.stop().await;
+    // The lease is given up: the second gets it the next time it looks.
+    second.advance(&world, 3);
+    second.barrier(&world, "later").await;
+    assert!(second.controllers.is_leading());
+    assert_eq!(world.inside("a"), 6);
+}
+
+/// A store that can be cut off.
+struct CutOff {
+    inner: Arc<Lease>,
+    is_cut: AtomicBool,
+}
+
+#[async_trait::async_trait]
+impl LeaderElector for CutOff {
+    async fn hold(&self, now: Timestamp) -> Result<Hold, berth_storage::StoreError> {
+        if self.is_cut.load(Ordering::Relaxed) {
+            return Err(berth_storage::StoreError::Unavailable("cut off".to_owned()));
+        }
+        self.inner.hold(now).await
+    }
+    async fn release(&self, now: Timestamp) -> Result<(), berth_storage::StoreError> {
+        self.inner.release(now).await
+    }
+}
+
+#[tokio::test]
+async fn who_cannot_renew_stops_before_another_may_begin() {
+    let world = World::default();
+    world.shelf("a", 100);
+    let elector = Arc::new(CutOff {
+        inner: lease(&world, "one"),
+        is_cut: AtomicBool::new(false),
+    });
+    let first = world.replica_with(Arc::clone(&elector) as Arc<dyn LeaderElector>);
+    first.barrier(&world, "before").await;
+    elector.is_cut.store(true, Ordering::Relaxed);
+    first.advance(&world, 9);
+    first.barrier(&world, "still").await;
+    assert!(first.controllers.is_leading());
+    first.advance(&world, 1);
+    let mut leading = first.controllers.leading.clone();
+    tokio::time::timeout(DEADLINE, leading.wait_for(|leads| !leads))
+        .await
+        .expect("it stops in time")
+        .unwrap();
+}
+
+#[test]
+fn the_times_of_a_lease_must_fit_together() {
+    let seconds = Duration::from_secs;
+    for (duration, renew, retry, said) in [
+        (seconds(0), seconds(4), seconds(1), "whole seconds"),
+        (
+            Duration::from_millis(5500),
+            seconds(4),
+            seconds(1),
+            "whole seconds",
+        ),
+        (
+            seconds(5),
+            seconds(5),
+            seconds(1),
+            "shorter than the lease duration",
+        ),
+        (seconds(5), seconds(4), seconds(0), "above zero"),
+        (seconds(5), seconds(2), seconds(2), "with a fifth added"),
+    ] {
+        let problem = LeaseDurations::new(duration, renew, retry)
+            .unwrap_err()
+            .to_string();
+        assert!(problem.contains(said), "{problem}");
+    }
+    assert_eq!(
+        LeaseDurations::new(seconds(5), seconds(4), seconds(1)),
+        Ok(LeaseDurations::default())
+    );
+}
+
+#[tokio::test]
+async fn who_waits_for_a_dead_holder_looks_when_the_lease_ends() {
+    let world = World::default();
+    let (first, second) = (lease(&world, "one"), lease(&world, "two"));
+    first.hold(world.clock.now()).await.unwrap();
+    let seen = second.hold(world.clock.now()).await.unwrap();
+    assert!(seen.until.is_none());
+    // The holder dies. Between two looks the lease ends.
+    world.clock.advance(14);
+    let waiting = second.hold(world.clock.now()).await.unwrap();
+    assert_eq!((waiting.until, waiting.again.as_millisecond()), (None, 15_000));
+    assert!(second.hold(waiting.again).await.unwrap().until.is_some());
+}
+
+/// An elector that answers once and then never.
+struct Stuck(Arc<Lease>, AtomicBool);
+
+#[async_trait::async_trait]
+impl LeaderElector for Stuck {
+    async fn hold(&self, now: Timestamp) -> Result<Hold, berth_storage::StoreError> {
+        if self.1.swap(true, Ordering::Relaxed) {
+            std::future::pending::<()>().await;
+        }
+        self.0.hold(now).await
+    }
+    async fn release(&self, _: Timestamp) -> Result<(), berth_storage::StoreError> {
+        Ok(())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_hears_nothing_while_renewing_stops_when_its_own_time_is_over() {
+    struct Ticking(tokio::time::Instant);
+    impl Clock for Ticking {
+        fn now(&self) -> Timestamp {
+            Timestamp::UNIX_EPOCH.checked_add(self.0.elapsed()).unwrap()
+        }
+    }
+    let world = World::default();
+    let elector = Arc::new(Stuck(lease(&world, "one"), AtomicBool::default()));
+    let start = tokio::time::Instant::now();
+    let leadership = Leadership::spawn(elector, Arc::new(Ticking(start)), Arc::new(Silent));
+    let mut leading = leadership.leading();
+    leading.wait_for(|leads| *leads).await.unwrap();
+    leading.wait_for(|leads| !leads).await.unwrap();
+    let held = start.elapsed();
+    assert!(
+        held <= Duration::from_millis(10_001),
+        "the renew deadline is 10 s: {held:?}"
+    );
+}

@@ -1,0 +1,115 @@
+//! The queue of one controller and the keys of it that are worked on: what every controller's loop does, wherever its keys
+//! come from and whatever is done about one.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use berth_apimachinery::{Clock, Key, Timestamp};
+use tokio::task::{Id, JoinError, JoinSet};
+
+use super::observer::Observer;
+use super::queue::{Next, Queue};
+
+/// Workers whose work ends with a `D`.
+pub(super) struct Workers<D> {
+    /// What the observer calls the queue.
+    name: &'static str,
+    clock: Arc<dyn Clock>,
+    observer: Arc<dyn Observer>,
+    queue: Queue,
+    work: JoinSet<D>,
+    /// The keys in `work`.
+    running: HashMap<Id, Key>,
+}
+
+impl<D: Send + 'static> Workers<D> {
+    pub(super) fn new(name: &'static str, clock: Arc<dyn Clock>, observer: Arc<dyn Observer>) -> Self {
+        Self {
+            name,
+            clock,
+            observer,
+            queue: Queue::default(),
+            work: JoinSet::new(),
+            running: HashMap::new(),
+        }
+    }
+
+    /// Puts `keys` in the queue.
+    pub(super) fn add(&mut self, keys: impl IntoIterator<Item = Key>) {
+        for key in keys {
+            if self.queue.add(key) {
+                self.observer.queued(self.name, self.queue.depth());
+            }
+        }
+    }
+
+    /// Forgets everything but what is being worked on.
+    pub(super) fn clear(&mut self) {
+        self.queue.clear();
+        self.observer.queued(self.name, 0);
+    }
+
+    /// Looks at the clock, and puts what is due by it in the queue.
+    pub(super) fn ring(&mut self) {
+        for _ in 0..self.queue.ring(self.clock.now()) {
+            self.observer.queued(self.name, self.queue.depth());
+        }
+    }
+
+    /// Begins `work` on the oldest keys, as long as fewer than `parallel` are worked on.
+    pub(super) fn begin<W>(&mut self, parallel: usize, mut work: impl FnMut(Key) -> W)
+    where
+        W: Future<Output = D> + Send + 'static,
+    {
+        while self.work.len() < parallel
+            && let Some((key, waited)) = self.queue.take()
+        {
+            self.observer.taken(self.name, self.queue.depth(), waited);
+            let id = self.work.spawn(work(key.clone())).id();
+            self.running.insert(id, key);
+        }
+    }
+
+    /// Waits for the next key that was worked on, and how that ended; `None` when nothing is worked on. Nothing is lost
+    /// when it is not waited for.
+    pub(super) async fn next(&mut self) -> Option<(Key, Result<D, JoinError>)> {
+        loop {
+            let (id, done) = match self.work.join_next_with_id().await? {
+                Ok((id, done)) => (id, Ok(done)),
+                Err(error) => (error.id(), Err(error)),
+            };
+            if let Some(key) = self.running.remove(&id) {
+                return Some((key, done));
+            }
+        }
+    }
+
+    /// `key` was worked on.
+    pub(super) fn done(&mut self, key: Key, next: Next) {
+        if matches!(next, Next::Retry(_) | Next::Hold(_)) {
+            self.observer.retried(self.name);
+        }
+        if self.queue.done(key, next) {
+            self.observer.queued(self.name, self.queue.depth());
+        }
+    }
+
+    /// How often `key` has been tried in vain, this time included.
+    pub(super) fn failures(&self, key: &Key) -> u32 {
+        self.queue.failures(key)
+    }
+
+    /// The time `delay` from now.
+    pub(super) fn later(&self, delay: Duration) -> Timestamp {
+        self.clock.now().checked_add(delay).unwrap_or(Timestamp::MAX)
+    }
+
+    /// How long nothing happens by time; `longest` at most.
+    pub(super) fn pause(&self, longest: Duration) -> Duration {
+        let now = self.clock.now();
+        let next = self.queue.next_alarm();
+        let until = next.map(|at| Duration::try_from(at.duration_since(now)).unwrap_or_default());
+        until.unwrap_or(longest).min(longest)
+    }
+}

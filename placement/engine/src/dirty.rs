@@ -1,0 +1,212 @@
+//! What changes have made stale, collected for consumers that work at their own pace.
+//!
+//! A consumer that is slow loses nothing and holds nobody up: marks of the same thing fall together.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use berth_apimachinery::{Key, Revision};
+use berth_dialect_contract::{Affected, Due};
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+/// A set of marked things, or all there are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Marked<T> {
+    /// These.
+    Some(BTreeSet<T>),
+    /// All, those that are gone included.
+    All,
+}
+
+impl<T> Default for Marked<T> {
+    fn default() -> Self {
+        Self::Some(BTreeSet::new())
+    }
+}
+
+impl<T: Ord> Marked<T> {
+    /// Whether nothing is marked.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        matches!(self, Self::Some(set) if set.is_empty())
+    }
+
+    /// Marks `more`; `None` is all.
+    pub fn mark(&mut self, more: Option<impl IntoIterator<Item = T>>) {
+        match (self, more) {
+            (Self::All, _) => {}
+            (Self::Some(set), Some(more)) => set.extend(more),
+            (this, None) => *this = Self::All,
+        }
+    }
+
+    fn merge(&mut self, other: Self) {
+        match other {
+            Self::Some(set) => self.mark(Some(set)),
+            Self::All => *self = Self::All,
+        }
+    }
+}
+
+/// What is stale of one dialect.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Dirty {
+    /// The demands to decide again.
+    pub decide: Marked<Key>,
+    /// The demands whose view may differ.
+    pub demands: Marked<Key>,
+    /// The targets, by cluster name, whose view may differ.
+    pub targets: Marked<Arc<str>>,
+    /// The last change that made one of those in `decide` due. Says nothing where that is all.
+    pub since: Revision,
+}
+
+impl Dirty {
+    /// Everything.
+    #[must_use]
+    pub fn everything() -> Self {
+        Self {
+            decide: Marked::All,
+            demands: Marked::All,
+            targets: Marked::All,
+            since: Revision::default(),
+        }
+    }
+
+    /// Whether nothing is stale.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.decide.is_empty() && self.demands.is_empty() && self.targets.is_empty()
+    }
+
+    /// Adds what the change folded at `revision` made stale.
+    pub fn add(&mut self, due: Due, revision: Revision) {
+        if !matches!(due.decide, Affected::None) {
+            self.since = self.since.max(revision);
+        }
+        add(&mut self.decide, due.decide);
+        add(&mut self.demands, due.demands);
+        self.targets.mark(due.targets);
+    }
+
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.decide.merge(other.decide);
+        self.demands.merge(other.demands);
+        self.targets.merge(other.targets);
+        self.since = self.since.max(other.since);
+    }
+}
+
+pub(crate) fn add(marked: &mut Marked<Key>, affected: Affected) {
+    match affected {
+        Affected::None => {}
+        Affected::Some(keys) => marked.mark(Some(keys)),
+        Affected::All => marked.mark(None::<Vec<Key>>),
+    }
+}
+
+/// What became stale since the last batch.
+#[derive(Clone, Debug, Default)]
+pub struct Batch {
+    /// Every change up to this revision is accounted for, here or in an earlier batch.
+    pub through: Revision,
+    /// What is stale, by dialect name.
+    pub dirty: BTreeMap<&'static str, Dirty>,
+}
+
+#[derive(Debug, Default)]
+struct Pending {
+    batch: Batch,
+    news: bool,
+}
+
+/// One consumer's marks. Dropping it ends the subscription.
+#[derive(Debug, Default)]
+pub struct Subscription {
+    pending: Mutex<Pending>,
+    wake: Notify,
+}
+
+impl Subscription {
+    /// Waits until something changed and takes all marks. A batch without marks only says that `through` moved on.
+    pub async fn next(&self) -> Batch {
+        loop {
+            if let Some(batch) = self.take() {
+                return batch;
+            }
+            self.wake.notified().await;
+        }
+    }
+
+    /// Waits until something changed, and leaves the marks where they are: more may fall together with them.
+    pub async fn changed(&self) {
+        while !self.pending.lock().news {
+            self.wake.notified().await;
+        }
+    }
+
+    fn take(&self) -> Option<Batch> {
+        let mut pending = self.pending.lock();
+        if !pending.news {
+            return None;
+        }
+        pending.news = false;
+        let through = pending.batch.through;
+        Some(Batch {
+            through,
+            dirty: std::mem::take(&mut pending.batch.dirty),
+        })
+    }
+
+    /// Adds marks, and that all changes up to `through` are accounted for.
+    pub(crate) fn mark(&self, through: Revision, dirty: impl IntoIterator<Item = (&'static str, Dirty)>) {
+        {
+            let mut pending = self.pending.lock();
+            pending.batch.through = through;
+            pending.news = true;
+            for (dialect, dirty) in dirty {
+                pending.batch.dirty.entry(dialect).or_default().merge(dirty);
+            }
+        }
+        self.wake.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use berth_apimachinery::GroupResource;
+
+    use super::*;
+
+    const TOYS: GroupResource = GroupResource::new("toys.example", "toys");
+
+    #[tokio::test]
+    async fn marks_fall_together_until_they_are_taken() {
+        let subscription = Subscription::default();
+        let mut first = Dirty::default();
+        let due = |name: &str| Due {
+            decide: Affected::Some(vec![Key::new(TOYS, "ns", name)]),
+            ..Due::nothing()
+        };
+        let shown = Due {
+            targets: None,
+            ..Due::default()
+        };
+        first.add(due("a"), Revision(1));
+        let mut second = Dirty::default();
+        second.add(due("b"), Revision(2));
+        second.add(shown, Revision(3));
+        subscription.mark(Revision(1), [("toy", first)]);
+        subscription.mark(Revision(3), [("toy", second)]);
+        subscription.changed().await;
+        let batch = subscription.next().await;
+        assert_eq!(batch.through, Revision(3));
+        let dirty = &batch.dirty["toy"];
+        assert_eq!(dirty.since, Revision(2), "what makes nothing due does not count");
+        assert!(matches!(&dirty.decide, Marked::Some(keys) if keys.len() == 2));
+        assert!(dirty.demands.is_empty());
+        assert_eq!(dirty.targets, Marked::All);
+        assert!(subscription.take().is_none());
+    }
+}

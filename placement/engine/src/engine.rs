@@ -1,0 +1,375 @@
+//! The [`Engine`]: one inventory per dialect, kept current by a feeder task, and snapshots of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
+
+use berth_apimachinery::{Change, Clock, GroupResource, Key, LabelSet, Revision};
+use berth_dialect_contract::{Dialect, Due, Inventory};
+use berth_storage::Source;
+use parking_lot::Mutex;
+use tokio::sync::{Notify, Semaphore, watch};
+use tokio::task::JoinHandle;
+
+use crate::answers::Answers;
+use crate::behind::Behind;
+use crate::bound::{BindObserver, Settled};
+use crate::contest::Contests;
+use crate::dirty::{Dirty, Subscription};
+use crate::mandate::{Mandate, Requests};
+use crate::snapshot::Snapshot;
+use crate::turns::Turns;
+
+/// How long a read waits for the feeder. A feeder that is alive needs microseconds.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What an engine has one of, and has already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AlreadySet {
+    /// Who is told of bindings.
+    #[error("the binding observer is set already")]
+    Observer,
+    /// Who is told of changes.
+    #[error("the witness is set already")]
+    Witness,
+    /// The mandate, which says which systems are decided here.
+    #[error("the mandate is set already")]
+    Mandate,
+}
+
+/// Is told of every change as it is folded, before anybody decides on it. Called by the feeder under a dialect's lock: must
+/// be quick. What a load finds in the source is no change.
+pub trait Witness: Send + Sync + 'static {
+    /// `change` was folded into the inventory of `dialect`, and made `due` stale.
+    fn folded(&self, dialect: &'static str, change: &Change, due: &Due);
+}
+
+/// One dialect and what it knows.
+pub(crate) struct Slot {
+    pub(crate) dialect: Arc<dyn Dialect>,
+    pub(crate) reads: BTreeSet<GroupResource>,
+    pub(crate) state: Mutex<State>,
+    /// Taken by bindings that lost a race, so that they try again one after the other and not all at once.
+    pub(crate) turn: tokio::sync::Mutex<()>,
+    /// Taken while a demand is made together with a place of which there are only so many.
+    pub(crate) making: Arc<tokio::sync::Mutex<()>>,
+    /// What the scheduler itself wants of demands, while that is decided and written.
+    pub(crate) settling: Turns<Settled>,
+    /// What came of it lately.
+    pub(crate) answers: Answers,
+    /// Changes that others make of decisions.
+    pub(crate) contests: Contests,
+}
+
+pub(crate) struct State {
+    pub(crate) inventory: Arc<dyn Inventory>,
+    /// Up to where every change is in.
+    pub(crate) revision: Revision,
+    /// The last change that was folded; after a load, the newest that may be in it.
+    pub(crate) changed: Revision,
+}
+
+/// Follows a source and decides on it. Shared as `Arc<Engine>`; [`Engine::spawn`] starts the feeder.
+pub struct Engine {
+    pub(crate) slots: Vec<Slot>,
+    pub(crate) source: Arc<dyn Source>,
+    pub(crate) clock: Arc<dyn Clock>,
+    /// Up to where every change is in; `None` before the first load.
+    pub(crate) folded: watch::Sender<Option<Revision>>,
+    /// Asks the feeder to look whether its watch has moved past changes that are none of its business.
+    pub(crate) nudge: Notify,
+    subscribers: Mutex<Vec<Weak<Subscription>>>,
+    /// The dialects whose world is not complete, and what they wait for.
+    held: Mutex<BTreeMap<&'static str, String>>,
+    /// The dialects of which nobody knows yet whether they are decided here.
+    doubted: Mutex<BTreeSet<&'static str>>,
+    /// As many decisions for bindings at once as there are processors: each that takes a while has a thread of its own, and
+    /// every thread keeps memory that it used once.
+    pub(crate) deciding: Semaphore,
+    pub(crate) observer: OnceLock<Arc<dyn BindObserver>>,
+    pub(crate) witness: OnceLock<Arc<dyn Witness>>,
+    mandate: OnceLock<Arc<dyn Mandate>>,
+}
+
+impl Engine {
+    /// An engine over `source` for `dialects`; it knows nothing until [`Engine::spawn`]ed.
+    #[must_use]
+    pub fn new(dialects: Vec<Arc<dyn Dialect>>, source: Arc<dyn Source>, clock: Arc<dyn Clock>) -> Arc<Self> {
+        let slots = dialects.into_iter().map(|dialect| Slot {
+            reads: dialect.reads().into_iter().collect(),
+            state: Mutex::new(State {
+                inventory: dialect.inventory(),
+                revision: Revision::default(),
+                changed: Revision::default(),
+            }),
+            turn: tokio::sync::Mutex::default(),
+            making: Arc::default(),
+            settling: Turns::default(),
+            answers: Answers::default(),
+            contests: Contests::default(),
+            dialect,
+        });
+        Arc::new(Self {
+            slots: slots.collect(),
+            source,
+            clock,
+            folded: watch::Sender::new(None),
+            nudge: Notify::new(),
+            subscribers: Mutex::default(),
+            held: Mutex::default(),
+            doubted: Mutex::default(),
+            deciding: Semaphore::new(std::thread::available_parallelism().map_or(2, usize::from)),
+            observer: OnceLock::new(),
+            witness: OnceLock::new(),
+            mandate: OnceLock::new(),
+        })
+    }
+
+    /// Sets who is told of every binding, once.
+    ///
+    /// # Errors
+    /// When somebody is told already.
+    pub fn observe(&self, observer: Arc<dyn BindObserver>) -> Result<(), AlreadySet> {
+        self.observer.set(observer).map_err(|_| AlreadySet::Observer)
+    }
+
+    /// Sets who is told of every change, once.
+    ///
+    /// # Errors
+    /// When somebody is told already.
+    pub fn witness(&self, witness: Arc<dyn Witness>) -> Result<(), AlreadySet> {
+        self.witness.set(witness).map_err(|_| AlreadySet::Witness)
+    }
+
+    /// Sets who says what is decided here, once. Without a word everything is.
+    ///
+    /// # Errors
+    /// When somebody says so already.
+    pub fn mandated(&self, mandate: Arc<dyn Mandate>) -> Result<(), AlreadySet> {
+        self.mandate.set(mandate).map_err(|_| AlreadySet::Mandate)
+    }
+
+    /// Whether the decisions of `dialect` are made and written here.
+    #[must_use]
+    pub fn decides(&self, dialect: &str) -> bool {
+        !self.is_doubted(dialect) && self.mandate.get().is_none_or(|mandate| mandate.decides(dialect))
+    }
+
+    /// The requests of `dialect` that are decided here, where anything of it is; `None`: all.
+    #[must_use]
+    pub fn requests(&self, dialect: &str) -> Option<Arc<Requests>> {
+        self.mandate.get().and_then(|mandate| mandate.requests(dialect))
+    }
+
+    /// Whether a request with `labels` in `namespace` is among those of `dialect` that are decided here, where anything of it
+    /// is.
+    #[must_use]
+    pub fn includes(&self, dialect: &str, namespace: &str, labels: &impl LabelSet) -> bool {
+        let requests = self.requests(dialect);
+        requests.is_none_or(|requests| requests.include(&*self.source, namespace, labels))
+    }
+
+    /// Whether `demand`, as `snapshot` knows it, is decided here. What is not there is nobody's.
+    #[must_use]
+    pub fn is_entrusted(&self, snapshot: &Snapshot, demand: &Key) -> bool {
+        let dialect = snapshot.dialect.name();
+        if !self.decides(dialect) {
+            return false;
+        }
+        let Some(requests) = self.requests(dialect) else {
+            return true;
+        };
+        let object = snapshot.inventory.object(demand);
+        object.is_none_or(|object| requests.include(&*self.source, &demand.namespace, object.meta().labels()))
+    }
+
+    /// Whether what the decisions of `dialect` are written in is kept from others.
+    #[must_use]
+    pub fn guards(&self, dialect: &str) -> bool {
+        !self.is_doubted(dialect) && self.mandate.get().is_none_or(|mandate| mandate.guards(dialect))
+    }
+
+    /// Marks what the configuration says of `dialect` as not known yet: until it is, the dialect is neither decided nor guarded,
+    /// since others may be about to decide it.
+    pub fn doubt(&self, dialect: &'static str, unknown: bool) {
+        let mut doubted = self.doubted.lock();
+        match unknown {
+            true => doubted.insert(dialect),
+            false => doubted.remove(dialect),
+        };
+    }
+
+    fn is_doubted(&self, dialect: &str) -> bool {
+        self.doubted.lock().contains(dialect)
+    }
+
+    /// The sentence about the decision on `demand` of `dialect` that another writer keeps changing, and that is left alone
+    /// for it.
+    #[must_use]
+    pub fn contest(&self, dialect: &str, demand: &Key) -> Option<Arc<str>> {
+        self.slot(dialect)?.contests.of(demand)
+    }
+
+    /// Starts the feeder. It runs until the handle is aborted or the engine's last other owner is gone with it.
+    pub fn spawn(self: &Arc<Self>) -> JoinHandle<()> {
+        tokio::spawn(Arc::clone(self).feed())
+    }
+
+    /// The dialects, in the order given.
+    pub fn dialects(&self) -> impl Iterator<Item = &Arc<dyn Dialect>> {
+        self.slots.iter().map(|slot| &slot.dialect)
+    }
+
+    /// The place changes come from.
+    #[must_use]
+    pub fn source(&self) -> &Arc<dyn Source> {
+        &self.source
+    }
+
+    /// The clock.
+    #[must_use]
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.clock
+    }
+
+    /// Whether the first load is done: until then there is nothing to decide on.
+    #[must_use]
+    pub fn is_loaded(&self) -> bool {
+        self.folded.borrow().is_some()
+    }
+
+    pub(crate) fn slot(&self, dialect: &str) -> Option<&Slot> {
+        self.slots.iter().find(|slot| slot.dialect.name() == dialect)
+    }
+
+    /// The world of the dialect named `dialect`, as it is now; `None` when there is no such dialect.
+    #[must_use]
+    pub fn snapshot(&self, dialect: &str) -> Option<Snapshot> {
+        self.slot(dialect).map(Slot::snapshot)
+    }
+
+    /// How many targets the dialect has that has most of them: what deciding takes grows with it.
+    #[must_use]
+    pub fn most_targets(&self) -> u32 {
+        self.slots.iter().map(Slot::targets).max().unwrap_or_default()
+    }
+
+    /// Waits until every change up to `revision` is in, so that a read after a write sees the write.
+    ///
+    /// # Errors
+    /// When that takes longer than ten seconds.
+    pub async fn caught_up(&self, revision: Revision) -> Result<(), Behind> {
+        let mut folded = self.folded.subscribe();
+        let is_there = |have: &Option<Revision>| have.is_some_and(|have| have >= revision);
+        if is_there(&folded.borrow()) {
+            return Ok(());
+        }
+        self.nudge.notify_one();
+        match tokio::time::timeout(PATIENCE, folded.wait_for(is_there)).await {
+            Ok(Ok(_)) => Ok(()),
+            _ => Err(Behind::Late {
+                wanted: revision,
+                have: self.folded.borrow().unwrap_or_default(),
+            }),
+        }
+    }
+
+    /// A snapshot that holds every write acknowledged before this call; `None` when there is no such dialect.
+    ///
+    /// # Errors
+    /// As [`Engine::caught_up`], and when the dialect is held.
+    pub async fn fresh(&self, dialect: &str) -> Result<Option<Snapshot>, Behind> {
+        self.complete(dialect)?;
+        self.caught_up(self.source.revision()).await?;
+        Ok(self.snapshot(dialect))
+    }
+
+    /// Marks `dialect` as not synced, with the reason: decisions fail with [`Behind::Held`] until it is cleared with `None`.
+    pub fn hold(&self, dialect: &'static str, why: Option<String>) {
+        {
+            let mut held = self.held.lock();
+            match why {
+                Some(why) => held.insert(dialect, why),
+                None => held.remove(dialect),
+            };
+        }
+        self.reconsider();
+    }
+
+    /// Has controllers look whether they are to work: what is decided here may have changed.
+    pub fn reconsider(&self) {
+        self.remark(&[]);
+    }
+
+    /// Marks what is stale though nothing was folded.
+    pub(crate) fn remark(&self, dirty: &[(&'static str, Dirty)]) {
+        let subscribers = self.subscribers.lock();
+        if let Some(through) = *self.folded.borrow() {
+            for subscription in subscribers.iter().filter_map(Weak::upgrade) {
+                subscription.mark(through, dirty.iter().cloned());
+            }
+        }
+    }
+
+    /// Whether all there is of `dialect` is known.
+    ///
+    /// # Errors
+    /// What it waits for ([`Engine::hold`]).
+    pub fn complete(&self, dialect: &str) -> Result<(), Behind> {
+        match self.held.lock().get_key_value(dialect) {
+            Some((&dialect, why)) => Err(Behind::Held {
+                dialect,
+                why: why.clone(),
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// A consumer of marks. It begins with everything stale.
+    #[must_use]
+    pub fn subscribe(&self) -> Arc<Subscription> {
+        let subscription = Arc::new(Subscription::default());
+        let mut subscribers = self.subscribers.lock();
+        // Under the lock, so that no fold falls between the first mark and the registration.
+        if let Some(through) = *self.folded.borrow() {
+            subscription.mark(through, self.everything());
+        }
+        subscribers.push(Arc::downgrade(&subscription));
+        subscription
+    }
+
+    pub(crate) fn everything(&self) -> Vec<(&'static str, Dirty)> {
+        self.slots
+            .iter()
+            .map(|slot| (slot.dialect.name(), Dirty::everything()))
+            .collect()
+    }
+
+    /// Tells everyone that the inventories hold every change up to `through`, and what that made stale.
+    pub(crate) fn publish(&self, through: Revision, dirty: &[(&'static str, Dirty)]) {
+        let mut subscribers = self.subscribers.lock();
+        subscribers.retain(|subscriber| match subscriber.upgrade() {
+            Some(subscription) => {
+                subscription.mark(through, dirty.iter().cloned());
+                true
+            }
+            None => false,
+        });
+        self.folded.send_replace(Some(through));
+    }
+}
+
+impl Slot {
+    pub(crate) fn targets(&self) -> u32 {
+        self.state.lock().inventory.count()
+    }
+
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        let state = self.state.lock();
+        Snapshot {
+            dialect: Arc::clone(&self.dialect),
+            inventory: Arc::clone(&state.inventory),
+            revision: state.revision,
+        }
+    }
+}

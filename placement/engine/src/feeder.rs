@@ -1,0 +1,207 @@
+//! The feeder: lists and watches what the dialects read, and folds it into their inventories.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use berth_apimachinery::{Change, GroupResource, Key, Revision};
+use berth_dialect_contract::Inventory;
+use berth_storage::{At, Collection, Event, Scope, StoreError, Watch};
+
+use crate::aside::{self, aside};
+use crate::dirty::Dirty;
+use crate::engine::{Engine, Slot, Witness};
+use crate::mandate::NAMESPACES;
+
+/// How many changes are folded under one lock, at most.
+const BATCH: usize = 512;
+/// How long the feeder waits before it asks a source again that does not answer.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// The collections one load is made of, by resource.
+type Lists = BTreeMap<GroupResource, Collection>;
+
+impl Engine {
+    /// Follows the source for ever; starts anew whenever its watch is lost.
+    pub(crate) async fn feed(self: Arc<Self>) {
+        loop {
+            let Err(error) = self.follow().await;
+            if matches!(error, StoreError::Expired { .. }) {
+                tracing::warn!(%error, "scheduling inventory missed changes; listing again");
+            } else {
+                tracing::error!(%error, "cannot load the scheduling inventory; retrying");
+                tokio::time::sleep(RETRY).await;
+            }
+        }
+    }
+
+    async fn follow(&self) -> Result<Infallible, StoreError> {
+        let (mut watch, listed) = self.load().await?;
+        let mut took = Took::default();
+        loop {
+            // The watch is polled first, so that after a nudge its revision is past every change there is.
+            let events = tokio::select! {
+                biased;
+                events = watch.next(BATCH) => events?,
+                () = self.nudge.notified() => Vec::new(),
+            };
+            took.next(&events, || self.take_in(&events, watch.revision(), &listed));
+        }
+    }
+
+    /// Loads every inventory from lists and opens the watch that continues them. The lists may be of different
+    /// revisions; the watch begins at the oldest, and `listed` tells which of its changes are in a list already.
+    async fn load(&self) -> Result<(Box<dyn Watch>, BTreeMap<GroupResource, Revision>), StoreError> {
+        let read = self.slots.iter().flat_map(|slot| slot.reads.iter().copied());
+        // Their labels may say which requests are decided here.
+        let resources: BTreeSet<GroupResource> = read.chain([NAMESPACES]).collect();
+        let start = self.source.revision();
+        let mut lists = Lists::new();
+        for &resource in &resources {
+            lists.insert(resource, self.source.list(resource, At::Latest).await?);
+        }
+        let listed: BTreeMap<_, _> = lists.iter().map(|(&name, list)| (name, list.revision)).collect();
+        let after = listed.values().copied().min().unwrap_or(start);
+        let newest = listed.values().copied().max().unwrap_or(start);
+        let watch = self
+            .source
+            .watch(Scope::Many(resources.into_iter().collect()), after)?;
+        for slot in &self.slots {
+            let inventory = aside(u32::MAX, || slot.build(&lists));
+            let mut state = slot.state.lock();
+            state.inventory = inventory;
+            state.revision = after;
+            state.changed = newest;
+        }
+        self.publish(after, &self.everything());
+        Ok((watch, listed))
+    }
+
+    fn take_in(&self, events: &[Arc<Event>], through: Revision, listed: &BTreeMap<GroupResource, Revision>) {
+        let is_new = |change: &Change| {
+            listed
+                .get(&change.key.resource)
+                .is_none_or(|&revision| change.revision > revision)
+        };
+        let changes: Vec<&Change> = events
+            .iter()
+            .map(|event| &event.change)
+            .filter(|c| is_new(c))
+            .collect();
+        let mut dirty = Vec::new();
+        for slot in &self.slots {
+            let mut due = slot.fold(&changes, through, self.witness.get().map(|witness| &**witness));
+            due.merge(self.entrusted_anew(slot, &changes));
+            if !due.is_empty() {
+                dirty.push((slot.dialect.name(), due));
+            }
+        }
+        let moved = self.folded.borrow().is_none_or(|have| have < through);
+        if moved || !dirty.is_empty() {
+            self.publish(through, &dirty);
+        }
+    }
+}
+
+/// How long changes of each resource took lately. Most take microseconds, but one of a set may go through all its clusters.
+#[derive(Default)]
+struct Took(HashMap<GroupResource, Duration>);
+
+impl Took {
+    /// Folds `events` by `fold`, aside where that is expected to take long.
+    fn next(&mut self, events: &[Arc<Event>], fold: impl FnOnce()) {
+        let resources: BTreeSet<GroupResource> =
+            events.iter().map(|event| event.change.key.resource).collect();
+        let begun = Instant::now();
+        match self.is_quick(&resources) {
+            true => fold(),
+            false => aside(u32::MAX, fold),
+        }
+        self.note(resources, begun.elapsed());
+    }
+
+    /// Whether changes of all of `resources` are known to be quick.
+    fn is_quick(&self, resources: &BTreeSet<GroupResource>) -> bool {
+        let known = |resource| self.0.get(resource).is_some_and(|took| *took < aside::LONG);
+        resources.iter().all(known)
+    }
+
+    /// What took long once is expected to again, for the next dozens of changes.
+    fn note(&mut self, resources: BTreeSet<GroupResource>, took: Duration) {
+        for resource in resources {
+            let lately = self.0.entry(resource).or_default();
+            *lately = took.max(*lately - *lately / 16);
+        }
+    }
+}
+
+impl Slot {
+    /// A new inventory of what the lists hold for this dialect.
+    fn build(&self, lists: &Lists) -> Arc<dyn Inventory> {
+        let mut inventory = self.dialect.inventory();
+        let writable = writable(&mut inventory);
+        for (&resource, list) in lists.iter().filter(|(resource, _)| self.reads.contains(resource)) {
+            for (name, object) in list.iter(None, None) {
+                let key = Key {
+                    resource,
+                    namespace: Arc::clone(&name.namespace),
+                    name: Arc::clone(&name.name),
+                };
+                writable.fold(&Change::added(key, Arc::clone(object)));
+            }
+        }
+        inventory
+    }
+
+    /// Folds the changes this dialect reads; gives what they made stale.
+    fn fold(&self, changes: &[&Change], through: Revision, witness: Option<&dyn Witness>) -> Dirty {
+        let mut dirty = Dirty::default();
+        let mut state = self.state.lock();
+        for change in changes
+            .iter()
+            .filter(|change| self.reads.contains(&change.key.resource))
+        {
+            self.answers.made(change, state.changed);
+            let due = writable(&mut state.inventory).fold(change);
+            if let Some(witness) = witness {
+                witness.folded(self.dialect.name(), change, &due);
+            }
+            dirty.add(due, change.revision);
+            state.changed = state.changed.max(change.revision);
+        }
+        state.revision = through;
+        dirty
+    }
+}
+
+/// The inventory for changing: in place while nobody holds a snapshot of it, else a fork.
+pub(crate) fn writable(inventory: &mut Arc<dyn Inventory>) -> &mut dyn Inventory {
+    if Arc::get_mut(inventory).is_none() {
+        *inventory = inventory.fork();
+    }
+    Arc::get_mut(inventory).expect("a fork is not shared yet")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_of_a_resource_are_quick_when_they_were_lately() {
+        let [sets, toys] = ["sets", "toys"].map(|plural| GroupResource::new("toys.example", plural));
+        let of = |resources: &[GroupResource]| resources.iter().copied().collect::<BTreeSet<_>>();
+        let mut took = Took::default();
+        assert!(took.is_quick(&of(&[])), "there is nothing to fold");
+        assert!(!took.is_quick(&of(&[toys])), "nobody knows yet");
+        let quick = aside::LONG / 50;
+        took.note(of(&[toys, sets]), quick);
+        assert!(took.is_quick(&of(&[toys, sets])));
+        took.note(of(&[sets]), aside::LONG * 8);
+        assert!(!took.is_quick(&of(&[toys, sets])) && took.is_quick(&of(&[toys])));
+        for _ in 0..60 {
+            took.note(of(&[sets]), quick);
+        }
+        assert!(took.is_quick(&of(&[toys, sets])), "it is quick again");
+    }
+}

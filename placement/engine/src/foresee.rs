@@ -1,0 +1,139 @@
+//! Deciding a demand that is about to be made: what the scheduler wants of it then goes into the store in one step with it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use berth_apimachinery::{Guard, Key, Object};
+use tokio::sync::OwnedMutexGuard;
+
+use crate::aside::aside;
+use crate::bind::{self, Committer};
+use crate::bound::{BindError, Bound, Commit};
+use crate::engine::{Engine, Slot};
+use crate::settle::{answer, own_wish};
+use crate::what_if::World;
+
+/// How long what was stored before is waited for: the store waits for the answer.
+const SOON: Duration = Duration::from_millis(500);
+
+/// A decision about a demand that is about to be made.
+pub struct Foreseen {
+    bound: Bound,
+    expected: Expected,
+    /// Held until it is made where others want the same places: they bind once their demands are there, or most would lose.
+    _making: Option<OwnedMutexGuard<()>>,
+}
+
+/// A demand whose answer waits until it is made. Dropped, nobody waits any more.
+struct Expected {
+    engine: Arc<Engine>,
+    dialect: &'static str,
+    demand: Key,
+    uid: String,
+}
+
+impl Engine {
+    /// Decides `demand` of `dialect` as if `object` were stored already: what is decided, and what to write in one step with
+    /// it. Nothing where that cannot be foreseen soon, or others compete for the same places: then it is bound once it is
+    /// there.
+    pub async fn foresee(
+        self: &Arc<Self>,
+        committer: &dyn Committer,
+        dialect: &'static str,
+        demand: &Key,
+        object: &Arc<Object>,
+    ) -> Option<(Foreseen, Commit)> {
+        let slot = self.slot(dialect).filter(|_| committer.can_go_along())?;
+        self.complete(dialect).ok()?;
+        if !self.is_loaded() {
+            return None;
+        }
+        let caught_up = self.caught_up(self.source.revision());
+        tokio::time::timeout(SOON, caught_up).await.ok()?.ok()?;
+        let bound = self.decide_with(slot, demand, object).await?;
+        let mut commit = bind::commit(&bound, slot, false);
+        // The demand is as it was decided, since it is made in the same step.
+        commit.guards.retain(|guard| matches!(guard, Guard::Fence { .. }));
+        let making = match is_contested(&commit, demand) {
+            false => None,
+            true if slot.turn.try_lock().is_err() => return None,
+            true => Some(Arc::clone(&slot.making).try_lock_owned().ok()?),
+        };
+        let uid = object.meta().uid().to_owned();
+        slot.answers.foresee(uid.clone(), answer(&bound));
+        let foreseen = Foreseen {
+            bound,
+            expected: Expected {
+                engine: Arc::clone(self),
+                dialect,
+                demand: demand.clone(),
+                uid,
+            },
+            _making: making,
+        };
+        Some((foreseen, commit))
+    }
+
+    /// The decision on a world of now and `object`; nothing when the dialect cannot read it, or leaves it alone.
+    async fn decide_with(&self, slot: &Slot, demand: &Key, object: &Arc<Object>) -> Option<Bound> {
+        let _place = self.deciding.acquire().await;
+        let snapshot = slot.snapshot();
+        aside(snapshot.inventory.effort(demand), || {
+            snapshot.inventory.derive();
+        });
+        // What the world is made of is asked about what is replaced; where there is such a demand already, none is made.
+        let mut world = World::over(snapshot, BTreeMap::new());
+        world.put(demand, Arc::clone(object)).ok()?;
+        let snapshot = world.begin();
+        let decision = snapshot.decide(demand, None, self.clock.now())?.ok()?;
+        Some(Bound {
+            snapshot,
+            decision,
+            written: Vec::new(),
+        })
+    }
+}
+
+/// Whether other demands may take what `commit` takes: counted capacity, or an object that is changed.
+fn is_contested(commit: &Commit, demand: &Key) -> bool {
+    let mut writes = commit.writes.iter();
+    !commit.guards.is_empty() || writes.any(|write| write.key != *demand && write.base.is_some())
+}
+
+impl Foreseen {
+    /// The demand was made, with all there was to write: `made` is the demand as it was made, `written` the rest, as it is
+    /// now.
+    ///
+    /// # Errors
+    /// When the engine does not answer in time.
+    pub async fn made(self, made: &Object, written: Vec<Arc<Object>>) -> Result<Bound, BindError> {
+        let Self {
+            mut bound,
+            expected,
+            _making,
+        } = self;
+        let engine = &expected.engine;
+        let wish = own_wish(expected.dialect, &expected.demand);
+        let last = bind::newest(&written).max(made.revision());
+        bound.decision.demand_revision = made.revision();
+        bound.snapshot.revision = last;
+        bound.written = written;
+        let span = bind::span(&wish, true);
+        let result = engine
+            .caught_up(last)
+            .await
+            .map(|()| bound)
+            .map_err(BindError::from);
+        engine.tell(&span, &wish, &result);
+        result
+    }
+}
+
+impl Drop for Expected {
+    fn drop(&mut self) {
+        if let Some(slot) = self.engine.slot(self.dialect) {
+            slot.answers.forget(&self.uid);
+        }
+    }
+}

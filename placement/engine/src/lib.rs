@@ -1,0 +1,70 @@
+//! The engine: what the dialects know of the world, kept current, and the decisions and bindings made on it.
+//!
+//! It follows a [`berth_storage::Source`], folds every change into one inventory per dialect, and decides on snapshots of
+//! them. It knows no dialect by name, no HTTP and no kind; time comes from a [`berth_apimachinery::Clock`]. Start reading at
+//! [`engine`]; [`controller`] keeps decisions current; [`what_if`] decides on worlds made up by hand (reviews), [`simulate`] on whole
+//! folders of them, [`mod@plan`] on what a change makes of them, [`mod@advice`] on what to change.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use berth_dialect_toy::{BOXES, TOYS, Toys, object};
+//! use berth_engine::World;
+//! use berth_apimachinery::{Key, Object, Revision, Timestamp};
+//! use serde_json::json;
+//!
+//! let mut world = World::empty(Arc::new(Toys));
+//! for (resource, namespace, name, value) in [
+//!     (BOXES, "", "shelf", object("Box", "", "shelf", json!({"capacity": 1}))),
+//!     (TOYS, "ns", "car", object("Toy", "ns", "car", json!({}))),
+//! ] {
+//!     let stored = Arc::new(Object::new(&value, Revision(1)).unwrap());
+//!     world.put(&Key::new(resource, namespace, name), stored).unwrap();
+//! }
+//! let car = Key::new(TOYS, "ns", "car");
+//! let snapshot = world.snapshot();
+//! let decision = snapshot.decide(&car, None, Timestamp::UNIX_EPOCH).unwrap().unwrap();
+//! assert_eq!(&*snapshot.inventory.cluster_name(decision.solved.picked[0]), "shelf");
+//! ```
+
+pub mod advice;
+pub mod agreement;
+mod answers;
+mod aside;
+mod behind;
+pub mod bind;
+mod bound;
+mod contest;
+pub mod controller;
+pub mod dirty;
+pub mod engine;
+mod entrusted;
+mod fault;
+mod feeder;
+mod foresee;
+mod mandate;
+pub mod plan;
+mod settle;
+pub mod simulate;
+pub mod snapshot;
+pub mod spelling;
+mod turns;
+pub mod what_if;
+
+pub use advice::Advice;
+pub use aside::aside;
+pub use behind::Behind;
+pub use bind::Committer;
+pub use bound::{Bind, BindError, BindObserver, Bound, Commit, Contest, Settled, Unplaced};
+pub use controller::Controllers;
+pub use dirty::{Batch, Dirty, Marked, Subscription};
+pub use engine::{AlreadySet, Engine, Witness};
+pub use foresee::Foreseen;
+pub use mandate::{Mandate, Requests};
+pub use plan::Plan;
+pub use simulate::Simulation;
+pub use snapshot::Snapshot;
+pub use what_if::{Catalog, Unreadable, World};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,126 @@
+//! The right to decide: whether anything is written for a system here, for which of its requests, and whether others are kept
+//! from the fields that hold these decisions.
+
+use std::sync::Arc;
+
+use berth_apimachinery::selector::Selector;
+use berth_apimachinery::{GroupResource, LabelSet};
+use berth_storage::Source;
+
+/// Kubernetes' namespaces, whose labels may say which requests are decided.
+pub(crate) const NAMESPACES: GroupResource = GroupResource::new("", "namespaces");
+
+/// Source of what the configuration in force says of every system. It is asked before every write
+/// and in every review, so it must be cheap.
+pub trait Mandate: Send + Sync + 'static {
+    /// Whether the decisions of `dialect` are made and written here.
+    fn decides(&self, dialect: &str) -> bool;
+
+    /// Whether what they are written in is kept from others. Where another scheduler writes it, it must not be.
+    fn guards(&self, dialect: &str) -> bool;
+
+    /// The requests of `dialect` that this is about; `None` where it is about all.
+    fn requests(&self, _dialect: &str) -> Option<Arc<Requests>> {
+        None
+    }
+}
+
+/// Selection of a system's requests, by their labels and by those of their namespaces.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Requests {
+    /// None at all.
+    None,
+    /// Those that both selectors match.
+    Matching {
+        /// The labels of the request.
+        labels: Selector,
+        /// The labels of its namespace.
+        namespaces: Selector,
+    },
+}
+
+impl Requests {
+    /// Whether a request with `labels` in `namespace` is one of them, by the namespaces in `source`.
+    #[must_use]
+    pub fn include(&self, source: &dyn Source, namespace: &str, labels: &impl LabelSet) -> bool {
+        match self {
+            Self::None => false,
+            Self::Matching {
+                labels: wanted,
+                namespaces,
+            } => wanted.matches(labels) && within(namespaces, source, namespace),
+        }
+    }
+
+    /// Whether the labels of namespaces say which they are.
+    pub(crate) fn go_by_namespaces(&self) -> bool {
+        matches!(self, Self::Matching { namespaces, .. } if !namespaces.is_everything())
+    }
+}
+
+/// Whether `namespaces` matches the labels of the one named `namespace`; one that is not there has no labels.
+fn within(namespaces: &Selector, source: &dyn Source, namespace: &str) -> bool {
+    if namespaces.is_everything() {
+        return true;
+    }
+    let all = source.cached(NAMESPACES);
+    match all.get("", namespace) {
+        Some(object) => namespaces.matches(object.meta().labels()),
+        None => namespaces.matches_with(|_| None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use berth_apimachinery::{Draft, Key};
+    use berth_storage::{Expect, MemoryStore, Step, Verb};
+    use serde_json::json;
+
+    use super::*;
+
+    fn labels(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+        let owned = pairs
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+        owned.collect()
+    }
+
+    #[test]
+    fn a_request_is_included_by_its_labels_and_by_those_of_its_namespace() {
+        let store = MemoryStore::default();
+        let namespace = json!({
+            "apiVersion": "v1", "kind": "Namespace",
+            "metadata": {"name": "team", "labels": {"scheduler": "berth"}},
+        });
+        let step = Step {
+            verb: Verb::Create,
+            key: Key::new(NAMESPACES, "", "team"),
+            subresource: "",
+            object: Some(Draft::new(&namespace).unwrap()),
+            expect: Expect::Absent,
+            guards: Vec::new(),
+        };
+        store.commit(&[step]).unwrap();
+        let requests = |labels: &str, namespaces: &str| Requests::Matching {
+            labels: Selector::parse(labels).unwrap(),
+            namespaces: Selector::parse(namespaces).unwrap(),
+        };
+        let (canary, plain) = (labels(&[("canary", "yes")]), labels(&[]));
+        for (requests, namespace, labels, included) in [
+            (requests("", ""), "anywhere", &plain, true),
+            (requests("canary=yes", ""), "anywhere", &canary, true),
+            (requests("canary=yes", ""), "anywhere", &plain, false),
+            (requests("", "scheduler=berth"), "team", &plain, true),
+            (requests("", "scheduler=berth"), "unknown", &plain, false),
+            (requests("", "scheduler!=berth"), "unknown", &plain, true),
+            (requests("canary=yes", "scheduler=berth"), "team", &plain, false),
+            (requests("canary=yes", "scheduler=berth"), "team", &canary, true),
+            (Requests::None, "team", &canary, false),
+        ] {
+            let found = requests.include(&store, namespace, labels);
+            assert_eq!(found, included, "{requests:?} {namespace} {labels:?}");
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! Plans: what a change would do to the decisions, before it is made (docs/api.md, "Planning").
+//!
+//! A plan changes a copy of a world and does what the controllers would do: what folding the change makes due is
+//! decided in key order, each decision's writes are made before the next, and what those make due is decided after.
+//! Where a dialect tries again what found no place, that is decided again too, as long as anything changed. At the end the
+//! places of every demand are compared with those it had.
+//!
+//! Start reading at [`Plan::of`]; [`change`] says what changes there are, [`mod@compare`] what is told of a decision.
+
+pub mod change;
+pub mod compare;
+mod edits;
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
+
+use berth_apimachinery::{Key, Timestamp, budget};
+use berth_dialect_contract::{Decision, Phase};
+use serde::{Serialize, Serializer};
+
+pub use change::{Step, What};
+pub use compare::{Counts, Entry, Side, Verdict};
+pub(crate) use edits::substance;
+pub use edits::{apply, changed, on_drained};
+
+use compare::{Said, Seen};
+
+use crate::dirty::Marked;
+use crate::fault::Fault;
+use crate::snapshot::Snapshot;
+use crate::what_if::World;
+
+/// How often one demand is decided in a plan before it is left as it is, and said to be unsettled.
+const MOST: u32 = 8;
+
+/// The circumstances of a plan.
+#[derive(Clone, Debug)]
+pub struct Terms {
+    /// The instant to decide for.
+    pub now: Timestamp,
+    /// The seed of random strategies; without one, each demand has the seed a live decision on it would have.
+    pub seed: Option<u64>,
+}
+
+/// What a change does, dialect by dialect.
+#[derive(Debug, Default, Serialize)]
+pub struct Plan {
+    /// Counts of the entries, those that are not listed among them.
+    pub counts: Counts,
+    /// How many decisions were made.
+    pub decided: usize,
+    /// The demands that went on changing when they had been decided eight times.
+    #[serde(serialize_with = "as_text", skip_serializing_if = "Vec::is_empty")]
+    pub unsettled: Vec<Key>,
+    /// Entries about what moves, in key order; of the demands asked for, and of those on a drained cluster, also about what stays.
+    pub entries: Vec<Entry>,
+}
+
+impl Plan {
+    /// What the changes that were made in `world` since it was `before` make of its decisions. `asked` says which
+    /// demands are told of even when nothing moves: they are decided, due or not.
+    ///
+    /// # Errors
+    /// When the dialect breaks its contract.
+    pub fn of(
+        before: &Snapshot,
+        world: &mut World,
+        terms: &Terms,
+        asked: impl Fn(&Key) -> bool,
+    ) -> Result<Self, Fault> {
+        let demands = world.snapshot().inventory.demands();
+        let asked: BTreeSet<Key> = demands.into_iter().filter(|demand| asked(demand)).collect();
+        let mut run = Run {
+            world,
+            terms,
+            queue: Queue::default(),
+            ends: HashMap::new(),
+            plan: Self::default(),
+        };
+        run.take_due();
+        run.queue.add(asked.iter().cloned());
+        run.settle()?;
+        let Run { ends, mut plan, .. } = run;
+        plan.compare(before, world.snapshot(), terms, &|demand| End {
+            made: ends.get(demand),
+            asked: asked.contains(demand),
+        })?;
+        Ok(plan)
+    }
+
+    /// Adds what another world's plan says.
+    pub fn add(&mut self, other: Self) {
+        self.counts.add(&other.counts);
+        self.decided += other.decided;
+        self.unsettled.extend(other.unsettled);
+        self.entries.extend(other.entries);
+    }
+
+    /// Compares two worlds that are at rest: every demand of either.
+    ///
+    /// # Errors
+    /// When the dialect breaks its contract.
+    pub fn between(before: &Snapshot, after: &Snapshot, terms: &Terms) -> Result<Self, Fault> {
+        let mut plan = Self::default();
+        plan.compare(before, after, terms, &|_| End::default())?;
+        Ok(plan)
+    }
+
+    fn compare<'a>(
+        &mut self,
+        before: &Snapshot,
+        after: &Snapshot,
+        terms: &Terms,
+        end: &dyn Fn(&Key) -> End<'a>,
+    ) -> Result<(), Fault> {
+        let demands = |snapshot: &Snapshot| snapshot.inventory.demands();
+        let all: BTreeSet<Key> = demands(before).into_iter().chain(demands(after)).collect();
+        for demand in all {
+            let (was, is) = (
+                compare::clusters(before, &demand, terms.now),
+                compare::clusters(after, &demand, terms.now),
+            );
+            let End { made, asked } = end(&demand);
+            let verdict = compare::verdict(was.as_ref(), is.as_ref());
+            self.counts.same += usize::from(verdict == Verdict::Same && (made.is_some() || asked));
+            if verdict == Verdict::Same && !asked {
+                continue;
+            }
+            let old = decide(before, &demand, terms)?;
+            let new = decide(after, &demand, terms)?;
+            let sides = (
+                Seen::of(before, old.as_ref(), was),
+                Seen::of(after, new.as_ref(), is),
+            );
+            let mut entry = Entry::of(&demand, verdict, sides.0, sides.1);
+            if let (Some(after), Some(made)) = (&mut entry.after, made) {
+                after.say(made);
+            }
+            if verdict != Verdict::Same {
+                self.counts.count(verdict);
+            }
+            self.entries.push(entry);
+        }
+        Ok(())
+    }
+}
+
+/// What else is known of a demand when a plan is at its end.
+#[derive(Default)]
+struct End<'a> {
+    /// What the decision said that made its place, or the last one.
+    made: Option<&'a Said>,
+    /// Whether it was asked for.
+    asked: bool,
+}
+
+fn as_text<S: Serializer>(keys: &[Key], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(keys.iter().map(ToString::to_string))
+}
+
+/// The scheduler's own decision on `demand`, if it is there.
+fn decide(snapshot: &Snapshot, demand: &Key, terms: &Terms) -> Result<Option<Decision>, Fault> {
+    budget::wanted().map_err(|ended| Fault::new(demand, ended.to_string()))?;
+    let decision = match terms.seed {
+        Some(seed) => snapshot.decide_with(demand, None, terms.now, seed),
+        None => snapshot.decide(demand, None, terms.now),
+    };
+    decision
+        .transpose()
+        // Nothing was chosen, so nothing can be refused.
+        .map_err(|refused| Fault::new(demand, berth_apimachinery::field::aggregate(&refused.errors)))
+}
+
+/// The demands that are due, each once.
+#[derive(Default)]
+struct Queue {
+    ready: VecDeque<Key>,
+    queued: BTreeSet<Key>,
+    times: HashMap<Key, u32>,
+}
+
+impl Queue {
+    fn add(&mut self, keys: impl IntoIterator<Item = Key>) {
+        for key in keys {
+            if self.queued.insert(key.clone()) {
+                self.ready.push_back(key);
+            }
+        }
+    }
+
+    fn next(&mut self) -> Option<Key> {
+        let key = self.ready.pop_front()?;
+        self.queued.remove(&key);
+        Some(key)
+    }
+}
+
+struct Run<'a> {
+    world: &'a mut World,
+    terms: &'a Terms,
+    queue: Queue,
+    /// What the decision on each demand said that was the last to write anything, or the first.
+    ends: HashMap<Key, Said>,
+    plan: Plan,
+}
+
+impl Run<'_> {
+    fn take_due(&mut self) {
+        let due = match self.world.take_due() {
+            Marked::Some(keys) => keys.into_iter().collect(),
+            Marked::All => self.world.snapshot().inventory.demands(),
+        };
+        self.queue.add(due);
+    }
+
+    /// Decides until nothing is due any more.
+    fn settle(&mut self) -> Result<(), Fault> {
+        let mut tried_at = None;
+        loop {
+            while let Some(demand) = self.queue.next() {
+                self.step(demand)?;
+            }
+            let retries = self.world.snapshot().inventory.pace().unplaced.is_some();
+            // What found no place is tried again as long as the world is another one than when it was last tried.
+            if !retries || tried_at.replace(self.world.changes()) == Some(self.world.changes()) {
+                return Ok(());
+            }
+            self.retry();
+        }
+    }
+
+    /// Puts in the queue what has no place and is tried again by time alone.
+    fn retry(&mut self) {
+        let inventory = Arc::clone(&self.world.snapshot().inventory);
+        let waits = |demand: &Key| {
+            let view = inventory.demand(demand, self.terms.now);
+            view.is_some_and(|view| {
+                matches!(
+                    view.phase,
+                    Phase::Pending | Phase::Unschedulable | Phase::Invalid | Phase::Partial
+                )
+            })
+        };
+        let waiting: Vec<Key> = inventory.demands().into_iter().filter(waits).collect();
+        self.queue.add(waiting);
+    }
+
+    fn step(&mut self, demand: Key) -> Result<(), Fault> {
+        let times = self.queue.times.entry(demand.clone()).or_default();
+        *times += 1;
+        if *times > MOST {
+            if *times == MOST + 1 {
+                self.plan.unsettled.push(demand);
+            }
+            return Ok(());
+        }
+        let Some(decision) = decide(self.world.snapshot(), &demand, self.terms)? else {
+            return Ok(());
+        };
+        self.plan.decided += 1;
+        let snapshot = self.world.snapshot();
+        let writes = snapshot.inventory.writes(&decision);
+        if !writes.is_empty() || !self.ends.contains_key(&demand) {
+            let said = Said::of(snapshot, &decision);
+            self.ends.insert(demand.clone(), said);
+        }
+        let made = self.world.make(&writes, self.terms.now);
+        made.map_err(|malformed| Fault::new(&demand, malformed.to_string()))?;
+        self.take_due();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,153 @@
+//! The changes of a plan as they are written: in a SchedulingReview (`spec.changes`) and in the files of
+//! `berth simulate --change`.
+
+use berth_apimachinery::{FieldError, Key};
+use berth_dialect_contract::config;
+use serde_json::Value;
+
+use crate::what_if::Catalog;
+
+/// How many changes a plan may have.
+pub const MOST: usize = 1_000;
+
+/// One change, and where it stands.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// Where it stands, for problems: a file and a document in words; empty in a review.
+    pub at: String,
+    /// The field path of the change in a review; empty in a file of plain objects.
+    pub path: String,
+    /// What changes.
+    pub what: What,
+}
+
+/// What one change is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum What {
+    /// The whole object, created or put in place of the one there. Left out, the status stays as it is.
+    Object(Value),
+    /// A JSON merge patch, with apiVersion, kind and the name of what it patches.
+    Patch(Value),
+    /// apiVersion, kind, namespace and name of an object to delete.
+    Delete(Value),
+    /// The name of a Target to empty.
+    Drain(String),
+}
+
+impl Step {
+    /// Reads one entry of `spec.changes`, which stands at `path`.
+    ///
+    /// # Errors
+    /// Unless it has exactly one of the fields a change has.
+    pub fn read(entry: &Value, at: &str, path: &str) -> Result<Self, Vec<FieldError>> {
+        let fields = ["object", "patch", "delete", "drain"];
+        let set: Vec<&str> = fields
+            .into_iter()
+            .filter(|field| entry.get(*field).is_some_and(|value| !value.is_null()))
+            .collect();
+        let [field] = set.as_slice() else {
+            let error = match set.get(1) {
+                None => FieldError::required(path, "one of object, patch, delete and drain is required"),
+                Some(second) => FieldError::forbidden(
+                    format!("{path}.{second}"),
+                    format!(
+                        "may not be set together with {}: make it a change of its own",
+                        set[0]
+                    ),
+                ),
+            };
+            return Err(vec![error]);
+        };
+        let value = entry[*field].clone();
+        let what = match (*field, &value) {
+            ("drain", Value::String(target)) => What::Drain(target.clone()),
+            ("object", Value::Object(_)) => What::Object(value),
+            ("patch", Value::Object(_)) => What::Patch(value),
+            ("delete", Value::Object(_)) => What::Delete(value),
+            _ => {
+                let detail = if *field == "drain" {
+                    "the name of a Target is expected"
+                } else {
+                    "an object is expected"
+                };
+                return Err(vec![FieldError::invalid(
+                    format!("{path}.{field}"),
+                    value,
+                    detail,
+                )]);
+            }
+        };
+        Ok(Self {
+            at: at.to_owned(),
+            path: format!("{path}.{field}"),
+            what,
+        })
+    }
+
+    /// Reads all of `spec.changes`.
+    ///
+    /// # Errors
+    /// Everything wrong with any of them.
+    pub fn read_all(changes: &[Value], at: &str, path: &str) -> Result<Vec<Self>, Vec<FieldError>> {
+        let (mut steps, mut errors) = (Vec::new(), Vec::new());
+        if changes.len() > MOST {
+            return Err(vec![FieldError::too_many(path, changes.len(), MOST)]);
+        }
+        for (index, entry) in changes.iter().enumerate() {
+            match Self::read(entry, at, &format!("{path}[{index}]")) {
+                Ok(step) => steps.push(step),
+                Err(problems) => errors.extend(problems),
+            }
+        }
+        if errors.is_empty() { Ok(steps) } else { Err(errors) }
+    }
+
+    /// The path of the change as a whole.
+    pub(crate) fn whole(&self) -> &str {
+        match self.path.as_str() {
+            "" => "metadata.name",
+            path => path,
+        }
+    }
+
+    /// `field` below the path of the change.
+    pub(crate) fn field(&self, field: &str) -> String {
+        match self.path.as_str() {
+            "" => field.to_owned(),
+            path => format!("{path}.{field}"),
+        }
+    }
+
+    /// The object that is changed, where the change names one (a drain names a Target).
+    ///
+    /// # Errors
+    /// What is missing or unknown.
+    pub fn key(&self, catalog: &Catalog) -> Result<Option<Key>, Vec<FieldError>> {
+        let (value, metadata) = match &self.what {
+            What::Drain(_) => return Ok(None),
+            What::Object(value) | What::Patch(value) => (value, "metadata."),
+            What::Delete(value) => (value, ""),
+        };
+        let place = if metadata.is_empty() {
+            value
+        } else {
+            &value["metadata"]
+        };
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let name = text(&place["name"]);
+        if name.is_empty() {
+            let path = self.field(&format!("{metadata}name"));
+            return Err(vec![FieldError::required(path, "a change names its object")]);
+        }
+        if value["apiVersion"] == format!("{}/{}", config::GROUP, config::VERSION) {
+            return Ok(Some(config::key(&name)));
+        }
+        let (kind, _) = catalog.kind_of(value, &self.path)?;
+        let namespace = match (kind.info().namespaced(), text(&place["namespace"])) {
+            (false, _) => String::new(),
+            (true, namespace) if namespace.is_empty() => "default".to_owned(),
+            (true, namespace) => namespace,
+        };
+        Ok(Some(Key::new(kind.stored_in(), &namespace, &name)))
+    }
+}

@@ -1,0 +1,350 @@
+//! What is told of one decision: where it was, where it will be, and why.
+
+use std::collections::BTreeSet;
+
+use berth_apimachinery::{Key, Timestamp};
+use berth_dialect_contract::difference::{self, CandidateDifference};
+use berth_dialect_contract::report::{Candidate, Entry as Listed, Places, View};
+use berth_dialect_contract::{Decision, names};
+use serde::Serialize;
+
+use crate::snapshot::Snapshot;
+
+/// How many clusters an entry names one by one, with their reasons. The counts are of all.
+pub const SHOWN: usize = 50;
+
+/// What becomes of a decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub enum Verdict {
+    /// It had clusters and has none.
+    Lost,
+    /// It leaves clusters and gets others.
+    Moved,
+    /// It leaves clusters and gets no others.
+    Shrunk,
+    /// It was there without a place, and gets one.
+    Fits,
+    /// It gets more clusters.
+    Grown,
+    /// It is new and has a place.
+    Bound,
+    /// It is new and finds no place.
+    Unplaced,
+    /// The change takes it away.
+    Removed,
+    /// It has the same clusters.
+    Same,
+}
+
+impl Verdict {
+    /// The token.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Lost => "Lost",
+            Self::Moved => "Moved",
+            Self::Shrunk => "Shrunk",
+            Self::Fits => "Fits",
+            Self::Grown => "Grown",
+            Self::Bound => "Bound",
+            Self::Unplaced => "Unplaced",
+            Self::Removed => "Removed",
+            Self::Same => "Same",
+        }
+    }
+}
+
+/// How many decisions have each verdict.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Had clusters and have none.
+    pub lost: usize,
+    /// Leave clusters and get others.
+    pub moved: usize,
+    /// Leave clusters and get no others.
+    pub shrunk: usize,
+    /// Newly fit.
+    pub fits: usize,
+    /// Get more clusters.
+    pub grown: usize,
+    /// New, with a place.
+    pub bound: usize,
+    /// New, without one.
+    pub unplaced: usize,
+    /// Taken away.
+    pub removed: usize,
+    /// Decided again, with the same clusters.
+    pub same: usize,
+}
+
+impl Counts {
+    pub(crate) fn count(&mut self, verdict: Verdict) {
+        let slot = match verdict {
+            Verdict::Lost => &mut self.lost,
+            Verdict::Moved => &mut self.moved,
+            Verdict::Shrunk => &mut self.shrunk,
+            Verdict::Fits => &mut self.fits,
+            Verdict::Grown => &mut self.grown,
+            Verdict::Bound => &mut self.bound,
+            Verdict::Unplaced => &mut self.unplaced,
+            Verdict::Removed => &mut self.removed,
+            Verdict::Same => &mut self.same,
+        };
+        *slot += 1;
+    }
+
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.lost += other.lost;
+        self.moved += other.moved;
+        self.shrunk += other.shrunk;
+        self.fits += other.fits;
+        self.grown += other.grown;
+        self.bound += other.bound;
+        self.unplaced += other.unplaced;
+        self.removed += other.removed;
+        self.same += other.same;
+    }
+
+    /// How many decisions change at all.
+    #[must_use]
+    pub fn changed(&self) -> usize {
+        self.lost
+            + self.moved
+            + self.shrunk
+            + self.fits
+            + self.grown
+            + self.bound
+            + self.unplaced
+            + self.removed
+    }
+}
+
+/// What a decision said in words.
+#[derive(Clone, Debug)]
+pub(super) struct Said {
+    outcome: &'static str,
+    reason: String,
+    message: String,
+}
+
+impl Said {
+    pub(super) fn of(snapshot: &Snapshot, decision: &Decision) -> Self {
+        Self {
+            outcome: decision.outcome.as_str(),
+            reason: decision.reason.to_owned(),
+            message: snapshot.inventory.message(decision),
+        }
+    }
+}
+
+/// Where a demand stands at one time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Side {
+    /// How the decision ended.
+    pub outcome: &'static str,
+    /// The token.
+    pub reason: String,
+    /// The one-line summary.
+    pub message: String,
+    /// The clusters it has, by the system's own names. Not serialized: an entry says what changes.
+    #[serde(skip)]
+    pub clusters: BTreeSet<String>,
+    /// How many clusters it has.
+    pub count: usize,
+}
+
+impl Side {
+    /// Tells what the decision said that made this place, instead of one that finds it made.
+    pub(super) fn say(&mut self, said: &Said) {
+        self.outcome = said.outcome;
+        self.reason.clone_from(&said.reason);
+        self.message.clone_from(&said.message);
+    }
+}
+
+/// A demand as it stands in one world, with the decision on it there.
+pub(super) struct Seen<'a> {
+    snapshot: &'a Snapshot,
+    decision: &'a Decision,
+    clusters: BTreeSet<String>,
+}
+
+impl<'a> Seen<'a> {
+    /// `None` where there is no such demand.
+    pub(super) fn of(
+        snapshot: &'a Snapshot,
+        decision: Option<&'a Decision>,
+        clusters: Option<BTreeSet<String>>,
+    ) -> Option<Self> {
+        Some(Self {
+            snapshot,
+            decision: decision?,
+            clusters: clusters?,
+        })
+    }
+
+    fn side(&self) -> Side {
+        let Said {
+            outcome,
+            reason,
+            message,
+        } = Said::of(self.snapshot, self.decision);
+        Side {
+            outcome,
+            reason,
+            message,
+            count: self.clusters.len(),
+            clusters: self.clusters.clone(),
+        }
+    }
+}
+
+/// The clusters that `demand` has, read from the objects; `None` where there is no such demand.
+#[must_use]
+pub fn clusters(snapshot: &Snapshot, demand: &Key, now: Timestamp) -> Option<BTreeSet<String>> {
+    let view = snapshot.inventory.demand(demand, now)?;
+    let stays = view.placed.into_iter().filter(|placed| !placed.leaving);
+    Some(stays.map(|placed| placed.cluster_name.to_string()).collect())
+}
+
+/// What becomes of a demand that has `before` and gets `after`.
+#[must_use]
+pub fn verdict(before: Option<&BTreeSet<String>>, after: Option<&BTreeSet<String>>) -> Verdict {
+    match (before, after) {
+        (_, None) => Verdict::Removed,
+        (None, Some(after)) if after.is_empty() => Verdict::Unplaced,
+        (None, Some(_)) => Verdict::Bound,
+        (Some(before), Some(after)) if before == after => Verdict::Same,
+        (Some(before), Some(_)) if before.is_empty() => Verdict::Fits,
+        (Some(_), Some(after)) if after.is_empty() => Verdict::Lost,
+        (Some(before), Some(after)) if after.is_subset(before) => Verdict::Shrunk,
+        (Some(before), Some(after)) if before.is_subset(after) => Verdict::Grown,
+        (Some(_), Some(_)) => Verdict::Moved,
+    }
+}
+
+/// One decision that changes.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Entry {
+    /// The system.
+    pub dialect: &'static str,
+    /// The kind of the object.
+    pub kind: &'static str,
+    /// The object.
+    #[serde(skip)]
+    pub demand: Key,
+    /// The namespace of the Decision, empty for a ClusterDecision.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub namespace: String,
+    /// The name of the Decision.
+    pub name: String,
+    /// What becomes of it.
+    pub verdict: Verdict,
+    /// How it was before; absent where it is new.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<Side>,
+    /// How it is after; absent where it is gone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<Side>,
+    /// The clusters it leaves, by name; at most [`SHOWN`].
+    pub left: Vec<String>,
+    /// The clusters it gets, by name; at most [`SHOWN`].
+    pub joined: Vec<String>,
+    /// How many it leaves.
+    pub left_count: usize,
+    /// How many it gets.
+    pub joined_count: usize,
+    /// What is different about those clusters: verdicts, scores and reasons.
+    pub candidates: Vec<CandidateDifference>,
+}
+
+impl Entry {
+    pub(super) fn of(
+        demand: &Key,
+        verdict: Verdict,
+        before: Option<Seen<'_>>,
+        after: Option<Seen<'_>>,
+    ) -> Self {
+        let none = BTreeSet::new();
+        let set = |seen: Option<&Seen<'_>>| seen.map_or(&none, |seen| &seen.clusters).clone();
+        let (was, is) = (set(before.as_ref()), set(after.as_ref()));
+        let left: Vec<String> = was.difference(&is).cloned().collect();
+        let joined: Vec<String> = is.difference(&was).cloned().collect();
+        let concerned: Vec<&str> = shown(&left).chain(shown(&joined)).map(String::as_str).collect();
+        let told = |seen: Option<&Seen<'_>>| {
+            seen.map_or(Vec::new(), |seen| {
+                candidates(seen.snapshot, seen.decision, &concerned)
+            })
+        };
+        let candidates = difference::of_candidates(&told(before.as_ref()), &told(after.as_ref()));
+        let snapshot = after.as_ref().or(before.as_ref()).map(|seen| seen.snapshot);
+        Self {
+            verdict,
+            left: shown(&left).cloned().collect(),
+            joined: shown(&joined).cloned().collect(),
+            left_count: left.len(),
+            joined_count: joined.len(),
+            candidates,
+            ..Self::about(
+                snapshot,
+                demand,
+                before.as_ref().map(Seen::side),
+                after.as_ref().map(Seen::side),
+            )
+        }
+    }
+
+    fn about(snapshot: Option<&Snapshot>, demand: &Key, before: Option<Side>, after: Option<Side>) -> Self {
+        let dialect = snapshot.map(|snapshot| &*snapshot.dialect);
+        let (namespace, name) = dialect
+            .map(|dialect| names::place(dialect, demand))
+            .unwrap_or_default();
+        let kinds = dialect.map_or(&[][..], |dialect| dialect.demands());
+        let kind = kinds.iter().find(|kind| kind.resource == demand.resource);
+        Self {
+            dialect: dialect.map_or("", |dialect| dialect.name()),
+            kind: kind.map_or("", |kind| kind.kind),
+            demand: demand.clone(),
+            namespace,
+            name,
+            verdict: Verdict::Same,
+            before,
+            after,
+            left: Vec::new(),
+            joined: Vec::new(),
+            left_count: 0,
+            joined_count: 0,
+            candidates: Vec::new(),
+        }
+    }
+}
+
+fn shown(names: &[String]) -> impl Iterator<Item = &String> {
+    names.iter().take(SHOWN)
+}
+
+/// What the report on `decision` says of the clusters with these names, where it considered them.
+#[must_use]
+pub fn candidates(snapshot: &Snapshot, decision: &Decision, names: &[&str]) -> Vec<Candidate> {
+    if names.is_empty() {
+        return Vec::new();
+    }
+    let inventory = &*snapshot.inventory;
+    let places = Places::of(inventory, decision);
+    let view = View {
+        dialect: snapshot.dialect.name(),
+        inventory,
+        decision,
+        places: &places,
+    };
+    let solved = &decision.solved;
+    if solved.feasible.is_empty() && solved.rejections.is_empty() {
+        return Vec::new();
+    }
+    names
+        .iter()
+        .filter_map(|name| inventory.candidate(name))
+        .map(|candidate| view.candidate(Listed::Target(candidate), true))
+        .collect()
+}

@@ -1,0 +1,425 @@
+//! Making changes in worlds, as a server would: defaults and rules of the kind, status kept where it is left out,
+//! generations raised, finalizers honoured.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use berth_apimachinery::{FieldError, Key, Object, Timestamp};
+use berth_dialect_contract::rules::RulesChoice;
+use berth_dialect_contract::{Edit, config};
+use berth_scheduling::Ix;
+use serde_json::Value;
+
+use super::change::{Step, What};
+use crate::fault::Problem;
+use crate::snapshot::Snapshot;
+use crate::spelling;
+use crate::what_if::{Catalog, Unreadable, World};
+
+/// Makes `steps` happen in `worlds`, in order. An object may be changed once, so that the order never matters.
+///
+/// # Errors
+/// Everything wrong with any step; the worlds are not to be used then.
+pub fn apply(
+    worlds: &mut [World],
+    catalog: &Catalog,
+    steps: &[Step],
+    now: Timestamp,
+) -> Result<(), Vec<Problem>> {
+    let mut editor = Editor {
+        worlds,
+        catalog,
+        now,
+        seen: BTreeMap::new(),
+        by: 0,
+        suggested: false,
+    };
+    let mut problems = Vec::new();
+    for (index, step) in steps.iter().enumerate() {
+        editor.by = index;
+        if let Err(errors) = editor.step(step, steps) {
+            problems.extend(errors.into_iter().map(|error| Problem {
+                at: step.at.clone(),
+                error,
+            }));
+        }
+    }
+    if problems.is_empty() {
+        Ok(())
+    } else {
+        Err(problems)
+    }
+}
+
+/// The objects that `step` changes in `worlds`; none of those of a drain whose cluster nobody finds.
+///
+/// # Errors
+/// When something is missing or unknown.
+pub fn changed(
+    worlds: &[World],
+    catalog: &Catalog,
+    step: &Step,
+    now: Timestamp,
+) -> Result<Vec<Key>, Vec<FieldError>> {
+    let What::Drain(target) = &step.what else {
+        return Ok(step.key(catalog)?.into_iter().collect());
+    };
+    let [(world, cluster)] = &find(worlds, target)[..] else {
+        return Ok(Vec::new());
+    };
+    let inventory = &worlds[*world].snapshot().inventory;
+    let edits = inventory.advisor().drain(cluster, now).unwrap_or_default();
+    Ok(edits.iter().map(|edit| edit.key().clone()).collect())
+}
+
+struct Editor<'a> {
+    worlds: &'a mut [World],
+    catalog: &'a Catalog,
+    now: Timestamp,
+    /// Which step changed each object.
+    seen: BTreeMap<Key, usize>,
+    /// The step that is made.
+    by: usize,
+    /// Whether a name was suggested already, which takes a look at every target.
+    suggested: bool,
+}
+
+type Errors = Vec<FieldError>;
+
+impl Editor<'_> {
+    fn step(&mut self, step: &Step, all: &[Step]) -> Result<(), Errors> {
+        if let What::Drain(target) = &step.what {
+            return self.drain(step, target, all);
+        }
+        let Some(key) = step.key(self.catalog)? else {
+            return Ok(());
+        };
+        self.claim(&key, step, all)?;
+        match &step.what {
+            What::Object(value) => {
+                let mut value = value.clone();
+                if let Some(stored) = self.stored(&key) {
+                    leave(&mut value, &stored.parse());
+                }
+                self.put(&key, step, value)
+            }
+            What::Patch(patch) => self.merge(&key, step, patch),
+            What::Delete(_) => {
+                self.unused(&key, step)?;
+                self.delete(&key, step)
+            }
+            What::Drain(_) => Ok(()),
+        }
+    }
+
+    /// Each object is changed by one step.
+    fn claim(&mut self, key: &Key, step: &Step, all: &[Step]) -> Result<(), Errors> {
+        let first = *self.seen.entry(key.clone()).or_insert(self.by);
+        if first == self.by {
+            return Ok(());
+        }
+        let field = match step.what {
+            What::Object(_) | What::Patch(_) => step.field("metadata.name"),
+            What::Delete(_) => step.field("name"),
+            What::Drain(_) => step.field(""),
+        };
+        let mut error = FieldError::duplicate(field.trim_end_matches('.'), key.name.to_string());
+        let other = [&all[first].path, &all[first].at].map(String::as_str);
+        let other = other
+            .into_iter()
+            .find(|text| !text.is_empty())
+            .unwrap_or("another change");
+        error.detail =
+            format!("{key} is changed by {other} already, and only one change of an object has a meaning");
+        Err(vec![error])
+    }
+
+    fn stored(&self, key: &Key) -> Option<Arc<Object>> {
+        let mut worlds = self.worlds.iter();
+        worlds.find_map(|world| world.get(key)).map(Arc::clone)
+    }
+
+    /// The stored object; where somebody reads its kind, it must be there.
+    fn present(&self, key: &Key, step: &Step) -> Result<Option<Arc<Object>>, Errors> {
+        let stored = self.stored(key);
+        let read = self.worlds.iter().any(|world| world.reads(key.resource));
+        if stored.is_none() && read {
+            return Err(vec![FieldError::not_found(step.whole(), shown(key))]);
+        }
+        Ok(stored)
+    }
+
+    fn merge(&mut self, key: &Key, step: &Step, patch: &Value) -> Result<(), Errors> {
+        let Some(stored) = self.present(key, step)? else {
+            return Ok(());
+        };
+        let mut value = stored.parse();
+        json_patch::merge(&mut value, patch);
+        self.put(key, step, value)
+    }
+
+    /// A server refuses to delete what is in use, so a plan of it would say what never happens.
+    fn unused(&self, key: &Key, step: &Step) -> Result<(), Errors> {
+        for world in &*self.worlds {
+            let snapshot = world.snapshot();
+            let guarded = snapshot.dialect.guarded().protects.iter();
+            if !guarded
+                .into_iter()
+                .any(|guarded| guarded.resource == key.resource)
+            {
+                continue;
+            }
+            // Counted and not named: a local review is asked by who may not read those of other namespaces.
+            let (_, count) = snapshot.inventory.guarding().users(key, 0);
+            if count > 0 {
+                let objects = if count == 1 { "object" } else { "objects" };
+                let detail = format!("cannot be deleted: it is used by {count} {objects}");
+                return Err(vec![FieldError::forbidden(
+                    step.whole(),
+                    format!("{key} {detail}"),
+                )]);
+            }
+        }
+        Ok(())
+    }
+
+    fn delete(&mut self, key: &Key, step: &Step) -> Result<(), Errors> {
+        self.present(key, step)?;
+        for world in &mut *self.worlds {
+            world.delete(key, self.now).map_err(|malformed| {
+                vec![FieldError::invalid(
+                    step.whole(),
+                    shown(key),
+                    malformed.to_string(),
+                )]
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Stores `value` at `key`, as a create or an update.
+    fn put(&mut self, key: &Key, step: &Step, mut value: Value) -> Result<(), Errors> {
+        if key.resource == config::RESOURCE {
+            return self.configure(key, step, &value);
+        }
+        let stored = self.stored(key).map(|stored| stored.parse());
+        if let Some(stored) = &stored {
+            for field in ["uid", "creationTimestamp", "generation"] {
+                keep(&mut value, stored, field);
+            }
+        }
+        let (_, mut object) = self.catalog.read(value, &step.path, self.now)?;
+        if let Some(stored) = &stored
+            && let Some(generation) = stored["metadata"]["generation"].as_i64()
+            && substance(stored) != substance(object.value())
+        {
+            let mut raised = object.parse();
+            raised["metadata"]["generation"] = (generation + 1).into();
+            object = Arc::new(Object::new(&raised, object.revision()).map_err(|malformed| {
+                vec![FieldError::invalid(
+                    step.whole(),
+                    shown(key),
+                    malformed.to_string(),
+                )]
+            })?);
+        }
+        for world in self.worlds.iter_mut().filter(|world| world.reads(key.resource)) {
+            world
+                .put(key, Arc::clone(&object))
+                .map_err(|Unreadable(problem)| {
+                    vec![FieldError::invalid(step.whole(), shown(key), problem)]
+                })?;
+        }
+        Ok(())
+    }
+
+    fn configure(&mut self, key: &Key, step: &Step, value: &Value) -> Result<(), Errors> {
+        let names: Vec<&str> = self
+            .worlds
+            .iter()
+            .map(|world| world.snapshot().dialect.name())
+            .collect();
+        let Some(place) = names.iter().position(|name| **name == *key.name) else {
+            let field = step.field("metadata.name");
+            return Err(vec![FieldError::not_supported(
+                field,
+                key.name.to_string(),
+                &names,
+            )]);
+        };
+        let path = step.field(&format!("spec.{}", key.name));
+        let world = &mut self.worlds[place];
+        world.configure(&value["spec"][&*key.name], &path)?;
+        world
+            .go_by(RulesChoice::of(value))
+            .map_err(|Unreadable(problem)| {
+                let field = step.field(&format!("spec.{}", RulesChoice::FIELD));
+                vec![FieldError::invalid(field, shown(key), problem)]
+            })
+    }
+
+    fn drain(&mut self, step: &Step, target: &str, all: &[Step]) -> Result<(), Errors> {
+        let found = find(self.worlds, target);
+        let [(world, cluster)] = found.as_slice() else {
+            let error = match found.len() {
+                0 => {
+                    let mut error = FieldError::not_found(step.whole(), target);
+                    if !std::mem::replace(&mut self.suggested, true) {
+                        error.detail = suggested(self.worlds, target);
+                    }
+                    error
+                }
+                _ => {
+                    let world =
+                        |(world, _): &(usize, Arc<str>)| self.worlds[*world].snapshot().dialect.name();
+                    let names: Vec<String> = found
+                        .iter()
+                        .map(|one| format!("{target}.{}", world(one)))
+                        .collect();
+                    FieldError::invalid(
+                        step.whole(),
+                        target,
+                        format!("is one of {}: say which", names.join(", ")),
+                    )
+                }
+            };
+            return Err(vec![error]);
+        };
+        let snapshot = self.worlds[*world].snapshot();
+        let Some(edits) = snapshot.inventory.advisor().drain(cluster, self.now) else {
+            let detail = format!("{} has no way to empty a cluster", snapshot.dialect.name());
+            return Err(vec![FieldError::invalid(step.whole(), target, detail)]);
+        };
+        for edit in edits {
+            self.claim(edit.key(), step, all)?;
+            match &edit {
+                Edit::Merge { key, patch } => self.merge(key, step, patch)?,
+                Edit::Delete(key) => self.delete(key, step)?,
+                Edit::Create { key, object } => self.put(key, step, object.clone())?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The clusters that `target` names, each with the number of its world: `<name>.<system>`, or only the name of the
+/// Target or of the cluster.
+fn find(worlds: &[World], target: &str) -> Vec<(usize, Arc<str>)> {
+    let mut list = Vec::new();
+    for (index, world) in worlds.iter().enumerate() {
+        let snapshot = world.snapshot();
+        if let Some((candidate, full)) = named(snapshot, target) {
+            let found = (index, snapshot.inventory.cluster_name(candidate));
+            if full {
+                return vec![found];
+            }
+            list.push(found);
+        }
+    }
+    list
+}
+
+/// How many targets a sentence names.
+const NAMED: usize = 5;
+
+/// Which targets may be meant by `target`, which names none.
+fn suggested(worlds: &[World], target: &str) -> String {
+    let mut some = Vec::new();
+    let mut count = 0;
+    for world in worlds {
+        let snapshot = world.snapshot();
+        let (inventory, dialect) = (&snapshot.inventory, snapshot.dialect.name());
+        for candidate in 0..inventory.count() {
+            let name = inventory.target_name(candidate);
+            let full = format!("{name}.{dialect}");
+            if spelling::near(target, &name) || spelling::near(target, &full) {
+                return format!("is {full} meant?");
+            }
+            count += 1;
+            if some.len() < NAMED {
+                some.push(full);
+            }
+        }
+    }
+    match count - some.len() {
+        _ if some.is_empty() => "there are no targets".to_owned(),
+        0 => format!("there are {}", some.join(", ")),
+        more => format!("there are {} and {more} more", some.join(", ")),
+    }
+}
+
+/// The demands of the world `before` that are on a cluster which one of `steps` drains: whoever empties it wants to know why one
+/// stays.
+#[must_use]
+pub fn on_drained(before: &Snapshot, steps: &[Step], now: Timestamp) -> BTreeSet<Key> {
+    let inventory = &before.inventory;
+    let drained: Vec<Arc<str>> = steps
+        .iter()
+        .filter_map(|step| match &step.what {
+            What::Drain(target) => named(before, target),
+            _ => None,
+        })
+        .map(|(candidate, _)| inventory.cluster_name(candidate))
+        .collect();
+    if drained.is_empty() {
+        return BTreeSet::new();
+    }
+    let is_there = |demand: &Key| {
+        let view = inventory.demand(demand, now);
+        let mut placed = view.into_iter().flat_map(|view| view.placed);
+        placed.any(|placed| !placed.leaving && drained.contains(&placed.cluster_name))
+    };
+    inventory.demands().into_iter().filter(is_there).collect()
+}
+
+/// The candidate of `snapshot` that `target` names, and whether it does so in full, by the name of the Target.
+fn named(snapshot: &Snapshot, target: &str) -> Option<(Ix, bool)> {
+    let (inventory, dialect) = (&snapshot.inventory, snapshot.dialect.name());
+    let bare = target
+        .strip_suffix(dialect)
+        .and_then(|rest| rest.strip_suffix('.'));
+    let candidate = (0..inventory.count()).find(|&candidate| {
+        let name = inventory.target_name(candidate);
+        Some(name.as_str()) == bare || name == target || *inventory.cluster_name(candidate) == *target
+    })?;
+    let full = bare.is_some_and(|bare| inventory.target_name(candidate) == bare);
+    Some((candidate, full))
+}
+
+/// A key as people write it.
+fn shown(key: &Key) -> String {
+    key.to_string()
+}
+
+/// Leaves as it is stored what a manifest says nothing of, and a server would not take away.
+fn leave(value: &mut Value, stored: &Value) {
+    if let Some(status) = stored.get("status")
+        && value.get("status").is_none()
+    {
+        value["status"] = status.clone();
+    }
+    for field in ["deletionTimestamp", "finalizers", "ownerReferences"] {
+        if value["metadata"].get(field).is_none() {
+            keep(value, stored, field);
+        }
+    }
+}
+
+/// Takes `metadata.<field>` over from what is stored.
+fn keep(value: &mut Value, stored: &Value, field: &str) {
+    let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) else {
+        return;
+    };
+    match stored["metadata"].get(field) {
+        Some(kept) => metadata.insert(field.to_owned(), kept.clone()),
+        None => metadata.remove(field),
+    };
+}
+
+/// Everything but metadata and status: what `metadata.generation` counts.
+pub(crate) fn substance(value: &Value) -> Vec<(&String, &Value)> {
+    let fields = value.as_object().into_iter().flatten();
+    fields
+        .filter(|(name, _)| !matches!(name.as_str(), "metadata" | "status" | "apiVersion" | "kind"))
+        .collect()
+}

@@ -1,0 +1,81 @@
+//! What the scheduler itself wants of a demand, decided once however many want it: the controller, which sees that the
+//! demand changed, and `autoBind: OnCreate`, which answers a create with the binding.
+
+use std::sync::Arc;
+
+use berth_apimachinery::{Key, Revision};
+use tokio::sync::watch;
+
+use crate::answers::Answer;
+use crate::bind::Committer;
+use crate::bound::{Bind, Bound, Settled, Unplaced};
+use crate::engine::Engine;
+use crate::turns::Part;
+
+impl Engine {
+    /// Binds `demand` as the scheduler wants it, and writes what there is to say where nothing fits. Where that is being
+    /// done already, on a world that holds every change up to `since`, its answer is the answer.
+    pub async fn settle(
+        &self,
+        committer: &dyn Committer,
+        dialect: &str,
+        demand: &Key,
+        since: Revision,
+    ) -> Settled {
+        let wish = own_wish(dialect, demand);
+        let Some(slot) = self.slot(dialect) else {
+            return Arc::new(self.bind(committer, wish).await);
+        };
+        loop {
+            match slot.settling.join(demand) {
+                Part::Do(turn) => {
+                    let settled = Arc::new(self.bind(committer, wish).await);
+                    if let Ok(bound) = &*settled {
+                        slot.answers.put(demand.clone(), answer(bound));
+                    }
+                    turn.end(Arc::clone(&settled));
+                    return settled;
+                }
+                Part::Wait(settled) => {
+                    if let Some(settled) = others(settled, since).await {
+                        return settled;
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Engine {
+    /// What was decided about `demand` after the change up to `since` that made it due, by somebody who is no longer at it.
+    pub(crate) fn answered(&self, dialect: &str, demand: &Key, since: Revision) -> Option<Answer> {
+        self.slot(dialect)?.answers.take(demand, since, self.clock.now())
+    }
+}
+
+/// What the scheduler itself wants of `demand`.
+pub(crate) fn own_wish<'a>(dialect: &'a str, demand: &'a Key) -> Bind<'a> {
+    Bind {
+        dialect,
+        demand,
+        chosen: None,
+        dry_run: false,
+        unplaced: Unplaced::Commit,
+        by: None,
+    }
+}
+
+pub(crate) fn answer(bound: &Bound) -> Answer {
+    Answer {
+        through: bound.snapshot.revision,
+        outcome: bound.decision.outcome,
+        due_at: bound.decision.due_at,
+    }
+}
+
+/// What somebody else came to; nothing where that was decided on too old a world, was an error, or never ended.
+async fn others(mut settled: watch::Receiver<Option<Settled>>, since: Revision) -> Option<Settled> {
+    let settled = settled.wait_for(Option::is_some).await.ok()?.clone()?;
+    let is_new_enough = matches!(&*settled, Ok(bound) if bound.snapshot.revision >= since);
+    is_new_enough.then_some(settled)
+}

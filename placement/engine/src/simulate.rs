@@ -1,0 +1,310 @@
+//! Deciding every demand of a set of objects, with no server: what `berth simulate` prints and scenarios test
+//! (docs/api.md, "Simulating").
+
+mod aside;
+mod findings;
+mod load;
+
+use std::sync::Arc;
+
+use berth_apimachinery::{FieldError, Key, Object, Timestamp};
+use berth_dialect_contract::rules::{InForce, RulesChoice};
+use berth_dialect_contract::{Decision, Dialect, Refused, config, names};
+use serde_json::Value;
+
+pub use aside::Aside;
+pub use findings::{Findings, Surplus, Unread};
+
+pub use crate::fault::{Fault, Problem};
+use crate::plan::{self, Plan, Step};
+use crate::snapshot::Snapshot;
+use crate::what_if::{Catalog, Unreadable, World};
+
+/// One object, and where it stands (a file and a document, in words).
+#[derive(Clone, Debug)]
+pub struct Input {
+    /// Where it stands, for problems.
+    pub at: String,
+    /// The object.
+    pub value: Value,
+    /// The paths of its fields that stand twice.
+    pub duplicates: Vec<String>,
+}
+
+/// A configuration that counts where none is stored.
+#[derive(Clone)]
+pub struct Configured {
+    /// The dialect that it is of.
+    pub dialect: Arc<dyn Dialect>,
+    /// The dialect's part of a SchedulerConfiguration.
+    pub spec: Value,
+    /// The choice of rules.
+    pub rules: RulesChoice,
+}
+
+impl Configured {
+    /// Reads a file: one of a system itself, or a SchedulerConfiguration.
+    ///
+    /// # Errors
+    /// As of [`config::from_file`].
+    pub fn from_file(dialects: &[Arc<dyn Dialect>], file: &Value) -> Result<Self, Vec<FieldError>> {
+        let (dialect, spec) = config::from_file(dialects, file)?;
+        let rules = match config::is_stored_form(file) {
+            true => RulesChoice::of(file),
+            false => RulesChoice::default(),
+        };
+        Ok(Self { dialect, spec, rules })
+    }
+}
+
+/// The circumstances of a simulation.
+#[derive(Clone, Debug)]
+pub struct Terms {
+    /// The instant to decide for.
+    pub now: Timestamp,
+    /// The seed of random strategies; without one, each demand has the seed a live decision on it would have.
+    pub seed: Option<u64>,
+    /// Whether each demand is decided on the world as given, not on what earlier decisions make of it.
+    pub independent: bool,
+}
+
+/// One demand, decided.
+pub struct Decided<'a> {
+    /// The world it was decided on.
+    pub world: &'a World,
+    /// The same, to decide on.
+    pub snapshot: &'a Snapshot,
+    /// The decision.
+    pub decision: &'a Decision,
+    /// The demand's object.
+    pub object: &'a Object,
+    /// Its kind.
+    pub kind: &'static str,
+}
+
+/// A world for each dialect, made of the same objects.
+pub struct Simulation {
+    worlds: Vec<World>,
+    /// The objects that were taken, in their order.
+    objects: Vec<(Key, Arc<Object>)>,
+    aside: Vec<Aside>,
+    findings: Findings,
+}
+
+impl Simulation {
+    /// Reads `inputs` into one world for each of `dialects`. SchedulerConfigurations may be among them: as on a server,
+    /// they win over those of `configurations`. What cannot be taken is set aside, and
+    /// [`Simulation::findings`] says so.
+    #[must_use]
+    pub fn load(
+        dialects: &[Arc<dyn Dialect>],
+        catalog: &Catalog,
+        configurations: Vec<Configured>,
+        inputs: Vec<Input>,
+        now: Timestamp,
+    ) -> Self {
+        load::load(dialects, catalog, configurations, inputs, now)
+    }
+
+    /// Has every system's decisions go by the chosen rules, whatever its configuration says.
+    ///
+    /// # Errors
+    /// When a configuration there is cannot be read.
+    pub fn go_by(&mut self, rules: RulesChoice) -> Result<(), Unreadable> {
+        self.worlds.iter_mut().try_for_each(|world| world.go_by(rules))
+    }
+
+    /// The rules in force of each system that has two sets of them.
+    pub fn rules_in_force(&self) -> impl Iterator<Item = (&'static str, InForce)> {
+        self.worlds.iter().filter_map(|world| {
+            let Snapshot {
+                dialect, inventory, ..
+            } = world.snapshot();
+            Some((dialect.name(), inventory.rules_in_force()?))
+        })
+    }
+
+    fn world_mut(&mut self, dialect: &str) -> Option<&mut World> {
+        let mut worlds = self.worlds.iter_mut();
+        worlds.find(|world| world.snapshot().dialect.name() == dialect)
+    }
+
+    /// The objects that were taken, as they would be stored.
+    #[must_use]
+    pub fn into_objects(self) -> Vec<(Key, Arc<Object>)> {
+        self.objects
+    }
+
+    /// Objects to place that were set aside, in output order.
+    #[must_use]
+    pub fn aside(&self) -> &[Aside] {
+        &self.aside
+    }
+
+    /// Remarks on the input that was read.
+    #[must_use]
+    pub fn findings(&self) -> &Findings {
+        &self.findings
+    }
+
+    /// The world of the dialect named `dialect`.
+    #[must_use]
+    pub fn world(&self, dialect: &str) -> Option<&World> {
+        let mut worlds = self.worlds.iter();
+        worlds.find(|world| world.snapshot().dialect.name() == dialect)
+    }
+
+    /// How many pairs of a demand and a candidate of its system there are.
+    #[must_use]
+    pub fn pairs(&self) -> usize {
+        let worlds = self.worlds.iter().map(|world| &world.snapshot().inventory);
+        worlds
+            .map(|inventory| {
+                inventory
+                    .demands()
+                    .len()
+                    .saturating_mul(inventory.count() as usize)
+            })
+            .sum()
+    }
+
+    /// Every demand with its dialect, in output order: by dialect, namespace and name.
+    #[must_use]
+    pub fn demands(&self) -> Vec<(&Arc<dyn Dialect>, Key)> {
+        let mut list = Vec::new();
+        for world in &self.worlds {
+            let snapshot = world.snapshot();
+            let mut demands = snapshot.inventory.demands();
+            demands.sort_by_cached_key(|demand| names::place(&*snapshot.dialect, demand));
+            list.extend(demands.into_iter().map(|demand| (&snapshot.dialect, demand)));
+        }
+        list
+    }
+
+    /// Decides the demands that `wanted` is true for, in output order, and shows each to `each` before its writes are
+    /// applied for the next.
+    ///
+    /// # Errors
+    /// The first error of `each`, or a [`Fault`] of a dialect.
+    pub fn run<E: From<Fault>>(
+        &mut self,
+        terms: &Terms,
+        wanted: impl Fn(&dyn Dialect, &Key) -> bool,
+        mut each: impl FnMut(&Decided<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        for world in &mut self.worlds {
+            let dialect = Arc::clone(&world.snapshot().dialect);
+            let mut demands = world.snapshot().inventory.demands();
+            demands.sort_by_cached_key(|demand| names::place(&*dialect, demand));
+            for demand in demands.iter().filter(|demand| wanted(&*dialect, demand)) {
+                let writes = step(world, demand, terms, &mut each)?;
+                if !terms.independent {
+                    let applied = world.make(&writes, terms.now);
+                    applied.map_err(|malformed| Fault::new(demand, malformed.to_string()))?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Why there is no plan.
+#[derive(Debug)]
+pub enum NoPlan {
+    /// Everything wrong with the changes.
+    Problems(Vec<Problem>),
+    /// A dialect is at fault.
+    Fault(Fault),
+}
+
+impl Simulation {
+    /// What `steps` make of the world once all it asks for is decided: see [`Plan`].
+    ///
+    /// # Errors
+    /// Everything wrong with the changes, or the [`Fault`] of a dialect.
+    pub fn plan(&mut self, catalog: &Catalog, steps: &[Step], terms: &Terms) -> Result<Plan, NoPlan> {
+        self.settle(terms).map_err(NoPlan::Fault)?;
+        let before: Vec<Snapshot> = self.worlds.iter_mut().map(World::begin).collect();
+        plan::apply(&mut self.worlds, catalog, steps, terms.now).map_err(NoPlan::Problems)?;
+        let mut whole = Plan::default();
+        let changed = before.iter().zip(&mut self.worlds);
+        for (before, world) in changed.filter(|(_, world)| world.changes() > 0) {
+            let asked = plan::on_drained(before, steps, terms.now);
+            let part = Plan::of(before, world, &terms.for_plans(), |demand| asked.contains(demand));
+            whole.add(part.map_err(NoPlan::Fault)?);
+        }
+        Ok(whole)
+    }
+
+    /// What is different in `other` once all that both ask for is decided.
+    ///
+    /// # Errors
+    /// The [`Fault`] of a dialect.
+    pub fn compare(&mut self, other: &mut Self, terms: &Terms) -> Result<Plan, Fault> {
+        self.settle(terms)?;
+        other.settle(terms)?;
+        let mut whole = Plan::default();
+        for (before, after) in self.worlds.iter().zip(&other.worlds) {
+            whole.add(Plan::between(
+                before.snapshot(),
+                after.snapshot(),
+                &terms.for_plans(),
+            )?);
+        }
+        Ok(whole)
+    }
+
+    /// Decides everything and makes the writes.
+    fn settle(&mut self, terms: &Terms) -> Result<(), Fault> {
+        self.run(terms, |_, _| true, |_| Ok(()))
+    }
+}
+
+impl Terms {
+    fn for_plans(&self) -> plan::Terms {
+        plan::Terms {
+            now: self.now,
+            seed: self.seed,
+        }
+    }
+}
+
+/// Decides one demand and shows it; gives what binding it would write. A demand that an earlier decision removed has
+/// nothing to decide.
+fn step<E: From<Fault>>(
+    world: &World,
+    demand: &Key,
+    terms: &Terms,
+    each: &mut impl FnMut(&Decided<'_>) -> Result<(), E>,
+) -> Result<Vec<berth_dialect_contract::Write>, E> {
+    let snapshot = world.snapshot();
+    let Some(object) = snapshot.inventory.object(demand) else {
+        return Ok(Vec::new());
+    };
+    let decision = match terms.seed {
+        Some(seed) => snapshot.decide_with(demand, None, terms.now, seed),
+        None => snapshot.decide(demand, None, terms.now),
+    };
+    let decision = match decision {
+        Some(Ok(decision)) => decision,
+        // Nothing was chosen, so nothing can be refused.
+        Some(Err(Refused { errors })) => {
+            return Err(Fault::new(demand, berth_apimachinery::field::aggregate(&errors)).into());
+        }
+        None => return Ok(Vec::new()),
+    };
+    let kinds = snapshot.dialect.demands().iter();
+    let kind = kinds
+        .filter(|kind| kind.resource == demand.resource)
+        .map(|kind| kind.kind)
+        .next()
+        .unwrap_or_default();
+    each(&Decided {
+        world,
+        snapshot,
+        decision: &decision,
+        object: &object,
+        kind,
+    })?;
+    Ok(snapshot.inventory.writes(&decision))
+}

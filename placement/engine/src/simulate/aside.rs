@@ -1,0 +1,41 @@
+//! Objects to place that were set aside.
+
+use std::sync::Arc;
+
+use berth_apimachinery::{FieldError, Key};
+use berth_dialect_contract::{Dialect, names};
+
+/// An object to place that no server would have, so that nothing is decided about it.
+#[derive(Clone)]
+pub struct Aside {
+    /// The dialect that would place it.
+    pub dialect: Arc<dyn Dialect>,
+    /// Its key; the name may be missing.
+    pub demand: Key,
+    /// Its apiVersion, as it was given.
+    pub api_version: String,
+    /// Its kind.
+    pub kind: &'static str,
+    /// Place of the object in the input: a file and a document, in words.
+    pub at: String,
+    /// Everything wrong with it.
+    pub errors: Vec<FieldError>,
+}
+
+impl Aside {
+    /// Namespace and name of what would be told of its decision, by which the output is in order.
+    #[must_use]
+    pub fn place(&self) -> (String, String) {
+        names::place(&*self.dialect, &self.demand)
+    }
+
+    /// Everything wrong with it, and where it stands, as one sentence.
+    #[must_use]
+    pub fn message(&self) -> String {
+        format!(
+            "no server would take it ({}): {}",
+            self.at,
+            berth_apimachinery::field::aggregate(&self.errors)
+        )
+    }
+}

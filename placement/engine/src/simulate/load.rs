@@ -1,0 +1,391 @@
+//! From inputs to worlds. One object never ends the whole: what cannot be taken is set aside and told.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use berth_apimachinery::{FieldError, GroupResource, Key, Timestamp};
+use berth_dialect_contract::rules::RulesChoice;
+use berth_dialect_contract::{DemandKind, Dialect, config};
+use serde_json::Value;
+
+use super::findings::Findings;
+use super::{Aside, Configured, Input, Simulation};
+use crate::fault::Problem;
+use crate::what_if::{Catalog, Judged, Unreadable, World};
+
+/// Reads `inputs` into one world for each of `dialects`.
+pub(super) fn load(
+    dialects: &[Arc<dyn Dialect>],
+    catalog: &Catalog,
+    configurations: Vec<Configured>,
+    inputs: Vec<Input>,
+    now: Timestamp,
+) -> Simulation {
+    let worlds = dialects.iter().map(|dialect| World::empty(Arc::clone(dialect)));
+    let mut loader = Loader {
+        dialects,
+        catalog,
+        now,
+        simulation: Simulation {
+            worlds: worlds.collect(),
+            objects: Vec::new(),
+            aside: Vec::new(),
+            findings: Findings::default(),
+        },
+        seen: BTreeMap::new(),
+        new: BTreeSet::new(),
+    };
+    for input in inputs {
+        loader.take(input);
+    }
+    for configured in configurations {
+        loader.fall_back(&configured);
+    }
+    loader.add_built_in();
+    loader.judge_new();
+    let mut simulation = loader.simulation;
+    let order: BTreeMap<&str, usize> = dialects.iter().map(|dialect| dialect.name()).zip(0..).collect();
+    simulation
+        .aside
+        .sort_by_cached_key(|aside| (order[aside.dialect.name()], aside.place()));
+    simulation
+}
+
+/// Names of an object, as they were given.
+struct Given {
+    namespace: String,
+    name: String,
+    api_version: String,
+}
+
+/// Puts inputs where they belong and gathers what is to be said of them.
+struct Loader<'a> {
+    dialects: &'a [Arc<dyn Dialect>],
+    catalog: &'a Catalog,
+    now: Timestamp,
+    simulation: Simulation,
+    /// Place where each object was first seen.
+    seen: BTreeMap<Key, String>,
+    /// The objects to place that no server has stored yet.
+    new: BTreeSet<Key>,
+}
+
+impl Loader<'_> {
+    fn take(&mut self, input: Input) {
+        let Input {
+            at,
+            value,
+            duplicates,
+        } = input;
+        let text = |field: &str| value[field].as_str().unwrap_or_default().to_owned();
+        let (api_version, kind) = (text("apiVersion"), text("kind"));
+        for path in &duplicates {
+            self.simulation.findings.surplus(&kind, path, &at, "duplicate");
+        }
+        if api_version == format!("{}/{}", config::GROUP, config::VERSION) {
+            return self.take_configuration(at, value);
+        }
+        if !kind.is_empty() && !api_version.is_empty() && self.catalog.find(&api_version, &kind).is_none() {
+            return self.pass_over(&api_version, &kind);
+        }
+        let name = |field: &str| value["metadata"][field].as_str().unwrap_or_default().to_owned();
+        let given = Given {
+            namespace: name("namespace"),
+            name: name("name"),
+            api_version: api_version.clone(),
+        };
+        let judged = self.catalog.judge(value, "", self.now);
+        if self.passed_by(&api_version, &kind) {
+            // Whether it is sound is nobody's business here.
+            self.simulation.findings.unread(kind);
+            if let Ok(Judged {
+                key, object, errors, ..
+            }) = judged
+                && errors.is_empty()
+                && self.seen.insert(key.clone(), at).is_none()
+            {
+                self.simulation.objects.push((key, object));
+            }
+            return;
+        }
+        match judged {
+            Err(errors) => {
+                self.set_aside(&at, &kind, errors.clone());
+                self.note_aside(at, &given, &kind, errors);
+            }
+            Ok(judged) => self.put(at, judged, kind, &given),
+        }
+    }
+
+    /// Notes that an object is not placed, if it is one to place.
+    fn note_aside(&mut self, at: String, given: &Given, kind: &str, errors: Vec<FieldError>) {
+        let Some((known, _)) = self.catalog.find(&given.api_version, kind) else {
+            return;
+        };
+        let resource = known.stored_in();
+        let Some((dialect, demand)) = self.placed(resource) else {
+            return;
+        };
+        let namespace = match (known.info().namespaced(), given.namespace.as_str()) {
+            (false, _) => "",
+            (true, "") => "default",
+            (true, namespace) => namespace,
+        };
+        let demand_kind = demand.kind;
+        self.simulation.aside.push(Aside {
+            dialect: Arc::clone(dialect),
+            demand: Key::new(resource, namespace, &given.name),
+            api_version: given.api_version.clone(),
+            kind: demand_kind,
+            at,
+            errors,
+        });
+    }
+
+    /// The dialect that places objects of `resource`, and what it says of them.
+    fn placed(&self, resource: GroupResource) -> Option<(&Arc<dyn Dialect>, &'static DemandKind)> {
+        self.dialects.iter().find_map(|dialect| {
+            let mut demands = dialect.demands().iter();
+            Some((dialect, demands.find(|demand| demand.resource == resource)?))
+        })
+    }
+
+    /// Adds what every server of a system has, and people leave out of files.
+    fn add_built_in(&mut self) {
+        for dialect in self.dialects {
+            let world = self.simulation.world(dialect.name());
+            let inventory = world.map(|world| &world.snapshot().inventory);
+            if inventory.is_none_or(|inventory| inventory.count() == 0 && inventory.demands().is_empty()) {
+                continue;
+            }
+            for (key, value) in dialect.built_in() {
+                if self.seen.contains_key(&key) {
+                    continue;
+                }
+                match self.catalog.judge(value, "", self.now) {
+                    Ok(judged) => self.put_built_in(&judged),
+                    Err(errors) => self.report(&key.to_string(), errors),
+                }
+            }
+        }
+    }
+
+    fn put_built_in(&mut self, Judged { key, object, .. }: &Judged) {
+        self.simulation.objects.push((key.clone(), Arc::clone(object)));
+        for world in &mut self.simulation.worlds {
+            if world.reads(key.resource)
+                && let Err(Unreadable(problem)) = world.put(key, Arc::clone(object))
+            {
+                let error = FieldError::invalid("metadata.name", key.name.to_string(), problem);
+                self.simulation.findings.problems.push(Problem {
+                    at: key.to_string(),
+                    error,
+                });
+            }
+        }
+    }
+
+    /// Sets aside what a server would refuse to create in the light of the other objects.
+    fn judge_new(&mut self) {
+        let mut refused = BTreeMap::new();
+        for (key, object) in &self.simulation.objects {
+            if !self.new.contains(key) {
+                continue;
+            }
+            let Some((dialect, _)) = self.placed(key.resource) else {
+                continue;
+            };
+            let world = self.simulation.world(dialect.name());
+            if let Some(world) = world.filter(|_| dialect.guarded().judges.contains(&key.resource)) {
+                let guarding = world.snapshot().inventory.guarding();
+                let errors = guarding.judge_offline(key.resource, object.value());
+                if !errors.is_empty() {
+                    let (api_version, kind) =
+                        (object.api_version().to_owned(), object.value()["kind"].clone());
+                    refused.insert(key.clone(), (api_version, kind, errors));
+                }
+            }
+        }
+        self.simulation
+            .objects
+            .retain(|(key, _)| !refused.contains_key(key));
+        for (key, (api_version, kind, errors)) in refused {
+            for world in &mut self.simulation.worlds {
+                world.remove(&key);
+            }
+            let given = Given {
+                namespace: key.namespace.to_string(),
+                name: key.name.to_string(),
+                api_version,
+            };
+            let at = self.seen.get(&key).cloned().unwrap_or_default();
+            let kind = kind.as_str().unwrap_or_default();
+            self.set_aside(&at, kind, errors.clone());
+            self.note_aside(at, &given, kind, errors);
+        }
+    }
+
+    /// Whether no dialect reads or serves objects of a kind that is in the catalog.
+    fn passed_by(&self, api_version: &str, kind: &str) -> bool {
+        let Some((kind, _)) = self.catalog.find(api_version, kind) else {
+            return false;
+        };
+        let resource = kind.stored_in();
+        let own = |dialect: &Arc<dyn Dialect>| {
+            let mut kinds = dialect.stored_kinds().into_iter();
+            // What a system serves and its scheduler does not look at (a ClusterProfile) is no surprise.
+            kinds.any(|kind| kind.info().resource() == resource)
+        };
+        !self.simulation.worlds.iter().any(|world| world.reads(resource)) && !self.dialects.iter().any(own)
+    }
+
+    /// Counts an object of a kind that is not in the catalog: systems have more kinds than those that say where things go.
+    fn pass_over(&mut self, api_version: &str, kind: &str) {
+        let (group, _) = api_version.rsplit_once('/').unwrap_or(("", api_version));
+        let full = format!("{kind}.{group}");
+        let unread = self
+            .simulation
+            .findings
+            .unread(full.trim_end_matches('.').to_owned());
+        if unread.count == 1 {
+            unread.near = !group.is_empty() && self.catalog.knows_group(group);
+            unread.hint = self.catalog.hint(api_version, kind);
+        }
+    }
+
+    fn put(&mut self, at: String, judged: Judged, kind: String, given: &Given) {
+        let Judged {
+            key,
+            object,
+            is_new,
+            unknown,
+            errors,
+        } = judged;
+        if let Some(first) = self.seen.get(&key) {
+            let mut error = FieldError::duplicate("metadata.name", key.name.to_string());
+            error.detail = format!("the same object stands in {first}");
+            return self.set_aside(&at, &kind, vec![error]);
+        }
+        for path in unknown {
+            self.simulation.findings.surplus(&kind, &path, &at, "unknown");
+        }
+        self.seen.insert(key.clone(), at.clone());
+        if self.placed(key.resource).is_some() {
+            if !errors.is_empty() {
+                // No server of ours would have it, so there is nothing to place.
+                self.set_aside(&at, &kind, errors.clone());
+                return self.note_aside(at, given, &kind, errors);
+            }
+            self.new.extend(is_new.then(|| key.clone()));
+        }
+        let told = !errors.is_empty();
+        self.report(&at, errors);
+        self.simulation.objects.push((key.clone(), Arc::clone(&object)));
+        for world in &mut self.simulation.worlds {
+            if !world.reads(key.resource) {
+                continue;
+            }
+            // It stays in the world as what it is, so that what depends on it says so.
+            if let Err(Unreadable(problem)) = world.put(&key, Arc::clone(&object)) {
+                if told {
+                    continue;
+                }
+                let error = FieldError::invalid("metadata.name", key.name.to_string(), problem);
+                self.simulation.findings.problems.push(Problem {
+                    at: at.clone(),
+                    error,
+                });
+            }
+        }
+    }
+
+    fn take_configuration(&mut self, at: String, value: Value) {
+        match config::from_file(self.dialects, &value) {
+            Err(errors) => {
+                let name = value["metadata"]["name"].as_str().unwrap_or_default();
+                // As on a server: it is stored, and not in force.
+                self.seen.entry(config::key(name)).or_insert_with(|| at.clone());
+                self.report(&at, errors);
+            }
+            Ok((dialect, spec)) => {
+                let key = config::key(dialect.name());
+                if let Some(first) = self.seen.get(&key) {
+                    let mut error = FieldError::duplicate("metadata.name", dialect.name());
+                    error.detail = format!("the same object stands in {first}");
+                    return self.set_aside(&at, config::KIND, vec![error]);
+                }
+                self.seen.insert(key, at.clone());
+                let path = format!("spec.{}", dialect.name());
+                self.configure(&at, &*dialect, &spec, &path);
+                self.go_by(&at, &*dialect, RulesChoice::of(&value));
+                match self.catalog.judge(value, "", self.now) {
+                    Err(errors) => self.report(&at, errors),
+                    Ok(judged) => {
+                        for path in &judged.unknown {
+                            self.simulation
+                                .findings
+                                .surplus(config::KIND, path, &at, "unknown");
+                        }
+                        self.report(&at, judged.errors);
+                        self.simulation.objects.push((judged.key, judged.object));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes a configuration that counts where none is stored.
+    fn fall_back(&mut self, configured: &Configured) {
+        let dialect = &*configured.dialect;
+        match self.seen.get(&config::key(dialect.name())) {
+            None => {
+                self.configure("", dialect, &configured.spec, "");
+                self.go_by("", dialect, configured.rules);
+            }
+            Some(at) => self.simulation.findings.unused.push(format!(
+                "--config of {} counts for nothing: a {} of it stands in {at}",
+                dialect.name(),
+                config::KIND
+            )),
+        }
+    }
+
+    fn configure(&mut self, at: &str, dialect: &dyn Dialect, spec: &Value, path: &str) {
+        let world = self.simulation.world_mut(dialect.name());
+        match world.map(|world| world.configure(spec, path)) {
+            Some(Err(errors)) => self.report(at, errors),
+            Some(Ok(())) => {
+                let place = match at {
+                    "" => format!("configuration of {}", dialect.name()),
+                    at => at.to_owned(),
+                };
+                let warnings = dialect.configuration().warnings(spec, path).into_iter();
+                let told = warnings.map(|warning| format!("{place}: {}", warning.trim_start_matches('.')));
+                self.simulation.findings.doubtful.extend(told);
+            }
+            None => {}
+        }
+    }
+
+    fn go_by(&mut self, at: &str, dialect: &dyn Dialect, rules: RulesChoice) {
+        let world = self.simulation.world_mut(dialect.name());
+        if let Some(Err(Unreadable(problem))) = world.map(|world| world.go_by(rules)) {
+            let path = format!("spec.{}", RulesChoice::FIELD);
+            self.report(at, vec![FieldError::invalid(path, rules.as_str(), problem)]);
+        }
+    }
+
+    /// Tells why an object is in no world.
+    fn set_aside(&mut self, at: &str, kind: &str, errors: Vec<FieldError>) {
+        let kind = if kind.is_empty() { "an object" } else { kind };
+        self.report(&format!("{kind} is set aside: {at}"), errors);
+    }
+
+    fn report(&mut self, at: &str, errors: Vec<FieldError>) {
+        let problems = errors.into_iter().map(|error| Problem {
+            at: at.to_owned(),
+            error,
+        });
+        self.simulation.findings.problems.extend(problems);
+    }
+}

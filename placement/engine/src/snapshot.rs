@@ -1,0 +1,106 @@
+//! One dialect's world at one instant: what every decision and report is made on.
+
+use std::fmt;
+use std::sync::Arc;
+
+use berth_apimachinery::{Key, Meta, Revision, Timestamp};
+use berth_dialect_contract::{Ask, Decision, Dialect, Inventory, Refused, Report, report};
+
+use crate::aside::aside;
+
+/// A dialect's inventory at a revision. Cloning is cheap; holding one makes the engine fork before its next change.
+#[derive(Clone)]
+pub struct Snapshot {
+    /// The dialect.
+    pub dialect: Arc<dyn Dialect>,
+    /// What it knows.
+    pub inventory: Arc<dyn Inventory>,
+    /// The source's revision up to which every change is in.
+    pub revision: Revision,
+}
+
+impl fmt::Debug for Snapshot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Snapshot")
+            .field("dialect", &self.dialect.name())
+            .field("revision", &self.revision)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Snapshot {
+    /// Decides `demand` at `now`, with the seed every live decision on this state of the demand has (docs/api.md, "The
+    /// scheduling report"): a binding does what the report read before it said. `None` when the demand is not there.
+    ///
+    /// # Errors
+    /// Only with `chosen`: the targets that cannot be bound, each with its reasons.
+    #[must_use]
+    pub fn decide(
+        &self,
+        demand: &Key,
+        chosen: Option<&[String]>,
+        now: Timestamp,
+    ) -> Option<Result<Decision, Refused>> {
+        let object = self.inventory.object(demand)?;
+        self.decide_with(demand, chosen, now, seed(object.meta()))
+    }
+
+    /// The same with a seed of the caller's.
+    ///
+    /// # Errors
+    /// As [`Snapshot::decide`].
+    #[must_use]
+    pub fn decide_with(
+        &self,
+        demand: &Key,
+        chosen: Option<&[String]>,
+        now: Timestamp,
+        seed: u64,
+    ) -> Option<Result<Decision, Refused>> {
+        let ask = Ask {
+            demand,
+            now,
+            seed,
+            chosen,
+        };
+        aside(self.inventory.effort(demand), || self.inventory.decide(&ask))
+    }
+
+    /// The report of `decision`, which was made on this snapshot.
+    #[must_use]
+    pub fn report(&self, decision: &Decision) -> Report {
+        report::report(self.dialect.name(), &*self.inventory, self.revision.0, decision)
+    }
+}
+
+/// The seed of random strategies: the same for the same uid and generation on every machine and in every release, so
+/// it is written out here (FNV-1a, then one round of mixing) and not left to a hasher that may change.
+#[must_use]
+pub fn seed(meta: &Meta) -> u64 {
+    let bytes = meta
+        .uid()
+        .bytes()
+        .chain([0xff])
+        .chain(meta.generation().to_le_bytes());
+    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    berth_scheduling::Random::new(hash).next_u64()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seeds_differ_by_uid_and_generation_and_never_change() {
+        let of = |uid: &str, generation: i64| {
+            let metadata = serde_json::json!({"uid": uid, "generation": generation});
+            seed(&serde_json::from_value(metadata).unwrap())
+        };
+        assert_eq!(of("a", 1), of("a", 1));
+        assert_ne!(of("a", 1), of("a", 2));
+        assert_ne!(of("a", 1), of("b", 1));
+        assert_eq!(of("", 0), 0xcd69_55d2_8e3b_ec7c);
+    }
+}

@@ -1,0 +1,59 @@
+//! One does what several want at a time; the others wait for his answer.
+
+use std::collections::HashMap;
+
+use berth_apimachinery::Key;
+use parking_lot::Mutex;
+use tokio::sync::watch;
+
+/// What is being done, by what it is about.
+pub(crate) struct Turns<T>(Mutex<HashMap<Key, watch::Receiver<Option<T>>>>);
+
+/// What to do about one of them.
+pub(crate) enum Part<'a, T> {
+    /// Nobody does it.
+    Do(Turn<'a, T>),
+    /// Somebody does.
+    Wait(watch::Receiver<Option<T>>),
+}
+
+/// The right to do it. Whoever waits is told by [`Turn::end`], or finds the answer missing when this is dropped.
+pub(crate) struct Turn<'a, T> {
+    turns: &'a Turns<T>,
+    about: &'a Key,
+    told: watch::Sender<Option<T>>,
+}
+
+impl<T> Default for Turns<T> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<T> Turns<T> {
+    pub(crate) fn join<'a>(&'a self, about: &'a Key) -> Part<'a, T> {
+        let mut turns = self.0.lock();
+        if let Some(told) = turns.get(about) {
+            return Part::Wait(told.clone());
+        }
+        let (told, waiting) = watch::channel(None);
+        turns.insert(about.clone(), waiting);
+        Part::Do(Turn {
+            turns: self,
+            about,
+            told,
+        })
+    }
+}
+
+impl<T> Turn<'_, T> {
+    pub(crate) fn end(self, answer: T) {
+        self.told.send_replace(Some(answer));
+    }
+}
+
+impl<T> Drop for Turn<'_, T> {
+    fn drop(&mut self) {
+        self.turns.0.lock().remove(self.about);
+    }
+}

@@ -1,0 +1,537 @@
+//! Worlds made up by hand: objects in, snapshot out. Reviews overlay the live world or bring their own, `simulate`
+//! reads files; both decide on the result exactly as the live engine does.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use berth_apimachinery::field::FieldErrorKind;
+use berth_apimachinery::kind::{self, Via};
+use berth_apimachinery::object::Malformed;
+use berth_apimachinery::{
+    Change, FieldError, GroupResource, Key, Kind, Object, Revision, Timestamp, name, time,
+};
+use berth_dialect_contract::rules::RulesChoice;
+use berth_dialect_contract::{Dialect, Verb, Write, config};
+use berth_storage::Collection;
+use serde_json::{Value, json};
+
+use crate::dirty::{self, Marked};
+use crate::feeder::writable;
+use crate::snapshot::Snapshot;
+use crate::spelling;
+
+/// The kinds objects in files and reviews may be of.
+#[derive(Clone, Default)]
+pub struct Catalog {
+    kinds: BTreeMap<(&'static str, &'static str), Arc<dyn Kind>>,
+}
+
+impl Catalog {
+    /// The catalog of `kinds`; of two with one name the later one counts.
+    #[must_use]
+    pub fn new(kinds: impl IntoIterator<Item = Arc<dyn Kind>>) -> Self {
+        let kinds = kinds
+            .into_iter()
+            .map(|kind| ((kind.info().group, kind.info().kind), kind));
+        Self {
+            kinds: kinds.collect(),
+        }
+    }
+
+    /// The kind named `kind` in the group and version of `api_version`, with its version.
+    #[must_use]
+    pub fn find(&self, api_version: &str, kind: &str) -> Option<(&Arc<dyn Kind>, &'static str)> {
+        let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
+        let found = self
+            .kinds
+            .iter()
+            .find(|((g, k), _)| *g == group && *k == kind)
+            .map(|(_, found)| found)?;
+        let version = found.info().versions.iter().find(|served| **served == version)?;
+        Some((found, version))
+    }
+
+    /// The kinds that people name so: kind, plural, singular or short name in any case, with or without `.group`.
+    #[must_use]
+    pub fn named(&self, text: &str) -> Vec<&Arc<dyn Kind>> {
+        let (word, group) = text
+            .split_once('.')
+            .map_or((text, None), |(word, group)| (word, Some(group)));
+        let is = |kind: &&Arc<dyn Kind>| {
+            let info = kind.info();
+            let mut names = [info.kind, info.plural, info.singular]
+                .into_iter()
+                .chain(info.short_names.iter().copied());
+            names.any(|name| name.eq_ignore_ascii_case(word)) && group.is_none_or(|group| group == info.group)
+        };
+        self.kinds.values().filter(is).collect()
+    }
+
+    /// The version in which objects of `resource` are stored.
+    #[must_use]
+    pub fn version_of(&self, resource: GroupResource) -> Option<&'static str> {
+        Some(self.stored_in(resource)?.info().storage_version)
+    }
+
+    /// The kind whose objects are stored as `resource`.
+    #[must_use]
+    pub fn stored_in(&self, resource: GroupResource) -> Option<&Arc<dyn Kind>> {
+        self.kinds.values().find(|kind| kind.stored_in() == resource)
+    }
+
+    /// Whether any kind of `group` is in it.
+    #[must_use]
+    pub fn knows_group(&self, group: &str) -> bool {
+        self.kinds.keys().any(|(known, _)| *known == group)
+    }
+
+    /// Reads one object as it would be stored: defaulted, normalized and validated by its kind. A namespaced object
+    /// without a namespace is in `default`. Status is kept, since files and reviews describe a state, not a request.
+    ///
+    /// # Errors
+    /// Everything wrong with it, with paths that begin with `path` (the object's own paths when it is empty).
+    pub fn read(
+        &self,
+        value: Value,
+        path: &str,
+        now: Timestamp,
+    ) -> Result<(Key, Arc<Object>), Vec<FieldError>> {
+        let read = self.judge(value, path, now)?;
+        match read.errors.is_empty() {
+            true => Ok((read.key, read.object)),
+            false => Err(read.errors),
+        }
+    }
+
+    /// Reads one object like [`Catalog::read`], and gives it also where its kind has something against it: another API
+    /// server may have stored it all the same.
+    ///
+    /// # Errors
+    /// Why it is no object of its kind at all.
+    pub(crate) fn judge(
+        &self,
+        mut value: Value,
+        path: &str,
+        now: Timestamp,
+    ) -> Result<Judged, Vec<FieldError>> {
+        let at = |field: &str| join(path, field);
+        let (kind, version) = self.kind_of(&value, path)?;
+        let info = kind.info();
+        if !value.get("metadata").is_some_and(Value::is_object) {
+            return Err(vec![FieldError::required(
+                at("metadata"),
+                "an object with at least a name is required",
+            )]);
+        }
+        place(&mut value, info, path)?;
+        let unknown = unknown_fields(&**kind, version, &value);
+        kind.to_stored(version, &mut value);
+        value["apiVersion"] = info.api_version(info.storage_version).into();
+        let schema = kind.schema(info.storage_version);
+        schema.default(&mut value);
+        // As an update of itself: rules for new objects would reset what the state says (taint times, status).
+        let old = value.clone();
+        let write = kind::Write {
+            via: Via::Update,
+            old: Some(&old),
+            now,
+        };
+        kind.prepare(&write, &mut value);
+        // What preparing filled in is no change of the object. What was never stored is judged as a create would be.
+        let old = value.clone();
+        let is_new = !stored(&value);
+        let write = match is_new {
+            false => kind::Write {
+                old: Some(&old),
+                ..write
+            },
+            true => kind::Write {
+                via: Via::Create,
+                old: None,
+                now,
+            },
+        };
+        let placed = |errors: Vec<FieldError>| -> Vec<FieldError> {
+            let errors = errors.into_iter();
+            errors
+                .map(|error| FieldError {
+                    path: at(&error.path),
+                    ..error
+                })
+                .collect()
+        };
+        let mut misfits = schema.validate(&value);
+        misfits.retain(|error| !is_left_unsaid(error));
+        let errors = kind.validate(&write, &value);
+        let name = value["metadata"]["name"].as_str().unwrap_or_default();
+        if let Err(problem) = kind.validate_name(name) {
+            misfits.push(FieldError::invalid("metadata.name", name, problem));
+        }
+        if !misfits.is_empty() {
+            return Err(placed(misfits.into_iter().chain(errors).collect()));
+        }
+        let object = Object::new(&value, Revision::default()).map_err(|Malformed { path, problem }| {
+            vec![FieldError::invalid(at(&path), Value::Null, problem)]
+        })?;
+        let meta = object.meta();
+        Ok(Judged {
+            key: Key::new(kind.stored_in(), meta.namespace(), meta.name()),
+            object: Arc::new(object),
+            is_new,
+            unknown,
+            errors: placed(errors),
+        })
+    }
+
+    /// The paths of fields that the kind of `value` has not; the first ones, and none where there is no such kind.
+    #[must_use]
+    pub fn unknown_fields(&self, value: &Value) -> Vec<String> {
+        let text = |field: &str| value[field].as_str().unwrap_or_default();
+        let known = self.find(text("apiVersion"), text("kind"));
+        known.map_or_else(Vec::new, |(kind, version)| {
+            unknown_fields(&**kind, version, value)
+        })
+    }
+
+    /// Which kind is probably meant by one that is not in the catalog: one of another version, or of another spelling.
+    #[must_use]
+    pub fn hint(&self, api_version: &str, kind: &str) -> Option<String> {
+        let (group, _) = api_version.rsplit_once('/').unwrap_or(("", api_version));
+        if let Some(known) = self.kinds.get(&(group, kind)) {
+            let info = known.info();
+            let versions: Vec<String> = info
+                .versions
+                .iter()
+                .map(|version| info.api_version(version))
+                .collect();
+            return Some(format!("it is read as {}", versions.join(", ")));
+        }
+        let near = |near: &(&'static str, &'static str)| match near.0 == group {
+            true => spelling::near(kind, near.1),
+            false => kind == near.1 && spelling::near(group, near.0),
+        };
+        let (group, kind) = *self.kinds.keys().find(|known| near(known))?;
+        Some(match group {
+            "" => format!("is {kind} meant?"),
+            group => format!("is {kind} of {group} meant?"),
+        })
+    }
+
+    /// The kind that `apiVersion` and `kind` of `value` name, with its version.
+    pub(crate) fn kind_of(
+        &self,
+        value: &Value,
+        path: &str,
+    ) -> Result<(&Arc<dyn Kind>, &'static str), Vec<FieldError>> {
+        let text = |field: &str| match value.get(field) {
+            Some(Value::String(text)) if !text.is_empty() => Ok(text.as_str()),
+            _ => Err(FieldError::required(
+                join(path, field),
+                "an object needs apiVersion and kind",
+            )),
+        };
+        let (api_version, kind) = match (text("apiVersion"), text("kind")) {
+            (Ok(api_version), Ok(kind)) => (api_version, kind),
+            (first, second) => return Err([first.err(), second.err()].into_iter().flatten().collect()),
+        };
+        self.find(api_version, kind).ok_or_else(|| {
+            let shown = format!("{api_version} {kind}");
+            let known: Vec<String> = self.known().collect();
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            vec![FieldError::not_supported(join(path, "kind"), shown, &known)]
+        })
+    }
+
+    /// Every kind as `group/version Kind`.
+    fn known(&self) -> impl Iterator<Item = String> {
+        self.kinds.values().flat_map(|kind| {
+            let info = kind.info();
+            info.versions
+                .iter()
+                .map(|version| format!("{} {}", info.api_version(version), info.kind))
+        })
+    }
+}
+
+/// So many unknown fields of an object are told.
+const UNKNOWN: usize = 20;
+
+fn unknown_fields(kind: &dyn Kind, version: &str, value: &Value) -> Vec<String> {
+    kind.schema(version)
+        .new_unknown_fields(value, &Value::Null, UNKNOWN)
+        .paths
+}
+
+/// An object as it would be stored, and what is to be said of it.
+pub(crate) struct Judged {
+    pub(crate) key: Key,
+    pub(crate) object: Arc<Object>,
+    /// Whether no server has stored it yet.
+    pub(crate) is_new: bool,
+    /// The paths of fields that its kind has not.
+    pub(crate) unknown: Vec<String>,
+    /// Errors that its kind finds in the object.
+    pub(crate) errors: Vec<FieldError>,
+}
+
+/// Whether a file only says less of the status than its controller would: it reports, and nothing is decided by what it does not
+/// report.
+fn is_left_unsaid(error: &FieldError) -> bool {
+    let field = error.path.strip_prefix("status.");
+    error.kind == FieldErrorKind::Required && field.is_some_and(|field| !field.contains(['.', '[']))
+}
+
+/// Whether a server has stored `value` already, or somebody describes it as if.
+fn stored(value: &Value) -> bool {
+    let written = ["uid", "resourceVersion", "creationTimestamp", "generation"];
+    value.get("status").is_some() || written.iter().any(|field| value["metadata"].get(field).is_some())
+}
+
+/// `field` below `path`; either may be empty.
+fn join(path: &str, field: &str) -> String {
+    match (path, field) {
+        ("", field) => field.to_owned(),
+        (path, "") => path.to_owned(),
+        (path, field) => format!("{path}.{field}"),
+    }
+}
+
+/// Gives a namespaced object its namespace and refuses one on a cluster-scoped object.
+fn place(value: &mut Value, info: &kind::KindInfo, path: &str) -> Result<(), Vec<FieldError>> {
+    let namespace = match value["metadata"].get("namespace") {
+        None | Some(Value::Null) => "",
+        Some(Value::String(namespace)) => namespace,
+        // The schema says what is wrong with it.
+        Some(_) => return Ok(()),
+    };
+    if info.namespaced() {
+        if namespace.is_empty() {
+            value["metadata"]["namespace"] = "default".into();
+        } else if let Err(problem) = name::dns_label(namespace) {
+            return Err(vec![FieldError::invalid(
+                join(path, "metadata.namespace"),
+                namespace,
+                problem,
+            )]);
+        }
+    } else if !namespace.is_empty() {
+        let detail = format!("a {} has no namespace", info.kind);
+        return Err(vec![FieldError::forbidden(
+            join(path, "metadata.namespace"),
+            detail,
+        )]);
+    }
+    Ok(())
+}
+
+/// An object that the dialect cannot read, and why.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Unreadable(pub String);
+
+/// A world that can be changed without anyone noticing. A clone shares what neither changes.
+#[derive(Clone)]
+pub struct World {
+    snapshot: Snapshot,
+    /// What the snapshot was made of, to tell what an object replaces.
+    base: BTreeMap<GroupResource, Collection>,
+    objects: BTreeMap<Key, Option<Arc<Object>>>,
+    /// The demands that changes made due, until somebody takes them.
+    due: Marked<Key>,
+    /// How many changes there were since [`World::begin`].
+    changes: u64,
+}
+
+impl World {
+    /// An empty world of `dialect`, with default configuration.
+    #[must_use]
+    pub fn empty(dialect: Arc<dyn Dialect>) -> Self {
+        let inventory = dialect.inventory();
+        Self::over(
+            Snapshot {
+                dialect,
+                inventory,
+                revision: Revision::default(),
+            },
+            BTreeMap::new(),
+        )
+    }
+
+    /// A world on top of `snapshot`; `base` holds what the snapshot was made of, by resource.
+    #[must_use]
+    pub fn over(snapshot: Snapshot, base: BTreeMap<GroupResource, Collection>) -> Self {
+        Self {
+            snapshot,
+            base,
+            objects: BTreeMap::new(),
+            due: Marked::default(),
+            changes: 0,
+        }
+    }
+
+    /// Forgets what was due and changed: gives the world as it is, to compare with what comes.
+    pub fn begin(&mut self) -> Snapshot {
+        self.due = Marked::default();
+        self.changes = 0;
+        self.snapshot.clone()
+    }
+
+    /// How many changes there were since [`World::begin`].
+    #[must_use]
+    pub fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// The demands that the changes since the last call made due.
+    pub(crate) fn take_due(&mut self) -> Marked<Key> {
+        std::mem::take(&mut self.due)
+    }
+
+    /// The world as it is now, to decide on.
+    #[must_use]
+    pub fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+
+    /// Whether the dialect looks at objects of `resource`.
+    #[must_use]
+    pub fn reads(&self, resource: GroupResource) -> bool {
+        self.snapshot.dialect.reads().contains(&resource)
+    }
+
+    /// The object as this world has it.
+    #[must_use]
+    pub fn get(&self, key: &Key) -> Option<&Arc<Object>> {
+        match self.objects.get(key) {
+            Some(own) => own.as_ref(),
+            None => self.base.get(&key.resource)?.get(&key.namespace, &key.name),
+        }
+    }
+
+    /// Puts `object` in, in place of whatever was at `key`.
+    ///
+    /// # Errors
+    /// Why the dialect cannot read it.
+    pub fn put(&mut self, key: &Key, object: Arc<Object>) -> Result<(), Unreadable> {
+        self.change(key, Some(object));
+        match self.snapshot.inventory.problem(key) {
+            Some(problem) => Err(Unreadable(problem)),
+            None => Ok(()),
+        }
+    }
+
+    fn change(&mut self, key: &Key, new: Option<Arc<Object>>) {
+        let old = self.get(key).cloned();
+        if old.is_none() && new.is_none() {
+            return;
+        }
+        let change = Change {
+            revision: self.snapshot.revision,
+            key: key.clone(),
+            old,
+            new: new.clone(),
+        };
+        let due = writable(&mut self.snapshot.inventory).fold(&change);
+        dirty::add(&mut self.due, due.decide);
+        self.changes += 1;
+        self.objects.insert(key.clone(), new);
+    }
+
+    /// Puts the dialect's configuration in (`spec.<dialect>` of a SchedulerConfiguration). The choice of rules stays.
+    ///
+    /// # Errors
+    /// Everything wrong with it, with paths that begin with `path`.
+    pub fn configure(&mut self, spec: &Value, path: &str) -> Result<(), Vec<FieldError>> {
+        let errors = self.snapshot.dialect.configuration().validate(spec, path);
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        let rules = self.choice();
+        self.store_configuration(spec, rules)
+            .map_err(|problem| vec![FieldError::invalid(path, spec.clone(), problem)])
+    }
+
+    /// Chooses the rules that decisions go by.
+    ///
+    /// # Errors
+    /// When the configuration there is cannot be read.
+    pub fn go_by(&mut self, rules: RulesChoice) -> Result<(), Unreadable> {
+        if rules == self.choice() {
+            return Ok(());
+        }
+        let name = self.snapshot.dialect.name();
+        let stored = self.get(&config::key(name));
+        let spec = stored.map_or(Value::Null, |stored| stored.value()["spec"][name].clone());
+        self.store_configuration(&spec, rules).map_err(Unreadable)
+    }
+
+    /// The choice of rules in the configuration there is.
+    fn choice(&self) -> RulesChoice {
+        let stored = self.get(&config::key(self.snapshot.dialect.name()));
+        stored.map_or(RulesChoice::default(), |stored| RulesChoice::of(stored.value()))
+    }
+
+    fn store_configuration(&mut self, spec: &Value, rules: RulesChoice) -> Result<(), String> {
+        let name = self.snapshot.dialect.name();
+        let mut whole = json!({RulesChoice::FIELD: rules.as_str()});
+        if !spec.is_null() {
+            whole[name] = spec.clone();
+        }
+        let object = json!({
+            "apiVersion": format!("{}/{}", config::GROUP, config::VERSION),
+            "kind": config::KIND,
+            "metadata": {"name": name},
+            "spec": whole,
+        });
+        let object = Object::new(&object, Revision::default()).map_err(|malformed| malformed.to_string())?;
+        let stored = self.put(&config::key(name), Arc::new(object));
+        stored.map_err(|Unreadable(problem)| problem)
+    }
+
+    /// Takes the object at `key` away, if it is there.
+    pub fn remove(&mut self, key: &Key) {
+        self.change(key, None);
+    }
+
+    /// Makes the writes of a decision happen in this world, as a server would: what has finalizers is marked when it is
+    /// deleted, and goes when it loses the last one.
+    ///
+    /// # Errors
+    /// When a written object is none; a fault of the dialect.
+    pub fn make(&mut self, writes: &[Write], now: Timestamp) -> Result<(), Malformed> {
+        for write in writes {
+            match write.verb {
+                Verb::Delete => self.delete(&write.key, now)?,
+                Verb::Create | Verb::Update => self.store(&write.key, &write.object)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Deletes the object at `key`; one with finalizers stays, marked.
+    ///
+    /// # Errors
+    /// When the marked object is none.
+    pub fn delete(&mut self, key: &Key, now: Timestamp) -> Result<(), Malformed> {
+        let Some(stored) = self.get(key) else {
+            return Ok(());
+        };
+        if stored.meta().finalizers().is_empty() {
+            self.change(key, None);
+        } else if stored.meta().deletion_timestamp().is_none() {
+            let mut marked = stored.parse();
+            marked["metadata"]["deletionTimestamp"] = time::rfc3339(now).into();
+            self.store(key, &marked)?;
+        }
+        Ok(())
+    }
+
+    /// Stores `value` at `key`, unless it is marked as deleted and holds no finalizer any more: then it goes.
+    fn store(&mut self, key: &Key, value: &Value) -> Result<(), Malformed> {
+        let object = Object::new(value, self.snapshot.revision)?;
+        let meta = object.meta();
+        let ended = meta.deletion_timestamp().is_some() && meta.finalizers().is_empty();
+        self.change(key, (!ended).then(|| Arc::new(object)));
+        Ok(())
+    }
+}

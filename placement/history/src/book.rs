@@ -1,0 +1,347 @@
+//! The changes that were seen and are not recorded yet: those of a moment fall together, without losing a cluster.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use berth_apimachinery::Timestamp;
+use berth_storage::Name;
+
+use super::standing::{self, About, Standing, differ};
+
+/// How much longer a step waits that ends with nothing decided, or nothing compared.
+const PENDING: u32 = 8;
+
+/// A change of one decision.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Step {
+    /// What it is about.
+    pub(crate) about: About,
+    /// Where it stood; `None` where it was not there.
+    pub(crate) from: Option<Arc<Standing>>,
+    /// Where it stands; `None` where it is gone.
+    pub(crate) to: Option<Arc<Standing>>,
+    /// When the last of it was seen.
+    pub(crate) at: Timestamp,
+    /// Whether nobody was there to see it.
+    pub(crate) unseen: bool,
+}
+
+/// The steps of one decision that are to be recorded.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Waiting {
+    /// Since when.
+    pub(crate) since: Timestamp,
+    /// The steps, oldest first.
+    pub(crate) steps: Vec<Step>,
+}
+
+/// Where all decisions stand, and what of it is to be recorded.
+#[derive(Default)]
+pub(crate) struct Book {
+    known: HashMap<Name, (About, Arc<Standing>)>,
+    waiting: BTreeMap<Name, Waiting>,
+}
+
+impl Book {
+    /// Takes in that the decision at `place` stands at `to`, which is no change to be recorded.
+    pub(crate) fn know(&mut self, place: Name, about: About, to: Arc<Standing>) {
+        self.known.insert(place, (about, to));
+    }
+
+    /// Where the decision at `place` stands.
+    pub(crate) fn standing(&self, place: &Name) -> Option<&Arc<Standing>> {
+        self.known.get(place).map(|(_, standing)| standing)
+    }
+
+    /// What the decision at `place` is about, and where it stands.
+    pub(crate) fn known(&self, place: &Name) -> Option<&(About, Arc<Standing>)> {
+        self.known.get(place)
+    }
+
+    /// Whether steps of the decision at `place` are to be recorded.
+    pub(crate) fn waits(&self, place: &Name) -> bool {
+        self.waiting.contains_key(place)
+    }
+
+    /// The decisions there are.
+    pub(crate) fn places(&self) -> impl Iterator<Item = &Name> {
+        self.known.keys()
+    }
+
+    /// Takes in where the decision at `place` stands now (`None`: it is gone).
+    ///
+    /// One about another object of the same name is another decision, though nobody showed that there was none between.
+    pub(crate) fn note(&mut self, place: &Name, to: Option<(About, Standing)>, at: Timestamp) {
+        if let (Some((was, _)), Some((is, _))) = (self.known.get(place), &to)
+            && was.is_of_another(is)
+        {
+            self.step(place, None, at);
+        }
+        self.step(place, to, at);
+    }
+
+    fn step(&mut self, place: &Name, to: Option<(About, Standing)>, at: Timestamp) {
+        let before = self.known.remove(place);
+        let known = before.as_ref().map(|(_, standing)| standing);
+        let to = to.map(|(about, to)| (about, standing::shared(to, known)));
+        let Some(about) = to.as_ref().or(before.as_ref()).map(|(about, _)| about.clone()) else {
+            return;
+        };
+        let from = before.map(|(_, standing)| standing);
+        if let Some(known) = &to {
+            self.known.insert(place.clone(), known.clone());
+        }
+        let step = Step {
+            about,
+            from,
+            to: to.map(|(_, standing)| standing),
+            at,
+            unseen: false,
+        };
+        if differ(step.from.as_deref(), step.to.as_deref()) {
+            self.put(place, step);
+        } else {
+            self.tell_more(place, step.to);
+        }
+    }
+
+    /// Takes in what became known of where the last step ended that waits at `place`: whether Berth agrees.
+    fn tell_more(&mut self, place: &Name, to: Option<Arc<Standing>>) {
+        let waiting = self.waiting.get_mut(place);
+        let last = waiting.and_then(|waiting| waiting.steps.last_mut());
+        if let (Some(last), Some(to)) = (last, to)
+            && last.to.as_ref().is_some_and(|end| !end.differs(&to))
+        {
+            last.to = Some(to);
+        }
+    }
+
+    /// Adds a step of the decision at `place`.
+    pub(crate) fn put(&mut self, place: &Name, step: Step) {
+        let waiting = self.waiting.entry(place.clone()).or_insert_with(|| Waiting {
+            since: step.at,
+            steps: Vec::new(),
+        });
+        match waiting.steps.last_mut() {
+            Some(last) if falls_together(last, &step) => {
+                last.to = step.to;
+                last.about = step.about;
+                last.at = step.at;
+                if !differ(last.from.as_deref(), last.to.as_deref()) {
+                    waiting.steps.pop();
+                }
+            }
+            _ => waiting.steps.push(step),
+        }
+        if waiting.steps.is_empty() {
+            self.waiting.remove(place);
+        }
+    }
+
+    /// When the oldest step was seen.
+    pub(crate) fn oldest(&self) -> Option<Timestamp> {
+        self.waiting.values().map(|waiting| waiting.since).min()
+    }
+
+    /// Takes the steps that have waited for `delay` at `now`.
+    ///
+    /// Wait for a decision that is not made yet, or not compared: mostly it is about to be.
+    pub(crate) fn take(&mut self, now: Timestamp, delay: Duration) -> Vec<(Name, Waiting)> {
+        let is_due = |waiting: &Waiting| {
+            let last = waiting.steps.last().and_then(|step| step.to.as_ref());
+            let delay = match last {
+                Some(to) if to.is_passing() => delay * PENDING,
+                _ => delay,
+            };
+            // A clock that was set back keeps nobody waiting.
+            Duration::try_from(now.duration_since(waiting.since)).map_or(true, |waited| waited >= delay)
+        };
+        let due: Vec<Name> = self
+            .waiting
+            .iter()
+            .filter(|(_, waiting)| is_due(waiting))
+            .map(|(place, _)| place.clone())
+            .collect();
+        due.into_iter()
+            .filter_map(|place| self.waiting.remove_entry(&place))
+            .collect()
+    }
+
+    /// Puts back what cannot be recorded yet: nothing newer was seen of it since it was taken.
+    pub(crate) fn put_back(&mut self, place: Name, waiting: Waiting) {
+        self.waiting.insert(place, waiting);
+    }
+}
+
+/// Whether `step` goes on with `last` as one: nothing is lost on the way, and it is not the end of what was there.
+fn falls_together(last: &Step, step: &Step) -> bool {
+    let (Some(was), Some(is)) = (&last.to, &step.to) else {
+        return false;
+    };
+    if last.unseen != step.unseen {
+        return false;
+    }
+    let names: std::collections::BTreeSet<&str> = is.names().collect();
+    was.names().all(|name| names.contains(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::standing::standing;
+    use super::*;
+
+    const DELAY: Duration = Duration::from_millis(250);
+
+    fn at(millis: i64) -> Timestamp {
+        Timestamp::from_millisecond(millis).unwrap()
+    }
+
+    /// The steps that are recorded of one decision that stands so one after the other: phase and clusters.
+    fn steps(seen: &[Option<(&str, &[&str])>]) -> Vec<String> {
+        let mut book = Book::default();
+        let place = Name::new("ns", "p.ocm");
+        for (millis, side) in (0..).zip(seen) {
+            let to = side.map(|(phase, clusters)| (About::default(), standing(phase, clusters)));
+            book.note(&place, to, at(millis));
+        }
+        let told = |side: &Option<Arc<Standing>>| match side {
+            None => "-".to_owned(),
+            Some(standing) => format!("{} {}", standing.phase, standing.names().collect::<String>()),
+        };
+        let taken = book.take(at(9000), DELAY);
+        taken
+            .iter()
+            .flat_map(|(_, waiting)| &waiting.steps)
+            .map(|step| format!("{} > {}", told(&step.from), told(&step.to)))
+            .collect()
+    }
+
+    #[test]
+    fn what_falls_into_a_moment_is_one_step_unless_a_cluster_is_left() {
+        let (pending, a, b, ab): (_, _, _, _) = (
+            Some(("Pending", &[][..])),
+            Some(("Bound", &["a"][..])),
+            Some(("Bound", &["b"][..])),
+            Some(("Bound", &["a", "b"][..])),
+        );
+        assert_eq!(steps(&[pending, a]), ["- > Bound a"]);
+        assert_eq!(steps(&[pending, a, ab]), ["- > Bound ab"]);
+        assert_eq!(steps(&[pending, a, b]), ["- > Bound a", "Bound a > Bound b"]);
+        assert_eq!(steps(&[a, ab, b]), ["- > Bound ab", "Bound ab > Bound b"]);
+        assert_eq!(steps(&[a, None]), ["- > Bound a", "Bound a > -"]);
+        assert_eq!(
+            steps(&[a, None, b]),
+            ["- > Bound a", "Bound a > -", "- > Bound b"]
+        );
+        assert_eq!(steps(&[a, a]), ["- > Bound a"]);
+        assert_eq!(steps(&[None]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn another_object_of_the_same_name_is_another_decision() {
+        let about = |uid: &str| About {
+            source_ref: Arc::new(standing::SourceRef {
+                uid: uid.into(),
+                ..standing::SourceRef::default()
+            }),
+            ..About::default()
+        };
+        let mut book = Book::default();
+        let place = Name::new("ns", "p.ocm");
+        for uid in ["one", "one", "two"] {
+            book.note(&place, Some((about(uid), standing("Bound", &["a"]))), at(1));
+        }
+        let taken = book.take(at(9000), DELAY);
+        let steps = taken.iter().flat_map(|(_, waiting)| &waiting.steps);
+        let ends: Vec<_> = steps
+            .map(|step| {
+                (
+                    &*step.about.source_ref.uid,
+                    step.from.is_some(),
+                    step.to.is_some(),
+                )
+            })
+            .collect();
+        assert_eq!(
+            ends,
+            [("one", false, true), ("one", true, false), ("two", false, true)]
+        );
+    }
+
+    #[test]
+    fn there_and_back_in_a_moment_is_nothing() {
+        let mut book = Book::default();
+        let place = Name::new("ns", "p.ocm");
+        book.know(
+            place.clone(),
+            About::default(),
+            standing("Unschedulable", &[]).into(),
+        );
+        for phase in ["Pending", "Unschedulable"] {
+            book.note(&place, Some((About::default(), standing(phase, &[]))), at(1));
+        }
+        assert_eq!(book.oldest(), None);
+    }
+
+    #[test]
+    fn steps_are_taken_when_they_have_waited() {
+        let mut book = Book::default();
+        let place = Name::new("ns", "p.ocm");
+        book.note(
+            &place,
+            Some((About::default(), standing("Bound", &["a"]))),
+            at(1000),
+        );
+        assert_eq!(book.oldest(), Some(at(1000)));
+        assert!(book.take(at(1249), DELAY).is_empty());
+        assert_eq!(book.take(at(1250), DELAY).len(), 1);
+        assert_eq!(book.oldest(), None);
+        book.note(
+            &place,
+            Some((About::default(), standing("Pending", &[]))),
+            at(2000),
+        );
+        let taken = |book: &mut Book, millis| book.take(at(millis), DELAY).len();
+        assert_eq!(
+            (taken(&mut book, 3999), taken(&mut book, 4000)),
+            (0, 1),
+            "not decided yet"
+        );
+        book.note(
+            &place,
+            Some((About::default(), standing("Bound", &["a"]))),
+            at(5000),
+        );
+        assert_eq!(book.standing(&place).unwrap().phase, "Bound");
+    }
+
+    #[test]
+    fn a_record_that_waits_hears_whether_berth_agrees_and_agreement_alone_makes_none() {
+        let agreed = |status: &str, awaited| {
+            let agreement = standing::Agreement {
+                status: status.to_owned(),
+                awaited,
+                ..standing::Agreement::default()
+            };
+            let standing = Standing {
+                agreement: Some(agreement),
+                ..standing("Bound", &["a"])
+            };
+            Some((About::default(), standing))
+        };
+        let mut book = Book::default();
+        let place = Name::new("ns", "p.ocm");
+        book.note(&place, agreed("Unknown", true), at(0));
+        assert!(book.take(at(300), DELAY).is_empty(), "it is about to be compared");
+        book.note(&place, agreed("False", false), at(310));
+        let taken = book.take(at(320), DELAY);
+        let [(_, Waiting { steps, .. })] = taken.as_slice() else {
+            panic!("{taken:?}")
+        };
+        let end = steps[0].to.as_ref().unwrap();
+        assert_eq!(end.agreement.as_ref().unwrap().status, "False");
+        book.note(&place, agreed("True", false), at(400));
+        assert_eq!(book.oldest(), None);
+    }
+}

@@ -1,0 +1,399 @@
+//! Why a decision changed: the changes of objects that made it due, noted as they are folded.
+//!
+//! One note for each decision, of the newest change that made it due; it is forgotten when it was acted on, or when its
+//! time is over. That is bounded by the decisions there are, and by [`MOST`].
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use berth_apimachinery::{Change, Clock, GroupResource, Key, Object, Revision, Timestamp};
+use berth_dialect_contract::{Affected, Due};
+use berth_engine::Witness;
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+
+/// How long after a decision a change may be its cause.
+const SOON: Duration = Duration::from_secs(10);
+/// How long a change waits for the decision it makes due.
+const LONG: Duration = Duration::from_mins(10);
+/// How many notes there are at most; then all are forgotten, and causes are missing for a moment.
+const MOST: usize = 200_000;
+
+/// A change of an object.
+#[derive(Debug)]
+pub(crate) struct Changed {
+    /// Which object.
+    key: Key,
+    /// `Created`, `Updated` or `Deleted`.
+    verb: &'static str,
+    /// When.
+    revision: Revision,
+    /// The object as it was left.
+    object: Arc<Object>,
+    /// Field manager that wrote it, where the object itself does not say.
+    manager: Option<Arc<str>>,
+}
+
+/// Field managers of objects whose managed fields are not here: copies of a hub's.
+pub type Managers = Arc<dyn Fn(&Key) -> Option<Arc<str>> + Send + Sync>;
+
+/// A change that may be the cause of another.
+#[derive(Clone, Debug)]
+struct Note {
+    change: Arc<Changed>,
+    at: Timestamp,
+}
+
+/// What is noted about one demand, or about all of a dialect.
+#[derive(Clone, Debug, Default)]
+struct Slot {
+    /// What made it due, last.
+    decide: Option<Note>,
+    /// How many changes beside that one made it due.
+    more: u64,
+    /// When it was decided with nothing to write.
+    decided: Option<Timestamp>,
+    /// What changed how it looks, last.
+    view: Option<Note>,
+    /// Its own creation, of the newest object of that name.
+    made: Option<Note>,
+    /// Its own deletion: what follows from that is no cause of its end, nor is it the cause of what the next object of that
+    /// name does.
+    gone: Option<Note>,
+}
+
+/// The causes of decisions to come.
+pub(crate) struct Causes {
+    clock: Arc<dyn Clock>,
+    /// Resources that are named to readers of any namespace.
+    of_clusters: BTreeSet<GroupResource>,
+    managers: Option<Managers>,
+    notes: Mutex<Notes>,
+}
+
+#[derive(Default)]
+struct Notes {
+    of: HashMap<Key, Slot>,
+    of_all: HashMap<&'static str, Slot>,
+}
+
+/// A change of an object, as a record tells of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ObjectCause {
+    /// `Created`, `Updated` or `Deleted`.
+    pub verb: String,
+    /// The apiVersion.
+    pub api_version: String,
+    /// The kind.
+    pub kind: String,
+    /// The namespace, where it has one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub namespace: String,
+    /// The name. It and the namespace are left out of what is in another namespace than the decision, unless it describes
+    /// a cluster: who may read decisions of one namespace is not told names in others.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// The resourceVersion that the change left.
+    pub resource_version: String,
+    /// Who owns the newest fields: `kubectl-edit`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub field_manager: String,
+    /// How many further changes had made the decision due.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub more: u64,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde gives fields by reference"
+)]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+impl Causes {
+    /// None yet. Objects of `of_clusters` are named to readers of any namespace; `managers` says who wrote what does not
+    /// say so itself.
+    pub(crate) fn new(
+        clock: Arc<dyn Clock>,
+        of_clusters: BTreeSet<GroupResource>,
+        managers: Option<Managers>,
+    ) -> Self {
+        Self {
+            clock,
+            of_clusters,
+            managers,
+            notes: Mutex::default(),
+        }
+    }
+
+    /// Takes what made the decision on `demand` due, of the changes up to `through`.
+    pub(crate) fn take_due(&self, dialect: &str, demand: &Key, through: Revision) -> Option<ObjectCause> {
+        let mut notes = self.notes.lock();
+        let now = self.clock.now();
+        let known = |slot: &Slot| {
+            slot.decide
+                .clone()
+                .filter(|note| note.change.revision <= through && !slot.is_over(now))
+                .map(|note| (note, slot.more))
+        };
+        let own = notes.of.get(demand).and_then(known);
+        let of_all = notes.of_all.get(dialect).and_then(known);
+        let (note, more) = newest(own, of_all)?;
+        if let Some(slot) = notes.of.get_mut(demand) {
+            slot.decide = None;
+            slot.more = 0;
+        }
+        drop(notes);
+        Some(self.shown_to(demand, &note.change, more))
+    }
+
+    /// The decision on `demand`, made on `through`, had nothing to write.
+    pub(crate) fn settled(&self, demand: &Key, through: Revision) {
+        let now = self.clock.now();
+        if let Some(slot) = self.notes.lock().of.get_mut(demand)
+            && slot
+                .decide
+                .as_ref()
+                .is_some_and(|note| note.change.revision <= through)
+        {
+            slot.decided = Some(now);
+        }
+    }
+
+    /// What may have changed how `demand` looks, which was seen at `seen`: nobody here decided it.
+    pub(crate) fn take_seen(&self, dialect: &str, demand: &Key, seen: Timestamp) -> Option<ObjectCause> {
+        let mut notes = self.notes.lock();
+        let now = self.clock.now();
+        let soon = |note: &Note| within(note.at, seen, SOON);
+        let of_all = notes.of_all.get(dialect).and_then(|slot| {
+            let note = slot.decide.clone().filter(soon)?;
+            Some((note, slot.more))
+        });
+        let slot = notes.of.get_mut(demand);
+        let own = slot.and_then(|slot| {
+            let gone = slot.gone.as_ref().map(|note| note.change.revision);
+            let is_other = |note: &Note| Some(note.change.revision) != gone;
+            let more = slot.more;
+            let due = (!slot.is_over(now)).then(|| slot.decide.take()).flatten();
+            slot.decide = None;
+            slot.more = 0;
+            let due = due.filter(is_other).map(|note| (note, more));
+            let view = slot.view.take().filter(|note| soon(note) && is_other(note));
+            let made = slot.made.clone().filter(soon);
+            newest(due, view.map(|note| (note, 0))).or(made.map(|note| (note, 0)))
+        });
+        let found = newest(own, of_all);
+        drop(notes);
+        found.map(|(note, more)| self.shown_to(demand, &note.change, more))
+    }
+
+    /// The deletion of `demand`, whose end was seen at `seen`.
+    pub(crate) fn take_gone(&self, demand: &Key, seen: Timestamp) -> Option<ObjectCause> {
+        let mut notes = self.notes.lock();
+        let slot = notes.of.get_mut(demand)?;
+        let gone = slot.gone.take()?;
+        let is_replaced = slot
+            .made
+            .as_ref()
+            .is_some_and(|made| made.change.revision > gone.change.revision);
+        if !is_replaced {
+            notes.of.remove(demand);
+        }
+        drop(notes);
+        within(gone.at, seen, SOON).then(|| self.shown_to(demand, &gone.change, 0))
+    }
+
+    /// `change`, which `more` others came before, as readers of the decision on `demand` may be told of it.
+    fn shown_to(&self, demand: &Key, change: &Changed, more: u64) -> ObjectCause {
+        let cause = change.told(more);
+        let namespace = match demand.namespace.is_empty() {
+            // A namespace that wants a place.
+            true => &demand.name,
+            false => &demand.namespace,
+        };
+        let is_foreign = !cause.namespace.is_empty() && *cause.namespace != **namespace;
+        if !is_foreign || self.of_clusters.contains(&change.key.resource) {
+            return cause;
+        }
+        ObjectCause {
+            namespace: String::new(),
+            name: String::new(),
+            field_manager: String::new(),
+            ..cause
+        }
+    }
+
+    /// Forgets what can be no cause any more.
+    pub(crate) fn sweep(&self) {
+        let mut notes = self.notes.lock();
+        let now = self.clock.now();
+        let keep = |slot: &Slot| {
+            let moments = [&slot.view, &slot.made, &slot.gone].into_iter().flatten();
+            let is_soon = moments.into_iter().any(|note| within(note.at, now, SOON));
+            is_soon || (slot.decide.is_some() && !slot.is_over(now))
+        };
+        notes.of.retain(|_, slot| keep(slot));
+        notes.of_all.retain(|_, slot| keep(slot));
+    }
+}
+
+fn within(then: Timestamp, now: Timestamp, span: Duration) -> bool {
+    Duration::try_from(now.duration_since(then)).is_ok_and(|passed| passed <= span) || then >= now
+}
+
+fn newest(one: Option<(Note, u64)>, other: Option<(Note, u64)>) -> Option<(Note, u64)> {
+    match (one, other) {
+        (Some(one), Some(other)) if other.0.change.revision > one.0.change.revision => Some(other),
+        (Some(one), _) => Some(one),
+        (None, other) => other,
+    }
+}
+
+impl Slot {
+    /// Whether what made it due has been acted on, or will not be any more.
+    fn is_over(&self, now: Timestamp) -> bool {
+        let decided = self.decided.is_some_and(|at| !within(at, now, SOON));
+        decided
+            || self
+                .decide
+                .as_ref()
+                .is_none_or(|note| !within(note.at, now, LONG))
+    }
+
+    fn due(&mut self, note: Note) {
+        let waits = self.decide.is_some() && self.decided.is_none();
+        self.more = if waits { self.more + 1 } else { 0 };
+        self.decided = None;
+        self.decide = Some(note);
+    }
+}
+
+impl Changed {
+    fn of(change: &Change, managers: Option<&Managers>) -> Option<Self> {
+        let verb = match (&change.old, &change.new) {
+            (_, None) => "Deleted",
+            (None, Some(_)) => "Created",
+            (Some(_), Some(_)) => "Updated",
+        };
+        Some(Self {
+            key: change.key.clone(),
+            verb,
+            revision: change.revision,
+            object: Arc::clone(change.new.as_ref().or(change.old.as_ref())?),
+            manager: managers.and_then(|managers| managers(&change.key)),
+        })
+    }
+
+    fn told(&self, more: u64) -> ObjectCause {
+        ObjectCause {
+            verb: self.verb.to_owned(),
+            api_version: self.object.api_version().to_owned(),
+            kind: kind(&self.object),
+            namespace: self.key.namespace.to_string(),
+            name: self.key.name.to_string(),
+            resource_version: self.revision.to_string(),
+            field_manager: match self.verb {
+                // Who deletes writes no field.
+                "Deleted" => String::new(),
+                _ => match &self.manager {
+                    Some(manager) => manager.to_string(),
+                    None => manager(&self.object),
+                },
+            },
+            more,
+        }
+    }
+}
+
+fn kind(object: &Object) -> String {
+    #[derive(Deserialize)]
+    struct Kinded {
+        kind: String,
+    }
+    object
+        .view()
+        .map_or_else(|_| String::new(), |Kinded { kind }| kind)
+}
+
+/// Who wrote `object` last, as its managed fields tell it; empty where they do not.
+fn manager(object: &Object) -> String {
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Entry {
+        manager: String,
+        time: String,
+    }
+    let bytes = object.managers();
+    if bytes.is_empty() {
+        return String::new();
+    }
+    let entries: Vec<Entry> = serde_json::from_slice(bytes).unwrap_or_default();
+    // Times are of whole seconds: of several in one, the last in the list.
+    let newest = entries.into_iter().max_by(|a, b| a.time.cmp(&b.time));
+    newest.map(|entry| entry.manager).unwrap_or_default()
+}
+
+impl Witness for Causes {
+    fn folded(&self, dialect: &'static str, change: &Change, due: &Due) {
+        let idle = |affected: &Affected| match affected {
+            Affected::None => true,
+            Affected::Some(keys) => keys.is_empty(),
+            Affected::All => false,
+        };
+        if idle(&due.decide) && idle(&due.demands) {
+            return;
+        }
+        let Some(changed) = Changed::of(change, self.managers.as_ref()) else {
+            return;
+        };
+        let note = Note {
+            change: Arc::new(changed),
+            at: self.clock.now(),
+        };
+        let mut notes = self.notes.lock();
+        if notes.of.len() >= MOST {
+            notes.of.clear();
+        }
+        match &due.decide {
+            Affected::None => {}
+            Affected::Some(keys) => {
+                for key in keys {
+                    notes.slot(key).due(note.clone());
+                }
+            }
+            Affected::All => notes.of_all.entry(dialect).or_default().due(note.clone()),
+        }
+        match &due.demands {
+            Affected::None => {}
+            Affected::Some(keys) => {
+                for key in keys {
+                    notes.slot(key).view = Some(note.clone());
+                }
+            }
+            Affected::All => notes.of_all.entry(dialect).or_default().view = Some(note.clone()),
+        }
+        // Of the demand itself, if it is one that was marked.
+        if let Some(slot) = notes.of.get_mut(&change.key) {
+            match (&change.old, &change.new) {
+                (_, None) => slot.gone = Some(note),
+                (None, Some(_)) => slot.made = Some(note),
+                (Some(_), Some(_)) => {}
+            }
+        }
+    }
+}
+
+impl Notes {
+    fn slot(&mut self, key: &Key) -> &mut Slot {
+        if !self.of.contains_key(key) {
+            self.of.insert(key.clone(), Slot::default());
+        }
+        self.of.entry(key.clone()).or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests;

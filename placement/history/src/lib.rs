@@ -1,0 +1,142 @@
+//! The history of decisions (docs/api.md, "History"): a record of each change of a decision, with its cause.
+//!
+//! Records are objects of the store that Berth's own objects are in, so that whatever holds for those (checks at start,
+//! backups, encryption, migration, watches) holds for them; on a hub that is Berth's own store, never the hub. Start
+//! reading at [`recorder`]; what a record says is made in [`record`], which is pure.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use berth_history::History;
+//! use berth_engine::Engine;
+//! use berth_storage::Store;
+//! use tokio::sync::watch;
+//! use berth_scheduling_rest::VirtualApi;
+//! use berth_scheduling_rest::records::Bounds;
+//!
+//! fn remember(
+//!     engine: &Arc<Engine>,
+//!     api: &VirtualApi,
+//!     store: &Arc<dyn Store>,
+//!     bounds: Bounds,
+//!     leading: watch::Receiver<bool>,
+//! ) -> Result<berth_history::Running, berth_engine::AlreadySet> {
+//!     let history = History::new(engine, api.projection(), store, bounds, None, None)?;
+//!     // It tells who bound what, so that a record says so.
+//!     if let Some(observer) = history.observer() {
+//!         engine.observe(observer)?;
+//!     }
+//!     Ok(history.spawn(leading))
+//! }
+//! ```
+
+mod book;
+pub mod causes;
+pub mod reasons;
+pub mod record;
+mod record_index;
+mod recorder;
+pub mod said;
+mod seen;
+pub mod standing;
+
+use std::sync::Arc;
+
+use berth_apimachinery::{Clock, GroupResource};
+use berth_engine::{BindObserver, Engine};
+use berth_scheduling_rest::projection::Projection;
+use berth_scheduling_rest::records::Bounds;
+use berth_storage::Store;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use self::causes::{Causes, Managers};
+use self::recorder::Recorder;
+use self::seen::Seen;
+
+/// What history is made of.
+pub struct History {
+    engine: Arc<Engine>,
+    projection: Arc<Projection>,
+    store: Arc<dyn Store>,
+    bounds: Bounds,
+    /// The resource of namespaces, where the store has all of them.
+    namespaces: Option<GroupResource>,
+    causes: Arc<Causes>,
+    seen: Arc<Seen>,
+}
+
+/// The recorder at work.
+pub struct Running {
+    stop: CancellationToken,
+    task: JoinHandle<()>,
+}
+
+impl History {
+    /// History of what `projection` shows of `engine`, kept in `store` within `bounds`. With `namespaces`, the resource
+    /// of them in that store, records go with their namespace; `managers` names who wrote copies of a hub's objects.
+    ///
+    /// # Errors
+    /// When somebody is told of the engine's changes already.
+    pub fn new(
+        engine: &Arc<Engine>,
+        projection: &Arc<Projection>,
+        store: &Arc<dyn Store>,
+        bounds: Bounds,
+        namespaces: Option<GroupResource>,
+        managers: Option<Managers>,
+    ) -> Result<Arc<Self>, berth_engine::AlreadySet> {
+        let of_clusters = engine.dialects().flat_map(|dialect| {
+            let described = dialect.shown().of_clusters.iter().copied();
+            described.chain([dialect.target()])
+        });
+        let causes = Causes::new(Arc::clone(engine.clock()), of_clusters.collect(), managers);
+        let causes = Arc::new(causes);
+        let seen = Arc::new(Seen::new(Arc::clone(engine.clock()), Arc::clone(&causes)));
+        if bounds.per_decision > 0 {
+            engine.witness(Arc::clone(&causes) as Arc<_>)?;
+        }
+        Ok(Arc::new(Self {
+            engine: Arc::clone(engine),
+            projection: Arc::clone(projection),
+            store: Arc::clone(store),
+            bounds,
+            namespaces,
+            causes,
+            seen,
+        }))
+    }
+
+    /// Who must be told of bindings; nobody where no history is kept.
+    #[must_use]
+    pub fn observer(&self) -> Option<Arc<dyn BindObserver>> {
+        (self.bounds.per_decision > 0).then(|| Arc::clone(&self.seen) as Arc<_>)
+    }
+
+    /// Starts to record, or removes what there is where nothing is to be kept. Where servers share the store, `leading` says whether this one records what no server did.
+    #[must_use]
+    pub fn spawn(self: &Arc<Self>, leading: watch::Receiver<bool>) -> Running {
+        let stop = CancellationToken::new();
+        let recorder = Recorder::new(Arc::clone(self), leading);
+        let task = match self.bounds.per_decision {
+            0 => tokio::spawn(recorder.clear(stop.clone())),
+            _ => tokio::spawn(recorder.run(stop.clone())),
+        };
+        Running { stop, task }
+    }
+
+    fn clock(&self) -> &dyn Clock {
+        &**self.engine.clock()
+    }
+}
+
+impl Running {
+    /// Records what was seen, and ends.
+    pub async fn stop(self) {
+        self.stop.cancel();
+        if let Err(error) = self.task.await {
+            tracing::error!(%error, "the recorder of the decision history panicked; changes since then are not recorded; report it as a bug, with this line");
+        }
+    }
+}

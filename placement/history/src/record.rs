@@ -1,0 +1,276 @@
+//! A record of one change of a decision, made from where it stood before and after: pure.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use berth_apimachinery::{Timestamp, time};
+use berth_engine::plan::compare::verdict;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::causes::ObjectCause;
+use super::reasons::Reasons;
+use super::said::{Cluster, Part, Said};
+use super::standing::{About, Agreement, SHOWN, SourceRef, Standing};
+
+/// The label with the decision's name, where that is a label's value.
+pub const DECISION_LABEL: &str = "decision";
+/// The label with the system's name.
+pub const SYSTEM_LABEL: &str = "system";
+
+/// How many targets one reason refused before and after; absent where nobody counted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReasonChange {
+    /// The plugin.
+    pub plugin: String,
+    /// The token.
+    pub reason: String,
+    /// Before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<i64>,
+    /// After.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<i64>,
+}
+
+/// What made a decision change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type")]
+pub enum Cause {
+    /// An object changed.
+    Object(ObjectCause),
+    /// Somebody asked for it with a Binding.
+    Request,
+    /// No object changed: its time came, or it was tried again.
+    Time,
+    /// It changed while no server recorded: none was running, or, of several, none led.
+    Unseen,
+}
+
+/// Who changed a decision.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Actor {
+    /// The user, where Berth wrote the decision or somebody asked it to.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub user: String,
+    /// Else the field manager of who changed the object.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub field_manager: String,
+}
+
+/// `spec` of a DecisionRecord.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Spec {
+    /// The name of the decision.
+    pub decision: String,
+    /// The system.
+    pub dialect: Arc<str>,
+    /// The object that wants a place.
+    #[serde(default)]
+    pub source_ref: Arc<SourceRef>,
+    /// When.
+    pub at: String,
+    /// What became of it: a verdict, as a plan has them.
+    pub change: String,
+    /// Where it stood; absent where it is new.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<Standing>,
+    /// Where it stands; absent where it is gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<Standing>,
+    /// The clusters that came and went, at most [`SHOWN`] of each.
+    #[serde(default)]
+    pub clusters: Vec<Cluster>,
+    /// How many came.
+    #[serde(default)]
+    pub joined_count: usize,
+    /// How many went.
+    #[serde(default)]
+    pub left_count: usize,
+    /// How many targets each reason refuses.
+    #[serde(default)]
+    pub reasons: Vec<ReasonChange>,
+    /// Whether they were counted after the change: then no reason means that nothing was refused.
+    #[serde(default)]
+    pub counted: bool,
+    /// Why it changed.
+    pub cause: Cause,
+    /// Who changed it.
+    #[serde(default)]
+    pub actor: Actor,
+    /// Whether Berth would have decided the same clusters, where it observed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agreement: Option<Agreement>,
+}
+
+/// One change of a decision, with all that is known of it.
+pub(crate) struct Change<'a> {
+    /// The name of the decision.
+    pub(crate) decision: &'a str,
+    /// What it is about.
+    pub(crate) about: &'a About,
+    /// When it was seen.
+    pub(crate) at: Timestamp,
+    /// Where it stood.
+    pub(crate) from: Option<&'a Standing>,
+    /// Where it stands.
+    pub(crate) to: Option<&'a Standing>,
+    /// What the decision said by which it changed, where Berth made it.
+    pub(crate) said: Option<&'a Said>,
+    /// Else what happened to an object at that time.
+    pub(crate) seen: Option<ObjectCause>,
+    /// Whether nobody was there to see it.
+    pub(crate) unseen: bool,
+}
+
+/// The names that came to `from`'s to make `to`'s, and those that went, in order.
+pub(crate) fn moved<'a>(from: Option<&'a Standing>, to: Option<&'a Standing>) -> [Vec<&'a str>; 2] {
+    let names = |side: Option<&'a Standing>| -> BTreeSet<&'a str> {
+        side.map_or_else(BTreeSet::new, |standing| standing.names().collect())
+    };
+    let (was, is) = (names(from), names(to));
+    [
+        is.difference(&was).copied().collect(),
+        was.difference(&is).copied().collect(),
+    ]
+}
+
+/// The record of `change`.
+pub(crate) fn record(change: &Change<'_>) -> Spec {
+    let [joined, left] = moved(change.from, change.to);
+    let set = |side: Option<&Standing>| -> Option<BTreeSet<String>> {
+        side.map(|standing| standing.names().map(str::to_owned).collect())
+    };
+    let said = change.said;
+    let mut to = change.to.map(Standing::cut);
+    if let (Some(to), Some(said)) = (&mut to, said) {
+        to.message.clone_from(&said.message);
+    }
+    let after = said
+        .map(|said| &said.reasons)
+        .or(change.to.and_then(|to| to.reasons.as_ref()));
+    let before = change.from.and_then(|from| from.reasons.as_ref());
+    Spec {
+        decision: change.decision.to_owned(),
+        dialect: Arc::clone(&change.about.dialect),
+        source_ref: Arc::clone(&change.about.source_ref),
+        at: time::rfc3339_micro(change.at),
+        change: verdict(set(change.from).as_ref(), set(change.to).as_ref())
+            .as_str()
+            .to_owned(),
+        from: change.from.map(Standing::cut),
+        clusters: clusters(&joined, &left, said),
+        joined_count: joined.len(),
+        left_count: left.len(),
+        // Nothing is refused to what is not there.
+        reasons: to.as_ref().map_or_else(Vec::new, |_| reasons(before, after)),
+        counted: to.is_some() && after.is_some(),
+        cause: cause(change),
+        actor: actor(change),
+        agreement: change.to.and_then(|to| to.agreement.clone()),
+        to,
+    }
+}
+
+fn clusters(joined: &[&str], left: &[&str], said: Option<&Said>) -> Vec<Cluster> {
+    let told = |name: &str, part: Part| {
+        let mut all = said.iter().flat_map(|said| &said.clusters);
+        let known = all.find(|cluster| cluster.cluster_name == name && cluster.change == part);
+        known.cloned().unwrap_or_else(|| Cluster::named(name, part))
+    };
+    let joined = joined.iter().take(SHOWN).map(|name| told(name, Part::Joined));
+    let left = left.iter().take(SHOWN).map(|name| told(name, Part::Left));
+    joined.chain(left).collect()
+}
+
+fn reasons(before: Option<&Reasons>, after: Option<&Reasons>) -> Vec<ReasonChange> {
+    let keys: BTreeSet<(&str, &str)> = before.into_iter().chain(after).flat_map(Reasons::keys).collect();
+    let count = |side: Option<&Reasons>, key| side.map(|counts| counts.get(key).unwrap_or(0));
+    keys.into_iter()
+        .map(|key| ReasonChange {
+            plugin: key.0.to_owned(),
+            reason: key.1.to_owned(),
+            from: count(before, key),
+            to: count(after, key),
+        })
+        .collect()
+}
+
+fn cause(change: &Change<'_>) -> Cause {
+    match (change.said, &change.seen) {
+        _ if change.unseen => Cause::Unseen,
+        (Some(said), _) if said.by.is_some() => Cause::Request,
+        (Some(said), _) => said.cause.clone().map_or(Cause::Time, Cause::Object),
+        (None, Some(seen)) => Cause::Object(seen.clone()),
+        (None, None) => Cause::Time,
+    }
+}
+
+fn actor(change: &Change<'_>) -> Actor {
+    match (change.said, &change.seen) {
+        _ if change.unseen => Actor::default(),
+        (Some(said), _) => Actor {
+            user: said.by.clone().unwrap_or_else(|| said.actor.to_owned()),
+            field_manager: String::new(),
+        },
+        (None, Some(seen)) => Actor {
+            user: String::new(),
+            field_manager: seen.field_manager.clone(),
+        },
+        (None, None) => Actor::default(),
+    }
+}
+
+/// The counts after the change that `spec` records: what the next one begins with.
+pub(crate) fn counts_after(spec: &Spec) -> Option<Reasons> {
+    let counts = spec.reasons.iter();
+    let counts = counts
+        .filter_map(|change| Some(((&change.plugin, &change.reason), change.to?)))
+        .filter(|(_, count)| *count > 0);
+    spec.counted.then(|| counts.collect())
+}
+
+/// The name of a record of `decision`: those of one decision sort by their numbers, which are microseconds since 1970.
+pub(crate) fn name(decision: &str, number: i64) -> String {
+    format!("{decision}.{number:014x}")
+}
+
+/// The number in the name of a record.
+pub(crate) fn number(name: &str) -> Option<i64> {
+    let (_, number) = name.rsplit_once('.')?;
+    i64::from_str_radix(number, 16).ok()
+}
+
+/// A DecisionRecord, or a ClusterDecisionRecord where there is no namespace.
+pub(crate) fn object(namespace: &str, name: &str, spec: &Spec, now: Timestamp) -> serde_json::Result<Value> {
+    let kind = match namespace {
+        "" => "ClusterDecisionRecord",
+        _ => "DecisionRecord",
+    };
+    let mut labels = json!({SYSTEM_LABEL: spec.dialect});
+    if berth_apimachinery::selector::validate_label_value(&spec.decision).is_ok() {
+        labels[DECISION_LABEL] = spec.decision.as_str().into();
+    }
+    let uid = Uuid::new_v5(&Uuid::NAMESPACE_OID, format!("{namespace}/{name}").as_bytes());
+    let mut metadata = json!({
+        "name": name,
+        "uid": uid.to_string(),
+        "creationTimestamp": time::rfc3339(now),
+        "labels": labels,
+    });
+    if !namespace.is_empty() {
+        metadata["namespace"] = namespace.into();
+    }
+    Ok(json!({
+        "apiVersion": berth_scheduling_rest::API_VERSION,
+        "kind": kind,
+        "metadata": metadata,
+        "spec": serde_json::to_value(spec)?,
+    }))
+}
+
+#[cfg(test)]
+mod tests;

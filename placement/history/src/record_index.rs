@@ -1,0 +1,394 @@
+//! What is recorded, as an index: how long it stays, and what the last record of a decision said.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use berth_apimachinery::{Object, Timestamp};
+use berth_scheduling_rest::records::Bounds;
+use berth_storage::Name;
+
+use super::book::Book;
+use super::record::{Spec, counts_after};
+use super::standing::{self, About, Standing};
+
+#[derive(Clone, Copy, Debug)]
+struct Kept {
+    at: Timestamp,
+    bytes: usize,
+}
+
+/// What the newest record of a decision said.
+#[derive(Clone, Debug)]
+pub(crate) struct Last {
+    /// The record's name.
+    pub(crate) name: Arc<str>,
+    /// What it is about.
+    pub(crate) about: About,
+    /// Where the decision stands since then, with the counts.
+    pub(crate) to: Option<Arc<Standing>>,
+}
+
+/// The index.
+#[derive(Default)]
+pub(crate) struct RecordIndex {
+    /// The records of each decision, sorted by name, which is by age. They are few.
+    records: BTreeMap<Name, Vec<(Arc<str>, Kept)>>,
+    last: BTreeMap<Name, Last>,
+    /// The records of each namespace.
+    shares: BTreeMap<Arc<str>, Share>,
+    /// The namespaces by their bytes.
+    sizes: BTreeSet<(usize, Arc<str>)>,
+    bytes: usize,
+}
+
+/// The records of one namespace.
+#[derive(Default)]
+struct Share {
+    /// By age, then by decision and name.
+    ages: BTreeSet<(Timestamp, Arc<str>, Arc<str>)>,
+    bytes: usize,
+}
+
+impl RecordIndex {
+    /// Takes in that `object` is there, which `book` may have seen happen.
+    pub(crate) fn add(&mut self, object: &Object, book: &Book) {
+        #[derive(serde::Deserialize)]
+        struct Shown {
+            spec: Spec,
+        }
+        let meta = object.meta();
+        let Some(place) = place(object) else { return };
+        let known = self.records.get(&place);
+        if known.is_some_and(|records| find(records, meta.name()).is_ok()) {
+            return;
+        }
+        match object.view::<Shown>() {
+            Ok(Shown { spec }) => {
+                let made = meta.creation_timestamp().unwrap_or_default();
+                self.put(place, meta.name(), &spec, object.len(), made, book);
+            }
+            Err(error) => {
+                tracing::warn!(name = meta.name(), namespace = meta.namespace(), %error, "this DecisionRecord cannot be read and is not counted or removed by age; delete it");
+            }
+        }
+    }
+
+    /// Takes in the record `name` of the decision at `place`, which is of so many `bytes` and was made `at`.
+    pub(crate) fn put(
+        &mut self,
+        place: Name,
+        name: &str,
+        spec: &Spec,
+        bytes: usize,
+        at: Timestamp,
+        book: &Book,
+    ) {
+        let name: Arc<str> = name.into();
+        let kept = Kept { at, bytes };
+        let records = self.records.entry(place.clone()).or_default();
+        match find(records, &name) {
+            Ok(_) => return,
+            Err(at) => records.insert(at, (Arc::clone(&name), kept)),
+        }
+        let aged = (at, Arc::clone(&place.name), Arc::clone(&name));
+        self.change_share(&place.namespace, |share| {
+            share.bytes += bytes;
+            share.ages.insert(aged);
+        });
+        if self.last.get(&place).is_none_or(|last| last.name <= name) {
+            let to = spec.to.clone().map(|to| {
+                let reasons = counts_after(spec);
+                standing::shared(Standing { reasons, ..to }, book.standing(&place))
+            });
+            let about = About {
+                dialect: Arc::clone(&spec.dialect),
+                source_ref: Arc::clone(&spec.source_ref),
+            };
+            self.last.insert(place, Last { name, about, to });
+        }
+    }
+
+    /// Takes in that the record `name` of the decision at `place` is gone.
+    pub(crate) fn remove(&mut self, place: &Name, name: &str) {
+        let Some(records) = self.records.get_mut(place) else {
+            return;
+        };
+        let Ok(index) = find(records, name) else {
+            return;
+        };
+        let (name, kept) = records.remove(index);
+        if records.is_empty() {
+            self.records.remove(place);
+            self.last.remove(place);
+        }
+        let aged = (kept.at, Arc::clone(&place.name), name);
+        self.change_share(&place.namespace, |share| {
+            share.bytes -= kept.bytes;
+            share.ages.remove(&aged);
+        });
+    }
+
+    /// Changes the share of `namespace`, and what is known of all by it.
+    fn change_share(&mut self, namespace: &Arc<str>, change: impl FnOnce(&mut Share)) {
+        let share = self.shares.entry(Arc::clone(namespace)).or_default();
+        self.sizes.remove(&(share.bytes, Arc::clone(namespace)));
+        self.bytes -= share.bytes;
+        change(share);
+        self.bytes += share.bytes;
+        if share.ages.is_empty() {
+            self.shares.remove(namespace);
+        } else {
+            self.sizes.insert((share.bytes, Arc::clone(namespace)));
+        }
+    }
+
+    /// Takes in that the record `object` is gone.
+    pub(crate) fn drop(&mut self, object: &Object) {
+        if let Some(place) = place(object) {
+            self.remove(&place, object.meta().name());
+        }
+    }
+
+    /// What the newest record of the decision at `place` says.
+    pub(crate) fn last(&self, place: &Name) -> Option<&Last> {
+        self.last.get(place)
+    }
+
+    /// The decisions there are records of, each with the newest.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (&Name, &Last)> {
+        self.last.iter()
+    }
+
+    /// The namespaces there are records in.
+    pub(crate) fn namespaces(&self) -> BTreeSet<Arc<str>> {
+        self.records
+            .keys()
+            .map(|place| Arc::clone(&place.namespace))
+            .filter(|namespace| !namespace.is_empty())
+            .collect()
+    }
+
+    /// Takes out all records in `namespace`.
+    pub(crate) fn take_namespace(&mut self, namespace: &str) -> Vec<(Name, Arc<str>)> {
+        let of = |place: &&Name| *place.namespace == *namespace;
+        let places: Vec<Name> = self.records.keys().filter(of).cloned().collect();
+        let named = |place: Name| {
+            let names: Vec<Arc<str>> = names(&self.records[&place]).cloned().collect();
+            names.into_iter().map(move |name| (place.clone(), name))
+        };
+        let all: Vec<_> = places.into_iter().flat_map(named).collect();
+        self.forget(&all);
+        all
+    }
+
+    /// Takes out what there is no room for among the records of the decision at `place`.
+    pub(crate) fn take_surplus_of(&mut self, place: &Name, bounds: &Bounds) -> Vec<(Name, Arc<str>)> {
+        let Some(records) = self.records.get(place) else {
+            return Vec::new();
+        };
+        let over = records.len().saturating_sub(bounds.per_decision);
+        let oldest = names(records).take(over);
+        let all: Vec<_> = oldest.map(|name| (place.clone(), Arc::clone(name))).collect();
+        self.forget(&all);
+        all
+    }
+
+    /// Takes out what is too old at `now`, and then, while there is too much altogether, the oldest record of the namespace
+    /// that has most: one whose decisions flap takes no other's history.
+    pub(crate) fn take_surplus(&mut self, bounds: &Bounds, now: Timestamp) -> Vec<(Name, Arc<str>)> {
+        let mut all = Vec::new();
+        if bounds.max_age != Duration::ZERO
+            && let Ok(limit) = now.checked_sub(bounds.max_age)
+        {
+            for (namespace, share) in &self.shares {
+                let old = share.ages.iter().take_while(|(at, ..)| *at < limit);
+                let named = old.map(|(_, decision, name)| (Name::new(namespace, decision), Arc::clone(name)));
+                all.extend(named);
+            }
+            self.forget(&all);
+        }
+        while self.bytes > bounds.bytes
+            && let Some((_, namespace)) = self.sizes.last().cloned()
+            && let Some((_, decision, name)) = self.shares[&namespace].ages.first().cloned()
+        {
+            let oldest = (Name::new(&namespace, &decision), name);
+            self.forget(std::slice::from_ref(&oldest));
+            all.push(oldest);
+        }
+        all
+    }
+
+    /// Takes out what there is no room for, of every decision.
+    pub(crate) fn take_all_surplus(&mut self, bounds: &Bounds, now: Timestamp) -> Vec<(Name, Arc<str>)> {
+        let over = |(_, records): &(&Name, &Vec<(Arc<str>, Kept)>)| records.len() > bounds.per_decision;
+        let places: Vec<Name> = self
+            .records
+            .iter()
+            .filter(over)
+            .map(|(place, _)| place.clone())
+            .collect();
+        let mut all: Vec<_> = places
+            .iter()
+            .flat_map(|place| self.take_surplus_of(place, bounds))
+            .collect();
+        all.extend(self.take_surplus(bounds, now));
+        all
+    }
+
+    fn forget(&mut self, records: &[(Name, Arc<str>)]) {
+        for (place, name) in records {
+            self.remove(place, name);
+        }
+    }
+}
+
+/// Where the record `name` is, or would be.
+fn find(records: &[(Arc<str>, Kept)], name: &str) -> Result<usize, usize> {
+    records.binary_search_by(|(known, _)| (**known).cmp(name))
+}
+
+/// The names of records.
+fn names(records: &[(Arc<str>, Kept)]) -> impl Iterator<Item = &Arc<str>> {
+    records.iter().map(|(name, _)| name)
+}
+
+/// Where the decision is that `object` is a record of, whose name is that of the decision, and a number.
+fn place(object: &Object) -> Option<Name> {
+    let meta = object.meta();
+    let (decision, _) = meta.name().rsplit_once('.')?;
+    Some(Name::new(meta.namespace(), decision))
+}
+
+#[cfg(test)]
+mod tests {
+    use berth_apimachinery::{Draft, Revision};
+    use serde_json::json;
+
+    use super::*;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    /// A record of `decision` in the namespace `ns`, made at `second`.
+    fn record(decision: &str, second: i64) -> Object {
+        record_in("ns", decision, second)
+    }
+
+    fn record_in(namespace: &str, decision: &str, second: i64) -> Object {
+        let value = json!({
+            "apiVersion": berth_scheduling_rest::API_VERSION, "kind": "DecisionRecord",
+            "metadata": {
+                "namespace": namespace, "name": format!("{decision}.{second:04}"),
+                "creationTimestamp": berth_apimachinery::time::rfc3339(at(second)),
+            },
+            "spec": {
+                "decision": decision, "dialect": "ocm", "at": "", "change": "Bound", "cause": {"type": "Time"},
+                "counted": true, "to": {"phase": second.to_string()},
+                "reasons": [{"plugin": "P", "reason": "R", "to": 2}, {"plugin": "P", "reason": "gone", "from": 1, "to": 0}],
+            },
+        });
+        Draft::new(&value).unwrap().at(Revision(1))
+    }
+
+    fn index(records: &[(&str, i64)]) -> RecordIndex {
+        let mut index = RecordIndex::default();
+        for (decision, second) in records {
+            index.add(&record(decision, *second), &Book::default());
+        }
+        index
+    }
+
+    fn names(taken: &[(Name, Arc<str>)]) -> Vec<&str> {
+        taken.iter().map(|(_, name)| &**name).collect()
+    }
+
+    #[test]
+    fn the_newest_record_says_where_the_decision_stands() {
+        let index = index(&[("a", 3), ("a", 1), ("b", 2)]);
+        let last = index.last(&Name::new("ns", "a")).unwrap();
+        let to = last.to.as_ref().unwrap();
+        assert_eq!(to.phase, "3");
+        assert_eq!(to.reasons, Some([(("P", "R"), 2)].into_iter().collect()));
+        assert!(index.last(&Name::new("ns", "c")).is_none());
+    }
+
+    #[test]
+    fn what_a_record_says_takes_no_room_where_the_book_says_the_same() {
+        let (place, mut book) = (Name::new("ns", "a"), Book::default());
+        let seen = Standing {
+            reasons: Some([(("P", "R"), 2)].into_iter().collect()),
+            ..standing::standing("3", &[])
+        };
+        book.know(place.clone(), About::default(), seen.into());
+        let mut index = RecordIndex::default();
+        let mut shares = |second| {
+            index.add(&record("a", second), &book);
+            let to = index.last(&place).unwrap().to.as_ref();
+            Arc::ptr_eq(to.unwrap(), book.standing(&place).unwrap())
+        };
+        assert!(shares(3));
+        assert!(!shares(4));
+    }
+
+    #[test]
+    fn records_go_by_number_by_age_and_by_bytes_oldest_first() {
+        let all = [("a", 1), ("a", 2), ("a", 3), ("b", 4)];
+        let bounds = |per_decision, age, bytes| Bounds {
+            per_decision,
+            max_age: Duration::from_secs(age),
+            bytes,
+        };
+        let taken = |bounds: Bounds| {
+            let mut index = index(&all);
+            let taken = index.take_all_surplus(&bounds, at(10));
+            assert!(index.take_all_surplus(&bounds, at(10)).is_empty(), "once");
+            names(&taken).into_iter().map(str::to_owned).collect::<Vec<_>>()
+        };
+        let none: [&str; 0] = [];
+        assert_eq!(taken(bounds(3, 0, usize::MAX)), none);
+        assert_eq!(taken(bounds(2, 0, usize::MAX)), ["a.0001"]);
+        assert_eq!(taken(bounds(0, 0, usize::MAX)).len(), 4);
+        assert_eq!(taken(bounds(3, 7, usize::MAX)), ["a.0001", "a.0002"]);
+        let one = record("a", 1).len();
+        assert_eq!(taken(bounds(3, 0, 3 * one)), ["a.0001"]);
+    }
+
+    #[test]
+    fn a_namespace_that_floods_loses_its_own_records_and_nobody_elses() {
+        let mut index = RecordIndex::default();
+        index.add(&record_in("quiet", "a", 1), &Book::default());
+        for second in 2..10 {
+            index.add(&record_in("flood", "a", second), &Book::default());
+        }
+        let one = record_in("flood", "a", 2).len();
+        let bounds = Bounds {
+            per_decision: 100,
+            max_age: Duration::ZERO,
+            bytes: 4 * one,
+        };
+        let taken = index.take_surplus(&bounds, at(100));
+        assert_eq!(names(&taken), ["a.0002", "a.0003", "a.0004", "a.0005", "a.0006"]);
+        assert!(taken.iter().all(|(place, _)| &*place.namespace == "flood"));
+        assert!(index.last(&Name::new("quiet", "a")).is_some());
+        assert!(index.bytes <= bounds.bytes);
+    }
+
+    #[test]
+    fn a_namespace_is_taken_out_as_a_whole() {
+        let mut index = index(&[("a", 1), ("b", 2)]);
+        assert_eq!(index.namespaces().len(), 1);
+        assert_eq!(names(&index.take_namespace("ns")), ["a.0001", "b.0002"]);
+        assert!(index.namespaces().is_empty() && index.take_namespace("ns").is_empty());
+        assert_eq!(
+            (
+                index.bytes,
+                index.shares.len(),
+                index.sizes.len(),
+                index.all().count()
+            ),
+            (0, 0, 0, 0)
+        );
+    }
+}

@@ -1,0 +1,575 @@
+//! The recorder: follows the Decisions that are shown, and writes a record of each change, a moment later and many at once.
+//!
+//! Nothing waits for it, and nothing is decided for it: what a record says of reasons and scores is what the decision said
+//! that was written. Where servers share a store, a change is recorded by the one that made it, else by the one that leads.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use berth_apimachinery::{Draft, GroupResource, Key, Timestamp};
+use berth_scheduling_rest::projection::{CLUSTER_DECISIONS, DECISIONS};
+use berth_scheduling_rest::records::{CLUSTER_RECORDS, RECORDS, resource_of};
+use berth_storage::{At, Event, Expect, Name, Scope, Source, Step as Write, StoreError, Verb, Watch};
+use tokio::sync::watch;
+use tokio::time::MissedTickBehavior;
+use tokio_util::sync::CancellationToken;
+
+use super::History;
+use super::book::{Book, Step, Waiting};
+use super::causes::ObjectCause;
+use super::record::{self, Change};
+use super::record_index::{Last, RecordIndex};
+use super::standing::{self, About, Standing, differ};
+
+/// How long changes fall together before they are recorded.
+const DELAY: Duration = Duration::from_millis(250);
+/// How long, where servers share a store, the leader leaves a change to the one that made it.
+const GRACE: Duration = Duration::from_secs(2);
+/// How often it is looked for what goes.
+const SWEEP: Duration = Duration::from_secs(15);
+/// How soon a store that did not answer is asked again.
+const RETRY: Duration = Duration::from_secs(1);
+/// How long the last changes may take to be shown when the server ends.
+const LAST: Duration = Duration::from_secs(2);
+/// How many events are taken at once.
+const BATCH: usize = 512;
+/// How many records are written in one commit.
+const TOGETHER: usize = 128;
+
+pub(super) struct Recorder {
+    history: Arc<History>,
+    leading: watch::Receiver<bool>,
+    book: Book,
+    recorded: RecordIndex,
+    /// What was made before is no news when it is first seen.
+    started: Timestamp,
+    /// The last number in a name.
+    number: i64,
+    /// Whether the index may not be what is stored.
+    is_stale: bool,
+}
+
+/// What the recorder follows.
+struct Followed {
+    decisions: Box<dyn Watch>,
+    /// Up to where each resource is in the list the watch began with.
+    seen: BTreeMap<GroupResource, berth_apimachinery::Revision>,
+    records: Box<dyn Watch>,
+}
+
+impl Recorder {
+    pub(super) fn new(history: Arc<History>, leading: watch::Receiver<bool>) -> Self {
+        let started = history.clock().now();
+        Self {
+            history,
+            leading,
+            book: Book::default(),
+            recorded: RecordIndex::default(),
+            started,
+            number: 0,
+            is_stale: true,
+        }
+    }
+
+    /// Removes all records, where none are to be kept.
+    pub(super) async fn clear(mut self, stop: CancellationToken) {
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                Ok(_) = self.leading.wait_for(|&leads| leads), if !self.leads() => {}
+                () = std::future::ready(()), if self.leads() => {}
+            }
+            match self.load().await {
+                Ok(()) => {
+                    let all = self
+                        .recorded
+                        .take_all_surplus(&self.history.bounds, self.history.clock().now());
+                    self.write(deletions(all).collect()).await;
+                    if !self.is_stale {
+                        return;
+                    }
+                }
+                Err(error) => tracing::warn!(%error, "cannot read the decision history; retrying"),
+            }
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = tokio::time::sleep(RETRY) => {}
+            }
+        }
+    }
+
+    /// Records until it is told to stop, and then what was seen until then.
+    pub(super) async fn run(mut self, stop: CancellationToken) {
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = self.history.projection.ready() => {}
+        }
+        loop {
+            let followed = self.begin().await;
+            let error = match followed {
+                Ok(followed) => match self.follow(followed, &stop).await {
+                    Ok(()) => return,
+                    Err(error) => error,
+                },
+                Err(error) => error,
+            };
+            tracing::info!(%error, "decision history watch restarted");
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = tokio::time::sleep(RETRY) => {}
+            }
+        }
+    }
+
+    /// Looks at all there is, and opens the watches that continue it.
+    async fn begin(&mut self) -> Result<Followed, StoreError> {
+        let store = &self.history.store;
+        let records = store.watch(Scope::Many(vec![RECORDS, CLUSTER_RECORDS]), store.revision())?;
+        self.load().await?;
+        let shown = &self.history.projection;
+        let decisions = shown.watch(Scope::Many(vec![DECISIONS, CLUSTER_DECISIONS]), shown.revision())?;
+        let lists = [DECISIONS, CLUSTER_DECISIONS].map(|resource| (resource, shown.cached(resource)));
+        let now = self.history.clock().now();
+        let gone: Vec<Name> = self
+            .book
+            .places()
+            .filter(|place| !lists.iter().any(|(_, list)| list.items.contains_key(*place)))
+            .cloned()
+            .collect();
+        for place in gone {
+            self.book.note(&place, None, now);
+        }
+        for object in lists.iter().flat_map(|(_, list)| list.items.values()) {
+            self.meet(object, now);
+        }
+        let mut followed = Followed {
+            decisions,
+            seen: lists
+                .into_iter()
+                .map(|(resource, list)| (resource, list.revision))
+                .collect(),
+            records,
+        };
+        self.sweep(&mut followed).await?;
+        Ok(followed)
+    }
+
+    /// Makes the index anew of what is stored.
+    async fn load(&mut self) -> Result<(), StoreError> {
+        let mut index = RecordIndex::default();
+        for resource in [RECORDS, CLUSTER_RECORDS] {
+            let stored = self.history.store.list(resource, At::Latest).await?;
+            stored
+                .items
+                .values()
+                .for_each(|object| index.add(object, &self.book));
+        }
+        self.recorded = index;
+        self.is_stale = false;
+        Ok(())
+    }
+
+    async fn follow(&mut self, mut followed: Followed, stop: &CancellationToken) -> Result<(), StoreError> {
+        let mut flushes = tokio::time::interval(DELAY);
+        flushes.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut sweeps = tokio::time::interval_at(tokio::time::Instant::now() + SWEEP, SWEEP);
+        sweeps.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return self.end(&mut followed).await,
+                events = followed.decisions.next(BATCH) => self.hear(&events?, &followed.seen),
+                events = followed.records.next(BATCH) => self.index(&events?),
+                Ok(()) = self.leading.changed() => self.judge(),
+                _ = flushes.tick(), if self.book.oldest().is_some() => {
+                    self.index_what_came(&mut followed).await?;
+                    self.flush(DELAY).await;
+                }
+                _ = sweeps.tick() => self.sweep(&mut followed).await?,
+            }
+        }
+    }
+
+    /// What another server has recorded already is not to be recorded again.
+    async fn index_what_came(&mut self, followed: &mut Followed) -> Result<(), StoreError> {
+        while let Ok(events) = tokio::time::timeout(Duration::ZERO, followed.records.next(BATCH)).await {
+            self.index(&events?);
+        }
+        Ok(())
+    }
+
+    /// Takes in all that is shown by now.
+    async fn hear_what_came(&mut self, followed: &mut Followed) -> Result<(), StoreError> {
+        while let Ok(events) = tokio::time::timeout(Duration::ZERO, followed.decisions.next(BATCH)).await {
+            self.hear(&events?, &followed.seen);
+        }
+        Ok(())
+    }
+
+    /// Records what was seen last: the next server to record would not know why.
+    async fn end(&mut self, followed: &mut Followed) -> Result<(), StoreError> {
+        if let Ok(Err(error)) = tokio::time::timeout(LAST, self.history.projection.caught_up()).await {
+            tracing::info!(%error, "the last changes of decisions may be missing from the history");
+        }
+        self.hear_what_came(followed).await?;
+        self.flush(Duration::ZERO).await;
+        Ok(())
+    }
+
+    /// Whether this server records what no server knows to be its own.
+    fn leads(&self) -> bool {
+        !self.history.store.is_shared() || *self.leading.borrow()
+    }
+
+    fn hear(&mut self, events: &[Arc<Event>], seen: &BTreeMap<GroupResource, berth_apimachinery::Revision>) {
+        let now = self.history.clock().now();
+        for event in events {
+            let change = &event.change;
+            if seen
+                .get(&change.key.resource)
+                .is_some_and(|&revision| change.revision <= revision)
+            {
+                continue;
+            }
+            match &change.new {
+                Some(object) => self.meet(object, now),
+                None => {
+                    let place = Name::new(&change.key.namespace, &change.key.name);
+                    self.book.note(&place, None, now);
+                }
+            }
+        }
+    }
+
+    /// Takes in a Decision as it is shown.
+    fn meet(&mut self, object: &berth_apimachinery::Object, now: Timestamp) {
+        let meta = object.meta();
+        let (about, standing) = match standing::read(object) {
+            Ok(read) => read,
+            Err(error) => {
+                tracing::warn!(name = meta.name(), namespace = meta.namespace(), %error, "cannot parse a Decision; its change is not recorded");
+                return;
+            }
+        };
+        let place = Name::new(meta.namespace(), meta.name());
+        let was_there = meta
+            .creation_timestamp()
+            .is_some_and(|made| self.was_there_before(made));
+        let is_followed = self.book.standing(&place).is_some() || self.book.waits(&place);
+        if is_followed || !was_there {
+            // What the last record says, if another server made one, is looked at when this one is.
+            self.book.note(&place, Some((about, standing)), now);
+            return;
+        }
+        match self.recorded.last(&place).cloned() {
+            Some(last) if self.is_of_another_time(&last) => self.catch_up(place, last, about, standing, now),
+            Some(_) => self.book.note(&place, Some((about, standing)), now),
+            None => self.book.know(place, about, standing.into()),
+        }
+    }
+
+    /// Whether `last` was recorded before this server did: then what came after it was not seen.
+    fn is_of_another_time(&self, last: &Last) -> bool {
+        record::number(&last.name).is_none_or(|number| number < self.started.as_microsecond())
+    }
+
+    /// Whether what was created at `made` was there before anybody recorded. `creationTimestamp` has whole seconds: what was
+    /// created in the second of the start is taken as new.
+    fn was_there_before(&self, made: Timestamp) -> bool {
+        made.as_second() < self.started.as_second()
+    }
+
+    /// Takes in where a decision stands that was recorded to stand at `last` when nobody saw what it did since.
+    fn catch_up(&mut self, place: Name, last: Last, about: About, standing: Standing, now: Timestamp) {
+        let about = if about == last.about {
+            last.about.clone()
+        } else {
+            about
+        };
+        let standing = standing::shared(standing, last.to.as_ref());
+        self.book
+            .know(place.clone(), about.clone(), Arc::clone(&standing));
+        let mut from = last.to;
+        if last.about.is_of_another(&about) {
+            self.missed(&place, last.about, from.take(), None, now);
+        }
+        self.missed(&place, about, from, Some(standing), now);
+    }
+
+    /// Adds a step that nobody saw, if it is one.
+    fn missed(
+        &mut self,
+        place: &Name,
+        about: About,
+        from: Option<Arc<Standing>>,
+        to: Option<Arc<Standing>>,
+        now: Timestamp,
+    ) {
+        if !differ(from.as_deref(), to.as_deref()) {
+            return;
+        }
+        let step = Step {
+            about,
+            from,
+            to,
+            at: now,
+            unseen: true,
+        };
+        self.book.put(place, step);
+    }
+
+    /// Takes in records that were written, here or by another server.
+    fn index(&mut self, events: &[Arc<Event>]) {
+        for event in events {
+            let change = &event.change;
+            match (&change.new, &change.old) {
+                (Some(object), _) => self.recorded.add(object, &self.book),
+                (None, Some(object)) => self.recorded.drop(object),
+                (None, None) => {}
+            }
+        }
+    }
+
+    /// Who begins to lead does not know what was missed.
+    fn judge(&mut self) {
+        if !self.history.store.is_shared() || !*self.leading.borrow_and_update() {
+            return;
+        }
+        let now = self.history.clock().now();
+        let missed: Vec<(Name, Last, About, Arc<Standing>)> = self
+            .recorded
+            .all()
+            .filter(|(place, _)| !self.book.waits(place))
+            .filter_map(|(place, last)| {
+                let (about, known) = self.book.known(place)?;
+                Some((place.clone(), last.clone(), about.clone(), Arc::clone(known)))
+            })
+            .collect();
+        for (place, last, about, known) in missed {
+            self.missed(&place, about, last.to, Some(known), now);
+        }
+    }
+
+    /// Records what has waited for `delay`.
+    async fn flush(&mut self, delay: Duration) {
+        let now = self.history.clock().now();
+        let mut writes = Vec::new();
+        for (place, waiting) in self.book.take(now, delay) {
+            if !delay.is_zero() && self.leaves_to_others(&place, &waiting, now) {
+                self.book.put_back(place, waiting);
+                continue;
+            }
+            for step in waiting.steps {
+                writes.extend(self.record(&place, &step, now));
+            }
+            writes.extend(deletions(
+                self.recorded.take_surplus_of(&place, &self.history.bounds),
+            ));
+        }
+        writes.extend(deletions(self.recorded.take_surplus(&self.history.bounds, now)));
+        self.write(writes).await;
+    }
+
+    /// Whether another server may yet record what it did.
+    fn leaves_to_others(&self, place: &Name, waiting: &Waiting, now: Timestamp) -> bool {
+        let waited = Duration::try_from(now.duration_since(waiting.since)).unwrap_or_default();
+        self.history.store.is_shared() && waited < GRACE && !self.history.seen.knows(place)
+    }
+
+    /// The write of the record of `step`, if it is for this server to record and is not recorded.
+    fn record(&mut self, place: &Name, step: &Step, now: Timestamp) -> Option<Write> {
+        let [joined, left] = record::moved(step.from.as_deref(), step.to.as_deref());
+        let said = self.history.seen.take(place, &joined, &left, step.to.is_none());
+        if said.is_none() && !self.leads() {
+            return None;
+        }
+        // What the last record ended with, where it was another: then this one goes on from there.
+        let last = self.recorded.last(place).map(|last| last.to.clone());
+        let from = last.unwrap_or_else(|| step.from.clone());
+        if !differ(from.as_deref(), step.to.as_deref()) {
+            return None;
+        }
+        let from = match (from, &step.from) {
+            (Some(last), Some(whole)) if !last.differs(whole) => Some(Arc::new(Standing {
+                message: last.message.clone(),
+                reasons: last.reasons.clone().or_else(|| whole.reasons.clone()),
+                ..Standing::clone(whole)
+            })),
+            (from, _) => from,
+        };
+        let seen = match &said {
+            None if !step.unseen => self.what_happened(step),
+            _ => None,
+        };
+        let spec = record::record(&Change {
+            decision: &place.name,
+            about: &step.about,
+            at: step.at,
+            from: from.as_deref(),
+            to: step.to.as_deref(),
+            said: said.as_ref(),
+            seen,
+            unseen: step.unseen && said.is_none(),
+        });
+        // After the last one, whatever the clock of the server says that recorded it.
+        let last = self
+            .recorded
+            .last(place)
+            .and_then(|last| record::number(&last.name));
+        self.number = now
+            .as_microsecond()
+            .max(self.number + 1)
+            .max(last.unwrap_or_default() + 1);
+        let name = record::name(&place.name, self.number);
+        let value = match record::object(&place.namespace, &name, &spec, now) {
+            Ok(value) => value,
+            Err(error) => {
+                tracing::error!(%error, name, "this change of a decision is missing in the history: its record cannot be made");
+                return None;
+            }
+        };
+        match Draft::new(&value) {
+            Ok(draft) => {
+                self.recorded
+                    .put(place.clone(), &name, &spec, draft.len(), now, &self.book);
+                Some(Write {
+                    verb: Verb::Create,
+                    key: Key::new(resource_of(&place.namespace), &place.namespace, &name),
+                    subresource: "",
+                    object: Some(draft),
+                    expect: Expect::Absent,
+                    guards: Vec::new(),
+                })
+            }
+            Err(error) => {
+                tracing::error!(%error, name, "this change of a decision is missing in the history: its record is no valid object");
+                None
+            }
+        }
+    }
+
+    /// What happened to an object when `step` was seen, which no decision made here.
+    fn what_happened(&self, step: &Step) -> Option<ObjectCause> {
+        let dialect = self
+            .history
+            .engine
+            .dialects()
+            .find(|dialect| dialect.name() == &*step.about.dialect)?;
+        let source = &step.about.source_ref;
+        let kinds = dialect.demands().iter();
+        let resource = kinds
+            .filter(|demand| demand.kind == &*source.kind)
+            .map(|demand| demand.resource)
+            .next()?;
+        let key = Key::new(resource, &source.namespace, &source.name);
+        match step.to {
+            Some(_) => self.history.causes.take_seen(dialect.name(), &key, step.at),
+            None => self.history.causes.take_gone(&key, step.at),
+        }
+    }
+
+    async fn write(&mut self, writes: Vec<Write>) {
+        for writes in writes.chunks(TOGETHER) {
+            let written = self.history.store.apply(writes.to_vec()).await;
+            let written = match written {
+                Ok(_) => Ok(()),
+                Err(error) if is_late(&error) => self.write_one_by_one(writes).await,
+                Err(error) => Err(error),
+            };
+            if let Err(error) = written {
+                tracing::warn!(%error, "cannot write or delete some DecisionRecords; changes of decisions may be missing in the history");
+                self.is_stale = true;
+            }
+        }
+    }
+
+    /// Where one of several is there, or gone, already.
+    async fn write_one_by_one(&self, writes: &[Write]) -> Result<(), StoreError> {
+        for write in writes {
+            match self.history.store.apply(vec![write.clone()]).await {
+                Ok(_) => {}
+                Err(error) if is_late(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes what there is no room for any more, and looks for decisions that went while nobody recorded.
+    async fn sweep(&mut self, followed: &mut Followed) -> Result<(), StoreError> {
+        self.history.causes.sweep();
+        self.history.seen.sweep();
+        if self.is_stale
+            && let Err(error) = self.load().await
+        {
+            tracing::warn!(%error, "cannot read the decision history; retrying");
+            return Ok(());
+        }
+        if !self.leads() {
+            return Ok(());
+        }
+        let now = self.history.clock().now();
+        if self.history.projection.caught_up().await.is_ok() {
+            // Another server may have recorded what is not known here yet: that is not gone.
+            self.hear_what_came(followed).await?;
+            self.look_for_the_gone(now);
+        }
+        let mut gone = self.recorded.take_all_surplus(&self.history.bounds, now);
+        gone.extend(self.of_gone_namespaces());
+        self.write(deletions(gone).collect()).await;
+        Ok(())
+    }
+
+    fn look_for_the_gone(&mut self, now: Timestamp) {
+        let is_complete = |dialect: &str| {
+            let engine = &self.history.engine;
+            engine.snapshot(dialect).is_some() && engine.complete(dialect).is_ok()
+        };
+        let gone: Vec<(Name, About, Arc<Standing>)> = self
+            .recorded
+            .all()
+            .filter(|(place, last)| self.book.standing(place).is_none() && is_complete(&last.about.dialect))
+            .filter_map(|(place, last)| Some((place.clone(), last.about.clone(), last.to.clone()?)))
+            .filter(|(place, ..)| !self.book.waits(place))
+            .collect();
+        for (place, about, last) in gone {
+            self.missed(&place, about, Some(last), None, now);
+        }
+    }
+
+    /// A namespace takes its records along, as all that is in it: the next one of that name may be somebody else's.
+    fn of_gone_namespaces(&mut self) -> Vec<(Name, Arc<str>)> {
+        let Some(namespaces) = self.history.namespaces else {
+            return Vec::new();
+        };
+        let there = self.history.store.cached(namespaces);
+        let gone = self.recorded.namespaces().into_iter();
+        let gone: Vec<Arc<str>> = gone.filter(|name| there.get("", name).is_none()).collect();
+        gone.iter()
+            .flat_map(|name| self.recorded.take_namespace(name))
+            .collect()
+    }
+}
+
+fn deletions(records: Vec<(Name, Arc<str>)>) -> impl Iterator<Item = Write> {
+    records.into_iter().map(|(place, name)| Write {
+        verb: Verb::Delete,
+        key: Key {
+            resource: resource_of(&place.namespace),
+            namespace: place.namespace,
+            name,
+        },
+        subresource: "",
+        object: None,
+        expect: Expect::Present,
+        guards: Vec::new(),
+    })
+}
+
+/// Whether another server wrote or removed it before.
+fn is_late(error: &StoreError) -> bool {
+    matches!(
+        error,
+        StoreError::Conflict { .. } | StoreError::NotFound { .. } | StoreError::AlreadyExists { .. }
+    )
+}

@@ -1,0 +1,179 @@
+//! What decisions said when they were written: heard from whoever binds, and kept for the moment until the change is
+//! recorded. Nothing is decided for a record.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use berth_apimachinery::{Clock, Key, Timestamp};
+use berth_dialect_contract::{Action, Decision, names, report};
+use berth_engine::{Bind, BindError, BindObserver, Bound, Snapshot};
+use berth_storage::Name;
+use parking_lot::Mutex;
+
+use super::causes::{Causes, ObjectCause};
+use super::said::{Cluster, Part, Refusal, Said, Score};
+use super::standing::SHOWN;
+
+/// How many decisions on one object may wait to be recorded.
+const EACH: usize = 8;
+/// How many objects may have some that wait.
+const MOST: usize = 50_000;
+/// How long one waits.
+const LIFE: Duration = Duration::from_secs(30);
+
+/// Listens to those who bind.
+pub(crate) struct Seen {
+    clock: Arc<dyn Clock>,
+    causes: Arc<Causes>,
+    said: Mutex<HashMap<Name, VecDeque<Said>>>,
+}
+
+impl Seen {
+    pub(crate) fn new(clock: Arc<dyn Clock>, causes: Arc<Causes>) -> Self {
+        Self {
+            clock,
+            causes,
+            said: Mutex::default(),
+        }
+    }
+
+    /// Takes what the decision said by which `joined` came to the one at `place` and `left` went, after which it `is_gone`
+    /// or not; the older ones about it are forgotten.
+    pub(crate) fn take(&self, place: &Name, joined: &[&str], left: &[&str], is_gone: bool) -> Option<Said> {
+        let mut all = self.said.lock();
+        let list = all.get_mut(place)?;
+        let found = list
+            .iter()
+            .position(|said| said.explains(joined, left, is_gone))?;
+        let said = list.drain(..=found).next_back();
+        if list.is_empty() {
+            all.remove(place);
+        }
+        said
+    }
+
+    /// Whether a decision about the one at `place` waits to be recorded.
+    pub(crate) fn knows(&self, place: &Name) -> bool {
+        self.said.lock().contains_key(place)
+    }
+
+    /// Forgets what nobody recorded in time.
+    pub(crate) fn sweep(&self) {
+        let now = self.clock.now();
+        self.said.lock().retain(|_, list| {
+            list.retain(|said| Duration::try_from(now.duration_since(said.at)).unwrap_or_default() <= LIFE);
+            !list.is_empty()
+        });
+    }
+}
+
+impl BindObserver for Seen {
+    fn bound(&self, wish: &Bind<'_>, bound: &Bound) {
+        let (snapshot, decision) = (&bound.snapshot, &bound.decision);
+        if bound.written.is_empty() {
+            self.causes.settled(&decision.demand, snapshot.revision);
+            return;
+        }
+        let dialect = &*snapshot.dialect;
+        let (namespace, name) = names::place(dialect, &decision.demand);
+        let due = self
+            .causes
+            .take_due(dialect.name(), &decision.demand, snapshot.revision);
+        let said = said(snapshot, decision, wish.by, due, self.clock.now());
+        let mut all = self.said.lock();
+        if all.len() >= MOST {
+            all.clear();
+        }
+        let list = all.entry(Name::new(&namespace, &name)).or_default();
+        if list.len() >= EACH {
+            list.pop_front();
+        }
+        list.push_back(said);
+    }
+
+    fn failed(&self, _: &str, _: &Key, _: &BindError) {}
+}
+
+fn said(
+    snapshot: &Snapshot,
+    decision: &Decision,
+    by: Option<&str>,
+    cause: Option<ObjectCause>,
+    at: Timestamp,
+) -> Said {
+    let inventory = &*snapshot.inventory;
+    let mut said = Said {
+        at,
+        by: by.map(str::to_owned),
+        actor: snapshot.dialect.actor(),
+        cause,
+        message: inventory.message(decision),
+        reasons: report::reason_counts(inventory, decision)
+            .into_iter()
+            .map(|count| ((count.plugin, count.reason), count.targets))
+            .collect(),
+        ..Said::default()
+    };
+    let mut told = [0, 0];
+    for change in &decision.changes {
+        let name = Arc::clone(&change.cluster_name);
+        let part = match change.action {
+            Action::Keep => {
+                said.stays.insert(name);
+                continue;
+            }
+            Action::Bind | Action::Create | Action::Restore => {
+                said.stays.insert(name);
+                Part::Joined
+            }
+            Action::Unbind => {
+                said.leaves.insert(name);
+                Part::Left
+            }
+        };
+        let so_far = &mut told[usize::from(part == Part::Left)];
+        if *so_far < SHOWN {
+            *so_far += 1;
+            said.clusters
+                .push(cluster(snapshot, decision, &change.cluster_name, part));
+        }
+    }
+    // What stays need not be among the changes.
+    let picked = decision.solved.picked.iter();
+    said.stays
+        .extend(picked.map(|&candidate| inventory.cluster_name(candidate)));
+    said
+}
+
+/// What `decision` says of the cluster `name`.
+fn cluster(snapshot: &Snapshot, decision: &Decision, name: &str, part: Part) -> Cluster {
+    let inventory = &*snapshot.inventory;
+    let mut told = Cluster::named(name, part);
+    let Some(candidate) = inventory.candidate(name) else {
+        return told;
+    };
+    let solved = &decision.solved;
+    if solved.feasible.is_empty() && solved.rejections.is_empty() {
+        return told;
+    }
+    told.score = solved.total_of(candidate);
+    if let Some(row) = solved.row_of(candidate) {
+        let columns = solved.scores.iter();
+        told.scores = columns
+            .map(|column| Score {
+                plugin: decision.scorers[usize::from(column.plugin)].to_string(),
+                weighted: column.values[row].unwrap_or(0).saturating_mul(column.weight),
+            })
+            .collect();
+    }
+    let refusals = solved.rejections_of(candidate).iter();
+    told.rejections = refusals
+        .map(|refusal| Refusal {
+            plugin: inventory.filters()[usize::from(refusal.plugin)].to_owned(),
+            reason: inventory.token(refusal.plugin, refusal.reason).to_owned(),
+            message: inventory.sentence(decision, candidate, refusal.plugin, refusal.reason),
+        })
+        .collect();
+    told
+}

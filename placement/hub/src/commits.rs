@@ -1,0 +1,425 @@
+//! Decisions carried out on the hub: each write a request of its own, as the system's scheduler, on the state it was
+//! decided for. Every prefix of the list is valid and deciding again finishes it (docs/api.md, "Where objects are").
+//! Capacity that was counted is guarded by [`fences`](super::fences). [`list`] goes through a list, some of which may
+//! be Berth's own.
+
+mod apply;
+mod list;
+mod overruled;
+mod rights;
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use berth_apimachinery::{
+    CommitError, GroupResource, Guard, Object, Revision, Status, StatusReason, Verb, Why, Write,
+};
+use berth_engine::{Commit, Committer};
+use http::Method;
+use kube::Client;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+
+pub use apply::Applying;
+
+use super::fences::Fences;
+use super::mirror::{Copies, HubVersion};
+use super::wire::{self, Ask, Wire};
+
+/// How long the hub's own word about a write may take to come back.
+const ECHO: Duration = Duration::from_secs(5);
+
+/// How long what others changed may take to be seen here.
+const LESSON: Duration = Duration::from_secs(2);
+
+/// Commits what is the hub's there, and everything else as it is committed without a hub.
+pub struct HubCommitter {
+    wire: Wire,
+    copies: Copies,
+    /// What is the hub's.
+    resources: BTreeSet<GroupResource>,
+    own: Arc<dyn Committer>,
+    /// What was counted on other replicas too.
+    fences: Fences,
+    /// When the fences were last passed here.
+    passed: Mutex<HashMap<Arc<str>, Revision>>,
+}
+
+impl HubCommitter {
+    /// A committer through `client`, whose lock records are in `namespace`.
+    pub fn new(
+        client: Client,
+        namespace: &str,
+        copies: Copies,
+        resources: BTreeSet<GroupResource>,
+        own: Arc<dyn Committer>,
+    ) -> Self {
+        Self {
+            fences: Fences::new(client.clone(), namespace.to_owned(), copies.clone()),
+            wire: Wire(client),
+            copies,
+            resources,
+            own,
+            passed: Mutex::default(),
+        }
+    }
+
+    /// Whether `write` is one to the hub.
+    fn is_hubs(&self, write: &Write) -> bool {
+        self.resources.contains(&write.key.resource)
+    }
+
+    /// Whether everything the decision was made on is as it was.
+    fn check(&self, guards: &[Guard]) -> Result<(), CommitError> {
+        for guard in guards {
+            let (holds, key) = match guard {
+                Guard::Unchanged { key, revision } => (
+                    self.copies.get(key).map(|copy| copy.revision()) == Some(*revision),
+                    key.to_string(),
+                ),
+                Guard::Fence { name, not_after } => {
+                    let passed = self.passed.lock().get(name).copied();
+                    (passed.is_none_or(|passed| passed <= *not_after), name.to_string())
+                }
+            };
+            if !holds {
+                let why = match guard {
+                    Guard::Unchanged { .. } => Why::Changed,
+                    Guard::Fence { .. } => Why::Fenced,
+                };
+                let text = format!("{key} has changed since it was decided on");
+                return Err(CommitError::new(why, Status::failure(409, "Conflict", text)));
+            }
+        }
+        Ok(())
+    }
+
+    /// The hub's resourceVersion that `write` must be made on: the one its base is a copy of.
+    fn version(&self, write: &Write) -> Result<String, CommitError> {
+        let copy = self.copies.get(&write.key);
+        let copy = copy.filter(|copy| write.base.is_none_or(|base| base == copy.revision()));
+        copy.and_then(|copy| self.copies.version(&write.key, &copy))
+            .ok_or_else(|| CommitError::modified(write.key.resource, &write.key.name))
+    }
+
+    /// Makes one write by itself, as `actor`, and gives the copy as it is afterwards.
+    ///
+    /// # Errors
+    /// [`Why::Changed`] when the copy it was made on is not the hub's newest, [`Why::Forbidden`] when the hub says that a
+    /// right is missing; else the hub's refusal.
+    pub async fn write_alone(
+        &self,
+        actor: &str,
+        write: &Write,
+        dry_run: bool,
+    ) -> Result<Arc<Object>, CommitError> {
+        let version = match self.version(write) {
+            Ok(version) => version,
+            Err(behind) => {
+                // Whoever looks again at the same copy fails again.
+                self.copies.until(&write.key, LESSON, |_| true).await;
+                return Err(behind);
+            }
+        };
+        let answer = match self.make(actor, write, Some(&version), dry_run).await {
+            Ok(answer) => answer,
+            Err(refused) => return Err(self.explained(actor, write, refused).await),
+        };
+        self.result(write, &answer, dry_run).await
+    }
+
+    /// The names of the objects of `resource`, served in `api_version`, in `namespace` that have the label `label`: on the
+    /// hub now, not as they are copied here.
+    ///
+    /// # Errors
+    /// The hub's refusal, or that it does not answer.
+    pub async fn labelled(
+        &self,
+        api_version: &str,
+        resource: GroupResource,
+        namespace: &str,
+        label: &str,
+    ) -> Result<BTreeSet<String>, Status> {
+        let all = wire::collection(api_version, resource, namespace);
+        // A label key has `/`, which may stand in a query as it is.
+        let path = format!("{all}?labelSelector={label}");
+        let list = self.wire.send(Ask::get(&path)).await?;
+        let items = list["items"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let name = |item: &Value| item["metadata"]["name"].as_str().map(str::to_owned);
+        Ok(items.iter().filter_map(name).collect())
+    }
+
+    /// Makes one write and gives the hub's object after it. When it is lost, what has changed is waited for.
+    async fn make(
+        &self,
+        actor: &str,
+        write: &Write,
+        version: Option<&str>,
+        dry_run: bool,
+    ) -> Result<Value, CommitError> {
+        let sent = self.send(actor, write, version, dry_run).await;
+        if let Err(error) = &sent
+            && error.why.is_moved()
+        {
+            self.learn(write, version, error.why).await;
+        }
+        sent
+    }
+
+    /// Sends one write.
+    async fn send(
+        &self,
+        actor: &str,
+        write: &Write,
+        version: Option<&str>,
+        dry_run: bool,
+    ) -> Result<Value, CommitError> {
+        let mut object = write.object.clone();
+        let api_version = object["apiVersion"].as_str().unwrap_or_default().to_owned();
+        let one = wire::object(&api_version, &write.key);
+        let (method, path, body) = match write.verb {
+            Verb::Create => {
+                let all = wire::collection(&api_version, write.key.resource, &write.key.namespace);
+                (Method::POST, all, object)
+            }
+            Verb::Update => {
+                if let Some(version) = version {
+                    object["metadata"]["resourceVersion"] = json!(version);
+                }
+                let subresource = self.served(&api_version, write).await?;
+                (Method::PUT, format!("{one}{subresource}"), object)
+            }
+            Verb::Delete => {
+                let options = json!({
+                    "apiVersion": "v1", "kind": "DeleteOptions",
+                    "preconditions": {"resourceVersion": version},
+                });
+                (Method::DELETE, one.clone(), options)
+            }
+        };
+        let query = if dry_run { "?dryRun=All" } else { "" };
+        let ask = Ask {
+            method,
+            path: &format!("{path}{query}"),
+            actor,
+            body: Some(&body),
+        };
+        match self.wire.send(ask).await {
+            Err(status) if matches!(status.code, 403 | 422) && self.is_stale(&one, version).await => {
+                let text = "it has been modified; its guards judged the write by what it is now";
+                let conflict = Status::conflict(write.key.resource, &write.key.name, text);
+                Err(CommitError::new(Why::Changed, conflict))
+            }
+            sent => sent.map_err(refused),
+        }
+    }
+
+    /// Whether the object at `path` is not (any more) the one of `version`. A kube-apiserver asks mutating webhooks about
+    /// an update before it compares versions, so a stale write may be refused by a guard instead of as a conflict.
+    async fn is_stale(&self, path: &str, version: Option<&str>) -> bool {
+        let Some(version) = version else { return false };
+        match self.wire.send(Ask::get(path)).await {
+            Ok(object) => object["metadata"]["resourceVersion"] != version,
+            Err(status) => status.code == 404,
+        }
+    }
+
+    /// `/<subresource>` where the hub has it. A system's own subresource is missing where its kinds are only
+    /// CustomResourceDefinitions; then the object itself is written.
+    async fn served(&self, api_version: &str, write: &Write) -> Result<String, CommitError> {
+        if write.subresource.is_empty() {
+            return Ok(String::new());
+        }
+        let wanted = format!("{}/{}", write.key.resource.resource, write.subresource);
+        let root = wire::root(api_version);
+        let list = self.wire.send(Ask::get(&root)).await.map_err(refused)?;
+        let mut resources = list["resources"].as_array().into_iter().flatten();
+        Ok(if resources.any(|resource| resource["name"] == wanted.as_str()) {
+            format!("/{}", write.subresource)
+        } else {
+            String::new()
+        })
+    }
+
+    /// The object after a write: the copy, once it has come back, or what the hub answered.
+    async fn result(&self, write: &Write, answer: &Value, dry_run: bool) -> Result<Arc<Object>, CommitError> {
+        if !dry_run {
+            self.echoed(write, answer).await;
+            if let Some(copy) = self.copies.get(&write.key) {
+                return Ok(copy);
+            }
+        }
+        let shown = if write.verb == Verb::Delete {
+            &write.object
+        } else {
+            answer
+        };
+        self.shown(shown)
+    }
+
+    /// `value` as an object that is here nowhere.
+    fn shown(&self, value: &Value) -> Result<Arc<Object>, CommitError> {
+        Object::new(value, self.copies.revision())
+            .map(Arc::new)
+            .map_err(|problem| Status::internal(problem.to_string()).into())
+    }
+
+    /// Waits until the copy shows what `write` ran into: whoever decides again on the same copy loses again.
+    async fn learn(&self, write: &Write, version: Option<&str>, why: Why) {
+        let is_gone = why == Why::Gone;
+        let is_news = |hub_version: Option<&HubVersion>| match (hub_version, version) {
+            (None, _) => is_gone || version.is_some(),
+            (Some(hub_version), Some(version)) => {
+                hub_version.reached(version) && hub_version.version != version
+            }
+            (Some(_), None) => !is_gone,
+        };
+        if !self.copies.until(&write.key, LESSON, is_news).await {
+            tracing::debug!(key = %write.key, "the hub has not shown what has changed within {LESSON:?}");
+        }
+    }
+
+    /// Waits until the copy shows what the hub answered, or something later.
+    async fn echoed(&self, write: &Write, answer: &Value) {
+        let metadata = &answer["metadata"];
+        let version = metadata["resourceVersion"].as_str().unwrap_or_default();
+        let held = metadata["finalizers"]
+            .as_array()
+            .is_some_and(|all| !all.is_empty());
+        // What is deleted stays while it is held, and what is let go of may go at once.
+        let may_stay = write.verb != Verb::Delete || held;
+        let may_go = write.verb == Verb::Delete || metadata["deletionTimestamp"].is_string();
+        let is_past = |hub_version: Option<&HubVersion>| match hub_version {
+            Some(hub_version) => may_stay && hub_version.reached(version),
+            None => may_go,
+        };
+        if !self.copies.until(&write.key, ECHO, is_past).await {
+            tracing::warn!(key = %write.key, "own write not seen in the hub's watch within {ECHO:?}; continuing without");
+        }
+    }
+}
+
+/// What the hub's answer to a write means. Its codes are all it says, so they are read here and nowhere else.
+fn refused(status: Status) -> CommitError {
+    let why = match status.code {
+        404 => Why::Gone,
+        409 if status.is(StatusReason::AlreadyExists) => Why::Exists,
+        409 => Why::Changed,
+        _ => Why::Refused,
+    };
+    CommitError::new(why, status)
+}
+
+impl HubCommitter {
+    /// Passes the fences of what was counted, before anything is written.
+    async fn pass(&self, commit: &Commit) -> Result<(), CommitError> {
+        if fences(commit).next().is_none() {
+            return Ok(());
+        }
+        let mut writes: Vec<(&Write, String)> = Vec::new();
+        for write in commit.writes.iter().filter(|write| self.is_hubs(write)) {
+            // What comes after an object's first write goes with that.
+            if writes.iter().any(|(first, _)| first.key == write.key) {
+                continue;
+            }
+            let version = match write.verb {
+                Verb::Create => String::new(),
+                Verb::Update | Verb::Delete => self.version(write)?,
+            };
+            writes.push((write, version));
+        }
+        for (name, not_after) in fences(commit) {
+            let passed = self.fences.pass(name, &writes, not_after, commit.actor).await;
+            passed?;
+            // Who decided on what was known before must decide again.
+            self.passed
+                .lock()
+                .insert(Arc::clone(name), self.copies.revision());
+        }
+        Ok(())
+    }
+
+    /// Takes back what `write` has just made, if it came so late that it was abandoned at a fence.
+    async fn stays(&self, commit: &Commit, write: &Write, answer: &Value) -> Result<(), Doubt> {
+        for (name, _) in fences(commit) {
+            if !self
+                .fences
+                .abandoned(name, &write.key)
+                .await
+                .map_err(Doubt::Open)?
+            {
+                continue;
+            }
+            tracing::info!(key = %write.key, fence = %name, "object was created after its capacity was given to others; deleting it");
+            let taken = self.take_back(commit.actor, write, answer).await;
+            taken.map_err(Doubt::Open)?;
+            let text = format!("{name} has changed since {} was decided on", write.key);
+            let conflict = Status::failure(409, "Conflict", text);
+            return Err(Doubt::TakenBack(CommitError::new(Why::Fenced, conflict)));
+        }
+        Ok(())
+    }
+
+    /// Deletes what `write` made, as it was made: whoever uses it meanwhile keeps it.
+    async fn take_back(&self, actor: &str, write: &Write, answer: &Value) -> Result<(), Status> {
+        let api_version = write.object["apiVersion"].as_str().unwrap_or_default();
+        let path = wire::object(api_version, &write.key);
+        let finalizers = |object: &Value| object["metadata"]["finalizers"].as_array().cloned();
+        let written = finalizers(&write.object).unwrap_or_default();
+        let mut made = answer.clone();
+        if !written.is_empty() {
+            let mut kept = finalizers(answer).unwrap_or_default();
+            kept.retain(|finalizer| !written.contains(finalizer));
+            let version = &answer["metadata"]["resourceVersion"];
+            let patch = json!({"metadata": {"resourceVersion": version, "finalizers": kept}});
+            let ask = Ask {
+                method: Method::PATCH,
+                path: &path,
+                actor,
+                body: Some(&patch),
+            };
+            made = self.wire.send(ask).await?;
+        }
+        let metadata = &made["metadata"];
+        let options = json!({
+            "apiVersion": "v1", "kind": "DeleteOptions",
+            "preconditions": {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]},
+        });
+        let ask = Ask {
+            method: Method::DELETE,
+            path: &path,
+            actor,
+            body: Some(&options),
+        };
+        self.wire.send(ask).await.map(drop)
+    }
+}
+
+/// Why what was just made may not stay.
+enum Doubt {
+    /// It came too late, and is not there any more.
+    TakenBack(CommitError),
+    /// The hub did not say whether it came too late, or did not let it be taken back.
+    Open(Status),
+}
+
+impl From<Doubt> for CommitError {
+    fn from(doubt: Doubt) -> Self {
+        match doubt {
+            Doubt::TakenBack(error) => error,
+            Doubt::Open(status) => refused(status),
+        }
+    }
+}
+
+/// The fences `commit` passes, and the revision it was decided at.
+fn fences(commit: &Commit) -> impl Iterator<Item = (&Arc<str>, Revision)> {
+    commit.guards.iter().filter_map(|guard| match guard {
+        Guard::Fence { name, not_after } => Some((name, *not_after)),
+        Guard::Unchanged { .. } => None,
+    })
+}
+
+#[cfg(test)]
+mod tests;

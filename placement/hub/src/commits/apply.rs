@@ -1,0 +1,82 @@
+//! Server-side apply on the hub: of what Berth wants of an object that others write too.
+
+use std::sync::Arc;
+
+use berth_apimachinery::{CommitError, Key, Object, Revision, Verb, Write};
+use http::Method;
+use serde_json::{Value, json};
+
+use super::{HubCommitter, refused};
+use crate::wire::{self, Ask};
+
+/// A configuration to apply.
+#[derive(Clone, Copy, Debug)]
+pub struct Applying<'a> {
+    /// As whom.
+    pub actor: &'a str,
+    /// By which field manager.
+    pub manager: &'a str,
+    /// The object.
+    pub key: &'a Key,
+    /// `status`, or the empty string.
+    pub subresource: &'static str,
+    /// What is wanted of it.
+    pub config: &'a Value,
+    /// The revision of the copy it was decided on; `None` where there must be no object yet.
+    pub base: Option<Revision>,
+}
+
+impl HubCommitter {
+    /// Applies a configuration on the state it was decided for, and gives the copy as it is afterwards. What others own of
+    /// an object that is there is taken over; an object that has come meanwhile is left alone, unless it is the same.
+    ///
+    /// # Errors
+    /// Why it was not applied: the object is another one by now, or the hub refuses it.
+    pub async fn apply(&self, wanted: Applying<'_>) -> Result<Arc<Object>, CommitError> {
+        let Applying {
+            actor,
+            manager,
+            key,
+            subresource,
+            config,
+            base,
+        } = wanted;
+        let mut object = config.clone();
+        let write = Write {
+            verb: base.map_or(Verb::Create, |_| Verb::Update),
+            key: key.clone(),
+            subresource,
+            object: Value::Null,
+            base,
+        };
+        let version = match base {
+            Some(_) => Some(self.version(&write)?),
+            None => None,
+        };
+        if let Some(version) = &version {
+            object["metadata"]["resourceVersion"] = json!(version);
+        }
+        let api_version = config["apiVersion"].as_str().unwrap_or_default();
+        let one = wire::object(api_version, key);
+        let part = if subresource.is_empty() {
+            String::new()
+        } else {
+            format!("/{subresource}")
+        };
+        let ask = Ask {
+            method: Method::PATCH,
+            path: &format!("{one}{part}?fieldManager={manager}&force={}", base.is_some()),
+            actor,
+            body: Some(&object),
+        };
+        match self.wire.apply(ask).await.map_err(refused) {
+            Ok(answer) => self.result(&write, &answer, false).await,
+            Err(error) => {
+                if error.why.is_moved() {
+                    self.learn(&write, version.as_deref(), error.why).await;
+                }
+                Err(error)
+            }
+        }
+    }
+}

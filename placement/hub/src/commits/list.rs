@@ -1,0 +1,191 @@
+//! A list of writes, one after the other: those to the hub, and those to what Berth stores itself. Where a system's own
+//! kinds are Berth's and Kubernetes' are the hub's, one list may have both.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use berth_apimachinery::{CommitError, Guard, Key, Object, Verb, Write};
+use berth_engine::{Commit, Committer};
+use serde_json::Value;
+
+use super::{Doubt, HubCommitter};
+
+/// What became of one write.
+enum Made<'a> {
+    /// The hub's object after it.
+    There(&'a Write, Value),
+    /// The object stored here.
+    Here(Arc<Object>),
+}
+
+/// How far a list is.
+struct Progress<'a> {
+    commit: &'a Commit,
+    done: Vec<Made<'a>>,
+    /// The hub's resourceVersion of what was written there.
+    written: HashMap<&'a Key, String>,
+    /// What was created.
+    created: BTreeSet<&'a Key>,
+    /// What writes to Berth's own store are still to be guarded by.
+    guards: Vec<Guard>,
+}
+
+impl<'a> Progress<'a> {
+    fn of(commit: &'a Commit) -> Self {
+        Self {
+            commit,
+            done: Vec::new(),
+            written: HashMap::new(),
+            created: BTreeSet::new(),
+            guards: Vec::new(),
+        }
+    }
+
+    /// Whether `write` is one of a dry run to what an earlier write would have made: nobody kept that, so nobody can be
+    /// asked about the next step.
+    fn is_moot(&self, write: &Write) -> bool {
+        self.commit.dry_run && self.created.contains(&write.key)
+    }
+}
+
+#[async_trait]
+impl Committer for HubCommitter {
+    async fn commit(&self, commit: Commit) -> Result<Vec<Arc<Object>>, CommitError> {
+        if commit.writes.iter().any(|write| self.is_hubs(write)) {
+            self.carry_out(&commit).await
+        } else {
+            self.own.commit(commit).await
+        }
+    }
+}
+
+impl HubCommitter {
+    async fn carry_out(&self, commit: &Commit) -> Result<Vec<Arc<Object>>, CommitError> {
+        self.check(&commit.guards)?;
+        let _making = self.fences.make(&commit.writes);
+        if !commit.dry_run {
+            self.pass(commit).await?;
+        }
+        let mut progress = Progress::of(commit);
+        progress.guards = self.own_guards(commit);
+        let made = self.make_all(&mut progress).await;
+        // What was written is waited for even where the rest is refused: who decides next must count it.
+        let mut objects = Vec::new();
+        for done in progress.done {
+            objects.push(match done {
+                Made::There(write, answer) => self.result(write, &answer, commit.dry_run).await?,
+                Made::Here(object) => object,
+            });
+        }
+        made.map(|()| objects)
+    }
+
+    /// The guards that Berth's own store can hold: all but those of copies, which the writes to the hub change.
+    fn own_guards(&self, commit: &Commit) -> Vec<Guard> {
+        let holds = |guard: &&Guard| match guard {
+            Guard::Unchanged { key, .. } => !self.resources.contains(&key.resource),
+            Guard::Fence { .. } => true,
+        };
+        commit.guards.iter().filter(holds).cloned().collect()
+    }
+
+    /// Makes the writes in their order.
+    async fn make_all(&self, progress: &mut Progress<'_>) -> Result<(), CommitError> {
+        let commit = progress.commit;
+        let runs = commit
+            .writes
+            .chunk_by(|one, next| self.is_hubs(one) == self.is_hubs(next));
+        for run in runs {
+            if run.iter().any(|write| self.is_hubs(write)) {
+                for write in run {
+                    self.make_there(progress, write).await?;
+                }
+            } else {
+                self.make_here(progress, run).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes one write to the hub.
+    async fn make_there<'a>(&self, progress: &mut Progress<'a>, write: &'a Write) -> Result<(), CommitError> {
+        let commit = progress.commit;
+        if progress.is_moot(write) {
+            progress.done.push(Made::There(write, write.object.clone()));
+            return Ok(());
+        }
+        let version = match (write.verb, progress.written.get(&write.key)) {
+            (Verb::Create, _) => {
+                progress.created.insert(&write.key);
+                None
+            }
+            (_, Some(version)) => Some(version.clone()),
+            (_, None) => Some(self.version(write)?),
+        };
+        let before = self.before(progress, write);
+        let answer = self
+            .make(commit.actor, write, version.as_deref(), commit.dry_run)
+            .await?;
+        if let Err(overruled) = self.stands(commit, write, &before, &answer).await {
+            // What is left on the hub is waited for, as what was made is.
+            let left = overruled.left.map(|left| Made::There(write, left));
+            progress.done.extend(left);
+            return Err(overruled.error);
+        }
+        let stays = match write.verb {
+            Verb::Create if !commit.dry_run => self.stays(commit, write, &answer).await,
+            _ => Ok(()),
+        };
+        if matches!(stays, Err(Doubt::TakenBack(_))) {
+            return stays.map_err(CommitError::from);
+        }
+        if let Some(version) = answer["metadata"]["resourceVersion"].as_str() {
+            progress.written.insert(&write.key, version.to_owned());
+        }
+        // It is on the hub, so it is waited for, even where nobody knows whether it may stay.
+        progress.done.push(Made::There(write, answer));
+        stays.map_err(CommitError::from)
+    }
+
+    /// The object that `write` changes, as an earlier write of the list left it or as it is copied here; null for a new one.
+    fn before(&self, progress: &Progress<'_>, write: &Write) -> Value {
+        let earlier = progress.done.iter().rev().find_map(|made| match made {
+            Made::There(earlier, answer) if earlier.key == write.key => Some(answer.clone()),
+            _ => None,
+        });
+        let copy = || self.copies.get(&write.key).map(|copy| copy.parse_unmanaged());
+        match write.verb {
+            Verb::Create => Value::Null,
+            Verb::Update | Verb::Delete => earlier.or_else(copy).unwrap_or_default(),
+        }
+    }
+
+    /// Makes writes to what is stored here, which stand together in the list, together. The first of them pass the guards:
+    /// they themselves change what is guarded.
+    async fn make_here<'a>(&self, progress: &mut Progress<'a>, run: &'a [Write]) -> Result<(), CommitError> {
+        let commit = progress.commit;
+        let asked = run.iter().filter(|write| !progress.is_moot(write));
+        let own = Commit {
+            actor: commit.actor,
+            manager: commit.manager.clone(),
+            cause: commit.cause.clone(),
+            writes: asked.cloned().collect(),
+            guards: std::mem::take(&mut progress.guards),
+            dry_run: commit.dry_run,
+        };
+        let mut made = self.own.commit(own).await?.into_iter();
+        for write in run {
+            let object = if progress.is_moot(write) {
+                None
+            } else {
+                made.next()
+            };
+            let object = object.map_or_else(|| self.shown(&write.object), Ok)?;
+            progress.done.push(Made::Here(object));
+        }
+        let created = run.iter().filter(|write| write.verb == Verb::Create);
+        progress.created.extend(created.map(|write| &write.key));
+        Ok(())
+    }
+}

@@ -1,0 +1,57 @@
+//! Whether the hub refused a write for want of a right. A refusal of admission has the same code and reason, so the hub is
+//! asked what the writer may do.
+
+use berth_apimachinery::{CommitError, StatusReason, Why, Write};
+use http::Method;
+use serde_json::json;
+
+use super::HubCommitter;
+use crate::wire::Ask;
+
+/// Where a user asks what it may do.
+const SELF_REVIEWS: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+
+impl HubCommitter {
+    /// The hub's refusal of `write` as `actor`; as [`Why::Forbidden`] where a right is missing.
+    pub(super) async fn explained(&self, actor: &str, write: &Write, refused: CommitError) -> CommitError {
+        if refused.why == Why::Refused
+            && refused.status.is(StatusReason::Forbidden)
+            && self.lacks_right(actor, write).await
+        {
+            return CommitError::new(Why::Forbidden, refused.status);
+        }
+        refused
+    }
+
+    /// Whether `actor` has no right to make `write`, or Berth none to act as `actor`.
+    async fn lacks_right(&self, actor: &str, write: &Write) -> bool {
+        // A deletion has no object, and needs none: it is of no subresource.
+        let api_version = write.object["apiVersion"].as_str().unwrap_or_default();
+        let Ok(subresource) = self.served(api_version, write).await else {
+            return false;
+        };
+        let review = json!({
+            "apiVersion": "authorization.k8s.io/v1",
+            "kind": "SelfSubjectAccessReview",
+            "spec": {"resourceAttributes": {
+                "verb": write.verb.as_str(),
+                "group": write.key.resource.group,
+                "resource": write.key.resource.resource,
+                "subresource": subresource.trim_start_matches('/'),
+                "namespace": write.key.namespace,
+                "name": write.key.name,
+            }},
+        });
+        let ask = Ask {
+            method: Method::POST,
+            path: SELF_REVIEWS,
+            actor,
+            body: Some(&review),
+        };
+        match self.wire.send(ask).await {
+            Ok(answer) => answer["status"]["allowed"] == false,
+            // Every authenticated user may ask this, so it is Berth that may not act as this one.
+            Err(status) => status.is(StatusReason::Forbidden),
+        }
+    }
+}

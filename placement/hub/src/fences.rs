@@ -1,0 +1,255 @@
+//! Capacity counted by several replicas at once, on a hub that has no transactions.
+//!
+//! Each counted capacity (such as the shoots of one seed) has a Lease in Berth's own namespace, its *fence*. Whoever
+//! writes a decision that counts on it first notes there which objects it is about to write, and on which version of
+//! each. The fence changes hands by the hub's own comparison of resourceVersions, so of two replicas one comes first.
+//! The second passes only if the snapshot it decided on shows every noted object past the noted version: then what the
+//! first wrote has been counted (and, since the hub's events of a resource come in order, whatever was written before
+//! it). An object that stays at the noted version is one whose writer has died or stands still; the second *touches* it,
+//! so that the first, should it come back, finds its version gone.
+//!
+//! What does not exist yet cannot be touched: an object that is noted as about to be made, and does not come, is
+//! *abandoned*, which the second notes in its turn. Whoever makes an object under a fence looks afterwards whether it was
+//! abandoned meanwhile, and takes it back. So no capacity stays counted twice, whoever stops where, and no clock decides.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use berth_apimachinery::{CommitError, Key, Revision, Status, Verb, Why, Write};
+use http::Method;
+use kube::Client;
+use parking_lot::Mutex;
+use serde_json::json;
+use uuid::Uuid;
+
+use self::noted::Noted;
+use super::lease::LeaseLock;
+use super::mirror::{Copies, HubVersion};
+use super::wire::{self, Ask, Wire};
+
+mod noted;
+
+/// The annotation with the fence's name, for people.
+const NAME: &str = "scheduling.berth.dev/fence";
+/// The annotation with the noted writes.
+const NOTED: &str = "scheduling.berth.dev/noted";
+/// The annotation with what was noted as about to be made and did not come.
+const ABANDONED: &str = "scheduling.berth.dev/abandoned";
+/// How many of those a fence remembers, the newest.
+const REMEMBERED: usize = 64;
+/// The annotation a touched object gets.
+const TOUCHED: &str = "scheduling.berth.dev/touched";
+/// How long a noted write may take to be seen before its object is touched, or abandoned. Whoever takes over from a dead
+/// leader waits that long once for each capacity; a writer that is slower than this only has to decide again.
+const PATIENCE: Duration = Duration::from_millis(1500);
+
+/// Whether a Lease with these `annotations` is a fence.
+pub fn is_fence(annotations: &std::collections::BTreeMap<String, String>) -> bool {
+    annotations.contains_key(NAME)
+}
+
+/// The fences of one hub.
+pub(crate) struct Fences {
+    client: Client,
+    namespace: String,
+    copies: Copies,
+    /// Who this process is.
+    holder: String,
+    /// What is being made here.
+    making: Mutex<HashSet<Key>>,
+}
+
+/// Writes that are being carried out, whose new objects may come until this is dropped.
+pub(crate) struct Making<'a> {
+    fences: &'a Fences,
+    keys: Vec<Key>,
+}
+
+impl Drop for Making<'_> {
+    fn drop(&mut self) {
+        let mut making = self.fences.making.lock();
+        for key in &self.keys {
+            making.remove(key);
+        }
+    }
+}
+
+/// What became of a noted write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Resolution {
+    /// It was counted, or will never be made.
+    Settled,
+    /// It would make an object, and did not come.
+    Abandoned,
+}
+
+impl Fences {
+    pub(crate) fn new(client: Client, namespace: String, copies: Copies) -> Self {
+        Self {
+            client,
+            namespace,
+            copies,
+            holder: Uuid::new_v4().to_string(),
+            making: Mutex::default(),
+        }
+    }
+
+    /// Says that `writes` are about to be carried out. What they make may come until the answer is dropped.
+    pub(crate) fn make(&self, writes: &[Write]) -> Making<'_> {
+        let made = writes.iter().filter(|write| write.verb == Verb::Create);
+        let keys: Vec<Key> = made.map(|write| write.key.clone()).collect();
+        self.making.lock().extend(keys.iter().cloned());
+        Making { fences: self, keys }
+    }
+
+    fn lock(&self, name: &str) -> LeaseLock {
+        let object = format!("fence-{}", Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes()));
+        LeaseLock::new(self.client.clone(), &self.namespace, &object)
+    }
+
+    /// Passes the fence `name` for `writes`, each with the hub's version it is made on (for a create: the empty text),
+    /// decided on a snapshot at `not_after`.
+    ///
+    /// # Errors
+    /// [`Why::Fenced`] when the decision must be made again, else the hub's refusal.
+    pub(crate) async fn pass(
+        &self,
+        name: &str,
+        writes: &[(&Write, String)],
+        not_after: Revision,
+        actor: &str,
+    ) -> Result<(), CommitError> {
+        let lock = self.lock(name);
+        let record = lock.get().await?;
+        let own: Vec<&Key> = writes.iter().map(|(write, _)| &write.key).collect();
+        let mut abandoned = Vec::new();
+        if let Some(record) = &record {
+            abandoned = noted::read(&record.value, ABANDONED);
+            for noted in noted::read(&record.value, NOTED) {
+                if self.resolve(&noted, &own, not_after, actor).await? == Resolution::Abandoned {
+                    abandoned.push(noted);
+                }
+            }
+        }
+        // Who makes it now makes it anew.
+        abandoned.retain(|noted| !own.iter().any(|key| noted.is_of(key)));
+        let forgotten = abandoned.len().saturating_sub(REMEMBERED);
+        let notes: Vec<Noted> = writes
+            .iter()
+            .map(|(write, version)| Noted::of(write, version, &self.holder))
+            .collect();
+        let value = json!({
+            "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+            "metadata": {
+                "name": lock.name(), "namespace": self.namespace,
+                "annotations": {
+                    NAME: name, NOTED: noted::text(&notes), ABANDONED: noted::text(&abandoned[forgotten..]),
+                },
+            },
+            "spec": {},
+        });
+        if lock.put(record.as_ref(), &value).await? {
+            return Ok(());
+        }
+        Err(moved(name))
+    }
+
+    /// Whether what was made at `key` under the fence `name` was abandoned before it came, and is counted by nobody.
+    ///
+    /// # Errors
+    /// The hub's refusal to show the fence.
+    pub(crate) async fn abandoned(&self, name: &str, key: &Key) -> Result<bool, Status> {
+        let record = self.lock(name).get().await?;
+        let abandoned = record.map(|record| noted::read(&record.value, ABANDONED));
+        Ok(abandoned.unwrap_or_default().iter().any(|noted| noted.is_of(key)))
+    }
+
+    /// Lets the write that was `noted` come to an end: it is seen, or it cannot be made any more.
+    async fn resolve(
+        &self,
+        noted: &Noted,
+        own: &[&Key],
+        not_after: Revision,
+        actor: &str,
+    ) -> Result<Resolution, CommitError> {
+        let Some(key) = noted.key(own) else {
+            return Ok(Resolution::Settled);
+        };
+        if noted.version.is_empty() {
+            return self.resolve_new(noted, &key, own, not_after).await;
+        }
+        // What is gone counts no more.
+        let Some(copy) = self.copies.get(&key) else {
+            return Ok(Resolution::Settled);
+        };
+        let version = self.copies.version(&key, &copy);
+        if version.is_some_and(|version| version != noted.version) && copy.revision() <= not_after {
+            return Ok(Resolution::Settled);
+        }
+        let is_past = |hub_version: Option<&HubVersion>| {
+            hub_version.is_none_or(|hub_version| hub_version.version != noted.version)
+        };
+        if !self.copies.until(&key, PATIENCE, is_past).await {
+            self.touch(noted, &key, actor).await?;
+        }
+        Err(moved(&key.to_string()))
+    }
+
+    /// The same for an object that was about to be made.
+    async fn resolve_new(
+        &self,
+        noted: &Noted,
+        key: &Key,
+        own: &[&Key],
+        not_after: Revision,
+    ) -> Result<Resolution, CommitError> {
+        if let Some(copy) = self.copies.get(key) {
+            let is_counted = copy.revision() <= not_after;
+            return is_counted
+                .then_some(Resolution::Settled)
+                .ok_or_else(|| moved(&key.to_string()));
+        }
+        // One's own that is not being made any more has not been made: what was made is seen before that is over.
+        let is_over = noted.holder == self.holder && !self.making.lock().contains(key);
+        if is_over || own.contains(&key) {
+            return Ok(Resolution::Settled);
+        }
+        if self
+            .copies
+            .until(key, PATIENCE, |hub_version| hub_version.is_some())
+            .await
+        {
+            return Err(moved(&key.to_string()));
+        }
+        tracing::info!(%key, "announced create did not happen; its capacity is free again");
+        Ok(Resolution::Abandoned)
+    }
+
+    /// Changes the object at `key` if it is at the noted version, so that nothing can be written on that any more.
+    async fn touch(&self, noted: &Noted, key: &Key, actor: &str) -> Result<(), Status> {
+        tracing::info!(%key, "announced write did not happen; annotating the object so that it cannot any more");
+        let patch = json!({"metadata": {
+            "resourceVersion": noted.version, "annotations": {TOUCHED: noted.version},
+        }});
+        let ask = Ask {
+            method: Method::PATCH,
+            path: &wire::object(&noted.api_version, key),
+            actor,
+            body: Some(&patch),
+        };
+        match Wire(self.client.clone()).send(ask).await {
+            Ok(_) => Ok(()),
+            // It has moved on, or is gone, by itself.
+            Err(status) if status.code == 409 || status.code == 404 => Ok(()),
+            Err(status) => Err(status),
+        }
+    }
+}
+
+fn moved(what: &str) -> CommitError {
+    let text = format!("{what} has changed since it was decided on");
+    CommitError::new(Why::Fenced, Status::failure(409, "Conflict", text))
+}
+
+#[cfg(test)]
+mod tests;

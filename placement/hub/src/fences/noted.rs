@@ -1,0 +1,119 @@
+//! What a fence notes of the writes that are about to be made under it.
+
+use berth_apimachinery::{GroupResource, Key, Verb, Write};
+use serde_json::{Value, json};
+
+/// A write somebody noted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Noted {
+    pub(super) api_version: String,
+    group: String,
+    resource: String,
+    namespace: String,
+    name: String,
+    /// The hub's version it is made on; empty for an object that is about to be made.
+    pub(super) version: String,
+    /// Who noted it.
+    pub(super) holder: String,
+}
+
+impl Noted {
+    /// The note of `write`, made on the hub's `version`, by `holder`.
+    pub(super) fn of(write: &Write, version: &str, holder: &str) -> Self {
+        let is_create = write.verb == Verb::Create;
+        Self {
+            api_version: write.object["apiVersion"].as_str().unwrap_or_default().to_owned(),
+            group: write.key.resource.group.to_owned(),
+            resource: write.key.resource.resource.to_owned(),
+            namespace: write.key.namespace.to_string(),
+            name: write.key.name.to_string(),
+            version: if is_create {
+                String::new()
+            } else {
+                version.to_owned()
+            },
+            holder: holder.to_owned(),
+        }
+    }
+
+    fn read(value: &Value) -> Option<Self> {
+        let text = |field: &str| value[field].as_str().map(str::to_owned);
+        Some(Self {
+            api_version: text("apiVersion")?,
+            group: text("group")?,
+            resource: text("resource")?,
+            namespace: text("namespace")?,
+            name: text("name")?,
+            version: text("resourceVersion")?,
+            // Older fences did not say.
+            holder: text("holder").unwrap_or_default(),
+        })
+    }
+
+    fn value(&self) -> Value {
+        json!({
+            "apiVersion": self.api_version, "group": self.group, "resource": self.resource,
+            "namespace": self.namespace, "name": self.name, "resourceVersion": self.version, "holder": self.holder,
+        })
+    }
+
+    /// Whether it is about the object at `key`.
+    pub(super) fn is_of(&self, key: &Key) -> bool {
+        let resource = key.resource;
+        (self.group.as_str(), self.resource.as_str()) == (resource.group, resource.resource)
+            && *self.namespace == *key.namespace
+            && *self.name == *key.name
+    }
+
+    /// Its key, where it is of a resource that `own` has too: the names of groups and resources live as long as the
+    /// program. What a fence counts is of the same resources for everybody; others are none of its business.
+    pub(super) fn key(&self, own: &[&Key]) -> Option<Key> {
+        let same =
+            |resource: &GroupResource| resource.group == self.group && resource.resource == self.resource;
+        let resource = own.iter().map(|key| key.resource).find(same)?;
+        Some(Key::new(resource, &self.namespace, &self.name))
+    }
+}
+
+/// The notes in the annotation `name` of a fence.
+pub(super) fn read(fence: &Value, name: &str) -> Vec<Noted> {
+    let text = fence["metadata"]["annotations"][name].as_str().unwrap_or("[]");
+    let noted: Vec<Value> = serde_json::from_str(text).unwrap_or_default();
+    noted.iter().filter_map(Noted::read).collect()
+}
+
+/// The value of an annotation with `notes`.
+pub(super) fn text(notes: &[Noted]) -> String {
+    Value::Array(notes.iter().map(Noted::value).collect()).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_noted_is_read_back() {
+        let noted = Noted {
+            api_version: "core.gardener.cloud/v1beta1".to_owned(),
+            group: "core.gardener.cloud".to_owned(),
+            resource: "shoots".to_owned(),
+            namespace: "garden-dev".to_owned(),
+            name: "one".to_owned(),
+            version: "17".to_owned(),
+            holder: "me".to_owned(),
+        };
+        let fence =
+            json!({"metadata": {"annotations": {"noted": text(std::slice::from_ref(&noted)), "bad": "no"}}});
+        assert_eq!(read(&fence, "noted"), std::slice::from_ref(&noted));
+        assert_eq!((read(&fence, "bad"), read(&fence, "none")), (vec![], vec![]));
+        assert_eq!(Noted::read(&json!({"name": "one"})), None);
+        let shoots = GroupResource::new("core.gardener.cloud", "shoots");
+        let (one, two) = (
+            Key::new(shoots, "garden-dev", "one"),
+            Key::new(shoots, "garden-dev", "two"),
+        );
+        assert_eq!(noted.key(&[&two]), Some(one.clone()));
+        assert_eq!(noted.key(&[]), None);
+        assert!(noted.is_of(&one) && !noted.is_of(&two));
+    }
+}

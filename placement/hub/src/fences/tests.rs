@@ -1,0 +1,192 @@
+//! Two replicas at one fence of a hub that is played here: it keeps Leases, by its own comparison of versions.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use berth_apimachinery::{Draft, GroupResource};
+use berth_storage::memory::MemoryStore;
+use berth_storage::{Expect, Limits, Source as _, Step, Store, Writer as _};
+use http::{Request, Response};
+use kube::client::Body;
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::*;
+use crate::mirror::HubVersions;
+
+const THINGS: GroupResource = GroupResource::new("example.com", "things");
+const FENCE: &str = "test/new-things";
+
+/// The Leases, by path, and the number of writes so far.
+#[derive(Default)]
+struct Leases {
+    kept: HashMap<String, Value>,
+    version: u64,
+}
+
+impl Leases {
+    fn answer(&mut self, method: &Method, path: &str, body: &Value) -> (u16, Value) {
+        let refused = |code: u16, reason: &str| {
+            let status = Status::failure(code, reason, "as the test says");
+            (code, serde_json::to_value(status).unwrap())
+        };
+        let path = match *method {
+            Method::POST => format!("{path}/{}", body["metadata"]["name"].as_str().unwrap()),
+            _ => path.to_owned(),
+        };
+        let kept = self.kept.get(&path);
+        let version = |object: &Value| object["metadata"]["resourceVersion"].clone();
+        match (method, kept) {
+            (&Method::GET, Some(kept)) => (200, kept.clone()),
+            (&Method::POST, Some(_)) => refused(409, "AlreadyExists"),
+            (&Method::PUT, Some(kept)) if version(kept) != version(body) => refused(409, "Conflict"),
+            (&Method::GET | &Method::PUT, None) => refused(404, "NotFound"),
+            _ => {
+                self.version += 1;
+                let mut object = body.clone();
+                object["metadata"]["resourceVersion"] = json!(self.version.to_string());
+                self.kept.insert(path, object.clone());
+                (200, object)
+            }
+        }
+    }
+}
+
+fn client() -> Client {
+    let leases = Arc::new(Mutex::new(Leases::default()));
+    let answer = move |request: Request<Body>| {
+        let leases = Arc::clone(&leases);
+        async move {
+            let (parts, sent) = request.into_parts();
+            let sent = sent.collect_bytes().await.unwrap();
+            let body = serde_json::from_slice(&sent).unwrap_or_default();
+            let (code, body) = leases.lock().answer(&parts.method, parts.uri.path(), &body);
+            Response::builder()
+                .status(code)
+                .body(Body::from(body.to_string().into_bytes()))
+        }
+    };
+    Client::new(tower::service_fn(answer), "default")
+}
+
+/// A hub with copies, and two replicas that know them.
+struct World {
+    store: Arc<MemoryStore>,
+    versions: Arc<HubVersions>,
+    one: Fences,
+    two: Fences,
+}
+
+fn key(name: &str) -> Key {
+    Key::new(THINGS, "ns", name)
+}
+
+fn draft(name: &str) -> Draft {
+    let value = json!({"apiVersion": "example.com/v1", "kind": "Thing",
+        "metadata": {"name": name, "namespace": "ns"}});
+    Draft::new(&value).unwrap()
+}
+
+/// The write that makes the thing `name`.
+fn create(name: &str) -> Write {
+    Write {
+        verb: Verb::Create,
+        key: key(name),
+        subresource: "",
+        object: json!({"apiVersion": "example.com/v1", "kind": "Thing"}),
+        base: None,
+    }
+}
+
+impl World {
+    fn new() -> Self {
+        let store = Arc::new(MemoryStore::new(Revision(1), Limits::default()));
+        let versions = Arc::new(HubVersions::default());
+        let copies = Copies::new(Arc::clone(&store) as Arc<dyn Store>, Arc::clone(&versions));
+        let client = client();
+        let fences = || Fences::new(client.clone(), "berth-system".to_owned(), copies.clone());
+        let (one, two) = (fences(), fences());
+        Self {
+            store,
+            versions,
+            one,
+            two,
+        }
+    }
+
+    /// `fences` passes for `write`, decided on what there is now.
+    async fn pass(&self, fences: &Fences, write: &Write) -> Result<(), CommitError> {
+        let now = self.store.revision();
+        fences.pass(FENCE, &[(write, String::new())], now, "tester").await
+    }
+
+    /// The thing `name` is made, and seen.
+    async fn made(&self, name: &str) {
+        let hub_version = HubVersion::of(&draft(name), "7".to_owned());
+        self.versions.note([(key(name), Some(hub_version))]);
+        let step = Step {
+            verb: Verb::Create,
+            key: key(name),
+            subresource: "",
+            object: Some(draft(name)),
+            expect: Expect::Absent,
+            guards: Vec::new(),
+        };
+        self.store.apply(vec![step]).await.unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_comes_second_waits_for_what_the_first_makes_and_counts_it() {
+    let world = World::new();
+    let (first, second) = (create("x"), create("y"));
+    let _making = world.one.make(std::slice::from_ref(&first));
+    world.pass(&world.one, &first).await.unwrap();
+    let start = Instant::now();
+    let comes = async {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        world.made("x").await;
+    };
+    let (passed, ()) = tokio::join!(world.pass(&world.two, &second), comes);
+    assert_eq!(passed.unwrap_err().why, Why::Fenced, "it was decided without x");
+    assert!(start.elapsed() < PATIENCE);
+    world.pass(&world.two, &second).await.unwrap();
+    assert!(!world.one.abandoned(FENCE, &key("x")).await.unwrap());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_does_not_come_is_abandoned_and_its_maker_learns_it() {
+    let world = World::new();
+    let (first, second) = (create("x"), create("y"));
+    let making = world.one.make(std::slice::from_ref(&first));
+    world.pass(&world.one, &first).await.unwrap();
+    let start = Instant::now();
+    world.pass(&world.two, &second).await.unwrap();
+    assert!(start.elapsed() >= PATIENCE);
+    assert!(world.one.abandoned(FENCE, &key("x")).await.unwrap());
+    assert!(!world.two.abandoned(FENCE, &key("y")).await.unwrap());
+    // It begins anew: then it is nothing that was abandoned.
+    drop(making);
+    world.made("y").await;
+    let _making = world.one.make(std::slice::from_ref(&first));
+    world.pass(&world.one, &first).await.unwrap();
+    assert!(!world.one.abandoned(FENCE, &key("x")).await.unwrap());
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_waits_for_what_he_gave_up_himself() {
+    let world = World::new();
+    let (first, second) = (create("x"), create("y"));
+    let making = world.one.make(std::slice::from_ref(&first));
+    world.pass(&world.one, &first).await.unwrap();
+    drop(making);
+    let start = Instant::now();
+    world.pass(&world.one, &second).await.unwrap();
+    assert_eq!(start.elapsed(), Duration::ZERO);
+    // While it is being made, one's own is waited for like anybody's.
+    let _making = world.one.make(std::slice::from_ref(&second));
+    let third = create("z");
+    world.pass(&world.one, &third).await.unwrap();
+    assert!(start.elapsed() >= PATIENCE);
+    assert!(world.one.abandoned(FENCE, &key("y")).await.unwrap());
+}

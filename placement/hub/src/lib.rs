@@ -1,0 +1,38 @@
+//! Objects that a hub (any kube-apiserver) stores and that Berth decides on.
+//!
+//! [`mirror`] copies them into Berth's store, so that folding, guards and decisions see no difference; [`SyncStatus`] tells
+//! the engine which systems are not copied yet. [`HubCommitter`] writes decisions to the hub, guarded by the
+//! resourceVersion that a copy was made of, and by fences, which keep counted capacity from being taken twice.
+//! [`LeaseLock`] elects the replica that runs controllers, and [`StoreLease`] sees to it that a store that is not shared has
+//! one owner. No system is known here: what is copied and written are the dialects' words.
+//!
+//! Start reading at [`mirror`]. Which rights on the hub it takes is said in one way:
+//!
+//! ```
+//! use berth_hub::roles::{granted, rules};
+//! use berth_apimachinery::GroupResource;
+//! use serde_json::json;
+//!
+//! let seeds = GroupResource::new("core.gardener.cloud", "seeds");
+//! let berth = json!({"kind": "ServiceAccount", "name": "berth", "namespace": "berth-system"});
+//! let [role, binding] = granted("berth:reader", &rules(vec![seeds], &[], &["list", "watch"]), &berth);
+//! assert_eq!(role["rules"][0]["resources"], json!(["seeds"]));
+//! assert_eq!(binding["roleRef"]["name"], "berth:reader");
+//! ```
+
+pub mod commits;
+mod fences;
+mod lease;
+pub mod mirror;
+pub mod own_schedulers;
+pub mod roles;
+pub mod store_lease;
+mod sync_status;
+pub mod wire;
+
+pub use commits::HubCommitter;
+pub use fences::is_fence;
+pub use lease::LeaseLock;
+pub use mirror::{Copies, HubVersions, Mirror};
+pub use store_lease::{NAME as STORE_LEASE, StoreLease};
+pub use sync_status::{Needs, Note, SyncStatus, settled};

@@ -1,0 +1,89 @@
+//! Copies of what the hub stores and decisions depend on, kept current in Berth's store.
+//!
+//! A copy has the hub's bytes, but for managedFields and the revision, which is one of Berth's store: so a copy is
+//! folded, guarded and decided on like any object stored here. A kind the hub does not have counts as a kind without
+//! objects, and is looked for again and again. Nothing waits for the hub: what is copied is there, what is not yet is
+//! said ([`Progress`]).
+
+mod concerned;
+mod copies;
+mod follow;
+mod versions;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use berth_apimachinery::{GroupResource, Kind};
+use berth_dialect_contract::{Concern, config};
+use berth_storage::Store;
+pub use copies::Copies;
+use follow::{Reflector, Shared};
+use kube::Client;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+pub use versions::{HubVersion, HubVersions};
+
+/// What is always copied: group and resource.
+pub const ALWAYS: [(&str, &str); 2] = [
+    ("", "namespaces"),
+    (config::RESOURCE.group, config::RESOURCE.resource),
+];
+
+/// Group and resource of the objects that are copied only where anything is written.
+pub const QUOTAS: (&str, &str) = ("", "resourcequotas");
+
+/// The annotation of a default that stands beside the copies until the hub has an object of that name. Its value says
+/// where it is from.
+pub const FROM_FILE: &str = "config.berth.dev/from-file";
+
+/// How far the copies of one resource are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Copied {
+    /// Not there yet, and what keeps them away, where something does.
+    Waiting(Option<String>),
+    /// There, and followed since.
+    Complete,
+    /// The hub does not have the kind.
+    Absent,
+}
+
+/// How far all of them are.
+pub type Progress = BTreeMap<GroupResource, Copied>;
+
+/// Running copies.
+pub struct Mirror {
+    /// How far they are, followed.
+    pub progress: watch::Receiver<Progress>,
+    /// One task for each kind.
+    pub tasks: Vec<JoinHandle<()>>,
+}
+
+impl Mirror {
+    /// Begins to copy the objects of `kinds` from the hub into `store`, while `leading` says so: nobody else may write
+    /// them there. Of a kind with a [`Concern`], only those that it is about. `versions` is told what the hub has in any
+    /// case.
+    pub fn start(
+        client: &Client,
+        store: &Arc<dyn Store>,
+        kinds: &[(Arc<dyn Kind>, Option<Concern>)],
+        versions: &Arc<HubVersions>,
+        leading: watch::Receiver<bool>,
+    ) -> Self {
+        let waiting = kinds
+            .iter()
+            .map(|(kind, _)| (kind.info().resource(), Copied::Waiting(None)));
+        let (sender, progress) = watch::channel(waiting.collect());
+        let shared = Shared {
+            client: client.clone(),
+            store: Arc::clone(store),
+            versions: Arc::clone(versions),
+            leading,
+            progress: Arc::new(sender),
+        };
+        let tasks = kinds
+            .iter()
+            .map(|(kind, concern)| tokio::spawn(Reflector::new(shared.clone(), kind, *concern).run()))
+            .collect();
+        Self { progress, tasks }
+    }
+}

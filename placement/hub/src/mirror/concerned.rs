@@ -1,0 +1,164 @@
+//! Which objects of a kind are copied where not all of them are: those that concern a system, by what is on them or on
+//! their namespace. Nobody needs to have a copy of every Secret there is.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use berth_apimachinery::{GroupResource, Object};
+use berth_dialect_contract::Concern;
+use berth_storage::{At, Scope, Store, StoreError, Watch};
+use serde_json::Value;
+
+/// The namespaces of the hub.
+pub(super) const NAMESPACES: GroupResource = GroupResource::new("", "namespaces");
+/// How many changes of namespaces are looked at together.
+const TOGETHER: usize = 256;
+
+/// The namespaces that concern a system, kept current by their copies.
+pub(super) struct Concerned {
+    concern: Concern,
+    namespaces: HashSet<Arc<str>>,
+    /// Those that did and do no more, whose objects may still.
+    left: HashSet<Arc<str>>,
+    changes: Box<dyn Watch>,
+}
+
+impl Concerned {
+    /// Those there are by now.
+    ///
+    /// # Errors
+    /// As [`berth_storage::Source::list`] and [`berth_storage::Source::watch`].
+    pub(super) async fn begin(concern: Concern, store: &Arc<dyn Store>) -> Result<Self, StoreError> {
+        let revision = store.revision();
+        let changes = store.watch(Scope::One(NAMESPACES), revision)?;
+        let all = store.list(NAMESPACES, At::NotOlderThan(revision)).await?;
+        let namespaces = all
+            .iter(None, None)
+            .filter(|(_, namespace)| concern(namespace.value()))
+            .map(|(name, _)| Arc::clone(&name.name))
+            .collect();
+        Ok(Self {
+            concern,
+            namespaces,
+            left: HashSet::new(),
+            changes,
+        })
+    }
+
+    /// Whether `object` of `namespace` concerns the system.
+    pub(super) fn has(&self, namespace: &str, object: &Value) -> bool {
+        self.namespaces.contains(namespace) || (self.concern)(object)
+    }
+
+    /// Waits until namespaces change. Those that concern the system now and did not before. Cancel safe.
+    ///
+    /// # Errors
+    /// `Expired` when changes were missed.
+    pub(super) async fn next(&mut self) -> Result<Vec<Arc<str>>, StoreError> {
+        let mut come = Vec::new();
+        for event in self.changes.next(TOGETHER).await? {
+            let name = &event.change.key.name;
+            let is_ours = |object: &Arc<Object>| (self.concern)(object.value());
+            if event.change.new.as_ref().is_some_and(is_ours) {
+                self.left.remove(name);
+                if self.namespaces.insert(Arc::clone(name)) {
+                    come.push(Arc::clone(name));
+                }
+            } else if self.namespaces.remove(name) {
+                self.left.insert(Arc::clone(name));
+            }
+        }
+        come.retain(|name| self.namespaces.contains(name));
+        Ok(come)
+    }
+
+    /// The copies of `resource` in `store` that no longer concern the system: namespace and name. A namespace none of
+    /// whose objects does any more is forgotten.
+    pub(super) fn past(
+        &mut self,
+        store: &Arc<dyn Store>,
+        resource: GroupResource,
+    ) -> Vec<(Arc<str>, Arc<str>)> {
+        if self.left.is_empty() {
+            return Vec::new();
+        }
+        let copies = store.cached(resource);
+        let mut past = Vec::new();
+        let concern = self.concern;
+        self.left.retain(|namespace| {
+            let mut is_held = false;
+            for (name, copy) in copies.iter(Some(namespace), None) {
+                if concern(copy.value()) {
+                    is_held = true;
+                } else {
+                    past.push((Arc::clone(&name.namespace), Arc::clone(&name.name)));
+                }
+            }
+            is_held
+        });
+        past
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use berth_apimachinery::{Draft, Key};
+    use berth_storage::{Expect, MemoryStore, Step, Verb};
+    use serde_json::json;
+
+    use super::*;
+
+    const THINGS: GroupResource = GroupResource::new("", "things");
+
+    fn concern(object: &Value) -> bool {
+        object["metadata"]["labels"]["placed"] == "yes"
+    }
+
+    async fn write(
+        store: &Arc<dyn Store>,
+        resource: GroupResource,
+        namespace: &str,
+        name: &str,
+        placed: &str,
+    ) {
+        let there = store.cached(resource).get(namespace, name).is_some();
+        let value = json!({"apiVersion": "v1", "kind": "Any", "metadata": {
+            "name": name, "namespace": namespace, "labels": {"placed": placed}}});
+        let step = Step {
+            verb: if there { Verb::Update } else { Verb::Create },
+            key: Key::new(resource, namespace, name),
+            subresource: "",
+            object: Some(Draft::new(&value).unwrap()),
+            expect: if there { Expect::Present } else { Expect::Absent },
+            guards: Vec::new(),
+        };
+        store.apply(vec![step]).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn an_object_concerns_by_itself_or_by_its_namespace_and_is_let_go_when_neither_does() {
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+        write(&store, NAMESPACES, "", "mine", "yes").await;
+        write(&store, NAMESPACES, "", "other", "no").await;
+        let mut concerned = Concerned::begin(concern, &store).await.unwrap();
+        let plain = json!({"metadata": {"name": "a"}});
+        let marked = json!({"metadata": {"name": "a", "labels": {"placed": "yes"}}});
+        assert!(concerned.has("mine", &plain) && !concerned.has("other", &plain));
+        assert!(concerned.has("other", &marked), "by itself");
+
+        write(&store, NAMESPACES, "", "other", "yes").await;
+        assert_eq!(concerned.next().await.unwrap(), ["other".into()]);
+        write(&store, NAMESPACES, "", "other", "still").await;
+        write(&store, THINGS, "other", "held", "yes").await;
+        write(&store, THINGS, "other", "free", "no").await;
+        assert!(concerned.next().await.unwrap().is_empty());
+        let free: (Arc<str>, Arc<str>) = ("other".into(), "free".into());
+        assert_eq!(concerned.past(&store, THINGS), std::slice::from_ref(&free));
+        write(&store, THINGS, "other", "held", "no").await;
+        assert_eq!(
+            concerned.past(&store, THINGS),
+            [free, ("other".into(), "held".into())]
+        );
+        assert!(concerned.past(&store, THINGS).is_empty(), "forgotten by now");
+    }
+}

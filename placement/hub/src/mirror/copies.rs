@@ -1,0 +1,72 @@
+//! The copies together with what they are copies of.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use berth_apimachinery::{Key, Object, Revision};
+use berth_storage::{Scope, Store};
+
+use super::versions::{HubVersion, HubVersions};
+
+/// Copies of the hub's objects.
+#[derive(Clone)]
+pub struct Copies {
+    store: Arc<dyn Store>,
+    versions: Arc<HubVersions>,
+}
+
+impl Copies {
+    /// The copies in `store`, of what `versions` knows.
+    pub fn new(store: Arc<dyn Store>, versions: Arc<HubVersions>) -> Self {
+        Self { store, versions }
+    }
+
+    /// The copy at `key`.
+    pub fn get(&self, key: &Key) -> Option<Arc<Object>> {
+        let copies = self.store.cached(key.resource);
+        copies.get(&key.namespace, &key.name).map(Arc::clone)
+    }
+
+    /// The revision up to which copies are at hand.
+    pub fn revision(&self) -> Revision {
+        self.store.revision()
+    }
+
+    /// The hub's resourceVersion that `copy` is of; `None` where the hub is known to be further.
+    pub fn version(&self, key: &Key, copy: &Object) -> Option<String> {
+        let hub_version = self.versions.get(key)?;
+        hub_version.is_of(copy).then_some(hub_version.version)
+    }
+
+    /// Waits until what the hub has at `key` passes `test` and its copy shows it, at most `limit`; whether it does.
+    pub async fn until(
+        &self,
+        key: &Key,
+        limit: Duration,
+        test: impl Fn(Option<&HubVersion>) -> bool + Send,
+    ) -> bool {
+        let shown = async {
+            self.versions.until(key, test).await;
+            self.shown(key).await;
+        };
+        tokio::time::timeout(limit, shown).await.is_ok()
+    }
+
+    /// Waits until the copy at `key` shows what the hub has.
+    async fn shown(&self, key: &Key) {
+        // The watch begins before the first look, so that nothing is missed between them.
+        let Ok(mut changes) = self.store.watch(Scope::One(key.resource), self.store.revision()) else {
+            return;
+        };
+        loop {
+            let is_shown = match (self.get(key), self.versions.get(key)) {
+                (Some(copy), Some(hub_version)) => hub_version.is_of(&copy),
+                (None, None) => true,
+                _ => false,
+            };
+            if is_shown || changes.next(64).await.is_err() {
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,490 @@
+//! One kind followed: list, watch, and start anew whenever the watch is lost.
+//!
+//! Where several replicas share a store, the leader writes the copies; it lists anew when it becomes the
+//! leader. The others only take note of what the hub has, to know what they are looking at.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use berth_aggregation::reviewer::chain;
+use berth_apimachinery::{Draft, GroupResource, Key, Kind};
+use berth_dialect_contract::Concern;
+use berth_storage::{At, Expect, Step, Store, StoreError, Verb};
+use futures::StreamExt;
+use kube::api::ListParams;
+use kube::core::{ApiResource, DynamicObject, ObjectMeta};
+use kube::runtime::watcher::{self, Event, watcher};
+use kube::{Api, Client};
+use serde_json::Value;
+use tokio::sync::watch;
+
+use super::concerned::{Concerned, NAMESPACES};
+use super::versions::{HubVersion, HubVersions};
+use super::{Copied, FROM_FILE, Progress};
+
+/// How many objects of a list are stored at once.
+const BATCH: usize = 256;
+/// How long to wait before a hub that failed is asked again: the first time, and at most.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(15));
+/// How long to wait before a kind that the hub does not have is looked for again.
+const ABSENT: Duration = Duration::from_secs(5);
+/// How often it is looked whether the replica that writes has written everything.
+const LOOK: Duration = Duration::from_millis(200);
+/// How often copies that concern nobody any more are removed.
+const TIDY: Duration = Duration::from_secs(30);
+/// When more namespaces than this come to concern a system at once, everything is listed anew.
+const ONE_BY_ONE: usize = 8;
+/// How many objects of a namespace are asked for at once.
+const PAGE: u32 = 500;
+
+/// What the reflectors of all kinds share.
+#[derive(Clone)]
+pub(super) struct Shared {
+    pub(super) client: Client,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) versions: Arc<HubVersions>,
+    /// Whether this replica writes the copies.
+    pub(super) leading: watch::Receiver<bool>,
+    pub(super) progress: Arc<watch::Sender<Progress>>,
+}
+
+/// Follows one kind.
+pub(super) struct Reflector {
+    shared: Shared,
+    objects: Api<DynamicObject>,
+    resource: GroupResource,
+    served: ApiResource,
+    /// What makes an object worth a copy, where not every object is.
+    concern: Option<Concern>,
+    /// What this process has seen on the hub and not removed from the store.
+    known: HashSet<Key>,
+    /// The list that is coming in.
+    listed: HashSet<Key>,
+    /// What is to be stored (`Some`) or removed.
+    pending: Vec<(Key, Option<Draft>)>,
+    /// Whether copies of earlier processes were compared with a list.
+    is_swept: bool,
+    /// Whether a list is in that the leader may not have written yet.
+    is_awaiting: bool,
+}
+
+impl Reflector {
+    pub(super) fn new(shared: Shared, kind: &Arc<dyn Kind>, concern: Option<Concern>) -> Self {
+        let info = kind.info();
+        let api_version = if info.group.is_empty() {
+            info.storage_version.to_owned()
+        } else {
+            format!("{}/{}", info.group, info.storage_version)
+        };
+        let served = ApiResource {
+            group: info.group.to_owned(),
+            version: info.storage_version.to_owned(),
+            api_version,
+            kind: info.kind.to_owned(),
+            plural: info.plural.to_owned(),
+        };
+        Self {
+            objects: Api::all_with(shared.client.clone(), &served),
+            shared,
+            resource: info.resource(),
+            served,
+            concern,
+            known: HashSet::new(),
+            listed: HashSet::new(),
+            pending: Vec::new(),
+            is_swept: false,
+            is_awaiting: false,
+        }
+    }
+
+    /// Follows until the task is dropped.
+    pub(super) async fn run(mut self) {
+        loop {
+            self.follow().await;
+        }
+    }
+
+    /// Follows until this replica becomes the leader, or has to list anew.
+    async fn follow(&mut self) {
+        let mut concerned = match self.concerned().await {
+            Ok(concerned) => concerned,
+            Err(problem) => return self.pause(&problem).await,
+        };
+        let mut events = watcher(self.objects.clone(), watcher::Config::default()).boxed();
+        let mut leading = self.shared.leading.clone();
+        let mut is_leading = *leading.borrow_and_update();
+        let mut pause = PAUSES.0;
+        let mut last_problem = None;
+        let mut tidy = tokio::time::interval(TIDY);
+        loop {
+            let event = tokio::select! {
+                event = events.next() => event,
+                Ok(()) = leading.changed() => {
+                    let was_leading = std::mem::replace(&mut is_leading, *leading.borrow_and_update());
+                    if is_leading && !was_leading {
+                        return;
+                    }
+                    continue;
+                }
+                () = tokio::time::sleep(LOOK), if self.is_awaiting => {
+                    self.look();
+                    continue;
+                }
+                come = news(&mut concerned) => {
+                    let Ok(come) = come else { return };
+                    if come.len() > ONE_BY_ONE || self.fetch(&come).await.is_err() {
+                        return;
+                    }
+                    continue;
+                }
+                _ = tidy.tick(), if concerned.is_some() => {
+                    self.tidy(concerned.as_mut()).await;
+                    continue;
+                }
+            };
+            match event {
+                None => return,
+                Some(Ok(event)) => {
+                    pause = PAUSES.0;
+                    last_problem = None;
+                    self.take(event, concerned.as_mut()).await;
+                }
+                Some(Err(problem)) if is_absent(&problem) => {
+                    self.miss().await;
+                    tokio::time::sleep(ABSENT).await;
+                }
+                Some(Err(problem)) => {
+                    let problem = chain(&problem);
+                    // One line for each kind of problem: it may last.
+                    if last_problem.as_ref() != Some(&problem) {
+                        tracing::warn!(resource = %self.resource, problem, "cannot list or watch on the hub; retrying");
+                    }
+                    self.stumble(&problem);
+                    last_problem = Some(problem);
+                    tokio::time::sleep(pause).await;
+                    pause = (pause * 2).min(PAUSES.1);
+                }
+            }
+        }
+    }
+
+    /// Which objects are worth a copy, where not all are: known once the copies of the namespaces are there.
+    async fn concerned(&self) -> Result<Option<Concerned>, StoreError> {
+        let Some(concern) = self.concern else {
+            return Ok(None);
+        };
+        let is_known = |progress: &Progress| {
+            let namespaces = progress.get(&NAMESPACES);
+            matches!(namespaces, Some(Copied::Complete | Copied::Absent))
+        };
+        // It fails only when the sender is gone, which `shared` holds.
+        drop(self.shared.progress.subscribe().wait_for(is_known).await);
+        Concerned::begin(concern, &self.shared.store).await.map(Some)
+    }
+
+    /// Copies what is in `namespaces`, which has not been worth it before. What the watch says of these objects until
+    /// it has come to this moment may be older; it ends with what is newest.
+    async fn fetch(&mut self, namespaces: &[Arc<str>]) -> Result<(), kube::Error> {
+        for namespace in namespaces {
+            let objects: Api<DynamicObject> =
+                Api::namespaced_with(self.shared.client.clone(), namespace, &self.served);
+            let mut page = ListParams::default().limit(PAGE);
+            loop {
+                let list = objects.list(&page).await.inspect_err(|problem| {
+                    let problem = chain(problem);
+                    tracing::warn!(resource = %self.resource, %namespace, problem, "cannot list or watch on the hub; retrying");
+                })?;
+                for object in list.items {
+                    // A list of all may be coming in, and does not have to hold it any more.
+                    let key = self.put(object, None);
+                    self.listed.extend(key);
+                }
+                self.flush().await;
+                match list.metadata.continue_.filter(|token| !token.is_empty()) {
+                    Some(token) => page.continue_token = Some(token),
+                    None => break,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the copies that concern nobody any more.
+    async fn tidy(&mut self, concerned: Option<&mut Concerned>) {
+        let past = concerned.map(|concerned| concerned.past(&self.shared.store, self.resource));
+        for (namespace, name) in past.into_iter().flatten() {
+            self.remove(Key {
+                resource: self.resource,
+                namespace,
+                name,
+            });
+        }
+        self.flush().await;
+    }
+
+    /// Takes what the hub tells; of objects that are not worth a copy only those that have one.
+    async fn take(&mut self, event: Event<DynamicObject>, concerned: Option<&mut Concerned>) {
+        // Not shared across an await: a watch is for one task.
+        match event {
+            Event::Init => {
+                self.listed.clear();
+                self.pending.clear();
+            }
+            Event::InitApply(object) => {
+                let key = self.put(object, concerned.as_deref());
+                self.listed.extend(key);
+                if self.pending.len() >= BATCH {
+                    self.flush().await;
+                }
+            }
+            Event::InitDone => {
+                self.finish().await;
+                self.is_awaiting = !self.writes();
+                if self.is_awaiting {
+                    self.look();
+                } else {
+                    self.say(Copied::Complete);
+                }
+            }
+            Event::Apply(object) => {
+                let is_followed = self.known.contains(&self.key(&object));
+                self.put(object, concerned.as_deref().filter(|_| !is_followed));
+                self.flush().await;
+            }
+            Event::Delete(object) => {
+                self.remove(self.key(&object));
+                self.flush().await;
+            }
+        }
+    }
+
+    fn writes(&self) -> bool {
+        *self.shared.leading.borrow()
+    }
+
+    fn say(&self, copied: Copied) {
+        self.shared.progress.send_if_modified(|progress| {
+            let before = progress.insert(self.resource, copied.clone());
+            before.as_ref() != Some(&copied)
+        });
+    }
+
+    /// The hub does not have the kind: as if there were no objects.
+    async fn miss(&mut self) {
+        let is_news = self.shared.progress.borrow().get(&self.resource) != Some(&Copied::Absent);
+        if is_news {
+            tracing::info!(resource = %self.resource, "the hub does not serve this resource; waiting for it");
+        }
+        self.listed.clear();
+        self.pending.clear();
+        self.finish().await;
+        self.is_awaiting = false;
+        self.say(Copied::Absent);
+    }
+
+    /// A problem keeps the first copies from coming. What is copied already stays as it is.
+    fn stumble(&self, problem: &str) {
+        let is_waiting = !matches!(
+            self.shared.progress.borrow().get(&self.resource),
+            Some(Copied::Complete | Copied::Absent)
+        );
+        if is_waiting {
+            self.say(Copied::Waiting(Some(problem.to_owned())));
+        }
+    }
+
+    /// Looks whether the leader has written all that was listed.
+    fn look(&mut self) {
+        let copies = self.shared.store.cached(self.resource);
+        let is_there = |key: &Key| copies.get(&key.namespace, &key.name).is_some();
+        if self.listed.iter().all(is_there) {
+            self.is_awaiting = false;
+            self.say(Copied::Complete);
+        }
+    }
+
+    fn key(&self, object: &DynamicObject) -> Key {
+        Key::new(
+            self.resource,
+            object.metadata.namespace.as_deref().unwrap_or_default(),
+            object.metadata.name.as_deref().unwrap_or_default(),
+        )
+    }
+
+    /// Takes note of `object` and plans to store a copy, unless it is none of those `concerned`.
+    fn put(&mut self, mut object: DynamicObject, concerned: Option<&Concerned>) -> Option<Key> {
+        let key = self.key(&object);
+        let manager = manager(&object.metadata);
+        object.metadata.managed_fields = None;
+        let version = object.metadata.resource_version.take().unwrap_or_default();
+        let value = serde_json::to_value(&object).map_err(|problem| problem.to_string());
+        if let (Ok(value), Some(concerned)) = (&value, concerned)
+            && !concerned.has(&key.namespace, value)
+        {
+            return None;
+        }
+        let draft = value.and_then(|mut value| {
+            // The items of some lists do not say what they are.
+            value["apiVersion"] = Value::from(self.served.api_version.clone());
+            value["kind"] = Value::from(self.served.kind.clone());
+            Draft::new(&value).map_err(|problem| problem.to_string())
+        });
+        let draft = match draft {
+            Ok(draft) => draft,
+            Err(problem) => {
+                tracing::error!(%key, problem, "cannot copy an object of the hub: decisions are made without it until it is changed");
+                return None;
+            }
+        };
+        let hub_version = HubVersion::of(&draft, version).by(manager);
+        self.known.insert(key.clone());
+        if self.writes() {
+            self.pending.push((key.clone(), Some(draft)));
+            // Taken note of before it is stored, so that whoever sees the copy can write on it.
+        }
+        self.shared.versions.note([(key.clone(), Some(hub_version))]);
+        Some(key)
+    }
+
+    /// Takes note that the object at `key` is gone, and plans to remove its copy.
+    fn remove(&mut self, key: Key) {
+        // Nobody waits for a copy of it any more.
+        self.listed.remove(&key);
+        if self.writes() {
+            self.known.remove(&key);
+            self.pending.push((key, None));
+        } else {
+            // Stays known, so that it is removed by the time this replica becomes the leader, if nobody has done it.
+            self.shared.versions.note([(key, None)]);
+        }
+    }
+
+    fn stored(&self, key: &Key) -> bool {
+        let copies = self.shared.store.cached(self.resource);
+        copies.get(&key.namespace, &key.name).is_some()
+    }
+
+    /// The list is complete: what is not in it is gone. The first time that goes for copies of an earlier process too;
+    /// later only for what this one knows. Defaults that stand beside the copies stay.
+    async fn finish(&mut self) {
+        let mut gone: HashSet<Key> = self.known.difference(&self.listed).cloned().collect();
+        if self.writes() && !self.is_swept {
+            let copies = self.shared.store.cached(self.resource);
+            let earlier = copies
+                .iter(None, None)
+                .filter(|(_, copy)| !copy.annotations().contains_key(FROM_FILE))
+                .map(|(name, _)| Key {
+                    resource: self.resource,
+                    namespace: Arc::clone(&name.namespace),
+                    name: Arc::clone(&name.name),
+                });
+            gone.extend(earlier.filter(|key| !self.listed.contains(key)));
+            self.is_swept = true;
+        }
+        for key in gone {
+            self.remove(key);
+        }
+        self.flush().await;
+    }
+
+    /// Stores what is planned. What cannot be stored is the store's trouble and stays planned.
+    async fn flush(&mut self) {
+        while !self.pending.is_empty() && self.writes() {
+            let steps = self
+                .pending
+                .iter()
+                .filter_map(|(key, draft)| self.step(key, draft));
+            let steps: Vec<Step> = steps.collect();
+            match self.shared.store.apply(steps).await {
+                Ok(_) => break,
+                Err(
+                    StoreError::Conflict { .. }
+                    | StoreError::AlreadyExists { .. }
+                    | StoreError::NotFound { .. },
+                ) => {
+                    // Written by the leader before: what is there now is looked up and written over.
+                    if let Err(problem) = self.shared.store.list(self.resource, At::Latest).await {
+                        self.pause(&problem).await;
+                    }
+                }
+                Err(problem) => self.pause(&problem).await,
+            }
+        }
+        let gone = self.pending.drain(..).filter(|(_, draft)| draft.is_none());
+        self.shared.versions.note(gone.map(|(key, _)| (key, None)));
+    }
+
+    async fn pause(&self, problem: &StoreError) {
+        tracing::error!(resource = %self.resource, %problem, "cannot store copies of the hub's objects; retrying");
+        tokio::time::sleep(PAUSES.1).await;
+    }
+
+    /// The step that makes the copy at `key` be `draft`, or be gone; nothing where it is so already.
+    fn step(&self, key: &Key, draft: &Option<Draft>) -> Option<Step> {
+        let there = self.stored(key);
+        let (verb, expect) = match (draft, there) {
+            (Some(_), true) => (Verb::Update, Expect::Present),
+            (Some(_), false) => (Verb::Create, Expect::Absent),
+            (None, true) => (Verb::Delete, Expect::Present),
+            (None, false) => return None,
+        };
+        Some(Step {
+            verb,
+            key: key.clone(),
+            subresource: "",
+            object: draft.clone(),
+            expect,
+            guards: Vec::new(),
+        })
+    }
+}
+
+/// The namespaces that have come to be `concerned`; never where everything is copied.
+async fn news(concerned: &mut Option<Concerned>) -> Result<Vec<Arc<str>>, StoreError> {
+    match concerned {
+        Some(concerned) => concerned.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Whether the hub says that it has no such kind.
+fn is_absent(problem: &watcher::Error) -> bool {
+    let (watcher::Error::InitialListFailed(error)
+    | watcher::Error::WatchStartFailed(error)
+    | watcher::Error::WatchFailed(error)) = problem
+    else {
+        return false;
+    };
+    matches!(error, kube::Error::Api(status) if status.code == 404)
+}
+
+/// The manager of the newest managed fields. Times are of whole seconds: of several in one, the last in the list.
+fn manager(metadata: &ObjectMeta) -> Option<Arc<str>> {
+    let entries = metadata.managed_fields.iter().flatten();
+    let newest = entries.max_by_key(|entry| entry.time.as_ref().map(|time| time.0));
+    newest?.manager.as_deref().map(Arc::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_manager_of_the_newest_fields_is_who_wrote_an_object() {
+        let of = |fields: Value| {
+            let metadata = serde_json::from_value(json!({"name": "a", "managedFields": fields})).unwrap();
+            manager(&metadata).map(|manager| manager.to_string())
+        };
+        let entry =
+            |manager: &str, time: &str| json!({"manager": manager, "operation": "Update", "time": time});
+        let (early, late) = ("2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z");
+        assert_eq!(of(json!([])), None);
+        let fields = json!([entry("placement", late), entry("kubectl", early)]);
+        assert_eq!(of(fields).as_deref(), Some("placement"));
+        let fields = json!([entry("placement", late), entry("kubectl", late)]);
+        assert_eq!(of(fields).as_deref(), Some("kubectl"));
+    }
+}

@@ -1,0 +1,146 @@
+//! Which state of which object of the hub a copy is: the hub takes a write only on the state it was made for.
+//!
+//! A copy is known by its content. Where several replicas share a store one of them writes the copies, and every other
+//! still knows which state of the hub's object it is looking at, since each follows the hub by itself.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use berth_apimachinery::{Draft, Key, Object};
+use parking_lot::Mutex;
+use tokio::sync::watch;
+
+/// The newest state of one object that was seen on the hub.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HubVersion {
+    /// What a copy of it is known by.
+    print: u64,
+    /// Its resourceVersion.
+    pub(crate) version: String,
+    /// The field manager that wrote it last, as far as its managed fields tell, which copies do not have.
+    manager: Option<Arc<str>>,
+}
+
+impl HubVersion {
+    /// The version of the object whose copy is `draft`.
+    pub fn of(draft: &Draft, version: String) -> Self {
+        Self {
+            print: print(draft),
+            version,
+            manager: None,
+        }
+    }
+
+    /// Notes that it was written by `manager`.
+    pub fn by(mut self, manager: Option<Arc<str>>) -> Self {
+        self.manager = manager;
+        self
+    }
+
+    /// Whether `copy` is a copy of this state.
+    pub fn is_of(&self, copy: &Object) -> bool {
+        Draft::new(&copy.parse()).is_ok_and(|draft| print(&draft) == self.print)
+    }
+
+    /// Whether this state is `version` or a later one: the hub's versions are numbers that increase.
+    pub fn reached(&self, version: &str) -> bool {
+        match (self.version.parse::<u64>(), version.parse::<u64>()) {
+            (Ok(have), Ok(wanted)) => have >= wanted,
+            _ => self.version == version,
+        }
+    }
+}
+
+fn print(draft: &Draft) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    draft.bytes().hash(&mut hasher);
+    hasher.finish()
+}
+
+/// All of them.
+pub struct HubVersions {
+    known: Mutex<HashMap<Key, HubVersion>>,
+    /// Counts changes.
+    changes: watch::Sender<u64>,
+}
+
+impl Default for HubVersions {
+    fn default() -> Self {
+        Self {
+            known: Mutex::default(),
+            changes: watch::Sender::new(0),
+        }
+    }
+}
+
+impl HubVersions {
+    /// The newest state of the object at `key`; `None` when it is not on the hub.
+    pub fn get(&self, key: &Key) -> Option<HubVersion> {
+        self.known.lock().get(key).cloned()
+    }
+
+    /// The field manager that last wrote the object at `key`, as far as that is known.
+    pub fn manager(&self, key: &Key) -> Option<Arc<str>> {
+        self.known.lock().get(key)?.manager.clone()
+    }
+
+    /// Takes note of objects that were seen (`Some`) or seen to go (`None`).
+    pub fn note(&self, seen: impl IntoIterator<Item = (Key, Option<HubVersion>)>) {
+        let mut known = self.known.lock();
+        for (key, hub_version) in seen {
+            match hub_version {
+                Some(hub_version) => known.insert(key, hub_version),
+                None => known.remove(&key),
+            };
+        }
+        drop(known);
+        self.changes.send_modify(|count| *count += 1);
+    }
+
+    /// Waits until what is known of `key` passes `test`.
+    pub async fn until(&self, key: &Key, test: impl Fn(Option<&HubVersion>) -> bool) {
+        let mut changes = self.changes.subscribe();
+        // It fails only when the sender is gone, which this borrows.
+        drop(changes.wait_for(|_| test(self.known.lock().get(key))).await);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use berth_apimachinery::{GroupResource, Revision};
+    use serde_json::json;
+
+    use super::*;
+
+    fn draft(labels: serde_json::Value) -> Draft {
+        let value = json!({"apiVersion": "v1", "kind": "Thing", "metadata": {"name": "a", "labels": labels}});
+        Draft::new(&value).unwrap()
+    }
+
+    #[test]
+    fn a_copy_is_known_by_its_content_whatever_its_revision() {
+        let hub_version = HubVersion::of(&draft(json!({"a": "b"})), "17".to_owned());
+        assert!(hub_version.is_of(&draft(json!({"a": "b"})).at(Revision(3))));
+        assert!(hub_version.is_of(&draft(json!({"a": "b"})).at(Revision(4711))));
+        assert!(!hub_version.is_of(&draft(json!({"a": "c"})).at(Revision(3))));
+        assert!(hub_version.reached("9") && hub_version.reached("17") && !hub_version.reached("18"));
+    }
+
+    #[tokio::test]
+    async fn whoever_waits_hears_of_what_is_noted() {
+        let versions = HubVersions::default();
+        let key = Key::new(GroupResource::new("", "things"), "", "a");
+        let hub_version = HubVersion::of(&draft(json!({})), "2".to_owned());
+        let is_there = |hub_version: Option<&HubVersion>| {
+            hub_version.is_some_and(|hub_version| hub_version.reached("2"))
+        };
+        let seen = versions.until(&key, is_there);
+        let noted = async {
+            tokio::task::yield_now().await;
+            versions.note([(key.clone(), Some(hub_version.clone()))]);
+        };
+        tokio::join!(seen, noted);
+        assert_eq!(versions.get(&key), Some(hub_version.clone()));
+    }
+}

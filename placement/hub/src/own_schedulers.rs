@@ -1,0 +1,129 @@
+//! Whether the schedulers that the systems bring along run on a hub, as their Leases tell.
+
+use std::collections::BTreeMap;
+
+use berth_apimachinery::{Status, Timestamp, time};
+use berth_dialect_contract::LeaseName;
+use kube::Client;
+use serde_json::Value;
+
+use super::lease::LeaseLock;
+
+/// How many seconds a Lease without a duration of its own holds: client-go's default.
+const DURATION: i64 = 15;
+
+/// Leases as they were seen. Clocks differ: a Lease that is renewed between two looks is held, whatever its time says.
+#[derive(Debug, Default)]
+pub struct Renewals(BTreeMap<LeaseName, Renewal>);
+
+/// One Lease, as it was first seen with this time of renewal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Renewal {
+    holder: String,
+    renewed: String,
+    since: Timestamp,
+}
+
+impl Renewals {
+    /// Holder of the Lease `name`, which is `lease` at `now`; `None` where nobody holds it, or has not renewed it in time.
+    pub fn holder(&mut self, name: LeaseName, lease: Option<&Value>, now: Timestamp) -> Option<String> {
+        let Some((holder, renewed, duration)) = lease.and_then(read) else {
+            self.0.remove(&name);
+            return None;
+        };
+        let stated = time::parse(&renewed).unwrap_or(now).min(now);
+        // The first look has nothing but the time that stands there; every further one its own.
+        let since = match self.0.get(&name) {
+            Some(before) if before.renewed == renewed && before.holder == holder => before.since,
+            Some(_) => now,
+            None => stated,
+        };
+        let renewal = Renewal {
+            holder: holder.clone(),
+            renewed,
+            since,
+        };
+        self.0.insert(name, renewal);
+        (now.duration_since(since).as_secs() <= duration).then_some(holder)
+    }
+}
+
+/// Holder, time of renewal and duration in seconds of a Lease that somebody holds.
+fn read(lease: &Value) -> Option<(String, String, i64)> {
+    let spec = &lease["spec"];
+    let holder = spec["holderIdentity"]
+        .as_str()
+        .filter(|holder| !holder.is_empty())?;
+    let renewed = spec["renewTime"].as_str()?;
+    let seconds = spec["leaseDurationSeconds"].as_i64();
+    Some((holder.to_owned(), renewed.to_owned(), seconds.unwrap_or(DURATION)))
+}
+
+/// Reads the Lease `name` on the hub; `None` where there is none.
+///
+/// # Errors
+/// The hub's own answer where it refuses, or is out of reach.
+pub async fn read_lease(client: &Client, name: LeaseName) -> Result<Option<Value>, Status> {
+    let lock = LeaseLock::new(client.clone(), name.namespace, name.name);
+    Ok(lock.get().await?.map(|record| record.value))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const NAME: LeaseName = LeaseName {
+        namespace: "ns",
+        name: "lock",
+    };
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(1_000_000 + second).unwrap()
+    }
+
+    fn lease(holder: &str, renewed: i64) -> Value {
+        json!({"spec": {
+            "holderIdentity": holder, "leaseDurationSeconds": 15, "renewTime": time::rfc3339_micro(at(renewed)),
+        }})
+    }
+
+    #[test]
+    fn a_lease_is_held_while_it_is_renewed_in_time() {
+        let mut renewals = Renewals::default();
+        let mut holder = |lease: Option<&Value>, now| renewals.holder(NAME, lease, at(now));
+        assert_eq!(holder(None, 0), None, "there is none");
+        assert_eq!(holder(Some(&lease("a", 0)), 10).as_deref(), Some("a"));
+        assert_eq!(holder(Some(&lease("a", 0)), 16), None, "it ran out");
+        assert_eq!(
+            holder(Some(&lease("b", 16)), 20).as_deref(),
+            Some("b"),
+            "another takes it"
+        );
+        assert_eq!(holder(Some(&lease("", 18)), 21), None, "it was released");
+        assert_eq!(
+            holder(Some(&lease("b", 0)), 40),
+            None,
+            "a first look believes the time"
+        );
+    }
+
+    #[test]
+    fn a_lease_that_is_renewed_is_held_whatever_the_clock_of_its_holder_says() {
+        let mut renewals = Renewals::default();
+        let mut holder = |renewed, now| renewals.holder(NAME, Some(&lease("slow", renewed)), at(now));
+        assert_eq!(holder(-1000, 0), None, "a first look cannot know better");
+        assert_eq!(holder(-998, 2).as_deref(), Some("slow"), "it was renewed since");
+        assert_eq!(holder(-998, 17).as_deref(), Some("slow"));
+        assert_eq!(holder(-998, 18), None);
+        let mut renewals = Renewals::default();
+        let mut holder = |renewed, now| renewals.holder(NAME, Some(&lease("fast", renewed)), at(now));
+        assert_eq!(holder(1000, 0).as_deref(), Some("fast"));
+        assert_eq!(
+            holder(1000, 16),
+            None,
+            "it is not held until the time that stands there"
+        );
+    }
+}

@@ -1,0 +1,142 @@
+//! One store of its own: a Berth that keeps systems' objects in its own file or memory must be the only one of its kind
+//! behind a hub, or every replica would answer from another truth. A Lease on the hub says whose store it is.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use berth_apimachinery::Clock;
+use berth_engine::controller::{LeaderElector, Lease, LeaseDurations, ResourceLock};
+use kube::Client;
+use tokio_util::sync::CancellationToken;
+
+use super::lease::LeaseLock;
+
+/// The name of the Lease.
+pub const NAME: &str = "berth-store";
+/// The file of the store's identity, in the data folder: the same process comes back to its own Lease at once.
+const FILE: &str = "store-id";
+/// How long the Lease of a Berth that is gone is waited for.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How long to wait before the hub is asked again.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// The right to be the store behind a hub.
+pub struct StoreLease {
+    lease: Lease,
+    lock: Arc<LeaseLock>,
+    terms: LeaseDurations,
+    clock: Arc<dyn Clock>,
+}
+
+impl StoreLease {
+    /// The Lease in `namespace`, to be held for the store in the folder `data`.
+    ///
+    /// # Errors
+    /// When the folder cannot be written.
+    pub fn new(
+        client: Client,
+        namespace: &str,
+        data: &Path,
+        terms: LeaseDurations,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self> {
+        let lock = Arc::new(LeaseLock::new(client, namespace, NAME));
+        let identity = identity(data)?;
+        let lease = Lease::with_lock(Arc::clone(&lock) as Arc<dyn ResourceLock>, identity, terms);
+        Ok(Self {
+            lease,
+            lock,
+            terms,
+            clock,
+        })
+    }
+
+    /// Waits until the store is the only one.
+    ///
+    /// # Errors
+    /// When another one goes on holding the Lease: who it is, and what to do.
+    pub async fn begin(&self) -> Result<()> {
+        let start = tokio::time::Instant::now();
+        loop {
+            let held = self.lease.hold(self.clock.now()).await;
+            if held
+                .context("holding the Lease of Berth's own store")?
+                .until
+                .is_some()
+            {
+                return Ok(());
+            }
+            if start.elapsed() > PATIENCE {
+                bail!("{}", self.refusal().await);
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// Holds on until the task is dropped; cancels `end` when another store has taken over meanwhile.
+    pub async fn keep(self, end: CancellationToken) {
+        loop {
+            tokio::time::sleep(self.terms.retry()).await;
+            match self.lease.hold(self.clock.now()).await {
+                Ok(held) if held.until.is_none() => {
+                    // Somebody may just have been faster at the same record: only another holder is the end.
+                    if self.holder().await.is_some() {
+                        tracing::error!("{}", self.refusal().await);
+                        end.cancel();
+                        return;
+                    }
+                }
+                Ok(_) => {}
+                // Nobody else gets it either while the hub is away.
+                Err(problem) => tracing::debug!(%problem, "the Lease of Berth's own store is not renewed"),
+            }
+        }
+    }
+
+    /// Who else holds the Lease.
+    async fn holder(&self) -> Option<String> {
+        let record = self.lock.read().await.ok()??;
+        let holder = record.holder();
+        (!holder.is_empty() && !self.lease.is_mine(&record)).then(|| holder.to_owned())
+    }
+
+    async fn refusal(&self) -> String {
+        let (namespace, name) = self.lock.place();
+        let holder = self.holder().await.unwrap_or_else(|| "somebody".to_owned());
+        format!(
+            "another Berth keeps objects in a store of its own behind this hub (the Lease {namespace}/{name} is held by \
+             {holder:?}): several replicas need one store for all, --storage etcd, or have every system's objects on \
+             the hub, --source=<system>=hub"
+        )
+    }
+}
+
+/// The identity of the store in the folder `data`, made the first time.
+fn identity(data: &Path) -> Result<String> {
+    let file = data.join(FILE);
+    if let Ok(text) = std::fs::read_to_string(&file)
+        && !text.trim().is_empty()
+    {
+        return Ok(text.trim().to_owned());
+    }
+    let host = std::env::var("HOSTNAME").unwrap_or_else(|_| "berth".to_owned());
+    let identity = format!("{host}_{}", uuid::Uuid::new_v4());
+    std::fs::write(&file, &identity).with_context(|| format!("writing {}", file.display()))?;
+    Ok(identity)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_store_keeps_its_identity() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = identity(folder.path()).unwrap();
+        assert_eq!(identity(folder.path()).unwrap(), first);
+        let other = tempfile::tempdir().unwrap();
+        assert_ne!(identity(other.path()).unwrap(), first);
+    }
+}

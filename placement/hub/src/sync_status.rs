@@ -1,0 +1,210 @@
+//! How much of each system has come from the hub, told to the engine (which decides nothing for a system that is not all
+//! there) and to people.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use berth_apimachinery::GroupResource;
+use berth_dialect_contract::config;
+use berth_engine::Engine;
+use parking_lot::RwLock;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use super::mirror::{Copied, Progress};
+
+/// What one system needs of the hub.
+#[derive(Clone, Debug)]
+pub struct Needs {
+    /// The dialect.
+    pub dialect: &'static str,
+    /// Everything of the hub that its decisions depend on.
+    pub reads: BTreeSet<GroupResource>,
+    /// What there is nothing to decide without: what it places, and where.
+    pub essential: BTreeSet<GroupResource>,
+}
+
+/// What is to be said about one system.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Note {
+    /// It is not all there.
+    Waiting(String),
+    /// The hub does not have it.
+    Idle(String),
+}
+
+impl Note {
+    fn text(&self) -> &str {
+        match self {
+            Self::Waiting(text) | Self::Idle(text) => text,
+        }
+    }
+}
+
+/// What is to be said about `needs` while the copies are as far as `progress` says.
+fn judge(needs: &Needs, progress: &Progress) -> Option<Note> {
+    let mut problems = BTreeSet::new();
+    let mut waiting = Vec::new();
+    for resource in &needs.reads {
+        if let Some(Copied::Waiting(problem)) = progress.get(resource) {
+            waiting.push(resource.to_string());
+            problems.extend(problem.clone());
+        }
+    }
+    if !waiting.is_empty() {
+        let mut text = format!("still waiting for the hub's {}", waiting.join(", "));
+        for problem in problems {
+            text = format!("{text}: {problem}");
+        }
+        return Some(Note::Waiting(text));
+    }
+    let absent = needs.essential.iter();
+    let absent: Vec<String> = absent
+        .filter(|resource| progress.get(resource) == Some(&Copied::Absent))
+        .map(ToString::to_string)
+        .collect();
+    (!absent.is_empty()).then(|| {
+        let text = format!("idle, since the hub does not have {}", absent.join(", "));
+        Note::Idle(text)
+    })
+}
+
+/// Whether it is not known yet what the hub's SchedulerConfigurations say of a system whose objects are there: another scheduler
+/// may decide it.
+fn is_unconfigured(needs: &Needs, progress: &Progress) -> bool {
+    let configurations = progress.get(&config::RESOURCE);
+    !needs.essential.is_empty() && matches!(configurations, Some(Copied::Waiting(_)))
+}
+
+/// What is to be said about all systems.
+pub struct SyncStatus {
+    notes: RwLock<Vec<(&'static str, Note)>>,
+    needs: Vec<Needs>,
+}
+
+impl SyncStatus {
+    /// Begins to tell `engine` how far `progress` is for each of `needs`.
+    pub fn follow(
+        needs: Vec<Needs>,
+        engine: &Arc<Engine>,
+        mut progress: watch::Receiver<Progress>,
+    ) -> (Arc<Self>, JoinHandle<()>) {
+        let sync_status = Arc::new(Self {
+            notes: RwLock::default(),
+            needs,
+        });
+        // At once, so that nothing is decided before.
+        sync_status.take(engine, &progress.borrow_and_update());
+        let (following, engine) = (Arc::clone(&sync_status), Arc::clone(engine));
+        let task = tokio::spawn(async move {
+            while progress.changed().await.is_ok() {
+                let now = progress.borrow_and_update().clone();
+                following.take(&engine, &now);
+            }
+        });
+        (sync_status, task)
+    }
+
+    fn take(&self, engine: &Engine, progress: &Progress) {
+        let mut notes = Vec::new();
+        for needs in &self.needs {
+            let note = judge(needs, progress);
+            let why = match &note {
+                Some(Note::Waiting(text)) => Some(text.clone()),
+                _ => None,
+            };
+            // Before it is let go of.
+            engine.doubt(needs.dialect, is_unconfigured(needs, progress));
+            let is_held = engine.complete(needs.dialect).is_err();
+            if is_held != why.is_some() || why.is_some() {
+                engine.hold(needs.dialect, why);
+            }
+            notes.extend(note.map(|note| (needs.dialect, note)));
+        }
+        *self.notes.write() = notes;
+    }
+
+    /// One sentence for each system that is not all there or idle.
+    pub fn sentences(&self) -> Vec<String> {
+        let notes = self.notes.read();
+        let sentences = notes
+            .iter()
+            .map(|(dialect, note)| format!("{dialect}: {}", note.text()));
+        sentences.collect()
+    }
+
+    /// What is to be said about `dialect`.
+    pub fn of(&self, dialect: &str) -> Option<String> {
+        let notes = self.notes.read();
+        let mut about = notes.iter().filter(|(name, _)| *name == dialect);
+        about.next().map(|(_, note)| note.text().to_owned())
+    }
+}
+
+/// Waits until nothing of `progress` is waited for, at most `limit`: so that the first answers are complete where the
+/// hub is at hand.
+pub async fn settled(mut progress: watch::Receiver<Progress>, limit: Duration) {
+    let is_settled = |progress: &Progress| {
+        let mut all = progress.values();
+        all.all(|copied| !matches!(copied, Copied::Waiting(None)))
+    };
+    // Whatever is missing after that is said where it is missed.
+    drop(tokio::time::timeout(limit, progress.wait_for(is_settled)).await);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SEEDS: GroupResource = GroupResource::new("core.gardener.cloud", "seeds");
+    const NAMESPACES: GroupResource = GroupResource::new("", "namespaces");
+
+    fn gardener() -> Needs {
+        Needs {
+            dialect: "gardener",
+            reads: [SEEDS, NAMESPACES].into(),
+            essential: [SEEDS].into(),
+        }
+    }
+
+    fn note(seeds: Copied, namespaces: Copied) -> Option<Note> {
+        judge(&gardener(), &[(SEEDS, seeds), (NAMESPACES, namespaces)].into())
+    }
+
+    #[test]
+    fn a_system_is_waited_for_with_the_reason() {
+        let forbidden = Copied::Waiting(Some("forbidden".to_owned()));
+        let text = "still waiting for the hub's seeds.core.gardener.cloud: forbidden".to_owned();
+        assert_eq!(note(forbidden, Copied::Complete), Some(Note::Waiting(text)));
+    }
+
+    #[test]
+    fn a_system_of_the_hub_is_in_doubt_until_the_configurations_are_copied() {
+        let doubted = |needs: &Needs, copied: Copied| {
+            is_unconfigured(
+                needs,
+                &[(SEEDS, Copied::Complete), (config::RESOURCE, copied)].into(),
+            )
+        };
+        assert!(doubted(&gardener(), Copied::Waiting(None)));
+        assert!(doubted(
+            &gardener(),
+            Copied::Waiting(Some("forbidden".to_owned()))
+        ));
+        assert!(!doubted(&gardener(), Copied::Complete) && !doubted(&gardener(), Copied::Absent));
+        let owned = Needs {
+            essential: BTreeSet::new(),
+            ..gardener()
+        };
+        assert!(!doubted(&owned, Copied::Waiting(None)), "nobody else decides it");
+    }
+
+    #[test]
+    fn a_system_the_hub_does_not_have_is_idle() {
+        let text = "idle, since the hub does not have seeds.core.gardener.cloud".to_owned();
+        assert_eq!(note(Copied::Absent, Copied::Complete), Some(Note::Idle(text)));
+        assert_eq!(note(Copied::Complete, Copied::Absent), None);
+        assert_eq!(note(Copied::Complete, Copied::Complete), None);
+    }
+}

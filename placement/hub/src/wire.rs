@@ -1,0 +1,185 @@
+//! Requests to the hub, each with an end: a hub that hangs must not hang Berth.
+
+use std::time::Duration;
+
+use berth_aggregation::reviewer::chain;
+use berth_apimachinery::{GroupResource, Key, Status};
+use http::{Method, Request, header};
+use kube::Client;
+use kube::client::Body;
+use serde_json::Value;
+
+/// How long the hub may take to answer one request.
+const ANSWER: Duration = Duration::from_secs(15);
+/// Seconds after which a client should ask again while the hub is out of reach.
+const RETRY_AFTER: u32 = 1;
+
+/// A client of the hub that speaks of any resource.
+#[derive(Clone)]
+pub struct Wire(pub Client);
+
+/// One request.
+pub struct Ask<'a> {
+    /// The method.
+    pub method: Method,
+    /// The path, with its query.
+    pub path: &'a str,
+    /// Whom to impersonate, unless empty.
+    pub actor: &'a str,
+    /// What is sent.
+    pub body: Option<&'a Value>,
+}
+
+impl<'a> Ask<'a> {
+    /// A read of `path`, as Berth itself.
+    pub fn get(path: &'a str) -> Self {
+        Self {
+            method: Method::GET,
+            path,
+            actor: "",
+            body: None,
+        }
+    }
+
+    fn request(&self) -> Result<Request<Body>, Status> {
+        self.request_with(match self.method {
+            Method::PATCH => "application/merge-patch+json",
+            _ => "application/json",
+        })
+    }
+
+    fn request_with(&self, content: &str) -> Result<Request<Body>, Status> {
+        let internal = |problem: String| Status::internal(problem);
+        let mut request = Request::builder()
+            .method(self.method.clone())
+            .uri(self.path)
+            .header(header::ACCEPT, "application/json")
+            .header(header::CONTENT_TYPE, content);
+        if !self.actor.is_empty() {
+            request = request.header("Impersonate-User", self.actor);
+        }
+        let bytes = match self.body {
+            Some(value) => serde_json::to_vec(value).map_err(|problem| internal(problem.to_string()))?,
+            None => Vec::new(),
+        };
+        request
+            .body(Body::from(bytes))
+            .map_err(|problem| internal(problem.to_string()))
+    }
+}
+
+impl Wire {
+    /// Sends one request and gives the object that came back.
+    ///
+    /// # Errors
+    /// The hub's refusal; 503 when it could not be reached or did not answer in time.
+    pub async fn send(&self, ask: Ask<'_>) -> Result<Value, Status> {
+        self.answered(ask.request()?).await
+    }
+
+    /// Applies a configuration: its body is one, and its path names the field manager.
+    ///
+    /// # Errors
+    /// As [`Wire::send`].
+    pub async fn apply(&self, ask: Ask<'_>) -> Result<Value, Status> {
+        // There is no media type for it with `+json`; JSON is YAML.
+        self.answered(ask.request_with("application/apply-patch+yaml")?)
+            .await
+    }
+
+    async fn answered(&self, request: Request<Body>) -> Result<Value, Status> {
+        match tokio::time::timeout(ANSWER, self.exchange(request)).await {
+            Ok(answer) => answer,
+            Err(_) => {
+                let text = format!("the hub did not answer within {ANSWER:?}");
+                Err(Status::unavailable(text, RETRY_AFTER))
+            }
+        }
+    }
+
+    async fn exchange(&self, request: Request<Body>) -> Result<Value, Status> {
+        let unreachable = |problem: kube::Error| {
+            let text = format!("the hub could not be reached: {}", chain(&problem));
+            Status::unavailable(text, RETRY_AFTER)
+        };
+        let response = self.0.send(request).await.map_err(unreachable)?;
+        let code = response.status();
+        let bytes = response.into_body().collect_bytes().await.map_err(unreachable)?;
+        if code.is_success() {
+            return serde_json::from_slice(&bytes)
+                .map_err(|problem| Status::internal(format!("the hub's response is not JSON: {problem}")));
+        }
+        Err(serde_json::from_slice(&bytes).unwrap_or_else(|_| {
+            let text = format!("the hub answered {code}: {}", String::from_utf8_lossy(&bytes));
+            match code.as_u16() {
+                429 | 502..=504 => Status::unavailable(text, RETRY_AFTER),
+                code => Status::failure(code, "InternalError", text),
+            }
+        }))
+    }
+}
+
+/// The path of the group version `api_version`.
+pub fn root(api_version: &str) -> String {
+    if api_version.contains('/') {
+        format!("/apis/{api_version}")
+    } else {
+        format!("/api/{api_version}")
+    }
+}
+
+/// The path of the collection of `resource` in `namespace` (empty: of the cluster).
+pub fn collection(api_version: &str, resource: GroupResource, namespace: &str) -> String {
+    let root = root(api_version);
+    if namespace.is_empty() {
+        format!("{root}/{}", resource.resource)
+    } else {
+        format!("{root}/namespaces/{namespace}/{}", resource.resource)
+    }
+}
+
+/// The path of the object at `key`.
+pub fn object(api_version: &str, key: &Key) -> String {
+    let collection = collection(api_version, key.resource, &key.namespace);
+    format!("{collection}/{}", key.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_kubernetes_own() {
+        let shoots = GroupResource::new("core.gardener.cloud", "shoots");
+        let key = Key::new(shoots, "garden-dev", "one");
+        assert_eq!(
+            object("core.gardener.cloud/v1beta1", &key),
+            "/apis/core.gardener.cloud/v1beta1/namespaces/garden-dev/shoots/one"
+        );
+        let namespace = Key::new(GroupResource::new("", "namespaces"), "", "app");
+        assert_eq!(object("v1", &namespace), "/api/v1/namespaces/app");
+    }
+
+    #[test]
+    fn patches_are_merged_and_actors_impersonated() {
+        let body = Value::Null;
+        let ask = Ask {
+            method: Method::PATCH,
+            path: "/api/v1/namespaces/app",
+            actor: "berth:scheduler",
+            body: Some(&body),
+        };
+        let request = ask.request().unwrap();
+        assert_eq!(request.headers()["content-type"], "application/merge-patch+json");
+        assert_eq!(request.headers()["impersonate-user"], "berth:scheduler");
+        let applied = ask.request_with("application/apply-patch+yaml").unwrap();
+        assert_eq!(applied.headers()["content-type"], "application/apply-patch+yaml");
+        assert!(
+            !Ask::get("/version")
+                .request()
+                .unwrap()
+                .headers()
+                .contains_key("impersonate-user")
+        );
+    }
+}

@@ -1,0 +1,154 @@
+//! `decisions/advice` and `clusterdecisions/advice`: the smallest changes that make targets fit (docs/api.md, "Advice").
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use berth_apimachinery::{Key, Status, Timestamp};
+use berth_apiserver::{Call, Document, Query, Reply, RequestInfo, Rows, SubresourceHandler, heavy};
+use berth_engine::advice::{self, Advice, NoAdvice, Terms};
+use berth_engine::{Catalog, Engine, Snapshot, World};
+use serde_json::{Value, json};
+
+use super::head::head;
+use super::kinds::API_VERSION;
+use super::kinds::advice as shape;
+use super::live::live;
+use super::resolve::{About, Found};
+use super::rights_to_change;
+
+/// Reads advice.
+pub(super) struct Advising {
+    /// The engine.
+    pub(super) engine: Arc<Engine>,
+    /// The kinds of what may change.
+    pub(super) catalog: Arc<Catalog>,
+    /// Whose subresource this is.
+    pub(super) about: About,
+}
+
+#[async_trait]
+impl SubresourceHandler for Advising {
+    /// Many decisions, of which nobody knows before how many.
+    fn effort(&self, _: &RequestInfo) -> usize {
+        heavy::UNKNOWN
+    }
+
+    async fn get(&self, call: &Call) -> Result<Reply, Status> {
+        let terms = terms(&call.query, call.now)?;
+        let Found { snapshot, demand } = self.about.find(&self.engine, &call.namespace, &call.name).await?;
+        let world = live(&self.engine, &snapshot.dialect).await?;
+        let mut advice = ask(&world, &self.catalog, &demand, &terms)?;
+        rights_to_change::judge(call, &self.engine, &self.catalog, &demand, &mut advice.targets).await?;
+        Ok(Reply::Document(Arc::new(Advised {
+            snapshot: world.snapshot().clone(),
+            advice,
+        })))
+    }
+}
+
+/// What `?limit=`, `?cluster=` and `?target=` ask for.
+///
+/// # Errors
+/// 400 for a limit that is no number of targets, and for two names.
+fn terms(query: &Query, now: Timestamp) -> Result<Terms, Status> {
+    let limit = match query.first("limit").unwrap_or_default() {
+        "" => advice::TARGETS,
+        "0" => usize::MAX,
+        text => text.parse().map_err(|_problem| {
+            Status::bad_request(format!(
+                "invalid limit {text:?}: it must be how many targets are advised about, 0 for all"
+            ))
+        })?,
+    };
+    let named = |name: &str| query.first(name).filter(|text| !text.is_empty());
+    let only = match (named("cluster"), named("target")) {
+        (Some(_), Some(_)) => {
+            return Err(Status::bad_request(
+                "cluster and target may not be given together: each names the one target that is asked about"
+                    .to_owned(),
+            ));
+        }
+        (cluster, target) => cluster.or(target).map(str::to_owned),
+    };
+    Ok(Terms {
+        now,
+        seed: None,
+        limit,
+        only,
+    })
+}
+
+/// The advice about a demand of `world`.
+pub(super) fn ask(world: &World, catalog: &Catalog, demand: &Key, terms: &Terms) -> Result<Advice, Status> {
+    advice::advise(world, catalog, demand, terms).map_err(|problem| match problem {
+        NoAdvice::Demand(demand) => Status::not_found(demand.resource, &demand.name),
+        NoAdvice::Target(_) => Status::bad_request(format!(
+            "{problem}: name it as its system does (cluster), or by its Target (target)"
+        )),
+        NoAdvice::Fault(fault) => Status::internal(fault.to_string()),
+        NoAdvice::Ended(exceeded) => exceeded.into(),
+    })
+}
+
+/// Advice, to be written.
+struct Advised {
+    snapshot: Snapshot,
+    advice: Advice,
+}
+
+impl Advised {
+    fn head(&self) -> (Value, Value) {
+        head(&self.snapshot, &self.advice.decision.demand, shape::KIND)
+    }
+}
+
+impl Document for Advised {
+    fn metadata(&self) -> Value {
+        self.head().0
+    }
+
+    fn json(&self) -> Result<Vec<u8>, Status> {
+        let (metadata, spec) = self.head();
+        let object = json!({
+            "apiVersion": API_VERSION,
+            "kind": shape::KIND,
+            "metadata": metadata,
+            "spec": spec,
+            "status": self.advice.status(&self.snapshot),
+        });
+        serde_json::to_vec(&object).map_err(|error| Status::internal(error.to_string()))
+    }
+
+    fn rows(&self) -> Rows {
+        let mut rows: Vec<_> = self.advice.targets.iter().flat_map(shape::rows).collect();
+        if rows.is_empty() {
+            let message = self.snapshot.inventory.message(&self.advice.decision);
+            rows.push(shape::no_row("<none>", message));
+        }
+        Rows {
+            columns: shape::columns(),
+            rows,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(query: &str) -> Result<Terms, Status> {
+        terms(&Query::parse(query), Timestamp::UNIX_EPOCH)
+    }
+
+    #[test]
+    fn a_query_says_how_many_or_which_one() {
+        assert_eq!(of("").unwrap().limit, advice::TARGETS);
+        assert_eq!(of("limit=0").unwrap().limit, usize::MAX);
+        assert_eq!(of("limit=3").unwrap().limit, 3);
+        assert_eq!(of("cluster=a").unwrap().only.as_deref(), Some("a"));
+        assert_eq!(of("target=a.ocm").unwrap().only.as_deref(), Some("a.ocm"));
+        for bad in ["limit=many", "limit=-1", "cluster=a&target=a.ocm"] {
+            assert_eq!(of(bad).unwrap_err().code, 400, "{bad}");
+        }
+    }
+}

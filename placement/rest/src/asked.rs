@@ -1,0 +1,94 @@
+//! The decisions a plan tells of even when nothing moves (`spec.decisions`): by name, or by the labels they have.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use berth_apimachinery::selector::Selector;
+use berth_apimachinery::{FieldError, Key};
+use berth_engine::Snapshot;
+use serde_json::Value;
+
+use super::kinds::review;
+use super::names;
+
+/// What `spec.decisions` asks for.
+#[derive(Default)]
+pub(super) struct Asked {
+    /// Namespace and name, and the entry that says so first.
+    named: BTreeMap<(String, String), usize>,
+    /// Entries that have no decision yet, with the name they give.
+    missing: BTreeMap<usize, String>,
+    selected: Vec<Selected>,
+}
+
+/// The decisions of one namespace, or of all where that is empty, with such labels.
+struct Selected {
+    namespace: String,
+    selector: Selector,
+}
+
+impl Asked {
+    /// Reads `spec.decisions`.
+    ///
+    /// # Errors
+    /// Everything wrong with any selector.
+    pub(super) fn read(spec: &Value) -> Result<Self, Vec<FieldError>> {
+        let list = spec["decisions"].as_array().map(Vec::as_slice);
+        let text = |entry: &Value, field: &str| entry[field].as_str().unwrap_or_default().to_owned();
+        let (mut asked, mut errors) = (Self::default(), Vec::new());
+        for (index, entry) in list.unwrap_or_default().iter().enumerate() {
+            let namespace = text(entry, "namespace");
+            match review::selector(entry, &format!("spec.decisions[{index}]")) {
+                Ok(Some(selector)) => asked.selected.push(Selected { namespace, selector }),
+                Ok(None) => {
+                    let name = text(entry, "name");
+                    asked.missing.insert(index, name.clone());
+                    asked.named.entry((namespace, name)).or_insert(index);
+                }
+                Err(problems) => errors.extend(problems),
+            }
+        }
+        // The same name twice is one question, answered or not with the first.
+        let first: BTreeSet<usize> = asked.named.values().copied().collect();
+        asked.missing.retain(|index, _| first.contains(index));
+        if errors.is_empty() { Ok(asked) } else { Err(errors) }
+    }
+
+    /// The demands that are asked for, of those of both sides of a change. A label counts on either side: what the
+    /// change gives or takes it is told of as well.
+    pub(super) fn find(&mut self, before: &Snapshot, after: &Snapshot) -> BTreeSet<Key> {
+        let mut wanted = BTreeSet::new();
+        if self.named.is_empty() && self.selected.is_empty() {
+            return wanted;
+        }
+        for side in [before, after] {
+            for demand in side.inventory.demands() {
+                let place = names::place(&*side.dialect, &demand);
+                if let Some(index) = self.named.get(&place) {
+                    self.missing.remove(index);
+                    wanted.insert(demand);
+                } else if self.selects(side, &demand, &place.0) {
+                    wanted.insert(demand);
+                }
+            }
+        }
+        wanted
+    }
+
+    fn selects(&self, side: &Snapshot, demand: &Key, namespace: &str) -> bool {
+        let there = |selected: &&Selected| selected.namespace.is_empty() || selected.namespace == namespace;
+        let mut selected = self.selected.iter().filter(there).peekable();
+        selected.peek().is_some()
+            && side.inventory.object(demand).is_some_and(|object| {
+                let labels = object.meta().labels();
+                selected.any(|selected| selected.selector.matches(labels))
+            })
+    }
+
+    /// What was named and is not there. A selector that selects nothing is no error, as everywhere.
+    pub(super) fn missing(self) -> Vec<FieldError> {
+        let missing = self.missing.into_iter();
+        missing
+            .map(|(index, name)| FieldError::not_found(format!("spec.decisions[{index}]"), name))
+            .collect()
+    }
+}

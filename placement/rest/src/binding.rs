@@ -1,0 +1,297 @@
+//! `decisions/binding`, `bindings` and their kin: where an object is bound, and binding it.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use berth_apimachinery::{FieldError, Key, Status};
+use berth_apiserver::{Attributes, Call, Computed, Reply, RequestInfo, SubresourceHandler};
+use berth_dialect_contract::Decision;
+use berth_dialect_contract::report::{self, ReasonCount};
+use berth_engine::{Bind, BindError, Bound, Committer, Engine, Snapshot, Unplaced};
+use serde_json::{Value, json};
+
+use super::kinds::{API_VERSION, GROUP, VERSION};
+use super::resolve::{About, Found, behind, decisions_of};
+use super::{names, own_places, render};
+
+/// Reads and makes bindings.
+#[derive(Clone)]
+pub(super) struct Binder {
+    /// The engine.
+    pub(super) engine: Arc<Engine>,
+    /// Who writes.
+    pub(super) committer: Arc<dyn Committer>,
+}
+
+/// The `binding` subresource.
+pub(super) struct BindingSubresource {
+    /// Who binds.
+    pub(super) binder: Binder,
+    /// Whose subresource this is.
+    pub(super) about: About,
+}
+
+/// The `bindings` resource: the same by another path.
+pub(super) struct Bindings(pub(super) Binder);
+
+#[async_trait]
+impl SubresourceHandler for BindingSubresource {
+    /// Binding is the engine's, which has bounds of its own.
+    fn effort(&self, _: &RequestInfo) -> usize {
+        0
+    }
+
+    async fn get(&self, call: &Call) -> Result<Reply, Status> {
+        let Found { snapshot, demand } = self
+            .about
+            .find(&self.binder.engine, &call.namespace, &call.name)
+            .await?;
+        let view = snapshot.inventory.demand(&demand, call.now);
+        let view = view.ok_or_else(|| Status::not_found(demand.resource, &demand.name))?;
+        let targets: Vec<String> = view
+            .placed
+            .iter()
+            .filter(|placed| !placed.leaving)
+            .filter_map(|placed| snapshot.inventory.candidate(&placed.cluster_name))
+            .map(|candidate| {
+                names::join(
+                    &snapshot.inventory.target_name(candidate),
+                    snapshot.dialect.name(),
+                )
+            })
+            .collect();
+        let status = json!({"phase": view.phase.as_str(), "decisions": render::placed(&view.placed)});
+        Ok(Reply::Value(object(&snapshot, &demand, &json!(targets), status)))
+    }
+
+    async fn create(&self, call: &Call, body: Value) -> Result<Reply, Status> {
+        check_name(&body, call)?;
+        self.binder.bind(self.about, call, &call.name, &body).await
+    }
+}
+
+#[async_trait]
+impl Computed for Bindings {
+    /// Binding is the engine's, which has bounds of its own.
+    fn effort(&self, _: &RequestInfo) -> usize {
+        0
+    }
+
+    async fn create(&self, call: &Call, body: Value) -> Result<Reply, Status> {
+        let name = body["metadata"]["name"].as_str().unwrap_or_default();
+        let decisions = decisions_of(&call.namespace);
+        call.require(Attributes {
+            verb: "create".to_owned(),
+            is_resource: true,
+            group: GROUP.to_owned(),
+            version: VERSION.to_owned(),
+            resource: decisions.resource.to_owned(),
+            subresource: "binding".to_owned(),
+            namespace: call.namespace.clone(),
+            name: name.to_owned(),
+            ..Attributes::default()
+        })
+        .await?;
+        self.0.bind(About::Decision, call, name, &body).await
+    }
+}
+
+impl Binder {
+    async fn bind(&self, about: About, call: &Call, name: &str, body: &Value) -> Result<Reply, Status> {
+        let Found { snapshot, demand } = about.find(&self.engine, &call.namespace, name).await?;
+        if let Some(right) = own_places::right_to_bind(&self.engine, demand.resource) {
+            let (namespace, name) = (demand.namespace.to_string(), demand.name.to_string());
+            call.require(Attributes {
+                namespace,
+                name,
+                ..right
+            })
+            .await?;
+        }
+        if let Some(refusal) = observed(&self.engine, &snapshot, &demand, name, &call.namespace) {
+            return Err(refusal);
+        }
+        let chosen = chosen(&snapshot, body)?;
+        let wish = Bind {
+            dialect: snapshot.dialect.name(),
+            demand: &demand,
+            chosen: chosen.as_deref(),
+            dry_run: call.dry_run,
+            unplaced: Unplaced::Refuse,
+            by: Some(&call.user.name),
+        };
+        match self.engine.bind(&*self.committer, wish).await {
+            Ok(bound) => Ok(Reply::Value(answer(&bound, &body["spec"]["targets"]))),
+            Err(error) => Err(refusal(error, name, &call.namespace)),
+        }
+    }
+}
+
+/// A body that names another decision than the path is a mistake.
+pub(super) fn check_name(body: &Value, call: &Call) -> Result<(), Status> {
+    let metadata = &body["metadata"];
+    for (field, path) in [("name", &call.name), ("namespace", &call.namespace)] {
+        if let Some(text) = metadata[field]
+            .as_str()
+            .filter(|text| !text.is_empty() && *text != path.as_str())
+        {
+            return Err(Status::bad_request(format!(
+                "the {field} of the object ({text}) does not match the {field} on the URL ({path})"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The clusters `spec.targets` names, as the system names them; `None` when it is empty. What is no Target is passed
+/// on as it is, for the dialect to refuse together with the infeasible ones.
+fn chosen(snapshot: &Snapshot, body: &Value) -> Result<Option<Vec<String>>, Status> {
+    let Some(list) = body["spec"]["targets"].as_array().filter(|list| !list.is_empty()) else {
+        return Ok(None);
+    };
+    let mut clusters: Vec<String> = Vec::with_capacity(list.len());
+    let mut errors = Vec::new();
+    for (index, target) in list.iter().enumerate() {
+        let name = target.as_str().unwrap_or_default();
+        let cluster = names::target(&*snapshot.inventory, snapshot.dialect.name(), name).map_or_else(
+            || name.to_owned(),
+            |candidate| snapshot.inventory.cluster_name(candidate).to_string(),
+        );
+        if clusters.contains(&cluster) {
+            errors.push(FieldError::duplicate(format!("spec.targets[{index}]"), name));
+        }
+        clusters.push(cluster);
+    }
+    if errors.is_empty() {
+        return Ok(Some(clusters));
+    }
+    let name = body["metadata"]["name"].as_str().unwrap_or_default();
+    Err(Status::invalid(GROUP, "Binding", name, &errors))
+}
+
+/// The Binding of `demand`.
+fn object(snapshot: &Snapshot, demand: &Key, targets: &Value, status: Value) -> Value {
+    let (namespace, name) = names::place(&*snapshot.dialect, demand);
+    let kind = if namespace.is_empty() {
+        "ClusterBinding"
+    } else {
+        "Binding"
+    };
+    let source = snapshot.inventory.object(demand);
+    let metadata = source
+        .map(|source| render::metadata(source.meta(), kind, &namespace, &name))
+        .unwrap_or_default();
+    let targets = if targets.is_array() {
+        targets.clone()
+    } else {
+        json!([])
+    };
+    json!({
+        "apiVersion": API_VERSION,
+        "kind": kind,
+        "metadata": metadata,
+        "spec": {"targets": targets},
+        "status": status,
+    })
+}
+
+/// What became of a binding.
+fn answer(bound: &Bound, targets: &Value) -> Value {
+    let Bound {
+        snapshot, decision, ..
+    } = bound;
+    let report = snapshot.report(decision);
+    let picked = report.picked.iter();
+    let decisions: Vec<Value> = picked
+        .map(|pick| {
+            let mut shown = json!({"clusterName": pick.cluster_name, "reason": pick.reason});
+            if let Some(score) = pick.score {
+                shown["score"] = score.into();
+            }
+            shown
+        })
+        .collect();
+    let status = json!({
+        "outcome": report.outcome,
+        "reason": report.reason,
+        "message": report.message,
+        "decisions": decisions,
+        "changes": report.changes,
+    });
+    object(snapshot, &decision.demand, targets, status)
+}
+
+/// The answer for the client when there is no binding.
+fn refusal(error: BindError, name: &str, namespace: &str) -> Status {
+    match error {
+        BindError::NotFound(_) => Status::not_found(decisions_of(namespace), name),
+        BindError::Refused(refused) => Status::invalid(GROUP, "Binding", name, &refused.errors),
+        BindError::Unplaced(bound) => unplaced(&bound.snapshot, &bound.decision, name),
+        BindError::Moved(last) => {
+            let text = format!(
+                "the objects it was decided on kept changing; please try again ({})",
+                last.message
+            );
+            Status::conflict(decisions_of(namespace), name, &text)
+        }
+        BindError::Observed(_) => Status::forbidden(decisions_of(namespace), name, &error.to_string()),
+        BindError::Contested(contest) => Status::conflict(decisions_of(namespace), name, &contest.text),
+        BindError::Rejected(status) | BindError::Overruled(status) => *status,
+        BindError::Behind(error) => behind(&error),
+    }
+}
+
+/// 403 where another scheduler decides the request, or the whole system: two that write would undo each other's work.
+fn observed(
+    engine: &Engine,
+    snapshot: &Snapshot,
+    demand: &Key,
+    name: &str,
+    namespace: &str,
+) -> Option<Status> {
+    if engine.is_entrusted(snapshot, demand) {
+        return None;
+    }
+    let dialect = snapshot.dialect.name();
+    let text = if engine.decides(dialect) {
+        format!(
+            "Berth observes it and does not decide it: spec.requests of the SchedulerConfiguration named {dialect} leaves it out; \
+             read its subresource scheduling or create a SchedulingReview to see what Berth would decide. To let Berth decide, \
+             give it (or its namespace) the labels that are selected there, or change spec.requests"
+        )
+    } else {
+        format!(
+            "Berth observes {dialect} here and decides nothing of it; read its subresource scheduling or create a \
+             SchedulingReview to see what Berth would decide. To let Berth decide, stop the other scheduler and set spec.mode: \
+             Decide in the SchedulerConfiguration named {dialect}, on a server that is not started with --mode=observe (the \
+             condition Deciding there says what it waits for): berth takeover {dialect}"
+        )
+    };
+    Some(Status::forbidden(decisions_of(namespace), name, &text))
+}
+
+/// 422 with the decision's sentence, and one cause per reason that keeps targets away.
+fn unplaced(snapshot: &Snapshot, decision: &Decision, name: &str) -> Status {
+    let message = snapshot.inventory.message(decision);
+    let detail = format!("nothing was bound ({}): {message}", decision.reason);
+    let status = Status::invalid(
+        GROUP,
+        "Binding",
+        name,
+        &[FieldError::forbidden("spec.targets", detail)],
+    );
+    let counts = report::reason_counts(&*snapshot.inventory, decision).into_iter();
+    counts.fold(status, |status, count| {
+        let targets = if count.targets == 1 {
+            "1 target".to_owned()
+        } else {
+            format!("{} targets", count.targets)
+        };
+        let ReasonCount { plugin, reason, .. } = count;
+        status.with_cause(
+            reason,
+            format!("{plugin} refuses {targets}: {reason}"),
+            "spec.targets",
+        )
+    })
+}

@@ -1,0 +1,418 @@
+//! `candidates` and `clustercandidates`: every (decision, target) pair as an object, made at each read.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use berth_apimachinery::selector::FieldSelector;
+use berth_apimachinery::{Key, Mold, Object, Revision, Status, budget};
+use berth_apiserver::{Call, Computed, ListQuery, Listing, RequestInfo, heavy};
+use berth_dialect_contract::Decision;
+use berth_dialect_contract::report::{self, Entry, Places, View, Writer};
+use berth_engine::{Engine, Snapshot};
+use berth_storage::Name;
+use serde::Serialize;
+use uuid::Uuid;
+
+use super::kinds::scheduling::Judged;
+use super::kinds::{API_VERSION, candidate};
+use super::names;
+use super::resolve::{About, Found, behind};
+use super::scheduling::decide;
+
+/// How many pairs an unfiltered list may span (docs/api.md, "Candidates").
+pub(super) const MOST: usize = 10_000;
+/// After so many candidates it is asked whether somebody still waits.
+const LOOK: usize = 64;
+
+/// Makes candidates.
+pub(super) struct Candidates {
+    /// The engine.
+    pub(super) engine: Arc<Engine>,
+    /// Whether these are `candidates` (of Decisions) or `clustercandidates` (of ClusterDecisions).
+    pub(super) namespaced: bool,
+}
+
+impl Candidates {
+    fn resource(&self) -> &'static str {
+        if self.namespaced {
+            "candidates"
+        } else {
+            "clustercandidates"
+        }
+    }
+
+    /// Every demand whose candidates are listed here, by dialect.
+    async fn demands(&self, namespace: &str) -> Result<Vec<(Snapshot, Vec<Key>)>, Status> {
+        let revision = self.engine.source().revision();
+        self.engine
+            .caught_up(revision)
+            .await
+            .map_err(|error| behind(&error))?;
+        let snapshots = self
+            .engine
+            .dialects()
+            .filter(|dialect| self.engine.complete(dialect.name()).is_ok())
+            .filter_map(|dialect| self.engine.snapshot(dialect.name()));
+        let is_here = |snapshot: &Snapshot, demand: &Key| {
+            let (place, _) = names::place(&*snapshot.dialect, demand);
+            place.is_empty() != self.namespaced && (namespace.is_empty() || place == namespace)
+        };
+        Ok(snapshots
+            .map(|snapshot| {
+                let demands = snapshot.inventory.demands();
+                let demands = demands
+                    .into_iter()
+                    .filter(|demand| is_here(&snapshot, demand))
+                    .collect();
+                (snapshot, demands)
+            })
+            .collect())
+    }
+
+    /// The one decision whose candidates are asked for, where its namespace is given.
+    fn only<'q>(&self, namespace: &str, fields: &'q FieldSelector) -> Option<&'q str> {
+        if self.namespaced && namespace.is_empty() {
+            return None;
+        }
+        let mut of = fields.terms.iter().filter(|(path, ..)| path == "decision");
+        match (of.next(), of.next()) {
+            (Some((_, true, name)), None) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// The candidates of the decision `name`: none where there is no such decision.
+    async fn of_one(&self, call: &Call, query: &ListQuery, name: &str) -> Result<Arc<dyn Listing>, Status> {
+        let decided = match About::Decision.find(&self.engine, &call.namespace, name).await {
+            Ok(Found { snapshot, demand }) => self.of(&snapshot, &demand, call)?,
+            Err(status) if status.code == 404 => None,
+            Err(status) => return Err(status),
+        };
+        Ok(Arc::new(Rows::new(decided.into_iter().collect(), query)))
+    }
+
+    /// The decision on one demand, its candidates to be rendered one by one; `None` where the demand is gone.
+    fn of(&self, snapshot: &Snapshot, demand: &Key, call: &Call) -> Result<Option<Decided>, Status> {
+        let decision = decide(snapshot, demand, call.now)?;
+        let Some(source) = snapshot.inventory.object(demand) else {
+            return Ok(None);
+        };
+        let (namespace, name) = names::place(&*snapshot.dialect, demand);
+        let kind = match self.namespaced {
+            true => "Candidate",
+            false => "ClusterCandidate",
+        };
+        let meta = source.meta().clone().named("", &namespace, "");
+        Ok(Some(Decided {
+            places: Places::of(&*snapshot.inventory, &decision),
+            mold: Mold::new(API_VERSION, kind, &meta, shown_at(snapshot)),
+            snapshot: snapshot.clone(),
+            decision,
+            uid: names::identity(source.meta()),
+            namespace,
+            name,
+            kind,
+        }))
+    }
+}
+
+/// What a Candidate says behind its metadata.
+#[derive(Serialize)]
+struct Rest<'a> {
+    spec: Spec<'a>,
+    status: &'a report::Candidate,
+}
+
+#[derive(Serialize)]
+struct Spec<'a> {
+    decision: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    target: &'a str,
+}
+
+/// A decision whose candidates are shown.
+struct Decided {
+    snapshot: Snapshot,
+    decision: Decision,
+    places: Places,
+    /// Of what wants a place.
+    uid: Uuid,
+    /// What its candidates have in common.
+    mold: Mold,
+    /// Of the Decision.
+    namespace: String,
+    /// Of the Decision.
+    name: String,
+    kind: &'static str,
+}
+
+impl Decided {
+    fn view(&self) -> View<'_> {
+        View {
+            dialect: self.snapshot.dialect.name(),
+            inventory: &*self.snapshot.inventory,
+            decision: &self.decision,
+            places: &self.places,
+        }
+    }
+
+    /// The target's name without its dialect, or the cluster's own name where there is no target.
+    fn bare(&self, entry: Entry) -> Arc<str> {
+        match entry {
+            Entry::Target(candidate) if !self.snapshot.inventory.has_plain_names() => {
+                self.snapshot.inventory.target_name(candidate).into()
+            }
+            _ => self.view().cluster_name(entry),
+        }
+    }
+
+    /// Puts `entries`, which are in the order of their numbers, in that of their names.
+    fn sort(&self, entries: &mut [Entry]) {
+        // What names no cluster stands at the end, and targets are numbered by cluster name.
+        let all_are_targets = self.decision.unknown.is_empty();
+        if !(all_are_targets && self.snapshot.inventory.has_plain_names()) {
+            entries.sort_by_cached_key(|&entry| names::dotted(&self.bare(entry)).into_owned());
+        }
+    }
+
+    /// The name of the candidate.
+    fn name_of(&self, entry: Entry) -> String {
+        names::candidate(&self.name, &self.bare(entry))
+    }
+
+    /// Whether `entry` is what the field selector asks for. Fields of metadata are the server's business.
+    fn is_selected(&self, entry: Entry, query: &ListQuery) -> bool {
+        let view = self.view();
+        query.fields.terms.iter().all(|(path, equal, value)| {
+            let is = match path.as_str() {
+                "decision" => *value == self.name,
+                "target" => *value == view.target_name(entry),
+                "feasible" => *value == view.is_feasible(entry).to_string(),
+                "outOfScope" => *value == view.is_out_of_scope(entry).to_string(),
+                "picked" => *value == view.is_picked(entry).to_string(),
+                _ => *equal,
+            };
+            is == *equal
+        })
+    }
+
+    fn render(&self, entry: Entry) -> Result<Arc<Object>, Status> {
+        let bare = self.bare(entry);
+        let judged = self.view().candidate(entry, true);
+        let name = names::candidate(&self.name, &bare);
+        let uid = self.uid_of(&bare).to_string();
+        let cells = candidate::shown(&name, &self.name, Judged::of(&judged));
+        let rest = Rest {
+            spec: Spec {
+                decision: &self.name,
+                target: &judged.target,
+            },
+            status: &judged,
+        };
+        let mut rest = serde_json::to_vec(&rest).map_err(|error| Status::internal(error.to_string()))?;
+        // Of the braces around it, there is a comma for the first and none for the last.
+        rest[0] = b',';
+        rest.pop();
+        Ok(Arc::new(self.mold.object(&name, &uid, &rest).with_cells(cells)))
+    }
+
+    /// The uid of the candidate whose target is `bare`.
+    fn uid_of(&self, bare: &str) -> Uuid {
+        names::uid_within(self.uid, &format!("{}/{bare}", self.kind))
+    }
+
+    /// Writes the candidate of `entry`, as [`Decided::render`] makes it.
+    fn write(&self, entry: Entry, writer: &mut Writer<'_>, out: &mut Vec<u8>) {
+        let bare = self.bare(entry);
+        let uid = self.uid_of(&bare);
+        self.mold.begin(
+            &names::candidate(&self.name, &bare),
+            uid.hyphenated().encode_lower(&mut Uuid::encode_buffer()),
+            out,
+        );
+        out.extend_from_slice(b",\"spec\":");
+        let spec = Spec {
+            decision: &self.name,
+            target: &self.view().target_name(entry),
+        };
+        serde_json::to_writer(&mut *out, &spec).expect("texts are JSON, and memory takes them");
+        out.extend_from_slice(b",\"status\":");
+        writer.write(entry, out);
+        out.push(b'}');
+    }
+
+    fn revision(&self) -> Revision {
+        shown_at(&self.snapshot)
+    }
+
+    /// The bytes it takes, about, beside what it shares.
+    fn bytes(&self) -> usize {
+        let solved = &self.decision.solved;
+        let numbers = solved.feasible.len() + solved.ranked.len() + solved.picked.len();
+        let scores: usize = solved.scores.iter().map(|column| column.values.len()).sum();
+        self.places.bytes()
+            + size_of_val(solved.rejections.as_slice())
+            + numbers * size_of::<u32>()
+            + scores * size_of::<Option<i64>>()
+            + size_of_val(solved.totals.as_slice())
+    }
+}
+
+/// The revision that what is made of `snapshot` has.
+fn shown_at(snapshot: &Snapshot) -> Revision {
+    Revision(snapshot.revision.0.max(1))
+}
+
+/// A list of candidates. It holds the decisions it began with, so that all of its pages are of them.
+struct Rows {
+    decided: Vec<Decided>,
+    /// By namespace, then name.
+    rows: Vec<Row>,
+}
+
+#[derive(Clone, Copy)]
+struct Row {
+    /// The index of the decision.
+    of: u32,
+    entry: Entry,
+}
+
+impl Rows {
+    fn new(decided: Vec<Decided>, query: &ListQuery) -> Self {
+        let all_are_selected = query.fields.terms.iter().all(|(path, ..)| path == "decision");
+        let mut rows = Vec::new();
+        for (of, decided) in (0..).zip(&decided) {
+            let mut entries = decided.view().entries_by_number();
+            if !all_are_selected {
+                entries.retain(|&entry| decided.is_selected(entry, query));
+            }
+            decided.sort(&mut entries);
+            rows.extend(entries.into_iter().map(|entry| Row { of, entry }));
+        }
+        if decided.len() > 1 {
+            rows.sort_by_cached_key(|row| {
+                let decided = &decided[row.of as usize];
+                (decided.namespace.clone(), decided.name_of(row.entry))
+            });
+        }
+        Self { decided, rows }
+    }
+}
+
+impl Listing for Rows {
+    fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn revision(&self) -> Revision {
+        let newest = self.decided.iter().map(Decided::revision).max();
+        newest.unwrap_or(Revision(1))
+    }
+
+    fn name(&self, index: usize) -> Name {
+        let row = self.rows[index];
+        let decided = &self.decided[row.of as usize];
+        Name::new(&decided.namespace, &decided.name_of(row.entry))
+    }
+
+    fn object(&self, index: usize) -> Result<Arc<Object>, Status> {
+        let row = self.rows[index];
+        self.decided[row.of as usize].render(row.entry)
+    }
+
+    fn write(&self, places: Range<usize>, out: &mut Vec<u8>) -> Result<bool, Status> {
+        let mut writer: Option<(u32, Writer<'_>)> = None;
+        for (index, row) in self.rows[places].iter().enumerate() {
+            if index % LOOK == 0 {
+                budget::wanted()?;
+            }
+            if index > 0 {
+                out.push(b',');
+            }
+            let decided = &self.decided[row.of as usize];
+            let (_, writer) = match &mut writer {
+                Some(same) if same.0 == row.of => same,
+                other => other.insert((row.of, Writer::new(decided.view(), true))),
+            };
+            decided.write(row.entry, writer, out);
+        }
+        Ok(true)
+    }
+
+    fn bytes(&self) -> usize {
+        size_of_val(self.rows.as_slice()) + self.decided.iter().map(Decided::bytes).sum::<usize>()
+    }
+}
+
+#[async_trait]
+impl Computed for Candidates {
+    /// Without the one decision that it is about, a list decides all there are.
+    fn effort(&self, info: &RequestInfo) -> usize {
+        let about = |decision: &str| About::Decision.effort(&self.engine, &info.namespace, decision);
+        if info.verb == "get" {
+            return names::split_candidate(&info.name).map_or(0, |(decision, _)| about(decision));
+        }
+        let fields = info.query.first("fieldSelector").unwrap_or_default();
+        let fields = FieldSelector::parse(fields).unwrap_or_default();
+        self.only(&info.namespace, &fields).map_or(heavy::UNKNOWN, about)
+    }
+
+    async fn get(&self, call: &Call) -> Result<Arc<Object>, Status> {
+        let resource = berth_apimachinery::GroupResource::new(super::kinds::GROUP, self.resource());
+        let missing = || Status::not_found(resource, &call.name);
+        let (decision, _) = names::split_candidate(&call.name).ok_or_else(missing)?;
+        let found = About::Decision
+            .find(&self.engine, &call.namespace, decision)
+            .await;
+        let Found { snapshot, demand } =
+            found.map_err(|status| if status.code == 404 { missing() } else { status })?;
+        let decided = self.of(&snapshot, &demand, call)?.ok_or_else(missing)?;
+        let mut entries = decided.view().entries().into_iter();
+        let entry = entries
+            .find(|&entry| decided.name_of(entry) == call.name)
+            .ok_or_else(missing)?;
+        decided.render(entry)
+    }
+
+    async fn list(&self, call: &Call, query: &ListQuery) -> Result<Arc<dyn Listing>, Status> {
+        if let Some(name) = self.only(&call.namespace, &query.fields) {
+            return self.of_one(call, query, name).await;
+        }
+        let mut worlds = self.demands(&call.namespace).await?;
+        for (snapshot, demands) in &mut worlds {
+            let is_wanted = |demand: &Key| {
+                let (_, name) = names::place(&*snapshot.dialect, demand);
+                let mut terms = query.fields.terms.iter().filter(|(path, ..)| path == "decision");
+                terms.all(|(_, equal, value)| (*value == name) == *equal)
+            };
+            demands.retain(is_wanted);
+        }
+        let of_one = |(path, equal, _): &(String, bool, String)| path == "decision" && *equal;
+        if !query.fields.terms.iter().any(of_one) {
+            check_span(&worlds)?;
+        }
+        let mut decided = Vec::new();
+        for (snapshot, demands) in &worlds {
+            for demand in demands {
+                budget::wanted()?;
+                decided.extend(self.of(snapshot, demand, call)?);
+            }
+        }
+        Ok(Arc::new(Rows::new(decided, query)))
+    }
+}
+
+/// Refuses to make more pairs than anyone could read.
+fn check_span(worlds: &[(Snapshot, Vec<Key>)]) -> Result<(), Status> {
+    let pairs =
+        |(snapshot, demands): &(Snapshot, Vec<Key>)| demands.len() * snapshot.inventory.count() as usize;
+    let count: usize = worlds.iter().map(pairs).sum();
+    if count <= MOST {
+        return Ok(());
+    }
+    Err(Status::bad_request(format!(
+        "this list would span {count} candidates, more than {MOST}: ask for one decision's with \
+         --field-selector decision=<name>, or for a single namespace"
+    )))
+}

@@ -1,0 +1,51 @@
+//! The engine's writes, through the server's registry: the same validation and admission as any client's.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use berth_admission::UserInfo;
+use berth_apimachinery::{CommitError, Object};
+use berth_apiserver::registry::{Author, Registry};
+use berth_engine::{Commit, Committer};
+
+use super::faults;
+
+/// Commits through a registry as the dialect's own user.
+pub struct RegistryCommitter(pub Arc<Registry>);
+
+#[async_trait]
+impl Committer for RegistryCommitter {
+    async fn commit(&self, commit: Commit) -> Result<Vec<Arc<Object>>, CommitError> {
+        let user = actor_user(commit.actor);
+        let author = Author {
+            user: &user,
+            manager: &commit.manager,
+            cause: Some(&commit.cause),
+        };
+        let Commit {
+            writes,
+            guards,
+            dry_run,
+            ..
+        } = commit;
+        match faults::in_force() {
+            Some(faults) if !dry_run => faults.commit(&self.0, author, writes, guards).await,
+            _ => self.0.commit(author, writes, guards, dry_run).await,
+        }
+    }
+
+    fn can_go_along(&self) -> bool {
+        // Faults are about lists of their own.
+        faults::in_force().is_none()
+    }
+}
+
+/// The user that `actor` is to admission.
+#[must_use]
+pub fn actor_user(actor: &str) -> UserInfo {
+    UserInfo {
+        name: actor.to_owned(),
+        groups: vec!["system:authenticated".to_owned()],
+        ..UserInfo::default()
+    }
+}

@@ -1,0 +1,123 @@
+//! Fault points: where tests of crash safety have the process die.
+//!
+//! Only in builds with debug assertions, and only where `BERTH_TEST_FAULT` says so: no other build looks at it.
+//! `BERTH_TEST_FAULT=before=3` ends the process, as `kill -9` would, when the third list of writes of a decision is about
+//! to be committed. `BERTH_TEST_FAULT=before=3,stepwise` commits each write of a list on its own, as etcd and a hub do,
+//! and counts writes.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
+
+use berth_apimachinery::{CommitError, Guard, Key, Object, Write};
+use berth_apiserver::registry::{Author, Registry, share_guards};
+
+/// What the environment asks for.
+static IN_FORCE: LazyLock<Option<Faults>> = LazyLock::new(|| {
+    if !cfg!(debug_assertions) {
+        return None;
+    }
+    let wish = std::env::var("BERTH_TEST_FAULT").ok()?;
+    Some(
+        wish.parse()
+            .unwrap_or_else(|problem| panic!("BERTH_TEST_FAULT={wish}: {problem}")),
+    )
+});
+
+/// The faults asked for, if any.
+pub(super) fn in_force() -> Option<&'static Faults> {
+    IN_FORCE.as_ref()
+}
+
+/// One write of the process that is no decision's, such as one of a Publication's, here or on a hub: dies if it is time to.
+pub fn point() {
+    if let Some(faults) = in_force() {
+        faults.point();
+    }
+}
+
+/// When to die, and how lists are committed until then.
+#[derive(Debug, Default)]
+pub(super) struct Faults {
+    /// The commit before which the process ends, counted from 1.
+    before: Option<u64>,
+    /// Whether each write is a commit of its own.
+    stepwise: bool,
+    begun: AtomicU64,
+}
+
+impl std::str::FromStr for Faults {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut faults = Self::default();
+        for part in text.split(',') {
+            match part.split_once('=') {
+                Some(("before", number)) => {
+                    faults.before = Some(
+                        number
+                            .parse()
+                            .map_err(|_| format!("{number:?} is not a number"))?,
+                    );
+                }
+                None if part == "stepwise" => faults.stepwise = true,
+                _ => return Err(format!("{part:?} is neither before=<number> nor stepwise")),
+            }
+        }
+        Ok(faults)
+    }
+}
+
+impl Faults {
+    /// Dies if it is time to.
+    fn point(&self) {
+        let begun = self.begun.fetch_add(1, Ordering::Relaxed) + 1;
+        if self.before == Some(begun) {
+            std::process::abort();
+        }
+    }
+
+    /// Commits `writes` as [`Registry::commit`] does, or one after the other.
+    pub(super) async fn commit(
+        &self,
+        registry: &Registry,
+        author: Author<'_>,
+        writes: Vec<Write>,
+        guards: Vec<Guard>,
+    ) -> Result<Vec<Arc<Object>>, CommitError> {
+        if !self.stepwise {
+            self.point();
+            return registry.commit(author, writes, guards, false).await;
+        }
+        let guards = share_guards(&writes, guards);
+        let mut written: HashMap<Key, Arc<Object>> = HashMap::new();
+        let mut results = Vec::new();
+        for (mut write, guards) in writes.into_iter().zip(guards) {
+            self.point();
+            // A write that follows another to the same object was decided on what that one leaves.
+            if let Some(before) = written.get(&write.key) {
+                write.base = Some(before.revision());
+            }
+            let key = write.key.clone();
+            for object in registry.commit(author, vec![write], guards, false).await? {
+                written.insert(key.clone(), Arc::clone(&object));
+                results.push(object);
+            }
+        }
+        Ok(results)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wishes_are_read_whole_or_refused() {
+        let faults: Faults = "before=3,stepwise".parse().unwrap();
+        assert_eq!((faults.before, faults.stepwise), (Some(3), true));
+        assert!(!"before=1".parse::<Faults>().unwrap().stepwise);
+        assert!("before=x".parse::<Faults>().unwrap_err().contains("not a number"));
+        assert!("after=3".parse::<Faults>().unwrap_err().contains("\"after=3\""));
+    }
+}

@@ -1,0 +1,177 @@
+//! Planned writes as a caller may see them. A report says what binding would write, which is whole objects: of those that the
+//! caller may not `get`, only kind, namespace, name and the paths that change are shown.
+
+use std::collections::BTreeMap;
+
+use berth_apimachinery::{Key, Status};
+use berth_apiserver::{Attributes, Call};
+use berth_engine::{Catalog, Engine};
+use serde_json::{Value, json};
+
+/// How many objects are asked about one by one, each of which may be a SubjectAccessReview: further ones are not shown.
+const ASKED: usize = 20;
+/// How many paths of an object are named.
+const PATHS: usize = 100;
+
+/// Takes out of `writes`, those of a report, what `call`'s user may not read.
+///
+/// # Errors
+/// When it cannot be found out what the user may read.
+pub(super) async fn hide(
+    call: &Call,
+    engine: &Engine,
+    catalog: &Catalog,
+    writes: &mut [Value],
+) -> Result<(), Status> {
+    let mut reader = Reader {
+        call,
+        whole: BTreeMap::new(),
+        asked: 0,
+    };
+    for write in writes {
+        let text = |path: &str| {
+            write["object"]
+                .pointer(path)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+        };
+        let found = catalog.find(text("/apiVersion"), text("/kind"));
+        let known = found.map(|(kind, version)| (kind.info().resource(), version));
+        let (namespace, name) = (text("/metadata/namespace"), text("/metadata/name"));
+        let (may_read, stored) = match known {
+            None => (false, None),
+            Some((resource, version)) => {
+                let key = Key::new(resource, namespace, name);
+                let stored = engine.source().cached(resource).get(namespace, name).cloned();
+                (reader.may(&key, version).await?, stored)
+            }
+        };
+        if !may_read {
+            let before = stored.map_or(Value::Null, |object| object.parse_unmanaged());
+            *write = hidden(write, &before);
+        }
+    }
+    Ok(())
+}
+
+/// `write` without the object, which was `before`.
+fn hidden(write: &Value, before: &Value) -> Value {
+    let object = &write["object"];
+    let mut metadata = json!({"name": object["metadata"]["name"]});
+    if let Some(namespace) = object["metadata"].get("namespace") {
+        metadata["namespace"] = namespace.clone();
+    }
+    let mut paths = Vec::new();
+    changed(before, object, &mut String::new(), &mut paths);
+    let mut shown = write.clone();
+    shown["object"] = json!({
+        "apiVersion": object["apiVersion"],
+        "kind": object["kind"],
+        "metadata": metadata,
+    });
+    shown["changedPaths"] = paths.into();
+    shown
+}
+
+/// Adds the paths (as JSON pointers) at which `new` differs from `old`, down to whole lists and plain values. Keys of maps
+/// with names of their own (labels, annotations) are paths, too.
+fn changed(old: &Value, new: &Value, path: &mut String, paths: &mut Vec<String>) {
+    if paths.len() >= PATHS || old == new || path == "/metadata/resourceVersion" {
+        return;
+    }
+    let (Some(before), Some(after)) = (old.as_object(), new.as_object()) else {
+        // Of an object that is made, the fields of its first level are enough.
+        paths.push(path.clone());
+        return;
+    };
+    let gone = before.keys().filter(|key| !after.contains_key(*key));
+    for key in after.keys().chain(gone) {
+        let length = path.len();
+        path.push('/');
+        path.push_str(&key.replace('~', "~0").replace('/', "~1"));
+        let side = |map: &serde_json::Map<String, Value>| map.get(key).cloned().unwrap_or(Value::Null);
+        changed(&side(before), &side(after), path, paths);
+        path.truncate(length);
+    }
+}
+
+/// What one user may read, asked once.
+struct Reader<'a> {
+    call: &'a Call,
+    /// By resource and namespace: whether the user may read all objects there.
+    whole: BTreeMap<Key, bool>,
+    asked: usize,
+}
+
+impl Reader<'_> {
+    async fn may(&mut self, key: &Key, version: &str) -> Result<bool, Status> {
+        let all = Key::new(key.resource, &key.namespace, "");
+        let may_all = match self.whole.get(&all) {
+            Some(&known) => known,
+            None => {
+                let answer = self.ask(&all, version).await?;
+                self.whole.insert(all, answer);
+                answer
+            }
+        };
+        if may_all || self.asked >= ASKED || key.name.is_empty() {
+            return Ok(may_all);
+        }
+        self.asked += 1;
+        self.ask(key, version).await
+    }
+
+    async fn ask(&self, key: &Key, version: &str) -> Result<bool, Status> {
+        match self.call.require(get(key, version)).await {
+            Ok(()) => Ok(true),
+            Err(status) if status.code == 403 => Ok(false),
+            Err(status) => Err(status),
+        }
+    }
+}
+
+/// The right to read the object at `key`; with an empty name, all of them there.
+pub(super) fn get(key: &Key, version: &str) -> Attributes {
+    Attributes {
+        verb: "get".to_owned(),
+        is_resource: true,
+        group: key.resource.group.to_owned(),
+        version: version.to_owned(),
+        resource: key.resource.resource.to_owned(),
+        namespace: key.namespace.to_string(),
+        name: key.name.to_string(),
+        ..Attributes::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_hidden_write_the_changed_paths_are_left() {
+        let before = json!({"kind": "Foo", "apiVersion": "g/v1", "spec": {"a": 1, "secret": "x"},
+            "metadata": {"name": "f", "namespace": "n", "resourceVersion": "1"}});
+        let mut after = before.clone();
+        after["spec"]["a"] = 2.into();
+        after["metadata"]["resourceVersion"] = "2".into();
+        after["metadata"]["labels"] = json!({"x/y": "z"});
+        let write = json!({"verb": "update", "subresource": "status", "object": after});
+        assert_eq!(
+            hidden(&write, &before),
+            json!({
+                "verb": "update", "subresource": "status",
+                "object": {"kind": "Foo", "apiVersion": "g/v1", "metadata": {"name": "f", "namespace": "n"}},
+                "changedPaths": ["/metadata/labels", "/spec/a"],
+            })
+        );
+    }
+
+    #[test]
+    fn the_paths_of_a_large_object_are_not_all_named() {
+        let many: serde_json::Map<String, Value> = (0..1000).map(|n| (n.to_string(), n.into())).collect();
+        let mut paths = Vec::new();
+        changed(&json!({}), &Value::Object(many), &mut String::new(), &mut paths);
+        assert_eq!(paths.len(), PATHS);
+    }
+}

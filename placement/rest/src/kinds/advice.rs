@@ -1,0 +1,213 @@
+//! SchedulingAdvice: the smallest changes that make targets fit (docs/api.md, "Advice").
+
+use berth_apimachinery::{Cell, Column, Schema};
+use berth_engine::advice::{Advised, Set};
+use schemars::JsonSchema;
+use serde_json::Value;
+
+use super::shared::{AnyValue, SchedulingSpec};
+
+/// The kind.
+pub const KIND: &str = "SchedulingAdvice";
+
+/// What may be done so that targets fit that an object does not go to. Every set of changes has been tried on a copy of
+/// the world; nothing is stored.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub struct SchedulingAdvice {
+    /// What is decided.
+    pub spec: Option<SchedulingSpec>,
+    /// The advice.
+    pub status: Option<AdviceStatus>,
+}
+
+/// The advice, and the decision it is about.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub struct AdviceStatus {
+    /// How the decision ends now.
+    pub outcome: String,
+    /// Why, as one word.
+    pub reason: String,
+    /// The summary for a person.
+    pub message: String,
+    /// The instant the decision is for.
+    #[schemars(extend("format" = "date-time"))]
+    pub evaluated_at: String,
+    /// The resourceVersion of the system's objects up to which everything was taken into account.
+    pub inventory_revision: String,
+    /// The targets that are advised about, those nearest to fitting first.
+    pub targets: Vec<AdvisedTarget>,
+    /// How many targets more are not in the resulting set.
+    pub remaining_targets: i64,
+    /// Why the search ended before its time; empty where it did not.
+    pub gave_up: String,
+}
+
+/// The advice in a Scheduling.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub struct ShortAdvice {
+    /// The targets that are advised about, those nearest to fitting first.
+    pub targets: Vec<AdvisedTarget>,
+    /// How many targets more are not in the resulting set.
+    pub remaining_targets: i64,
+    /// Why the search ended before its time; empty where it did not.
+    pub gave_up: String,
+}
+
+/// What may be done so that one target fits.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub struct AdvisedTarget {
+    /// The name the system itself gives the cluster.
+    pub cluster_name: String,
+    /// The name of the Target object.
+    pub target: String,
+    /// Whether no plugin refuses it now.
+    pub feasible: bool,
+    /// Whether it is in the resulting set now.
+    pub picked: bool,
+    /// What speaks against it now; or why it is feasible and others are picked.
+    pub rejections: Vec<Obstacle>,
+    /// The sets of changes, the smallest first, and of those as small the ones that the reader may make.
+    pub advice: Vec<AdviceSet>,
+    /// Whether there may be more that was not tried.
+    pub gave_up: Option<bool>,
+}
+
+/// What speaks against a target.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub struct Obstacle {
+    /// The plugin that refuses; empty where the target is feasible.
+    pub plugin: String,
+    /// Why, as one word.
+    pub reason: String,
+    /// Why, as a sentence.
+    pub message: String,
+    /// Why no change of an object is the cure, where that is so.
+    pub note: Option<String>,
+}
+
+/// A set of changes: with all of them made, the target fits.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub struct AdviceSet {
+    /// Picked, where the target is in the resulting set then; else Feasible.
+    pub then: String,
+    /// Whether the reader may make all of it.
+    pub allowed: Option<bool>,
+    /// What to do, in order.
+    pub changes: Vec<AdvisedChange>,
+    /// The same as patches, each object once.
+    pub patches: Vec<AdvisedPatch>,
+}
+
+/// One thing to do.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub struct AdvisedChange {
+    /// As a sentence in the imperative.
+    pub message: String,
+    /// Whose it is to do: Request, Target or Fleet.
+    pub whose: String,
+}
+
+/// What changes in one object.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub struct AdvisedPatch {
+    /// The API version of the object.
+    pub api_version: String,
+    /// Its kind.
+    pub kind: String,
+    /// Its namespace; absent where it has none.
+    pub namespace: Option<String>,
+    /// Its name.
+    pub name: String,
+    /// Whose it is to change: Request, Target or Fleet.
+    pub whose: String,
+    /// Whether the reader may make it.
+    pub allowed: Option<bool>,
+    /// json: a JSON patch. create: the whole object. hidden: the paths that change in an object that the reader may not get.
+    pub r#type: String,
+    /// What type says.
+    pub patch: AnyValue,
+    /// The same as a line for a shell; absent where the patch is hidden.
+    pub command: Option<String>,
+}
+
+/// The schema of the `advice` subresource.
+#[must_use]
+pub fn schema() -> Schema {
+    Schema::of::<SchedulingAdvice>()
+}
+
+/// The columns of the table: a row per set of changes.
+#[must_use]
+pub fn columns() -> Vec<Column> {
+    vec![
+        Column::text("Target", "The Target that is to fit"),
+        Column::text("Then", "Picked, or only Feasible, when the changes are made"),
+        Column::text("Whose", "Whose the changes are to make"),
+        Column {
+            r#type: "boolean",
+            ..Column::text("Allowed", "Whether you may make all of them")
+        },
+        Column::text("Advice", "What to do"),
+        Column::text("Command", "The same as lines for a shell").wide(),
+    ]
+}
+
+/// The rows of one target; one that says why there is nothing to do, where nothing was found.
+#[must_use]
+pub fn rows(advised: &Advised) -> Vec<Vec<Cell>> {
+    let name: &str = match advised.target.as_str() {
+        "" => &advised.cluster_name,
+        target => target,
+    };
+    if advised.advice.is_empty() {
+        let why = advised.rejections.iter().map(|obstacle| {
+            let said: &str = match obstacle.note.as_str() {
+                "" => &obstacle.message,
+                note => note,
+            };
+            match obstacle.plugin {
+                "" => said.to_owned(),
+                plugin => format!("{plugin}/{}: {said}", obstacle.reason),
+            }
+        });
+        return vec![no_row(name, why.collect::<Vec<_>>().join("; "))];
+    }
+    advised.advice.iter().map(|set| row(name, set)).collect()
+}
+
+fn row(name: &str, set: &Set) -> Vec<Cell> {
+    let mut whose: Vec<&str> = set.changes.iter().map(|change| change.whose.as_str()).collect();
+    whose.sort_unstable();
+    whose.dedup();
+    let messages: Vec<&str> = set.changes.iter().map(|change| change.message.as_str()).collect();
+    let commands: Vec<&str> = set.patches.iter().map(|patch| patch.command.as_str()).collect();
+    vec![
+        name.into(),
+        set.then.into(),
+        whose.join(",").into(),
+        Cell::Value(set.allowed.into()),
+        messages.join("; ").into(),
+        commands.join("; ").into(),
+    ]
+}
+
+/// The row of what there is nothing to do about.
+#[must_use]
+pub fn no_row(name: &str, why: String) -> Vec<Cell> {
+    vec![
+        name.into(),
+        "<none>".into(),
+        "<none>".into(),
+        Cell::Value(Value::Null),
+        why.into(),
+        "".into(),
+    ]
+}

@@ -1,0 +1,110 @@
+//! PublishedDecision: a decision as a Publication shows it to tools that copy every key of an entry into a template.
+
+use berth_apimachinery::kind::KindInfo;
+use berth_apimachinery::{Cell, Column, Object, Schema, Scope};
+use schemars::JsonSchema;
+use serde_json::Value;
+
+use super::decision::clusters;
+use super::{INFO, Virtual, cell_at};
+
+/// A decision in the namespace that a Publication names, with a flat entry for each cluster: what Argo CD's cluster decision
+/// generator reads (status list key `decisions`, match key `clusterName`).
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub struct PublishedDecision {
+    /// Which decision this is.
+    pub spec: Option<PublishedDecisionSpec>,
+    /// Where it went.
+    pub status: Option<PublishedDecisionStatus>,
+}
+
+/// Which decision a PublishedDecision is.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub struct PublishedDecisionSpec {
+    /// The Publication that shows it.
+    pub publication: String,
+    /// The scheduling system.
+    pub dialect: String,
+    /// The name of the Decision, or of the ClusterDecision where there is no namespace.
+    pub decision: String,
+    /// The namespace of the Decision.
+    pub namespace: Option<String>,
+}
+
+/// Where a decision went.
+#[derive(JsonSchema)]
+pub struct PublishedDecisionStatus {
+    /// The clusters, the best first. The list is always there; without entries nothing is decided.
+    #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
+    pub decisions: Vec<PublishedCluster>,
+}
+
+/// One cluster. Every value is a text, empty where there is nothing to say.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub struct PublishedCluster {
+    /// The name of its ClusterProfile by the Publication's rule, which can be part of other names.
+    pub cluster_name: String,
+    /// The name the system itself gives it.
+    pub cluster: String,
+    /// The name of its Target.
+    pub target: String,
+    /// The scheduling system.
+    pub system: String,
+    /// The name of the decision.
+    pub decision: String,
+    /// The namespace of the decision.
+    pub namespace: String,
+    /// The region.
+    pub region: String,
+    /// The availability zones, joined by commas.
+    pub zone: String,
+    /// The infrastructure provider.
+    pub provider: String,
+    /// The place by the recorded scores, from 1.
+    pub rank: String,
+    /// The recorded score.
+    pub score: String,
+    /// Why it was chosen, where the system records that.
+    pub reason: String,
+    /// The state of the binding, where the system names states.
+    pub state: String,
+}
+
+/// The kind of `publisheddecisions`.
+#[must_use]
+pub fn kind() -> Virtual {
+    let info = KindInfo {
+        kind: "PublishedDecision",
+        plural: PLURAL,
+        singular: "publisheddecision",
+        scope: Scope::Namespaced,
+        verbs: &["get", "list"],
+        ..INFO
+    };
+    Virtual {
+        columns: vec![
+            Column::NAME,
+            Column::text("Publication", "The Publication that shows it"),
+            Column::text("Clusters", "The clusters, the best first"),
+            Column::AGE,
+        ],
+        row,
+        ..Virtual::new(info, Schema::of::<PublishedDecision>())
+    }
+}
+
+/// The resource.
+pub const PLURAL: &str = "publisheddecisions";
+
+fn row(object: &Object) -> Vec<Cell> {
+    let value: &Value = object.value();
+    vec![
+        object.meta().name().into(),
+        cell_at(value, "/spec/publication"),
+        clusters(value),
+        Cell::Age(object.meta().creation_timestamp()),
+    ]
+}

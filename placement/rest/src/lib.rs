@@ -1,0 +1,287 @@
+//! The virtual API `scheduling.berth.dev` (docs/api.md, "Resources"): what the engine knows and decides, as resources.
+//!
+//! Targets and Decisions are projections that can be watched; candidates, reviews and the subresources `scheduling`
+//! and `binding` are made at each request. Start reading at [`VirtualApi`]; the shapes are in [`kinds`].
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use berth_admission::Chain;
+//! use berth_apiserver::SystemClock;
+//! use berth_apiserver::registry::Registry;
+//! use berth_scheduling_rest::VirtualApi;
+//! use berth_engine::Engine;
+//! use berth_storage::MemoryStore;
+//!
+//! let clock: Arc<dyn berth_apimachinery::Clock> = Arc::new(SystemClock);
+//! let store = Arc::new(MemoryStore::default());
+//! let engine = Engine::new(berth_dialect_registry::all(), store, Arc::clone(&clock));
+//! let registry = Registry::new(Chain::default(), clock);
+//! let [group] = &VirtualApi::new(engine, registry, Vec::new()).groups()[..] else { panic!() };
+//! let plurals = group.resources.iter().map(|resource| resource.kind.info().plural);
+//! assert!(plurals.clone().any(|plural| plural == "targets") && plurals.clone().any(|plural| plural == "decisions"));
+//! ```
+
+mod advice;
+mod asked;
+mod binding;
+mod candidates;
+mod commit;
+pub mod faults;
+mod head;
+mod hidden;
+pub mod kinds;
+mod live;
+pub mod names;
+pub mod observed;
+pub mod own_places;
+mod owned;
+mod plans;
+pub mod projection;
+pub mod records;
+pub mod render;
+mod resolve;
+pub mod review;
+mod reviews;
+mod rights_to_change;
+mod scheduling;
+pub mod tallies;
+pub mod updater;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use berth_apimachinery::{GroupResource, Kind};
+use berth_apiserver::registry::Registry;
+use berth_apiserver::resource::Effort;
+use berth_apiserver::{Backing, Group, Resource, Subresource, heavy};
+use berth_dialect_contract::{DemandKind, Dialect};
+use berth_engine::{Catalog, Committer, Engine, agreement};
+use tokio::task::JoinHandle;
+
+use self::binding::{Binder, Bindings};
+use self::candidates::Candidates;
+use self::kinds::{GROUP, Virtual};
+use self::projection::Projection;
+use self::records::{Past, Records};
+use self::resolve::About;
+use self::reviews::Reviews;
+
+/// How much is to be judged at present, in bytes that could be parsed meanwhile.
+pub type Work = Arc<dyn Fn() -> usize + Send + Sync>;
+
+pub use self::commit::{RegistryCommitter, actor_user};
+pub use self::kinds::API_VERSION;
+pub use self::resolve::behind;
+pub use self::scheduling::{scheduling_of, summary_of};
+
+/// The virtual API over one engine.
+pub struct VirtualApi {
+    binder: Binder,
+    registry: Arc<Registry>,
+    projection: Arc<Projection>,
+    catalog: Arc<Catalog>,
+    records: Option<Records>,
+    further: Vec<Resource>,
+    grace: Duration,
+}
+
+impl VirtualApi {
+    /// The virtual API over `engine`, which binds by writing through `registry`. Reviews may bring objects of any of
+    /// `kinds`, and of the dialects' own.
+    #[must_use]
+    pub fn new(engine: Arc<Engine>, registry: Arc<Registry>, kinds: Vec<Arc<dyn Kind>>) -> Self {
+        let own: Vec<Arc<dyn Kind>> = engine
+            .dialects()
+            .flat_map(|dialect| dialect.stored_kinds())
+            .collect();
+        let committer = Arc::new(RegistryCommitter(Arc::clone(&registry)));
+        let projection = Projection::new(Arc::clone(&engine));
+        let catalog = Arc::new(Catalog::new(kinds.into_iter().chain(own)));
+        Self {
+            binder: Binder { engine, committer },
+            registry,
+            projection,
+            catalog,
+            records: None,
+            further: Vec::new(),
+            grace: agreement::GRACE,
+        }
+    }
+
+    /// Gives another scheduler `grace` to do what Berth would, before an observed decision says that they differ.
+    #[must_use]
+    pub fn observing(mut self, grace: Duration) -> Self {
+        self.grace = grace;
+        self
+    }
+
+    /// The same, binding through `committer` instead: where objects are a hub's.
+    #[must_use]
+    pub fn binding_through(mut self, committer: Arc<dyn Committer>) -> Self {
+        self.binder.committer = committer;
+        self
+    }
+
+    /// The same with the history of decisions, which is read in `records`.
+    #[must_use]
+    pub fn remembering(mut self, records: Records) -> Self {
+        self.records = Some(records);
+        self
+    }
+
+    /// The same with another `resource` in its group.
+    #[must_use]
+    pub fn serving(mut self, resource: Resource) -> Self {
+        self.further.push(resource);
+        self
+    }
+
+    /// Starts keeping Targets and Decisions in step with the engine, which must be spawned too.
+    pub fn spawn(&self) -> JoinHandle<()> {
+        updater::spawn(Arc::clone(&self.projection), self.grace)
+    }
+
+    /// Whether Targets and Decisions are shown: the readiness of the virtual API.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        self.projection.is_ready()
+    }
+
+    /// Where Targets and Decisions are read.
+    #[must_use]
+    pub fn projection(&self) -> &Arc<Projection> {
+        &self.projection
+    }
+
+    /// The kinds reviews (and `simulate`) read objects of.
+    #[must_use]
+    pub fn catalog(&self) -> &Arc<Catalog> {
+        &self.catalog
+    }
+
+    /// The group to serve.
+    #[must_use]
+    pub fn groups(&self) -> Vec<Group> {
+        let engine = &self.binder.engine;
+        let candidates = |namespaced| {
+            Backing::Computed(Arc::new(Candidates {
+                engine: Arc::clone(engine),
+                namespaced,
+            }) as Arc<_>)
+        };
+        let bindings = || Backing::Computed(Arc::new(Bindings(self.binder.clone())) as Arc<_>);
+        let reviews = |kind| {
+            Backing::Computed(Arc::new(Reviews {
+                engine: Arc::clone(engine),
+                catalog: Arc::clone(&self.catalog),
+                kind,
+            }) as Arc<_>)
+        };
+        let mut resources = vec![
+            resource(kinds::binding::namespaced(), bindings()),
+            resource(kinds::candidate::namespaced(), candidates(true)),
+            resource(kinds::binding::cluster(), bindings()),
+            resource(kinds::candidate::cluster(), candidates(false)),
+            self.decisions(kinds::decision::cluster()),
+            self.decisions(kinds::decision::namespaced()),
+            resource(kinds::review::local(), reviews("LocalSchedulingReview")),
+            resource(kinds::review::kind(), reviews("SchedulingReview")),
+            resource(kinds::target::kind(), self.projected()),
+        ];
+        if let Some(records) = &self.records {
+            let stored = || Backing::Stored(Arc::clone(&records.store));
+            resources.push(resource(kinds::record::cluster(), stored()));
+            resources.push(resource(kinds::record::namespaced(), stored()));
+        }
+        resources.extend(self.further.iter().cloned());
+        vec![Group {
+            name: GROUP,
+            resources,
+        }]
+    }
+
+    fn projected(&self) -> Backing {
+        Backing::Projected(Arc::clone(&self.projection) as Arc<_>)
+    }
+
+    fn decisions(&self, kind: Virtual) -> Resource {
+        let namespaced = kind.info().namespaced();
+        let mut subresources = vec![
+            owned::binding(&self.binder, About::Decision, namespaced),
+            owned::scheduling(&self.binder.engine, &self.catalog, About::Decision),
+            owned::advice(&self.binder.engine, &self.catalog),
+        ];
+        subresources.extend(self.records.clone().map(history));
+        resource(kind, self.projected()).with_all(subresources)
+    }
+
+    /// A resource of a dialect's own with what is added to what can be placed: the subresources `binding` and
+    /// `scheduling`, and the effort of deciding where the request itself decides.
+    #[must_use]
+    pub fn extended(&self, resource: Resource) -> Resource {
+        let subresources = self.subresources(resource.kind.info().resource());
+        if subresources.is_empty() {
+            return resource;
+        }
+        let names_its_place = self.demands().any(|(_, demand)| {
+            demand.resource == resource.kind.info().resource() && demand.own_place.is_some()
+        });
+        resource
+            .with_all(subresources)
+            .taking(self.deciding(names_its_place))
+    }
+
+    /// What deciding takes and showing it, in bytes that could be parsed meanwhile.
+    #[must_use]
+    pub fn effort(&self) -> Work {
+        let engine = Arc::clone(&self.binder.engine);
+        Arc::new(move || resolve::effort(&engine))
+    }
+
+    /// The effort of writes of what can be placed. Binding is the engine's, which has bounds of its own; a write decides by
+    /// itself where it is tried only, which may run expressions that it brings, or where the object may name its place.
+    fn deciding(&self, names_its_place: bool) -> Effort {
+        let effort = self.effort();
+        Arc::new(move |info| {
+            let writes = matches!(info.verb, "create" | "update" | "patch") && info.subresource.is_empty();
+            let tries = info.query.first("dryRun").is_some();
+            match writes {
+                true if tries => heavy::UNKNOWN,
+                true if names_its_place => effort(),
+                _ => 0,
+            }
+        })
+    }
+
+    fn demands(&self) -> impl Iterator<Item = (&Arc<dyn Dialect>, &'static DemandKind)> {
+        let dialects = self.binder.engine.dialects();
+        dialects.flat_map(|dialect| dialect.demands().iter().map(move |demand| (dialect, demand)))
+    }
+
+    fn subresources(&self, resource: GroupResource) -> Vec<Subresource> {
+        self.demands()
+            .filter(|(_, demand)| demand.resource == resource)
+            .flat_map(|(dialect, demand)| {
+                owned::subresources(&self.binder, &self.registry, &self.catalog, &**dialect, demand)
+            })
+            .collect()
+    }
+}
+
+/// The `history` subresource.
+fn history(records: Records) -> Subresource {
+    Subresource {
+        name: "history",
+        group: GROUP,
+        version: kinds::VERSION,
+        kind: "DecisionHistory",
+        verbs: &["get"],
+        schema: Some(Arc::new(kinds::record::history())),
+        handler: Arc::new(Past(records)),
+    }
+}
+
+fn resource(kind: Virtual, backing: Backing) -> Resource {
+    Resource::new(Arc::new(kind), backing)
+}

@@ -1,0 +1,31 @@
+//! The world of a dialect as it is, for questions that change it without anyone noticing.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use berth_apimachinery::Status;
+use berth_dialect_contract::Dialect;
+use berth_engine::{Engine, World};
+use berth_storage::At;
+
+use super::resolve::behind;
+
+/// The world as it is, to be changed without anyone noticing.
+pub(super) async fn live(engine: &Engine, dialect: &Arc<dyn Dialect>) -> Result<World, Status> {
+    let snapshot = engine
+        .fresh(dialect.name())
+        .await
+        .map_err(|error| behind(&error))?;
+    let snapshot = snapshot.ok_or_else(|| Status::internal(format!("no dialect {}", dialect.name())))?;
+    let mut base = BTreeMap::new();
+    for resource in dialect.reads() {
+        let exact = engine.source().list(resource, At::Exact(snapshot.revision)).await;
+        let list = match exact {
+            Ok(list) => list,
+            // So much was written since that the revision is gone; what is at hand is as good.
+            Err(_) => engine.source().cached(resource),
+        };
+        base.insert(resource, list);
+    }
+    Ok(World::over(snapshot, base))
+}

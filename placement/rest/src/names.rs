@@ -1,0 +1,125 @@
+//! Names of virtual objects (docs/api.md, "Names"): made from the source's name, and read back.
+//!
+//! A Decision is `<source name>.<dialect>`, a Target `<target name>.<dialect>`: the dialect is what follows the last
+//! dot. A Candidate is `<decision>:<target name>`, such as `p1.ocm:cluster1`: no object of any of the systems may have
+//! a colon in its name, so the parts are told apart, and the dialect stands once since both parts share it.
+
+use std::borrow::Cow;
+
+use berth_apimachinery::{Key, Meta};
+use berth_dialect_contract::{Dialect, Inventory};
+use berth_scheduling::Ix;
+use uuid::Uuid;
+
+pub use berth_dialect_contract::names::{join, place, split};
+
+/// What stands between the decision and the target in the name of a candidate.
+pub const CANDIDATE_SEPARATOR: char = ':';
+
+/// The name of the candidate `target` (as the inventory names it) of `decision`.
+#[must_use]
+pub fn candidate(decision: &str, target: &str) -> String {
+    format!("{decision}{CANDIDATE_SEPARATOR}{}", dotted(target))
+}
+
+/// A target as names of candidates write it.
+#[must_use]
+pub fn dotted(target: &str) -> Cow<'_, str> {
+    match target.contains('/') {
+        true => target.replace('/', ".").into(),
+        false => target.into(),
+    }
+}
+
+/// The decision and the target name in the name of a candidate.
+#[must_use]
+pub fn split_candidate(name: &str) -> Option<(&str, &str)> {
+    name.split_once(CANDIDATE_SEPARATOR)
+}
+
+/// The demand whose virtual object is `source`.`dialect` in `namespace` (empty: a ClusterDecision).
+#[must_use]
+pub fn demand(
+    dialect: &dyn Dialect,
+    inventory: &dyn Inventory,
+    namespace: &str,
+    source: &str,
+) -> Option<Key> {
+    let kinds = dialect
+        .demands()
+        .iter()
+        .filter(|kind| kind.namespaced != namespace.is_empty());
+    let beside = kinds
+        .clone()
+        .map(|kind| Key::new(kind.resource, namespace, source));
+    let inside = kinds
+        .filter(|_| namespace == source)
+        .map(|kind| Key::new(kind.resource, "", source));
+    beside.chain(inside).find(|key| inventory.object(key).is_some())
+}
+
+/// The candidate that `name` means: the name of a Target, with or without its dialect, or the system's own name.
+#[must_use]
+pub fn target(inventory: &dyn Inventory, dialect: &str, name: &str) -> Option<Ix> {
+    let bare = name.strip_suffix(dialect).and_then(|rest| rest.strip_suffix('.'));
+    bare.and_then(|bare| by_target_name(inventory, bare))
+        .or_else(|| by_target_name(inventory, name))
+        .or_else(|| inventory.candidate(name))
+}
+
+/// The candidate whose Target is named `name`. In most systems that is the cluster name; only where it is not are all
+/// of them looked at.
+fn by_target_name(inventory: &dyn Inventory, name: &str) -> Option<Ix> {
+    let likely = inventory
+        .candidate(name)
+        .or_else(|| inventory.candidate(&name.replacen('.', "/", 1)));
+    likely
+        .filter(|&candidate| inventory.target_name(candidate) == name)
+        .or_else(|| (0..inventory.count()).find(|&candidate| inventory.target_name(candidate) == name))
+}
+
+/// The uid of the virtual object of `kind` about the object with `meta`: the same on every replica, as long as the
+/// source lives.
+#[must_use]
+pub fn uid(meta: &Meta, kind: &str) -> String {
+    uid_within(identity(meta), kind).to_string()
+}
+
+/// What the uids of all virtual objects about the object with `meta` are made from.
+#[must_use]
+pub fn identity(meta: &Meta) -> Uuid {
+    Uuid::parse_str(meta.uid()).unwrap_or_else(|_| {
+        let name = format!("{}/{}/{}", meta.uid(), meta.namespace(), meta.name());
+        Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes())
+    })
+}
+
+/// As [`uid`], where the identity of the source is known.
+#[must_use]
+pub fn uid_within(source: Uuid, kind: &str) -> Uuid {
+    Uuid::new_v5(&source, kind.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_back() {
+        assert_eq!(split(&join("a.b", "ocm")), Some(("a.b", "ocm")));
+        assert_eq!(split("ocm"), None);
+        assert_eq!(split(".ocm"), None);
+        let name = candidate("p.1.ocm", "cluster.1");
+        assert_eq!(split_candidate(&name), Some(("p.1.ocm", "cluster.1")));
+        assert!(berth_apimachinery::name::path_segment(&candidate("p.openmcp", "ns/name")).is_ok());
+    }
+
+    #[test]
+    fn uids_differ_by_source_and_kind_and_stay() {
+        let of = |uid: &str| serde_json::from_value::<Meta>(serde_json::json!({"uid": uid})).unwrap();
+        let one = of("6f2a9a0e-6a0c-4d0a-8a1d-0d6d0c8b0f00");
+        assert_eq!(uid(&one, "Decision"), uid(&one, "Decision"));
+        assert_ne!(uid(&one, "Decision"), uid(&one, "Scheduling"));
+        assert_ne!(uid(&one, "Decision"), uid(&of("u"), "Decision"));
+    }
+}

@@ -1,0 +1,160 @@
+//! Observed decisions: whether Berth agrees with what the other scheduler placed (docs/beside.md), as a condition and as
+//! what would change.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+use std::time::Duration;
+
+use berth_apimachinery::{Key, Timestamp};
+use berth_dialect_contract::{Decision, DemandView};
+use berth_engine::Snapshot;
+use berth_engine::agreement::{Agreement, Comparison, ends};
+use serde_json::{Value, json};
+
+/// How many clusters of each side a Decision tells of. The counts are of all.
+pub const SHOWN: usize = 10;
+/// How much is decided at once, as [`berth_dialect_contract::Inventory::effort`] counts it: some 15 ms.
+const AT_ONCE: u32 = 100_000;
+/// The reason of a condition about a place that is not compared yet.
+pub const NOT_COMPARED: &str = "NotCompared";
+
+/// Result of a comparison, kept until the next one.
+#[derive(Clone, Debug)]
+pub(crate) struct Compared {
+    comparison: Comparison,
+    /// Since when the two differ.
+    since: Option<Timestamp>,
+    /// The place that was compared, as [`place`] tells it from others.
+    place: u64,
+    /// When time alone may change the decision.
+    due_at: Option<Timestamp>,
+}
+
+/// Words of an observed Decision about agreement.
+pub(crate) struct Told {
+    /// The status of the condition.
+    pub(crate) status: &'static str,
+    /// Its reason.
+    pub(crate) reason: &'static str,
+    /// Its message.
+    pub(crate) message: String,
+    /// The difference, if there is one.
+    pub(crate) would_change: Option<Value>,
+    /// When time alone changes it.
+    pub(crate) due_at: Option<Timestamp>,
+}
+
+impl Compared {
+    /// Comparison of where a demand is with `decision` about it, which follows `before`. What is met for the first time has
+    /// differed since it was created.
+    pub(crate) fn of(
+        snapshot: &Snapshot,
+        decision: &Decision,
+        view: &DemandView,
+        before: Option<&Self>,
+    ) -> Arc<Self> {
+        let comparison = Comparison::of(snapshot, decision, view, SHOWN);
+        let since = match before {
+            _ if !comparison.differs() => None,
+            Some(before) => Some(before.since.unwrap_or(decision.now)),
+            None => Some(view.object.meta().creation_timestamp().unwrap_or_default()),
+        };
+        Arc::new(Self {
+            comparison,
+            since,
+            place: place(view),
+            due_at: decision.due_at,
+        })
+    }
+}
+
+/// Words about a demand with `view`, where `compared` is the last comparison and the other scheduler has `grace`.
+pub(crate) fn told(view: &DemandView, compared: Option<&Compared>, grace: Duration, now: Timestamp) -> Told {
+    let known = compared.filter(|compared| compared.place == place(view));
+    let Some(compared) = known else {
+        return Told {
+            status: "Unknown",
+            reason: NOT_COMPARED,
+            message: "where it is now is not compared yet with what Berth would decide".to_owned(),
+            would_change: None,
+            due_at: None,
+        };
+    };
+    let would_change = would_change(&compared.comparison);
+    let grace_ends = compared.since.and_then(|since| ends(since, grace));
+    let comparison = compared.comparison.clone().within(compared.since, grace, now);
+    let due = [compared.due_at, grace_ends.filter(|&end| end > now)];
+    Told {
+        status: comparison.agreement.status(),
+        reason: comparison.agreement.reason(),
+        message: comparison.sentence(),
+        would_change,
+        due_at: due.into_iter().flatten().min(),
+    }
+}
+
+/// `status.wouldChange`.
+fn would_change(comparison: &Comparison) -> Option<Value> {
+    let Agreement::Different(verdict) = comparison.agreement else {
+        return None;
+    };
+    let mut told = json!({
+        "verdict": verdict.as_str(),
+        "message": comparison.sentence(),
+        "losses": comparison.losses,
+        "lossCount": comparison.loss_count,
+        "gains": comparison.gains,
+        "gainCount": comparison.gain_count,
+    });
+    if let Some(known) = comparison.known_difference {
+        told["knownDifference"] = known.into();
+    }
+    Some(told)
+}
+
+/// A number for where a demand is and what it asks for: another one as soon as its clusters or its spec change.
+fn place(view: &DemandView) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    let meta = view.object.meta();
+    (meta.uid(), meta.generation()).hash(&mut hasher);
+    for placed in view.placed.iter().filter(|placed| !placed.leaving) {
+        placed.cluster_name.hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+/// Bound of what is decided before others get their turn. The first decision is always within.
+pub(crate) struct Budget(Option<u32>);
+
+impl Budget {
+    pub(crate) fn new() -> Self {
+        Self(None)
+    }
+
+    /// Whether there is room to decide `demand`, which is taken.
+    pub(crate) fn decides(&mut self, snapshot: &Snapshot, demand: &Key) -> bool {
+        self.takes(snapshot.inventory.effort(demand))
+    }
+
+    fn takes(&mut self, effort: u32) -> bool {
+        let left = match self.0 {
+            None => Some(AT_ONCE.saturating_sub(effort)),
+            Some(left) => left.checked_sub(effort),
+        };
+        self.0 = left.or(self.0);
+        left.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_decision_is_made_however_large_and_others_as_long_as_there_is_room() {
+        let mut budget = Budget::new();
+        assert!(budget.takes(AT_ONCE * 2) && !budget.takes(1));
+        let mut budget = Budget::new();
+        assert!(budget.takes(1) && budget.takes(AT_ONCE - 1) && !budget.takes(1));
+    }
+}

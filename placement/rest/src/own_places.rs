@@ -1,0 +1,54 @@
+//! Objects whose place is a field of their own ([`OwnPlace`]): whose they are, and the right that binding one takes.
+
+use std::sync::Arc;
+
+use berth_admission::Right;
+use berth_apimachinery::GroupResource;
+use berth_apiserver::Attributes;
+use berth_dialect_contract::{Dialect, OwnPlace};
+use berth_engine::Engine;
+
+/// The place of objects of `resource`, and the dialect that places them.
+pub fn find(engine: &Engine, resource: GroupResource) -> Option<(&'static OwnPlace, &Arc<dyn Dialect>)> {
+    let mut dialects = engine.dialects();
+    dialects.find_map(|dialect| {
+        let mut demands = dialect.demands().iter();
+        let demand = demands.find(|demand| demand.resource == resource)?;
+        Some((demand.own_place?, dialect))
+    })
+}
+
+/// The right to write the place of objects of `resource`, if it is a field of their own.
+pub(super) fn right_to_bind(engine: &Engine, resource: GroupResource) -> Option<Attributes> {
+    find(engine, resource).map(|(own, _)| right(own))
+}
+
+/// The right to write it; user, namespace and name are the caller's to fill in.
+fn right(own: &OwnPlace) -> Attributes {
+    Attributes {
+        verb: own.verb.to_owned(),
+        is_resource: true,
+        group: own.resource.group.to_owned(),
+        resource: own.resource.resource.to_owned(),
+        subresource: "binding".to_owned(),
+        ..Attributes::default()
+    }
+}
+
+/// The same right, as admission asks for it.
+pub fn needed(own: &OwnPlace) -> Right {
+    let Attributes {
+        verb,
+        group,
+        resource,
+        subresource,
+        ..
+    } = right(own);
+    Right {
+        verb,
+        group,
+        resource,
+        subresource,
+        ..Right::default()
+    }
+}

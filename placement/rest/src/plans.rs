@@ -1,0 +1,145 @@
+//! Plans on the live world: SchedulingReviews with `spec.changes` (docs/api.md, "Planning").
+
+use std::collections::BTreeSet;
+
+use berth_apimachinery::{FieldError, Key, Status, Timestamp, budget};
+use berth_apiserver::{Attributes, Call, Reply};
+use berth_dialect_contract::config;
+use berth_engine::plan::{self, Step, Terms};
+use berth_engine::simulate::Problem;
+use berth_engine::{Catalog, Plan, World};
+use serde_json::{Value, json};
+
+use super::asked::Asked;
+use super::hidden;
+use super::kinds::{GROUP, VERSION};
+use super::reviews::Reviews;
+
+/// How many objects are asked about one by one, each of which may be a SubjectAccessReview.
+const ASKED: usize = 1000;
+
+/// Why there is no plan.
+enum NoPlan {
+    /// Everything wrong with the changes.
+    Problems(Vec<FieldError>),
+    /// A dialect is at fault.
+    Fault(String),
+}
+
+impl Reviews {
+    /// Answers a review with changes.
+    pub(super) async fn plan(&self, call: &Call, mut body: Value, now: Timestamp) -> Result<Reply, Status> {
+        let name = body["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+        let invalid = |errors: Vec<FieldError>| Status::invalid(GROUP, self.kind, &name, &errors);
+        let spec = &body["spec"];
+        let entries = spec["changes"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let steps = Step::read_all(entries, "", "spec.changes").map_err(invalid)?;
+        let asked = Asked::read(spec).map_err(invalid)?;
+        self.may_tell(call).await?;
+        let mut worlds = Vec::new();
+        for dialect in self.engine.dialects() {
+            worlds.push(self.world(dialect, "Live").await?);
+        }
+        self.may_read(call, &worlds, &steps, now).await?;
+        let planned = answer(&self.catalog, worlds, &steps, asked, now);
+        budget::wanted()?;
+        let plan = match planned {
+            Ok(plan) => plan,
+            Err(NoPlan::Problems(errors)) => return Err(invalid(errors)),
+            Err(NoPlan::Fault(fault)) => return Err(Status::internal(fault)),
+        };
+        body["status"] = json!({"plan": plan});
+        Ok(Reply::Value(body))
+    }
+
+    /// A plan tells of every decision and of every target: the caller must be able to read all of that.
+    async fn may_tell(&self, call: &Call) -> Result<(), Status> {
+        for resource in ["targets", "decisions", "clusterdecisions"] {
+            let right = Attributes {
+                verb: "list".to_owned(),
+                is_resource: true,
+                group: GROUP.to_owned(),
+                version: VERSION.to_owned(),
+                resource: resource.to_owned(),
+                ..Attributes::default()
+            };
+            call.require(right).await?;
+        }
+        Ok(())
+    }
+
+    /// A plan depends on the objects it changes: the caller must be able to read those, too.
+    async fn may_read(
+        &self,
+        call: &Call,
+        worlds: &[World],
+        steps: &[Step],
+        now: Timestamp,
+    ) -> Result<(), Status> {
+        let mut readable = BTreeSet::new();
+        let mut asked = 0;
+        for step in steps {
+            // What is wrong with a change is told with everything else that is.
+            let keys = plan::changed(worlds, &self.catalog, step, now).unwrap_or_default();
+            for key in keys {
+                let everywhere = Key::new(key.resource, "", "");
+                let there = Key::new(key.resource, &key.namespace, "");
+                if readable.contains(&everywhere) || readable.contains(&there) {
+                    continue;
+                }
+                let version = self.catalog.version_of(key.resource).unwrap_or(config::VERSION);
+                // Whoever may read all of them, everywhere or there, need not be asked about each. One drain may change
+                // thousands: then only the first two count.
+                let mut wanted = vec![everywhere];
+                if !key.namespace.is_empty() {
+                    wanted.push(there);
+                }
+                if asked < ASKED {
+                    wanted.push(key);
+                }
+                asked += 1;
+                let mut answer = Ok(());
+                for wanted in wanted {
+                    answer = call.require(hidden::get(&wanted, version)).await;
+                    if answer.is_ok() {
+                        readable.insert(wanted);
+                        break;
+                    }
+                }
+                answer?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn answer(
+    catalog: &Catalog,
+    mut worlds: Vec<World>,
+    steps: &[Step],
+    mut asked: Asked,
+    now: Timestamp,
+) -> Result<Plan, NoPlan> {
+    let before: Vec<_> = worlds.iter_mut().map(World::begin).collect();
+    let problems = |problems: Vec<Problem>| {
+        NoPlan::Problems(problems.into_iter().map(|problem| problem.error).collect())
+    };
+    plan::apply(&mut worlds, catalog, steps, now).map_err(problems)?;
+    let terms = Terms { now, seed: None };
+    let mut whole = Plan::default();
+    for (before, world) in before.iter().zip(&mut worlds) {
+        let mut wanted = asked.find(before, world.snapshot());
+        wanted.extend(plan::on_drained(before, steps, now));
+        if world.changes() == 0 && wanted.is_empty() {
+            continue;
+        }
+        let part = Plan::of(before, world, &terms, |demand| wanted.contains(demand));
+        whole.add(part.map_err(|fault| NoPlan::Fault(fault.to_string()))?);
+    }
+    let missing = asked.missing();
+    if missing.is_empty() {
+        Ok(whole)
+    } else {
+        Err(NoPlan::Problems(missing))
+    }
+}

@@ -1,0 +1,133 @@
+//! Where Targets and Decisions are read: a store in memory that the [`updater`](super::updater) keeps in step with the
+//! engine.
+//!
+//! To a reader they are computed on read: a list first waits until everything acknowledged before it is shown.
+//! Revisions are a sequence of this process, from its start in microseconds, so that one of another process (or of
+//! this one before a restart) is known to be foreign.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use berth_apimachinery::{GroupResource, Revision};
+pub use berth_dialect_contract::names::TARGETS;
+use berth_engine::Engine;
+use berth_storage::Limits;
+use berth_storage::MemoryStore;
+use berth_storage::{At, Collection, Scope, Source, StoreError, Watch};
+use parking_lot::Mutex;
+use tokio::sync::{Notify, watch};
+
+use super::kinds::GROUP;
+use super::tallies::Tallies;
+
+/// `decisions`.
+pub const DECISIONS: GroupResource = GroupResource::new(GROUP, "decisions");
+/// `clusterdecisions`.
+pub const CLUSTER_DECISIONS: GroupResource = GroupResource::new(GROUP, "clusterdecisions");
+
+/// How long a read waits for the updater. One that is alive needs milliseconds.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The store of virtual objects, readable by anyone and written by the updater alone.
+pub struct Projection {
+    pub(crate) store: MemoryStore,
+    pub(crate) engine: Arc<Engine>,
+    /// The source's revision up to which everything is shown; `None` before the first load.
+    pub(crate) shown: watch::Sender<Option<Revision>>,
+    /// How many Decisions there are.
+    pub(crate) tallies: Mutex<Tallies>,
+    /// Rung when the clock was moved by hand.
+    pub(crate) wake: Notify,
+    /// Rung when somebody waits for what is not shown yet.
+    pub(crate) awaited: Notify,
+}
+
+impl Projection {
+    /// An empty projection of what `engine` knows, for [`super::updater::spawn`] to fill.
+    #[must_use]
+    pub fn new(engine: Arc<Engine>) -> Arc<Self> {
+        let micros = u64::try_from(engine.clock().now().as_microsecond()).unwrap_or_default();
+        Arc::new(Self {
+            store: MemoryStore::new(Revision(micros.max(1)), Limits::default()),
+            engine,
+            shown: watch::Sender::new(None),
+            tallies: Mutex::default(),
+            wake: Notify::new(),
+            awaited: Notify::new(),
+        })
+    }
+
+    /// Whether everything was shown once.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        self.shown.borrow().is_some()
+    }
+
+    /// How many Decisions there are, by system, phase and agreement. Nothing is counted for it.
+    #[must_use]
+    pub fn tallies(&self) -> Tallies {
+        self.tallies.lock().clone()
+    }
+
+    /// Waits until everything was shown once.
+    pub async fn ready(&self) {
+        // It cannot end before: the sender is this projection's own.
+        let _ended = self.shown.subscribe().wait_for(Option::is_some).await.is_err();
+    }
+
+    /// Looks at once for changes that time alone has brought: for clocks that do not run by themselves.
+    pub fn look_at_the_clock(&self) {
+        self.wake.notify_one();
+    }
+
+    /// Waits until every write acknowledged before this call, by whichever server, is shown.
+    ///
+    /// # Errors
+    /// `Unavailable` when that takes longer than ten seconds, or when a shared store does not say how far it is.
+    pub async fn caught_up(&self) -> Result<(), StoreError> {
+        // Nothing of this resource is stored, and still the answer is as new as the store. What this process has seen of
+        // it may be older: another server may have written.
+        let newest = self.engine.source().list(TARGETS, At::Latest).await?;
+        let wanted = newest.revision;
+        let mut shown = self.shown.subscribe();
+        let is_there = |shown: &Option<Revision>| shown.is_some_and(|shown| shown >= wanted);
+        if is_there(&shown.borrow()) {
+            return Ok(());
+        }
+        self.engine
+            .caught_up(wanted)
+            .await
+            .map_err(|behind| StoreError::Unavailable(behind.to_string()))?;
+        self.awaited.notify_one();
+        match tokio::time::timeout(PATIENCE, shown.wait_for(is_there)).await {
+            Ok(Ok(_)) => Ok(()),
+            _ => Err(StoreError::Unavailable(format!(
+                "virtual objects have not caught up with revision {wanted}"
+            ))),
+        }
+    }
+}
+
+#[async_trait]
+impl Source for Projection {
+    async fn list(&self, resource: GroupResource, at: At) -> Result<Collection, StoreError> {
+        match at {
+            At::Latest | At::NotOlderThan(_) => self.caught_up().await?,
+            At::Any | At::Exact(_) => {}
+        }
+        self.store.list(resource, at).await
+    }
+
+    fn cached(&self, resource: GroupResource) -> Collection {
+        self.store.cached(resource)
+    }
+
+    fn watch(&self, scope: Scope, after: Revision) -> Result<Box<dyn Watch>, StoreError> {
+        self.store.watch(scope, after)
+    }
+
+    fn revision(&self) -> Revision {
+        self.store.revision()
+    }
+}

@@ -1,0 +1,231 @@
+//! History as resources: where records are, how much of them is kept, and `decisions/history`, which reads them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use berth_apimachinery::{GroupResource, Object, Status};
+use berth_apiserver::{Call, Document, Query, Reply, RequestInfo, Rows, SubresourceHandler};
+use berth_storage::{At, Collection, Name, Store};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::kinds::record::{self, columns};
+use super::kinds::{API_VERSION, GROUP};
+
+/// `decisionrecords`.
+pub const RECORDS: GroupResource = GroupResource::new(GROUP, "decisionrecords");
+/// `clusterdecisionrecords`.
+pub const CLUSTER_RECORDS: GroupResource = GroupResource::new(GROUP, "clusterdecisionrecords");
+/// Bytes of all records together, at most.
+pub const MOST_BYTES: usize = 32 * 1024 * 1024;
+
+/// Effort of reading a record and telling of it, in bytes that could be parsed meanwhile.
+const EACH: usize = 4 * 1024;
+
+/// The resource of records in `namespace`; where that is empty, of ClusterDecisions.
+#[must_use]
+pub const fn resource_of(namespace: &str) -> GroupResource {
+    if namespace.is_empty() {
+        CLUSTER_RECORDS
+    } else {
+        RECORDS
+    }
+}
+
+/// How much history is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// Records of each decision; 0 keeps none.
+    pub per_decision: usize,
+    /// How old a record gets; zero is any age.
+    pub max_age: Duration,
+    /// Bytes of all records together.
+    pub bytes: usize,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self {
+            per_decision: 20,
+            max_age: Duration::from_hours(7 * 24),
+            bytes: MOST_BYTES,
+        }
+    }
+}
+
+/// Where history is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Medium {
+    /// In the process: gone when it ends.
+    Memory,
+    /// In the database file.
+    Database,
+    /// In etcd.
+    Etcd,
+}
+
+impl Medium {
+    /// The token.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Memory => "Memory",
+            Self::Database => "Database",
+            Self::Etcd => "Etcd",
+        }
+    }
+}
+
+/// The records there are, for readers.
+#[derive(Clone)]
+pub struct Records {
+    /// Where they are.
+    pub store: Arc<dyn Store>,
+    /// What that is.
+    pub medium: Medium,
+    /// How much is kept.
+    pub bounds: Bounds,
+}
+
+/// The `history` subresource of a Decision or a ClusterDecision.
+pub(super) struct Past(pub(super) Records);
+
+#[async_trait]
+impl SubresourceHandler for Past {
+    fn effort(&self, _: &RequestInfo) -> usize {
+        EACH.saturating_mul(self.0.bounds.per_decision)
+    }
+
+    /// Those who asked may not know that there is no such decision, or none any more: then there is no record either.
+    async fn get(&self, call: &Call) -> Result<Reply, Status> {
+        let limit = limit(&call.query)?;
+        let resource = resource_of(&call.namespace);
+        let stored = self.0.store.list(resource, At::Latest).await;
+        let stored = stored.map_err(|error| Status::unavailable(error.to_string(), 1))?;
+        let mut records = of(&stored, &call.namespace, &call.name);
+        let more = records.len().saturating_sub(limit);
+        records.drain(..more);
+        Ok(Reply::Document(Arc::new(Told {
+            namespace: call.namespace.clone(),
+            decision: call.name.clone(),
+            medium: self.0.medium,
+            bounds: self.0.bounds,
+            records,
+            more,
+        })))
+    }
+}
+
+/// # Errors
+/// 400 for a limit that is no number of records.
+fn limit(query: &Query) -> Result<usize, Status> {
+    match query.first("limit").unwrap_or_default() {
+        "" | "0" => Ok(usize::MAX),
+        text => text.parse().map_err(|_problem| {
+            Status::bad_request(format!(
+                "invalid limit {text:?}: it must be how many of the newest records are shown, 0 for all"
+            ))
+        }),
+    }
+}
+
+/// The records of `decision` in `namespace`, oldest first. A record is named after its decision, and a number that grows.
+fn of(stored: &Collection, namespace: &str, decision: &str) -> Vec<Arc<Object>> {
+    let prefix = format!("{decision}.");
+    let after = Name::new(namespace, &prefix);
+    let in_namespace = Some(namespace).filter(|namespace| !namespace.is_empty());
+    stored
+        .iter(in_namespace, Some(&after))
+        .take_while(|(name, _)| name.name.starts_with(&prefix))
+        .filter(|(name, _)| !name.name[prefix.len()..].contains('.'))
+        .map(|(_, object)| Arc::clone(object))
+        .collect()
+}
+
+/// The history of one decision, to be written.
+struct Told {
+    namespace: String,
+    decision: String,
+    medium: Medium,
+    bounds: Bounds,
+    records: Vec<Arc<Object>>,
+    /// How many older ones there are.
+    more: usize,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Shown<'a> {
+    api_version: &'static str,
+    kind: &'static str,
+    metadata: Value,
+    status: ShownStatus<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ShownStatus<'a> {
+    kept_in: &'static str,
+    per_decision: usize,
+    max_age_seconds: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    remaining_records: usize,
+    records: Vec<ShownRecord<'a>>,
+}
+
+#[derive(Serialize)]
+struct ShownRecord<'a> {
+    name: &'a str,
+    #[serde(flatten)]
+    spec: &'a Value,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde gives fields by reference"
+)]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
+impl Document for Told {
+    fn metadata(&self) -> Value {
+        let mut metadata = json!({"name": self.decision});
+        if !self.namespace.is_empty() {
+            metadata["namespace"] = self.namespace.as_str().into();
+        }
+        metadata
+    }
+
+    fn json(&self) -> Result<Vec<u8>, Status> {
+        let values: Vec<Value> = self.records.iter().map(|record| record.parse()).collect();
+        let records = self.records.iter().zip(&values);
+        let shown = Shown {
+            api_version: API_VERSION,
+            kind: "DecisionHistory",
+            metadata: self.metadata(),
+            status: ShownStatus {
+                kept_in: self.medium.as_str(),
+                per_decision: self.bounds.per_decision,
+                max_age_seconds: self.bounds.max_age.as_secs(),
+                remaining_records: self.more,
+                records: records
+                    .map(|(record, value)| ShownRecord {
+                        name: record.meta().name(),
+                        spec: &value["spec"],
+                    })
+                    .collect(),
+            },
+        };
+        serde_json::to_vec(&shown).map_err(|error| Status::internal(error.to_string()))
+    }
+
+    /// One row per record.
+    fn rows(&self) -> Rows {
+        Rows {
+            columns: columns(),
+            rows: self.records.iter().map(|record| record::row(record)).collect(),
+        }
+    }
+}

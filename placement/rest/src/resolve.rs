@@ -1,0 +1,122 @@
+//! From names in requests to demands in a fresh snapshot.
+
+use berth_apimachinery::{GroupResource, Key, Status};
+use berth_dialect_contract::Dialect;
+use berth_engine::{Behind, Engine, Snapshot};
+
+use super::names;
+use super::projection::{CLUSTER_DECISIONS, DECISIONS};
+
+/// Seconds after which a client should ask again while the inventory is behind.
+const RETRY_AFTER: u32 = 1;
+
+/// The effort of telling of a target, in bytes that could be parsed meanwhile.
+const TOLD: usize = 90;
+/// The effort of judging a target that is compared by its fields (see
+/// [`berth_dialect_contract::Inventory::effort`]), in bytes that could be parsed meanwhile.
+const JUDGED: usize = 10;
+
+/// How much is to be judged and told of where nothing is known but how many targets there are.
+pub(crate) fn effort(engine: &Engine) -> usize {
+    (TOLD + JUDGED).saturating_mul(engine.most_targets() as usize)
+}
+
+/// What a request to a computed resource is about.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum About {
+    /// A Decision or ClusterDecision (or what hangs on one), by its virtual name.
+    Decision,
+    /// A placeable object of the dialect named, by its own name.
+    Source {
+        /// The dialect.
+        dialect: &'static str,
+        /// The object's resource.
+        resource: GroupResource,
+    },
+}
+
+/// A demand and the world it is in.
+pub(crate) struct Found {
+    pub(crate) snapshot: Snapshot,
+    pub(crate) demand: Key,
+}
+
+/// The answer while the engine is behind.
+pub fn behind(behind: &Behind) -> Status {
+    Status::unavailable(behind.to_string(), RETRY_AFTER)
+}
+
+/// `decisions`, or `clusterdecisions` where there is no namespace.
+pub(crate) const fn decisions_of(namespace: &str) -> GroupResource {
+    if namespace.is_empty() {
+        CLUSTER_DECISIONS
+    } else {
+        DECISIONS
+    }
+}
+
+impl About {
+    /// Finds what `name` in `namespace` means, in a snapshot that holds every acknowledged write.
+    pub(crate) async fn find(self, engine: &Engine, namespace: &str, name: &str) -> Result<Found, Status> {
+        let missing = || match self {
+            Self::Decision => Status::not_found(decisions_of(namespace), name),
+            Self::Source { resource, .. } => Status::not_found(resource, name),
+        };
+        let dialect = self.dialect(name).ok_or_else(missing)?;
+        let snapshot = engine
+            .fresh(dialect)
+            .await
+            .map_err(|error| behind(&error))?
+            .ok_or_else(missing)?;
+        Ok(Found {
+            demand: self.demand(&snapshot, namespace, name).ok_or_else(missing)?,
+            snapshot,
+        })
+    }
+
+    fn dialect(self, name: &str) -> Option<&str> {
+        match self {
+            Self::Decision => names::split(name).map(|(_, dialect)| dialect),
+            Self::Source { dialect, .. } => Some(dialect),
+        }
+    }
+
+    fn demand(self, snapshot: &Snapshot, namespace: &str, name: &str) -> Option<Key> {
+        match self {
+            Self::Decision => {
+                let (source, _) = names::split(name)?;
+                names::demand(&*snapshot.dialect, &*snapshot.inventory, namespace, source)
+            }
+            Self::Source { resource, .. } => {
+                let key = Key::new(resource, namespace, name);
+                snapshot.inventory.object(&key).map(|_| key)
+            }
+        }
+    }
+
+    /// The effort of deciding on `name` in `namespace` and of telling of it, as it is known now, in
+    /// bytes that could be parsed meanwhile.
+    pub(crate) fn effort(self, engine: &Engine, namespace: &str, name: &str) -> usize {
+        let of = || {
+            let snapshot = engine.snapshot(self.dialect(name)?)?;
+            let demand = self.demand(&snapshot, namespace, name)?;
+            let inventory = &snapshot.inventory;
+            let (told, judged) = (inventory.count() as usize, inventory.effort(&demand) as usize);
+            Some(
+                told.saturating_mul(TOLD)
+                    .saturating_add(judged.saturating_mul(JUDGED)),
+            )
+        };
+        of().unwrap_or_else(|| effort(engine))
+    }
+}
+
+/// The kind of `demand`, as its dialect names it.
+pub(crate) fn kind_of(dialect: &dyn Dialect, demand: &Key) -> &'static str {
+    let kinds = dialect.demands().iter();
+    kinds
+        .filter(|kind| kind.resource == demand.resource)
+        .map(|kind| kind.kind)
+        .next()
+        .unwrap_or_default()
+}

@@ -1,0 +1,105 @@
+//! A SchedulingReview as a pure function: a world, objects and a question in, a report out. `simulate` asks the same.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use berth_apimachinery::{FieldError, Key, Object, Timestamp, budget};
+use berth_engine::{Catalog, Unreadable, World};
+use serde_json::Value;
+
+/// What is asked.
+pub struct Question {
+    /// The world before anything is added.
+    pub world: World,
+    /// The configuration to decide with, if another than the world's.
+    pub config: Option<Value>,
+    /// The objects to add, or to put in place of those there.
+    pub objects: Vec<Value>,
+    /// The demand.
+    pub demand: Key,
+    /// The demand's object, unless it is in the world or among `objects`.
+    pub object: Option<Arc<Object>>,
+    /// The instant to decide for.
+    pub now: Timestamp,
+}
+
+/// Answers with the report as JSON: the status of the review.
+///
+/// # Errors
+/// Everything wrong with the input, with paths in the review.
+pub fn answer(catalog: &Catalog, question: Question) -> Result<Value, Vec<FieldError>> {
+    let Question {
+        mut world,
+        config,
+        objects,
+        demand,
+        object,
+        now,
+    } = question;
+    let mut errors = Vec::new();
+    if let Some(config) = config {
+        errors.extend(
+            world
+                .configure(&config, "spec.config")
+                .err()
+                .into_iter()
+                .flatten(),
+        );
+    }
+    errors.extend(add(catalog, &mut world, objects, now));
+    if let Some(object) = object
+        && let Err(Unreadable(problem)) = world.put(&demand, Arc::clone(&object))
+    {
+        errors.push(FieldError::invalid("spec.object", object.meta().name(), problem));
+    }
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    let snapshot = world.snapshot();
+    match snapshot.decide(&demand, None, now) {
+        Some(Ok(decision)) => {
+            let report = serde_json::to_value(snapshot.report(&decision));
+            report.map_err(|error| vec![FieldError::invalid("spec", Value::Null, error.to_string())])
+        }
+        Some(Err(refused)) => Err(refused.errors),
+        None => Err(vec![FieldError::not_found(
+            "spec.reference",
+            demand.name.to_string(),
+        )]),
+    }
+}
+
+/// Puts `objects` into `world`; gives everything wrong with any of them.
+fn add(catalog: &Catalog, world: &mut World, objects: Vec<Value>, now: Timestamp) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let mut seen = BTreeSet::new();
+    for (index, value) in objects.into_iter().enumerate() {
+        let path = format!("spec.objects[{index}]");
+        if budget::wanted().is_err() {
+            // Nobody waits for the answer.
+            break;
+        }
+        let kind = value["kind"].clone();
+        match catalog.read(value, &path, now) {
+            Err(problems) => errors.extend(problems),
+            Ok((key, _)) if !world.reads(key.resource) => {
+                let dialect = world.snapshot().dialect.name();
+                let detail = format!("scheduling in {dialect} does not look at objects of this kind");
+                errors.push(FieldError::invalid(format!("{path}.kind"), kind, detail));
+            }
+            Ok((key, _)) if seen.contains(&key) => {
+                errors.push(FieldError::duplicate(
+                    format!("{path}.metadata.name"),
+                    key.name.to_string(),
+                ));
+            }
+            Ok((key, object)) => {
+                if let Err(Unreadable(problem)) = world.put(&key, object) {
+                    errors.push(FieldError::invalid(path, key.to_string(), problem));
+                }
+                seen.insert(key);
+            }
+        }
+    }
+    errors
+}

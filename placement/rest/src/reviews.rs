@@ -1,0 +1,238 @@
+//! `schedulingreviews` and `localschedulingreviews`: what-if questions over HTTP. The answer itself is made in [`review`](super::review).
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use berth_apimachinery::{FieldError, GroupResource, Key, Object, Status, Timestamp, time};
+use berth_apiserver::{Attributes, Call, Computed, Reply, RequestInfo, heavy};
+use berth_dialect_contract::{DemandKind, Dialect};
+use berth_engine::{Catalog, Engine, World};
+use serde_json::Value;
+
+use super::hidden;
+use super::kinds::{GROUP, VERSION};
+use super::live::live;
+use super::review::{self, Question};
+
+/// Answers reviews.
+pub(super) struct Reviews {
+    /// The engine.
+    pub(super) engine: Arc<Engine>,
+    /// The kinds a review may bring.
+    pub(super) catalog: Arc<Catalog>,
+    /// The kind they are of.
+    pub(super) kind: &'static str,
+}
+
+/// The demand a review is about.
+struct Demand {
+    dialect: Arc<dyn Dialect>,
+    key: Key,
+    object: Option<Arc<Object>>,
+}
+
+#[async_trait]
+impl Computed for Reviews {
+    /// A review brings worlds and decisions of its own, in few bytes.
+    fn effort(&self, _: &RequestInfo) -> usize {
+        heavy::UNKNOWN
+    }
+
+    async fn create(&self, call: &Call, mut body: Value) -> Result<Reply, Status> {
+        let name = body["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+        let invalid = |errors: Vec<FieldError>| Status::invalid(GROUP, self.kind, &name, &errors);
+        self.stay(&call.namespace, &mut body["spec"]);
+        let now = body["spec"]["at"]
+            .as_str()
+            .and_then(time::parse)
+            .unwrap_or(call.now);
+        if !body["spec"]["changes"].is_null() {
+            return self.plan(call, body, now).await;
+        }
+        let demand = self.demand(&body["spec"], now).map_err(invalid)?;
+        within(&call.namespace, &demand).map_err(|error| invalid(vec![error]))?;
+        let mode = body["spec"]["inventory"].as_str().unwrap_or("Live");
+        authorize(call, &demand, mode).await?;
+        let world = self.world(&demand.dialect, mode).await?;
+        if demand.object.is_some() && world.get(&demand.key).is_some() {
+            // The report says how the stored object of that name stands, too.
+            readable(call, &demand).await?;
+        }
+        let question = Question {
+            world,
+            config: body["spec"]
+                .get("config")
+                .filter(|config| !config.is_null())
+                .cloned(),
+            objects: body["spec"]["objects"].as_array().cloned().unwrap_or_default(),
+            demand: demand.key,
+            object: demand.object,
+            now,
+        };
+        body["status"] = review::answer(&self.catalog, question).map_err(invalid)?;
+        if let Some(writes) = body["status"]["writes"].as_array_mut() {
+            hidden::hide(call, &self.engine, &self.catalog, writes).await?;
+        }
+        Ok(Reply::Value(body))
+    }
+}
+
+impl Reviews {
+    /// In a review that has a namespace, what names none is there.
+    fn stay(&self, namespace: &str, spec: &mut Value) {
+        if namespace.is_empty() {
+            return;
+        }
+        let is_namespaced = |object: &Value| {
+            let text = |field: &str| object[field].as_str().unwrap_or_default();
+            let found = self.catalog.find(text("apiVersion"), text("kind"));
+            found.is_some_and(|(kind, _)| kind.info().namespaced())
+        };
+        let fill = |fields: &mut Value| {
+            if fields
+                .get("namespace")
+                .is_none_or(|given| given.is_null() || given == "")
+            {
+                fields["namespace"] = namespace.into();
+            }
+        };
+        let objects = spec.get_mut("objects").and_then(Value::as_array_mut);
+        for object in objects.into_iter().flatten() {
+            if is_namespaced(object) && object["metadata"].is_object() {
+                fill(&mut object["metadata"]);
+            }
+        }
+        if let Some(object) = spec.get_mut("object")
+            && is_namespaced(object)
+            && object["metadata"].is_object()
+        {
+            fill(&mut object["metadata"]);
+        }
+        if let Some(reference) = spec.get_mut("reference")
+            && is_namespaced(reference)
+        {
+            fill(reference);
+        }
+    }
+
+    fn demand(&self, spec: &Value, now: Timestamp) -> Result<Demand, Vec<FieldError>> {
+        match spec.get("object").filter(|object| !object.is_null()) {
+            Some(object) => {
+                let (_, dialect) = self.kind(object, "spec.object")?;
+                let (key, object) = self.catalog.read(object.clone(), "spec.object", now)?;
+                Ok(Demand {
+                    dialect,
+                    key,
+                    object: Some(object),
+                })
+            }
+            None => {
+                let reference = &spec["reference"];
+                let (kind, dialect) = self.kind(reference, "spec.reference")?;
+                let text = |field: &str| reference[field].as_str().unwrap_or_default();
+                let (mut namespace, name) = (text("namespace"), text("name"));
+                let found = self.catalog.find(text("apiVersion"), text("kind"));
+                if found.is_some_and(|(kind, _)| !kind.info().namespaced()) {
+                    // Its decision may stand in a namespace (kcp's do); the object itself stands in none.
+                    namespace = "";
+                } else if kind.namespaced && namespace.is_empty() {
+                    let detail = format!("a {} has a namespace", kind.kind);
+                    return Err(vec![FieldError::required("spec.reference.namespace", detail)]);
+                }
+                Ok(Demand {
+                    dialect,
+                    key: Key::new(kind.resource, namespace, name),
+                    object: None,
+                })
+            }
+        }
+    }
+
+    /// The placeable kind and the dialect that `apiVersion` and `kind` of `value` name.
+    fn kind(&self, value: &Value, path: &str) -> Result<(DemandKind, Arc<dyn Dialect>), Vec<FieldError>> {
+        let text = |field: &str| value[field].as_str().unwrap_or_default();
+        let (api_version, kind) = (text("apiVersion"), text("kind"));
+        let resource = self
+            .catalog
+            .find(api_version, kind)
+            .map(|(kind, _)| kind.info().resource());
+        let all = self.engine.dialects().flat_map(|dialect| {
+            dialect
+                .demands()
+                .iter()
+                .map(move |demand| (*demand, Arc::clone(dialect)))
+        });
+        let mut known = Vec::new();
+        for (demand, dialect) in all {
+            if Some(demand.resource) == resource {
+                return Ok((demand, dialect));
+            }
+            known.push(format!(
+                "{}/{} {}",
+                demand.resource.group, demand.version, demand.kind
+            ));
+        }
+        let known: Vec<&str> = known.iter().map(String::as_str).collect();
+        let shown = format!("{api_version} {kind}");
+        Err(vec![FieldError::not_supported(
+            format!("{path}.kind"),
+            shown,
+            &known,
+        )])
+    }
+
+    /// The world to begin with.
+    pub(super) async fn world(&self, dialect: &Arc<dyn Dialect>, mode: &str) -> Result<World, Status> {
+        if mode == "Provided" {
+            return Ok(World::empty(Arc::clone(dialect)));
+        }
+        live(&self.engine, dialect).await
+    }
+}
+
+/// That a review in `namespace` is about what is there, or about the namespace itself. One without a namespace may be
+/// about anything.
+fn within(namespace: &str, demand: &Demand) -> Result<(), FieldError> {
+    let key = &demand.key;
+    let itself = key.resource == GroupResource::new("", "namespaces") && *key.name == *namespace;
+    if namespace.is_empty() || itself || *key.namespace == *namespace {
+        return Ok(());
+    }
+    let path = match demand.object {
+        Some(_) => "spec.object.metadata.namespace",
+        None => "spec.reference.namespace",
+    };
+    let detail =
+        format!("must be {namespace}, where the review is; a SchedulingReview may be about anything");
+    Err(FieldError::invalid(path, key.namespace.to_string(), detail))
+}
+
+/// A review by reference needs `get` on the source; one on the live world needs `list targets`, unless it is about one
+/// namespace: those who may explain there read of the targets in the reports of what is there.
+async fn authorize(call: &Call, demand: &Demand, mode: &str) -> Result<(), Status> {
+    if demand.object.is_none() {
+        readable(call, demand).await?;
+    }
+    if mode == "Provided" || !call.namespace.is_empty() {
+        return Ok(());
+    }
+    call.require(Attributes {
+        verb: "list".to_owned(),
+        is_resource: true,
+        group: GROUP.to_owned(),
+        version: VERSION.to_owned(),
+        resource: "targets".to_owned(),
+        ..Attributes::default()
+    })
+    .await
+}
+
+/// Whether the caller may read the stored object.
+async fn readable(call: &Call, demand: &Demand) -> Result<(), Status> {
+    let mut kinds = demand.dialect.demands().iter();
+    let version = kinds
+        .find(|kind| kind.resource == demand.key.resource)
+        .map(|kind| kind.version);
+    call.require(hidden::get(&demand.key, version.unwrap_or_default()))
+        .await
+}

@@ -1,0 +1,150 @@
+//! Advice as a caller may take it: which patches they may make, and what they may read of those that they may not.
+
+use std::collections::BTreeMap;
+
+use berth_apimachinery::{Key, Status};
+use berth_apiserver::{Attributes, Call};
+use berth_dialect_contract::config;
+use berth_engine::advice::{Advised, Form, Patch, Set};
+use berth_engine::{Catalog, Engine};
+
+use super::kinds::{GROUP, VERSION};
+use super::own_places;
+
+/// How many rights are asked about, each of which may be a SubjectAccessReview: further ones count as not given.
+const ASKED: usize = 60;
+
+/// Notes in each set whether `call`'s user may make it, hides what they may not read, and puts of sets as small those first
+/// that they may make. `demand` is what the advice is about.
+///
+/// # Errors
+/// When it cannot be found out what the user may do.
+pub(super) async fn judge(
+    call: &Call,
+    engine: &Engine,
+    catalog: &Catalog,
+    demand: &Key,
+    targets: &mut [Advised],
+) -> Result<(), Status> {
+    let mut rights = Rights {
+        call,
+        engine,
+        catalog,
+        demand,
+        known: BTreeMap::new(),
+    };
+    for set in targets.iter_mut().flat_map(|target| &mut target.advice) {
+        rights.judge(set).await?;
+    }
+    for target in targets {
+        target
+            .advice
+            .sort_by_key(|set| (set.changes.len(), set.allowed != Some(true)));
+    }
+    Ok(())
+}
+
+/// What one user may do, asked once each.
+struct Rights<'a> {
+    call: &'a Call,
+    engine: &'a Engine,
+    catalog: &'a Catalog,
+    demand: &'a Key,
+    known: BTreeMap<(&'static str, Key), bool>,
+}
+
+impl Rights<'_> {
+    async fn judge(&mut self, set: &mut Set) -> Result<(), Status> {
+        let mut allowed = true;
+        let mut unread = Vec::new();
+        for patch in &mut set.patches {
+            let verb = match patch.form {
+                Form::Create(_) => "create",
+                Form::Json(_) | Form::Hidden(_) => "patch",
+            };
+            let may = self.may(verb, &patch.key).await?;
+            patch.allowed = Some(may);
+            allowed &= may;
+            if verb == "patch" && !self.may("get", &patch.key).await? {
+                hide(patch);
+                unread.push(patch.key.clone());
+            }
+        }
+        set.allowed = Some(allowed);
+        for change in &mut set.changes {
+            let hidden = change.keys.iter().find(|key| unread.contains(key));
+            if let Some(key) = hidden {
+                change.message = format!("have {key} changed by everyone who may read it");
+            }
+        }
+        Ok(())
+    }
+
+    async fn may(&mut self, verb: &'static str, key: &Key) -> Result<bool, Status> {
+        let asked = (verb, key.clone());
+        if let Some(&known) = self.known.get(&asked) {
+            return Ok(known);
+        }
+        if self.known.len() >= ASKED {
+            return Ok(false);
+        }
+        let mut may = self.has(self.right(verb, key)).await?;
+        if may
+            && key.resource.group == GROUP
+            && let Some(right) = own_places::right_to_bind(self.engine, self.demand.resource)
+        {
+            may = self
+                .has(Attributes {
+                    namespace: self.demand.namespace.to_string(),
+                    name: self.demand.name.to_string(),
+                    ..right
+                })
+                .await?;
+        }
+        self.known.insert(asked, may);
+        Ok(may)
+    }
+
+    async fn has(&self, right: Attributes) -> Result<bool, Status> {
+        match self.call.require(right).await {
+            Ok(()) => Ok(true),
+            Err(status) if status.code == 403 => Ok(false),
+            Err(status) => Err(status),
+        }
+    }
+
+    /// The right to do `verb` to the object at `key`. Bindings are authorized as their decision's subresource.
+    fn right(&self, verb: &str, key: &Key) -> Attributes {
+        let (resource, subresource) = match key.resource.resource {
+            "bindings" if key.resource.group == GROUP => ("decisions", "binding"),
+            "clusterbindings" if key.resource.group == GROUP => ("clusterdecisions", "binding"),
+            other => (other, ""),
+        };
+        let version = match key.resource.group {
+            GROUP => VERSION,
+            config::GROUP => config::VERSION,
+            _ => self.catalog.version_of(key.resource).unwrap_or_default(),
+        };
+        Attributes {
+            verb: verb.to_owned(),
+            is_resource: true,
+            group: key.resource.group.to_owned(),
+            version: version.to_owned(),
+            resource: resource.to_owned(),
+            subresource: subresource.to_owned(),
+            namespace: key.namespace.to_string(),
+            name: key.name.to_string(),
+            ..Attributes::default()
+        }
+    }
+}
+
+/// Leaves of `patch` the paths that change.
+fn hide(patch: &mut Patch) {
+    if let Form::Json(operations) = &patch.form {
+        let paths = operations.iter().filter(|operation| operation["op"] != "test");
+        let paths = paths.filter_map(|operation| operation["path"].as_str().map(str::to_owned));
+        patch.form = Form::Hidden(paths.collect());
+        patch.command.clear();
+    }
+}

@@ -1,0 +1,313 @@
+//! `decisions/scheduling` and its kin: what the scheduler would decide now.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use berth_apimachinery::{Key, Status, Timestamp};
+use berth_apiserver::{Call, Document, Query, Reply, RequestInfo, Rows, SubresourceHandler, heavy};
+use berth_dialect_contract::report::{self, Entry, Places, View, Written};
+use berth_dialect_contract::{Decision, Report};
+use berth_engine::advice::{self, Terms};
+use berth_engine::{Catalog, Engine, Snapshot, World};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::advice::ask;
+use super::head::head;
+use super::kinds::API_VERSION;
+use super::kinds::scheduling::{self, Judged};
+use super::live::live;
+use super::resolve::{About, Found};
+use super::{hidden, rights_to_change};
+
+/// Reads what the scheduler would decide.
+pub(super) struct Scheduling {
+    /// The engine.
+    pub(super) engine: Arc<Engine>,
+    /// The kinds of what is written.
+    pub(super) catalog: Arc<Catalog>,
+    /// Whose subresource this is.
+    pub(super) about: About,
+}
+
+#[async_trait]
+impl SubresourceHandler for Scheduling {
+    fn effort(&self, info: &RequestInfo) -> usize {
+        match info.query.first("advice") {
+            None | Some("" | "false") => self.about.effort(&self.engine, &info.namespace, &info.name),
+            Some(_) => heavy::UNKNOWN,
+        }
+    }
+
+    async fn get(&self, call: &Call) -> Result<Reply, Status> {
+        let choice = Choice::parse(&call.query)?;
+        let Found { snapshot, demand } = self.about.find(&self.engine, &call.namespace, &call.name).await?;
+        let (snapshot, advice) = match choice.advice {
+            false => (snapshot, None),
+            // Of the same world, so that one never speaks of what the other does not know.
+            true => {
+                let world = live(&self.engine, &snapshot.dialect).await?;
+                let short = self.advice(call, &world, &demand).await?;
+                (world.snapshot().clone(), Some(short))
+            }
+        };
+        let decision = decide(&snapshot, &demand, call.now)?;
+        let mut writes = Vec::new();
+        for write in report::writes(&*snapshot.inventory, &decision) {
+            writes.push(json!(write));
+        }
+        hidden::hide(call, &self.engine, &self.catalog, &mut writes).await?;
+        Ok(Reply::Document(Arc::new(Explained {
+            others: others(&self.engine, &snapshot, &demand),
+            places: Places::of(&*snapshot.inventory, &decision),
+            snapshot,
+            decision,
+            writes,
+            advice,
+            choice,
+        })))
+    }
+}
+
+/// Warnings about other schedulers that decide `demand`.
+fn others(engine: &Engine, snapshot: &Snapshot, demand: &Key) -> Option<String> {
+    let dialect = snapshot.dialect.name();
+    if let Some(text) = engine.contest(dialect, demand) {
+        return Some(text.to_string());
+    }
+    let is_left_out = engine.decides(dialect) && !engine.is_entrusted(snapshot, demand);
+    is_left_out.then(|| {
+        format!("Berth does not decide it: spec.requests of the SchedulerConfiguration {dialect} leaves it to another scheduler")
+    })
+}
+
+impl Scheduling {
+    /// The advice that `call` may take, as it stands in a Scheduling.
+    async fn advice(&self, call: &Call, world: &World, demand: &Key) -> Result<Value, Status> {
+        let terms = Terms {
+            now: call.now,
+            seed: None,
+            limit: advice::TARGETS,
+            only: None,
+        };
+        let mut advice = ask(world, &self.catalog, demand, &terms)?;
+        rights_to_change::judge(call, &self.engine, &self.catalog, demand, &mut advice.targets).await?;
+        Ok(advice.short())
+    }
+}
+
+/// How much of a decision's reasons is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reasons {
+    None,
+    Counts,
+    All,
+}
+
+/// What is shown of a decision: `?limit=` candidates, `?reasons=none|counts|all`, and `?advice=true`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Choice {
+    limit: usize,
+    reasons: Reasons,
+    advice: bool,
+}
+
+impl Choice {
+    /// # Errors
+    /// 400 for a limit that is no number of candidates, and for words that are none of those a parameter takes.
+    fn parse(query: &Query) -> Result<Self, Status> {
+        let limit = match query.first("limit").unwrap_or_default() {
+            "" | "0" => usize::MAX,
+            text => text.parse().map_err(|_problem| {
+                Status::bad_request(format!(
+                    "invalid limit {text:?}: it must be how many candidates are shown, 0 for all"
+                ))
+            })?,
+        };
+        let reasons = match query.first("reasons").unwrap_or_default() {
+            "none" => Reasons::None,
+            "counts" => Reasons::Counts,
+            "" | "all" => Reasons::All,
+            other => {
+                return Err(Status::bad_request(format!(
+                    "unrecognized reasons value: {other:?}: it must be one of none, counts, all"
+                )));
+            }
+        };
+        let advice = match query.first("advice").unwrap_or_default() {
+            "true" => true,
+            "" | "false" => false,
+            other => {
+                return Err(Status::bad_request(format!(
+                    "unrecognized advice value: {other:?}: it must be true or false"
+                )));
+            }
+        };
+        Ok(Self {
+            limit,
+            reasons,
+            advice,
+        })
+    }
+}
+
+/// A decision with every reason, to be written.
+struct Explained {
+    snapshot: Snapshot,
+    decision: Decision,
+    places: Places,
+    /// What binding would write, as the caller may see it.
+    writes: Vec<Value>,
+    /// Warnings about other schedulers.
+    others: Option<String>,
+    /// Where it was asked for.
+    advice: Option<Value>,
+    choice: Choice,
+}
+
+/// A Scheduling on the wire.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Object<'a> {
+    api_version: &'static str,
+    kind: &'static str,
+    metadata: Value,
+    spec: Value,
+    status: Report<Hole, &'a [Value], &'a Value>,
+}
+
+/// Where the candidates go, which are many and are written by themselves.
+#[derive(Serialize)]
+struct Hole;
+
+/// How it reads. Nothing before it is a null, and in texts quotes are escaped, so the first is the one.
+const HOLE: &[u8] = br#""candidates":null"#;
+
+impl Explained {
+    fn view(&self) -> View<'_> {
+        View {
+            dialect: self.snapshot.dialect.name(),
+            inventory: &*self.snapshot.inventory,
+            decision: &self.decision,
+            places: &self.places,
+        }
+    }
+
+    /// The candidates that are shown, and how many there are beside them.
+    fn entries(&self) -> (Vec<Entry>, usize) {
+        let mut entries = self.view().entries();
+        let rest = entries.len().saturating_sub(self.choice.limit);
+        entries.truncate(self.choice.limit);
+        (entries, rest)
+    }
+}
+
+impl Document for Explained {
+    fn metadata(&self) -> Value {
+        head(&self.snapshot, &self.decision.demand, "Scheduling").0
+    }
+
+    fn json(&self) -> Result<Vec<u8>, Status> {
+        let view = self.view();
+        let (entries, rest) = self.entries();
+        let candidates = Written {
+            view,
+            entries: &entries,
+            with_reasons: self.choice.reasons == Reasons::All,
+        };
+        let mut status = view.report(self.snapshot.revision.0, Hole, self.writes.as_slice());
+        status.remaining_candidates = Some(rest).filter(|&rest| rest > 0);
+        status.reason_counts = (self.choice.reasons == Reasons::Counts)
+            .then(|| report::reason_counts(&*self.snapshot.inventory, &self.decision));
+        status.warnings.extend(self.others.clone());
+        status.advice = self.advice.as_ref();
+        let (metadata, spec) = head(&self.snapshot, &self.decision.demand, "Scheduling");
+        let object = Object {
+            api_version: API_VERSION,
+            kind: "Scheduling",
+            metadata,
+            spec,
+            status,
+        };
+        let around = serde_json::to_vec(&object).map_err(|error| Status::internal(error.to_string()))?;
+        let places = around.windows(HOLE.len()).position(|part| part == HOLE);
+        let end = places.ok_or_else(|| Status::internal("a report without candidates"))? + HOLE.len();
+        let mut out = Vec::with_capacity(around.len());
+        out.extend_from_slice(&around[..end - "null".len()]);
+        candidates.write(&mut out)?;
+        out.extend_from_slice(&around[end..]);
+        Ok(out)
+    }
+
+    /// One row per candidate, or one that says why there is none.
+    fn rows(&self) -> Rows {
+        let view = self.view();
+        let (entries, _) = self.entries();
+        let with_reasons = self.choice.reasons == Reasons::All;
+        let candidates = entries.iter().map(|&entry| view.candidate(entry, with_reasons));
+        let mut rows: Vec<_> = candidates.map(|candidate| Judged::of(&candidate).row()).collect();
+        if rows.is_empty() {
+            let message = self.snapshot.inventory.message(&self.decision);
+            rows.push(scheduling::no_row(self.decision.reason, &message));
+        }
+        Rows {
+            columns: scheduling::columns(),
+            rows,
+        }
+    }
+}
+
+/// The scheduler's own decision on a demand that is in the snapshot.
+pub(crate) fn decide(snapshot: &Snapshot, demand: &Key, now: Timestamp) -> Result<Decision, Status> {
+    match snapshot.decide(demand, None, now) {
+        Some(Ok(decision)) => Ok(decision),
+        // Nothing was chosen, so nothing can be refused.
+        Some(Err(refused)) => Err(Status::internal(berth_apimachinery::field::aggregate(
+            &refused.errors,
+        ))),
+        None => Err(Status::not_found(demand.resource, &demand.name)),
+    }
+}
+
+/// A report as JSON.
+pub(crate) fn value_of(report: &Report) -> Result<Value, Status> {
+    serde_json::to_value(report).map_err(|error| Status::internal(error.to_string()))
+}
+
+/// The Scheduling of `decision` without its candidates, as a tree: what is picked and what changes, and with `counts` how
+/// many targets each reason refuses. Its size does not grow with the fleet.
+pub fn summary_of(snapshot: &Snapshot, decision: &Decision, counts: bool) -> Result<Value, Status> {
+    let inventory = &*snapshot.inventory;
+    let places = Places::of(inventory, decision);
+    let view = View {
+        dialect: snapshot.dialect.name(),
+        inventory,
+        decision,
+        places: &places,
+    };
+    let mut report: Report = view.report(
+        snapshot.revision.0,
+        Vec::new(),
+        report::writes(inventory, decision),
+    );
+    report.remaining_candidates = Some(view.entries().len()).filter(|&rest| rest > 0);
+    report.reason_counts = counts.then(|| report::reason_counts(inventory, decision));
+    shown(snapshot, decision, &report)
+}
+
+/// The Scheduling that shows `decision`, which was made on `snapshot`, as a tree.
+pub fn scheduling_of(snapshot: &Snapshot, decision: &Decision) -> Result<Value, Status> {
+    shown(snapshot, decision, &snapshot.report(decision))
+}
+
+fn shown(snapshot: &Snapshot, decision: &Decision, report: &Report) -> Result<Value, Status> {
+    let report = value_of(report)?;
+    let (metadata, spec) = head(snapshot, &decision.demand, "Scheduling");
+    Ok(json!({
+        "apiVersion": API_VERSION,
+        "kind": "Scheduling",
+        "metadata": metadata,
+        "spec": spec,
+        "status": report,
+    }))
+}

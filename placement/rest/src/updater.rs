@@ -1,0 +1,308 @@
+//! The updater: makes Targets and Decisions anew when the engine says they are stale, or when their time has come.
+//!
+//! Deciding all demands of a large fleet takes seconds. Nobody waits for what observed decisions say of agreement: of many
+//! that a change makes due, a few are compared at once, and the rest bit by bit, in half of the time there is.
+
+mod alarms;
+mod following;
+mod make;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use berth_apimachinery::{Key, Revision, Timestamp};
+use berth_dialect_contract::config;
+use berth_engine::{Batch, Dirty, Marked, Snapshot, Subscription};
+use berth_storage::{Expect, Step, Verb};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+pub use self::alarms::Alarms;
+use self::following::Following;
+use self::make::{Demanded, Made, Maker, Shown};
+use super::observed::Budget;
+use super::projection::Projection;
+
+/// How long changes fall together that nobody waits for: an object and its place, which follows at once, are shown by one
+/// step then, and what is bound by the end of it is not decided to show that it was not yet.
+const TOGETHER: Duration = Duration::from_millis(20);
+/// How soon something that says its time has come already is looked at again, at the earliest.
+pub const AGAIN: jiff::SignedDuration = jiff::SignedDuration::from_secs(1);
+
+/// What one virtual object is about.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Subject {
+    /// A target, by the system's own name of the cluster.
+    Target(Arc<str>),
+    /// A demand.
+    Demand(Key),
+}
+
+/// A subject of a dialect.
+pub type Item = (&'static str, Subject);
+
+/// Starts the updater of `projection`. It runs until the handle is aborted.
+///
+/// Another scheduler has `grace` to do what Berth would before an observed decision says that they differ.
+pub(super) fn spawn(projection: Arc<Projection>, grace: Duration) -> JoinHandle<()> {
+    let subscription = projection.engine.subscribe();
+    let updater = Updater {
+        projection,
+        subscription,
+        grace,
+        shown: HashMap::new(),
+        alarms: Alarms::default(),
+        modes: HashMap::new(),
+        waiting: BTreeMap::new(),
+        rest: Instant::now(),
+    };
+    tokio::spawn(updater.run())
+}
+
+struct Updater {
+    projection: Arc<Projection>,
+    subscription: Arc<Subscription>,
+    grace: Duration,
+    /// What there are objects about, by dialect.
+    shown: HashMap<&'static str, Following>,
+    alarms: Alarms,
+    /// The state of each dialect when it was looked at last.
+    modes: HashMap<&'static str, Mode>,
+    /// The observed demands that are to be compared when there is time, by dialect.
+    waiting: BTreeMap<&'static str, BTreeSet<Key>>,
+    /// Until when the next of them wait, so that others have half of the time.
+    rest: Instant,
+}
+
+/// All that may change what is said of every observed decision of a dialect, though nothing of it was folded.
+#[derive(Clone, Copy, PartialEq)]
+struct Mode {
+    /// Whether anything of it is decided here.
+    decides: bool,
+    /// Whether all there is of it is known.
+    is_complete: bool,
+    /// The version of its configuration.
+    configuration: Revision,
+}
+
+impl Updater {
+    async fn run(mut self) {
+        loop {
+            let pause = self.alarms.pause(self.projection.engine.clock().now());
+            tokio::select! {
+                () = self.subscription.changed() => {
+                    self.gather().await;
+                    let batch = self.subscription.next().await;
+                    self.take_in(batch).await;
+                }
+                () = self.projection.wake.notified() => self.ring().await,
+                () = tokio::time::sleep(pause) => self.ring().await,
+                () = tokio::time::sleep_until(self.rest), if !self.waiting.is_empty() => self.compare().await,
+            }
+        }
+    }
+
+    /// Lets changes fall together until somebody waits for them.
+    async fn gather(&self) {
+        if self.projection.is_ready() {
+            tokio::select! {
+                () = self.projection.awaited.notified() => {}
+                () = tokio::time::sleep(TOGETHER) => {}
+            }
+        }
+    }
+
+    async fn take_in(&mut self, mut batch: Batch) {
+        for dialect in self.turned() {
+            batch.dirty.entry(dialect).or_default().decide = Marked::All;
+        }
+        for (dialect, dirty) in batch.dirty {
+            if let Some(snapshot) = self.projection.engine.snapshot(dialect) {
+                let subjects = self.subjects(dialect, dirty, &snapshot);
+                self.renew(dialect, snapshot, subjects).await;
+            }
+        }
+        self.projection.shown.send_replace(Some(batch.through));
+    }
+
+    /// Renews what time has changed. The right to decide may have come or gone with nothing stored that says so.
+    async fn ring(&mut self) {
+        let mut due = self.alarms.take(self.projection.engine.clock().now());
+        for dialect in self.turned() {
+            let demands = self.shown.get(dialect).into_iter().flat_map(Following::demands);
+            due.entry(dialect).or_default().extend(demands);
+        }
+        for (dialect, subjects) in due {
+            if let Some(snapshot) = self.projection.engine.snapshot(dialect) {
+                self.renew(dialect, snapshot, subjects).await;
+            }
+        }
+    }
+
+    /// The dialects whose mode is another one than at the last call.
+    fn turned(&mut self) -> Vec<&'static str> {
+        let engine = &self.projection.engine;
+        let stored = engine.source().cached(config::RESOURCE);
+        let dialects = engine.dialects().map(|dialect| dialect.name());
+        let mut turned = Vec::new();
+        for dialect in dialects {
+            let revision = stored.get("", dialect).map(|object| object.revision());
+            let mode = Mode {
+                decides: engine.decides(dialect),
+                is_complete: engine.complete(dialect).is_ok(),
+                configuration: revision.unwrap_or_default(),
+            };
+            if self
+                .modes
+                .insert(dialect, mode)
+                .is_some_and(|before| before != mode)
+            {
+                turned.push(dialect);
+            }
+        }
+        turned
+    }
+
+    /// Compares some of the demands that wait for it.
+    async fn compare(&mut self) {
+        let begun = Instant::now();
+        let Some(mut entry) = self.waiting.first_entry() else {
+            return;
+        };
+        let dialect = *entry.key();
+        let snapshot = self.projection.engine.snapshot(dialect);
+        let mut subjects = BTreeSet::new();
+        let mut budget = Budget::new();
+        while let (Some(snapshot), Some(demand)) = (&snapshot, entry.get().first())
+            && budget.decides(snapshot, demand)
+        {
+            subjects.extend(entry.get_mut().pop_first().map(Subject::Demand));
+        }
+        if entry.get().is_empty() || snapshot.is_none() {
+            entry.remove();
+        }
+        if let Some(snapshot) = snapshot {
+            self.renew(dialect, snapshot, subjects).await;
+        }
+        self.rest = Instant::now() + begun.elapsed();
+    }
+
+    /// The subjects that are marked: where all are, those that are there and those that were.
+    fn subjects(&self, dialect: &'static str, dirty: Dirty, snapshot: &Snapshot) -> BTreeSet<Subject> {
+        let inventory = &snapshot.inventory;
+        let mut subjects = BTreeSet::new();
+        match dirty.targets {
+            Marked::Some(names) => subjects.extend(names.into_iter().map(Subject::Target)),
+            Marked::All => {
+                subjects.extend((0..inventory.count()).map(|ix| Subject::Target(inventory.cluster_name(ix))));
+                let shown = self.shown.get(dialect).into_iter();
+                subjects.extend(shown.flat_map(Following::targets));
+            }
+        }
+        for marked in [dirty.decide, dirty.demands] {
+            match marked {
+                Marked::Some(keys) => subjects.extend(keys.into_iter().map(Subject::Demand)),
+                Marked::All => {
+                    subjects.extend(inventory.demands().into_iter().map(Subject::Demand));
+                    let shown = self.shown.get(dialect).into_iter();
+                    subjects.extend(shown.flat_map(Following::demands));
+                }
+            }
+        }
+        subjects
+    }
+
+    /// Makes the objects about `subjects` anew, away from the async threads, and stores those that differ.
+    async fn renew(&mut self, dialect: &'static str, snapshot: Snapshot, subjects: BTreeSet<Subject>) {
+        if subjects.is_empty() {
+            return;
+        }
+        let now = self.projection.engine.clock().now();
+        let known = self.shown.entry(dialect).or_default();
+        let subjects: Vec<Demanded> = subjects
+            .into_iter()
+            .map(|subject| Demanded {
+                name: known.name(&subject),
+                compared: known.compared(&subject),
+                subject,
+            })
+            .collect();
+        let mut maker = Maker {
+            engine: Arc::clone(&self.projection.engine),
+            is_complete: self.projection.engine.complete(dialect).is_ok(),
+            shown: Shown::of(&self.projection),
+            budget: Budget::new(),
+            grace: self.grace,
+            snapshot,
+            now,
+        };
+        let making = tokio::task::spawn_blocking(move || {
+            let made = subjects.into_iter().map(|demanded| maker.make(demanded));
+            made.collect::<Vec<_>>()
+        });
+        match making.await {
+            Ok(made) => self.store(dialect, made, now),
+            Err(error) => {
+                tracing::error!(dialect, %error, "cannot compute Decisions and Targets; those served are out of date until the next change")
+            }
+        }
+    }
+
+    fn store(&mut self, dialect: &'static str, made: Vec<Made>, now: Timestamp) {
+        let shown = Shown::of(&self.projection);
+        let known = self.shown.entry(dialect).or_default();
+        let mut waiting = self.waiting.remove(dialect).unwrap_or_default();
+        let mut tallies = self.projection.tallies.lock();
+        let mut steps = Vec::new();
+        for made in made {
+            let Some(key) = &made.key else { continue };
+            let old = shown.get(key);
+            let step = match (&made.draft, old) {
+                (Some(draft), Some(old)) if draft.same_as(old) => None,
+                (Some(_), Some(_)) => Some((Verb::Update, Expect::Present)),
+                (Some(_), None) => Some((Verb::Create, Expect::Absent)),
+                (None, Some(_)) => Some((Verb::Delete, Expect::Present)),
+                (None, None) => None,
+            };
+            known.put(&made, |tally, by| tallies.add(dialect, tally, by));
+            if let Subject::Demand(demand) = &made.subject {
+                match made.waits {
+                    true => drop(waiting.insert(demand.clone())),
+                    false => drop(waiting.remove(demand)),
+                }
+            }
+            let Made {
+                subject,
+                key: Some(key),
+                draft,
+                due_at,
+                ..
+            } = made
+            else {
+                continue;
+            };
+            self.alarms.set(
+                (dialect, subject),
+                due_at.map(|due| due.max(now.saturating_add(AGAIN).unwrap_or(now))),
+            );
+            if let Some((verb, expect)) = step {
+                steps.push(Step {
+                    verb,
+                    key,
+                    subresource: "",
+                    object: draft,
+                    expect,
+                    guards: Vec::new(),
+                });
+            }
+        }
+        drop(tallies);
+        if !waiting.is_empty() {
+            self.waiting.insert(dialect, waiting);
+        }
+        if let Err(error) = self.projection.store.commit(&steps) {
+            tracing::error!(dialect, %error, "cannot cache Decisions and Targets; those served are out of date until the next change");
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! The subjects that there are objects about, and what is known of each: to find those that are gone.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use berth_apimachinery::Key;
+
+use super::Subject;
+use super::make::Made;
+use crate::observed::Compared;
+use crate::tallies::Tally;
+
+/// Subjects that there are objects about.
+#[derive(Default)]
+pub(super) struct Following {
+    /// Targets, with the names of their objects: a dialect may call a cluster otherwise.
+    targets: HashMap<Arc<str>, Arc<str>>,
+    demands: HashMap<Key, Followed>,
+}
+
+/// Knowledge of a demand beside its object.
+struct Followed {
+    tally: Tally,
+    /// The last comparison, where it is observed.
+    compared: Option<Arc<Compared>>,
+}
+
+impl Following {
+    /// Takes in what was made. `count` is told of Decisions that come and go, by what they are counted as.
+    pub(super) fn put(&mut self, made: &Made, mut count: impl FnMut(Tally, isize)) {
+        let place = made.draft.as_ref().and(made.key.as_ref());
+        match (&made.subject, place) {
+            (Subject::Target(cluster), Some(place)) => {
+                self.targets.insert(Arc::clone(cluster), Arc::clone(&place.name));
+            }
+            (Subject::Target(cluster), None) => drop(self.targets.remove(cluster)),
+            (Subject::Demand(demand), _) => {
+                let is = made.tally.filter(|_| place.is_some()).map(|tally| Followed {
+                    tally,
+                    compared: made.compared.clone(),
+                });
+                if let Some(is) = &is {
+                    count(is.tally, 1);
+                }
+                let was = match is {
+                    Some(is) => self.demands.insert(demand.clone(), is),
+                    None => self.demands.remove(demand),
+                };
+                if let Some(was) = was {
+                    count(was.tally, -1);
+                }
+            }
+        }
+    }
+
+    /// The name of the object about `subject`, where that is not told by the subject itself.
+    pub(super) fn name(&self, subject: &Subject) -> Option<Arc<str>> {
+        match subject {
+            Subject::Target(cluster) => self.targets.get(cluster).cloned(),
+            Subject::Demand(_) => None,
+        }
+    }
+
+    /// The last comparison of an observed demand.
+    pub(super) fn compared(&self, subject: &Subject) -> Option<Arc<Compared>> {
+        match subject {
+            Subject::Target(_) => None,
+            Subject::Demand(demand) => self.demands.get(demand)?.compared.clone(),
+        }
+    }
+
+    /// The targets.
+    pub(super) fn targets(&self) -> impl Iterator<Item = Subject> {
+        self.targets.keys().cloned().map(Subject::Target)
+    }
+
+    /// The demands.
+    pub(super) fn demands(&self) -> impl Iterator<Item = Subject> {
+        self.demands.keys().cloned().map(Subject::Demand)
+    }
+}

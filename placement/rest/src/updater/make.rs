@@ -1,0 +1,193 @@
+//! Making one virtual object of what the engine knows of its subject.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use berth_apimachinery::{Draft, GroupResource, Key, Object, Timestamp};
+use berth_dialect_contract::{Decision, Phase};
+use berth_engine::{Engine, Snapshot};
+use berth_storage::{Collection, Name, Source};
+
+use super::Subject;
+use crate::names;
+use crate::observed::{self, Budget, Compared};
+use crate::projection::{CLUSTER_DECISIONS, DECISIONS, Projection, TARGETS};
+use crate::render::{self, Rendered};
+use crate::tallies::Tally;
+
+/// A subject whose object is to be made.
+pub(super) struct Demanded {
+    pub(super) subject: Subject,
+    /// The name of the object about a target, if it was made before.
+    pub(super) name: Option<Arc<str>>,
+    /// The last comparison of an observed demand.
+    pub(super) compared: Option<Arc<Compared>>,
+}
+
+/// One made object (or, with no draft, one that is no more).
+pub(super) struct Made {
+    pub(super) subject: Subject,
+    pub(super) key: Option<Key>,
+    pub(super) draft: Option<Draft>,
+    pub(super) due_at: Option<Timestamp>,
+    /// Properties by which a Decision is counted.
+    pub(super) tally: Option<Tally>,
+    /// The last comparison, where the demand is observed.
+    pub(super) compared: Option<Arc<Compared>>,
+    /// Whether it is still to be compared, since others took the time.
+    pub(super) waits: bool,
+}
+
+impl Made {
+    fn nothing(subject: Subject, key: Option<Key>) -> Self {
+        Self {
+            subject,
+            key,
+            draft: None,
+            due_at: None,
+            tally: None,
+            compared: None,
+            waits: false,
+        }
+    }
+
+    /// Adds what was rendered for it.
+    fn with(mut self, rendered: Option<Rendered>) -> Self {
+        let Some(Rendered { value, due_at }) = rendered else {
+            return self;
+        };
+        match Draft::new(&value) {
+            Ok(draft) => {
+                self.draft = Some(draft);
+                self.due_at = due_at;
+            }
+            Err(error) => {
+                tracing::error!(subject = ?self.subject, %error, "cannot build a Decision or Target, which is not served until its object changes; report it as a bug, with this line");
+            }
+        }
+        self
+    }
+}
+
+/// The virtual objects as they are.
+pub(super) struct Shown(BTreeMap<GroupResource, Collection>);
+
+impl Shown {
+    pub(super) fn of(projection: &Projection) -> Self {
+        let resources = [TARGETS, DECISIONS, CLUSTER_DECISIONS];
+        Self(
+            resources
+                .into_iter()
+                .map(|resource| (resource, projection.store.cached(resource)))
+                .collect(),
+        )
+    }
+
+    pub(super) fn get(&self, key: &Key) -> Option<&Arc<Object>> {
+        let name = Name {
+            namespace: Arc::clone(&key.namespace),
+            name: Arc::clone(&key.name),
+        };
+        self.0.get(&key.resource)?.items.get(&name)
+    }
+}
+
+/// Makes objects at one instant.
+pub(super) struct Maker {
+    pub(super) snapshot: Snapshot,
+    pub(super) shown: Shown,
+    pub(super) engine: Arc<Engine>,
+    /// Whether all there is is known. On half of it nothing is compared.
+    pub(super) is_complete: bool,
+    /// Bound of what is decided to be compared.
+    pub(super) budget: Budget,
+    pub(super) grace: Duration,
+    pub(super) now: Timestamp,
+}
+
+impl Maker {
+    /// Makes the object about what is `demanded`.
+    pub(super) fn make(&mut self, demanded: Demanded) -> Made {
+        match &demanded.subject {
+            Subject::Target(cluster) => {
+                let cluster = Arc::clone(cluster);
+                self.target(&cluster, demanded)
+            }
+            Subject::Demand(demand) => {
+                let demand = demand.clone();
+                self.decision(&demand, demanded)
+            }
+        }
+    }
+
+    fn target(&self, cluster: &str, demanded: Demanded) -> Made {
+        let target = self.snapshot.inventory.target_of(cluster, self.now);
+        let made = target.map(|(name, view)| {
+            let dialect = self.snapshot.dialect.name();
+            let key = Key::new(TARGETS, "", &names::join(&name, dialect));
+            let old = self.shown.get(&key).map(|old| &**old);
+            let rendered = render::target(dialect, &key.name, &view, self.now, old);
+            (key, rendered)
+        });
+        let (key, rendered) = made.unzip();
+        let key = key.or_else(|| demanded.name.map(|name| Key::new(TARGETS, "", &name)));
+        Made::nothing(demanded.subject, key).with(rendered)
+    }
+
+    fn decision(&mut self, demand: &Key, demanded: Demanded) -> Made {
+        let key = decision_key(&self.snapshot, demand);
+        let Some(view) = self.snapshot.inventory.demand(demand, self.now) else {
+            return Made::nothing(demanded.subject, Some(key));
+        };
+        let is_observed = !self.engine.is_entrusted(&self.snapshot, demand);
+        let is_compared = is_observed && self.is_complete;
+        let decides = is_compared && self.decides(demand, view.phase);
+        let decided = decides.then(|| self.decide(demand)).flatten();
+        let compared = match &decided {
+            Some(decision) => {
+                let before = demanded.compared.as_deref();
+                Some(Compared::of(&self.snapshot, decision, &view, before))
+            }
+            None => demanded.compared.filter(|_| is_observed),
+        };
+        let observed = is_observed.then(|| observed::told(&view, compared.as_deref(), self.grace, self.now));
+        let shown = render::Shown {
+            snapshot: &self.snapshot,
+            demand,
+            view,
+            decided: decided.as_ref(),
+            observed,
+            contested: self.engine.contest(self.snapshot.dialect.name(), demand),
+            now: self.now,
+        };
+        let old = self.shown.get(&key).map(|old| &**old);
+        let (rendered, tally) = render::decision(shown, old);
+        Made {
+            tally: Some(tally),
+            waits: is_compared && !decides,
+            compared,
+            ..Made::nothing(demanded.subject, Some(key)).with(Some(rendered))
+        }
+    }
+
+    /// Whether `demand`, which others decide, is to be compared now. What has no place is decided in any case, to say why.
+    fn decides(&mut self, demand: &Key, phase: Phase) -> bool {
+        let is_decided_anyway = matches!(phase, Phase::Pending | Phase::Invalid);
+        is_decided_anyway || self.budget.decides(&self.snapshot, demand)
+    }
+
+    fn decide(&self, demand: &Key) -> Option<Decision> {
+        self.snapshot.decide(demand, None, self.now).and_then(Result::ok)
+    }
+}
+
+fn decision_key(snapshot: &Snapshot, demand: &Key) -> Key {
+    let (namespace, name) = names::place(&*snapshot.dialect, demand);
+    let resource = if namespace.is_empty() {
+        CLUSTER_DECISIONS
+    } else {
+        DECISIONS
+    };
+    Key::new(resource, &namespace, &name)
+}

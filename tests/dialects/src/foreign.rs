@@ -1,0 +1,39 @@
+//! Kinds taken as they are: Kubernetes' own, as far as scenarios need them, and the faulty dialect's.
+
+use std::sync::{Arc, LazyLock};
+
+use berth_apimachinery::kind::KindInfo;
+use berth_apimachinery::{Kind, Schema, Scope};
+use serde_json::json;
+
+static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
+    Schema::from_value(json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true}))
+});
+
+/// A kind without rules.
+pub(crate) struct Plain(pub(crate) KindInfo);
+
+impl Kind for Plain {
+    fn info(&self) -> &KindInfo {
+        &self.0
+    }
+
+    fn schema(&self, _version: &str) -> &Schema {
+        &SCHEMA
+    }
+}
+
+const NAMESPACE: KindInfo = KindInfo {
+    singular: "namespace",
+    short_names: &["ns"],
+    scope: Scope::Cluster,
+    status: true,
+    unconditional_update: true,
+    strategic: true,
+    ..KindInfo::new("", &["v1"], "Namespace", "namespaces")
+};
+
+/// All of Kubernetes' own.
+pub(crate) fn kinds() -> Vec<Arc<dyn Kind>> {
+    vec![Arc::new(Plain(NAMESPACE))]
+}

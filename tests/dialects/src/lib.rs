@@ -1,0 +1,27 @@
+//! What the dialects' own tests share: the runner of their scenario folders, the properties every decision has, and
+//! what their benchmarks have in common.
+//!
+//! Only tests use this crate, so it may stand above the dialects it serves: they name it as a dev-dependency.
+//!
+//! A test of scenario folders is one line, `dialect_testing::scenarios(dialect(), folder)`. What is expected is matched as
+//! a subset:
+//!
+//! ```
+//! use berth_dialect_testing::matching::differences;
+//! use serde_json::json;
+//!
+//! let found = json!({"outcome": "Scheduled", "message": "1 of 2 clusters"});
+//! assert!(differences(&json!({"outcome": "Scheduled"}), &found).is_empty());
+//! assert_eq!(differences(&json!({"outcome": "Ignored"}), &found).len(), 1);
+//! ```
+
+pub mod bench;
+mod documented;
+mod foreign;
+pub mod matching;
+pub mod properties;
+pub mod scenario;
+
+pub use documented::documented;
+pub use properties::{Case, Generator, Later, Property};
+pub use scenario::scenarios;

@@ -1,0 +1,186 @@
+//! That a plan says what happens: the change is planned on a world, and made on the server, whose objects are stored
+//! and decided as in life.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use berth_apimachinery::{Key, Timestamp};
+use berth_dialect_contract::{Affected, Due, Phase};
+use berth_engine::plan::{Plan, Step, Terms, What, apply, compare};
+use berth_engine::{Catalog, Snapshot};
+
+use super::case::Later;
+use super::server::Server;
+use super::{Generator, Trial};
+use crate::foreign;
+
+/// How often one demand is decided before the two are said to differ.
+const MOST: usize = 8;
+
+/// Every step of the story is planned first, and then made.
+pub(crate) fn equal(generator: &dyn Generator, trial: &Trial) -> Result<(), String> {
+    if !generator.settles(&trial.case) {
+        return Ok(());
+    }
+    let mut server = Server::build(generator.dialect(), &trial.case)?;
+    settle(&mut server)?;
+    for (number, later) in (1..).zip(&trial.case.later) {
+        let told = |problem: String| format!("at step {number}: {problem}");
+        let before = server.clone();
+        let planned = plan(&server, later).map_err(told)?;
+        let due = server.happen(later).map_err(told)?;
+        server.usable().map_err(told)?;
+        decide_due(&mut server, due).map_err(told)?;
+        if let Some(planned) = planned {
+            compare(&before, &server, &planned).map_err(told)?;
+        }
+        settle(&mut server).map_err(told)?;
+    }
+    Ok(())
+}
+
+/// Decides every demand until all is at rest.
+fn settle(server: &mut Server) -> Result<(), String> {
+    for _ in 0..MOST {
+        let before = server.snapshot.revision;
+        for demand in server.demands() {
+            server.settle(&demand)?;
+        }
+        if server.snapshot.revision == before {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// The plan of `later`, if it changes an object.
+fn plan(server: &Server, later: &Later) -> Result<Option<Plan>, String> {
+    let what = match later {
+        Later::Wait(_) => return Ok(None),
+        Later::Delete(value) if !server.has(value)? || server.is_used(value)? => return Ok(None),
+        Later::Delete(value) => {
+            let mut reference = value["metadata"].clone();
+            reference["apiVersion"] = value["apiVersion"].clone();
+            reference["kind"] = value["kind"].clone();
+            What::Delete(reference)
+        }
+        Later::Merge(value) if server.has(value)? => What::Patch(value.clone()),
+        Later::Merge(value) => What::Object(value.clone()),
+    };
+    let step = Step {
+        at: String::new(),
+        path: String::new(),
+        what,
+    };
+    let dialect = &server.snapshot.dialect;
+    let catalog = Catalog::new(dialect.kinds().into_iter().chain(foreign::kinds()));
+    let mut world = server.world()?;
+    let before = world.begin();
+    let terms = Terms {
+        now: server.now,
+        seed: None,
+    };
+    let mut worlds = [world];
+    apply(&mut worlds, &catalog, &[step], terms.now)
+        .map_err(|problems| format!("the plan is refused: {problems:?}"))?;
+    let [world] = &mut worlds;
+    let plan = Plan::of(&before, world, &terms, |_| false);
+    plan.map(Some).map_err(|fault| fault.to_string())
+}
+
+/// Decides what is due, and what that makes due, one after the other.
+fn decide_due(server: &mut Server, due: Due) -> Result<(), String> {
+    let mut queue: VecDeque<Key> = VecDeque::new();
+    let mut times: BTreeMap<Key, usize> = BTreeMap::new();
+    add(&mut queue, server, [due]);
+    let retries = server.inventory().pace().unplaced.is_some();
+    let mut tried_at = None;
+    loop {
+        while let Some(demand) = queue.pop_front() {
+            let count = times.entry(demand.clone()).or_default();
+            *count += 1;
+            if *count > MOST {
+                return Err(format!("{demand} never comes to rest"));
+            }
+            if let Some(decision) = server.decide(&demand)? {
+                let writes = server.inventory().writes(&decision);
+                let dues = server.apply(&writes)?;
+                add(&mut queue, server, dues);
+            }
+        }
+        if !retries || tried_at.replace(server.snapshot.revision) == Some(server.snapshot.revision) {
+            return Ok(());
+        }
+        for demand in server.demands() {
+            let view = server.inventory().demand(&demand, server.now);
+            if view.is_some_and(|view| {
+                matches!(
+                    view.phase,
+                    Phase::Pending | Phase::Unschedulable | Phase::Invalid | Phase::Partial
+                )
+            }) {
+                queue.push_back(demand);
+            }
+        }
+    }
+}
+
+fn add(queue: &mut VecDeque<Key>, server: &Server, dues: impl IntoIterator<Item = Due>) {
+    let mut keys = BTreeSet::new();
+    for due in dues {
+        match due.decide {
+            Affected::None => {}
+            Affected::Some(some) => keys.extend(some),
+            Affected::All => keys.extend(server.demands()),
+        }
+    }
+    queue.extend(
+        keys.into_iter()
+            .filter(|key| !queue.contains(key))
+            .collect::<Vec<_>>(),
+    );
+}
+
+/// The clusters of each demand.
+fn clusters(snapshot: &Snapshot, now: Timestamp) -> BTreeMap<Key, BTreeSet<String>> {
+    let demands = snapshot.inventory.demands().into_iter();
+    demands
+        .filter_map(|demand| {
+            let clusters = compare::clusters(snapshot, &demand, now)?;
+            Some((demand, clusters))
+        })
+        .collect()
+}
+
+/// That `plan` names every demand whose clusters differ, with what they were and are, and no other.
+fn compare(before: &Server, after: &Server, plan: &Plan) -> Result<(), String> {
+    if let Some(demand) = plan.unsettled.first() {
+        return Err(format!("the plan leaves {demand} unsettled"));
+    }
+    let was = clusters(&before.snapshot, before.now);
+    let is = clusters(&after.snapshot, after.now);
+    let planned: BTreeMap<&Key, _> = plan.entries.iter().map(|entry| (&entry.demand, entry)).collect();
+    let all: BTreeSet<&Key> = was.keys().chain(is.keys()).collect();
+    for demand in all {
+        let (old, new) = (was.get(demand), is.get(demand));
+        match planned.get(demand) {
+            None if old == new => {}
+            None => {
+                return Err(format!(
+                    "{demand} goes from {old:?} to {new:?}, which the plan leaves out"
+                ));
+            }
+            Some(entry) => {
+                let told = (
+                    entry.before.as_ref().map(|side| &side.clusters),
+                    entry.after.as_ref().map(|side| &side.clusters),
+                );
+                if told != (old, new) {
+                    return Err(format!(
+                        "{demand} goes from {old:?} to {new:?}; the plan says {told:?}"
+                    ));
+                }
+            }
+        }
+    }
+    Ok(())
+}
