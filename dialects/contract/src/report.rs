@@ -1,6 +1,8 @@
 //! The Scheduling report (docs/api.md, "The scheduling report"): one builder for all dialects, a view of a
 //! [`Decision`].
 
+mod cause;
+mod funnel;
 mod wire;
 mod written;
 
@@ -9,14 +11,16 @@ use std::ops::Range;
 use std::ptr;
 use std::sync::Arc;
 
+use berth_apimachinery::selector::{Requirement, Selector};
 use berth_scheduling::{Rejection, ScoreColumn};
 
 use crate::decision::Decision;
 use crate::inventory::Inventory;
 
+pub use cause::{Cause, Lack, cause};
 pub use wire::{
-    Candidate, ChangeEntry, Condition, CurrentEntry, Pick, ReasonCount, RejectionEntry, Report, RulesInForce,
-    Score, WriteEntry,
+    Candidate, ChangeEntry, Condition, CurrentEntry, FunnelStep, Pick, ReasonCount, RejectionEntry, Report,
+    RulesInForce, Score, WriteEntry,
 };
 pub use written::{Writer, Written};
 
@@ -194,11 +198,12 @@ impl Places {
 /// Targets that more filters refuse are as far from fitting as those that so many do.
 const FAR: usize = 16;
 
-/// The targets without a rank, the nearest to fitting first: those to choose from before all others, then those that the fewest
-/// filters refuse, then by name. One pass, however many they are.
+/// The targets without a rank, the nearest to fitting first: those to choose from before all others, then those that need the
+/// fewest [`Steps`], then by name. One pass, however many they are.
 #[must_use]
 pub fn nearest(inventory: &dyn Inventory, decision: &Decision, places: &Places) -> Vec<u32> {
     let scope = inventory.scope();
+    let steps = Steps::of(inventory, decision);
     let mut near: [Vec<u32>; FAR] = Default::default();
     let mut outside = Vec::new();
     for candidate in (0..inventory.count()).filter(|&candidate| places.rank(candidate).is_none()) {
@@ -206,12 +211,73 @@ pub fn nearest(inventory: &dyn Inventory, decision: &Decision, places: &Places) 
         if out_of_scope(scope, refusals).is_some() {
             outside.push(candidate);
         } else {
-            near[refusals.len().min(FAR - 1)].push(candidate);
+            near[steps.count(refusals).min(FAR - 1)].push(candidate);
         }
     }
     let mut order = near.concat();
     order.append(&mut outside);
     order
+}
+
+/// The labels that a filter asks for, each with the targets that meet it.
+struct Asked<'a> {
+    inventory: &'a dyn Inventory,
+    requirements: Vec<(&'a Requirement, Option<Vec<u64>>)>,
+}
+
+impl<'a> Asked<'a> {
+    fn of(inventory: &'a dyn Inventory, selector: &'a Selector) -> Self {
+        let requirements = selector.requirements.iter();
+        Self {
+            inventory,
+            requirements: requirements
+                .map(|asked| (asked, inventory.meeting(asked)))
+                .collect(),
+        }
+    }
+
+    /// Whether `candidate` meets the requirement of this number.
+    fn meets(&self, number: usize, candidate: u32) -> bool {
+        let (asked, meeting) = &self.requirements[number];
+        match meeting {
+            Some(bits) => bits[candidate as usize / 64] >> (candidate % 64) & 1 == 1,
+            None => asked.matches(self.inventory.label(candidate, &asked.key)),
+        }
+    }
+
+    /// How many labels of `candidate` would have to change.
+    fn unmet(&self, candidate: u32) -> usize {
+        let all = 0..self.requirements.len();
+        all.filter(|&number| !self.meets(number, candidate)).count()
+    }
+}
+
+/// The measure of how far a refused target is from fitting: each refusal is one step; one for labels is as many as there are
+/// labels to change.
+struct Steps<'a> {
+    /// The labels that each filter asks for, where these are all that it asks for.
+    labels: Vec<Option<Asked<'a>>>,
+}
+
+impl<'a> Steps<'a> {
+    fn of(inventory: &'a dyn Inventory, decision: &'a Decision) -> Self {
+        let labels = (0..).zip(inventory.filters()).map(|(filter, _)| {
+            let selector = inventory.asked_labels(decision, filter)?;
+            Some(Asked::of(inventory, selector))
+        });
+        Self {
+            labels: labels.collect(),
+        }
+    }
+
+    /// The steps from a target with these refusals to one without any.
+    fn count(&self, refusals: &[Rejection]) -> usize {
+        let step = |refusal: &Rejection| match &self.labels[usize::from(refusal.plugin)] {
+            Some(asked) => asked.unmet(refusal.candidate).max(1),
+            None => 1,
+        };
+        refusals.iter().map(step).sum()
+    }
 }
 
 /// What one entry of the candidates is about.
@@ -325,6 +391,10 @@ impl View<'_> {
             outcome: self.decision.outcome.as_str(),
             reason: self.decision.reason,
             message: self.inventory.message(self.decision),
+            wanted: self
+                .inventory
+                .demand(&self.decision.demand, self.decision.now)
+                .and_then(|view| view.wanted),
             warnings: self.inventory.warnings(self.decision),
             rules: self.inventory.rules_in_force().map(|in_force| RulesInForce {
                 name: in_force.rules.as_str(),
@@ -338,6 +408,10 @@ impl View<'_> {
             candidates,
             remaining_candidates: None,
             reason_counts: None,
+            funnel: match self.considered_count() {
+                0 => Vec::new(),
+                _ => funnel::steps(self.inventory, self.decision),
+            },
             conditions: self.inventory.conditions(self.decision),
             writes,
             advice: None,

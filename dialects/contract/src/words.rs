@@ -1,5 +1,6 @@
 //! The trait [`Words`]: a decision in text, which is made only when somebody reads it.
 
+use berth_apimachinery::selector::{Requirement, Selector};
 use berth_scheduling::{Ix, Reason};
 
 use crate::decision::Decision;
@@ -26,6 +27,33 @@ pub trait Words {
     /// The filter whose refusal says that a target is none to choose from at all. Of such a target nothing else matters: it is told
     /// last, and counted for that reason alone. `None` where all targets are to choose from.
     fn scope(&self) -> Option<u16> {
+        None
+    }
+
+    /// The nouns for one target and for several, as people of the system say: `Seed` and `Seeds`.
+    fn nouns(&self) -> [&'static str; 2] {
+        ["cluster", "clusters"]
+    }
+
+    /// The labels that this filter asks of every target, where it lets pass exactly those that have all of them. `None` where it
+    /// asks for anything else, or in several ways.
+    fn asked_labels<'a>(&'a self, _decision: &'a Decision, _filter: u16) -> Option<&'a Selector> {
+        None
+    }
+
+    /// The value of a label that [`Words::asked_labels`] asks for, of `candidate`; `None` where it has no such label.
+    fn label(&self, _candidate: Ix, _key: &str) -> Option<&str> {
+        None
+    }
+
+    /// The targets whose labels meet `asked`, as bits, the lowest of the first word being that of the first target. `None` where
+    /// they are asked one by one, by [`Words::label`].
+    fn meeting(&self, _asked: &Requirement) -> Option<Vec<u64>> {
+        None
+    }
+
+    /// The region that the request asks for, where `candidate` is the only target in it.
+    fn only_in_region(&self, _decision: &Decision, _candidate: Ix) -> Option<&str> {
         None
     }
 

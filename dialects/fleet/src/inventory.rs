@@ -5,6 +5,7 @@ mod view;
 use crate::code::Plugin;
 use crate::names::{BINDINGS, CLUSTERS, PARENT_LABEL, PLACEMENTS, SNAPSHOTS};
 use crate::{code, decide, remedies, words, writes};
+use berth_apimachinery::selector::{Requirement, Selector};
 use berth_apimachinery::{Change, GroupResource, Key, Object, Timestamp};
 use berth_dialect_contract::{
     Advisor, Ask, Decision, DemandView, Due, Edit, Guarding, Inventory, Refused, Remedy, TargetView, Targets,
@@ -110,6 +111,24 @@ impl Words for Fleet {
 
     fn sentence(&self, decision: &Decision, candidate: Ix, _plugin: u16, reason: Reason) -> String {
         words::refusal(self, decision, candidate, reason)
+    }
+
+    fn asked_labels<'a>(&'a self, decision: &'a Decision, filter: u16) -> Option<&'a Selector> {
+        (filter == Plugin::ClusterAffinity.number())
+            .then(|| words::asked_labels(self, decision))
+            .flatten()
+    }
+
+    fn meeting(&self, asked: &Requirement) -> Option<Vec<u64>> {
+        let selector = Selector {
+            requirements: vec![asked.clone()],
+        };
+        let meeting = self.columns().labels.select(&selector, self.count());
+        Some(meeting.words().to_vec())
+    }
+
+    fn label(&self, candidate: Ix, key: &str) -> Option<&str> {
+        self.columns().row(candidate).labels().get(key)
     }
 
     fn known_difference(&self, decision: &Decision) -> Option<&'static str> {

@@ -1,7 +1,7 @@
 //! Sentences about a decision, made only when someone reads it.
 
 use berth_apimachinery::selector::Selector;
-use berth_dialect_contract::{Decision, Outcome, Taint, listing, taints};
+use berth_dialect_contract::{Decision, Outcome, Taint, listing, report, taints};
 use berth_scheduling::{Ix, Reason};
 
 use crate::code::{self, Code};
@@ -157,6 +157,15 @@ pub(crate) fn refusal(fleet: &Fleet, decision: &Decision, candidate: Ix, reason:
     words.refusal(candidate, reason)
 }
 
+/// The labels of the one required term of `decision`, where there is one and asks for nothing else.
+pub(crate) fn asked_labels<'a>(fleet: &'a Fleet, decision: &Decision) -> Option<&'a Selector> {
+    let policy = fleet.placements.get(&decision.demand)?.policy.as_ref();
+    match policy.as_ref().ok()?.required.as_slice() {
+        [term] => term.properties.is_empty().then_some(&term.labels),
+        _ => None,
+    }
+}
+
 /// The sentence of a name that no cluster has.
 pub(crate) fn not_found(name: &str) -> String {
     format!("there is no MemberCluster \"{name}\"")
@@ -241,8 +250,14 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
         .picked
         .iter()
         .map(|&candidate| &*columns.row(candidate).name);
-    let found = detail
-        .and_then(|detail| detail.satisfied.as_ref())
+    let satisfied = detail.and_then(|detail| detail.satisfied.as_ref());
+    let cause = is_short(fleet, decision)
+        .then(|| report::cause(fleet, decision))
+        .flatten();
+    if let (Some(cause), true) = (&cause, decision.solved.picked.is_empty()) {
+        return cause.to_string();
+    }
+    let found = satisfied
         .map(|satisfied| satisfied.message.as_str())
         .unwrap_or_default();
     let counts = format!(
@@ -250,5 +265,24 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
         decision.solved.feasible.len(),
         columns.count()
     );
-    format!("{counts}; picked {}; {found}", listing::clusters(rows))
+    let picked = format!("{counts}; picked {}; {found}", listing::clusters(rows));
+    cause.map_or_else(|| picked.clone(), |cause| format!("{picked}. {cause}"))
+}
+
+/// Whether there are fewer clusters than are wanted, or none, so that it matters why no other one fits. Named clusters are
+/// told by their names.
+fn is_short(fleet: &Fleet, decision: &Decision) -> bool {
+    let policy = fleet
+        .placements
+        .get(&decision.demand)
+        .map(|record| &*record.policy);
+    let picked = decision.solved.picked.len();
+    match policy {
+        Some(Ok(policy)) => match &policy.mode {
+            Mode::All => picked == 0,
+            Mode::Number(wanted) => picked < *wanted,
+            Mode::Fixed(_) => false,
+        },
+        _ => false,
+    }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use berth_admission::Denied;
+use berth_apimachinery::selector::Selector;
 use berth_apimachinery::{Change, FieldError, GroupResource, Key, Object, Timestamp};
 use berth_dialect_contract::control::{Control, Note, Pace};
 use berth_dialect_contract::decision::{Decision, Refused};
@@ -134,6 +135,29 @@ impl Words for Fleet {
 
     fn alike(&self, _decision: &Decision, _candidate: Ix, _plugin: u16, reason: Reason) -> Option<u32> {
         words::is_alike(reason).then_some(0)
+    }
+
+    fn nouns(&self) -> [&'static str; 2] {
+        ["Seed", "Seeds"]
+    }
+
+    fn asked_labels<'a>(&'a self, decision: &'a Decision, filter: u16) -> Option<&'a Selector> {
+        let wants = &self.shoot(&decision.demand)?.wants;
+        if filter == Plugin::ShootSelector.number() {
+            Some(&wants.selector)
+        } else if filter == Plugin::CloudProfileSelector.number() {
+            self.profile_of(wants).map(|profile| &profile.selector)
+        } else {
+            None
+        }
+    }
+
+    fn label(&self, candidate: Ix, key: &str) -> Option<&str> {
+        self.row(candidate).record.labels.get(key)
+    }
+
+    fn only_in_region(&self, decision: &Decision, candidate: Ix) -> Option<&str> {
+        words::only_in_region(self, decision, candidate)
     }
 
     fn rules_in_force(&self) -> Option<InForce> {

@@ -6,7 +6,7 @@ mod places;
 use berth_apimachinery::LabelSet;
 use berth_apimachinery::selector::Selector;
 use berth_dialect_contract::rules::Rules;
-use berth_dialect_contract::{Decision, Outcome, Taint};
+use berth_dialect_contract::{Decision, Outcome, Taint, report};
 use berth_scheduling::{Ix, Reason, Rejection};
 
 use crate::code::Code;
@@ -263,9 +263,17 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
                 format!("{}; picked {}{}", feasible(), row.name, far(fleet, decision, row))
             }
             None if fleet.seeds() == 0 => "there are no seeds".to_owned(),
-            None => format!("{}{}", feasible(), failures(decision)),
+            None => report::cause(fleet, decision).map_or_else(feasible, |cause| cause.to_string()),
         },
     }
+}
+
+/// The region of the shoot, where the seed `candidate` is the only one in it.
+pub(crate) fn only_in_region<'a>(fleet: &'a Fleet, decision: &Decision, candidate: Ix) -> Option<&'a str> {
+    let region = fleet.shoot(&decision.demand)?.wants.region.as_str();
+    let own = |candidate: &Ix| fleet.row(*candidate).record.seed.spec.provider.region == region;
+    let mut there = (0..fleet.seeds()).filter(own);
+    (there.next() == Some(candidate) && there.next().is_none()).then_some(region)
 }
 
 /// Warnings for whoever asked: seeds that only the order of Gardener's steps keeps from a shoot that has none.
@@ -329,34 +337,5 @@ fn invalid(fleet: &Fleet, decision: &Decision) -> String {
             format!("{CLOUD_PROFILE} \"{root}\" not found, which {kind} \"{name}\" is made of")
         }
         _ => format!("{kind} \"{name}\" not found"),
-    }
-}
-
-/// How often each reason stands, in the order of the filters: `: 3 Strategy/NotSameRegion, 1 Taints/Untolerated`.
-fn failures(decision: &Decision) -> String {
-    let mut counts = [0usize; Code::ALL.len()];
-    for rejection in &decision.solved.rejections {
-        counts[usize::from(rejection.reason.code)] += 1;
-    }
-    let parts: Vec<String> = Code::ALL
-        .iter()
-        .zip(counts)
-        .filter(|(_, count)| *count > 0)
-        .map(|(code, count)| format!("{count} {code}"))
-        .collect();
-    if parts.is_empty() {
-        String::new()
-    } else {
-        format!(": {}{}", parts.join(", "), wanted(decision))
-    }
-}
-
-/// What the strategy wanted, when it had a say.
-fn wanted(decision: &Decision) -> &'static str {
-    match decision.detail::<Detail>().and_then(|detail| detail.rule) {
-        Some(Rule::SameProvider) => " (purpose testing)",
-        Some(Rule::SameRegion) => " (strategy SameRegion)",
-        Some(Rule::MinimalDistance) => " (strategy MinimalDistance)",
-        None => "",
     }
 }

@@ -104,6 +104,10 @@ impl Words for Fleet {
         Some(Plugin::Location.number())
     }
 
+    fn nouns(&self) -> [&'static str; 2] {
+        ["workload cluster", "workload clusters"]
+    }
+
     fn token(&self, _plugin: u16, reason: Reason) -> &'static str {
         Code::of_reason(reason).name()
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use berth_apimachinery::Timestamp;
-use berth_dialect_contract::{Decision, Outcome};
+use berth_dialect_contract::{Decision, Outcome, report};
 use berth_scheduling::{Ix, Reason};
 
 use crate::code::Code;
@@ -169,7 +169,13 @@ fn feasible(fleet: &Fleet, decision: &Decision) -> String {
 }
 
 fn sentence(fleet: &Fleet, decision: &Decision, detail: &Detail) -> String {
-    let mut parts = vec![feasible(fleet, decision)];
+    let cause = (decision.outcome == Outcome::Unschedulable)
+        .then(|| report::cause(fleet, decision))
+        .flatten();
+    let mut parts = match cause {
+        Some(_) => Vec::new(),
+        None => vec![feasible(fleet, decision)],
+    };
     for (location, candidate) in &detail.chosen_in {
         parts.push(format!(
             "picked {} in location {location}",
@@ -199,10 +205,11 @@ fn sentence(fleet: &Fleet, decision: &Decision, detail: &Detail) -> String {
         ));
     }
     let text = parts.join("; ");
-    if detail.chosen_in.is_empty() && !detail.settled {
-        format!("{text}{}", failures(decision))
-    } else {
-        text
+    match cause {
+        Some(cause) if text.is_empty() => cause.to_string(),
+        Some(cause) => format!("{text}. {cause}"),
+        None if detail.chosen_in.is_empty() && !detail.settled => format!("{text}{}", failures(decision)),
+        None => text,
     }
 }
 

@@ -5,6 +5,7 @@ mod view;
 use crate::code::{Code, Plugin};
 use crate::names::{CLUSTERS, PLACEMENTS};
 use crate::{decide, otherwise, remedies, warnings, words, writes};
+use berth_apimachinery::selector::{Requirement, Selector};
 use berth_apimachinery::{Change, Key, Object, Timestamp};
 use berth_dialect_contract::{
     Advisor, Ask, Control, Decision, DemandView, Due, Edit, Guarding, Inventory, Refused, Remedy, Reserved,
@@ -133,6 +134,24 @@ impl Words for Fleet {
     /// Those in a set to choose from.
     fn scope(&self) -> Option<u16> {
         Some(Plugin::ClusterSet.number())
+    }
+
+    fn asked_labels<'a>(&'a self, decision: &'a Decision, filter: u16) -> Option<&'a Selector> {
+        (filter == Plugin::Predicate.number())
+            .then(|| words::asked_labels(decision))
+            .flatten()
+    }
+
+    fn meeting(&self, asked: &Requirement) -> Option<Vec<u64>> {
+        let selector = Selector {
+            requirements: vec![asked.clone()],
+        };
+        let meeting = self.columns().labels.select(&selector, self.count());
+        Some(meeting.words().to_vec())
+    }
+
+    fn label(&self, candidate: Ix, key: &str) -> Option<&str> {
+        self.columns().row(candidate).labels().get(key)
     }
 
     fn score_message(&self, decision: &Decision, candidate: Ix, scorer: u16) -> Option<String> {

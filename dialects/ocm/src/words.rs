@@ -5,7 +5,7 @@ use std::fmt;
 use berth_apimachinery::Timestamp;
 use berth_apimachinery::selector::Selector;
 use berth_dialect_columns::Bits;
-use berth_dialect_contract::{Action, Decision, Outcome, Taint, listing, taints};
+use berth_dialect_contract::{Action, Decision, Outcome, Taint, listing, report, taints};
 use berth_scheduling::{Ix, Solved};
 
 use crate::code::Code;
@@ -55,6 +55,15 @@ pub(crate) fn alike(fleet: &Fleet, decision: &Decision, candidate: Ix, code: Cod
             }
             Tainted::Not | Tainted::Somehow => None,
         },
+    }
+}
+
+/// The labels of the one predicate of `decision`, where there is one and asks for nothing else.
+pub(crate) fn asked_labels(decision: &Decision) -> Option<&Selector> {
+    let policy = decision.detail::<Detail>()?.policy.as_deref()?;
+    match policy.predicates.as_deref().ok()? {
+        [predicate] => predicate.asks_for_labels_only().then_some(&predicate.labels),
+        _ => None,
     }
 }
 
@@ -246,10 +255,14 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
     let feasible = decision.solved.feasible.len();
     let in_scope = detail.map_or(0, |detail| detail.in_scope);
     let counts = format!("{feasible} of {in_scope} clusters in the bound sets feasible");
+    let satisfied = detail.and_then(|detail| detail.satisfied.as_ref());
+    let is_short = satisfied.is_some_and(|satisfied| !satisfied.status);
+    let cause = is_short.then(|| report::cause(fleet, decision)).flatten();
     if decision.solved.picked.is_empty() {
-        let why = detail
-            .and_then(|detail| detail.satisfied.as_ref())
-            .map(|satisfied| satisfied.message.as_str());
+        if let Some(cause) = cause {
+            return cause.to_string();
+        }
+        let why = satisfied.map(|satisfied| satisfied.message.as_str());
         return format!("{counts}; {}", why.unwrap_or_default());
     }
     let rows = decision
@@ -259,9 +272,10 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
         .map(|&candidate| &*columns.row(candidate).name);
     let groups = detail.and_then(|detail| detail.plan.as_ref()).map(groups);
     format!(
-        "{counts}; picked {}{}",
+        "{counts}; picked {}{}{}",
         listing::clusters(rows),
-        groups.unwrap_or_default()
+        groups.unwrap_or_default(),
+        cause.map_or_else(String::new, |cause| format!(". {cause}"))
     )
 }
 

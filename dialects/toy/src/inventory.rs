@@ -128,6 +128,10 @@ impl Words for Fleet {
         &Plugin::NAMES
     }
 
+    fn nouns(&self) -> [&'static str; 2] {
+        ["box", "boxes"]
+    }
+
     fn token(&self, _plugin: u16, reason: Reason) -> &'static str {
         Code::of_reason(reason).name()
     }

@@ -1,6 +1,6 @@
 //! Codes to sentences: made only when somebody reads.
 
-use berth_dialect_contract::{Decision, Targets};
+use berth_dialect_contract::{Decision, Targets, report};
 use berth_scheduling::{Ix, Reason};
 
 use crate::code::Code;
@@ -35,6 +35,6 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
     );
     match decision.solved.picked.first() {
         Some(&picked) => format!("{room}; picked {}", fleet.cluster_name(picked)),
-        None => room,
+        None => report::cause(fleet, decision).map_or(room, |cause| cause.to_string()),
     }
 }

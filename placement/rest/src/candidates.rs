@@ -92,6 +92,46 @@ impl Candidates {
         Ok(Arc::new(Rows::new(decided.into_iter().collect(), query)))
     }
 
+    /// What every decision of its system says of one target. A decision is let go once its candidate is made: there may be
+    /// thousands.
+    fn of_target(
+        &self,
+        call: &Call,
+        query: &ListQuery,
+        worlds: &[(Snapshot, Vec<Key>)],
+        target: &str,
+    ) -> Result<Arc<dyn Listing>, Status> {
+        let is_of = |snapshot: &Snapshot| {
+            let name = target.strip_suffix(snapshot.dialect.name());
+            name.is_some_and(|name| name.ends_with('.'))
+        };
+        let asked: Vec<_> = worlds.iter().filter(|(snapshot, _)| is_of(snapshot)).collect();
+        let count: usize = asked.iter().map(|(_, demands)| demands.len()).sum();
+        if count > MOST {
+            return Err(Status::bad_request(format!(
+                "this list would make {count} decisions, more than {MOST}: ask for those of a single namespace"
+            )));
+        }
+        let mut made: Vec<(Name, Arc<Object>)> = Vec::new();
+        for (snapshot, demands) in asked {
+            for demand in demands {
+                budget::wanted()?;
+                let Some(decided) = self.of(snapshot, demand, call)? else {
+                    continue;
+                };
+                let mut entries = decided.view().entries_by_number();
+                entries.retain(|&entry| decided.is_selected(entry, query));
+                for entry in entries {
+                    let name = Name::new(&decided.namespace, &decided.name_of(entry));
+                    made.push((name, decided.render(entry)?));
+                }
+            }
+        }
+        made.sort_by(|(one, _), (other, _)| one.cmp(other));
+        let objects: Vec<Arc<Object>> = made.into_iter().map(|(_, object)| object).collect();
+        Ok(Arc::new(objects))
+    }
+
     /// The decision on one demand, its candidates to be rendered one by one; `None` where the demand is gone.
     fn of(&self, snapshot: &Snapshot, demand: &Key, call: &Call) -> Result<Option<Decided>, Status> {
         let decision = decide(snapshot, demand, call.now)?;
@@ -115,6 +155,14 @@ impl Candidates {
             kind,
         }))
     }
+}
+
+/// The value that `fields` ask of `path`, where they ask for one.
+fn the_one<'q>(fields: &'q FieldSelector, path: &str) -> Option<&'q str> {
+    let mut terms = fields.terms.iter();
+    terms
+        .find(|(own, equal, _)| own == path && *equal)
+        .map(|(.., value)| value.as_str())
 }
 
 /// What a Candidate says behind its metadata.
@@ -388,8 +436,10 @@ impl Computed for Candidates {
             };
             demands.retain(is_wanted);
         }
-        let of_one = |(path, equal, _): &(String, bool, String)| path == "decision" && *equal;
-        if !query.fields.terms.iter().any(of_one) {
+        if let Some(target) = the_one(&query.fields, "target") {
+            return self.of_target(call, query, &worlds, target);
+        }
+        if the_one(&query.fields, "decision").is_none() {
             check_span(&worlds)?;
         }
         let mut decided = Vec::new();

@@ -9,6 +9,7 @@
 
 mod advice;
 mod case;
+mod causes;
 #[cfg(test)]
 mod faulty;
 mod laws;
@@ -61,6 +62,8 @@ pub enum Property {
     NewlyBoundIsFeasible,
     /// Every target is feasible or says why not, and never both; what is feasible and not picked says so.
     EveryTargetIsExplained,
+    /// The funnel adds up, and the sentence that names the cause is true of every target.
+    TheCauseIsTrue,
     /// A target that no demand can use changes no pick, and leaves no trace once it is gone.
     InfeasibleTargetChangesNoPick,
     /// What the report announces as changes is what the demand's view shows after the writes, no more and no less.
@@ -85,12 +88,13 @@ pub enum Property {
 
 impl Property {
     /// All of them.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::DecidingTwiceChangesNothing,
         Self::InputOrderDoesNotMatter,
         Self::SameSeedSameAnswer,
         Self::NewlyBoundIsFeasible,
         Self::EveryTargetIsExplained,
+        Self::TheCauseIsTrue,
         Self::InfeasibleTargetChangesNoPick,
         Self::WritesGiveExactlyTheChanges,
         Self::AnyPrefixIsFinished,
@@ -110,6 +114,7 @@ impl Property {
             Self::SameSeedSameAnswer => each(laws::same_seed),
             Self::NewlyBoundIsFeasible => each(laws::feasible),
             Self::EveryTargetIsExplained => each(laws::explained),
+            Self::TheCauseIsTrue => each(causes::hold),
             Self::WritesGiveExactlyTheChanges => each(laws::exact),
             Self::AnyPrefixIsFinished => each(laws::prefixes),
             Self::OwnWritesAreNotDue => each(laws::not_due),
@@ -199,6 +204,7 @@ macro_rules! properties {
             same_seed_same_answer SameSeedSameAnswer,
             newly_bound_is_feasible NewlyBoundIsFeasible,
             every_target_is_explained EveryTargetIsExplained,
+            the_cause_is_true TheCauseIsTrue,
             infeasible_target_changes_no_pick InfeasibleTargetChangesNoPick,
             writes_give_exactly_the_changes WritesGiveExactlyTheChanges,
             any_prefix_is_finished AnyPrefixIsFinished,

@@ -36,7 +36,7 @@ fn what_fits_nowhere_is_created_unbound_with_a_warning_that_says_why() {
     assert!(
         created
             .err
-            .contains("Warning: not bound (NoSuitableSeed): 0 of 5 seeds"),
+            .contains("Warning: not bound (NoSuitableSeed): No Seed fits. Nearest: "),
         "{}",
         created.err
     );

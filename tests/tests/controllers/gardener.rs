@@ -50,7 +50,7 @@ fn a_shoot_waits_with_an_event_until_a_seed_that_could_help_appears() {
     shoot(&server, "second");
     let why = event(&server, "garden-dev", "second", "Warning SchedulingFailed");
     assert!(
-        why.ends_with("0 of 1 seeds feasible: 1 Capacity/Full (strategy SameRegion)"),
+        why.contains("No Seed fits. Nearest: one: 1 shoot is on the seed, which takes 1"),
         "{why}"
     );
     assert_eq!(assigned(&server, "second"), None);

@@ -116,7 +116,7 @@ fn every_change_that_matters_moves_decisions() {
     );
     let why = event(&server, "ns1", "p", "Warning FailedScheduling");
     assert!(
-        why.contains("NoManagedClusterMatched") && why.contains("Predicate refuses 2"),
+        why.contains("NoManagedClusterMatched") && why.contains("No cluster fits: of 2 none has tier=gold"),
         "{why}"
     );
     // Labels of a cluster.

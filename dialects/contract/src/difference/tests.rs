@@ -64,6 +64,8 @@ fn report(outcome: &'static str, candidates: &[&'static str]) -> Report {
         changes: Vec::new(),
         candidates,
         remaining_candidates: None,
+        funnel: Vec::new(),
+        wanted: None,
         reason_counts: None,
         conditions: Vec::new(),
         writes: Vec::new(),

@@ -13,7 +13,19 @@ use serde_json::{Value, json};
 /// Labels to set, and (`None`) to take away.
 pub type Changes = BTreeMap<String, Option<String>>;
 
-/// Returns the changes of `labels` after which `selector` matches. `None` when no labels can match it.
+/// The last parts of keys that say where something is, which no label changes.
+const PLACES: [&str; 6] = ["region", "cloud", "provider", "country", "location", "datacenter"];
+/// Another key that does.
+const ZONE: &str = "topology.kubernetes.io/zone";
+
+/// Whether `key` says where something is: what has such a label would lie with another value.
+fn says_where(key: &str) -> bool {
+    let last = key.rsplit(['/', '.']).next().unwrap_or(key);
+    key == ZONE || PLACES.contains(&last)
+}
+
+/// Returns the changes of `labels` after which `selector` matches. `None` when no labels can match it, or when one that says where
+/// something is would have to say otherwise.
 #[must_use]
 pub fn to_match(selector: &Selector, labels: &impl LabelSet) -> Option<Changes> {
     let mut changes = Changes::new();
@@ -30,6 +42,9 @@ pub fn to_match(selector: &Selector, labels: &impl LabelSet) -> Option<Changes> 
         let meets = |value: Option<&str>| of_key.iter().all(|requirement| requirement.matches(value));
         if meets(labels.value(key)) {
             continue;
+        }
+        if says_where(key) && labels.value(key).is_some_and(|value| !value.is_empty()) {
+            return None;
         }
         let named = of_key
             .iter()

@@ -18,6 +18,10 @@ pub struct Report<Candidates = Vec<Candidate>, Writes = Vec<WriteEntry>, Advice 
     pub reason: &'static str,
     /// The summary for a person.
     pub message: String,
+    /// How many clusters the request asks for, where it names a number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<i64>")]
+    pub wanted: Option<i64>,
     /// What whoever asked should know besides: fields without effect, scores that do not count, expressions that fail.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Option<Vec<String>>")]
@@ -46,6 +50,10 @@ pub struct Report<Candidates = Vec<Candidate>, Writes = Vec<WriteEntry>, Advice 
     /// How many targets each reason refuses, where `?reasons=counts` asked for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason_counts: Option<Vec<ReasonCount>>,
+    /// Filters in their order, each with how many targets are left before and after it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Option<Vec<FunnelStep>>")]
+    pub funnel: Vec<FunnelStep>,
     /// The conditions the system itself would report.
     #[schemars(with = "Vec<Condition>")]
     pub conditions: Vec<Value>,
@@ -93,6 +101,25 @@ pub struct ReasonCount {
     pub reason: &'static str,
     /// How many targets.
     pub targets: i64,
+}
+
+/// A filter, and how many targets it leaves of those that all filters before it left.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct FunnelStep {
+    /// The filter.
+    pub plugin: &'static str,
+    /// How many targets every filter before it lets pass.
+    pub before: i64,
+    /// How many of them it lets pass, too.
+    pub after: i64,
+    /// The commonest reason among those that it refuses, as one word; absent where it refuses none.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    #[schemars(with = "Option<String>")]
+    pub reason: &'static str,
+    /// The commonest reason as a sentence, in the words of the first target.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    #[schemars(with = "Option<String>")]
+    pub message: String,
 }
 
 /// A cluster of the resulting set.

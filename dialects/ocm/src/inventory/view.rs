@@ -46,7 +46,7 @@ pub(super) fn target(fleet: &Fleet, cluster: &Cluster) -> TargetView {
         }],
         region: conventional(cluster, REGION),
         zone: conventional(cluster, ZONE),
-        provider: conventional(cluster, PROVIDER),
+        provider: conventional(cluster, PROVIDER).to_lowercase(),
         labels: cluster.labels().clone(),
         warnings: Vec::new(),
         due_at: None,

@@ -299,7 +299,7 @@ fn demands_and_targets_are_shown_as_they_are() {
     );
     assert_eq!(
         (target.region.as_str(), target.provider.as_str(), target.cordoned),
-        ("eu", "AWS", true)
+        ("eu", "aws", true)
     );
     assert_eq!(
         (target.capacity[0].name, target.capacity[0].used),

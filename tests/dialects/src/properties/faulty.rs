@@ -444,6 +444,9 @@ impl Words for Shelf {
     fn sentence(&self, _: &Decision, _: Ix, _: u16, _: Reason) -> String {
         "the parcel does not fit".to_owned()
     }
+    fn only_in_region(&self, _: &Decision, _: Ix) -> Option<&str> {
+        self.is(Property::TheCauseIsTrue).then_some("nowhere")
+    }
     fn not_picked(&self, _: &Decision, _: Ix, _: Option<usize>) -> (&'static str, String) {
         ("Fuller", "another crate is emptier".to_owned())
     }

@@ -27,7 +27,7 @@ fn success_and_failure_are_told_in_gardeners_words() {
     );
     assert_eq!(
         told[0].text,
-        "Failed to schedule shoot foo: 0 of 1 seeds feasible: 1 Strategy/NotSameRegion (strategy SameRegion)"
+        "Failed to schedule shoot foo: No Seed fits. Nearest: far: the seed's region is \"us-east-1\", the shoot's is \"eu-west-1\""
     );
 }
 

@@ -104,7 +104,7 @@ fn a_shoot_does_not_stand_in_its_own_way() {
 }
 
 #[test]
-fn nothing_suitable_is_told_with_counts() {
+fn nothing_suitable_is_told_with_the_nearest_seed() {
     let demand = shoot("foo", "eu-west-1");
     let taint = |name: &str| {
         with(
@@ -119,8 +119,7 @@ fn nothing_suitable_is_told_with_counts() {
         taint("b"),
         seed("c", "aws", "us-east-1"),
     ]);
-    let message =
-        "0 of 3 seeds feasible: 2 Taints/Untolerated, 1 Strategy/NotSameRegion (strategy SameRegion)";
+    let message = "No Seed fits. Nearest: a: the shoot does not tolerate the taint t; 2 more are as near";
     let expected = (
         Outcome::Unschedulable,
         "NoSuitableSeed",

@@ -26,7 +26,7 @@ fn by_the_rules_of_today_a_failure_is_written_once_per_text() {
     assert_eq!(operation["progress"], 7, "it stays");
     let description = operation["description"].as_str().unwrap();
     assert!(
-        description.starts_with("Failed to schedule Shoot: 0 of 1 seeds feasible: "),
+        description.starts_with("Failed to schedule Shoot: No Seed fits. Nearest: "),
         "{description}"
     );
     let due = fleet.fold(&stored(&writes[0].object));

@@ -1,0 +1,210 @@
+//! The cause why no target fits, or no other one: labels that nobody has, or the target nearest to fitting and what keeps it away.
+
+use std::fmt;
+
+use berth_apimachinery::selector::{Operator, Requirement, Selector};
+use berth_scheduling::Rejection;
+
+use super::{Asked, Places, Steps, out_of_scope};
+use crate::decision::{Decision, Outcome};
+use crate::inventory::Inventory;
+
+/// So many reasons of the nearest target are told.
+const TOLD: usize = 2;
+
+/// The cause, and how many targets there were to choose from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cause {
+    /// The nouns for one target and for several.
+    pub nouns: [&'static str; 2],
+    /// Whether others are picked.
+    pub others: bool,
+    /// How many targets there are to choose from.
+    pub among: usize,
+    /// Whatever keeps them away.
+    pub lack: Lack,
+}
+
+/// Whatever keeps the targets to choose from away.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Lack {
+    /// None of them has all the labels that are asked for. Each requirement, and how many meet it.
+    Labels(Vec<(Requirement, usize)>),
+    /// All are refused, for this reason or that.
+    Nearest {
+        /// The system's name of the one that needs the fewest changes to fit; the first by name of several.
+        cluster_name: String,
+        /// The sentences of its refusals, in the order of the filters.
+        reasons: Vec<String>,
+        /// How many others need as few changes.
+        as_near: usize,
+        /// The region that the request asks for, where this is the only target in it.
+        only_in: Option<String>,
+    },
+}
+
+/// The cause why `decision` has no target, or no other ones. `None` where targets would fit, where there are none to choose
+/// from, and where the request was not judged.
+#[must_use]
+pub fn cause(inventory: &dyn Inventory, decision: &Decision) -> Option<Cause> {
+    let solved = &decision.solved;
+    let unjudged = [
+        Outcome::Invalid,
+        Outcome::Ignored,
+        Outcome::Released,
+        Outcome::Provision,
+    ];
+    let places = Places::of(inventory, decision);
+    let would_fit = |candidate: &u32| !places.is_picked(*candidate);
+    if unjudged.contains(&decision.outcome) || solved.feasible.iter().any(would_fit) {
+        return None;
+    }
+    let scope = inventory.scope();
+    let of_one_target = |one: &Rejection, next: &Rejection| one.candidate == next.candidate;
+    let refused = solved.rejections.chunk_by(of_one_target);
+    let refused: Vec<&[Rejection]> = refused
+        .filter(|refusals| out_of_scope(scope, refusals).is_none())
+        .collect();
+    let labels = solved
+        .picked
+        .is_empty()
+        .then(|| labels(inventory, decision, &refused));
+    let lack = labels
+        .flatten()
+        .or_else(|| nearest(inventory, decision, &places, &refused))?;
+    Some(Cause {
+        nouns: inventory.nouns(),
+        others: !solved.picked.is_empty(),
+        among: refused.len() + solved.feasible.len(),
+        lack,
+    })
+}
+
+/// The labels that one filter asks for, where it refuses all targets.
+fn labels(inventory: &dyn Inventory, decision: &Decision, refused: &[&[Rejection]]) -> Option<Lack> {
+    let (first, rest) = refused.split_first()?;
+    let by = |filter: u16, refusals: &[Rejection]| refusals.iter().any(|refusal| refusal.plugin == filter);
+    let asks = |filter: u16| -> Option<&Selector> {
+        let selector = inventory.asked_labels(decision, filter)?;
+        rest.iter()
+            .all(|refusals| by(filter, refusals))
+            .then_some(selector)
+    };
+    let selector = first.iter().find_map(|refusal| asks(refusal.plugin))?;
+    let asked = Asked::of(inventory, selector);
+    let meet = |number: usize| {
+        let candidates = refused.iter().map(|refusals| refusals[0].candidate);
+        candidates
+            .filter(|&candidate| asked.meets(number, candidate))
+            .count()
+    };
+    let requirements = selector.requirements.iter().enumerate();
+    let counted = requirements.map(|(number, asked)| (asked.clone(), meet(number)));
+    Some(Lack::Labels(counted.collect()))
+}
+
+/// The first of the targets that need the fewest changes and are not picked.
+fn nearest(
+    inventory: &dyn Inventory,
+    decision: &Decision,
+    places: &Places,
+    refused: &[&[Rejection]],
+) -> Option<Lack> {
+    let steps = Steps::of(inventory, decision);
+    let mut least = usize::MAX;
+    let mut found: Option<&[Rejection]> = None;
+    let mut near = 0;
+    for refusals in refused
+        .iter()
+        .filter(|refusals| !places.is_picked(refusals[0].candidate))
+    {
+        // A refusal is a step at least.
+        if refusals.len() > least {
+            continue;
+        }
+        let count = steps.count(refusals);
+        if count < least {
+            (least, found, near) = (count, Some(*refusals), 1);
+        } else if count == least {
+            near += 1;
+        }
+    }
+    let refusals = found?;
+    let candidate = refusals[0].candidate;
+    let reasons = refusals
+        .iter()
+        .map(|refusal| inventory.sentence(decision, candidate, refusal.plugin, refusal.reason));
+    Some(Lack::Nearest {
+        cluster_name: inventory.cluster_name(candidate).to_string(),
+        reasons: reasons.collect(),
+        as_near: near - 1,
+        only_in: inventory.only_in_region(decision, candidate).map(str::to_owned),
+    })
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [one, _] = self.nouns;
+        write!(f, "No {}{one} fits", if self.others { "other " } else { "" })?;
+        match &self.lack {
+            Lack::Labels(requirements) => {
+                write!(f, ": of {} ", self.among)?;
+                unmet(f, requirements)
+            }
+            Lack::Nearest {
+                cluster_name,
+                reasons,
+                as_near,
+                only_in,
+            } => {
+                let told = &reasons[..reasons.len().min(TOLD)];
+                write!(f, ". Nearest: {cluster_name}: {}", told.join("; "))?;
+                match reasons.len() - told.len() {
+                    0 => {}
+                    1 => f.write_str("; and 1 more reason")?,
+                    more => write!(f, "; and {more} more reasons")?,
+                }
+                if let Some(region) = only_in {
+                    write!(f, "; it is the only {one} in {region}")?;
+                }
+                match as_near {
+                    0 => Ok(()),
+                    1 => f.write_str("; 1 more is as near"),
+                    more => write!(f, "; {more} more are as near"),
+                }
+            }
+        }
+    }
+}
+
+/// `none has region=eu-west-9; 297 have cloud=gcp`, or `none has all of cloud=gcp (297), region=eu-west-1 (12)`.
+fn unmet(f: &mut fmt::Formatter<'_>, requirements: &[(Requirement, usize)]) -> fmt::Result {
+    // What must not be there, and what is compared, nobody "has".
+    let plain = |asked: &Requirement| match asked.operator {
+        Operator::Exists => true,
+        Operator::In => asked.values.len() == 1,
+        _ => false,
+    };
+    let (has, have) = match requirements.iter().all(|(asked, _)| plain(asked)) {
+        true => ("has", "have"),
+        false => ("matches", "match"),
+    };
+    let nobody: Vec<String> = requirements
+        .iter()
+        .filter(|(_, count)| *count == 0)
+        .map(|(asked, _)| format!("none {has} {asked}"))
+        .collect();
+    if nobody.is_empty() {
+        let all: Vec<String> = requirements
+            .iter()
+            .map(|(asked, count)| format!("{asked} ({count})"))
+            .collect();
+        return write!(f, "none {has} all of {}", all.join(", "));
+    }
+    f.write_str(&nobody.join(", "))?;
+    for (asked, count) in requirements.iter().filter(|(_, count)| *count > 0) {
+        let verb = if *count == 1 { has } else { have };
+        write!(f, "; {count} {verb} {asked}")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,77 @@
+//! The funnel: how many targets each filter leaves of those that the filters before it left.
+
+use std::collections::HashMap;
+
+use berth_scheduling::{Reason, Rejection};
+
+use super::wire::FunnelStep;
+use crate::decision::Decision;
+use crate::inventory::Inventory;
+
+/// Refusals that one filter words alike: how many, and the first of them.
+struct Group<'a> {
+    targets: i64,
+    first: &'a Rejection,
+}
+
+/// The steps of `decision`, one for each filter in its order. Every target counts at the first filter that refuses it.
+pub(super) fn steps(inventory: &dyn Inventory, decision: &Decision) -> Vec<FunnelStep> {
+    let groups = grouped(inventory, decision);
+    let mut left = i64::from(inventory.count());
+    let filters = (0..).zip(inventory.filters());
+    let step = |(filter, plugin): (u16, &&'static str)| {
+        let own = || groups.iter().filter(|group| group.first.plugin == filter);
+        let refused: i64 = own().map(|group| group.targets).sum();
+        let before = left;
+        left -= refused;
+        let told = |group: &Group<'_>| {
+            let Rejection {
+                candidate, reason, ..
+            } = *group.first;
+            let sentence = inventory.sentence(decision, candidate, filter, reason);
+            (inventory.token(filter, reason), sentence)
+        };
+        // Of equally many, those of the first target.
+        let commonest = own().max_by_key(|group| (group.targets, std::cmp::Reverse(group.first.candidate)));
+        let (reason, message) = commonest.map(told).unwrap_or_default();
+        FunnelStep {
+            plugin,
+            before,
+            after: left,
+            reason,
+            message,
+        }
+    };
+    filters.map(step).collect()
+}
+
+/// The first refusal of every target, in groups of one wording. Neighbours are mostly refused alike.
+fn grouped<'a>(inventory: &dyn Inventory, decision: &'a Decision) -> Vec<Group<'a>> {
+    let of_one_target = |one: &Rejection, next: &Rejection| one.candidate == next.candidate;
+    let refused = decision.solved.rejections.chunk_by(of_one_target);
+    let mut places: HashMap<(u16, Reason, Option<u32>), usize> = HashMap::new();
+    let mut groups: Vec<Group<'a>> = Vec::new();
+    let mut last = None;
+    for first in refused.filter_map(<[Rejection]>::first) {
+        let &Rejection {
+            candidate,
+            plugin,
+            reason,
+        } = first;
+        let key = (
+            plugin,
+            reason,
+            inventory.alike(decision, candidate, plugin, reason),
+        );
+        let place = match last {
+            Some((known, place)) if known == key => place,
+            _ => *places.entry(key).or_insert_with(|| {
+                groups.push(Group { targets: 0, first });
+                groups.len() - 1
+            }),
+        };
+        last = Some((key, place));
+        groups[place].targets += 1;
+    }
+    groups
+}
