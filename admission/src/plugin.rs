@@ -24,7 +24,7 @@ pub trait Plugin: Send + Sync + 'static {
     fn handles(&self, request: &Request<'_>) -> bool;
 
     /// Whether this plugin only keeps fields to those they belong to, so that members of the break-glass group pass it
-    /// (docs/api.md, "Guards").
+    /// (docs/admission.md, "Guards").
     fn is_guard(&self) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! The webhook side of admission: `AdmissionReview` of `admission.k8s.io/v1` (docs/api.md, "Admission").
+//! The webhook side of admission: `AdmissionReview` of `admission.k8s.io/v1` (docs/admission.md, "Admission").
 //!
 //! Pure functions over bytes: [`read`] makes a [`Review`] of a body, [`Review::request`] shows it to a [`Chain`] as any
 //! other write, and [`Review::mutate`] or [`Review::validate`] make the answer. Who calls waits for [`Chain::ready`]

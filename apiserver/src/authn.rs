@@ -3,7 +3,7 @@
 //! The methods are tried in that order; the first that knows the user wins. If none does and one of them refused what
 //! the client showed, the answer is 401; only a client that showed nothing at all, no user in headers either, is
 //! anonymous. Trust in front proxies and trust in client certificates are separate: a certificate of the client CA
-//! never makes `X-Remote-User` count (docs/api.md, "Identity").
+//! never makes `X-Remote-User` count (docs/reference.md, "Identity").
 
 mod certificate;
 mod connection;

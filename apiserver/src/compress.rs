@@ -12,7 +12,7 @@ use flate2::write::GzEncoder;
 use crate::list_body::CHUNK;
 use crate::negotiation::Accepted;
 
-/// Smaller bodies are sent as they are (docs/api.md, "Negotiation").
+/// Smaller bodies are sent as they are (docs/reference.md, "Negotiation").
 pub(crate) const THRESHOLD: u64 = 128 * 1024;
 
 /// All cached bodies together, in bytes.

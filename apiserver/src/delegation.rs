@@ -1,5 +1,5 @@
 //! Questions that another API server answers: whose token is this, may this user do that. How they are asked
-//! (deadlines, repetition) and how long answers are kept (docs/api.md, "Identity").
+//! (deadlines, repetition) and how long answers are kept (docs/reference.md, "Identity").
 //!
 //! The questions themselves are in [`crate::authn::token_review`] and [`crate::authz::subject_access_review`]; who
 //! carries them over is a [`Reviewer`] of the program's.

@@ -1,5 +1,5 @@
-//! Discovery and OpenAPI: documents rendered once at start, chosen by `Accept`, revalidated by `ETag` (docs/api.md,
-//! "Discovery and OpenAPI").
+//! Discovery and OpenAPI: documents rendered once at start, chosen by `Accept`, revalidated by `ETag`
+//! (docs/reference.md, "Discovery and OpenAPI").
 //!
 //! Nothing here depends on a backend: while no replica answers discovery, a hub cannot finish any namespace deletion.
 

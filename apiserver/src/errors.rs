@@ -96,7 +96,7 @@ fn too_old(asked: Revision, oldest: Revision) -> Status {
 }
 
 /// A projection's revisions are good for one process only, so one from ahead came from another: the client must list
-/// again, and must not wait (docs/api.md, "Identity and versions").
+/// again, and must not wait (docs/reference.md, "Identity and versions").
 fn not_issued_here(asked: Revision, current: Revision) -> Status {
     Status::expired(format!(
         "resource version {asked} was not issued by this server, which is at {current}; list again"

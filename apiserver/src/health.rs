@@ -1,5 +1,5 @@
-//! `/healthz`, `/livez` and `/readyz`: named checks, in the form kubelets, load balancers and people read (docs/api.md,
-//! "Health, metrics, stopping").
+//! `/healthz`, `/livez` and `/readyz`: named checks, in the form kubelets, load balancers and people read
+//! (docs/reference.md, "Health, metrics, stopping").
 
 use std::convert::Infallible;
 use std::fmt::Write as _;

@@ -1,5 +1,5 @@
-//! `/metrics`, under the names and labels dashboards for Kubernetes API servers expect (docs/api.md, "Health, metrics,
-//! stopping").
+//! `/metrics`, under the names and labels dashboards for Kubernetes API servers expect (docs/reference.md, "Health,
+//! metrics, stopping").
 //!
 //! Resource labels come from the routes of the API alone, so requests to made-up paths add no series (probe 45).
 

@@ -1,7 +1,8 @@
 //! Which form a client wants an answer in: the `Accept` header, `pretty`, and what can be served.
 //!
 //! A clause that cannot be served is skipped, never an error while another one fits: Kubernetes' own controllers ask
-//! for protobuf first (docs/api.md, "Negotiation"). Only a watch whose first choice is YAML is refused, as by kube-apiserver.
+//! for protobuf first (docs/reference.md, "Negotiation"). Only a watch whose first choice is YAML is refused, as by
+//! kube-apiserver.
 
 use berth_apimachinery::Status;
 use http::HeaderMap;

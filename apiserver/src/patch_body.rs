@@ -1,4 +1,5 @@
-//! The three patch formats, each with the limits and answers of kube-apiserver (docs/api.md, "Writes and patches").
+//! The three patch formats, each with the limits and answers of kube-apiserver (docs/reference.md, "Writes and
+//! patches").
 
 use berth_apimachinery::nesting::{DEPTH_LIMIT, is_shallow};
 use berth_apimachinery::patch::{OPERATIONS_LIMIT, Problem, too_many};

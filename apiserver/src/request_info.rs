@@ -1,7 +1,7 @@
 //! What a request asks for, read off its method, path and query alone, before anything else is known.
 //!
 //! Authentication, authorization, limits, metrics and dispatch all look at the same [`RequestInfo`], so that what was
-//! authorized is what is done. It follows kube-apiserver's reading of paths (docs/api.md, "Serving").
+//! authorized is what is done. It follows kube-apiserver's reading of paths (docs/reference.md, "Serving").
 
 mod query;
 

@@ -1,5 +1,5 @@
 //! The opening of a WebSocket (RFC 6455): a watch is answered with one message per event where its request asks for that
-//! (docs/api.md, "Lists and watches").
+//! (docs/reference.md, "Lists and watches").
 //!
 //! The answer is a watch's as any other, with status 101 and its lines as the body; `serve` sends them as messages once the
 //! connection has switched.

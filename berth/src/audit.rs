@@ -17,7 +17,7 @@ use clap::Args;
 use http::{Request, Uri};
 use kube::client::Body;
 
-/// The domain of the annotations that only we make (docs/api.md, "Audit").
+/// The domain of the annotations that only we make (docs/reference.md, "Audit").
 const DOMAIN: &str = "berth.dev";
 /// How long the webhook may take for a batch.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -248,7 +248,8 @@ pub struct ServeArgs {
     /// How long events are kept after they were last seen (such as 1h); 0s keeps them without limit.
     #[arg(long, default_value = "1h", value_parser = parse_unsigned)]
     pub event_ttl: Duration,
-    /// How many changes of each decision are kept (docs/api.md, "History"); 0 keeps none and deletes existing ones.
+    /// How many changes of each decision are kept (docs/reference.md, "History"); 0 keeps none and deletes existing
+    /// ones.
     #[arg(long, value_name = "COUNT", default_value_t = 20)]
     pub history_per_decision: usize,
     /// How long changes of decisions are kept (such as 168h); 0s means without limit of time.

@@ -1,9 +1,9 @@
 //! Berth behind a hub: who it is there, whom it believes because the hub does, and what it keeps a copy of.
 //!
 //! A hub is any kube-apiserver with an aggregator. Requests come through it with their user in headers, or directly
-//! with a token or certificate the hub knows; rights are the hub's to grant (docs/api.md, "Identity"). Objects that the
-//! hub stores and decisions depend on are copied into Berth's store as they change ([`berth_hub::mirror`]), so that reading them
-//! never waits for the hub.
+//! with a token or certificate the hub knows; rights are the hub's to grant (docs/reference.md, "Identity"). Objects
+//! that the hub stores and decisions depend on are copied into Berth's store as they change ([`berth_hub::mirror`]), so
+//! that reading them never waits for the hub.
 
 pub mod args;
 mod arrivals;

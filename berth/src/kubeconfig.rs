@@ -13,7 +13,7 @@ use berth_certs::{CertsError, Folder, Issued};
 use jiff::SignedDuration;
 use serde::Serialize;
 
-/// What the names of Berth's own actors begin with (docs/api.md, "Actors").
+/// What the names of Berth's own actors begin with (docs/concepts.md, "Actors").
 const RESERVED: &str = "berth:";
 /// Client certificates live no longer than a new CA does.
 const MOST_LIFE: SignedDuration = berth_certs::authority::CA_LIFE;

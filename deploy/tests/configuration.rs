@@ -14,7 +14,7 @@ const HEAD: &str = "\
 
 <!-- Rendered from the schemas: UPDATE_EXPECT=1 cargo test -p berth-deploy --test configuration -->
 
-Every field of a SchedulerConfiguration and of a Publication. [api.md](api.md#configuration) says how a
+Every field of a SchedulerConfiguration and of a Publication. [concepts.md](concepts.md#configuration) says how a
 SchedulerConfiguration is found and when it is in force, [consumers.md](consumers.md#publications) what a Publication is
 for. `kubectl explain schedulerconfiguration.spec.gardener` says the same of a running server, and `--validate` (strict
 unless it is given) refuses fields that are not here.

@@ -113,7 +113,8 @@ fn joined(source: &str) -> String {
     lines.collect::<Vec<&str>>().join(" ")
 }
 
-/// What `text` cites: documents, each with the headings that follow it, as in `docs/api.md, "Names" and "Rights"`.
+/// What `text` cites: documents, each with the headings that follow it, as in `docs/reference.md, "Names" and
+/// "Rights"`.
 fn cited(text: &str) -> Vec<(String, Vec<String>)> {
     let mut list = Vec::new();
     for (start, _) in text.match_indices(".md") {
@@ -180,7 +181,7 @@ fn every_document_and_heading_that_code_cites_exists() {
 #[test]
 fn citations_are_found_with_all_their_headings() {
     let text = joined(
-        "//! The rules (docs/api.md, \"Names\" and\n//! \"Rights\"), and ARCHITECTURE.md (\"The map\").",
+        "//! The rules (docs/reference.md, \"Names\" and\n//! \"Rights\"), and ARCHITECTURE.md (\"The map\").",
     );
     let pair = |name: &str, headings: &[&str]| {
         let headings = headings.iter().map(|heading| (*heading).to_owned());
@@ -189,7 +190,7 @@ fn citations_are_found_with_all_their_headings() {
     assert_eq!(
         cited(&text),
         [
-            pair("docs/api.md", &["Names", "Rights"]),
+            pair("docs/reference.md", &["Names", "Rights"]),
             pair("ARCHITECTURE.md", &["The map"])
         ]
     );
@@ -254,9 +255,11 @@ fn nothing_cites_a_document_that_readers_do_not_have() {
 
 #[test]
 fn documents_are_named_with_their_folder_and_without_what_is_elsewhere() {
-    let text =
-        "See docs/api.md, (../CHANGELOG.md) and `x.md`; not https://example.com/y.md, <name>.md or a.mdx.";
-    assert_eq!(named(text), ["docs/api.md", "../CHANGELOG.md", "x.md"].into());
+    let text = "See docs/concepts.md, (../CHANGELOG.md) and `x.md`; not https://example.com/y.md, <name>.md or a.mdx.";
+    assert_eq!(
+        named(text),
+        ["docs/concepts.md", "../CHANGELOG.md", "x.md"].into()
+    );
 }
 
 /// What kubectl says, without asking us.

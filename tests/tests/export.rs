@@ -1,4 +1,4 @@
-//! `berth export`: the files of a running server decide as the server does (docs/api.md, "Exporting").
+//! `berth export`: the files of a running server decide as the server does (docs/concepts.md, "Exporting").
 
 use std::collections::BTreeMap;
 use std::path::Path;

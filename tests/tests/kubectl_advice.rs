@@ -1,5 +1,5 @@
 //! Advice through `kubectl`: what is told is so, is done by the line that is told, and shows nobody what they
-//! may not read (docs/api.md, "Advice").
+//! may not read (docs/reference.md, "Advice").
 
 use std::path::Path;
 use std::process::Command;

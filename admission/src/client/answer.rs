@@ -1,4 +1,4 @@
-//! What came back from a webhook, checked (docs/api.md, "Policies and webhooks of the hub").
+//! What came back from a webhook, checked (docs/admission.md, "Policies and webhooks of the hub").
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

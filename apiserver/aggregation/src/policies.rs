@@ -1,6 +1,6 @@
 //! The hub's admission webhooks and policies, asked about the objects that this server stores. kube-apiserver passes
-//! requests for them on before its own admission (docs/api.md, "Policies and webhooks of the hub"), so what somebody set up
-//! for the whole hub would not hold for them unless it is asked from here.
+//! requests for them on before its own admission (docs/admission.md, "Policies and webhooks of the hub"), so what
+//! somebody set up for the whole hub would not hold for them unless it is asked from here.
 //!
 //! Configurations are watched and compiled when they change; what is known stays in force while the watch is lost.
 //! Which webhook is called about which write, and what its answer may be, are pure questions, answered by

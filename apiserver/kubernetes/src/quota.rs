@@ -1,4 +1,4 @@
-//! ResourceQuota: how many objects of a resource may be in a namespace (docs/api.md, "Quota").
+//! ResourceQuota: how many objects of a resource may be in a namespace (docs/admission.md, "Quota").
 //!
 //! A create is judged by the objects there are, not by a number kept beside them, and passes a fence that every create of
 //! that resource in that namespace passes: two that count the same room cannot both be stored, and nothing has to be put

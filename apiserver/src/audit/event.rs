@@ -1,4 +1,4 @@
-//! The form of one audit event (docs/api.md, "Audit").
+//! The form of one audit event (docs/reference.md, "Audit").
 
 use std::collections::BTreeMap;
 

@@ -103,7 +103,7 @@ pub(super) fn token(options: &ListOptions) -> Result<Option<Token>, Status> {
     Token::parse(&options.token).map(Some)
 }
 
-/// How fresh a first page must be (docs/api.md, "Lists and watches").
+/// How fresh a first page must be (docs/reference.md, "Lists and watches").
 fn freshness(options: &ListOptions) -> At {
     match (options.revision.map(Revision), options.matching) {
         (None, _) => At::Latest,

@@ -23,7 +23,7 @@ use crate::websocket::Handshake;
 use feed::{Feed, Start};
 use frame::Framer;
 
-/// Without `timeoutSeconds`, a watch ends after this and up to as much again (docs/api.md, "Lists and watches").
+/// Without `timeoutSeconds`, a watch ends after this and up to as much again (docs/reference.md, "Lists and watches").
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
 pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {

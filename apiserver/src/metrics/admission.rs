@@ -1,4 +1,4 @@
-//! How long admission takes and what it refuses, under kube-apiserver's names (docs/api.md, "Health, metrics,
+//! How long admission takes and what it refuses, under kube-apiserver's names (docs/reference.md, "Health, metrics,
 //! stopping").
 
 use std::sync::Arc;

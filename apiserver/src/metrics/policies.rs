@@ -1,4 +1,5 @@
-//! What admission policies say of writes, under kube-apiserver's names (docs/api.md, "Health, metrics, stopping").
+//! What admission policies say of writes, under kube-apiserver's names (docs/reference.md, "Health, metrics,
+//! stopping").
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What calls of a hub's admission webhooks cost and decide, under kube-apiserver's names (docs/api.md, "Health,
+//! What calls of a hub's admission webhooks cost and decide, under kube-apiserver's names (docs/reference.md, "Health,
 //! metrics, stopping").
 
 use std::sync::Arc;

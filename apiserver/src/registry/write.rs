@@ -14,7 +14,7 @@ use crate::registry::{CONFLICT_ATTEMPTS, Registry, Wish, system};
 use crate::served::Served;
 use crate::{errors, names};
 
-/// How often a generated name is drawn before giving up (docs/api.md, "Writes and patches").
+/// How often a generated name is drawn before giving up (docs/reference.md, "Writes and patches").
 const NAME_ATTEMPTS: usize = 8;
 
 /// One object of a stored resource.

@@ -1,4 +1,4 @@
-//! `berth plan`: asks a running server what a change would do (docs/api.md, "Planning").
+//! `berth plan`: asks a running server what a change would do (docs/concepts.md, "Planning").
 
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;

@@ -1,5 +1,5 @@
-//! `berth simulate`: decides every placeable object in files against the clusters in them, with no server (docs/api.md,
-//! "Simulating"). The "plan" step for a placement change.
+//! `berth simulate`: decides every placeable object in files against the clusters in them, with no server
+//! (docs/concepts.md, "Simulating"). The "plan" step for a placement change.
 
 pub mod advice;
 mod heartbeat;

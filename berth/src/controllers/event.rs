@@ -5,7 +5,7 @@ use berth_dialect_contract::{Note, NoteType, Related};
 use berth_engine::Snapshot;
 use serde_json::{Value, json};
 
-/// Bytes of an event's text, at most (docs/api.md, "Events").
+/// Bytes of an event's text, at most (docs/reference.md, "Events").
 const TEXT_LIMIT: usize = 1000;
 /// Bytes of an event's name that the object it is about may give.
 const NAME_LIMIT: usize = 220;

@@ -5,7 +5,7 @@ use berth_apimachinery::{Timestamp, time};
 use berth_commands::manifest::{self, Document};
 use serde_json::Value;
 
-/// The instant the examples were written for (docs/api.md, "Settled questions").
+/// The instant the examples were written for (docs/concepts.md, "Settled questions").
 const WRITTEN: &str = "2021-10-28T09:00:00Z";
 
 macro_rules! example {

@@ -1,5 +1,5 @@
-//! The APIServices of Berth's virtual group and of the systems' groups that Berth serves itself (docs/api.md,
-//! "Resources" and "Where objects are").
+//! The APIServices of Berth's virtual group and of the systems' groups that Berth serves itself (docs/reference.md,
+//! "Resources"; docs/concepts.md, "Where objects are").
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

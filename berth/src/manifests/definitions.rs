@@ -8,8 +8,8 @@ use berth_publications::{self, Publication};
 use serde_json::Value;
 
 /// The CustomResourceDefinition of SchedulerConfiguration, which behind an aggregator is always the hub's to serve
-/// (docs/api.md, "Configuration"). What a schema cannot say (a name is that of a system, a system's configuration is
-/// valid) is for the webhook.
+/// (docs/concepts.md, "Configuration"). What a schema cannot say (a name is that of a system, a system's configuration
+/// is valid) is for the webhook.
 #[must_use]
 pub fn scheduler_configurations() -> Value {
     berth_openapi::crd::definition(&SchedulerConfiguration::new(berth_dialect_registry::all()))

@@ -1,7 +1,7 @@
 //! What a hub must be told where it has objects that decisions depend on: Berth reads them as itself and writes its
-//! decisions as the systems' scheduler, whom it impersonates (docs/api.md, "Actors"). With `--source=<system>=hub` that
-//! is all of the system; of one that Berth stores it is what stays Kubernetes' own, kcp's namespaces and what is in
-//! them.
+//! decisions as the systems' scheduler, whom it impersonates (docs/concepts.md, "Actors"). With `--source=<system>=hub`
+//! that is all of the system; of one that Berth stores it is what stays Kubernetes' own, kcp's namespaces and what is
+//! in them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! The admission webhooks: a hub asks Berth about what is written to the objects it stores (docs/api.md, "Admission").
+//! The admission webhooks: a hub asks Berth about what is written to the objects it stores (docs/admission.md,
+//! "Admission").
 //!
 //! While nobody answers everything goes through: no write of a hub waits for Berth. Berth's own namespace and kube-system are never asked about, so that Berth
 //! can always be brought back.

@@ -83,7 +83,7 @@ pub(super) struct Parts {
 }
 
 /// Puts the parts together over one store. Kubernetes' own kinds and the configurations are served only where no hub
-/// does (docs/api.md, "Kubernetes' own kinds").
+/// does (docs/reference.md, "Kubernetes' own kinds").
 ///
 /// # Errors
 /// When two parts claim the same resource.

@@ -17,7 +17,7 @@ use berth_storage::encryption::Encryption;
 use crate::stores::Storage;
 
 /// Kubernetes' own resources that are copied: namespaces and their quotas, and what the reconcilers of `dialects` watch. Wherever a
-/// system's own kinds are, Kubernetes' are the hub's (docs/api.md, "Where objects are").
+/// system's own kinds are, Kubernetes' are the hub's (docs/concepts.md, "Where objects are").
 pub(super) fn followed(dialects: &[Arc<dyn Dialect>]) -> BTreeSet<GroupResource> {
     let reconcilers = dialects
         .iter()

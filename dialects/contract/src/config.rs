@@ -1,5 +1,5 @@
-//! Where configuration comes from: the SchedulerConfiguration of a dialect (docs/api.md, "Configuration") is folded
-//! into its inventory like any other object, so that reviews and `simulate` overlay it the same way.
+//! Where configuration comes from: the SchedulerConfiguration of a dialect (docs/concepts.md, "Configuration") is
+//! folded into its inventory like any other object, so that reviews and `simulate` overlay it the same way.
 
 use std::sync::Arc;
 

@@ -98,7 +98,7 @@ pub struct Related {
     pub key: Key,
 }
 
-/// One event on the demand of a decision (docs/api.md, "Events").
+/// One event on the demand of a decision (docs/reference.md, "Events").
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
     /// Its type.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use berth_apimachinery::{FieldError, Key, Revision, Timestamp};
 use berth_scheduling::Solved;
 
-/// How a decision ended (docs/api.md, "The scheduling report").
+/// How a decision ended (docs/reference.md, "The scheduling report").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// All that was wanted is placed.
@@ -104,7 +104,7 @@ pub struct Decision {
     pub demand_revision: Revision,
     /// How it ended.
     pub outcome: Outcome,
-    /// `Picked`, `Kept`, `Created`, or a token of docs/api.md, "Reason tokens".
+    /// `Picked`, `Kept`, `Created`, or a token of docs/reference.md, "Reason tokens".
     pub reason: &'static str,
     /// The pipeline's result; empty for decisions that never ran it.
     pub solved: Solved,

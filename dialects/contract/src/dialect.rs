@@ -71,7 +71,7 @@ pub trait Dialect: Send + Sync + 'static {
     /// An empty inventory, with default configuration.
     fn inventory(&self) -> Arc<dyn Inventory>;
 
-    /// The user name bindings are written as (docs/api.md, "Actors").
+    /// The user name bindings are written as (docs/concepts.md, "Actors").
     fn actor(&self) -> &'static str {
         "berth:scheduler"
     }

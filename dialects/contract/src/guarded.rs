@@ -6,7 +6,7 @@ use std::sync::Arc;
 use berth_apimachinery::{GroupResource, Key};
 use serde_json::Value;
 
-/// A resource whose objects are not deleted while objects of another one use them (docs/api.md, "Guards").
+/// A resource whose objects are not deleted while objects of another one use them (docs/admission.md, "Guards").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Protected {
     /// Resource that is used.

@@ -50,7 +50,7 @@ pub trait Reconciler: Send + Sync + 'static {
     /// Its name among all controllers, `<dialect>-<what it does>`: as flags and metrics know it.
     fn name(&self) -> &'static str;
 
-    /// The user it writes as (docs/api.md, "Actors").
+    /// The user it writes as (docs/concepts.md, "Actors").
     fn actor(&self) -> &'static str;
 
     /// The resources whose changes concern it, and whose objects it reads.

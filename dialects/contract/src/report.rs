@@ -1,4 +1,4 @@
-//! The Scheduling report (docs/api.md, "The scheduling report"): one builder for all dialects, a view of a
+//! The Scheduling report (docs/reference.md, "The scheduling report"): one builder for all dialects, a view of a
 //! [`Decision`].
 
 mod cause;

@@ -60,7 +60,7 @@ pub struct TargetView {
     pub due_at: Option<Timestamp>,
 }
 
-/// The phase of a demand (docs/api.md, "Decisions").
+/// The phase of a demand (docs/reference.md, "Decisions").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// Not bound, not known to be unschedulable.

@@ -1,4 +1,4 @@
-//! The objects a decision writes, in an order of which every prefix is a valid state (docs/api.md, "Where objects
+//! The objects a decision writes, in an order of which every prefix is a valid state (docs/concepts.md, "Where objects
 //! are").
 //!
 //! First the snapshots: an old one stops counting before the new one is made. Then bindings, new and returning ones before

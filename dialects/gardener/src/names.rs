@@ -25,7 +25,7 @@ pub const GARDEN_NAMESPACE: &str = "garden";
 pub const PROJECT_PREFIX: &str = "garden-";
 /// The verb on projects of who may change which tolerations their shoots may have.
 pub const WHITELIST_VERB: &str = "modify-spec-tolerations-whitelist";
-/// The user that writes bindings (docs/api.md, "Actors").
+/// The user that writes bindings (docs/concepts.md, "Actors").
 pub const ACTOR: &str = "berth:scheduler";
 /// The scheduler a shoot belongs to unless it names another.
 pub const DEFAULT_SCHEDULER: &str = "default-scheduler";

@@ -1,4 +1,4 @@
-//! The objects a decision writes, in an order of which every prefix is a valid state (docs/api.md, "Where objects
+//! The objects a decision writes, in an order of which every prefix is a valid state (docs/concepts.md, "Where objects
 //! are").
 //!
 //! New PlacementDecisions are made empty; then lists change so that a cluster that stays selected is never missing from

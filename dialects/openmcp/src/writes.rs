@@ -1,4 +1,4 @@
-//! What a decision writes, in an order of which every prefix is a valid state (docs/api.md, "Where objects are").
+//! What a decision writes, in an order of which every prefix is a valid state (docs/concepts.md, "Where objects are").
 //!
 //! Granting: the request gets the scheduler's finalizer, then the Cluster gets that of the request (or is made with it):
 //! now the request is bound, whatever its status says; then the status says it. Each update is made of the stored object

@@ -1,5 +1,5 @@
-//! The flags that systems have of their own, which the program takes over whole: who acts in their roles (docs/api.md,
-//! "Actors"), and what is guarded.
+//! The flags that systems have of their own, which the program takes over whole: who acts in their roles
+//! (docs/concepts.md, "Actors"), and what is guarded.
 
 use berth_apimachinery::GroupResource;
 use berth_apimachinery::selector::Selector;

@@ -9,7 +9,7 @@ pub(crate) use berth_dialect_kcp::config::synced_resource;
 use berth_dialect_kcp::location_string::{LocationClusterError, check_location_cluster};
 use berth_dialect_kcp::{Role, Settings as Kcp};
 
-/// Who acts in which role beside Berth's own users (docs/api.md, "Actors"), and what is guarded.
+/// Who acts in which role beside Berth's own users (docs/concepts.md, "Actors"), and what is guarded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     /// The users that roll out Fleet's bindings.

@@ -62,8 +62,8 @@ macro_rules! names {
 }
 
 /// Declares the filters of a system in pipeline order, each with the reasons it refuses for: the enums `Plugin` and `Code`, both
-/// as [`names!`](crate::names) declares them. The name of a reason is its token (docs/api.md, "Reason tokens"); several may
-/// share one, where only the sentences differ.
+/// as [`names!`](crate::names) declares them. The name of a reason is its token (docs/reference.md, "Reason tokens");
+/// several may share one, where only the sentences differ.
 ///
 /// ```
 /// scheduling::filters! {

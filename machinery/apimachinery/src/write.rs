@@ -127,7 +127,7 @@ impl CommitError {
     /// The object `name` of `resource` is not (any more) the one that was decided on.
     #[must_use]
     pub fn modified(resource: GroupResource, name: &str) -> Self {
-        // The words every client library compares against (docs/api.md, "Errors").
+        // The words every client library compares against (docs/reference.md, "Errors").
         let text =
             "the object has been modified; please apply your changes to the latest version and try again";
         Self::new(Why::Changed, Status::conflict(resource, name, text))

@@ -1,6 +1,6 @@
 //! An object made with its place filled in (a Shoot with `spec.seedName`) is judged by feasibility, not by origin
-//! (docs/api.md, "Guards"): what the scheduler could have picked passes; anything else, and by the rules of today any place,
-//! takes the right to bind, and must still be a binding the system allows.
+//! (docs/admission.md, "Guards"): what the scheduler could have picked passes; anything else, and by the rules of today
+//! any place, takes the right to bind, and must still be a binding the system allows.
 //!
 //! A webhook can judge the place, but cannot hold it until the object is stored ([`Held`]): of many creates at once each
 //! would find the last free place still free. There any given place takes the right to bind, as it does in Gardener's own

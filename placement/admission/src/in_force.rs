@@ -1,5 +1,5 @@
 //! The admission rules of a dialect as its configuration changes them, and whether they hold at all. A change takes effect live; one that is invalid
-//! and got past everything leaves the last good one in force (docs/api.md, "Configuration").
+//! and got past everything leaves the last good one in force (docs/concepts.md, "Configuration").
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

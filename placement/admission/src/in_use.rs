@@ -1,4 +1,4 @@
-//! What is used is not deleted (docs/api.md, "Guards"): refused with the users of it.
+//! What is used is not deleted (docs/admission.md, "Guards"): refused with the users of it.
 //!
 //! Race-free in a store of ours. A write that begins a use passes a fence of what it uses; a deletion asks that nobody
 //! passed that fence since the snapshot it looked at, and passes it. A binding decided before the deletion fails at the

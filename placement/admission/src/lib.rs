@@ -1,4 +1,4 @@
-//! Admission put together: which plugins guard the objects served here, and which the webhooks run (docs/api.md,
+//! Admission put together: which plugins guard the objects served here, and which the webhooks run (docs/admission.md,
 //! "Guards" and "Admission").
 //!
 //! The rules of one system are plugins of its dialect. Here are those that need to know the world (the engine's

@@ -1,4 +1,5 @@
-//! What holds a scheduler's decision is written by that scheduler only (docs/api.md, "Guards"), admins not excepted.
+//! What holds a scheduler's decision is written by that scheduler only (docs/admission.md, "Guards"), admins not
+//! excepted.
 
 use berth_admission::{Denied, Operation, Plugin, Ready, Request};
 use serde_json::Value;

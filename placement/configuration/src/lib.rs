@@ -1,6 +1,6 @@
-//! SchedulerConfiguration (docs/api.md, "Configuration"): one object per dialect, named after it, holding the system's
-//! own configuration form. What it means is the dialect's business; here it is a kind, [`SchedulerConfiguration`], and
-//! [`validity`] keeps the condition in it that says whether it is in force.
+//! SchedulerConfiguration (docs/concepts.md, "Configuration"): one object per dialect, named after it, holding the
+//! system's own configuration form. What it means is the dialect's business; here it is a kind,
+//! [`SchedulerConfiguration`], and [`validity`] keeps the condition in it that says whether it is in force.
 //!
 //! ```
 //! use berth_configuration::AutoBindMode;

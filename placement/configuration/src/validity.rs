@@ -1,5 +1,5 @@
-//! The conditions of SchedulerConfigurations (docs/api.md, "Configuration"): Valid, whether what is stored is in force, and
-//! Deciding, whether the system is decided.
+//! The conditions of SchedulerConfigurations (docs/concepts.md, "Configuration"): Valid, whether what is stored is in
+//! force, and Deciding, whether the system is decided.
 //! An invalid one is refused on write, but a hub may take one in while no webhook answers, and a newer version may
 //! think otherwise of what is stored.
 

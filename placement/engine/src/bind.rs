@@ -12,7 +12,7 @@ use crate::contest::Allowed;
 use crate::dirty::Dirty;
 use crate::engine::{Engine, Slot};
 
-/// How often a binding is decided again on a fresh snapshot before the caller is told 409 (docs/api.md, "Settled
+/// How often a binding is decided again on a fresh snapshot before the caller is told 409 (docs/concepts.md, "Settled
 /// questions").
 pub const ATTEMPTS: usize = 8;
 

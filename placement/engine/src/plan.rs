@@ -1,4 +1,4 @@
-//! Plans: what a change would do to the decisions, before it is made (docs/api.md, "Planning").
+//! Plans: what a change would do to the decisions, before it is made (docs/concepts.md, "Planning").
 //!
 //! A plan changes a copy of a world and does what the controllers would do: what folding the change makes due is
 //! decided in key order, each decision's writes are made before the next, and what those make due is decided after.

@@ -1,5 +1,5 @@
 //! Deciding every demand of a set of objects, with no server: what `berth simulate` prints and scenarios test
-//! (docs/api.md, "Simulating").
+//! (docs/concepts.md, "Simulating").
 
 mod aside;
 mod findings;

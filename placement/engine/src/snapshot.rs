@@ -29,8 +29,9 @@ impl fmt::Debug for Snapshot {
 }
 
 impl Snapshot {
-    /// Decides `demand` at `now`, with the seed every live decision on this state of the demand has (docs/api.md, "The
-    /// scheduling report"): a binding does what the report read before it said. `None` when the demand is not there.
+    /// Decides `demand` at `now`, with the seed every live decision on this state of the demand has (docs/reference.md,
+    /// "The scheduling report"): a binding does what the report read before it said. `None` when the demand is not
+    /// there.
     ///
     /// # Errors
     /// Only with `chosen`: the targets that cannot be bound, each with its reasons.

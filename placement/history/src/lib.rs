@@ -1,4 +1,4 @@
-//! The history of decisions (docs/api.md, "History"): a record of each change of a decision, with its cause.
+//! The history of decisions (docs/reference.md, "History"): a record of each change of a decision, with its cause.
 //!
 //! Records are objects of the store that Berth's own objects are in, so that whatever holds for those (checks at start,
 //! backups, encryption, migration, watches) holds for them; on a hub that is Berth's own store, never the hub. Start

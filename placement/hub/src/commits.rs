@@ -1,7 +1,7 @@
 //! Decisions carried out on the hub: each write a request of its own, as the system's scheduler, on the state it was
-//! decided for. Every prefix of the list is valid and deciding again finishes it (docs/api.md, "Where objects are").
-//! Capacity that was counted is guarded by [`fences`](super::fences). [`list`] goes through a list, some of which may
-//! be Berth's own.
+//! decided for. Every prefix of the list is valid and deciding again finishes it (docs/concepts.md, "Where objects
+//! are"). Capacity that was counted is guarded by [`fences`](super::fences). [`list`] goes through a list, some of
+//! which may be Berth's own.
 
 mod apply;
 mod list;

@@ -20,7 +20,7 @@ use super::names;
 use super::resolve::{About, Found, behind};
 use super::scheduling::decide;
 
-/// How many pairs an unfiltered list may span (docs/api.md, "Candidates").
+/// How many pairs an unfiltered list may span (docs/reference.md, "Candidates").
 pub(super) const MOST: usize = 10_000;
 /// After so many candidates it is asked whether somebody still waits.
 const LOOK: usize = 64;

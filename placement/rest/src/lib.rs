@@ -1,4 +1,5 @@
-//! The virtual API `scheduling.berth.dev` (docs/api.md, "Resources"): what the engine knows and decides, as resources.
+//! The virtual API `scheduling.berth.dev` (docs/reference.md, "Resources"): what the engine knows and decides, as
+//! resources.
 //!
 //! Targets and Decisions are projections that can be watched; candidates, reviews and the subresources `scheduling`
 //! and `binding` are made at each request. Start reading at [`VirtualApi`]; the shapes are in [`kinds`].

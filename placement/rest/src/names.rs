@@ -1,4 +1,4 @@
-//! Names of virtual objects (docs/api.md, "Names"): made from the source's name, and read back.
+//! Names of virtual objects (docs/reference.md, "Names"): made from the source's name, and read back.
 //!
 //! A Decision is `<source name>.<dialect>`, a Target `<target name>.<dialect>`: the dialect is what follows the last
 //! dot. A Candidate is `<decision>:<target name>`, such as `p1.ocm:cluster1`: no object of any of the systems may have

@@ -1,4 +1,4 @@
-//! Plans on the live world: SchedulingReviews with `spec.changes` (docs/api.md, "Planning").
+//! Plans on the live world: SchedulingReviews with `spec.changes` (docs/concepts.md, "Planning").
 
 use std::collections::BTreeSet;
 

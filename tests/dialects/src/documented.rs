@@ -3,15 +3,16 @@
 use std::fs;
 use std::path::Path;
 
-/// Holds docs/api.md ("Reason tokens") and the page of `system` to its filters, each with the tokens of its reasons.
+/// Holds docs/reference.md ("Reason tokens") and the page of `system` to its filters, each with the tokens of its
+/// reasons.
 ///
 /// # Panics
 /// When the row of the system says anything else, or its page leaves a filter or a token out.
 pub fn documented<'a>(system: &str, filters: impl IntoIterator<Item = (&'a str, &'a [&'a str])>) {
     let filters: Vec<_> = filters.into_iter().collect();
-    let api = page("api.md");
+    let reference = page("reference.md");
     let start = format!("| {system} | ");
-    let rows = api.lines().filter_map(|line| line.strip_prefix(&start));
+    let rows = reference.lines().filter_map(|line| line.strip_prefix(&start));
     let cells: Vec<&str> = rows.filter_map(|row| row.split(" | ").next()).collect();
     let expected = filters
         .iter()
@@ -21,7 +22,7 @@ pub fn documented<'a>(system: &str, filters: impl IntoIterator<Item = (&'a str, 
         .join(", ");
     assert!(
         cells.contains(&expected.as_str()),
-        "docs/api.md, \"Reason tokens\", must say of {system}: {expected}\nfound: {cells:?}"
+        "docs/reference.md, \"Reason tokens\", must say of {system}: {expected}\nfound: {cells:?}"
     );
     let own = page(&format!("systems/{system}.md"));
     for name in filters

@@ -1,4 +1,4 @@
-//! The roles and bindings every server starts with (docs/api.md, "Rights").
+//! The roles and bindings every server starts with (docs/reference.md, "Rights").
 
 use std::sync::Arc;
 

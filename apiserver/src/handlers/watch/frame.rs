@@ -33,7 +33,8 @@ impl EventType {
 
 const TAIL: &[u8] = b"}\n";
 
-/// The annotation that tells an informer that it has seen everything there was (docs/api.md, "Lists and watches").
+/// The annotation that tells an informer that it has seen everything there was (docs/reference.md, "Lists and
+/// watches").
 const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 
 enum Form {

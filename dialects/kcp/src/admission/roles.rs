@@ -1,4 +1,4 @@
-//! Who is who: users and the actors of the state machines (docs/api.md, "Actors").
+//! Who is who: users and the actors of the state machines (docs/concepts.md, "Actors").
 
 use crate::machine::Actor;
 

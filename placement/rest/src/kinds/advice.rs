@@ -1,4 +1,4 @@
-//! SchedulingAdvice: the smallest changes that make targets fit (docs/api.md, "Advice").
+//! SchedulingAdvice: the smallest changes that make targets fit (docs/reference.md, "Advice").
 
 use berth_apimachinery::{Cell, Column, Schema};
 use berth_engine::advice::{Advised, Set};

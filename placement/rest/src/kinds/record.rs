@@ -1,4 +1,4 @@
-//! DecisionRecord and ClusterDecisionRecord: one change of a decision (docs/api.md, "History").
+//! DecisionRecord and ClusterDecisionRecord: one change of a decision (docs/reference.md, "History").
 
 use berth_apimachinery::kind::{KindInfo, SelectableField};
 use berth_apimachinery::{Cell, Column, Object, Schema, Scope};

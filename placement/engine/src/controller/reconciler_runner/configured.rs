@@ -1,4 +1,4 @@
-//! The configuration in force: the stored one, or the last good one while that is invalid (docs/api.md,
+//! The configuration in force: the stored one, or the last good one while that is invalid (docs/concepts.md,
 //! "Configuration").
 
 use berth_dialect_contract::{Dialect, config};
