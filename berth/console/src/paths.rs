@@ -51,9 +51,7 @@ impl Allowed {
             Method::POST => self.creatable(path, &segments),
             _ => Err(Refusal::new(
                 StatusCode::METHOD_NOT_ALLOWED,
-                format!(
-                    "{method} is never sent on: only GET, HEAD, and POST of a SchedulingReview or a Binding"
-                ),
+                format!("{method} is never sent on: only GET, HEAD, and POST of a review or a Binding"),
             )),
         }
     }
@@ -78,7 +76,7 @@ impl Allowed {
             _ => &[],
         };
         match below {
-            ["schedulingreviews"] => Ok(()),
+            ["schedulingreviews"] | ["namespaces", _, "localschedulingreviews"] => Ok(()),
             ["clusterbindings"]
             | ["namespaces", _, "bindings"]
             | ["clusterdecisions", _, "binding"]

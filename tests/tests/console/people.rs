@@ -14,6 +14,7 @@ fn a_server_that_goes_away_is_said_to_and_when_it_is_back_the_page_follows_it_ag
     let console = Console::start(&server, &[]);
     let browser = Browser::start();
     browser.go(&console.url);
+    browser.go(&console.view("requests"));
     browser.eventually(DECISIONS_SHOWN);
     server.crash();
     browser.eventually("document.querySelector('.problem')?.innerText.includes('did not answer')");
@@ -25,7 +26,7 @@ fn a_server_that_goes_away_is_said_to_and_when_it_is_back_the_page_follows_it_ag
     ));
     // What changes from now on is seen.
     server.load(&server.file("late.yaml", LATE));
-    browser.eventually("document.body.innerText.includes('came-late.ocm')");
+    browser.eventually("document.body.innerText.includes('came-late')");
 }
 
 /// Something to decide that is there only after the server came back.
@@ -67,11 +68,54 @@ fn somebody_with_few_rights_sees_what_they_may_and_is_told_of_the_rest() {
     let console = Console::of(&ann, &["--allow-writes"]);
     let browser = Browser::start();
     browser.go(&console.url);
-    browser.eventually("document.querySelector('.problem')?.innerText.includes('cannot list resource')");
+    browser.go(&console.view("requests"));
+    browser.eventually(
+        "document.querySelector('.problem[role=alert]')?.innerText.includes('cannot list resource')",
+    );
     browser.go(&console.view("fleet"));
     browser.eventually(
-        "document.querySelectorAll('tbody tr').length > 3 && !document.querySelector('.problem')",
+        "document.querySelectorAll('tbody a').length > 3 && !document.querySelector('.problem[role=alert]')",
     );
-    browser.go(&console.view("decision?namespace=garden-dev&name=web.gardener"));
+    browser.go(&console.view("request?namespace=garden-dev&name=web.gardener"));
     browser.eventually("document.querySelector('.problem')?.innerText.includes('cannot get resource')");
+}
+
+/// The rights of a developer: in one namespace, with an explanation.
+const ONE_NAMESPACE: &str = "
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: dev-views, namespace: garden-dev}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: 'berth:decision-viewer'}
+subjects:
+- {apiGroup: rbac.authorization.k8s.io, kind: User, name: dev}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: dev-explains, namespace: garden-dev}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: 'berth:explainer'}
+subjects:
+- {apiGroup: rbac.authorization.k8s.io, kind: User, name: dev}
+";
+
+#[test]
+#[ignore = "needs chromium and chromedriver: make console"]
+fn somebody_with_rights_in_one_namespace_sees_its_requests_and_chooses_the_namespace() {
+    let server = loaded();
+    server.kubectl("apply -f -").input(ONE_NAMESPACE).ok();
+    let dev = server.kubeconfig_for("dev", &[]);
+    let console = Console::of(&dev, &[]);
+    let browser = Browser::start();
+    browser.go(&console.url);
+    browser.go(&console.view("requests"));
+    browser.eventually(
+        "document.querySelector('.problem[role=status]')?.innerText.includes('berth:decision-viewer')",
+    );
+    browser.run(
+        "const field = document.querySelector('.scope input');
+         field.value = 'garden-dev';
+         field.dispatchEvent(new Event('change', {bubbles: true}));",
+    );
+    browser.eventually(DECISIONS_SHOWN);
+    browser.go(&console.view("request?namespace=garden-dev&name=web.gardener"));
+    browser.eventually("document.querySelector('.funnel li')");
 }

@@ -44,27 +44,40 @@ const UNHARMED: &str =
     "return window.harmed === undefined && !document.querySelector('img, svg, main script')";
 
 /// The views, their addresses below the console's, and what is on screen when they are shown.
-const VIEWS: [(&str, &str, &str); 5] = [
-    ("decisions", "decisions", DECISIONS_SHOWN),
+const VIEWS: [(&str, &str, &str); 8] = [
+    (
+        "overview",
+        "overview",
+        "document.querySelectorAll('.numbers a').length === 6 && document.querySelectorAll('.map canvas').length > 2
+         && document.querySelector('.causes li') && document.querySelector('.recent li')",
+    ),
+    ("requests", "requests", DECISIONS_SHOWN),
+    (
+        "request",
+        "request?namespace=garden-dev&name=overlap.gardener",
+        "document.querySelectorAll('.funnel li').length > 2 && document.querySelector('.misses li')
+         && document.querySelectorAll('tbody tr').length > 3 && document.querySelector('.advice li')",
+    ),
     (
         "fleet",
-        "fleet",
-        "document.querySelectorAll('tbody tr').length > 3 && !document.querySelector('tbody a')",
+        "fleet?map=yes",
+        "document.querySelectorAll('tbody a').length > 3 && document.querySelector('.map canvas')",
     ),
     (
-        "decision",
-        "decision?namespace=garden-dev&name=overlap.gardener",
-        "document.querySelector('.verdict') && document.querySelectorAll('tbody tr').length > 3",
+        "cluster",
+        "cluster?name=aws-eu1.gardener",
+        "document.querySelector('.verdict') && document.querySelectorAll('.plain li').length > 1",
     ),
     (
-        "whatif",
-        "whatif?namespace=garden-dev&name=overlap.gardener",
-        "document.querySelector('textarea')?.value.includes('overlap') && document.querySelector('.verdict')",
+        "try",
+        "try?namespace=garden-dev&name=overlap.gardener",
+        "document.querySelector('.form input') && document.querySelector('.funnel li')",
     ),
+    ("activity", "activity", "document.querySelectorAll('.recent li').length > 3"),
     (
-        "timeline",
-        "timeline?namespace=story-1&name=placement.ocm",
-        "document.querySelector('.step')?.innerText.includes('+ cluster1') && document.querySelector('main').innerText.includes('are remembered')",
+        "agreement",
+        "agreement",
+        "document.querySelector('main').innerText.includes('Berth decides here by itself')",
     ),
 ];
 
@@ -76,24 +89,33 @@ fn every_view_is_shown_light_and_dark_and_no_text_becomes_markup() {
     let browser = Browser::start();
     let pictures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/console");
     browser.go(&console.url);
-    browser.eventually(DECISIONS_SHOWN);
-    for scheme in ["light", "dark"] {
-        browser.scheme(scheme);
-        for (name, address, shown) in VIEWS {
-            browser.go(&console.view(address));
-            browser.eventually(shown);
-            browser.picture(&pictures.join(format!("{name}-{scheme}.png")));
+    for (width, schemes) in [(1280, ["light", "dark"].as_slice()), (390, &["light"])] {
+        browser.size(width, 860);
+        for scheme in schemes {
+            browser.scheme(scheme);
+            for (name, address, shown) in VIEWS {
+                browser.go(&console.view(address));
+                browser.eventually(shown);
+                let narrow = if width < 700 { "-narrow" } else { "" };
+                browser.picture(&pictures.join(format!("{name}-{scheme}{narrow}.png")));
+            }
         }
     }
+    browser.size(1280, 860);
     server.load(&server.file("hostile.yaml", HOSTILE));
-    browser.go(&console.view("fleet?search=hostile"));
-    browser.eventually("document.querySelector('main').innerText.includes(\"<img src=x onerror='\")");
-    assert_eq!(browser.run(UNHARMED), json!(true));
-    for view in ["decision", "whatif"] {
-        browser.go(&console.view(&format!("{view}?namespace=a-hostile&name=hostile.ocm")));
-        browser.eventually("document.querySelector('.verdict') && document.querySelector('main').innerText.includes('hostile')");
+    for view in [
+        "fleet?search=hostile",
+        "cluster?name=hostile.ocm",
+        "request?namespace=a-hostile&name=hostile.ocm",
+        "try?namespace=a-hostile&name=hostile.ocm",
+        "overview",
+    ] {
+        browser.go(&console.view(view));
+        browser.eventually("document.querySelector('main').innerText.includes('hostile')");
         assert_eq!(browser.run(UNHARMED), json!(true), "{view}");
     }
+    browser.go(&console.view("cluster?name=hostile.ocm"));
+    browser.eventually("document.querySelector('main').innerText.includes(\"<img src=x onerror='\")");
     // The token is not in the address any more.
     assert_eq!(
         browser.run("return location.href.includes('token')"),
@@ -103,15 +125,83 @@ fn every_view_is_shown_light_and_dark_and_no_text_becomes_markup() {
 
 #[test]
 #[ignore = "needs chromium and chromedriver: make console"]
+fn a_link_opens_in_a_new_tab_and_the_row_stays() {
+    let server = loaded();
+    let console = Console::start(&server, &[]);
+    let browser = Browser::start();
+    browser.go(&console.url);
+    browser.go(&console.view("requests"));
+    browser.eventually(DECISIONS_SHOWN);
+    // Another tab of the same run asks this one for the token: its session has none.
+    browser.run("window.open(location.pathname + '#/fleet', '_blank', 'noopener')");
+    browser.in_the_other_tab(|| {
+        browser.eventually("location.hash === '#/fleet' && document.querySelectorAll('tbody a').length > 3");
+    });
+    assert_eq!(browser.run("return location.hash"), json!("#/requests"));
+}
+
+#[test]
+#[ignore = "needs chromium and chromedriver: make console"]
+fn keys_find_anything_and_walk_through_rows() {
+    let server = loaded();
+    let console = Console::start(&server, &[]);
+    let browser = Browser::start();
+    browser.go(&console.url);
+    browser.go(&console.view("requests"));
+    browser.eventually(DECISIONS_SHOWN);
+    browser.press("j");
+    browser.press("j");
+    browser.eventually("document.querySelector('tr.at')?.rowIndex === 2");
+    browser.press("/");
+    browser.eventually("document.activeElement.closest('.palette')");
+    browser.press("aws-eu1");
+    browser.eventually("document.querySelector('.palette li b')?.innerText === 'aws-eu1'");
+    browser.press("\u{e007}");
+    browser.eventually(
+        "location.hash === '#/cluster?name=aws-eu1.gardener' && document.title.startsWith('aws-eu1')",
+    );
+    browser.press("?");
+    browser.eventually("document.querySelector('.palette')?.innerText.includes('next and previous row')");
+    browser.press("\u{e00c}");
+    browser.eventually("!document.querySelector('.palette')");
+}
+
+#[test]
+#[ignore = "needs chromium and chromedriver: make console"]
+fn a_change_is_tried_while_typing_and_the_cluster_it_would_get_is_named() {
+    let server = loaded();
+    let console = Console::start(&server, &[]);
+    let browser = Browser::start();
+    browser.go(&console.url);
+    browser.go(&console.view("try?namespace=story-1&name=placement.ocm"));
+    browser.eventually("document.querySelector('.form input')");
+    browser.run(
+        "const field = [...document.querySelectorAll('.field')].find((one) => one.innerText.startsWith('numberOfClusters')).querySelector('input');
+         field.value = '4';
+         field.dispatchEvent(new Event('input', {bubbles: true}));",
+    );
+    browser.eventually(
+        "document.querySelectorAll('.pair h3').length === 2
+         && document.querySelectorAll('.pair h3')[1].innerText.includes('on 4 clusters')
+         && document.querySelector('main').innerText.includes('cluster4')",
+    );
+    browser.eventually(
+        "[...document.querySelectorAll('button')].some((one) => one.innerText === 'copy as kubectl patch')",
+    );
+    assert_eq!(browser.run(UNHARMED), json!(true));
+}
+
+#[test]
+#[ignore = "needs chromium and chromedriver: make console"]
 fn a_decision_says_what_would_have_to_change() {
-    const ASK: &str = "document.querySelector('.advice button')";
+    const ASK: &str =
+        "[...document.querySelectorAll('button')].find((one) => one.innerText.startsWith('How could'))";
     let server = loaded();
     server.load(&server.file("hostile.yaml", HOSTILE));
     let console = Console::start(&server, &[]);
     let browser = Browser::start();
     browser.go(&console.url);
-    browser.eventually(DECISIONS_SHOWN);
-    browser.go(&console.view("decision?namespace=garden-dev&name=web.gardener"));
+    browser.go(&console.view("request?namespace=garden-dev&name=web.gardener"));
     browser.eventually(ASK);
     browser.run(&format!("{ASK}.click()"));
     browser.eventually(
@@ -121,10 +211,9 @@ fn a_decision_says_what_would_have_to_change() {
     );
     browser.run(include_str!("vendor/axe.min.js"));
     assert_eq!(browser.run(AUDIT), json!([]));
-    browser.go(&console.view("decision?namespace=a-hostile&name=hostile.ocm"));
-    browser.eventually(ASK);
-    browser.run(&format!("{ASK}.click()"));
-    browser.eventually("document.querySelector('.advised')");
+    // What has no place is asked about at once.
+    browser.go(&console.view("request?namespace=a-hostile&name=hostile.ocm"));
+    browser.eventually("[...document.querySelectorAll('h2')].some((one) => one.innerText.startsWith('What would change it'))");
     assert_eq!(browser.run(UNHARMED), json!(true));
 }
 
@@ -164,7 +253,7 @@ fn a_narrow_window_shows_every_view_without_scrolling_sideways() {
         browser.go(&console.view(address));
         browser.eventually(shown);
         let over = browser.run(
-            "return [...document.querySelectorAll('body, nav, main, header, form, .kubectl, .table')]
+            "return [...document.querySelectorAll('body, nav, main, header, form, .command, .table, .card')]
                 .filter((one) => one.getBoundingClientRect().right > innerWidth + 1)
                 .map((one) => one.className || one.tagName)",
         );
@@ -186,9 +275,10 @@ fn everything_is_reached_by_keyboard_and_the_focus_is_seen() {
     let console = Console::start(&server, &[]);
     let browser = Browser::start();
     browser.go(&console.url);
+    browser.go(&console.view("requests"));
     browser.eventually(DECISIONS_SHOWN);
     let mut seen = Vec::new();
-    for _ in 0..20 {
+    for _ in 0..60 {
         browser.press(TAB);
         let focused = browser.run(
             "const one = document.activeElement;
@@ -200,32 +290,26 @@ fn everything_is_reached_by_keyboard_and_the_focus_is_seen() {
             break;
         }
     }
-    for wanted in ["A", "INPUT", "SELECT", "DIV"] {
+    for wanted in ["A", "INPUT", "BUTTON", "DIV"] {
         assert!(
             seen.iter().any(|one| one == wanted),
             "{wanted} is not reached: {seen:?}"
         );
     }
     browser.press(ENTER);
-    browser.eventually("location.hash.startsWith('#/decision?') && document.querySelector('.verdict')");
+    browser.eventually("location.hash.startsWith('#/request?') && document.querySelector('.verdict')");
 }
 
 #[test]
 #[ignore = "needs chromium and chromedriver: make console"]
-fn the_timeline_is_offered_grows_by_itself_and_shows_what_came_and_went() {
+fn the_history_of_a_request_grows_by_itself_and_shows_what_came_and_went() {
     let server = loaded();
     let console = Console::start(&server, &[]);
     let browser = Browser::start();
     browser.go(&console.url);
-    browser.eventually(DECISIONS_SHOWN);
-    browser.go(&console.view("decision?namespace=story-1&name=placement.ocm"));
-    browser.eventually(
-        "[...document.querySelectorAll('.actions button')].some((one) => one.innerText === 'History')",
-    );
-    browser.run("[...document.querySelectorAll('.actions button')].find((one) => one.innerText === 'History').click()");
-    browser.eventually(
-        "location.hash.startsWith('#/timeline?') && document.querySelectorAll('.step').length === 1",
-    );
+    // The address of earlier versions leads there, too.
+    browser.go(&console.view("timeline?namespace=story-1&name=placement.ocm"));
+    browser.eventually("document.querySelectorAll('li.step').length === 1");
     let taint = json!({"spec": {"taints": [{"key": "drain", "effect": "NoSelect"}]}}).to_string();
     let words = [
         "patch",
@@ -237,12 +321,14 @@ fn the_timeline_is_offered_grows_by_itself_and_shows_what_came_and_went() {
     ];
     server.kubectl_args(&words).ok();
     browser.eventually(
-        "document.querySelectorAll('.step').length === 2
-         && document.querySelector('.step').innerText.includes('ManagedCluster cluster1 was updated with kubectl-patch')
-         && document.querySelector('.step .left').innerText.includes('cluster1')",
+        "document.querySelectorAll('li.step').length === 2
+         && document.querySelector('li.step').innerText.includes('ManagedCluster cluster1 was updated with kubectl-patch')
+         && document.querySelector('li.step .went').innerText.includes('cluster1')",
     );
-    browser.go(&console.view("timeline?namespace=story-1&name=nothing.ocm"));
-    browser.eventually("document.querySelector('main').innerText.includes('No change of it is remembered.')");
+    browser.go(&console.view("request?namespace=story-1&name=nothing.ocm"));
+    browser.eventually(
+        "document.querySelector('main').innerText.includes('There is no request story-1/nothing.ocm')",
+    );
 }
 
 #[test]

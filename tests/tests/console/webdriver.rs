@@ -127,6 +127,27 @@ impl Browser {
         );
     }
 
+    /// Does something in the other one of two tabs, and comes back.
+    pub(crate) fn in_the_other_tab(&self, work: impl FnOnce()) {
+        let own = self.command("GET", "window", &Value::Null);
+        let other = || {
+            let handles = self.command("GET", "window/handles", &Value::Null);
+            let mut handles = handles.as_array().into_iter().flatten();
+            handles.find(|handle| **handle != own).cloned()
+        };
+        let deadline = Instant::now() + DEADLINE;
+        let other = loop {
+            if let Some(other) = other() {
+                break other;
+            }
+            assert!(Instant::now() < deadline, "no other tab was opened");
+            std::thread::sleep(Duration::from_millis(50));
+        };
+        self.command("POST", "window", &json!({"handle": other}));
+        work();
+        self.command("POST", "window", &json!({"handle": own}));
+    }
+
     /// The size of the window.
     pub(crate) fn size(&self, width: u32, height: u32) {
         self.development(

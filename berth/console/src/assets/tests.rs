@@ -82,14 +82,14 @@ fn the_document_has_no_inline_script_style_or_handler() {
 }
 
 #[test]
-fn the_whole_page_is_below_sixty_kilobytes_compressed() {
+fn the_whole_page_is_below_a_hundred_and_twenty_kilobytes_compressed() {
     let mut sum = 0;
     for (_, _, text) in ASSETS {
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
         encoder.write_all(text.as_bytes()).unwrap();
         sum += encoder.finish().unwrap().len();
     }
-    assert!(sum < 60_000, "{sum} bytes");
+    assert!(sum < 120_000, "{sum} bytes");
 }
 
 #[test]

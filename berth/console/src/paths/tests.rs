@@ -84,7 +84,9 @@ fn paths_that_are_not_normal_are_refused() {
 #[test]
 fn a_review_is_a_question_and_bindings_need_allow_writes() {
     let below = |path: &str| format!("/apis/scheduling.berth.dev/v1alpha1/{path}");
-    assert_eq!(code(false, Method::POST, &below("schedulingreviews")), None);
+    for path in ["schedulingreviews", "namespaces/a/localschedulingreviews"] {
+        assert_eq!(code(false, Method::POST, &below(path)), None, "{path}");
+    }
     for path in [
         "clusterbindings",
         "namespaces/a/bindings",
