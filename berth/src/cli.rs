@@ -18,6 +18,7 @@ use http::uri::Authority;
 use crate::audit::AuditArgs;
 use crate::backup::{BackupArgs, RestoreArgs};
 use crate::check::CheckArgs;
+use crate::completion::{CompleteArgs, CompletionArgs};
 use crate::controllers::LeaderElectionArgs;
 use crate::etcd::EtcdArgs;
 use crate::hub::HubArgs;
@@ -115,6 +116,13 @@ pub enum Command {
     ///
     /// Exit codes: 0 when nothing is wrong; 1 when something is, or no server answers; 3 when Berth is not installed there.
     Check(CheckArgs),
+    /// Print a script that completes commands, flags, namespaces, decisions and clusters in a shell
+    ///
+    /// `source <(berth completion bash)`, or zsh; `berth completion fish | source`.
+    Completion(CompletionArgs),
+    /// Propose what may come next
+    #[command(name = "__complete", hide = true)]
+    Complete(CompleteArgs),
     /// Write objects with their status, as `kubectl apply` cannot
     Load(LoadArgs),
     /// Issue a kubeconfig for a user of a standalone server

@@ -15,6 +15,7 @@ pub mod backup;
 pub mod causes;
 pub mod check;
 pub mod cli;
+pub mod completion;
 pub mod controllers;
 pub mod definitions;
 pub mod demo;

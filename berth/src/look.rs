@@ -13,7 +13,7 @@ use berth_commands::args::{ConnectionArgs, FilesArgs, Origin, OriginArgs, Server
 use berth_commands::catalog::catalog;
 use berth_commands::reading::{self, Reading, Scope};
 use berth_commands::source::Source;
-use berth_commands::why::asked;
+use berth_commands::why::{asked, cluster};
 use berth_console::{Console, ConsoleArgs};
 use berth_dialect_contract::names;
 use berth_engine::Simulation;
@@ -50,10 +50,25 @@ pub async fn open(connection: &ConnectionArgs, origin: &OriginArgs, about: About
     }
     let scope = match about {
         About::Everything => Scope::default(),
-        About::Decision(words) => Scope {
-            systems: Some(systems(words, &namespace)?),
-            namespace: Some(namespace.clone()),
-        },
+        About::Decision(words) => {
+            let dialects = berth_dialect_registry::all();
+            let catalog = catalog(&dialects);
+            match cluster::asked(words, &dialects, &catalog) {
+                // Whoever is on a cluster, and who wants it, may be in any namespace.
+                Some(asked) => Scope {
+                    systems: Some(asked.systems.into_iter().map(str::to_owned).collect()),
+                    namespace: None,
+                },
+                None => Scope {
+                    systems: Some(systems(words, &namespace)?),
+                    namespace: Some(
+                        asked::within(words, &dialects, &catalog)
+                            .unwrap_or(&namespace)
+                            .to_owned(),
+                    ),
+                },
+            }
+        }
     };
     let served = of_hub(&client, &scope, SystemClock.now()).await?;
     Ok(Source::within(Client::new(served.client()), namespace, served))
@@ -151,7 +166,8 @@ fn objects(inputs: Vec<Input>, now: Timestamp) -> (Vec<(Key, Arc<Object>)>, Vec<
 /// The systems that `words` may mean.
 fn systems(words: &[String], namespace: &str) -> Result<BTreeSet<String>> {
     let dialects = berth_dialect_registry::all();
-    let places = asked::places(words, namespace, &dialects, &catalog(&dialects));
+    let catalog = catalog(&dialects);
+    let places = asked::places(words, namespace, &dialects, &catalog);
     let places = places.map_err(|problem| anyhow!("{problem}"))?;
     let split = places.iter().filter_map(|place| names::split(&place.name));
     Ok(split.map(|(_, system)| system.to_owned()).collect())

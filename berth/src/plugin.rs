@@ -151,10 +151,10 @@ pub(crate) async fn advice(question: &AdviceQuestion, connection: &ConnectionArg
     berth_commands::advice::run(question, &source).await
 }
 
-/// Prints what may follow `words`, the last of which is being written, in the form that kubectl reads.
-pub async fn complete(words: impl Iterator<Item = OsString>) -> ExitCode {
+/// Prints what may follow `words` behind the command `root`, the last of which is being written, in the form that kubectl reads.
+pub async fn complete(root: &clap::Command, words: impl Iterator<Item = OsString>) -> ExitCode {
     let words: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
-    let proposals = complete::proposals(&words).await;
+    let proposals = complete::proposals(root, &words).await;
     berth_commands::terminal::say(&proposals.to_string());
     ExitCode::SUCCESS
 }

@@ -3,7 +3,7 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory as _, Parser};
 
 use crate::cli::{Cli, Command, LogFormat};
 use crate::look::{self, About};
@@ -18,7 +18,10 @@ pub fn main() -> ExitCode {
             let filter = quiet(&cli.log_level);
             logged(&filter, LogFormat::Text, plugin::run(cli))
         }
-        Called::Completion => ended(async { Ok(plugin::complete(std::env::args_os().skip(1)).await) }),
+        Called::Completion => {
+            let words = std::env::args_os().skip(1);
+            ended(async { Ok(plugin::complete(&PluginCli::command(), words).await) })
+        }
         Called::Berth => {
             let cli = Cli::parse();
             let serves = matches!(
@@ -92,6 +95,11 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Advice(args) => return plugin::advice(&args.question, &args.connection).await,
         Command::Why(args) => return plugin::why(&args.question, &args.connection).await,
         Command::History(args) => return berth_commands::past::run(&args.question, &args.connection).await,
+        Command::Completion(args) => berth_commands::terminal::print(args.shell.script()),
+        Command::Complete(args) => {
+            let words = args.words.into_iter().map(Into::into);
+            return Ok(plugin::complete(&Cli::command(), words).await);
+        }
         Command::Check(args) => return crate::check::run(&args.question, &args.server).await,
         Command::Plan(args) => {
             let connection = args.connection();

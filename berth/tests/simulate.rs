@@ -60,13 +60,16 @@ fn a_table_is_aligned_and_plain_in_a_pipe_with_the_picked_first() {
     assert_eq!(output.status.code(), Some(0), "{}", errors(&output));
     let text = out(&output);
     let lines: Vec<&str> = text.lines().collect();
-    assert_eq!(lines[0], "Shoot garden-dev/web (gardener): Scheduled, Picked");
+    assert_eq!(
+        lines[0],
+        "Shoot garden-dev/web (gardener): would be placed on 1 of 1"
+    );
     assert_eq!(lines[1], "  2 of 5 seeds feasible; picked aws-eu1");
-    assert_eq!(lines[2], "  CLUSTER      RANK  SCORE  RESULT     REASON");
-    assert_eq!(lines[3], "  aws-eu1      1     0      Bind");
-    assert!(lines[4].starts_with("  aws-eu2      2     0      NotPicked  Utilization: "));
+    assert_eq!(lines[2], "  CLUSTER      RANK  SCORE  RESULT           REASON");
+    assert_eq!(lines[3], "  aws-eu1      1     0      would be placed");
+    assert!(lines[4].starts_with("  aws-eu2      2     0      not picked       Utilization: "));
     assert!(text.contains("  would update shoots.core.gardener.cloud garden-dev/web (binding)\n"));
-    assert!(text.ends_with("\n1 object: 1 Scheduled\n"));
+    assert!(text.ends_with("\n1 object: 1 would be placed\n"));
     assert!(!text.contains('\u{1b}'), "no colour in a pipe");
 }
 
@@ -204,14 +207,14 @@ fn what_is_to_be_placed_and_set_aside_is_invalid_with_the_reason() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = file(&folder, "bad.yaml", BAD).display().to_string();
     let table = out(&simulate(&["-f", &path]));
-    let block = "\nPlacement default/p (ocm): Invalid, SetAside\n  no server would take it (";
+    let block = "\nPlacement default/p (ocm): not understood, SetAside\n  no server would take it (";
     assert!(table.contains(block), "{table}");
     assert!(
         table.contains("bad.yaml: document 2): [spec.decisionStrategy"),
         "{table}"
     );
     assert!(
-        table.ends_with("\n2 objects: 1 Invalid, 1 Unschedulable\n"),
+        table.ends_with("\n2 objects: 1 not understood, 1 no place\n"),
         "{table}"
     );
     let output = simulate(&["-f", &path, "-o", "json", "--for", "placement/default/p"]);
@@ -245,7 +248,7 @@ fn a_shoot_that_was_never_stored_is_judged_beside_the_others_as_a_create_is() {
     let said = "spec.region: Unsupported value: \"eu-wset-1\"";
     assert!(errors(&output).contains(said), "{}", errors(&output));
     assert!(
-        out(&output).contains("Shoot garden-dev/web (gardener): Invalid, SetAside"),
+        out(&output).contains("Shoot garden-dev/web (gardener): not understood, SetAside"),
         "{}",
         out(&output)
     );
@@ -268,7 +271,7 @@ fn the_built_in_sets_of_ocm_are_there_in_a_folder_without_them() {
         assert_eq!(output.status.code(), Some(0), "{}", errors(&output));
         let text = out(&output);
         assert!(
-            text.contains("Placement team/web (ocm): Scheduled"),
+            text.contains("Placement team/web (ocm): would be placed on 1 cluster"),
             "{set}: {text}"
         );
     }
@@ -405,7 +408,7 @@ fn what_another_server_stored_and_we_would_refuse_leaves_out_only_what_depends_o
     assert!(text.contains("hub.yaml: document 1: metadata.name"), "{text}");
     assert!(text.contains("hub.yaml: document 3: "), "{text}");
     assert!(
-        out(&output).contains("Placement team/web (ocm): Scheduled"),
+        out(&output).contains("Placement team/web (ocm): would be placed on 1 cluster"),
         "{}",
         out(&output)
     );

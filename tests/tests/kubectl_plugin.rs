@@ -68,16 +68,17 @@ fn advice_numbers_what_to_change_with_the_line_that_does_it() {
     let advice = ["berth", "advice", "shoot/web", "-n", "garden-dev"];
     let text = plugin.ok(&[&advice[..], &["--cluster", "aws-guarded"]].concat());
     assert!(
-        text.starts_with("Shoot garden-dev/web (gardener): Scheduled, Picked\n"),
+        text.starts_with("Shoot garden-dev/web (gardener): would be placed\n"),
         "{text}"
     );
-    let first = "\n  1. tolerate the taint seed.gardener.cloud/protected (then Picked)\n     kubectl patch \
-                 shoots.core.gardener.cloud web -n garden-dev --type=json -p ";
+    let first =
+        "\n  1. tolerate the taint seed.gardener.cloud/protected\n     → aws-guarded would be picked\n";
     assert!(text.contains(first), "{text}");
-    assert!(
-        text.contains("off Seed aws-guarded [Target] (then Picked)"),
-        "{text}"
-    );
+    assert!(text.contains("off Seed aws-guarded\n"), "{text}");
+    assert!(!text.contains("kubectl patch"), "{text}");
+    let wide = plugin.ok(&[&advice[..], &["--cluster", "aws-guarded", "-o", "wide"]].concat());
+    let line = "     kubectl patch shoots.core.gardener.cloud web -n garden-dev --type=json -p ";
+    assert!(wide.contains(line), "{wide}");
     let json = plugin.ok(&[&advice[..], &["--limit", "1", "-o", "json"]].concat());
     let found: Value = serde_json::from_str(&json).unwrap();
     assert_eq!(found["status"]["targets"].as_array().unwrap().len(), 1);
@@ -95,18 +96,39 @@ fn advice_numbers_what_to_change_with_the_line_that_does_it() {
 }
 
 #[test]
+fn a_cluster_says_who_is_on_it_who_is_not_and_what_a_drain_moves() {
+    let plugin = Plugin::start();
+    let told = plugin.ok(&["berth", "why", "cluster/aws-eu1"]);
+    for said in [
+        "Seed aws-eu1 (gardener): ready\n",
+        "\nOn it: 2 requests\n  garden-dev/running-1.gardener\n",
+        "\nWhat draining it would move\n",
+    ] {
+        assert!(told.contains(said), "{said}: {told}");
+    }
+    let wanted = told.lines().find(|line| line.contains("garden-dev/web.gardener"));
+    assert!(wanted.is_some_and(|line| line.contains("not picked")), "{told}");
+    assert_eq!(plugin.ok(&["berth", "why", "seed", "aws-eu1.gardener"]), told);
+    let unknown = plugin.fails(&["berth", "why", "seed/aws-eu11"]);
+    assert!(
+        unknown.contains("no cluster named \"aws-eu11\"; is aws-eu1"),
+        "{unknown}"
+    );
+}
+
+#[test]
 fn why_shows_every_cluster_with_its_reasons_however_the_object_is_named() {
     let plugin = Plugin::start();
     let first = plugin.ok(&["berth", "why", "web.gardener", "-n", "garden-dev"]);
     let mut lines = first.lines();
     assert_eq!(
         lines.next(),
-        Some("Shoot garden-dev/web (gardener): Scheduled, Picked"),
+        Some("Shoot garden-dev/web (gardener): would be placed on 1 of 1"),
         "{first}"
     );
     for (cluster, reason) in [
-        ("aws-eu2", "Bind"),
-        ("aws-eu1", "NotPicked  Utilization: 2 shoots"),
+        ("aws-eu2", "would be placed"),
+        ("aws-eu1", "not picked       Utilization: 2 shoots"),
         ("aws-us1", "Strategy/NotSameRegion: "),
         ("aws-guarded", "Taints/Untolerated: "),
         ("gcp-eu1", "Usable/NotReady: "),
@@ -122,6 +144,7 @@ fn why_shows_every_cluster_with_its_reasons_however_the_object_is_named() {
         &["shoot", "web"],
         &["web"],
         &["decision/web.gardener"],
+        &["garden-dev/web"],
     ] {
         let words = [&["berth", "-n", "garden-dev", "why"][..], words].concat();
         assert_eq!(plugin.ok(&words), first, "{words:?}");
@@ -186,7 +209,7 @@ fn what_is_not_there_or_not_allowed_is_said() {
         let absent = plugin.fails(&["berth", command, "shoot/nothing-like-it"]);
         assert!(absent.contains("pass -n for another namespace"), "{absent}");
     }
-    let seed = plugin.fails(&["berth", "why", "seed/aws-eu1"]);
+    let seed = plugin.fails(&["berth", "advice", "seed/aws-eu1"]);
     assert!(
         seed.contains("\"seed\" is not a kind that is scheduled"),
         "{seed}"

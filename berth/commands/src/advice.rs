@@ -8,8 +8,9 @@ use anyhow::{Result, anyhow};
 
 use crate::args::{AdviceOutput, AdviceQuestion};
 use crate::catalog::catalog;
-use crate::simulate::advice::targets;
+use crate::simulate::advice::edits;
 use crate::source::Source;
+use crate::terminal;
 use crate::why::print::headline;
 use crate::why::{self, asked};
 
@@ -38,8 +39,11 @@ pub async fn run(question: &AdviceQuestion, source: &Source) -> Result<ExitCode>
     };
     let mut out = BufWriter::with_capacity(1 << 16, anstream::AutoStream::auto(io::stdout().lock()));
     let printed = match question.output {
-        AdviceOutput::Table => {
-            writeln!(out, "{}", headline(&advice)).and_then(|()| targets(&mut out, &advice["status"]))
+        AdviceOutput::Table | AdviceOutput::Wide => {
+            let width = terminal::width();
+            let commands = question.output == AdviceOutput::Wide;
+            writeln!(out, "{}", headline(&advice, width))
+                .and_then(|()| edits(&mut out, &advice["status"], commands, width))
         }
         AdviceOutput::Json => serde_json::to_string_pretty(&advice)
             .map_err(io::Error::other)

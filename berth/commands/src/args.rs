@@ -158,8 +158,10 @@ pub struct WhyQuestion {
 /// How `berth advice` prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum AdviceOutput {
-    /// Lists for people.
+    /// Lists for people: edit by edit, each with how many clusters it lets in.
     Table,
+    /// All of them, with the commands that make each.
+    Wide,
     /// The SchedulingAdvice in JSON.
     Json,
     /// The SchedulingAdvice in YAML.

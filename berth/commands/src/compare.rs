@@ -84,7 +84,8 @@ pub async fn run(question: &CompareQuestion, connection: &ConnectionArgs) -> Res
     comparison.take_aside(&simulation, &wanted);
     let differs = comparison.counts.different > 0;
     let mut out = BufWriter::with_capacity(1 << 16, anstream::AutoStream::auto(io::stdout().lock()));
-    let printed = print::print(&mut out, &comparison, question.output).and_then(|()| out.flush());
+    let printed = print::print(&mut out, &comparison, question.output, crate::terminal::width())
+        .and_then(|()| out.flush());
     match printed {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
         Ok(()) if !whole => Ok(ExitCode::from(SET_ASIDE)),
@@ -133,7 +134,12 @@ pub async fn print_system(client: &Client, system: &str, selector: &Selector) ->
     )?;
     comparison.take_aside(&simulation, &Wanted::Within(None));
     let mut out = anstream::AutoStream::auto(io::stdout().lock());
-    print::print(&mut out, &comparison, CompareOutput::Table)?;
+    print::print(
+        &mut out,
+        &comparison,
+        CompareOutput::Table,
+        crate::terminal::width(),
+    )?;
     Ok(comparison.counts.different)
 }
 

@@ -32,3 +32,4 @@ pub mod simulate;
 pub mod source;
 pub mod terminal;
 pub mod why;
+pub mod words;

@@ -51,7 +51,14 @@ pub async fn run(question: &HistoryQuestion, connection: &ConnectionArgs) -> Res
     let (_, history) = answers.swap_remove(index);
     let mut out = BufWriter::with_capacity(1 << 16, anstream::AutoStream::auto(io::stdout().lock()));
     let words = question.object.join(" ");
-    let printed = print::print(&mut out, question.output, &history, &words).and_then(|()| out.flush());
+    let printed = print::print(
+        &mut out,
+        question.output,
+        &history,
+        &words,
+        crate::terminal::width(),
+    )
+    .and_then(|()| out.flush());
     match printed {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(ExitCode::SUCCESS),

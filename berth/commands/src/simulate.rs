@@ -202,7 +202,7 @@ fn print(
                 tally.add(decided);
                 tables.write(&mut out, decided)?;
                 if let Some(advice) = advised(decided)? {
-                    advice::targets(&mut out, &advice)?;
+                    advice::edits(&mut out, &advice, true, terminal::width())?;
                 }
                 Ok(())
             })?;

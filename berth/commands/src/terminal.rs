@@ -1,8 +1,12 @@
 //! What the program prints for people: tables and colour on a terminal, plain text in a pipe.
 
+mod width;
+
 use std::io::Write as _;
 
 use anstyle::{AnsiColor, Style};
+
+pub use width::{broken, indented, width};
 
 /// Went where it should.
 pub const GOOD: Style = AnsiColor::Green.on_default();
@@ -83,29 +87,94 @@ pub fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
     styled_table(headings, &rows)
 }
 
-/// The same of cells with styles.
+/// As [`table`], of cells with styles.
 #[must_use]
 pub fn styled_table(headings: &[&str], rows: &[Vec<Cell>]) -> String {
+    fitted_table(headings, rows, None)
+}
+
+/// The least width of a last column that is broken beside the others; a narrower one goes below them.
+const LEAST: usize = 30;
+/// The indent of text that goes below its row.
+const BELOW: usize = 4;
+
+/// As [`styled_table`], so that lines fit `width`: the last column, which has the longest texts, is broken between words, beside
+/// the other columns, or below them where these leave too little room.
+#[must_use]
+pub fn fitted_table(headings: &[&str], rows: &[Vec<Cell>], width: Option<usize>) -> String {
     let headings: Vec<Cell> = headings.iter().map(|&text| Cell::plain(text)).collect();
     let lines = || std::iter::once(&headings).chain(rows);
-    let width = |column: usize| {
+    let widest = |column: usize| {
         lines()
             .map(|row| row[column].text.chars().count())
             .max()
             .unwrap_or(0)
     };
-    let widths: Vec<usize> = (0..headings.len()).map(width).collect();
+    let widths: Vec<usize> = (0..headings.len()).map(widest).collect();
+    let before: usize = widths.iter().rev().skip(1).map(|width| width + GAP).sum();
+    let last = widths.last().copied().unwrap_or_default();
+    let Some(width) = width.filter(|width| before + last > *width) else {
+        return lines().map(|row| line(row, &widths)).collect();
+    };
+    if width >= before + LEAST {
+        let beside = |row: &Vec<Cell>| broken_row(row, width - before);
+        return lines().flat_map(beside).map(|row| line(&row, &widths)).collect();
+    }
+    let below = |row: &Vec<Cell>| below(row, &widths, width);
+    lines().map(below).collect()
+}
+
+/// Spaces between two columns.
+const GAP: usize = 2;
+
+fn line(row: &[Cell], widths: &[usize]) -> String {
     let mut text = String::new();
-    for row in lines() {
-        let last = row.iter().rposition(|cell| !cell.text.is_empty());
-        for (column, cell) in row.iter().enumerate().take(last.map_or(0, |last| last + 1)) {
-            text.push_str(&styled(cell.style, &cell.text));
-            if Some(column) != last {
-                let gap = widths[column] - cell.text.chars().count() + 2;
-                text.extend(std::iter::repeat_n(' ', gap));
-            }
+    let last = row.iter().rposition(|cell| !cell.text.is_empty());
+    for (column, cell) in row.iter().enumerate().take(last.map_or(0, |last| last + 1)) {
+        text.push_str(&styled(cell.style, &cell.text));
+        if Some(column) != last {
+            let gap = widths[column] - cell.text.chars().count() + GAP;
+            text.extend(std::iter::repeat_n(' ', gap));
         }
-        text.push('\n');
+    }
+    text.push('\n');
+    text
+}
+
+/// `row` with the text of its last cell in several rows.
+fn broken_row(row: &[Cell], room: usize) -> Vec<Vec<Cell>> {
+    let Some((last, before)) = row.split_last() else {
+        return Vec::new();
+    };
+    let blank = vec![Cell::plain(""); before.len()];
+    let mut firsts = std::iter::once(before.to_vec()).chain(std::iter::repeat(blank));
+    let lines = broken(&last.text, room).into_iter();
+    lines
+        .map(|text| {
+            let mut cells = firsts.next().unwrap_or_default();
+            cells.push(Cell {
+                text,
+                style: last.style,
+            });
+            cells
+        })
+        .collect()
+}
+
+/// `row` in one line, but for its last cell, which goes below.
+fn below(row: &[Cell], widths: &[usize], width: usize) -> String {
+    let Some((last, before)) = row.split_last() else {
+        return String::new();
+    };
+    let is_blank = before.iter().all(|cell| cell.text.is_empty());
+    let mut text = match is_blank {
+        true => String::new(),
+        false => line(before, widths),
+    };
+    if !last.text.is_empty() {
+        for part in broken(&last.text, width - BELOW) {
+            text.push_str(&format!("{}{}\n", " ".repeat(BELOW), styled(last.style, &part)));
+        }
     }
     text
 }
@@ -137,7 +206,9 @@ pub fn shown(text: &str) -> String {
     safe
 }
 
-fn styled(style: Style, text: &str) -> String {
+/// Text in a style.
+#[must_use]
+pub fn styled(style: Style, text: &str) -> String {
     if style.is_plain() {
         return text.to_owned();
     }
@@ -201,6 +272,25 @@ mod tests {
         assert_eq!(
             shown_lines("error: a\u{1b}[2J\n  b\u{202e}\r"),
             "error: a^[[2J\n  b\u{fffd}^M"
+        );
+    }
+
+    #[test]
+    fn a_table_fits_its_width_beside_or_below() {
+        let row = |texts: [&str; 2]| texts.map(Cell::plain).to_vec();
+        let rows = [
+            row(["cluster-1", "one two three four five six seven"]),
+            row(["", "eight"]),
+        ];
+        let at = |width| fitted_table(&["NAME", "WHY"], &rows, Some(width));
+        assert_eq!(at(80), fitted_table(&["NAME", "WHY"], &rows, None));
+        assert_eq!(
+            at(42),
+            "NAME       WHY\ncluster-1  one two three four five six\n           seven\n           eight\n"
+        );
+        assert_eq!(
+            at(40),
+            "NAME\n    WHY\ncluster-1\n    one two three four five six seven\n    eight\n"
         );
     }
 

@@ -2,6 +2,7 @@
 //! (docs/terminal.md).
 
 pub mod asked;
+pub mod cluster;
 pub mod missing;
 pub mod print;
 
@@ -17,6 +18,7 @@ use serde_json::Value;
 use crate::args::{WhyOutput, WhyQuestion};
 use crate::catalog::catalog;
 use crate::source::Source;
+use crate::terminal;
 use asked::Place;
 
 /// How many clusters a table shows one by one.
@@ -29,7 +31,14 @@ const SHOWN: usize = 50;
 pub async fn run(question: &WhyQuestion, source: &Source) -> Result<ExitCode> {
     let (client, namespace) = (&source.client, source.namespace.as_str());
     let dialects = berth_dialect_registry::all();
-    let places = asked::places(&question.object, namespace, &dialects, &catalog(&dialects))
+    let catalog = catalog(&dialects);
+    if let Some(asked) = cluster::asked(&question.object, &dialects, &catalog) {
+        let mut out = BufWriter::with_capacity(1 << 16, anstream::AutoStream::auto(io::stdout().lock()));
+        cluster::run(&mut out, &asked, source, terminal::width()).await?;
+        out.flush().unwrap_or_default();
+        return Ok(ExitCode::SUCCESS);
+    }
+    let places = asked::places(&question.object, namespace, &dialects, &catalog)
         .map_err(|problem| anyhow!("{problem}"))?;
     let table = matches!(question.output, WhyOutput::Table | WhyOutput::Wide);
     let cut = table && !question.all && question.cluster.is_none();
@@ -54,7 +63,8 @@ pub async fn run(question: &WhyQuestion, source: &Source) -> Result<ExitCode> {
         _ => Value::Null,
     };
     let mut out = BufWriter::with_capacity(1 << 16, anstream::AutoStream::auto(io::stdout().lock()));
-    let printed = print::print(&mut out, question, &report, &counts).and_then(|()| out.flush());
+    let printed =
+        print::print(&mut out, question, &report, &counts, terminal::width()).and_then(|()| out.flush());
     match printed {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(ExitCode::SUCCESS),

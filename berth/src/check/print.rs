@@ -17,7 +17,7 @@ use super::finding::{Report, Requests, Verdict};
 pub(super) fn print(report: &Report, form: CheckOutput) -> Result<()> {
     let mut out = BufWriter::new(anstream::AutoStream::auto(io::stdout().lock()));
     let text = match form {
-        CheckOutput::Table => table(report),
+        CheckOutput::Table => table(report, terminal::width()),
         CheckOutput::Json => {
             let object = json!({
                 "installed": report.installed,
@@ -34,7 +34,7 @@ pub(super) fn print(report: &Report, form: CheckOutput) -> Result<()> {
     }
 }
 
-fn table(report: &Report) -> String {
+fn table(report: &Report, width: Option<usize>) -> String {
     let mut rows = Vec::new();
     for finding in &report.findings {
         let style = match finding.verdict {
@@ -54,7 +54,8 @@ fn table(report: &Report) -> String {
             rows.push(vec![blank(), blank(), blank(), mend]);
         }
     }
-    let mut text = terminal::styled_table(&["AREA", "SUBJECT", "RESULT", "MESSAGE"], &rows);
+    let headings = ["AREA", "SUBJECT", "RESULT", "MESSAGE"];
+    let mut text = terminal::fitted_table(&headings, &rows, width);
     text.push('\n');
     text.push_str(&summary(report));
     if report.count(Verdict::Unknown) > 0 {
@@ -107,6 +108,27 @@ mod tests {
 
     fn plain(report: &Report) -> String {
         anstream::adapter::strip_str(&summary(report)).to_string()
+    }
+
+    #[test]
+    fn every_line_fits_the_terminal() {
+        let long = "the configuration was refused, since a field is not known; ".repeat(6);
+        let report = Report {
+            installed: true,
+            findings: vec![
+                Finding::ok("held", "placements.cluster.open-cluster-management.io", long).but(
+                    Verdict::Wrong,
+                    "berth manifests | kubectl apply --server-side -f -",
+                ),
+            ],
+            requests: None,
+        };
+        for width in [80, 120, 200] {
+            let text = anstream::adapter::strip_str(&table(&report, Some(width))).to_string();
+            for line in text.lines() {
+                assert!(line.chars().count() <= width, "{width}: {line}");
+            }
+        }
     }
 
     #[test]

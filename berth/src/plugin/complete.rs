@@ -6,11 +6,9 @@ use std::time::Duration;
 
 use berth_client::Client;
 use berth_scheduling_rest::API_VERSION;
-use clap::{Arg, ArgAction, Command, CommandFactory};
+use clap::{Arg, ArgAction, Command};
 use http::Method;
 use serde_json::Value;
-
-use super::PluginCli;
 
 /// How long a server may take: a shell waits.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -67,18 +65,18 @@ struct Given {
     namespace: Option<String>,
 }
 
-/// What may stand for the last of `words`.
-pub(super) async fn proposals(words: &[String]) -> Proposals {
+/// What may stand for the last of `words`, which are behind `root`.
+pub(super) async fn proposals(root: &Command, words: &[String]) -> Proposals {
     let (before, partial) = words
         .split_last()
         .map_or((&[][..], ""), |(partial, before)| (before, partial.as_str()));
-    let (next, given) = next(before, partial);
+    let (next, given) = next(root, before, partial);
     let mut proposals = Proposals::default();
     match next {
         Next::Words(words) => proposals.words = words,
         Next::Files => proposals.files = true,
         Next::Names(names) => {
-            let asked = tokio::time::timeout(PATIENCE, names_of(names, &given)).await;
+            let asked = tokio::time::timeout(PATIENCE, names_of(names, &given, partial)).await;
             proposals.words = asked.unwrap_or_default();
         }
     }
@@ -95,16 +93,15 @@ pub(super) async fn proposals(words: &[String]) -> Proposals {
 }
 
 /// What the word after `before` is, of which `partial` is written.
-fn next(before: &[String], partial: &str) -> (Next, Given) {
-    let root = PluginCli::command();
-    let mut command = &root;
+fn next(root: &Command, before: &[String], partial: &str) -> (Next, Given) {
+    let mut command = root;
     let mut given = Given::default();
     let mut waiting: Option<&Arg> = None;
     let mut positionals = 0;
     for word in before {
         if let Some(arg) = waiting.take() {
             given.take(arg, word);
-        } else if let Some((arg, value)) = flag(&root, command, word) {
+        } else if let Some((arg, value)) = flag(root, command, word) {
             match value {
                 Some(value) => given.take(arg, value),
                 None if takes_value(arg) => waiting = Some(arg),
@@ -118,14 +115,15 @@ fn next(before: &[String], partial: &str) -> (Next, Given) {
     }
     let next = match (waiting, partial.split_once('=')) {
         (Some(arg), _) => values(arg),
-        (None, Some((name, _))) if name.starts_with("--") => match flag(&root, command, name) {
+        (None, Some((name, _))) if name.starts_with("--") => match flag(root, command, name) {
             Some((arg, _)) => values(arg),
             None => Next::Words(Vec::new()),
         },
-        _ if partial.starts_with('-') => Next::Words(flags(&root, command)),
+        _ if partial.starts_with('-') => Next::Words(flags(root, command)),
         _ if command.has_subcommands() => Next::Words(
             command
                 .get_subcommands()
+                .filter(|command| !command.is_hide_set())
                 .map(|command| (command.get_name().to_owned(), about(command.get_about())))
                 .collect(),
         ),
@@ -224,7 +222,7 @@ impl Given {
 }
 
 /// The names there are; none where nobody answers, or they may not be read.
-async fn names_of(names: Names, given: &Given) -> Vec<(String, String)> {
+async fn names_of(names: Names, given: &Given, partial: &str) -> Vec<(String, String)> {
     let kubeconfig = given.kubeconfig.as_deref().map(std::path::Path::new);
     if names == Names::Contexts {
         let file = berth_client::kubeconfig(kubeconfig).unwrap_or_default();
@@ -253,9 +251,22 @@ async fn names_of(names: Names, given: &Given) -> Vec<(String, String)> {
         if let Ok(Ok(list)) = answer {
             let items = list["items"].as_array().cloned().unwrap_or_default();
             all.extend(items.iter().map(proposal));
+            // `shoot/<TAB>`: the objects of that kind.
+            if let (Names::Decisions, Some((kind, _))) = (names, partial.split_once('/')) {
+                all.extend(items.iter().filter_map(|item| of_kind(item, kind)));
+            }
         }
     }
     all
+}
+
+/// The object of the Decision `item` as `KIND/NAME`, where it is of `kind` as that is written; and where it stands in a word.
+fn of_kind(item: &Value, kind: &str) -> Option<(String, String)> {
+    let source = &item["spec"]["sourceRef"];
+    let (own, name) = (source["kind"].as_str()?, source["name"].as_str()?);
+    let is = own.eq_ignore_ascii_case(kind) || format!("{own}s").eq_ignore_ascii_case(kind);
+    let word = berth_commands::terminal::shown(&format!("{kind}/{name}"));
+    is.then(|| (word, proposal(item).1))
 }
 
 /// The name of an object, and where it stands in a word.
@@ -270,12 +281,26 @@ fn proposal(item: &Value) -> (String, String) {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory;
+    use serde_json::json;
+
+    use super::super::PluginCli;
     use super::*;
+
+    #[test]
+    fn objects_of_a_kind_are_proposed_behind_its_slash() {
+        let item =
+            json!({"spec": {"sourceRef": {"kind": "Shoot", "name": "web"}}, "status": {"phase": "Bound"}});
+        let proposed = |kind| of_kind(&item, kind).map(|(word, _)| word);
+        assert_eq!(proposed("shoot").as_deref(), Some("shoot/web"));
+        assert_eq!(proposed("Shoots").as_deref(), Some("Shoots/web"));
+        assert_eq!(proposed("placement"), None);
+    }
 
     fn after(words: &str) -> (Next, Given) {
         let mut words: Vec<String> = words.split(' ').map(str::to_owned).collect();
         let partial = words.pop().unwrap();
-        next(&words, &partial)
+        next(&PluginCli::command(), &words, &partial)
     }
 
     fn words(text: &str) -> Vec<String> {

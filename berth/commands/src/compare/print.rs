@@ -25,9 +25,14 @@ const HEADINGS: [&str; 6] = [
 ///
 /// # Errors
 /// When `out` takes no more.
-pub(super) fn print(out: &mut impl Write, comparison: &Comparison, form: CompareOutput) -> io::Result<()> {
+pub(super) fn print(
+    out: &mut impl Write,
+    comparison: &Comparison,
+    form: CompareOutput,
+    width: Option<usize>,
+) -> io::Result<()> {
     match form {
-        CompareOutput::Table => table(out, comparison),
+        CompareOutput::Table => table(out, comparison, width),
         CompareOutput::Markdown => markdown(out, comparison),
         CompareOutput::Json => writeln!(out, "{}", serde_json::to_string_pretty(comparison)?),
         CompareOutput::Yaml => {
@@ -62,7 +67,7 @@ fn lines(comparison: &Comparison) -> Vec<String> {
     lines
 }
 
-fn table(out: &mut impl Write, comparison: &Comparison) -> io::Result<()> {
+fn table(out: &mut impl Write, comparison: &Comparison, width: Option<usize>) -> io::Result<()> {
     for (index, line) in lines(comparison).iter().enumerate() {
         match index {
             0 => writeln!(out, "{}", terminal::heading(line))?,
@@ -90,7 +95,8 @@ fn table(out: &mut impl Write, comparison: &Comparison) -> io::Result<()> {
                 .collect()
         })
         .collect();
-    write!(out, "\n{}", terminal::styled_table(&HEADINGS, &rows))
+    let table = terminal::fitted_table(&HEADINGS, &rows, width);
+    write!(out, "\n{table}")
 }
 
 fn markdown(out: &mut impl Write, comparison: &Comparison) -> io::Result<()> {

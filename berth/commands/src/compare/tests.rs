@@ -126,7 +126,7 @@ fn a_difference_names_gains_and_losses_with_the_reason_against_each() {
     );
     assert_eq!(entry.gains[0].rank, Some(1));
     let mut text = Vec::new();
-    print::print(&mut text, &comparison, crate::args::CompareOutput::Markdown).unwrap();
+    print::print(&mut text, &comparison, crate::args::CompareOutput::Markdown, None).unwrap();
     let text = String::from_utf8(text).unwrap();
     assert!(
         text.starts_with("**1 request: 0 decided the same, 1 differently.**"),
@@ -136,6 +136,21 @@ fn a_difference_names_gains_and_losses_with_the_reason_against_each() {
         text.contains("| team/web.ocm | Placement | Moved | gone, tainted | good |"),
         "{text}"
     );
+}
+
+#[test]
+fn every_line_fits_the_terminal() {
+    let comparison = compared(hub(&["gone", "tainted"]));
+    for width in [80, 120, 200] {
+        let mut out = Vec::new();
+        let form = crate::args::CompareOutput::Table;
+        print::print(&mut out, &comparison, form, Some(width)).unwrap();
+        let text = anstream::adapter::strip_str(std::str::from_utf8(&out).unwrap()).to_string();
+        for line in text.lines() {
+            assert!(line.chars().count() <= width, "{width}: {line}");
+        }
+        assert!(text.contains("team/web.ocm"), "{text}");
+    }
 }
 
 #[test]

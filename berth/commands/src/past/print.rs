@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde_json::Value;
 
 use crate::args::HistoryOutput;
-use crate::terminal::{self, shown};
+use crate::terminal::{self, broken, indented, shown};
 
 /// Prints `history`, which `words` asked for.
 ///
@@ -16,6 +16,7 @@ pub(super) fn print(
     output: HistoryOutput,
     history: &Value,
     words: &str,
+    width: Option<usize>,
 ) -> io::Result<()> {
     match output {
         HistoryOutput::Json => writeln!(out, "{}", serde_json::to_string_pretty(history)?),
@@ -23,11 +24,11 @@ pub(super) fn print(
             let text = serde_saphyr::to_string(history).map_err(io::Error::other)?;
             writeln!(out, "{}", text.trim_end())
         }
-        HistoryOutput::Table => timeline(out, history, words),
+        HistoryOutput::Table => timeline(out, history, words, width),
     }
 }
 
-fn timeline(out: &mut impl Write, history: &Value, words: &str) -> io::Result<()> {
+fn timeline(out: &mut impl Write, history: &Value, words: &str, width: Option<usize>) -> io::Result<()> {
     let status = &history["status"];
     let records = list(status, "records");
     match records.last() {
@@ -47,16 +48,16 @@ fn timeline(out: &mut impl Write, history: &Value, words: &str) -> io::Result<()
     }
     for record in records {
         writeln!(out)?;
-        step(out, record)?;
+        step(out, record, width)?;
     }
     if !records.is_empty() {
         writeln!(out)?;
     }
-    writeln!(out, "{}", terminal::dim(&kept(status)))
+    writeln!(out, "{}", terminal::dim(&indented(&kept(status), 0, width)))
 }
 
 /// One change: when, what, why and by whom, then the difference it made.
-fn step(out: &mut impl Write, record: &Value) -> io::Result<()> {
+fn step(out: &mut impl Write, record: &Value, width: Option<usize>) -> io::Result<()> {
     let change = text(record, "change");
     let told = match change.as_str() {
         "Bound" | "Fits" | "Grown" => terminal::good(&change),
@@ -64,12 +65,17 @@ fn step(out: &mut impl Write, record: &Value) -> io::Result<()> {
         "Moved" | "Shrunk" | "Removed" => terminal::warning(&change),
         other => terminal::dim(other),
     };
-    writeln!(
-        out,
-        "{}  {told}  {}",
-        terminal::heading(&moment(record)),
-        why(record)
-    )?;
+    let (cause, actor) = why(record);
+    let moment = moment(record);
+    let long = format!("{moment}  {change}  {cause}{actor}").chars().count();
+    let moment = terminal::heading(&moment);
+    match width.filter(|width| long > *width) {
+        None => writeln!(out, "{moment}  {told}  {cause}{}", terminal::dim(&actor))?,
+        Some(_) => {
+            let line = indented(&format!("{cause}{actor}"), 2, width);
+            writeln!(out, "{moment}  {told}\n{line}")?;
+        }
+    }
     let side = |field: &str| match &record[field] {
         Value::Null => None,
         side => Some((text(side, "phase"), text(side, "reason"), text(side, "message"))),
@@ -90,32 +96,44 @@ fn step(out: &mut impl Write, record: &Value) -> io::Result<()> {
         .map(|(.., message)| message)
         .filter(|message| !message.is_empty())
     {
-        Some(message) => writeln!(out, "  {phases}: {message}")?,
+        Some(message) => {
+            let line = indented(&format!("{phases}: {message}"), 2, width);
+            writeln!(out, "{line}")?;
+        }
         None => writeln!(out, "  {phases}")?,
     }
-    clusters(out, record, "Joined", "joinedCount")?;
-    clusters(out, record, "Left", "leftCount")?;
+    clusters(out, record, "Joined", "joinedCount", width)?;
+    clusters(out, record, "Left", "leftCount", width)?;
     for reason in list(record, "reasons") {
         reasons(out, reason)?;
     }
-    agreement(out, &record["agreement"])
+    agreement(out, &record["agreement"], width)
 }
 
 /// Whether Berth agreed with what another scheduler did.
-fn agreement(out: &mut impl Write, agreement: &Value) -> io::Result<()> {
+fn agreement(out: &mut impl Write, agreement: &Value, width: Option<usize>) -> io::Result<()> {
     let message = text(agreement, "message");
     let told = match text(agreement, "status").as_str() {
-        "True" => terminal::good("Berth agrees"),
-        "False" => terminal::warning(&message),
-        "Unknown" => terminal::dim(&format!("whether Berth agrees cannot be said: {message}")),
+        "True" => terminal::good("  Berth agrees"),
+        "False" => terminal::warning(&indented(&message, 2, width)),
+        "Unknown" => {
+            let told = format!("whether Berth agrees cannot be said: {message}");
+            terminal::dim(&indented(&told, 2, width))
+        }
         // Berth decided it.
         _ => return Ok(()),
     };
-    writeln!(out, "  {told}")
+    writeln!(out, "{told}")
 }
 
 /// The clusters that came or went, and what was said of each.
-fn clusters(out: &mut impl Write, record: &Value, part: &str, count: &str) -> io::Result<()> {
+fn clusters(
+    out: &mut impl Write,
+    record: &Value,
+    part: &str,
+    count: &str,
+    width: Option<usize>,
+) -> io::Result<()> {
     let (sign, style) = match part {
         "Joined" => ('+', terminal::good as fn(&str) -> String),
         _ => ('-', terminal::bad as fn(&str) -> String),
@@ -124,7 +142,7 @@ fn clusters(out: &mut impl Write, record: &Value, part: &str, count: &str) -> io
     let moved: Vec<&Value> = moved.filter(|cluster| cluster["change"] == part).collect();
     for cluster in &moved {
         let name = format!("{sign} {}", text(cluster, "clusterName"));
-        let mut words = vec![style(&name)];
+        let mut words = Vec::new();
         if let Some(score) = cluster["score"].as_i64() {
             let parts = list(cluster, "scores").iter();
             let parts: Vec<String> = parts
@@ -139,7 +157,7 @@ fn clusters(out: &mut impl Write, record: &Value, part: &str, count: &str) -> io
             let (plugin, reason) = (text(refusal, "plugin"), text(refusal, "reason"));
             words.push(format!("{plugin}/{reason}: {}", text(refusal, "message")));
         }
-        writeln!(out, "  {}", words.join("  "))?;
+        beside(out, &name, style, &words.join("  "), width)?;
     }
     let more = record[count]
         .as_u64()
@@ -147,6 +165,34 @@ fn clusters(out: &mut impl Write, record: &Value, part: &str, count: &str) -> io
         .saturating_sub(moved.len() as u64);
     if more > 0 {
         writeln!(out, "  {}", style(&format!("{sign} {more} more")))?;
+    }
+    Ok(())
+}
+
+/// `name` in its style, and `words` behind it, broken to fit the terminal.
+fn beside(
+    out: &mut impl Write,
+    name: &str,
+    style: fn(&str) -> String,
+    words: &str,
+    width: Option<usize>,
+) -> io::Result<()> {
+    if words.is_empty() {
+        return writeln!(out, "  {}", style(name));
+    }
+    let indent = 4 + name.chars().count();
+    let lines = match width {
+        Some(width) if width > 2 * indent => broken(words, width - indent),
+        Some(width) => {
+            writeln!(out, "  {}", style(name))?;
+            return writeln!(out, "{}", indented(words, 6, Some(width)));
+        }
+        None => vec![words.to_owned()],
+    };
+    let mut first = format!("  {}  ", style(name));
+    for line in lines {
+        writeln!(out, "{first}{line}")?;
+        first = " ".repeat(indent);
     }
     Ok(())
 }
@@ -174,7 +220,7 @@ fn reasons(out: &mut impl Write, reason: &Value) -> io::Result<()> {
 }
 
 /// Why it changed, and who changed it.
-fn why(record: &Value) -> String {
+fn why(record: &Value) -> (String, String) {
     let (cause, actor) = (&record["cause"], &record["actor"]);
     let told = match text(cause, "type").as_str() {
         "Object" => {
@@ -184,7 +230,8 @@ fn why(record: &Value) -> String {
                 (namespace, name) => format!("{namespace}/{name}"),
             };
             let by = match text(cause, "fieldManager").as_str() {
-                "" => String::new(),
+                // Nobody said who it was.
+                "" | "unknown" => String::new(),
                 manager => format!(" with {manager}"),
             };
             let more = match cause["more"].as_u64() {
@@ -196,7 +243,7 @@ fn why(record: &Value) -> String {
             format!("{kind} {place} was {verb}{by} (resourceVersion {version}){more}")
         }
         "Request" => "a Binding was created".to_owned(),
-        "Time" => "its time came".to_owned(),
+        "Time" => "decided again: a time that was set had come".to_owned(),
         "Unseen" => "while no server recorded".to_owned(),
         other => other.to_owned(),
     };
@@ -205,7 +252,7 @@ fn why(record: &Value) -> String {
         // The cause has named it.
         (_, _) => String::new(),
     };
-    format!("{told}{}", terminal::dim(&actor))
+    (told, actor)
 }
 
 /// `2026-11-23 10:14:03`, in UTC as every time of the API.

@@ -41,7 +41,7 @@ fn count(plan: &Value, field: &str) -> u64 {
 /// When `out` takes no more.
 pub fn print(out: &mut impl Write, plan: &Value, form: SimulateOutput) -> io::Result<()> {
     match form {
-        SimulateOutput::Table => table(out, plan),
+        SimulateOutput::Table => table(out, plan, terminal::width()),
         SimulateOutput::Markdown => markdown(out, plan),
         SimulateOutput::Json => writeln!(out, "{}", serde_json::to_string_pretty(&review(plan))?),
         SimulateOutput::Yaml => {
@@ -86,7 +86,11 @@ fn unsettled(plan: &Value) -> Option<String> {
     ))
 }
 
-fn table(out: &mut impl Write, plan: &Value) -> io::Result<()> {
+/// Prints `plan` as a table that fits `width`.
+///
+/// # Errors
+/// When `out` takes no more.
+pub fn table(out: &mut impl Write, plan: &Value, width: Option<usize>) -> io::Result<()> {
     writeln!(out, "{}", terminal::heading(&summary(plan)))?;
     if let Some(text) = unsettled(plan) {
         writeln!(out, "{}", terminal::warning(&text))?;
@@ -99,7 +103,8 @@ fn table(out: &mut impl Write, plan: &Value) -> io::Result<()> {
         .iter()
         .map(|entry| cells(entry).map(|text| text.0).into())
         .collect();
-    write!(out, "\n{}", terminal::styled_table(&HEADINGS, &rows))
+    let table = terminal::fitted_table(&HEADINGS, &rows, width);
+    write!(out, "\n{table}")
 }
 
 fn markdown(out: &mut impl Write, plan: &Value) -> io::Result<()> {

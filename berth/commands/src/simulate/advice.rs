@@ -1,94 +1,224 @@
-//! How advice is printed: each target with its sets of changes, numbered, and the line for a shell under each.
+//! How advice is printed: edit by edit, each with how many clusters it lets in, those that help the most first.
 
 use std::io::{self, Write};
 
 use serde_json::Value;
 
-use crate::terminal::{self, shown};
+use crate::terminal::{self, indented, shown};
 
-/// Prints the targets of `status`.
+/// So many edits are told one by one.
+const EDITS: usize = 6;
+/// So many clusters of an edit are named.
+const NAMED: usize = 3;
+
+/// An edit, and the clusters that it lets in.
+struct Edit<'a> {
+    set: &'a Value,
+    /// The changes in words, without the name of the cluster.
+    words: String,
+    targets: Vec<&'a Value>,
+}
+
+/// Prints the advice of `status`. With `commands` every line for a shell is printed, and every edit.
 ///
 /// # Errors
 /// When `out` takes no more.
-pub fn targets(out: &mut impl Write, status: &Value) -> io::Result<()> {
-    for target in list(status, "targets") {
-        one(out, target)?;
+pub fn edits(out: &mut impl Write, status: &Value, commands: bool, width: Option<usize>) -> io::Result<()> {
+    let targets = list(status, "targets");
+    let edits = grouped(targets);
+    let shown_edits = if commands {
+        edits.len()
+    } else {
+        edits.len().min(EDITS)
+    };
+    for (number, edit) in (1..).zip(&edits[..shown_edits]) {
+        one(out, number, edit, commands, width)?;
     }
-    if let Some(rest) = status["remainingTargets"].as_u64().filter(|rest| *rest > 0) {
-        let line = format!("  and {rest} more targets: --limit shows more, --cluster one");
-        writeln!(out, "{}", terminal::dim(&line))?;
+    let mut dim = |text: String| writeln!(out, "{}", terminal::dim(&indented(&text, 2, width)));
+    if edits.is_empty() && targets.is_empty() {
+        dim("There is no cluster that it could go to and does not.".to_owned())?;
+    } else if edits.is_empty() {
+        dim("No single change makes one of these clusters fit.".to_owned())?;
+    }
+    for (note, count) in notes(targets) {
+        let clusters = if count == 1 {
+            "1 cluster".to_owned()
+        } else {
+            format!("{count} clusters")
+        };
+        dim(format!("{clusters}: {note}"))?;
+    }
+    match edits.len() - shown_edits {
+        0 => {}
+        more => dim(format!(
+            "and {more} more ways: -o wide shows all, with the commands"
+        ))?,
+    }
+    if !commands && !edits.is_empty() && edits.len() == shown_edits {
+        dim("-o wide shows the commands that make each change".to_owned())?;
+    }
+    if let Some(rest @ 1..) = status["remainingTargets"].as_u64() {
+        dim(format!(
+            "The nearest {} clusters were tried, {rest} more were not: --limit takes more, --cluster one.",
+            targets.len()
+        ))?;
     }
     match status["gaveUp"].as_str().filter(|why| !why.is_empty()) {
-        Some(why) => writeln!(
-            out,
-            "  {}",
-            terminal::warning(&format!("gave up: {}", shown(why)))
-        ),
+        Some(why) => dim(format!("The search ended early: {}", shown(why))),
+        None if targets.iter().any(|target| target["gaveUp"] == true) => {
+            dim("There may be more that was not tried.".to_owned())
+        }
         None => Ok(()),
     }
 }
 
-fn one(out: &mut impl Write, target: &Value) -> io::Result<()> {
-    let name = match text(target, "target") {
-        name if name.is_empty() => text(target, "clusterName"),
-        name => name,
-    };
-    let reasons: Vec<String> = list(target, "rejections").iter().map(reason).collect();
-    let reasons = match reasons.as_slice() {
-        [] => String::new(),
-        some => format!(": {}", some.join("; ")),
-    };
-    writeln!(out, "{}{reasons}", terminal::heading(&name))?;
-    for (number, set) in (1..).zip(list(target, "advice")) {
-        let what: Vec<String> = list(set, "changes").iter().map(change).collect();
-        let then = match (text(set, "then").as_str(), set["allowed"].as_bool()) {
-            (then, Some(false)) => terminal::dim(&format!("(then {then}; you may not change all of it)")),
-            (then, _) => terminal::good(&format!("(then {then})")),
-        };
-        writeln!(out, "  {number}. {} {then}", what.join("; "))?;
-        for patch in list(set, "patches") {
-            let line = match text(patch, "command") {
-                none if none.is_empty() => format!("{} {}", text(patch, "kind"), text(patch, "name")),
-                line => line,
-            };
-            writeln!(out, "     {}", terminal::dim(&line))?;
+/// The edits of all `targets`: those that whoever asked can make first, then those that place it, then the smallest, then those
+/// that let in the most.
+fn grouped(targets: &[Value]) -> Vec<Edit<'_>> {
+    let mut edits: Vec<Edit<'_>> = Vec::new();
+    for target in targets {
+        for set in list(target, "advice") {
+            let words = words(set, &text(target, "clusterName"));
+            let same = |edit: &&mut Edit<'_>| edit.words == words && edit.set["then"] == set["then"];
+            match edits.iter_mut().find(same) {
+                Some(edit) => edit.targets.push(target),
+                None => edits.push(Edit {
+                    set,
+                    words,
+                    targets: vec![target],
+                }),
+            }
         }
     }
-    for note in list(target, "rejections")
-        .iter()
-        .map(|rejection| text(rejection, "note"))
-        .filter(|note| !note.is_empty())
-    {
-        writeln!(out, "  {} {note}", terminal::warning("note:"))?;
+    edits.sort_by_key(|edit| {
+        let owner = list(edit.set, "changes").iter().map(owner).max();
+        let is_picked = edit.set["then"] == "Picked";
+        let size = list(edit.set, "changes").len();
+        (owner, !is_picked, size, std::cmp::Reverse(edit.targets.len()))
+    });
+    edits
+}
+
+/// Whose a change is to make: the nearer to whoever asked, the lower.
+fn owner(change: &Value) -> u8 {
+    match text(change, "whose").as_str() {
+        "Request" => 0,
+        "Fleet" => 1,
+        _ => 2,
     }
-    let untold = list(target, "rejections")
-        .iter()
-        .all(|rejection| text(rejection, "note").is_empty());
-    if list(target, "advice").is_empty() && untold {
-        writeln!(out, "  {}", terminal::dim("nothing that was tried helps"))?;
+}
+
+/// The changes of `set` in words, without the name of `cluster`, so that those of several clusters are the same.
+fn words(set: &Value, cluster: &str) -> String {
+    let changes = list(set, "changes").iter();
+    let changes: Vec<String> = changes
+        .map(|change| text(change, "message").replace(cluster, "…"))
+        .collect();
+    changes.join("; ")
+}
+
+fn one(
+    out: &mut impl Write,
+    number: usize,
+    edit: &Edit<'_>,
+    commands: bool,
+    width: Option<usize>,
+) -> io::Result<()> {
+    let is_picked = edit.set["then"] == "Picked";
+    let (clusters, then) = match edit.targets.as_slice() {
+        [one] if is_picked => (named(one), "would be picked"),
+        [one] => (named(one), "would fit, others rank higher"),
+        several if is_picked => (
+            format!("{} clusters", several.len()),
+            "would be picked, each by this alone",
+        ),
+        several => (format!("{} clusters", several.len()), "would fit"),
+    };
+    // Of one cluster alone the change says which.
+    let what = match edit.targets.as_slice() {
+        [one] => edit.words.replace('…', &text(one, "clusterName")),
+        _ => edit.words.clone(),
+    };
+    let line = indented(&format!("{number}. {what}"), 2, width);
+    writeln!(out, "{line}")?;
+    let told = indented(&format!("→ {clusters} {then}"), 5, width);
+    let told = if is_picked { terminal::good(&told) } else { told };
+    writeln!(out, "{told}")?;
+    if let [_, _, ..] = edit.targets.as_slice() {
+        let names: Vec<String> = edit
+            .targets
+            .iter()
+            .take(NAMED)
+            .map(|target| named(target))
+            .collect();
+        let more = match edit.targets.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let line = indented(&format!("{}{more}", names.join(", ")), 5, width);
+        writeln!(out, "{}", terminal::dim(&line))?;
     }
-    if target["gaveUp"] == true {
-        writeln!(out, "  {}", terminal::dim("there may be more that was not tried"))?;
+    for sentence in owners(edit.set) {
+        writeln!(out, "{}", terminal::warning(&indented(&sentence, 5, width)))?;
+    }
+    if commands {
+        for target in &edit.targets {
+            let sets = list(target, "advice").iter();
+            let own = sets.filter(|set| words(set, &text(target, "clusterName")) == edit.words);
+            for patch in own.flat_map(|set| list(set, "patches")) {
+                let line = match text(patch, "command") {
+                    none if none.is_empty() => format!("{} {}", text(patch, "kind"), text(patch, "name")),
+                    line => line,
+                };
+                // A line for a shell stays one.
+                writeln!(out, "     {}", terminal::dim(&line))?;
+            }
+            if edit.targets.len() > 1 && list(edit.set, "changes").iter().all(|change| owner(change) == 0) {
+                break;
+            }
+        }
     }
     Ok(())
 }
 
-/// `label Seed a zone=x [Target]`: whose it is, unless it is the asker's.
-fn change(change: &Value) -> String {
-    match text(change, "whose").as_str() {
-        "Request" => text(change, "message"),
-        whose => format!("{} [{whose}]", text(change, "message")),
+/// Sentences about whose the changes are, where they are not those of whoever asked.
+fn owners(set: &Value) -> Vec<String> {
+    let mut sentences = Vec::new();
+    let others = list(set, "changes").iter().map(owner).max().unwrap_or_default();
+    let may_not = set["allowed"] == false;
+    match (others, may_not) {
+        (0, false) => {}
+        (0, true) => sentences.push("you may not change all of it".to_owned()),
+        (1, _) => sentences.push("an administrator has to change it".to_owned()),
+        (_, true) => sentences.push("the owner of the cluster has to change it; you may not".to_owned()),
+        (_, false) => sentences.push("the owner of the cluster has to change it".to_owned()),
     }
+    sentences
 }
 
-fn reason(rejection: &Value) -> String {
-    match text(rejection, "plugin").as_str() {
-        "" => text(rejection, "message"),
-        plugin => format!(
-            "{plugin}/{}: {}",
-            text(rejection, "reason"),
-            text(rejection, "message")
-        ),
+/// Notes why no edit is the cure, each with the number of clusters it is about.
+fn notes(targets: &[Value]) -> Vec<(String, usize)> {
+    let mut found: Vec<(String, usize)> = Vec::new();
+    for target in targets {
+        let notes = list(target, "rejections")
+            .iter()
+            .map(|rejection| text(rejection, "note"));
+        for note in notes.filter(|note| !note.is_empty()) {
+            match found.iter_mut().find(|(known, _)| *known == note) {
+                Some((_, count)) => *count += 1,
+                None => found.push((note, 1)),
+            }
+        }
+    }
+    found
+}
+
+fn named(target: &Value) -> String {
+    match text(target, "target") {
+        name if name.is_empty() => text(target, "clusterName"),
+        name => name
+            .rsplit_once('.')
+            .map_or_else(|| name.clone(), |(name, _)| name.to_owned()),
     }
 }
 
@@ -101,42 +231,4 @@ fn text(value: &Value, field: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn sets_are_numbered_with_whose_they_are_and_the_line_that_makes_them() {
-        let status = json!({
-            "targets": [{
-                "clusterName": "a", "target": "a.ocm",
-                "rejections": [{"plugin": "P", "reason": "R", "message": "no \u{1b}[2J", "note": "mend it"}],
-                "advice": [
-                    {"then": "Picked", "allowed": true, "changes": [{"message": "tolerate it", "whose": "Request"}],
-                     "patches": [{"command": "kubectl patch x", "kind": "X", "name": "x"}]},
-                    {"then": "Feasible", "allowed": false, "changes": [{"message": "label it", "whose": "Target"}],
-                     "patches": [{"kind": "Cluster", "name": "a"}]},
-                ],
-                "gaveUp": true,
-            }],
-            "remainingTargets": 2,
-            "gaveUp": "too much",
-        });
-        let mut out = Vec::new();
-        targets(&mut out, &status).unwrap();
-        let plain = anstream::adapter::strip_str(std::str::from_utf8(&out).unwrap()).to_string();
-        assert_eq!(
-            plain,
-            "a.ocm: P/R: no ^[[2J\n\
-             \x20 1. tolerate it (then Picked)\n\
-             \x20    kubectl patch x\n\
-             \x20 2. label it [Target] (then Feasible; you may not change all of it)\n\
-             \x20    Cluster a\n\
-             \x20 note: mend it\n\
-             \x20 there may be more that was not tried\n\
-             \x20 and 2 more targets: --limit shows more, --cluster one\n\
-             \x20 gave up: too much\n"
-        );
-    }
-}
+mod tests;

@@ -15,7 +15,8 @@ use berth_dialect_contract::{
 use berth_engine::simulate::{Aside, Decided};
 
 use super::output::SET_ASIDE;
-use crate::terminal::{self, Cell};
+use crate::terminal::{self, Cell, indented};
+use crate::words::{self, NOT_PICKED, PICKED, REFUSED};
 
 /// How many clusters that are not picked are shown one by one.
 const SHOWN: usize = 20;
@@ -38,17 +39,19 @@ impl Tables {
         *self.outcomes.entry(decision.outcome.as_str()).or_default() += 1;
         let inventory = &*decided.snapshot.inventory;
         writeln!(out, "{}", headline(decided))?;
-        writeln!(out, "  {}", terminal::shown(&inventory.message(decision)))?;
+        let width = terminal::width();
+        let message = terminal::shown(&inventory.message(decision));
+        writeln!(out, "{}", indented(&message, 2, width))?;
         for text in inventory.warnings(decision) {
-            let told = terminal::shown(&text);
-            writeln!(out, "  {} {told}", terminal::warning("Warning:"))?;
+            let told = indented(&format!("Warning: {}", terminal::shown(&text)), 2, width);
+            writeln!(out, "{}", terminal::warning(&told))?;
         }
         let rows = Rows::of(inventory, decision);
         if !rows.rows.is_empty() {
-            write!(out, "{}", terminal::styled_table(&HEADINGS, &rows.rows))?;
+            write!(out, "{}", terminal::fitted_table(&HEADINGS, &rows.rows, width))?;
         }
         for line in rows.cut {
-            writeln!(out, "  {}", terminal::dim(&line))?;
+            writeln!(out, "{}", terminal::dim(&indented(&line, 2, width)))?;
         }
         for planned in inventory.writes(decision) {
             writeln!(
@@ -67,7 +70,7 @@ impl Tables {
         }
         let outcome = Outcome::Invalid.as_str();
         *self.outcomes.entry(outcome).or_default() += 1;
-        let outcome = terminal::bad(outcome);
+        let outcome = terminal::bad(words::outcome(outcome));
         writeln!(
             out,
             "{}: {outcome}, {SET_ASIDE}",
@@ -85,7 +88,7 @@ impl Tables {
         let parts: Vec<String> = self
             .outcomes
             .iter()
-            .map(|(outcome, count)| format!("{count} {outcome}"))
+            .map(|(outcome, count)| format!("{count} {}", words::outcome(outcome)))
             .collect();
         let noun = if count == 1 { "object" } else { "objects" };
         writeln!(
@@ -114,19 +117,20 @@ fn subject(dialect: &dyn Dialect, demand: &Key, kind: &str) -> String {
 
 fn headline(decided: &Decided<'_>) -> String {
     let decision = decided.decision;
-    let outcome = decision.outcome.as_str();
-    let outcome = match decision.outcome {
-        Outcome::Scheduled | Outcome::Provision | Outcome::Unchanged => terminal::good(outcome),
-        Outcome::Partial => terminal::warning(outcome),
-        Outcome::Unschedulable | Outcome::Invalid => terminal::bad(outcome),
-        Outcome::Ignored | Outcome::Released => terminal::dim(outcome),
-    };
-    let reason = match decision.reason {
-        reason if reason.is_empty() || reason == decision.outcome.as_str() => String::new(),
-        reason => format!(", {reason}"),
-    };
+    let view = decided.snapshot.inventory.demand(&decision.demand, decision.now);
+    let made = decision
+        .changes
+        .iter()
+        .filter(|change| change.action == Action::Create);
+    let picked = decision.solved.picked.len() + made.count();
+    let standing = words::standing(
+        decision.outcome.as_str(),
+        picked,
+        view.and_then(|view| view.wanted),
+    );
+    let told = terminal::styled(standing.style, &standing.phrase);
     let subject = subject(&*decided.snapshot.dialect, &decision.demand, decided.kind);
-    format!("{subject}: {outcome}{reason}")
+    format!("{subject}: {told}")
 }
 
 /// `create placementdecisions.cluster.open-cluster-management.io ns/p-decision-1`.
@@ -182,7 +186,7 @@ impl<'a> Rows<'a> {
     fn picked(&mut self) {
         for &candidate in &self.decision.solved.picked {
             let name = self.inventory.cluster_name(candidate);
-            let result = self.result_of(&name).unwrap_or_else(|| "Picked".to_owned());
+            let result = self.result_of(&name).unwrap_or_else(|| PICKED.to_owned());
             let reasons = self.refusals(candidate);
             self.row(candidate, Cell::new(result, terminal::GOOD), reasons);
         }
@@ -258,9 +262,9 @@ impl<'a> Rows<'a> {
                     self.inventory
                         .not_picked(self.decision, candidate, self.places.rank(candidate));
                 reasons.push(format!("{token}: {message}"));
-                Cell::new("NotPicked", terminal::DIM)
+                Cell::new(NOT_PICKED, terminal::DIM)
             } else {
-                Cell::new("Refused", terminal::BAD)
+                Cell::new(REFUSED, terminal::BAD)
             };
             self.row(candidate, result, reasons);
         }
@@ -269,7 +273,7 @@ impl<'a> Rows<'a> {
                 Cell::plain(format!("  {name}")),
                 Cell::plain(""),
                 Cell::plain(""),
-                Cell::new("Refused", terminal::BAD),
+                Cell::new(REFUSED, terminal::BAD),
                 Cell::plain(format!("{plugin}/{reason}: there is no cluster \"{name}\"")),
             ]);
         }
@@ -298,7 +302,7 @@ impl<'a> Rows<'a> {
         }
         let mut parts: Vec<String> = Vec::new();
         if feasible > 0 {
-            parts.push(format!("{feasible} NotPicked"));
+            parts.push(format!("{feasible} {NOT_PICKED}"));
         }
         parts.extend(
             counts
@@ -367,14 +371,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// `Bind`, or `Restore Unscheduled→Bound` where the system names its states.
+/// A change in words, with the states where the system names them.
 fn with_states(change: &BindingChange) -> String {
-    let action = change.action.as_str();
-    match (change.from, change.to) {
-        ("", "") => action.to_owned(),
-        (from, to) if from == to => format!("{action} ({to})"),
-        ("", to) => format!("{action} ({to})"),
-        (from, "") => format!("{action} ({from})"),
-        (from, to) => format!("{action} ({from} → {to})"),
-    }
+    words::action(change.action.as_str(), change.from, change.to)
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use berth_apimachinery::Key;
 use berth_dialect_contract::{DemandKind, Dialect, names};
-use berth_engine::Catalog;
+use berth_engine::{Catalog, spelling};
 
 /// A decision that may be there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ const DECISIONS: [&str; 6] = [
     "bcdec",
 ];
 
-/// What `words` may mean in `namespace`: the more, the less they say.
+/// What `words` may mean in `namespace`, unless they name another one: the more, the less they say.
 ///
 /// # Errors
 /// When they name a kind that nothing decides about, or nothing.
@@ -35,10 +35,8 @@ pub fn places(
     dialects: &[Arc<dyn Dialect>],
     catalog: &Catalog,
 ) -> Result<Vec<Place>, String> {
-    let words: Vec<&str> = match words {
-        [word] => word.splitn(2, '/').collect(),
-        words => words.iter().map(String::as_str).collect(),
-    };
+    let (words, within) = split(words, dialects, catalog);
+    let namespace = within.unwrap_or(namespace);
     let demands = || {
         let each = |dialect: &Arc<dyn Dialect>| dialect.demands().iter();
         dialects
@@ -81,12 +79,50 @@ pub fn places(
         }
         _ => {
             return Err(
-                "the name of a decision (<object>.<system>), or KIND/NAME, or KIND NAME is expected"
+                "what to explain is expected: a decision (web.gardener), KIND/NAME, KIND NAME, NAMESPACE/NAME or a name, such as \
+                 `placement/web -n team-a`"
                     .to_owned(),
             );
         }
     };
     Ok(places)
+}
+
+/// The namespace that `words` name: of `KIND/NAMESPACE/NAME`, or of `NAMESPACE/NAME`.
+#[must_use]
+pub fn within<'a>(words: &'a [String], dialects: &[Arc<dyn Dialect>], catalog: &Catalog) -> Option<&'a str> {
+    split(words, dialects, catalog).1
+}
+
+/// The words that name the object, and the namespace before them. A first word that is a kind, or nearly one, is no namespace.
+fn split<'a>(
+    words: &'a [String],
+    dialects: &[Arc<dyn Dialect>],
+    catalog: &Catalog,
+) -> (Vec<&'a str>, Option<&'a str>) {
+    let words: Vec<&str> = match words {
+        [word] => word.splitn(3, '/').collect(),
+        words => return (words.iter().map(String::as_str).collect(), None),
+    };
+    match *words.as_slice() {
+        [kind, namespace, name] if !namespace.is_empty() => (vec![kind, name], Some(namespace)),
+        [namespace, name] if !name.is_empty() && is_namespace(namespace, dialects, catalog) => {
+            (vec![name], Some(namespace))
+        }
+        _ => (words, None),
+    }
+}
+
+/// Whether `word`, before a slash, can only be a namespace: it is no kind, and none that is scheduled is spelled nearly so.
+fn is_namespace(word: &str, dialects: &[Arc<dyn Dialect>], catalog: &Catalog) -> bool {
+    let is_decision = |known: &&str| known.eq_ignore_ascii_case(word.split('.').next().unwrap_or(word));
+    let lower = word.to_lowercase();
+    let mut kinds = dialects.iter().flat_map(|dialect| dialect.demands());
+    !word.is_empty()
+        && !word.contains('.')
+        && !DECISIONS.iter().any(|known| is_decision(&known))
+        && catalog.named(word).is_empty()
+        && !kinds.any(|demand| spelling::near(&lower, &demand.kind.to_lowercase()))
 }
 
 /// Where the decision about the object `name` of `demand` is.

@@ -6,7 +6,8 @@ use berth_dialect_contract::report;
 use serde_json::Value;
 
 use crate::args::{WhyOutput, WhyQuestion};
-use crate::terminal::{self, Cell, shown};
+use crate::terminal::{self, Cell, indented, shown};
+use crate::words::{self, NOT_PICKED, PICKED, REFUSED};
 
 /// Prints `report` as it is asked for. `counts` are the reasons of all clusters, where not all of them are in it.
 ///
@@ -17,6 +18,7 @@ pub(super) fn print(
     question: &WhyQuestion,
     report: &Value,
     counts: &Value,
+    width: Option<usize>,
 ) -> io::Result<()> {
     match question.output {
         WhyOutput::Json => writeln!(out, "{}", serde_json::to_string_pretty(report)?),
@@ -33,51 +35,49 @@ pub(super) fn print(
             writeln!(out, "{kind}.scheduling.berth.dev/{name}")
         }
         WhyOutput::Table | WhyOutput::Wide => {
-            writeln!(out, "{}", headline(report))?;
+            writeln!(out, "{}", headline(report, width))?;
             if question.cluster.is_some() {
                 for candidate in list(&report["status"], "candidates") {
-                    one(out, candidate)?;
+                    one(out, candidate, width)?;
                 }
                 return Ok(());
             }
-            table(out, report, question.output == WhyOutput::Wide)?;
-            cut(out, report, counts)
+            table(out, report, question.output == WhyOutput::Wide, width)?;
+            cut(out, report, counts, width)
         }
     }
 }
 
-/// `Shoot garden-dev/web (gardener): Scheduled, Picked`.
-pub fn headline(report: &Value) -> String {
+/// `Shoot garden-dev/web (gardener): would be placed on 1 of 1`, and the summary below.
+pub fn headline(report: &Value, width: Option<usize>) -> String {
     let (source, status) = (&report["spec"]["sourceRef"], &report["status"]);
     let place = match text(source, "namespace").as_str() {
         "" => text(source, "name"),
         namespace => format!("{namespace}/{}", text(source, "name")),
     };
     let outcome = text(status, "outcome");
-    let told = match outcome.as_str() {
-        "Scheduled" | "Provision" | "Unchanged" => terminal::good(&outcome),
-        "Partial" => terminal::warning(&outcome),
-        "Unschedulable" | "Invalid" => terminal::bad(&outcome),
-        other => terminal::dim(other),
-    };
-    let reason = match text(status, "reason") {
-        reason if reason.is_empty() || reason == outcome => String::new(),
-        reason => format!(", {reason}"),
-    };
+    let picked = status["picked"].as_array().map(Vec::len);
+    let mut standing = words::standing(&outcome, picked.unwrap_or_default(), status["wanted"].as_i64());
+    if picked.is_none() {
+        // Advice does not say how many.
+        words::outcome(&outcome).clone_into(&mut standing.phrase);
+    }
     let mut lines = format!(
-        "{} {}: {told}{reason}\n  {}",
+        "{} {}: {}\n{}",
         terminal::heading(&format!("{} {place}", text(source, "kind"))),
         terminal::dim(&format!("({})", text(&report["spec"], "dialect"))),
-        text(status, "message")
+        terminal::styled(standing.style, &standing.phrase),
+        indented(&text(status, "message"), 2, width)
     );
     for warning in list(status, "warnings") {
         let told = shown(warning.as_str().unwrap_or_default());
-        lines.push_str(&format!("\n  {} {told}", terminal::warning("Warning:")));
+        let told = indented(&format!("Warning: {told}"), 2, width);
+        lines.push_str(&format!("\n{}", terminal::warning(&told)));
     }
     lines
 }
 
-fn table(out: &mut impl Write, report: &Value, wide: bool) -> io::Result<()> {
+fn table(out: &mut impl Write, report: &Value, wide: bool, width: Option<usize>) -> io::Result<()> {
     let status = &report["status"];
     let mut rows: Vec<Vec<Cell>> = Vec::new();
     // Where not all are shown, those that are none to choose from are only counted.
@@ -93,15 +93,12 @@ fn table(out: &mut impl Write, report: &Value, wide: bool) -> io::Result<()> {
             .iter()
             .find(|change| change["clusterName"] == candidate["clusterName"]);
         let result = match (candidate["picked"] == true, candidate["feasible"] == true) {
-            (true, _) => Cell::new(
-                change.map_or_else(|| "Picked".to_owned(), changed),
-                terminal::GOOD,
-            ),
+            (true, _) => Cell::new(change.map_or_else(|| PICKED.to_owned(), changed), terminal::GOOD),
             (false, _) if change.is_some_and(|change| change["action"] == "Unbind") => {
                 Cell::new(change.map(changed).unwrap_or_default(), terminal::WARNING)
             }
-            (false, true) => Cell::new("NotPicked", terminal::DIM),
-            (false, false) => Cell::new("Refused", terminal::BAD),
+            (false, true) => Cell::new(NOT_PICKED, terminal::DIM),
+            (false, false) => Cell::new(REFUSED, terminal::BAD),
         };
         let mut reasons = list(candidate, "rejections").iter().map(reason);
         let first = [
@@ -140,7 +137,7 @@ fn table(out: &mut impl Write, report: &Value, wide: bool) -> io::Result<()> {
     } else {
         &["  CLUSTER", "RANK", "SCORE", "RESULT", "REASON"]
     };
-    write!(out, "{}", terminal::styled_table(headings, &rows))
+    write!(out, "{}", terminal::fitted_table(headings, &rows, width))
 }
 
 fn blank() -> [Cell; 4] {
@@ -155,7 +152,7 @@ fn row(first: [Cell; 4], scores: Option<String>, reason: Option<String>) -> Vec<
 }
 
 /// What is said of the clusters that are not shown.
-fn cut(out: &mut impl Write, report: &Value, counts: &Value) -> io::Result<()> {
+fn cut(out: &mut impl Write, report: &Value, counts: &Value, width: Option<usize>) -> io::Result<()> {
     let Some(rest @ 1..) = report["status"]["remainingCandidates"].as_u64() else {
         return Ok(());
     };
@@ -183,11 +180,11 @@ fn cut(out: &mut impl Write, report: &Value, counts: &Value) -> io::Result<()> {
         false => format!("; of all: {}", counts.join(", ")),
     };
     let line = format!("… and {rest} more (--all shows them){counts}");
-    writeln!(out, "  {}", terminal::dim(&line))
+    writeln!(out, "{}", terminal::dim(&indented(&line, 2, width)))
 }
 
 /// One cluster, with every reason.
-fn one(out: &mut impl Write, candidate: &Value) -> io::Result<()> {
+fn one(out: &mut impl Write, candidate: &Value, width: Option<usize>) -> io::Result<()> {
     let name = terminal::heading(&named(candidate));
     let rank = match number(candidate, "rank").as_str() {
         "" => String::new(),
@@ -199,17 +196,18 @@ fn one(out: &mut impl Write, candidate: &Value) -> io::Result<()> {
             "is {}, and would be refused today:",
             terminal::warning("kept where it is bound")
         ),
-        (false, true) => format!("is feasible{rank}, but others rank higher:"),
+        (false, true) => format!("fits and is not picked{rank}, since others rank higher:"),
         (false, false) => format!("is {}:", terminal::bad("refused")),
     };
     writeln!(out, "  {name} {verdict}")?;
     for rejection in list(candidate, "rejections") {
-        writeln!(out, "    {}", reason(rejection))?;
+        writeln!(out, "{}", indented(&reason(rejection), 4, width))?;
     }
     let parts = scores(candidate);
     if !parts.is_empty() {
         let score = score(candidate);
-        writeln!(out, "    {}", terminal::dim(&format!("score {score}: {parts}")))?;
+        let line = indented(&format!("score {score}: {parts}"), 4, width);
+        writeln!(out, "{}", terminal::dim(&line))?;
     }
     Ok(())
 }
@@ -251,15 +249,10 @@ fn scores(candidate: &Value) -> String {
     parts.collect::<Vec<_>>().join(", ")
 }
 
-/// `Bind`, or `Restore (Unscheduled → Bound)` where the system names its states.
+/// A change in words, with the states where the system names them.
 fn changed(change: &Value) -> String {
     let [action, from, to] = ["action", "from", "to"].map(|field| text(change, field));
-    match (from.as_str(), to.as_str()) {
-        ("", "") => action,
-        (from, to) if from == to || from.is_empty() => format!("{action} ({to})"),
-        (from, "") => format!("{action} ({from})"),
-        (from, to) => format!("{action} ({from} → {to})"),
-    }
+    words::action(&action, &from, &to)
 }
 
 /// The Target's name without the system, and the cluster's where that says something else (kcp).

@@ -170,7 +170,10 @@ fn kind(info: KindInfo) -> Virtual {
                 "The phase: Bound, Partial, Unschedulable, Invalid and others",
             ),
             Column::text("Clusters", "The clusters it is bound to"),
-            Column::text("Reason", "Why it is not bound"),
+            Column::text(
+                "Reason",
+                "Why it is not bound, or how many clusters of those that it asks for it has",
+            ),
             Column::text("Message", "The summary").wide(),
             Column::text(
                 AGREES,
@@ -204,7 +207,7 @@ fn row(object: &Object) -> Vec<Cell> {
         cell_at(value, "/spec/sourceRef/kind"),
         cell_at(value, "/status/phase"),
         clusters(value),
-        cell_at(value, "/status/reason"),
+        reason(value),
         cell_at(value, "/status/message"),
         match agrees(value) {
             text if text.is_empty() => "<none>".into(),
@@ -212,6 +215,21 @@ fn row(object: &Object) -> Vec<Cell> {
         },
         Cell::Age(object.meta().creation_timestamp()),
     ]
+}
+
+/// Why it is not bound; of what is bound in part, `13 of 40`.
+fn reason(value: &Value) -> Cell {
+    let have = value
+        .pointer("/status/decisions")
+        .and_then(Value::as_array)
+        .map_or(0, |places| {
+            let stay = places.iter().filter(|place| place["leaving"] != true);
+            stay.count()
+        });
+    match value.pointer("/status/wanted").and_then(Value::as_i64) {
+        Some(wanted) if value["status"]["phase"] == "Partial" => format!("{have} of {wanted}").into(),
+        _ => cell_at(value, "/status/reason"),
+    }
 }
 
 /// The status of the condition Agrees of a Decision; empty where it has none.

@@ -53,10 +53,10 @@ pub struct SchedulingReviewSpec {
     /// The scheduling system's configuration to decide with, as it stands below the system's name in a
     /// SchedulerConfiguration. Left out, the stored one counts (the defaults with Provided).
     pub config: Option<AnyObject>,
-    /// What would change, to be told what that does to the decisions. Instead of `object` or `reference`, on the
+    /// Changes to try; the answer lists the decisions they would move. Instead of `object` or `reference`, on the
     /// live world; at most 1,000, each object in one of them.
     pub changes: Option<Vec<Change>>,
-    /// With `changes`: decisions that are told of even when nothing moves; at most 100 of the entries are selectors.
+    /// With `changes`: decisions to report even if they do not change; at most 100 of the entries are selectors.
     pub decisions: Option<Vec<DecisionReference>>,
     /// The instant to decide for; left out, now.
     #[schemars(extend("format" = "date-time"))]

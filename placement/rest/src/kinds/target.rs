@@ -92,7 +92,7 @@ pub fn kind() -> Virtual {
     Virtual {
         columns: vec![
             Column::NAME,
-            Column::text("Dialect", "The scheduling system the cluster belongs to"),
+            Column::text("System", "The scheduling system the cluster belongs to"),
             Column::text("Ready", "Whether it can be used at all"),
             Column::text("Cordoned", "Whether new placements are kept away from it"),
             Column::text("Region", "The region, where the system knows one"),

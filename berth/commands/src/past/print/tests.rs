@@ -6,7 +6,7 @@ use super::*;
 
 fn printed(history: &Value) -> String {
     let mut out = Vec::new();
-    print(&mut out, HistoryOutput::Table, history, "web").unwrap();
+    print(&mut out, HistoryOutput::Table, history, "web", None).unwrap();
     let text = String::from_utf8(out).unwrap();
     anstream::adapter::strip_str(&text).to_string()
 }
@@ -110,4 +110,30 @@ fn no_history_is_told_and_why() {
         none(json!({"keptIn": "Database", "perDecision": 0, "maxAgeSeconds": 0, "records": []})),
         "No change of \"web\" is remembered.\nThe server remembers no changes: --history-per-decision is 0.\n"
     );
+}
+
+#[test]
+fn every_line_fits_the_terminal() {
+    let long = "the taint that keeps it away is not tolerated; ".repeat(10);
+    let history = json!({
+        "metadata": {"name": "p.ocm", "namespace": "ns"},
+        "status": {"keptIn": "Memory", "perDecision": 20, "maxAgeSeconds": 3600, "records": [{
+            "at": "2026-11-23T10:20:00Z", "change": "Moved", "sourceRef": {"kind": "Placement", "name": "p"},
+            "from": {"phase": "Bound"}, "to": {"phase": "Bound", "message": long},
+            "clusters": [{"clusterName": "one", "change": "Left",
+                          "rejections": [{"plugin": "Taint", "reason": "Untolerated", "message": long}]}],
+            "cause": {"type": "Object", "kind": "ManagedCluster", "name": "one-of-a-long-name", "verb": "Updated",
+                      "resourceVersion": "17", "fieldManager": "kubectl-edit", "more": 2},
+            "actor": {"user": "berth:scheduler"}, "agreement": {"status": "False", "message": long},
+        }]},
+    });
+    for width in [80, 120, 200] {
+        let mut out = Vec::new();
+        print(&mut out, HistoryOutput::Table, &history, "web", Some(width)).unwrap();
+        let text = anstream::adapter::strip_str(std::str::from_utf8(&out).unwrap()).to_string();
+        for line in text.lines() {
+            assert!(line.chars().count() <= width, "{width}: {line}");
+        }
+        assert!(text.contains("one-of-a-long-name"), "{text}");
+    }
 }

@@ -79,3 +79,19 @@ fn nothing_changes_is_said_in_one_line() {
     );
     assert_eq!(changed(&plan), 0);
 }
+
+#[test]
+fn every_line_fits_the_terminal() {
+    let mut plan = plan();
+    let long = "the taint is not tolerated; ".repeat(12);
+    plan["entries"][1]["after"]["message"] = long.into();
+    for width in [80, 120, 200] {
+        let mut out = Vec::new();
+        table(&mut out, &plan, Some(width)).unwrap();
+        let text = anstream::adapter::strip_str(std::str::from_utf8(&out).unwrap()).to_string();
+        for line in text.lines() {
+            assert!(line.chars().count() <= width, "{width}: {line}");
+        }
+        assert!(text.contains("c2, c3, c4 and 1 more"), "{text}");
+    }
+}

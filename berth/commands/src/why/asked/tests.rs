@@ -30,6 +30,8 @@ fn a_decision_is_named_itself_or_by_its_object_as_kubectl_users_write_it() {
         (&["placement", "a.b"], "team/a.b.ocm"),
         (&["crp/x"], "/x.fleet"),
         (&["ns/shop"], "shop/shop.kcp"),
+        (&["shoot/garden-dev/web"], "garden-dev/web.gardener"),
+        (&["garden-dev/web.gardener"], "garden-dev/web.gardener"),
     ] {
         assert_eq!(asked(words), Ok(vec![place.to_owned()]), "{words:?}");
     }
@@ -54,14 +56,21 @@ fn a_name_alone_may_be_of_any_system() {
 
 #[test]
 fn what_wants_no_place_is_told_what_does() {
-    for words in [&["seed/a"][..], &["pod", "a"]] {
+    for words in [&["seed/a"][..], &["pod", "a"], &["placemnt/web"]] {
         let problem = asked(words).unwrap_err();
         assert!(
             problem.contains("Shoot") && problem.contains("ClusterResourcePlacement"),
             "{problem}"
         );
     }
-    for words in [&["shoot/"][..], &["/web"], &["shoot/a/b"], &[""]] {
+    for words in [&["shoot/"][..], &["/web"], &["shoot//b"], &[""]] {
         assert!(asked(words).unwrap_err().contains("is expected"), "{words:?}");
     }
+}
+
+#[test]
+fn a_namespace_may_stand_before_the_name() {
+    let found = asked(&["garden-dev/web"]).unwrap();
+    assert!(found.contains(&"garden-dev/web.gardener".to_owned()), "{found:?}");
+    assert!(found.contains(&"garden-dev/web.ocm".to_owned()), "{found:?}");
 }

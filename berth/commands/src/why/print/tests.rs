@@ -22,6 +22,7 @@ fn report() -> Value {
         "spec": {"dialect": "ocm", "sourceRef": {"kind": "Placement", "namespace": "dev", "name": "web"}},
         "status": {
             "outcome": "Scheduled", "reason": "Picked", "message": "1 of 3 picked",
+            "wanted": 2, "picked": [{"clusterName": "a"}],
             "changes": [
                 {"action": "Bind", "clusterName": "a"},
                 {"action": "Unbind", "clusterName": "gone", "from": "Bound"},
@@ -41,7 +42,7 @@ fn report() -> Value {
 
 fn printed(question: &WhyQuestion, report: &Value, counts: &Value) -> String {
     let mut out = Vec::new();
-    print(&mut out, question, report, counts).unwrap();
+    print(&mut out, question, report, counts, None).unwrap();
     anstream::adapter::strip_str(std::str::from_utf8(&out).unwrap()).to_string()
 }
 
@@ -49,14 +50,14 @@ fn printed(question: &WhyQuestion, report: &Value, counts: &Value) -> String {
 fn the_table_has_every_cluster_with_every_reason() {
     let text = printed(&question(WhyOutput::Table, None), &report(), &Value::Null);
     let expected = "\
-Placement dev/web (ocm): Scheduled, Picked
+Placement dev/web (ocm): would be placed on 1 of 2
   1 of 3 picked
-  CLUSTER  RANK  SCORE  RESULT          REASON
-  a        1     140    Bind
-  b        2     20     NotPicked       LowerRank: as it is
-  c (x/c)               Refused         Predicate/PredicateMismatch: as it is
-                                        Taint/^[[2JUntolerated: as it is
-  gone                  Unbind (Bound)
+  CLUSTER  RANK  SCORE  RESULT               REASON
+  a        1     140    would be placed
+  b        2     20     not picked           LowerRank: as it is
+  c (x/c)               refused              Predicate/PredicateMismatch: as it is
+                                             Taint/^[[2JUntolerated: as it is
+  gone                  would leave (Bound)
 ";
     assert_eq!(text, expected);
 }
@@ -101,4 +102,32 @@ fn a_long_fleet_is_cut_with_counts_of_all() {
 fn the_name_is_as_kubectl_prints_it() {
     let text = printed(&question(WhyOutput::Name, None), &report(), &Value::Null);
     assert_eq!(text, "decision.scheduling.berth.dev/web.ocm\n");
+}
+
+#[test]
+fn every_line_fits_the_terminal() {
+    for width in [80, 120, 200] {
+        for output in [WhyOutput::Table, WhyOutput::Wide] {
+            let mut report = report();
+            report["status"]["message"] = "No cluster fits; ".repeat(40).into();
+            report["status"]["warnings"] = json!(["a field has no effect; ".repeat(20)]);
+            for candidate in report["status"]["candidates"].as_array_mut().unwrap() {
+                candidate["rejections"] = json!([{"plugin": "Predicate", "reason": "PredicateMismatch", "message": "asks for ".repeat(30)}]);
+            }
+            let mut out = Vec::new();
+            print(
+                &mut out,
+                &question(output, None),
+                &report,
+                &Value::Null,
+                Some(width),
+            )
+            .unwrap();
+            let text = anstream::adapter::strip_str(std::str::from_utf8(&out).unwrap()).to_string();
+            for line in text.lines() {
+                assert!(line.chars().count() <= width, "{width}: {line}");
+            }
+            assert!(text.contains("Predicate/PredicateMismatch"), "{text}");
+        }
+    }
 }

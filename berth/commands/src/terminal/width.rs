@@ -1,0 +1,75 @@
+//! How wide lines may be, and how text is broken to fit.
+
+use std::io::{self, IsTerminal as _};
+
+/// The narrowest terminal that lines are broken for.
+const NARROWEST: usize = 40;
+
+/// How many columns a line on standard output has: as the variable `COLUMNS` says, or the terminal. `None` in a pipe and in a
+/// file, whose lines stay whole.
+#[must_use]
+pub fn width() -> Option<usize> {
+    let said = std::env::var("COLUMNS")
+        .ok()
+        .and_then(|columns| columns.parse().ok());
+    let width = said.or_else(|| {
+        let out = io::stdout();
+        let size = out
+            .is_terminal()
+            .then(|| rustix::termios::tcgetwinsize(&out).ok())
+            .flatten()?;
+        Some(usize::from(size.ws_col))
+    });
+    width.filter(|width| *width >= NARROWEST)
+}
+
+/// The lines of `text`, broken between words so that none is longer than `width`, but for words that are.
+#[must_use]
+pub fn broken(text: &str, width: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    let mut long = 0;
+    for word in text.split(' ') {
+        let letters = word.chars().count();
+        if !line.is_empty() && long + 1 + letters > width {
+            lines.push(std::mem::take(&mut line));
+            long = 0;
+        }
+        if !line.is_empty() {
+            line.push(' ');
+            long += 1;
+        }
+        line.push_str(word);
+        long += letters;
+    }
+    lines.push(line);
+    lines
+}
+
+/// `text` behind `indent` spaces, broken to fit `width`, where there is one.
+#[must_use]
+pub fn indented(text: &str, indent: usize, width: Option<usize>) -> String {
+    let lines = match width {
+        Some(width) => broken(text, width.saturating_sub(indent)),
+        None => vec![text.to_owned()],
+    };
+    let lines: Vec<String> = lines
+        .iter()
+        .map(|line| format!("{}{line}", " ".repeat(indent)))
+        .collect();
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_broken_between_words_and_words_are_whole() {
+        assert_eq!(broken("a bb ccc dddddd e", 6), ["a bb", "ccc", "dddddd", "e"]);
+        assert_eq!(broken("toolongaword x", 4), ["toolongaword", "x"]);
+        assert_eq!(broken("", 4), [""]);
+        assert_eq!(indented("a bb ccc", 2, Some(6)), "  a bb\n  ccc");
+        assert_eq!(indented("a bb ccc", 2, None), "  a bb ccc");
+    }
+}

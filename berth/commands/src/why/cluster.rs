@@ -1,0 +1,377 @@
+//! `berth why cluster/NAME`: who is on a cluster, who wants it and does not get it, and what draining it would move.
+
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use anyhow::{Result, anyhow, bail};
+use berth_dialect_contract::Dialect;
+use berth_engine::{Catalog, spelling};
+use berth_scheduling_rest::API_VERSION;
+use http::Method;
+use serde_json::{Value, json};
+
+use crate::plan;
+use crate::source::Source;
+use crate::terminal::{self, Cell, indented, shown};
+use crate::words::{NOT_PICKED, REFUSED};
+
+/// Words for a cluster of any system, and for the Target that shows it.
+const ANY: [&str; 5] = ["cluster", "clusters", "target", "targets", "btgt"];
+/// How many of each list are shown.
+const SHOWN: usize = 20;
+/// How many names are suggested.
+const SUGGESTED: usize = 3;
+
+/// A cluster that is asked about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// The name, with its system or without.
+    pub name: String,
+    /// The systems that it may be of.
+    pub systems: BTreeSet<&'static str>,
+}
+
+/// The cluster that `words` ask about: `cluster/NAME`, or by the kind that the system has (`seed/NAME`). `None` where they ask
+/// about something else.
+#[must_use]
+pub fn asked(words: &[String], dialects: &[Arc<dyn Dialect>], catalog: &Catalog) -> Option<Asked> {
+    let (kind, name) = match words {
+        [word] => word.split_once('/')?,
+        [kind, name] => (kind.as_str(), name.as_str()),
+        _ => return None,
+    };
+    let kinds = catalog.named(kind);
+    let is_target = |dialect: &Arc<dyn Dialect>| {
+        let mut kinds = kinds.iter();
+        kinds.any(|kind| kind.info().resource() == dialect.target())
+    };
+    let any = ANY.iter().any(|word| word.eq_ignore_ascii_case(kind));
+    let systems: BTreeSet<&'static str> = dialects
+        .iter()
+        .filter(|dialect| any || is_target(dialect))
+        .map(|dialect| dialect.name())
+        .collect();
+    (!name.is_empty() && !systems.is_empty()).then(|| Asked {
+        name: name.to_owned(),
+        systems,
+    })
+}
+
+/// Everything there is to say of a cluster.
+struct Told {
+    target: Value,
+    here: Vec<Value>,
+    wanted: Vec<Value>,
+    /// What draining it would move; the refusal where that may not be asked.
+    plan: Result<Value, String>,
+}
+
+/// Asks and prints.
+///
+/// # Errors
+/// When there is no such cluster, or several are meant, the server refuses, or none answers.
+pub async fn run(out: &mut impl Write, asked: &Asked, source: &Source, width: Option<usize>) -> Result<()> {
+    let told = ask(asked, source).await?;
+    match print(out, &told, width) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+async fn ask(asked: &Asked, source: &Source) -> Result<Told> {
+    let client = &source.client;
+    let targets = items(client.get(&format!("/apis/{API_VERSION}/targets")).await?);
+    let is = |target: &&Value| {
+        let name = text(&target["metadata"], "name");
+        let system = text(&target["spec"], "dialect");
+        let bare = name.strip_suffix(&format!(".{system}")).unwrap_or(&name);
+        let is_named =
+            [name.as_str(), bare, &text(&target["spec"], "clusterName")].contains(&asked.name.as_str());
+        is_named && asked.systems.contains(system.as_str())
+    };
+    let found: Vec<&Value> = targets.iter().filter(is).collect();
+    let target = match found.as_slice() {
+        [one] => (*one).clone(),
+        [] => return Err(absent(asked, &targets)),
+        several => {
+            let names: Vec<String> = several.iter().map(|one| text(&one["metadata"], "name")).collect();
+            bail!("several clusters match: name one of {}", names.join(", "));
+        }
+    };
+    let (name, system) = (
+        text(&target["metadata"], "name"),
+        text(&target["spec"], "dialect"),
+    );
+    let cluster = target["spec"]["clusterName"].clone();
+    let (mut here, mut wanted) = (Vec::new(), Vec::new());
+    for resource in ["decisions", "clusterdecisions"] {
+        let path = format!("/apis/{API_VERSION}/{resource}?fieldSelector=spec.dialect%3D{system}");
+        let list = allowed(source, &path).await?;
+        let is_here = |decision: &Value| {
+            let places = decision["status"]["decisions"].as_array().into_iter().flatten();
+            places.into_iter().any(|place| place["clusterName"] == cluster)
+        };
+        here.extend(list.into_iter().filter(is_here));
+    }
+    for resource in ["candidates", "clustercandidates"] {
+        let path = format!(
+            "/apis/{API_VERSION}/{resource}?fieldSelector=target%3D{name}%2Cpicked%3Dfalse%2CoutOfScope%3Dfalse"
+        );
+        wanted.extend(allowed(source, &path).await?);
+    }
+    let review = json!({
+        "apiVersion": API_VERSION, "kind": "SchedulingReview", "spec": {"changes": [{"drain": name}]},
+    });
+    let path = format!("/apis/{API_VERSION}/schedulingreviews");
+    let plan = match client
+        .send(Method::POST, &path, Some(("application/json", &review)))
+        .await?
+    {
+        Ok(mut answer) => Ok(answer["status"]["plan"].take()),
+        Err(status) => Err(status.message),
+    };
+    Ok(Told {
+        target,
+        here,
+        wanted,
+        plan,
+    })
+}
+
+/// The items at `path`; none where they may not be read.
+async fn allowed(source: &Source, path: &str) -> Result<Vec<Value>> {
+    match source.client.send(Method::GET, path, None).await? {
+        Ok(list) => Ok(items(list)),
+        Err(status) if matches!(status.code, 403 | 404) => Ok(Vec::new()),
+        Err(status) => Err(anyhow!("{}", status.message)),
+    }
+}
+
+fn items(mut list: Value) -> Vec<Value> {
+    match list["items"].take() {
+        Value::Array(items) => items,
+        _ => Vec::new(),
+    }
+}
+
+fn absent(asked: &Asked, targets: &[Value]) -> anyhow::Error {
+    let names = targets.iter().map(|target| text(&target["metadata"], "name"));
+    let near = |name: &String| {
+        let bare = name.rsplit_once('.').map_or(name.as_str(), |(bare, _)| bare);
+        spelling::near(&asked.name, bare) || spelling::near(&asked.name, name)
+    };
+    let near: Vec<String> = names.filter(near).take(SUGGESTED).collect();
+    match near.is_empty() {
+        true => anyhow!(
+            "no cluster named \"{}\"; `kubectl get targets` lists them",
+            asked.name
+        ),
+        false => anyhow!(
+            "no cluster named \"{}\"; is {} meant?",
+            asked.name,
+            near.join(" or ")
+        ),
+    }
+}
+
+fn print(out: &mut impl Write, told: &Told, width: Option<usize>) -> io::Result<()> {
+    let (target, status) = (&told.target, &told.target["status"]);
+    let conditions = status["conditions"].as_array().into_iter().flatten();
+    let ready = conditions
+        .into_iter()
+        .find(|condition| condition["type"] == "Ready");
+    let (state, style) = match (
+        ready.is_some_and(|ready| ready["status"] == "True"),
+        &status["cordoned"],
+    ) {
+        (false, _) => ("not ready", terminal::BAD),
+        (true, cordoned) if *cordoned == true => ("cordoned", terminal::WARNING),
+        (true, _) => ("ready", terminal::GOOD),
+    };
+    writeln!(
+        out,
+        "{} {}: {}",
+        terminal::heading(&format!(
+            "{} {}",
+            text(&target["spec"]["sourceRef"], "kind"),
+            text(&target["spec"], "clusterName")
+        )),
+        terminal::dim(&format!("({})", text(&target["spec"], "dialect"))),
+        terminal::styled(style, state)
+    )?;
+    let message = ready.map(|ready| text(ready, "message")).unwrap_or_default();
+    let place = ["provider", "region"].map(|field| text(status, field));
+    let mut lines: Vec<String> = vec![message];
+    lines.push(
+        place
+            .into_iter()
+            .filter(|part| !part.is_empty())
+            .collect::<Vec<_>>()
+            .join(", "),
+    );
+    lines.extend(status["capacity"].as_array().into_iter().flatten().map(used));
+    for line in lines.iter().filter(|line| !line.is_empty()) {
+        writeln!(out, "{}", indented(line, 2, width))?;
+    }
+    here(out, &told.here)?;
+    wanted(out, &told.wanted, width)?;
+    writeln!(out)?;
+    match &told.plan {
+        Ok(moves) => {
+            writeln!(out, "{}", terminal::heading("What draining it would move"))?;
+            plan::print::table(out, moves, width)
+        }
+        Err(refusal) => {
+            let line = format!(
+                "What draining it would move is not shown to you: {}",
+                shown(refusal)
+            );
+            writeln!(out, "{}", terminal::dim(&indented(&line, 0, width)))
+        }
+    }
+}
+
+/// `8 of 8 shoots`.
+fn used(counted: &Value) -> String {
+    let limit = match counted["limit"].as_i64() {
+        Some(limit) => format!(" of {limit}"),
+        None => String::new(),
+    };
+    format!("{}{limit} {}", counted["used"], text(counted, "name"))
+}
+
+fn here(out: &mut impl Write, here: &[Value]) -> io::Result<()> {
+    let noun = if here.len() == 1 { "request" } else { "requests" };
+    writeln!(
+        out,
+        "\n{}",
+        terminal::heading(&format!("On it: {} {noun}", here.len()))
+    )?;
+    for decision in here.iter().take(SHOWN) {
+        writeln!(out, "  {}", named(decision))?;
+    }
+    more(out, here.len())
+}
+
+fn wanted(out: &mut impl Write, wanted: &[Value], width: Option<usize>) -> io::Result<()> {
+    let noun = if wanted.len() == 1 { "request" } else { "requests" };
+    let title = format!("Could choose it, and is not on it: {} {noun}", wanted.len());
+    writeln!(out, "\n{}", terminal::heading(&title))?;
+    let rows: Vec<Vec<Cell>> = wanted
+        .iter()
+        .take(SHOWN)
+        .map(|candidate| {
+            let status = &candidate["status"];
+            let result = match status["feasible"] == true {
+                true => Cell::new(NOT_PICKED, terminal::DIM),
+                false => Cell::new(REFUSED, terminal::BAD),
+            };
+            let reasons = status["rejections"].as_array().into_iter().flatten();
+            let reasons: Vec<String> = reasons.map(|reason| text(reason, "message")).collect();
+            let namespace = text(&candidate["metadata"], "namespace");
+            let decision = text(&candidate["spec"], "decision");
+            let name = [namespace, decision].into_iter().filter(|part| !part.is_empty());
+            vec![
+                Cell::plain(format!("  {}", name.collect::<Vec<_>>().join("/"))),
+                result,
+                Cell::plain(reasons.join("; ")),
+            ]
+        })
+        .collect();
+    if !rows.is_empty() {
+        let headings = ["  DECISION", "RESULT", "REASON"];
+        write!(out, "{}", terminal::fitted_table(&headings, &rows, width))?;
+    }
+    more(out, wanted.len())
+}
+
+fn more(out: &mut impl Write, count: usize) -> io::Result<()> {
+    match count.saturating_sub(SHOWN) {
+        0 => Ok(()),
+        more => writeln!(out, "  {}", terminal::dim(&format!("… and {more} more"))),
+    }
+}
+
+fn named(decision: &Value) -> String {
+    let metadata = &decision["metadata"];
+    let parts = ["namespace", "name"].map(|field| text(metadata, field));
+    parts
+        .into_iter()
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join("/")
+}
+
+fn text(value: &Value, field: &str) -> String {
+    shown(value[field].as_str().unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(words: &[&str]) -> Option<Asked> {
+        let dialects = berth_dialect_registry::all();
+        let catalog = crate::catalog::catalog(&dialects);
+        let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+        asked(&words, &dialects, &catalog)
+    }
+
+    #[test]
+    fn a_cluster_is_named_as_such_or_by_its_systems_kind() {
+        assert_eq!(named(&["cluster/aws-eu1"]).unwrap().systems.len(), 5);
+        assert_eq!(
+            named(&["target", "aws-eu1.gardener"]).unwrap().name,
+            "aws-eu1.gardener"
+        );
+        for (word, system) in [
+            ("seed", "gardener"),
+            ("ManagedClusters", "ocm"),
+            ("membercluster", "fleet"),
+        ] {
+            let found = named(&[word, "a"]).unwrap();
+            assert_eq!(found.systems.into_iter().collect::<Vec<_>>(), [system], "{word}");
+        }
+        for words in [&["shoot/web"][..], &["web"], &["cluster/"]] {
+            assert_eq!(named(words), None, "{words:?}");
+        }
+    }
+
+    #[test]
+    fn every_line_fits_the_terminal() {
+        let long = "the seed's region is another one; ".repeat(20);
+        let candidate = json!({
+            "metadata": {"namespace": "garden-dev"}, "spec": {"decision": "web.gardener"},
+            "status": {"feasible": false, "rejections": [{"message": long}]},
+        });
+        let told = Told {
+            target: json!({
+                "spec": {"clusterName": "aws-eu1", "dialect": "gardener", "sourceRef": {"kind": "Seed"}},
+                "status": {
+                    "conditions": [{"type": "Ready", "status": "True", "message": long}],
+                    "capacity": [{"name": "shoots", "used": 8, "limit": 8}], "region": "eu-west-1",
+                },
+            }),
+            here: vec![json!({"metadata": {"namespace": "garden-dev", "name": "api.gardener"}})],
+            wanted: vec![candidate],
+            plan: Err(long),
+        };
+        for width in [80, 120, 200] {
+            let mut out = Vec::new();
+            print(&mut out, &told, Some(width)).unwrap();
+            let text = anstream::adapter::strip_str(std::str::from_utf8(&out).unwrap()).to_string();
+            for line in text.lines() {
+                assert!(line.chars().count() <= width, "{width}: {line}");
+            }
+            for said in [
+                "Seed aws-eu1 (gardener): ready",
+                "8 of 8 shoots",
+                "On it: 1 request",
+                "refused",
+            ] {
+                assert!(text.contains(said), "{said}: {text}");
+            }
+        }
+    }
+}

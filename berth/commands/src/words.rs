@@ -1,0 +1,109 @@
+//! Words for people of what reports call outcomes, verdicts and actions: those of the console and of the documentation
+//! (docs/glossary.md). Fields of JSON keep their names.
+
+use anstyle::Style;
+
+use crate::terminal;
+
+/// Where a request stands: a phrase, and its colour.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// `placed on 3 of 3`.
+    pub phrase: String,
+    /// The colour.
+    pub style: Style,
+}
+
+/// The standing of a request whose report has this `outcome`, and so many clusters of those that it asks for, where it asks
+/// for a number.
+#[must_use]
+pub fn standing(outcome: &str, picked: usize, wanted: Option<i64>) -> Standing {
+    let number = match wanted {
+        Some(wanted) => format!("{picked} of {wanted}"),
+        None if picked == 1 => "1 cluster".to_owned(),
+        None => format!("{picked} clusters"),
+    };
+    let is_short = wanted.is_some_and(|wanted| i64::try_from(picked).is_ok_and(|picked| picked < wanted));
+    let (phrase, style) = match outcome {
+        "Unchanged" if picked == 0 => ("left as it is".to_owned(), terminal::DIM),
+        "Unchanged" if is_short => (format!("placed on {number}"), terminal::WARNING),
+        "Unchanged" => (format!("placed on {number}"), terminal::GOOD),
+        "Scheduled" => (format!("would be placed on {number}"), terminal::GOOD),
+        "Partial" => (format!("would be placed on {number}"), terminal::WARNING),
+        "Provision" => ("gets a cluster of its own".to_owned(), terminal::GOOD),
+        "Unschedulable" => ("no place".to_owned(), terminal::BAD),
+        "Invalid" => ("not understood".to_owned(), terminal::BAD),
+        "Ignored" => ("left alone".to_owned(), terminal::DIM),
+        "Released" => ("being deleted".to_owned(), terminal::DIM),
+        other => (other.to_owned(), terminal::DIM),
+    };
+    Standing { phrase, style }
+}
+
+/// The word for many requests with this outcome: `12 no place`.
+#[must_use]
+pub fn outcome(outcome: &str) -> &str {
+    match outcome {
+        "Unchanged" => "placed",
+        "Scheduled" => "would be placed",
+        "Partial" => "placed in part",
+        "Provision" => "get a cluster of their own",
+        "Unschedulable" => "no place",
+        "Invalid" => "not understood",
+        "Ignored" => "left alone",
+        "Released" => "being deleted",
+        other => other,
+    }
+}
+
+/// Word for what becomes of a cluster: `would be placed`, or `would come back (Unscheduled → Bound)` where the system names
+/// its states.
+#[must_use]
+pub fn action(action: &str, from: &str, to: &str) -> String {
+    let word = match action {
+        "Bind" => "would be placed",
+        "Keep" => "placed",
+        "Unbind" => "would leave",
+        "Create" => "would be made",
+        "Restore" => "would come back",
+        other => other,
+    };
+    match (from, to) {
+        ("", "") => word.to_owned(),
+        (from, to) if from == to || from.is_empty() => format!("{word} ({to})"),
+        (from, "") => format!("{word} ({from})"),
+        (from, to) => format!("{word} ({from} → {to})"),
+    }
+}
+
+/// A cluster in the resulting set of which no change says more.
+pub const PICKED: &str = "picked";
+/// A cluster that fits, and others rank higher.
+pub const NOT_PICKED: &str = "not picked";
+/// A cluster that a filter refuses.
+pub const REFUSED: &str = "refused";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_standing_says_how_many_of_those_asked_for() {
+        let said = |outcome, picked, wanted| standing(outcome, picked, wanted).phrase;
+        assert_eq!(said("Unchanged", 13, Some(40)), "placed on 13 of 40");
+        assert_eq!(standing("Unchanged", 13, Some(40)).style, terminal::WARNING);
+        assert_eq!(said("Scheduled", 1, None), "would be placed on 1 cluster");
+        assert_eq!(said("Partial", 2, Some(3)), "would be placed on 2 of 3");
+        assert_eq!(said("Unschedulable", 0, Some(1)), "no place");
+    }
+
+    #[test]
+    fn an_action_names_the_states_where_there_are_some() {
+        assert_eq!(action("Bind", "", ""), "would be placed");
+        assert_eq!(action("Keep", "Bound", "Bound"), "placed (Bound)");
+        assert_eq!(
+            action("Restore", "Unscheduled", "Bound"),
+            "would come back (Unscheduled → Bound)"
+        );
+    }
+}

@@ -1,0 +1,78 @@
+//! `berth completion SHELL`: a script by which the shell asks `berth __complete` for what may come next (docs/terminal.md).
+
+use clap::{Args, ValueEnum};
+
+/// The shells there are scripts for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Shell {
+    /// GNU Bash 4 or newer.
+    Bash,
+    /// Zsh.
+    Zsh,
+    /// Fish.
+    Fish,
+}
+
+/// Arguments of `berth completion`.
+#[derive(Args, Clone, Debug)]
+pub struct CompletionArgs {
+    /// The shell.
+    #[arg(value_enum)]
+    pub shell: Shell,
+}
+
+/// Arguments of `berth __complete`.
+#[derive(Args, Clone, Debug)]
+pub struct CompleteArgs {
+    /// The words behind `berth`, the last of which is being written.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub words: Vec<String>,
+}
+
+const BASH: &str = r#"# Completion of berth: source <(berth completion bash)
+_berth() {
+  local line
+  COMPREPLY=()
+  while IFS= read -r line; do
+    case $line in
+      :0) compopt -o default ;;
+      :*) ;;
+      *) COMPREPLY+=("${line%%$'\t'*}") ;;
+    esac
+  done < <(berth __complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+}
+complete -F _berth berth
+"#;
+
+const ZSH: &str = r#"#compdef berth
+# Completion of berth: source <(berth completion zsh)
+_berth() {
+  local line
+  local -a found
+  for line in "${(@f)$(berth __complete "${(@)words[2,CURRENT]}" 2>/dev/null)}"; do
+    case $line in
+      :0) _files ;;
+      :*) ;;
+      *) found+=("${line/$'\t'/:}") ;;
+    esac
+  done
+  (( $#found )) && _describe berth found
+}
+compdef _berth berth
+"#;
+
+const FISH: &str = r#"# Completion of berth: berth completion fish | source
+complete -c berth -f -a '(berth __complete (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+"#;
+
+impl Shell {
+    /// The script.
+    #[must_use]
+    pub const fn script(self) -> &'static str {
+        match self {
+            Self::Bash => BASH,
+            Self::Zsh => ZSH,
+            Self::Fish => FISH,
+        }
+    }
+}
