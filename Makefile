@@ -28,19 +28,20 @@ console: ## the console in headless Chromium, and its pictures in docs/console (
 
 # One shape for whatever is built with etcd: another choice of packages would resolve features anew and build it all again.
 ETCD := --workspace --features berth-storage/etcd,berth/etcd
-ETCD_TESTS := cargo test $(ETCD) --test 'aggregated*' --test 'etcd*' --test command_line --test apply_reference --test observability --test differential_scheduling --test consumer_programs --test conformance --test definitions
+ETCD_TESTS := cargo test $(ETCD) --test 'aggregated*' --test 'etcd*' --test command_line --test apply_reference --test differential_scheduling --test definitions --test server --test consumers
 
 consumers: ## what Berth publishes and decides, read by the SIG's libraries, Kueue and Argo CD's generator, in Go, alone and behind a real kube-apiserver (the first time takes minutes; needs go)
 	cargo build $(ETCD) --bin berth
-	BERTH_PROGRAM=$(TARGET)/debug/berth cargo test $(ETCD) --test consumer_programs --test conformance -- --ignored --test-threads 2
+	BERTH_PROGRAM=$(TARGET)/debug/berth cargo test $(ETCD) --test consumers -- --ignored --test-threads 2
 
 # Argo CD's generator alone takes longer to build than three minutes with nothing in Go's cache (tests/consumers/README.md): it is left to `make consumers`.
 e2e: ## the tests behind a real kube-apiserver, against its field manager, the systems' own schedulers and the consumers, built from Go modules (the first time takes minutes; needs go and protoc)
 	$(ETCD_TESTS) --no-run
 	BERTH_PROGRAM=$(TARGET)/debug/berth cargo test $(ETCD) --test 'aggregated*' -- --ignored
-	cargo test $(ETCD) --test apply_reference --test observability --test definitions -- --ignored
+	cargo test $(ETCD) --test apply_reference --test definitions -- --ignored
+	cargo test $(ETCD) --test server observability -- --ignored
 	cargo test $(ETCD) --test differential_scheduling -- --ignored --nocapture
-	BERTH_PROGRAM=$(TARGET)/debug/berth cargo test $(ETCD) --test consumer_programs --test conformance -- --ignored --test-threads 2 --skip argocd
+	BERTH_PROGRAM=$(TARGET)/debug/berth cargo test $(ETCD) --test consumers -- --ignored --test-threads 2 --skip argocd
 
 # The seed and the number of sequences of each test.
 differential: export DIFFERENTIAL_SEED := $(or $(DIFFERENTIAL_SEED),1)
@@ -62,8 +63,8 @@ etcd: ## the store on etcd, against a real etcd built from its Go module (needs 
 
 faults: ## processes killed and stopped, leaders lost, disks full, files damaged: nothing acknowledged is lost
 	cargo test --workspace --test crash --test damage --test disk_full --test linearizable --test reopen
-	BERTH_CRASH_POINTS=all cargo test --workspace --test controllers crash
-	cargo test --workspace --test full_disk -- --ignored
+	BERTH_CRASH_POINTS=all cargo test --workspace --test systems controllers::crash
+	cargo test --workspace --test server full_disk -- --ignored
 	$(ETCD_TESTS) --no-run
 	cargo test $(ETCD) --test etcd_faults --test etcd
 

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 
 use serde_json::json;
 
-use crate::world::{World, deployment, until};
+use crate::syncer::world::{World, deployment, until};
 
 /// A namespace on the one cluster, with a config map and a deployment in it.
 fn placed() -> World {
@@ -105,7 +105,11 @@ fn a_watch_of_a_view_shows_what_enters_and_leaves() {
             .filter(|line| line.contains("\"type\":"));
         texts.map_while(|line| sender.send(line).ok()).for_each(drop);
     });
-    let next = || events.recv_timeout(crate::world::PATIENCE).expect("an event");
+    let next = || {
+        events
+            .recv_timeout(crate::syncer::world::PATIENCE)
+            .expect("an event")
+    };
     assert!(next().contains("ADDED"));
     hub.kubectl("-n app create configmap more").ok();
     assert!(next().contains("ADDED"));
@@ -255,7 +259,9 @@ fn watches_of_a_view_end_when_its_rules_change_so_that_they_agree_with_what_is_g
         "annotate workloadcluster east featuregates.experimental.workloads.kcp.dev/advancedscheduling=true",
     )
     .ok();
-    let ended = events.recv_timeout(crate::world::PATIENCE).expect("an event");
+    let ended = events
+        .recv_timeout(crate::syncer::world::PATIENCE)
+        .expect("an event");
     assert_eq!(
         (&ended["type"], &ended["object"]["code"]),
         (&json!("ERROR"), &json!(410))
@@ -270,7 +276,9 @@ fn watches_of_a_view_end_when_its_rules_change_so_that_they_agree_with_what_is_g
 
     // One that comes back with what it knew lists again, too; from there on all agree.
     let (mut stale, events) = watched(&world, &format!("resourceVersion={version}"));
-    let ended = events.recv_timeout(crate::world::PATIENCE).expect("an event");
+    let ended = events
+        .recv_timeout(crate::syncer::world::PATIENCE)
+        .expect("an event");
     assert_eq!(
         (&ended["type"], &ended["object"]["code"]),
         (&json!("ERROR"), &json!(410))
@@ -281,7 +289,9 @@ fn watches_of_a_view_end_when_its_rules_change_so_that_they_agree_with_what_is_g
         .json();
     assert_eq!(list["items"][0].get("status"), after.get("status"));
     let (mut fresh, events) = watched(&world, "resourceVersion=0");
-    let first = events.recv_timeout(crate::world::PATIENCE).expect("an event");
+    let first = events
+        .recv_timeout(crate::syncer::world::PATIENCE)
+        .expect("an event");
     assert_eq!(
         (&first["type"], first["object"].get("status")),
         (&json!("ADDED"), after.get("status"))

@@ -2,15 +2,10 @@
 //!
 //! No syncer runs here: a client plays it, as the user it would be.
 
-#[path = "kcp/clusters.rs"]
 mod clusters;
-#[path = "kcp/drained.rs"]
 mod drained;
-#[path = "kcp/many.rs"]
 mod many;
-#[path = "kcp/moved.rs"]
 mod moved;
-#[path = "kcp/placed.rs"]
 mod placed;
 
 use std::collections::BTreeMap;

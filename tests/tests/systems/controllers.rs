@@ -2,25 +2,15 @@
 //! by something later that has happened, and by the counted decisions.
 
 #[cfg(debug_assertions)]
-#[path = "controllers/crash.rs"]
 mod crash;
-#[path = "controllers/demo.rs"]
 mod demo;
-#[path = "controllers/fleet.rs"]
 mod fleet;
-#[path = "controllers/gardener.rs"]
 mod gardener;
-#[path = "controllers/kcp.rs"]
 mod kcp;
-#[path = "controllers/ocm.rs"]
 mod ocm;
-#[path = "controllers/openmcp.rs"]
 mod openmcp;
-#[path = "controllers/overcommit.rs"]
 mod overcommit;
-#[path = "controllers/speed.rs"]
 mod speed;
-#[path = "controllers/telemetry.rs"]
 mod telemetry;
 
 use berth_tests::{Server, eventually};

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use berth_tests::berth;
 
-use crate::world::{World, until};
+use crate::syncer::world::{World, until};
 
 /// A policy of the workload cluster that refuses config maps named `bad`.
 const POLICY: &str = r#"

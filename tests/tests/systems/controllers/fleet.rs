@@ -1,9 +1,7 @@
 //! Fleet: placements follow their policy and clusters that become eligible or leave; nothing placed is touched without
 //! need. The rollout is played by user `roller`.
 
-#[path = "fleet/lifecycle.rs"]
 mod lifecycle;
-#[path = "fleet/triggers.rs"]
 mod triggers;
 
 use std::time::Duration;

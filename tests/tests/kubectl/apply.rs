@@ -1,8 +1,6 @@
 //! Server-side apply with the real `kubectl`, as people, pipelines and GitOps tools use it.
 
-#[path = "kubectl_apply/load.rs"]
 mod load;
-#[path = "kubectl_apply/prune.rs"]
 mod prune;
 
 use berth_tests::{Output, Server};

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::world::{World, deployment, parsed, until};
+use crate::syncer::world::{World, deployment, parsed, until};
 
 #[test]
 fn what_is_in_a_placed_namespace_arrives_and_its_status_returns() {

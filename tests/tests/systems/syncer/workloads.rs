@@ -2,7 +2,7 @@
 
 use berth_tests::Server;
 
-use crate::world::deployment;
+use crate::syncer::world::deployment;
 
 #[test]
 fn kubectl_works_with_services_and_deployments() {

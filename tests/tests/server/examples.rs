@@ -1,6 +1,6 @@
 //! The example servers of the libraries, run as their users would.
 
-#[path = "../../apiserver/examples/flunders.rs"]
+#[path = "../../../apiserver/examples/flunders.rs"]
 mod flunders;
 
 use std::path::Path;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::world::{World, deployment, until};
+use crate::syncer::world::{World, deployment, until};
 
 /// The state of the cluster `identifier` in a placement.
 fn state<'a>(placement: &'a serde_json::Map<String, Value>, identifier: &str) -> Option<&'a str> {

@@ -1,6 +1,5 @@
 //! OCM: decisions follow clusters, sets, bindings, scores and time.
 
-#[path = "ocm/time.rs"]
 mod time;
 
 use std::path::{Path, PathBuf};

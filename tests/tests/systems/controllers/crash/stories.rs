@@ -1,16 +1,10 @@
 //! One story per system, with every kind of list of writes its scheduler makes, and one of kcp's further controllers.
 
-#[path = "fleet.rs"]
 pub(super) mod fleet;
-#[path = "gardener.rs"]
 pub(super) mod gardener;
-#[path = "kcp.rs"]
 pub(super) mod kcp;
-#[path = "ocm.rs"]
 pub(super) mod ocm;
-#[path = "openmcp.rs"]
 pub(super) mod openmcp;
-#[path = "reconcilers.rs"]
 pub(super) mod reconcilers;
 
 use serde_json::{Value, json};

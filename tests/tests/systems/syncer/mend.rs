@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::world::{Cluster, World, until};
+use crate::syncer::world::{Cluster, World, until};
 
 const MARK: &str = "internal.workloads.kcp.dev/cluster";
 

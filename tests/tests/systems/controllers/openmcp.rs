@@ -1,8 +1,6 @@
 //! openMCP: requests are granted, kept, repaired and released while clusters and configuration change.
 
-#[path = "openmcp/release.rs"]
 mod release;
-#[path = "openmcp/repair.rs"]
 mod repair;
 
 use berth_tests::{Server, eventually};

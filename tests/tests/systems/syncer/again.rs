@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::world::{World, register, until};
+use crate::syncer::world::{World, register, until};
 
 const MARK: &str = "internal.workloads.kcp.dev/cluster";
 

@@ -5,9 +5,7 @@
 //! at once, as on the embedded store, and one by one, as on etcd and on a hub. The fault point is in builds with debug
 //! assertions only.
 
-#[path = "crash/stories.rs"]
 mod stories;
-#[path = "crash/victim.rs"]
 mod victim;
 
 use serde_json::Value;

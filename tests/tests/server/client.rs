@@ -1,10 +1,7 @@
 //! The `kube` crate's client against Berth: a reflector and a metadata watcher sync and follow.
 
-#[path = "client/apply.rs"]
 mod apply;
-#[path = "client/tools.rs"]
 mod tools;
-#[path = "client/websockets.rs"]
 mod websockets;
 
 use std::time::Duration;

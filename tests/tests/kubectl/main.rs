@@ -1,0 +1,12 @@
+//! What people do on a terminal: kubectl, the plugin `kubectl berth` and the commands of `berth`, each as a process.
+
+mod advice;
+mod apply;
+mod basics;
+mod check;
+mod console_files;
+mod export;
+mod look;
+mod plugin;
+mod scheduling;
+mod tour;
