@@ -89,7 +89,7 @@ pub use delegation::Unanswered;
 pub use handlers::ApiState;
 pub use listing::Listing;
 pub use memory::{ByteLimiter, Charge, Share};
-pub use registry::{Along, Created, OnCreate, Registry, WhenMade};
+pub use registry::{Committed, CreateHook, Created, Extension, OnCommit, Registry};
 pub use request_info::{Query, RequestInfo};
 pub use resource::{
     Backing, Change, Computed, Group, Part, Resource, Subresource, SubresourceHandler, View, stored,

@@ -5,10 +5,10 @@
 //! own requests and applies them at once.
 
 mod admit;
-mod along;
 mod apply;
 mod audited;
 mod commit;
+mod create_hook;
 mod decided;
 mod delete;
 mod index;
@@ -17,83 +17,48 @@ mod ownership;
 mod prepare;
 mod retries;
 mod system;
+mod transaction;
 mod write;
 
 use std::sync::{Arc, OnceLock};
 
-use async_trait::async_trait;
-use berth_admission::{Chain, UserInfo};
-use berth_apimachinery::{
-    Clock, CommitError, GroupResource, Guard, Key, Object, Status, Timestamp, Verb, Write,
-};
+use berth_admission::Chain;
+use berth_apimachinery::{Clock, CommitError, GroupResource, Guard, Key, Object, Status, Verb, Write};
 use berth_storage::{At, Collection};
 use serde_json::Value;
 
 use crate::audit::Audit;
-use crate::call::{Call, Warnings};
+use crate::call::Call;
 use crate::errors;
 use crate::resource::Group;
 
 pub use crate::actor::Actor;
 pub use crate::served::Served;
 pub(crate) use admit::{Admission, Asked, Purpose};
-pub use along::{Along, WhenMade};
 pub use apply::Wanted;
 pub(crate) use apply::{Application, ToStored};
+pub use commit::Author;
 use commit::Origin;
-pub use commit::{Author, share_guards};
+pub use create_hook::{Committed, CreateHook, Created, Extension, OnCommit};
 pub(crate) use delete::Deleted;
 pub use index::{Index, InstallError};
 pub(crate) use keeping::{concerns, own_name};
 pub(crate) use ownership::{Ownership, Wish};
 pub(crate) use prepare::Writing;
 pub(crate) use system::{check_namespace, drop_nulls, metadata, text};
+pub use transaction::share_guards;
 pub(crate) use write::{Target, check_base};
 
 /// How often a write that depends on nobody's resource version is made again when the object moved under it. Each
 /// conflict means that another write went through, so this is bounded by how many writes may be in flight (200).
 pub(crate) const CONFLICT_ATTEMPTS: usize = 256;
 
-/// An object that a client has just made.
-#[derive(Clone)]
-pub struct Created {
-    /// The resource the client named.
-    pub resource: GroupResource,
-    /// The object as stored, or as it would have been.
-    pub object: Arc<Object>,
-    /// Who made it.
-    pub user: UserInfo,
-    /// The instant of the request.
-    pub now: Timestamp,
-    /// Whether nothing was stored.
-    pub dry_run: bool,
-    /// Texts for the client.
-    pub warnings: Warnings,
-}
-
-/// What the program does about a new object before the client hears of it.
-#[async_trait]
-pub trait OnCreate: Send + Sync + 'static {
-    /// Whether anything is done about new objects of `resource`, as the client named it.
-    fn concerns(&self, resource: GroupResource) -> bool;
-
-    /// What is to be stored in one step with the object, which has passed admission and has no revision yet. Not asked in a
-    /// dry run, nor where the store makes one write after the other.
-    async fn along(&self, _creating: &Created) -> Option<Along> {
-        None
-    }
-
-    /// Gives the object to answer with, where nothing went along with it. The create itself has happened (but for a dry run),
-    /// so what goes wrong here is a warning.
-    async fn created(&self, created: Created) -> Arc<Object>;
-}
-
 /// What is served and how it is written. Made before the groups are, since their handlers may write through it.
 pub struct Registry {
     chain: Chain,
     clock: Arc<dyn Clock>,
     index: OnceLock<Index>,
-    on_create: OnceLock<Arc<dyn OnCreate>>,
+    create_hook: OnceLock<Arc<dyn CreateHook>>,
     audit: OnceLock<Audit>,
 }
 
@@ -105,7 +70,7 @@ impl Registry {
             chain,
             clock,
             index: OnceLock::new(),
-            on_create: OnceLock::new(),
+            create_hook: OnceLock::new(),
             audit: OnceLock::new(),
         })
     }
@@ -123,8 +88,8 @@ impl Registry {
     ///
     /// # Errors
     /// When it is set already.
-    pub fn on_create(&self, hook: Arc<dyn OnCreate>) -> Result<(), InstallError> {
-        self.on_create
+    pub fn on_create(&self, hook: Arc<dyn CreateHook>) -> Result<(), InstallError> {
+        self.create_hook
             .set(hook)
             .map_err(|_| InstallError::Already("hooks on creates"))
     }

@@ -1,11 +1,11 @@
 //! The API as requests see it: toy kinds over a store in memory, a projection and a handler.
 
 mod admitted;
-mod along;
 mod apply;
 mod consulted;
 mod deletes;
 mod effort;
+mod extended;
 mod fuzz;
 mod inside;
 mod lists;

@@ -8,6 +8,7 @@ use berth_storage::{Applied, At, Expect, Guard, Step, Store, StoreError, Verb};
 use serde_json::Value;
 
 use crate::actor::Actor;
+use crate::registry::create_hook::{Hooked, Stored};
 use crate::registry::prepare::{self, Writing};
 use crate::registry::retries::Retries;
 use crate::registry::{CONFLICT_ATTEMPTS, Registry, Wish, system};
@@ -44,34 +45,6 @@ impl Target<'_> {
     }
 }
 
-/// How a new object is stored.
-pub(super) trait Insert: Sync {
-    /// What that comes to.
-    type Made: Send;
-
-    /// Stores `draft` where `guards` hold.
-    fn insert(
-        &self,
-        draft: Draft,
-        guards: Vec<Guard>,
-    ) -> impl Future<Output = Result<Self::Made, StoreError>> + Send;
-}
-
-/// By itself.
-struct Plain<'a> {
-    registry: &'a Registry,
-    served: &'a Served,
-    actor: Actor<'a>,
-}
-
-impl Insert for Plain<'_> {
-    type Made = Arc<Object>;
-
-    async fn insert(&self, draft: Draft, guards: Vec<Guard>) -> Result<Arc<Object>, StoreError> {
-        self.registry.insert(self.served, self.actor, draft, guards).await
-    }
-}
-
 /// An object as an update leaves it.
 pub(crate) enum Next {
     /// It stays, as this.
@@ -89,23 +62,19 @@ impl Registry {
         namespace: &str,
         body: impl FnMut() -> Result<Wish, Status>,
     ) -> Result<Arc<Object>, CommitError> {
-        let insert = Plain {
-            registry: self,
-            served,
-            actor,
-        };
-        self.create_by(&insert, served, actor, namespace, body).await
+        let stored = self.create_hooked(None, served, actor, namespace, body).await?;
+        Ok(stored.object)
     }
 
-    /// The same by `insert`.
-    pub(super) async fn create_by<I: Insert>(
+    /// Stores a new object, whose transaction `hooked` may extend.
+    pub(super) async fn create_hooked(
         &self,
-        insert: &I,
+        hooked: Option<&Hooked<'_>>,
         served: &Served,
         actor: Actor<'_>,
         namespace: &str,
         mut body: impl FnMut() -> Result<Wish, Status>,
-    ) -> Result<I::Made, CommitError> {
+    ) -> Result<Stored, CommitError> {
         let mut wish = body()?;
         let mut draw = NameDraw::of(wish.value())?;
         let requested = draw.requested.clone();
@@ -123,7 +92,17 @@ impl Registry {
             draw.name(wish.value_mut());
             let settled = writing.create(wish).await?;
             let draft = prepare::draft(served, &settled)?;
-            match insert.insert(draft, settled.guards).await {
+            let stored = match hooked {
+                Some(hooked) => hooked.insert(draft, settled.guards).await,
+                None => {
+                    let object = self.insert(served, actor, draft, settled.guards).await;
+                    object.map(|object| Stored {
+                        object,
+                        is_extended: false,
+                    })
+                }
+            };
+            match stored {
                 Err(StoreError::AlreadyExists { .. }) if draw.may_go_on() => draw.attempt += 1,
                 Err(StoreError::AlreadyExists { key }) if draw.generated() => {
                     return Err(CommitError::new(Why::Exists, draw.gave_up(served, &key)));

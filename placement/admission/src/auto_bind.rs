@@ -7,7 +7,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use berth_apimachinery::{GroupResource, Key, LabelSet, Object};
 use berth_apiserver::registry::Registry;
-use berth_apiserver::{Along, Created, OnCreate, Warnings, WhenMade};
+use berth_apiserver::{Committed, CreateHook, Created, Extension, Warnings};
 use berth_configuration::AutoBindMode;
 use berth_engine::{BindError, Bound, Commit, Committer, Engine, Foreseen};
 
@@ -143,12 +143,12 @@ impl AutoBind {
 }
 
 #[async_trait]
-impl OnCreate for AutoBind {
+impl CreateHook for AutoBind {
     fn concerns(&self, resource: GroupResource) -> bool {
         self.dialects.contains_key(&resource)
     }
 
-    async fn along(&self, creating: &Created) -> Option<Along> {
+    async fn extend(&self, creating: &Created) -> Option<Extension> {
         let (dialect, key) = self.concerned(creating)?;
         let (engine, committer) = (Arc::clone(&self.engine), Arc::clone(&self.committer));
         let (demand, object) = (key.clone(), Arc::clone(&creating.object));
@@ -168,17 +168,14 @@ impl OnCreate for AutoBind {
             guards,
             ..
         } = commit;
-        let bound = BoundAlong {
-            foreseen,
-            warnings: creating.warnings.clone(),
-        };
-        Some(Along {
+        let warnings = creating.warnings.clone();
+        Some(Extension {
             user: berth_scheduling_rest::actor_user(actor),
             manager,
             cause,
             writes,
             guards,
-            when_made: Box::new(bound),
+            on_commit: Box::new(move |committed| Box::pin(bound(foreseen, warnings, committed))),
         })
     }
 
@@ -205,21 +202,11 @@ fn warn(warnings: &Warnings, bound: &Bound) {
         .for_each(|text| warnings.add(text));
 }
 
-/// A binding that is stored with its object.
-struct BoundAlong {
-    foreseen: Foreseen,
-    warnings: Warnings,
-}
-
-#[async_trait]
-impl WhenMade for BoundAlong {
-    async fn made(self: Box<Self>, made: &Object, written: Vec<Arc<Object>>) {
-        match self.foreseen.made(made, written).await {
-            Ok(bound) => {
-                warn(&self.warnings, &bound);
-            }
-            // It is bound; the client may read something older.
-            Err(error) => tracing::warn!(%error, "a new object is bound, but not yet seen by the scheduler"),
-        }
+/// Takes note that a binding was committed with its object, and tells the client what it should know of it.
+async fn bound(foreseen: Foreseen, warnings: Warnings, Committed { made, written }: Committed) {
+    match foreseen.made(&made, written).await {
+        Ok(bound) => warn(&warnings, &bound),
+        // It is bound; the client may read something older.
+        Err(error) => tracing::warn!(%error, "a new object is bound, but not yet seen by the scheduler"),
     }
 }

@@ -26,7 +26,7 @@ pub trait Committer: Send + Sync + 'static {
     async fn commit(&self, commit: Commit) -> Result<Vec<Arc<Object>>, CommitError>;
 
     /// Whether a commit may as well be made by whoever stores the demand, in one step with it.
-    fn can_go_along(&self) -> bool {
+    fn can_extend(&self) -> bool {
         false
     }
 }

@@ -44,7 +44,7 @@ impl Engine {
         demand: &Key,
         object: &Arc<Object>,
     ) -> Option<(Foreseen, Commit)> {
-        let slot = self.slot(dialect).filter(|_| committer.can_go_along())?;
+        let slot = self.slot(dialect).filter(|_| committer.can_extend())?;
         self.complete(dialect).ok()?;
         if !self.is_loaded() {
             return None;

@@ -34,7 +34,7 @@ impl Committer for RegistryCommitter {
         }
     }
 
-    fn can_go_along(&self) -> bool {
+    fn can_extend(&self) -> bool {
         // Faults are about lists of their own.
         faults::in_force().is_none()
     }

@@ -8,7 +8,7 @@ use berth_apimachinery::{Object, Revision};
 use berth_storage::Limits;
 
 use super::*;
-use crate::registry::{Created, OnCreate};
+use crate::registry::{CreateHook, Created};
 
 /// Asks for a fence that others have passed meanwhile, as often as it is told to.
 struct Racer {
@@ -114,7 +114,7 @@ async fn plugins_annotate_the_audit_event() {
 struct Paints;
 
 #[async_trait]
-impl OnCreate for Paints {
+impl CreateHook for Paints {
     fn concerns(&self, _: GroupResource) -> bool {
         true
     }

@@ -164,7 +164,7 @@ async fn a_write_judged_by_what_is_old_is_judged_again_by_what_is_newest() {
 #[tokio::test]
 async fn nothing_goes_along_where_writes_are_made_one_after_the_other() {
     let (client, _, _) = both();
-    let fitter = along::Fitter::on(&client, 9, Vec::new());
+    let fitter = extended::Fitter::on(&client, 9, Vec::new());
     client.widget("a").await;
     assert_eq!(fitter.counts(), [0, 0, 1]);
 }

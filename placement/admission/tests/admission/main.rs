@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
-mod along;
 mod collected;
+mod extended;
 mod races;
 mod selected;
 mod undecided;

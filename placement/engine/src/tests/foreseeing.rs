@@ -21,7 +21,7 @@ impl Committer for Joining {
         self.0.commit(commit).await
     }
 
-    fn can_go_along(&self) -> bool {
+    fn can_extend(&self) -> bool {
         true
     }
 }

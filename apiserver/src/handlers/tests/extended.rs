@@ -8,7 +8,7 @@ use berth_storage::Source as _;
 use parking_lot::Mutex;
 
 use super::*;
-use crate::registry::{Along, Created, OnCreate, WhenMade};
+use crate::registry::{Committed, CreateHook, Created, Extension, OnCommit};
 
 /// Has widgets resized when they are made, and gives each a gadget.
 pub(super) struct Fitter {
@@ -23,29 +23,28 @@ pub(super) struct Fitter {
     alone: AtomicUsize,
 }
 
-/// The revisions of what was made and of what went along, each time.
+/// The revisions of each new object and of its extension.
 type Heard = Arc<Mutex<Vec<Vec<u64>>>>;
 
-/// One who panics where there is nowhere to note what is heard.
-struct Listener(Option<Heard>);
-
-#[async_trait]
-impl WhenMade for Listener {
-    async fn made(self: Box<Self>, made: &Object, written: Vec<Arc<Object>>) {
-        let along = written.iter().map(|object| object.revision().0);
-        let all = std::iter::once(made.revision().0).chain(along);
-        let heard = self.0.expect("somebody listens");
-        heard.lock().push(all.collect());
-    }
+/// Notes what is committed, and panics where there is nowhere to note it.
+fn listener(heard: Option<Heard>) -> OnCommit {
+    Box::new(|Committed { made, written }| {
+        Box::pin(async move {
+            let along = written.iter().map(|object| object.revision().0);
+            let all = std::iter::once(made.revision().0).chain(along);
+            let heard = heard.expect("somebody listens");
+            heard.lock().push(all.collect());
+        })
+    })
 }
 
 #[async_trait]
-impl OnCreate for Fitter {
+impl CreateHook for Fitter {
     fn concerns(&self, resource: GroupResource) -> bool {
         resource.resource == "widgets"
     }
 
-    async fn along(&self, creating: &Created) -> Option<Along> {
+    async fn extend(&self, creating: &Created) -> Option<Extension> {
         self.asked.fetch_add(1, Ordering::SeqCst);
         let meta = creating.object.meta();
         let hears = !self.is_deaf.load(Ordering::SeqCst);
@@ -58,7 +57,7 @@ impl OnCreate for Fitter {
             object,
             base: None,
         };
-        Some(Along {
+        Some(Extension {
             user: UserInfo {
                 name: "fitter".to_owned(),
                 ..UserInfo::default()
@@ -70,7 +69,7 @@ impl OnCreate for Fitter {
                 write(Verb::Update, "widgets", meta.namespace(), resized),
             ],
             guards: self.guards.clone(),
-            when_made: Box::new(Listener(hears.then(|| Arc::clone(&self.told)))),
+            on_commit: listener(hears.then(|| Arc::clone(&self.told))),
         })
     }
 
@@ -90,12 +89,12 @@ impl Fitter {
             is_deaf: AtomicBool::default(),
             alone: AtomicUsize::default(),
         });
-        let hook = Arc::clone(&fitter) as Arc<dyn OnCreate>;
+        let hook = Arc::clone(&fitter) as Arc<dyn CreateHook>;
         client.api.registry().on_create(hook).unwrap();
         fitter
     }
 
-    /// How often it was asked what goes along, heard that it did, and was told of an object that was stored alone.
+    /// How often it was asked for an extension, heard that it was committed, and was told of an object that was stored alone.
     pub(super) fn counts(&self) -> [usize; 3] {
         let told = self.told.lock().len();
         [
@@ -116,7 +115,7 @@ async fn gadgets(client: &Client) -> usize {
 }
 
 #[tokio::test]
-async fn what_goes_along_is_stored_in_one_step_and_shown_in_the_answer() {
+async fn an_extension_is_stored_in_one_step_and_shown_in_the_answer() {
     let client = Client::new();
     let fitter = Fitter::on(&client, 9, Vec::new());
     let before = client.toys.store.revision().0;
@@ -136,7 +135,7 @@ async fn what_goes_along_is_stored_in_one_step_and_shown_in_the_answer() {
 }
 
 #[tokio::test]
-async fn an_object_is_stored_alone_where_what_was_to_go_along_is_refused() {
+async fn an_object_is_stored_alone_where_its_extension_is_refused() {
     let gone = Guard::Unchanged {
         key: Key::new(GroupResource::new(toys::GROUP, "gadgets"), "", "gone"),
         revision: Revision(1),
@@ -159,7 +158,7 @@ async fn an_object_is_stored_alone_where_what_was_to_go_along_is_refused() {
 }
 
 #[tokio::test]
-async fn what_is_there_already_is_a_conflict_and_nothing_goes_along() {
+async fn what_is_there_already_is_a_conflict_and_extends_nothing() {
     let client = Client::new();
     let fitter = Fitter::on(&client, 9, Vec::new());
     client.post(WIDGETS, &widget("a")).await.expect(201);
@@ -180,7 +179,7 @@ async fn an_object_that_is_stored_is_answered_whatever_becomes_of_those_who_hear
 }
 
 #[tokio::test]
-async fn what_goes_along_knows_a_generated_name() {
+async fn an_extension_knows_a_generated_name() {
     let client = Client::new();
     let fitter = Fitter::on(&client, 9, Vec::new());
     let mut unnamed = widget("");
@@ -192,7 +191,7 @@ async fn what_goes_along_knows_a_generated_name() {
 }
 
 #[tokio::test]
-async fn nobody_is_asked_what_goes_along_in_a_dry_run_or_about_another_resource() {
+async fn nobody_is_asked_for_an_extension_in_a_dry_run_or_about_another_resource() {
     let client = Client::new();
     let fitter = Fitter::on(&client, 9, Vec::new());
     let dry = format!("{WIDGETS}?dryRun=All");

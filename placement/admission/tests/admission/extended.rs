@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use berth_apimachinery::{CommitError, Revision};
-use berth_apiserver::{Created, OnCreate, Warnings};
+use berth_apiserver::{CreateHook, Created, Warnings};
 use berth_engine::{Commit, Committer};
 
 use super::*;
@@ -16,7 +16,7 @@ impl Committer for Broken {
         panic!("broken")
     }
 
-    fn can_go_along(&self) -> bool {
+    fn can_extend(&self) -> bool {
         panic!("broken")
     }
 }
@@ -44,13 +44,13 @@ async fn a_shoot_is_made_with_its_seed_and_a_panic_on_the_way_leaves_it_alone() 
     world.seed("one", 5).await;
     let shoot = creating(&shoot("web", None));
     world.engine.fresh("gardener").await.unwrap();
-    let along = world
+    let extension = world
         .auto_bind(Arc::clone(&world.committer) as Arc<_>)
-        .along(&shoot)
+        .extend(&shoot)
         .await;
-    let along = along.expect("there is a seed for it");
-    assert_eq!(along.writes[0].object["spec"]["seedName"], "one");
-    assert!(!along.guards.is_empty(), "a seed takes only so many");
-    drop(along);
-    assert!(world.auto_bind(Arc::new(Broken)).along(&shoot).await.is_none());
+    let extension = extension.expect("there is a seed for it");
+    assert_eq!(extension.writes[0].object["spec"]["seedName"], "one");
+    assert!(!extension.guards.is_empty(), "a seed takes only so many");
+    drop(extension);
+    assert!(world.auto_bind(Arc::new(Broken)).extend(&shoot).await.is_none());
 }

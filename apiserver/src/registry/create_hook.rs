@@ -1,0 +1,268 @@
+//! Hooks on what clients create: a hook extends the transaction that stores a new object.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use berth_admission::UserInfo;
+use berth_apimachinery::{
+    CommitError, Draft, GroupResource, Guard, Key, Object, Revision, Status, Timestamp, Write,
+};
+use berth_storage::{Step, Store, StoreError};
+use futures::future::BoxFuture;
+
+use super::commit::{Author, Origin};
+use super::retries::Refused;
+use super::transaction::Transaction;
+use super::write::making;
+use super::{Registry, Wish};
+use crate::actor::Actor;
+use crate::call::Warnings;
+use crate::served::Served;
+
+/// An object that a client has just created.
+#[derive(Clone)]
+pub struct Created {
+    /// The resource the client named.
+    pub resource: GroupResource,
+    /// The object as stored, or as it would have been.
+    pub object: Arc<Object>,
+    /// Who created it.
+    pub user: UserInfo,
+    /// The instant of the request.
+    pub now: Timestamp,
+    /// Whether nothing was stored.
+    pub dry_run: bool,
+    /// Texts for the client.
+    pub warnings: Warnings,
+}
+
+/// Writes that are committed in one transaction with a new object.
+pub struct Extension {
+    /// As whom they are admitted.
+    pub user: UserInfo,
+    /// The name under which the fields they set are owned.
+    pub manager: String,
+    /// What made them: for the audit log.
+    pub cause: String,
+    /// The writes, in order.
+    pub writes: Vec<Write>,
+    /// What must be true besides.
+    pub guards: Vec<Guard>,
+    /// Called once all of it is committed; dropped where the object is stored without them.
+    pub on_commit: OnCommit,
+}
+
+/// Hears of a commit before the client does.
+pub type OnCommit = Box<dyn FnOnce(Committed) -> BoxFuture<'static, ()> + Send>;
+
+/// A transaction that was committed.
+pub struct Committed {
+    /// The new object as its first write stored it.
+    pub made: Arc<Object>,
+    /// The objects of the extension's writes, one for each, as stored.
+    pub written: Vec<Arc<Object>>,
+}
+
+/// What the program does about a new object before the client hears of it.
+#[async_trait]
+pub trait CreateHook: Send + Sync + 'static {
+    /// Whether anything is done about new objects of `resource`, as the client named it.
+    fn concerns(&self, resource: GroupResource) -> bool;
+
+    /// What is to be committed in one transaction with the object, which has passed admission and has no revision yet. Not
+    /// asked in a dry run, nor where the store makes one write after the other.
+    async fn extend(&self, _creating: &Created) -> Option<Extension> {
+        None
+    }
+
+    /// Gives the object to answer with, where its transaction was not extended. The create itself has happened (but for a
+    /// dry run), so what goes wrong here is a warning.
+    async fn created(&self, created: Created) -> Arc<Object>;
+}
+
+/// A new object in the store.
+pub(super) struct Stored {
+    pub(super) object: Arc<Object>,
+    /// Whether a hook's writes are stored with it.
+    pub(super) is_extended: bool,
+}
+
+/// One create, and the hook that may extend its transaction.
+pub(super) struct Hooked<'a> {
+    registry: &'a Arc<Registry>,
+    hook: &'a dyn CreateHook,
+    served: &'a Served,
+    actor: Actor<'a>,
+}
+
+impl Registry {
+    /// Stores a new object as [`Registry::create`] does, with what the hook has to do about it.
+    pub(crate) async fn create_asked(
+        self: &Arc<Self>,
+        served: &Served,
+        actor: Actor<'_>,
+        namespace: &str,
+        body: impl FnMut() -> Result<Wish, Status>,
+    ) -> Result<Arc<Object>, CommitError> {
+        let Some(hook) = self.create_hook.get().filter(|hook| hook.concerns(served.name)) else {
+            return self.create(served, actor, namespace, body).await;
+        };
+        let hooked = Hooked {
+            registry: self,
+            hook: &**hook,
+            served,
+            actor,
+        };
+        let stored = self
+            .create_hooked(Some(&hooked), served, actor, namespace, body)
+            .await?;
+        if stored.is_extended {
+            return Ok(stored.object);
+        }
+        let after = hook.created(hooked.created(stored.object)).await;
+        // In a dry run, the hook's writes come from a world where the object is stored.
+        Ok(match actor.dry_run && after.revision() != Revision(0) {
+            true => Arc::new(after.draft().unstored()),
+            false => after,
+        })
+    }
+
+    /// Commits `first` and what `extension` adds. Gives the first object as the last of the writes leaves it.
+    async fn commit_extended(
+        &self,
+        store: Arc<dyn Store>,
+        first: Step,
+        extension: Extension,
+    ) -> Result<Arc<Object>, Refused> {
+        let Extension {
+            user,
+            manager,
+            cause,
+            writes,
+            guards,
+            on_commit,
+        } = extension;
+        let author = Author {
+            user: &user,
+            manager: &manager,
+            cause: Some(&cause),
+        };
+        let (origin, since) = (Origin::default(), self.clock().now());
+        let noted: Vec<_> = writes.iter().map(|_| self.annotations(&origin)).collect();
+        let mut transaction = Transaction::on(&store);
+        transaction.add(first, store.revision());
+        self.extend(&mut transaction, &origin, author, &writes, false, &noted)
+            .await?;
+        transaction.guard(&writes, guards);
+        let last = transaction.last_about_first();
+        let mut objects = transaction.commit().await?;
+        let Some(object) = objects.get(last).cloned() else {
+            return Err(StoreError::Unavailable("the storage answered for no step".to_owned()).into());
+        };
+        let made = objects.remove(0);
+        // Called at once: what else is heard of the object from now on comes after it.
+        on_commit(Committed {
+            made,
+            written: objects.clone(),
+        })
+        .await;
+        self.record(author, &writes, &noted, since, Ok(&objects)).await;
+        Ok(object)
+    }
+}
+
+impl Hooked<'_> {
+    fn created(&self, object: Arc<Object>) -> Created {
+        let Actor {
+            user,
+            now,
+            dry_run,
+            warnings,
+            ..
+        } = self.actor;
+        Created {
+            resource: self.served.name,
+            object,
+            user: user.clone(),
+            now,
+            dry_run,
+            warnings: warnings.clone(),
+        }
+    }
+
+    /// Stores `draft` where `guards` hold: with what the hook adds, or by itself where that is nothing or is refused.
+    ///
+    /// # Errors
+    /// Why `draft` itself is not stored.
+    pub(super) async fn insert(&self, draft: Draft, guards: Vec<Guard>) -> Result<Stored, StoreError> {
+        if !self.actor.dry_run
+            && let Some(store) = self.served.store().filter(|store| !store.is_shared())
+            && let Some(object) = self.extended(store, &draft, &guards).await?
+        {
+            return Ok(Stored {
+                object,
+                is_extended: true,
+            });
+        }
+        let object = self
+            .registry
+            .insert(self.served, self.actor, draft, guards)
+            .await?;
+        Ok(Stored {
+            object,
+            is_extended: false,
+        })
+    }
+
+    /// Commits `draft` and what the hook adds; nothing where that is nothing, or is refused.
+    async fn extended(
+        &self,
+        store: &Arc<dyn Store>,
+        draft: &Draft,
+        guards: &[Guard],
+    ) -> Result<Option<Arc<Object>>, StoreError> {
+        let meta = draft.meta();
+        let key = Key::new(self.served.stored, meta.namespace(), meta.name());
+        let there = store.cached(self.served.stored);
+        if there.get(&key.namespace, &key.name).is_some() {
+            // It will be refused, whatever is added.
+            return Ok(None);
+        }
+        let creating = self.created(Arc::new(draft.unstored()));
+        let Some(extension) = self.hook.extend(&creating).await else {
+            return Ok(None);
+        };
+        let first = making(key.clone(), draft.clone(), guards.to_vec());
+        let (registry, store) = (Arc::clone(self.registry), Arc::clone(store));
+        // In a task of its own: a client that goes away leaves nobody untold, and a panic is not one of the create.
+        let committing = tokio::spawn(async move { registry.commit_extended(store, first, extension).await });
+        match committing.await {
+            Ok(Ok(object)) => Ok(Some(object)),
+            Ok(Err(Refused::Store(error))) if is_about(&error, &key, guards) => Err(error),
+            Ok(Err(refused)) => {
+                let error = refused.into_error(self.served);
+                tracing::debug!(%key, %error, "a new object is stored without what a hook adds");
+                Ok(None)
+            }
+            Err(problem) => {
+                tracing::error!(%key, %problem, "the transaction of a new object did not end; report it as a bug, with this line");
+                let stored = self.registry.get(&key).await.ok();
+                Ok(stored.filter(|object| object.meta().uid() == meta.uid()))
+            }
+        }
+    }
+}
+
+/// Whether `error` is about the new object at `key`, stored under `guards`, whatever is added to its transaction.
+fn is_about(error: &StoreError, key: &Key, guards: &[Guard]) -> bool {
+    match error {
+        StoreError::AlreadyExists { key: there } => there == key,
+        StoreError::Conflict { key: moved, .. } => guards
+            .iter()
+            .any(|guard| matches!(guard, Guard::Unchanged { key, .. } if key == moved)),
+        StoreError::Fenced { name: passed, .. } => guards
+            .iter()
+            .any(|guard| matches!(guard, Guard::Fence { name, .. } if **name == **passed)),
+        _ => false,
+    }
+}

@@ -1,0 +1,309 @@
+//! Transactions: writes that are made one after the other, each seeing those before it, and go into one store at once.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use berth_apimachinery::kind::Via;
+use berth_apimachinery::{CommitError, Guard, Key, Object, Revision, Status, Verb, Write};
+use berth_storage::{At, Expect, Step, Store, StoreError};
+
+use super::commit::{Author, Origin};
+use crate::actor::Actor;
+use crate::annotations::Annotations;
+use crate::call::Warnings;
+use crate::errors;
+use crate::registry::delete::pending_state;
+use crate::registry::prepare::{self, Writing};
+use crate::registry::write::{Next, Target, making};
+use crate::registry::{Registry, Wish, system};
+use crate::served::Served;
+
+/// Distributes the guards of a list over its writes, for stores that make them one by one: the guards of each write.
+///
+/// `Unchanged` guards go on the first write, since later writes of the list may change those objects themselves. A fence
+/// goes on the first create: if it were passed earlier, another scheduler could take a snapshot after the fence but before
+/// the object exists, and count the same capacity twice. Without a create it goes on the first write.
+#[must_use]
+pub fn share_guards(writes: &[Write], guards: Vec<Guard>) -> Vec<Vec<Guard>> {
+    let mut shared = vec![Vec::new(); writes.len()];
+    let makes = writes.iter().position(|write| write.verb == Verb::Create);
+    for guard in guards {
+        let place = match guard {
+            Guard::Unchanged { .. } => 0,
+            Guard::Fence { .. } => makes.unwrap_or_default(),
+        };
+        if let Some(list) = shared.get_mut(place) {
+            list.push(guard);
+        }
+    }
+    shared
+}
+
+/// Steps that are committed at once, one for each write, and the objects as they leave them.
+#[derive(Default)]
+pub(super) struct Transaction {
+    steps: Vec<Step>,
+    results: Vec<Arc<Object>>,
+    written: HashMap<Key, Option<Arc<Object>>>,
+    store: Option<Arc<dyn Store>>,
+}
+
+impl Registry {
+    /// Takes `writes` through admission and validation as the `author`'s own, in order, and adds them to `transaction`.
+    ///
+    /// # Errors
+    /// The first refusal, as that user's own request would get it.
+    pub(super) async fn extend(
+        &self,
+        transaction: &mut Transaction,
+        origin: &Origin,
+        author: Author<'_>,
+        writes: &[Write],
+        dry_run: bool,
+        noted: &[Annotations],
+    ) -> Result<(), CommitError> {
+        let Author { user, manager, .. } = author;
+        let (warnings, now) = (Warnings::default(), self.clock().now());
+        for (write, annotations) in writes.iter().zip(noted) {
+            let actor = Actor {
+                user,
+                manager,
+                now,
+                dry_run,
+                asked: origin.asked,
+                decided: true,
+                warnings: &warnings,
+                annotations,
+            };
+            if write.verb != Verb::Delete && !write.object.is_object() {
+                let text = format!("the object to write as {} is not an object", write.key);
+                return Err(Status::bad_request(text).into());
+            }
+            let served = self.served_for(write)?;
+            transaction.use_store(served)?;
+            let target = Target {
+                served,
+                namespace: &write.key.namespace,
+                name: &write.key.name,
+            };
+            match write.verb {
+                Verb::Create => self.add_create(transaction, target, actor, write).await?,
+                Verb::Update => self.add_update(transaction, target, actor, write).await?,
+                Verb::Delete => self.add_delete(transaction, target, actor, write).await?,
+            }
+        }
+        for warning in warnings.take() {
+            match &origin.warnings {
+                Some(recorded) => recorded.add(warning),
+                None => tracing::debug!(
+                    user = user.name,
+                    warning,
+                    "admission warned about an internal write"
+                ),
+            }
+        }
+        Ok(())
+    }
+
+    fn served_for(&self, write: &Write) -> Result<&Arc<Served>, Status> {
+        match write.object["apiVersion"].as_str() {
+            Some(version) if write.verb != Verb::Delete => self
+                .index()
+                .by_api_version(write.key.resource, version)
+                .ok_or_else(|| {
+                    Status::bad_request(format!("{} is not served as {version}", write.key.resource))
+                }),
+            _ => self.preferred(write.key.resource),
+        }
+    }
+
+    async fn add_create(
+        &self,
+        transaction: &mut Transaction,
+        target: Target<'_>,
+        actor: Actor<'_>,
+        write: &Write,
+    ) -> Result<(), CommitError> {
+        let Target {
+            served,
+            namespace,
+            name,
+        } = target;
+        let mut value = write.object.clone();
+        system::drop_nulls(&mut value);
+        system::metadata(&mut value).insert("name".to_owned(), name.into());
+        let via = Via::Create;
+        let writing = Writing {
+            served,
+            index: self.index(),
+            chain: self.chain(),
+            actor,
+            via,
+            namespace,
+            name,
+        };
+        let mut settled = writing.create(Wish::Sent(value)).await?;
+        let guards = std::mem::take(&mut settled.guards);
+        let draft = prepare::draft(served, &settled)?;
+        let step = Step {
+            subresource: write.subresource,
+            ..making(target.key(), draft, guards)
+        };
+        transaction.add(step, target.store()?.revision());
+        Ok(())
+    }
+
+    async fn add_update(
+        &self,
+        transaction: &mut Transaction,
+        target: Target<'_>,
+        actor: Actor<'_>,
+        write: &Write,
+    ) -> Result<(), CommitError> {
+        let (current, expect) = transaction.current(target, write).await?;
+        let via = match write.subresource {
+            "" => Via::Update,
+            name => Via::Subresource(name),
+        };
+        let mut value = write.object.clone();
+        system::drop_nulls(&mut value);
+        let (next, guards) = self
+            .next_state(target, actor, via, Wish::Sent(value), &current)
+            .await?;
+        let (verb, object) = match next {
+            Next::Stays(draft) => (Verb::Update, Some(draft)),
+            Next::Goes(_) => (Verb::Delete, None),
+        };
+        let step = Step {
+            verb,
+            key: target.key(),
+            subresource: write.subresource,
+            object,
+            expect,
+            guards,
+        };
+        transaction.add(step, current.revision());
+        if verb == Verb::Delete {
+            transaction.results.push(current);
+        }
+        Ok(())
+    }
+
+    async fn add_delete(
+        &self,
+        transaction: &mut Transaction,
+        target: Target<'_>,
+        actor: Actor<'_>,
+        write: &Write,
+    ) -> Result<(), CommitError> {
+        let (current, expect) = transaction.current(target, write).await?;
+        let guards = prepare::admit_delete(self.chain(), target.served, &actor, &current).await?;
+        let pending = pending_state(target.served, &actor, None, &current);
+        let draft = pending
+            .map(|value| prepare::redraft(target.served, &value))
+            .transpose()?;
+        let verb = if draft.is_some() {
+            Verb::Update
+        } else {
+            Verb::Delete
+        };
+        let step = Step {
+            verb,
+            key: target.key(),
+            subresource: "",
+            object: draft,
+            expect,
+            guards,
+        };
+        transaction.add(step, current.revision());
+        if verb == Verb::Delete {
+            transaction.results.push(current);
+        }
+        Ok(())
+    }
+}
+
+impl Transaction {
+    /// A transaction on `store`.
+    pub(super) fn on(store: &Arc<dyn Store>) -> Self {
+        Self {
+            store: Some(Arc::clone(store)),
+            ..Self::default()
+        }
+    }
+
+    fn use_store(&mut self, served: &Served) -> Result<(), Status> {
+        let store = served.store().ok_or_else(Status::method_not_allowed)?;
+        match &self.store {
+            None => self.store = Some(Arc::clone(store)),
+            Some(have) if Arc::ptr_eq(have, store) => {}
+            Some(_) => {
+                return Err(Status::internal(format!(
+                    "{} is in another store than the rest",
+                    served.name
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts `guards` on the steps of `writes`, which are the last.
+    pub(super) fn guard(&mut self, writes: &[Write], guards: Vec<Guard>) {
+        let shared = share_guards(writes, guards).into_iter().rev();
+        for (step, guards) in self.steps.iter_mut().rev().zip(shared) {
+            step.guards.extend(guards);
+        }
+    }
+
+    /// The object as the writes before left it, and what must be true of it when the list is applied.
+    async fn current(&self, target: Target<'_>, write: &Write) -> Result<(Arc<Object>, Expect), CommitError> {
+        match self.written.get(&target.key()) {
+            Some(Some(object)) => return Ok((Arc::clone(object), Expect::Present)),
+            Some(None) => return Err(CommitError::gone(target.served.name, target.name)),
+            None => {}
+        }
+        let list = target.store()?.list(target.served.stored, At::Latest).await;
+        let list = list.map_err(|error| errors::of_commit(error, target.served))?;
+        let Some(object) = list.get(target.namespace, target.name) else {
+            return Err(CommitError::gone(target.served.name, target.name));
+        };
+        match write.base {
+            Some(base) if base != object.revision() => {
+                Err(CommitError::modified(target.served.name, target.name))
+            }
+            _ => Ok((Arc::clone(object), Expect::At(object.revision()))),
+        }
+    }
+
+    /// Adds a step, which for the writes after it leaves its object as of `revision`.
+    pub(super) fn add(&mut self, step: Step, revision: Revision) {
+        let after = step.object.as_ref().map(|draft| Arc::new(draft.at(revision)));
+        self.results.extend(after.clone());
+        self.written.insert(step.key.clone(), after);
+        self.steps.push(step);
+    }
+
+    /// The objects as the steps would leave them, in a dry run.
+    pub(super) fn into_results(self) -> Vec<Arc<Object>> {
+        self.results
+    }
+
+    /// The place of the last step about the first step's object.
+    pub(super) fn last_about_first(&self) -> usize {
+        let key = self.steps.first().map(|step| &step.key);
+        let last = self.steps.iter().rposition(|step| Some(&step.key) == key);
+        last.unwrap_or_default()
+    }
+
+    /// Commits all steps, or none of them. Gives the objects as stored, one for each step.
+    ///
+    /// # Errors
+    /// The store's, which then has none of them.
+    pub(super) async fn commit(self) -> Result<Vec<Arc<Object>>, StoreError> {
+        let Some(store) = self.store else {
+            return Ok(Vec::new());
+        };
+        let applied = store.apply(self.steps).await?;
+        Ok(applied.into_iter().map(|applied| applied.object).collect())
+    }
+}
