@@ -107,7 +107,7 @@ bench-explain: ## what reports, candidates, creates and starts cost by fleet siz
 	cargo build --release -p berth
 	BERTH_PROGRAM=$(TARGET)/release/berth cargo run --release -p berth-tests --example bench-explain
 
-bench-look: ## what why, compare and console cost on a hub without Berth, which OCM decides (LOOK_CLUSTERS, LOOK_REQUESTS); fails above its bounds
+bench-look: ## what why, compare, console and an observing server cost on a hub that OCM decides, into docs/benchmarks; fails above its bounds
 	cargo build --release -p berth
 	BERTH_PROGRAM=$(TARGET)/release/berth cargo run --release -p berth-tests --example bench-look
 

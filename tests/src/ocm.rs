@@ -85,15 +85,24 @@ impl Controller {
             ])
             .env("POD_NAME", "placement-controller");
         let process = hub.run(&mut command, "placement-controller");
-        let watches = |resource: &str| {
-            let entries = witness.entries();
-            entries
-                .iter()
-                .any(|entry| entry.user() == USER && entry.verb() == "watch" && entry.resource() == resource)
+        let works = || match hub.audit_log().exists() {
+            true => {
+                let entries = witness.entries();
+                entries.iter().any(|entry| {
+                    entry.user() == USER && entry.verb() == "watch" && entry.resource() == DECISIONS
+                })
+            }
+            // A hub to measure keeps none.
+            false => {
+                let lease = hub.kubectl(&format!(
+                    "get lease placement-lock -n {NAMESPACE} -o jsonpath={{.spec.holderIdentity}}"
+                ));
+                !lease.run().out.is_empty()
+            }
         };
         eventually(
             &format!("OCM's placement controller to work:\n{}", process.tail()),
-            || watches(DECISIONS).then_some(()),
+            || works().then_some(()),
         );
         Self(process)
     }

@@ -63,12 +63,20 @@ impl Process {
     /// # Panics
     /// When it has ended already, or does not within a minute.
     pub fn terminate(&mut self) {
-        let id = self.id().to_string();
-        let sent = Command::new("kill").args(["-TERM", &id]).status();
-        assert!(sent.is_ok_and(|status| status.success()), "kill -TERM {id}");
+        self.signal("-TERM");
         crate::eventually("the program to end", || {
             self.child.try_wait().expect("the process is ours")
         });
+    }
+
+    /// Sends it a signal, such as `-STOP`.
+    ///
+    /// # Panics
+    /// When it has ended already.
+    pub(crate) fn signal(&self, signal: &str) {
+        let id = self.id().to_string();
+        let sent = Command::new("kill").args([signal, &id]).status();
+        assert!(sent.is_ok_and(|status| status.success()), "kill {signal} {id}");
     }
 
     /// The last lines that it wrote.

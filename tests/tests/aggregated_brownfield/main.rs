@@ -1,9 +1,11 @@
 //! Hubs that live: other schedulers run there, as real processes under their own rights, people change things, and Berth looks,
 //! observes, decides and goes away again. The audit log of a real kube-apiserver is the witness. These tests build and run a
-//! kube-apiserver and Open Cluster Management's placement controller, so they are `make e2e`, and ignored elsewhere.
+//! kube-apiserver, Open Cluster Management's placement controller and Gardener's API server and scheduler, so they are
+//! `make e2e`, and ignored elsewhere.
 
 mod dump;
 mod fleet;
+mod gardener;
 mod look;
 mod observe;
 mod takeover;

@@ -14,7 +14,7 @@ use crate::dump::Dump;
 use crate::{agrees, berth, for_ocm, gone, healthy, says_that_it_agrees, told};
 
 /// How many seconds things change for, unless this environment variable says otherwise.
-const SECONDS: (&str, u64) = ("BROWNFIELD_SECONDS", 10);
+pub(crate) const SECONDS: (&str, u64) = ("BROWNFIELD_SECONDS", 10);
 
 /// Clusters are tainted and freed again, relabelled, and go; requests come, change and go, and namespaces with them; for some
 /// seconds.

@@ -4,9 +4,7 @@ package main
 
 import (
 	"context"
-	"io"
 	"os"
-	"syscall"
 
 	"k8s.io/component-base/cli"
 	"k8s.io/utils/clock"
@@ -14,20 +12,16 @@ import (
 	"open-cluster-management.io/ocm/pkg/common/options"
 	hub "open-cluster-management.io/ocm/pkg/placement/controllers"
 	"open-cluster-management.io/ocm/pkg/version"
+
+	"berth.dev/tests/peers/frame"
 )
 
 func main() {
-	go endWithInput()
+	go frame.EndWithInput()
 	settings := options.NewOptions()
 	configuration := settings.NewControllerCommandConfig("placement", version.Get(), hub.RunControllerManager, clock.RealClock{})
 	command := configuration.NewCommandWithContext(context.Background())
 	command.Use = "controller"
 	settings.AddFlags(command.Flags())
 	os.Exit(cli.Run(command))
-}
-
-// endWithInput waits for the end of standard input, which the tests hold open: nothing outlives them.
-func endWithInput() {
-	_, _ = io.Copy(io.Discard, os.Stdin)
-	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 }
