@@ -3,6 +3,7 @@
 
 mod absent;
 mod args;
+mod detect;
 mod finding;
 mod hub;
 mod judge;
@@ -24,6 +25,7 @@ use http::Method;
 use serde_json::Value;
 
 pub use args::{CheckArgs, CheckOutput, CheckQuestion};
+pub(crate) use detect::detected;
 use finding::{Finding, Report, Requests, Verdict};
 pub(crate) use judge::condition;
 pub(crate) use schedulers::{CONFIGURATIONS, Seen};

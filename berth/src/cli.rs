@@ -88,8 +88,9 @@ pub enum Command {
     /// It is served on loopback by this process, and nothing is installed in the cluster. The address that is printed holds
     /// a token: keep it to yourself.
     ///
-    /// With -f it shows files, and asks no server. On a hub without Berth it shows the systems' objects as they are at the
-    /// start, decided in this process.
+    /// With -f it shows files, and asks no server. On a hub without Berth it follows the systems' objects, decided in this
+    /// process.
+    #[command(visible_alias = "look")]
     Console(ConsoleCommand),
     /// Show where an object is placed, and why every other cluster was rejected
     ///

@@ -12,6 +12,7 @@ mod metrics;
 mod pending;
 mod selection;
 mod series;
+mod waits;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -79,10 +80,13 @@ impl Setting<'_> {
     pub fn start(self, selection: Selection) -> Result<Running, berth_engine::AlreadySet> {
         let (sink, metrics) = (Arc::clone(self.sink), Arc::clone(self.metrics));
         let (events, writing) = Events::spawn(self.engine, sink, metrics);
-        let heard = std::iter::once(Arc::new(events) as Arc<dyn BindObserver>).chain(self.history.clone());
+        let events = Arc::new(events);
+        let observer = Arc::clone(&events) as Arc<dyn BindObserver>;
+        let heard = std::iter::once(observer).chain(self.history.clone());
         self.engine.observe(Arc::new(Listeners(heard.collect())))?;
-        let mut tasks = vec![writing];
         let leading = self.leading.clone();
+        let waits = waits::spawn(self.engine, self.modes, &events, leading.clone());
+        let mut tasks = vec![writing, waits];
         tasks.push(validity::spawn(
             self.engine,
             self.modes,

@@ -46,11 +46,9 @@ pub async fn run(args: DemoArgs) -> Result<()> {
         (None, Some(folder)) => folder.path().to_owned(),
         (None, None) => unreachable!("a data folder is given or temporary"),
     };
-    let options = Options {
-        // All systems share the server: the namespaces of the other examples are none of kcp's.
-        actors: ActorArgs::placing_labelled_namespaces(),
-        ..Options::demo(&data_dir, args.secure_port)
-    };
+    let mut options = Options::demo(&data_dir, args.secure_port)?;
+    // All systems share the server: the namespaces of the other examples are none of kcp's.
+    options.args.actors = ActorArgs::placing_labelled_namespaces();
     let running = Standalone::start(options).await?;
     let kubeconfig = running.kubeconfig().to_owned();
     let mut client = Client::from_kubeconfig(&kubeconfig).await?;

@@ -17,7 +17,7 @@ use berth_engine::Simulation;
 use serde_json::json;
 
 use crate::readable;
-use crate::serve::InMemory;
+use crate::serve::{InMemory, Settings};
 
 /// Shows the files until Ctrl-C. What is wrong with them goes to standard error, all of it, and ends it with exit code 2.
 ///
@@ -38,7 +38,11 @@ pub async fn run(args: &FilesArgs, page: &PageArgs) -> Result<ExitCode> {
             return Ok(ExitCode::from(MALFORMED));
         }
     };
-    let served = InMemory::serve(objects, &args.config, now).await?;
+    let settings = Settings {
+        configurations: &args.config,
+        rules: args.origin.rules,
+    };
+    let served = InMemory::serve(objects, settings, now).await?;
     let about = json!({
         "context": named(&args.filename),
         "server": format!("files, decided for {}", berth_apimachinery::time::rfc3339(now)),
@@ -75,7 +79,7 @@ pub(crate) fn objects(args: &FilesArgs, now: Timestamp) -> Result<Vec<(Key, Arc<
     if unread.iter().any(|problem| problem.number == 0) {
         return Err(unread.iter().map(ToString::to_string).collect());
     }
-    let inputs = documents.into_iter().map(input).collect();
+    let inputs = documents.into_iter().map(input);
     // The same judgement as of `simulate`.
     let simulation = Simulation::load(&dialects, &catalog, given, inputs, now);
     told(&unread, simulation.findings(), false)?;

@@ -11,18 +11,19 @@ use berth_apiserver::SystemClock;
 use berth_client::Client;
 use berth_commands::args::{ConnectionArgs, FilesArgs, Origin, OriginArgs, ServerArgs};
 use berth_commands::catalog::catalog;
-use berth_commands::reading::{self, Reading, Scope};
+use berth_commands::reading::{self, Account, Kinds, Reading, Scope};
 use berth_commands::source::Source;
 use berth_commands::why::{asked, cluster};
 use berth_console::{Console, ConsoleArgs};
 use berth_dialect_contract::names;
+use berth_dialect_contract::rules::RulesChoice;
 use berth_engine::Simulation;
 use berth_engine::simulate::{Input, Problem};
 use berth_scheduling_rest::API_VERSION;
 use http::Method;
 use serde_json::json;
 
-use crate::serve::InMemory;
+use crate::serve::{InMemory, Settings};
 use crate::{folder, readable};
 
 /// Subject of a question, which says how much has to be read.
@@ -41,11 +42,12 @@ pub enum About<'a> {
 pub async fn open(connection: &ConnectionArgs, origin: &OriginArgs, about: About<'_>) -> Result<Source> {
     if let Some(Origin::Files(path)) = &origin.from {
         let namespace = connection.namespace.as_deref().unwrap_or("default");
-        return of_files(path.clone(), namespace).await;
+        return of_files(path.clone(), namespace, origin.rules).await;
     }
     let client = connection.client().await?;
     let namespace = connection.namespace(&client).to_owned();
     if asks_server(&client, origin).await? {
+        origin.ask_server()?;
         return Ok(Source::server(client, namespace));
     }
     let scope = match about {
@@ -70,7 +72,7 @@ pub async fn open(connection: &ConnectionArgs, origin: &OriginArgs, about: About
             }
         }
     };
-    let served = of_hub(&client, &scope, SystemClock.now()).await?;
+    let served = of_hub(&client, &scope, origin.rules).await?;
     Ok(Source::within(Client::new(served.client()), namespace, served))
 }
 
@@ -91,18 +93,20 @@ pub async fn asks_server(client: &Client, origin: &OriginArgs) -> Result<bool> {
 }
 
 /// Reads a hub, says so on standard error, and serves what was read.
-///
-/// # Errors
-/// When the hub does not answer, or what was read cannot be served.
-pub async fn of_hub(client: &Client, scope: &Scope, now: Timestamp) -> Result<InMemory> {
+async fn of_hub(client: &Client, scope: &Scope, rules: Option<RulesChoice>) -> Result<InMemory> {
     let reading = Reading::of(client, scope).await?;
     reading.tell(client).await?;
+    let now = SystemClock.now();
     let (objects, problems) = tokio::task::spawn_blocking(move || objects(reading.inputs(), now)).await?;
     reading::tell_problems(&problems);
-    InMemory::serve(objects, &[], now).await
+    let settings = Settings {
+        configurations: &[],
+        rules,
+    };
+    InMemory::serve(objects, settings, now).await
 }
 
-/// `berth console`: a server's, or of a hub without Berth's server as it was read at the start.
+/// `berth console`: a server's, or of a hub without Berth's server, whose objects are followed.
 ///
 /// # Errors
 /// When the console cannot start.
@@ -114,6 +118,7 @@ pub async fn console(args: ConsoleArgs, origin: &OriginArgs) -> Result<()> {
     let client = server.client().await?;
     // A server that does not answer is told on the page, which asks again.
     if asks_server(&client, origin).await.unwrap_or(true) {
+        origin.ask_server()?;
         return berth_console::run(args, readable::groups()).await;
     }
     if args.page.allow_writes {
@@ -125,22 +130,37 @@ pub async fn console(args: ConsoleArgs, origin: &OriginArgs) -> Result<()> {
         Some(context) => Some(context),
         None => berth_client::kubeconfig(args.kubeconfig.as_deref())?.current_context,
     };
-    let now = SystemClock.now();
-    let served = of_hub(&client, &Scope::default(), now).await?;
+    let served = following(&client, origin.rules).await?;
     let about = json!({
         "context": context,
-        "server": format!("{}, as it was at {}", client.url(), berth_apimachinery::time::rfc3339(now)),
+        "server": format!("{}, without Berth: its objects are read and decided here", client.url()),
         "namespace": client.namespace(),
         "writes": false,
     });
     let console = Console::over(&args.page, readable::groups(), served.client(), about)
         .await
         .context("starting the console")?;
-    let note = "What your kubeconfig may read is behind this address, as it was now; start it again to read it anew. Ctrl-C ends it.";
+    let note = "What your kubeconfig may read is behind this address, as it changes. Ctrl-C ends it.";
     console.until_ctrl_c(&args.page, note).await
 }
 
-async fn of_files(path: PathBuf, namespace: &str) -> Result<Source> {
+/// Follows the objects of a hub that its schedulers look at, says so on standard error, and serves them.
+async fn following(client: &Client, rules: Option<RulesChoice>) -> Result<InMemory> {
+    let there = Kinds::of(client, &Scope::default()).await?;
+    let (kinds, gaps) = there.readable(client).await?;
+    let (served, counts) = InMemory::follow(&client.connection(), &kinds, rules).await?;
+    let account = Account {
+        verb: "follows",
+        objects: counts.values().sum(),
+        kinds: counts.values().filter(|count| **count > 0).count(),
+        systems: &there.systems,
+        gaps: &gaps,
+    };
+    account.tell(client).await?;
+    Ok(served)
+}
+
+async fn of_files(path: PathBuf, namespace: &str, rules: Option<RulesChoice>) -> Result<Source> {
     let now = SystemClock.now();
     let files = FilesArgs {
         filename: vec![path],
@@ -150,13 +170,20 @@ async fn of_files(path: PathBuf, namespace: &str) -> Result<Source> {
         Ok(objects) => objects,
         Err(problems) => bail!("{}", problems.join("\n")),
     };
-    let served = InMemory::serve(objects, &[], now).await?;
+    let settings = Settings {
+        configurations: &[],
+        rules,
+    };
+    let served = InMemory::serve(objects, settings, now).await?;
     Ok(Source::within(Client::new(served.client()), namespace, served))
 }
 
 /// The objects as they would be stored, and what is wrong with them and with others: judged as by `simulate`, so that both
 /// answer alike of one hub.
-fn objects(inputs: Vec<Input>, now: Timestamp) -> (Vec<(Key, Arc<Object>)>, Vec<Problem>) {
+fn objects(
+    inputs: impl IntoIterator<Item = Input>,
+    now: Timestamp,
+) -> (Vec<(Key, Arc<Object>)>, Vec<Problem>) {
     let dialects = berth_dialect_registry::all();
     let simulation = Simulation::load(&dialects, &catalog(&dialects), Vec::new(), inputs, now);
     let problems = simulation.findings().problems.clone();
@@ -193,7 +220,7 @@ mod tests {
             value: refused,
             duplicates: Vec::new(),
         };
-        let (objects, problems) = objects(vec![input], SystemClock.now());
+        let (objects, problems) = objects([input], SystemClock.now());
         let names: Vec<&str> = objects.iter().map(|(key, _)| &*key.name).collect();
         assert!(names.contains(&"odd"), "{names:?}");
         assert!(!problems.is_empty(), "and what is wrong is told");

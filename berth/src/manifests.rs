@@ -24,6 +24,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use berth_apimachinery::GroupResource;
+use berth_commands::args::ServerArgs;
 use berth_commands::terminal;
 use berth_configuration::Mode;
 use berth_syncer::rights::{SyncerRightsArgs, syncer_rights};
@@ -43,10 +44,10 @@ pub use server_rights::server_rights;
 pub use text::yaml;
 pub use users::{cluster_roles, owned_roles, reach};
 pub use webhooks::{configuration_name, webhooks};
-pub use workload::{deployment, namespace, service_monitor, workload};
+pub use workload::{LABEL, deployment, namespace, service_monitor, workload};
 
 use crate::mode::ModeArg;
-use crate::source::{Place, Source, nothing_to_observe, only_named, place, source};
+use crate::source::{NONE_NAMED, Place, Source, nothing_to_observe, only_named, place, source};
 use crate::stores::Storage;
 use berth_dialect_registry::ActorArgs;
 use installation::REPLICAS;
@@ -80,6 +81,13 @@ pub struct ManifestsArgs {
     /// What is installed.
     #[command(flatten)]
     pub installation: InstallationArgs,
+    /// Name the systems that the hub of the kubeconfig has: --source=SYSTEM=hub for each but kcp, =owned where Berth stores its
+    /// objects there already. A --source that is given counts before what is found.
+    #[arg(long)]
+    pub detect: bool,
+    /// The hub to look at, for --detect.
+    #[command(flatten)]
+    pub server: ServerArgs,
     /// Print the CustomResourceDefinitions of the systems whose objects are on the hub, too. Only for hubs without the
     /// systems: create them with `kubectl create`, which leaves existing ones alone, never with `kubectl apply`.
     #[arg(long)]
@@ -148,7 +156,7 @@ impl InstallationArgs {
         let (off, dialects): (Vec<_>, Vec<_>) =
             all.partition(|dialect| place(&sources, dialect.name()) == Place::Off);
         if dialects.is_empty() {
-            bail!("every system is turned off: name one that is on the hub (--source=<system>=hub)");
+            bail!(NONE_NAMED);
         }
         let mode = self.mode.map_or(Mode::Decide, Mode::from);
         let names = dialects.iter().map(|dialect| dialect.name());
@@ -244,7 +252,8 @@ fn choices(chosen: &InstallationArgs, set: Set) -> String {
     let names: Vec<&str> = all.iter().map(|dialect| dialect.name()).collect();
     if chosen.source.is_empty() {
         text.push_str(&format!(
-            "\n  --source=SYSTEM=hub     the system is on the hub\n  \
+            "\n  --detect                for every system that the hub of the kubeconfig has\n  \
+             --source=SYSTEM=hub     the system is on the hub\n  \
              --source=SYSTEM=owned   Berth is the system's API server, on a hub that does not have it\n  \
              where SYSTEM is {}; systems that are not named are left alone",
             names.join(", ")

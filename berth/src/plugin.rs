@@ -79,7 +79,9 @@ pub enum PluginCommand {
     /// It is served on loopback by this process, and nothing is installed in the cluster. The address that is printed holds
     /// a token: keep it to yourself.
     ///
-    /// With -f it shows files, and asks no server.
+    /// With -f it shows files, and asks no server. On a hub without Berth it follows the systems' objects, decided in this
+    /// process.
+    #[command(visible_alias = "look")]
     Console {
         /// How the page is served.
         #[command(flatten)]

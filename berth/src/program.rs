@@ -107,7 +107,13 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
             return berth_commands::live_plan::run(&args.question, None, source).await;
         }
         Command::Kubeconfig(args) => crate::serve::issue_kubeconfig(&args)?,
-        Command::Manifests(args) => return crate::manifests::run(&args),
+        Command::Manifests(mut args) => {
+            if args.detect {
+                let found = crate::check::detected(&args.server).await?;
+                args.installation.source.splice(..0, found);
+            }
+            return crate::manifests::run(&args);
+        }
         Command::Backup(args) => tokio::task::spawn_blocking(move || crate::backup::take(&args)).await??,
         Command::Restore(args) => {
             tokio::task::spawn_blocking(move || crate::backup::restore(&args)).await??

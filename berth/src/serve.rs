@@ -7,6 +7,7 @@ mod configuration_files;
 mod controllers;
 #[cfg(test)]
 mod effort;
+mod ground;
 mod groups;
 mod identity;
 mod in_memory;
@@ -17,47 +18,36 @@ mod surroundings;
 mod tidy;
 
 use std::future::Future;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use berth_aggregation::Registration;
-use berth_apimachinery::{Clock, Timestamp};
+use berth_apimachinery::Clock;
 use berth_apiserver::SystemClock;
 use berth_apiserver::audit::Audit;
 use berth_apiserver::documents::Documents;
 use berth_apiserver::health::{Health, Probe};
 use berth_apiserver::metrics::Metrics;
 use berth_apiserver::version::VersionInfo;
-use berth_apiserver::{ByteLimiter, ChainConfig, ConnectionLimits, Limits, Running, Server, ServerConfig};
+use berth_apiserver::{ByteLimiter, ChainConfig, Limits, Running};
 use berth_certs::Folder;
 use berth_engine::controller::Leadership;
 use berth_hub::SyncStatus;
-use berth_kubernetes::core::secret;
 use berth_placement_admission::{self, Audience, Front};
 use berth_storage::Store;
-use berth_storage::embedded::EmbeddedStore;
-use berth_storage::embedded::backup::Backups;
-use berth_storage::encryption::Encryption;
-use berth_storage::memory::MemoryStore;
-use berth_syncer::SyncerViews;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use self::access::Access;
-pub use self::in_memory::InMemory;
+use self::ground::Ground;
+pub use self::in_memory::{InMemory, Settings};
 pub use self::options::Options;
-use crate::backup::FILE;
 use crate::cli::{KubeconfigArgs, ServeArgs};
-use crate::encryption;
-use crate::etcd;
-use crate::hub::Hub;
 use crate::integrations::{self, Callers, TokenFile};
 use crate::kubeconfig::Kubeconfig;
-use crate::stores::Storage;
 
 /// How long requests in flight may take to complete once the server is told to stop.
 const DRAIN: Duration = Duration::from_mins(1);
@@ -156,96 +146,26 @@ impl Standalone {
     pub async fn start(options: Options) -> Result<Self> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let recording = Recording::open(&options, &clock).await?;
-        let folder = Arc::new(Folder::open(&options.data_dir, clock.now())?);
-        let hub = match options.hub.is_aggregated() {
-            true => {
-                Some(Hub::connect(&options.hub, identity::given(&options)?, options.is_observer()).await?)
-            }
-            false => None,
-        };
-        let registration = surroundings::registration(hub.as_ref(), &options, &folder, &clock).await?;
-        let encryption = encrypted(&options, hub.is_some())?;
-        let (opened, backups) = open(&options, &encryption, clock.now()).await?;
-        let (store, writes) = measures::Timed::of(opened);
-        let parts = groups::assemble(&store, &clock, &options, hub.as_ref())?;
-        mirrors::keeps_secrets(&parts.mirrored, options.storage, &encryption)?;
-        if let Some(audit) = recording.audit.clone() {
-            parts.registry.audit(audit)?;
-        }
+        let (ground, kept) = Ground::open(options, clock, &recording).await?;
         let (ending, lost) = (CancellationToken::new(), CancellationToken::new());
-        let leadership = controllers::lead(&options, &store, &parts, hub.as_ref());
-        let (mut tasks, behind) = match &hub {
-            Some(hub) => {
-                let held = surroundings::claim_store(hub, &options, &parts, &clock, &lost).await?;
-                let (sync_status, progress, mut tasks) =
-                    surroundings::behind(hub, &options, &store, &parts, &leadership).await;
-                tasks.extend(held);
-                (tasks, Some((hub, sync_status, progress)))
-            }
-            None => (surroundings::alone(&store, &parts, &clock, &ending).await?, None),
-        };
-        surroundings::built_in(&store, &parts, hub.as_ref(), &clock).await?;
-        let progress = behind.as_ref().map(|(_, _, progress)| progress.clone());
-        let behind = behind.map(|(hub, sync_status, _)| (hub, sync_status));
-        configuration_files::fill(&store, &parts, &options.config, behind.is_some(), clock.now()).await?;
-        tasks.extend(backups.and_then(|backups| backups::answer(&options.data_dir, backups)));
-        tasks.push(tidy::spawn());
-        tasks.push(parts.engine.spawn());
-        tasks.push(parts.virtual_api.spawn());
-        tasks.extend(parts.syncer_views.as_ref().map(SyncerViews::spawn));
-        let (leading, place) = (
-            controllers::writing(&options, &leadership),
-            parts.publications.clone(),
-        );
-        tasks.extend(berth_publications::spawn(
-            &parts.engine,
-            place,
-            &parts.committer,
-            leading,
-            progress,
-        ));
-        let history = parts.history.spawn(leadership.leading());
-        loaded(&parts).await?;
-        tasks.extend(surroundings::policies(&parts).await?);
-        let controllers = controllers::start(&options, &store, &parts, &leadership)?;
-
-        let certificate = surroundings::certificate(registration.as_ref(), &options, &folder, &clock).await?;
+        let around = ground.around(&ending, &lost).await?;
+        let (mut tasks, history) = ground.work(&around, kept.backups).await?;
+        loaded(&ground.parts).await?;
+        tasks.extend(surroundings::policies(&ground.parts).await?);
+        let controllers =
+            controllers::start(&ground.options, &ground.store, &ground.parts, &ground.leadership)?;
+        let (server, certificate) = ground
+            .server(recording, around.sync_status.as_ref(), kept.writes)
+            .await?;
         tasks.push(tokio::spawn(Arc::clone(&certificate).keep_fresh()));
-        let memory = ByteLimiter::new(options.max_bytes_inflight);
-        let config = ServerConfig {
-            address: options.address,
-            certificate: Arc::clone(&certificate) as Arc<_>,
-            chain: chain(
-                &options,
-                recording,
-                access(&options, &folder, behind.as_ref(), &store, &parts, &clock)?,
-                health(
-                    &store,
-                    &parts,
-                    behind.as_ref().map(|(_, sync_status)| sync_status),
-                    registration.as_ref(),
-                ),
-                &parts,
-                &memory,
-                &clock,
-            )?,
-            open_routes: webhooks(&options, &parts, &memory, &clock)?
-                .merge(integrations(&options, &parts, &clock)?),
-            open_address: options
-                .admission_bind_port
-                .map(|port| SocketAddr::new(options.address.ip(), port)),
-            connections: ConnectionLimits::default(),
-            shutdown_delay: options.shutdown_delay,
-            drain: DRAIN,
-        };
-        measures::expose(&config.chain.metrics, writes, &options, &folder, &certificate);
-        let server = Server::bind(config).await?;
+        tasks.extend(around.tasks);
+        let kubeconfig = ground.kubeconfig(&server)?;
+        let Ground {
+            registration,
+            leadership,
+            ..
+        } = ground;
         tasks.extend(registration.map(|registration| registration.follow(certificate)));
-        let kubeconfig = match hub {
-            None => identity::write_admin_kubeconfig(&folder, server.address(), clock.now())?,
-            // Its certificate would be worth nothing there.
-            Some(_) => identity::admin_kubeconfig(folder.path()),
-        };
         let running = server.start();
         let stop = running.stop_handle();
         tasks.push(tokio::spawn(async move {
@@ -302,43 +222,6 @@ impl Standalone {
     }
 }
 
-/// What is encrypted at rest. Behind a hub Secrets are copies of its own, which this process alone can read.
-fn encrypted(options: &Options, is_behind: bool) -> Result<Arc<Encryption>> {
-    let file = options.encryption_provider_config.as_deref();
-    if is_behind && options.storage == Storage::Embedded {
-        return encryption::load_for_copies(file, &[secret::RESOURCE]);
-    }
-    encryption::load(file)
-}
-
-/// The store, and what takes backups of it where that is for the server to do.
-async fn open(
-    options: &Options,
-    encryption: &Arc<Encryption>,
-    now: Timestamp,
-) -> Result<(Arc<dyn Store>, Option<Backups>)> {
-    match options.storage {
-        Storage::Embedded => {
-            let file = options.data_dir.join(FILE);
-            let limits = berth_storage::Limits::default();
-            let store = EmbeddedStore::open_encrypted(&file, limits, encryption)?;
-            let backups = store.backups();
-            Ok((Arc::new(store), Some(backups)))
-        }
-        Storage::Memory => {
-            // So that a revision of another process, or of one before, is known to be foreign.
-            let micros = u64::try_from(now.as_microsecond()).unwrap_or_default();
-            let start = berth_storage::Revision(micros.max(1));
-            let store = MemoryStore::new(start, berth_storage::Limits::default());
-            Ok((Arc::new(store), None))
-        }
-        Storage::Etcd => Ok((
-            etcd::open(&options.etcd_servers, &options.etcd, encryption).await?,
-            None,
-        )),
-    }
-}
-
 /// Waits until the engine has read the whole store, so that the first answer is complete.
 async fn loaded(parts: &groups::Parts) -> Result<()> {
     let revision = parts.engine.source().revision();
@@ -364,7 +247,7 @@ struct Recording {
 impl Recording {
     async fn open(options: &Options, clock: &Arc<dyn Clock>) -> Result<Self> {
         let metrics = Arc::new(Metrics::new());
-        let audit = options.audit.open(&metrics, clock).await?;
+        let audit = options.args.audit.open(&metrics, clock).await?;
         Ok(Self { metrics, audit })
     }
 }
@@ -396,8 +279,8 @@ fn chain(
         authorizer: access.authorizer,
         always_allowed: access.always_allowed,
         limits: Limits {
-            reads: options.max_requests_inflight,
-            writes: options.max_mutating_requests_inflight,
+            reads: options.args.max_requests_inflight,
+            writes: options.args.max_mutating_requests_inflight,
             ..Limits::default()
         },
         memory: Arc::clone(memory),
@@ -424,20 +307,6 @@ fn version() -> VersionInfo {
     )
 }
 
-fn access(
-    options: &Options,
-    folder: &Folder,
-    hub: Option<&(&Hub, Arc<SyncStatus>)>,
-    store: &Arc<dyn Store>,
-    parts: &groups::Parts,
-    clock: &Arc<dyn Clock>,
-) -> Result<Access> {
-    match hub {
-        Some((hub, sync_status)) => Ok(Access::of_hub(options, hub, store, parts, sync_status, clock)),
-        None => Access::alone(options, folder, parts),
-    }
-}
-
 /// The admission webhooks, about everything that is served here or copied from the hub.
 fn webhooks(
     options: &Options,
@@ -445,10 +314,10 @@ fn webhooks(
     memory: &Arc<ByteLimiter>,
     clock: &Arc<dyn Clock>,
 ) -> Result<axum::Router> {
-    if !options.admission_webhooks {
+    if !options.answers_reviews() {
         return Ok(axum::Router::new());
     }
-    let client_ca = identity::client_ca(options.admission_client_ca_file.as_deref())?;
+    let client_ca = identity::client_ca(options.args.admission_client_ca_file.as_deref())?;
     let audience = match client_ca {
         Some(_) => Audience::Known,
         None => Audience::Anyone,
@@ -468,9 +337,13 @@ fn webhooks(
 
 /// Where other tools ask for decisions, if there is something for them to show.
 fn integrations(options: &Options, parts: &groups::Parts, clock: &Arc<dyn Clock>) -> Result<axum::Router> {
-    let token = options.integrations_token_file.as_deref().map(TokenFile::open);
+    let token = options
+        .args
+        .integrations_token_file
+        .as_deref()
+        .map(TokenFile::open);
     let token = token.transpose().context("--integrations-token-file")?;
-    let client_ca = identity::client_ca(options.integrations_client_ca_file.as_deref());
+    let client_ca = identity::client_ca(options.args.integrations_client_ca_file.as_deref());
     let client_ca = client_ca.context("--integrations-client-ca-file")?;
     if token.is_none() && client_ca.is_none() {
         return Ok(axum::Router::new());

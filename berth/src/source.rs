@@ -11,6 +11,18 @@ pub enum Place {
     Off,
 }
 
+impl Place {
+    /// The token.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Owned => "owned",
+            Self::Hub => "hub",
+            Self::Off => "off",
+        }
+    }
+}
+
 /// Where the objects of one system are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
@@ -48,19 +60,13 @@ pub(crate) fn source(text: &str) -> Result<Source, String> {
     })
 }
 
-/// The system that is off behind a hub where nothing else is said: kcp reads and writes what stands in namespaces, Secrets
-/// among it, so it runs only where it is asked for.
+/// The system that installations for every system leave out: kcp reads and writes what stands in namespaces, Secrets among
+/// it, so it runs only where it is asked for by name.
 pub const OFF_ON_A_HUB: &str = berth_syncer::DIALECT;
 
-/// What holds behind a hub, where `said` is what is said of it.
-#[must_use]
-pub fn on_a_hub(said: Vec<Source>) -> Vec<Source> {
-    let off = Source {
-        dialect: OFF_ON_A_HUB.to_owned(),
-        place: Place::Off,
-    };
-    std::iter::once(off).chain(said).collect()
-}
+/// Error where every system is off.
+pub(crate) const NONE_NAMED: &str = "every system is off: name each that Berth is for, --source=<system>=hub where its objects are on the hub, \
+    --source=<system>=owned where Berth is to store them";
 
 /// Explains what is wrong with an observer that would store the objects of `dialect` itself.
 pub(crate) fn nothing_to_observe(dialect: &str) -> String {
@@ -70,8 +76,8 @@ pub(crate) fn nothing_to_observe(dialect: &str) -> String {
     )
 }
 
-/// Returns the sources that hold where a system that nothing is `said` of is none of Berth's
-/// business: it is off.
+/// Sources that hold on a hub, where a system that nothing is `said` of is none of Berth's business: it is off, since whoever
+/// stores its objects would take its API over.
 #[must_use]
 pub fn only_named(said: Vec<Source>) -> Vec<Source> {
     let all = berth_dialect_registry::all().into_iter().map(|dialect| Source {
@@ -81,7 +87,7 @@ pub fn only_named(said: Vec<Source>) -> Vec<Source> {
     all.chain(said).collect()
 }
 
-/// Where the objects of `dialect` are; the last word about it counts.
+/// Where the objects of `dialect` are; the last word about it counts, and without any it is Berth's own.
 pub(crate) fn place(sources: &[Source], dialect: &str) -> Place {
     let mut about = sources.iter().rev();
     about

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use berth_commands::{say, say_error};
+use berth_commands::{compare, say, say_error};
 use berth_dialect_contract::OwnScheduler;
 use tokio::time::Instant;
 
@@ -29,35 +29,20 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// When no server answers, there is no such system, Berth is not there to decide it, or rights are missing.
 pub async fn take_over(args: &TakeoverArgs) -> Result<ExitCode> {
     let hub = Hub::of(&args.system, &args.server).await?;
-    let selector = args.selector()?;
-    let differ = berth_commands::compare::print_system(&hub.client, hub.name(), &selector).await?;
-    if differ > 0 {
-        say!("\n{differ} would move; berth compare --only-different -o json tells all of it.");
-    }
-    let seen = hub.seen().await?;
     let change = Change {
         mode: Mode::Decide,
         requests: Some(args.requests()?),
         beside: args.beside,
     };
-    let stored = hub.stored().await?;
+    let selector = args.selector()?;
+    let differ = compare::print_system(&hub.client, hub.name(), &selector, &args.config).await?;
+    if differ > 0 {
+        say!("\n{differ} would move; berth compare --only-different -o json tells all of it.");
+    }
+    let (seen, stored) = (hub.seen().await?, hub.stored().await?);
     tell_plan(&hub, &seen, &stored, &change, args.beside);
-    let problems = hub.obstacles(&change).await?;
-    for problem in &problems {
-        say!("- {problem}");
-    }
-    if !args.yes {
-        say!(
-            "\nNothing was changed. To do it: berth takeover {} --yes",
-            hub.name()
-        );
+    if !is_wanted("takeover", &hub, &change, &stored, args.yes).await? {
         return Ok(ExitCode::SUCCESS);
-    }
-    if !problems.is_empty() {
-        bail!(
-            "berth takeover {}: nothing was changed; see above what is missing",
-            hub.name()
-        );
     }
     if let (Seen::Runs(..), Some(consequence), false) =
         (&seen, hub.scheduler().and_then(|own| own.is_part_of), args.beside)
@@ -67,21 +52,10 @@ pub async fn take_over(args: &TakeoverArgs) -> Result<ExitCode> {
             hub.name()
         );
     }
-    hub.change(&change).await?;
-    say!("\nschedulerconfiguration {} says mode: Decide", hub.name());
-    let generation = hub.stored().await?.generation;
-    let held = wait(args.timeout, async || {
-        let stored = hub.stored().await?;
-        Ok(match stored.deciding(generation) {
-            Some((true, message)) => Step::Done(message),
-            Some((false, message)) => Step::Not(message),
-            None => Step::Not("Berth has not looked at it yet".to_owned()),
-        })
-    });
-    match held.await? {
+    Ok(match changed(&hub, &change, args.timeout).await? {
         Ok(message) => {
             say!("{message}");
-            Ok(ExitCode::SUCCESS)
+            ExitCode::SUCCESS
         }
         Err(message) => {
             say_error!(
@@ -91,9 +65,47 @@ pub async fn take_over(args: &TakeoverArgs) -> Result<ExitCode> {
                 args.timeout,
                 hub.name()
             );
-            Ok(ExitCode::FAILURE)
+            ExitCode::FAILURE
         }
+    })
+}
+
+/// Tells what stands in the way of `change`; whether it is to be made.
+///
+/// # Errors
+/// When it is, and something stands in the way.
+async fn is_wanted(command: &str, hub: &Hub, change: &Change, stored: &Stored, yes: bool) -> Result<bool> {
+    let (name, problems) = (hub.name(), hub.obstacles(change, stored).await?);
+    for problem in &problems {
+        say!("- {problem}");
     }
+    if !yes {
+        say!("\nNothing was changed. To do it: berth {command} {name} --yes");
+        return Ok(false);
+    }
+    if !problems.is_empty() {
+        bail!("berth {command} {name}: nothing was changed; see above what is missing");
+    }
+    Ok(true)
+}
+
+/// Makes `change` and waits until Berth acts by it: its sentence, or after `timeout` the reason why it does not yet.
+async fn changed(
+    hub: &Hub,
+    change: &Change,
+    timeout: Duration,
+) -> Result<std::result::Result<String, String>> {
+    let generation = hub.change(change).await?.generation;
+    let (name, mode) = (hub.name(), change.mode);
+    say!("\nschedulerconfiguration {name} says mode: {}", mode.as_str());
+    let waiting = wait(timeout, async || {
+        Ok(match hub.stored().await?.deciding(generation) {
+            Some((decides, message)) if decides == (mode == Mode::Decide) => Step::Done(message),
+            Some((_, message)) => Step::Not(message),
+            None => Step::Not("Berth has not looked at it yet".to_owned()),
+        })
+    });
+    Ok(waiting.await)
 }
 
 /// Steps that `--yes` takes.
@@ -167,35 +179,10 @@ pub async fn hand_back(args: &HandbackArgs) -> Result<ExitCode> {
     if let Some(own) = own {
         tell_return(&own, &seen);
     }
-    let problems = hub.obstacles(&change).await?;
-    for problem in &problems {
-        say!("- {problem}");
-    }
-    if !args.yes {
-        say!(
-            "\nNothing was changed. To do it: berth handback {} --yes",
-            hub.name()
-        );
+    if !is_wanted("handback", &hub, &change, &stored, args.yes).await? {
         return Ok(ExitCode::SUCCESS);
     }
-    if !problems.is_empty() {
-        bail!(
-            "berth handback {}: nothing was changed; see above what is missing",
-            hub.name()
-        );
-    }
-    hub.change(&change).await?;
-    say!("\nschedulerconfiguration {} says mode: Observe", hub.name());
-    let generation = hub.stored().await?.generation;
-    let observes = wait(args.timeout, async || {
-        let stored = hub.stored().await?;
-        Ok(match stored.deciding(generation) {
-            Some((false, message)) => Step::Done(message),
-            Some((true, message)) => Step::Not(message),
-            None => Step::Not("Berth has not looked at it yet".to_owned()),
-        })
-    });
-    match observes.await? {
+    match changed(&hub, &change, args.timeout).await? {
         Ok(message) => say!("{message}"),
         Err(message) => {
             say_error!(
@@ -245,7 +232,7 @@ async fn returned(hub: &Hub, own: &OwnScheduler, before: &Seen, timeout: Duratio
             Seen::Stopped | Seen::Invisible => Step::Not("nobody renews its Lease".to_owned()),
         })
     });
-    Ok(match lives.await? {
+    Ok(match lives.await {
         Ok(message) => {
             say!("{message}");
             ExitCode::SUCCESS
@@ -268,25 +255,51 @@ enum Step {
 }
 
 /// Looks until `look` says that it is done, and gives its words; after `timeout` the last words of why it is not. What is
-/// news is told meanwhile.
+/// news is told meanwhile. A hub that does not answer for a moment is asked again: by now something was changed there.
 async fn wait(
     timeout: Duration,
     look: impl AsyncFn() -> Result<Step>,
-) -> Result<std::result::Result<String, String>> {
+) -> std::result::Result<String, String> {
     let (start, mut last) = (Instant::now(), String::new());
     loop {
-        match look().await? {
-            Step::Done(message) => return Ok(Ok(message)),
-            Step::Not(message) => {
-                if message != last {
-                    say!("waiting: {message}");
-                    last = message;
-                }
-            }
+        let message = match look().await {
+            Ok(Step::Done(message)) => return Ok(message),
+            Ok(Step::Not(message)) => message,
+            Err(problem) => crate::causes::told(&problem),
+        };
+        if message != last {
+            say!("waiting: {message}");
+            last = message;
         }
         if start.elapsed() >= timeout {
-            return Ok(Err(last));
+            return Err(last);
         }
         tokio::time::sleep(PAUSE).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use anyhow::anyhow;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_hub_that_does_not_answer_for_a_moment_is_asked_again() {
+        let times = AtomicUsize::new(0);
+        let look = async || match times.fetch_add(1, Ordering::Relaxed) {
+            0 => Ok(Step::Not("it waits".to_owned())),
+            1 => Err(anyhow!("connection refused")),
+            _ => Ok(Step::Done("it decides".to_owned())),
+        };
+        assert_eq!(
+            wait(Duration::from_secs(10), look).await,
+            Ok("it decides".to_owned())
+        );
+        let never = async || Err(anyhow!("connection refused"));
+        let last = wait(Duration::from_secs(3), never).await;
+        assert_eq!(last, Err("connection refused".to_owned()));
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use berth_apimachinery::Timestamp;
 use berth_apimachinery::duration::parse_unsigned;
 use berth_client::{Client, FieldValidation};
@@ -65,6 +65,25 @@ pub struct OriginArgs {
     /// Berth there; or those of a folder. By default the server where it is registered, and the hub where not.
     #[arg(long, value_name = "server|hub|FOLDER", value_hint = ValueHint::AnyPath)]
     pub from: Option<Origin>,
+    /// The rules that decide, where this process does and a system's newest release contradicts the documentation that its page
+    /// names; by default what its SchedulerConfiguration says.
+    #[arg(long, value_name = "Auto|Documented|Current", value_parser = rules)]
+    pub rules: Option<RulesChoice>,
+}
+
+impl OriginArgs {
+    /// Makes sure that nothing is asked of a server that only this process could do.
+    ///
+    /// # Errors
+    /// When rules are chosen.
+    pub fn ask_server(&self) -> Result<()> {
+        match self.rules {
+            None => Ok(()),
+            Some(_) => bail!(
+                "--rules: a server decides by spec.rules of its SchedulerConfigurations; --from=hub decides in this process"
+            ),
+        }
+    }
 }
 
 /// What a plan is asked for, and how it is printed.

@@ -4,7 +4,7 @@
 mod print;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ use serde::Serialize;
 use crate::args::{CompareOutput, CompareQuestion, ConnectionArgs};
 use crate::reading::{Reading, Scope};
 use crate::simulate::wanted::Wanted;
-use crate::simulate::{By, DONE, MALFORMED, Read, SET_ASIDE, UNPLACED, load};
+use crate::simulate::{By, DONE, MALFORMED, SET_ASIDE, UNPLACED, load};
 
 /// How many clusters of each side of an entry are told of. The counts are of all.
 const SHOWN: usize = 50;
@@ -35,30 +35,24 @@ const SHOWN: usize = 50;
 /// When no server answers, or a dialect is at fault.
 pub async fn run(question: &CompareQuestion, connection: &ConnectionArgs) -> Result<ExitCode> {
     let now = question.at.unwrap_or_else(|| SystemClock.now());
-    let read = match question.filename.is_empty() {
-        false => Vec::new(),
+    let reading = match question.filename.is_empty() {
+        false => None,
         true => {
-            let client = connection.client().await?;
             let scope = Scope {
                 systems: None,
                 namespace: connection.namespace.clone(),
             };
-            let reading = Reading::of(&client, &scope).await?;
-            reading.tell(&client).await?;
-            reading.inputs()
+            Some(read(&connection.client().await?, &scope).await?)
         }
     };
+    let inputs = reading.into_iter().flat_map(Reading::inputs);
     let by = By {
         config: &question.config,
         rules: question.rules,
         now,
     };
-    let Read {
-        mut simulation,
-        whole,
-        ..
-    } = match load(&question.filename, &by, false, read) {
-        Ok(read) => read,
+    let mut loaded = match load(&question.filename, &by, false, inputs) {
+        Ok(loaded) => loaded,
         Err(problems) => {
             for problem in problems {
                 crate::say_error!("error: {problem}");
@@ -66,81 +60,70 @@ pub async fn run(question: &CompareQuestion, connection: &ConnectionArgs) -> Res
             return Ok(ExitCode::from(MALFORMED));
         }
     };
-    let mut comparison = Comparison::default();
-    let terms = Terms {
-        now,
-        seed: None,
-        independent: true,
+    let subject = Subject {
+        wanted: Wanted::Within(connection.namespace.as_deref()),
+        selector: &Selector::default(),
+        grace: question.agreement_grace_period,
     };
-    let namespace = connection.namespace.as_deref();
-    let wanted = Wanted::Within(namespace);
-    let choose = |dialect: &dyn Dialect, demand: &berth_apimachinery::Key| wanted.is(dialect, demand);
-    simulation.run(&terms, choose, |decided| -> Result<(), Fault> {
-        if let Some(entry) = Entry::of(decided, question.agreement_grace_period, now) {
-            comparison.take(entry, question.only_different);
-        }
-        Ok(())
-    })?;
-    comparison.take_aside(&simulation, &wanted);
-    let differs = comparison.counts.different > 0;
-    let mut out = BufWriter::with_capacity(1 << 16, anstream::AutoStream::auto(io::stdout().lock()));
-    let printed = print::print(&mut out, &comparison, question.output, crate::terminal::width())
-        .and_then(|()| out.flush());
-    match printed {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
-        Ok(()) if !whole => Ok(ExitCode::from(SET_ASIDE)),
-        Ok(()) if differs && question.exit_code => Ok(ExitCode::from(UNPLACED)),
-        _ => Ok(ExitCode::from(DONE)),
-    }
+    let comparison = Comparison::of(&mut loaded.simulation, &subject, question.only_different, now)?;
+    let is_read = print::to_stdout(&comparison, question.output)?;
+    Ok(ExitCode::from(match is_read {
+        true if !loaded.whole => SET_ASIDE,
+        true if comparison.counts.different > 0 && question.exit_code => UNPLACED,
+        _ => DONE,
+    }))
 }
 
-/// Compares what is placed of `system` with what Berth would decide, of those requests that `selector` matches: prints where
-/// it differs, and gives how many do.
+/// Compares what is placed of `system` with what Berth would decide by `config`, of those requests that `selector` matches:
+/// prints where it differs, and gives how many do.
 ///
 /// # Errors
-/// When no server answers, what was read is malformed, or a dialect is at fault.
-pub async fn print_system(client: &Client, system: &str, selector: &Selector) -> Result<usize> {
+/// When no server answers, a configuration is malformed, or a dialect is at fault.
+pub async fn print_system(
+    client: &Client,
+    system: &str,
+    selector: &Selector,
+    config: &[PathBuf],
+) -> Result<usize> {
     let now = SystemClock.now();
     let scope = Scope {
         systems: Some(BTreeSet::from([system.to_owned()])),
         namespace: None,
     };
-    let reading = Reading::of(client, &scope).await?;
-    reading.tell(client).await?;
+    let reading = read(client, &scope).await?;
     let by = By {
-        config: &[],
+        config,
         rules: None,
         now,
     };
-    let read = load(&[], &by, false, reading.inputs());
-    let mut simulation = read.map_err(|problems| anyhow!(problems.join("\n")))?.simulation;
-    let mut comparison = Comparison::default();
-    let terms = Terms {
-        now,
-        seed: None,
-        independent: true,
+    let loaded = load(&[], &by, false, reading.inputs());
+    let mut simulation = loaded
+        .map_err(|problems| anyhow!(problems.join("\n")))?
+        .simulation;
+    let subject = Subject {
+        wanted: Wanted::Within(None),
+        selector,
+        grace: GRACE,
     };
-    simulation.run(
-        &terms,
-        |_, _| true,
-        |decided| -> Result<(), Fault> {
-            let is_meant = selector.matches(decided.object.meta().labels());
-            let entry = is_meant.then(|| Entry::of(decided, GRACE, now)).flatten();
-            if let Some(entry) = entry {
-                comparison.take(entry, true);
-            }
-            Ok(())
-        },
-    )?;
-    comparison.take_aside(&simulation, &Wanted::Within(None));
-    let mut out = anstream::AutoStream::auto(io::stdout().lock());
-    print::print(
-        &mut out,
-        &comparison,
-        CompareOutput::Table,
-        crate::terminal::width(),
-    )?;
+    let comparison = Comparison::of(&mut simulation, &subject, true, now)?;
+    print::to_stdout(&comparison, CompareOutput::Table)?;
     Ok(comparison.counts.different)
+}
+
+/// Reads a hub, and says so.
+async fn read(client: &Client, scope: &Scope) -> Result<Reading> {
+    let reading = Reading::of(client, scope).await?;
+    reading.tell(client).await?;
+    Ok(reading)
+}
+
+/// Requests that are compared, and the time that the other scheduler has for each.
+struct Subject<'a> {
+    wanted: Wanted<'a>,
+    /// Labels of the requests.
+    selector: &'a Selector,
+    /// Least age of a request that counts as different.
+    grace: Duration,
 }
 
 /// Comparison of what is placed with what would be decided.
@@ -170,6 +153,36 @@ impl Default for Comparison {
 }
 
 impl Comparison {
+    /// Decides each request of `subject` by itself at `now`, and compares.
+    ///
+    /// # Errors
+    /// When a dialect is at fault.
+    fn of(
+        simulation: &mut Simulation,
+        subject: &Subject<'_>,
+        only_different: bool,
+        now: Timestamp,
+    ) -> Result<Self, Fault> {
+        let terms = Terms {
+            now,
+            seed: None,
+            independent: true,
+        };
+        let wanted = &subject.wanted;
+        let choose = |dialect: &dyn Dialect, demand: &berth_apimachinery::Key| wanted.is(dialect, demand);
+        let mut comparison = Self::default();
+        simulation.run(&terms, choose, |decided| -> Result<(), Fault> {
+            let is_selected = subject.selector.matches(decided.object.meta().labels());
+            let entry = is_selected.then(|| Entry::of(decided, subject.grace, now));
+            if let Some(entry) = entry.flatten() {
+                comparison.take(entry, only_different);
+            }
+            Ok(())
+        })?;
+        comparison.take_aside(simulation, wanted);
+        Ok(comparison)
+    }
+
     fn take(&mut self, entry: Entry, only_different: bool) {
         let of_system = self.systems.entry(entry.system).or_default();
         for counts in [&mut self.counts, of_system] {

@@ -34,7 +34,7 @@ pub async fn run(question: &ExportQuestion, connection: &ConnectionArgs) -> Resu
     let known = known_names().into_iter().map(|name| (path(&name), Vec::new()));
     let mut files: BTreeMap<PathBuf, Vec<Value>> = known.collect();
     let read = reading.kinds.into_iter();
-    files.extend(read.map(|listed| (path(&listed.name), listed.objects)));
+    files.extend(read.map(|listed| (path(&listed.name), listed.objects.into_values().collect())));
     let folder = question.folder.clone();
     tokio::task::spawn_blocking(move || write(&folder, files)).await??;
     crate::say!(

@@ -8,7 +8,9 @@ mod list;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::io::{self, IsTerminal as _};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use berth_apimachinery::{GroupResource, Kind};
@@ -16,12 +18,14 @@ use berth_client::Client;
 use berth_dialect_contract::{Dialect, Reach, config};
 use berth_engine::Catalog;
 use berth_engine::simulate::{Input, Problem};
+use futures::future::try_join_all;
 use http::Method;
 use serde_json::Value;
 
 use crate::catalog::catalog;
 use crate::terminal::shown;
 use list::Answer;
+pub use list::Objects;
 
 /// Extent of a reading: the systems, and the namespace whose decisions matter.
 #[derive(Clone, Debug, Default)]
@@ -36,8 +40,8 @@ pub struct Scope {
 pub struct Listed {
     /// `placements.cluster.open-cluster-management.io`.
     pub name: String,
-    /// The objects, each with its apiVersion and kind.
-    pub objects: Vec<Value>,
+    /// The objects.
+    pub objects: Objects,
 }
 
 /// Objects of one kind that could not be read, and what that means.
@@ -68,18 +72,16 @@ impl fmt::Display for Gap {
     }
 }
 
-/// Result of reading a server or a hub.
-pub struct Reading {
+/// Kinds of a hub that the systems there look at.
+pub struct Kinds {
     /// The systems that are there and were asked for.
     pub systems: Vec<&'static str>,
-    /// Every kind that they look at, also those without objects, by name.
-    pub kinds: Vec<Listed>,
-    /// Objects that could not be read, by kind.
-    pub gaps: Vec<Gap>,
+    /// Each kind, and how far decisions look at its objects.
+    all: Vec<(Arc<dyn Kind>, Reach)>,
 }
 
-impl Reading {
-    /// Reads what `scope` asks for.
+impl Kinds {
+    /// Looks which there are.
     ///
     /// # Errors
     /// When no server answers, or none of the systems is there.
@@ -107,19 +109,106 @@ impl Reading {
             };
             bail!("{} serves nothing of {}", client.url(), names.join(", "));
         }
-        let mut reading = Self {
+        let reaches = reaches(&wanted).into_iter();
+        let there = reaches.filter(|(resource, _)| is_there(resource.group));
+        Ok(Self {
             systems: wanted.iter().map(|dialect| dialect.name()).collect(),
+            all: there
+                .filter_map(|(resource, reach)| Some((kind_of(&catalog, resource)?, reach)))
+                .collect(),
+        })
+    }
+
+    /// Those whose objects may be listed, and the gaps that the others leave.
+    ///
+    /// # Errors
+    /// When no server answers.
+    pub async fn readable(&self, client: &Client) -> Result<(Vec<Arc<dyn Kind>>, Vec<Gap>)> {
+        let asked = self.all.iter().map(|(kind, _)| list::refusal(client, &**kind));
+        let refusals = try_join_all(asked).await?;
+        let (mut kinds, mut gaps) = (Vec::new(), Vec::new());
+        for ((kind, reach), refusal) in self.all.iter().zip(refusals) {
+            match refusal {
+                None => kinds.push(Arc::clone(kind)),
+                Some(message) => gaps.push(Gap {
+                    name: kind.info().resource().to_string(),
+                    but: None,
+                    message,
+                    without: reach.without,
+                }),
+            }
+        }
+        Ok((kinds, gaps))
+    }
+}
+
+/// Account of what was read of a hub.
+pub struct Account<'a> {
+    /// What is done: `read`, or `follows`.
+    pub verb: &'static str,
+    /// How many objects there are.
+    pub objects: usize,
+    /// How many kinds have any.
+    pub kinds: usize,
+    /// The systems.
+    pub systems: &'a [&'static str],
+    /// Objects that could not be read, by kind.
+    pub gaps: &'a [Gap],
+}
+
+impl Account<'_> {
+    /// Says on standard error what was read, of whom and as whom, and what could not be.
+    ///
+    /// # Errors
+    /// When the server no longer answers.
+    pub async fn tell(&self, client: &Client) -> Result<()> {
+        let user = client
+            .user()
+            .await?
+            .unwrap_or_else(|| "the user of the kubeconfig".to_owned());
+        crate::say_error!(
+            "{} {} objects of {} kinds of {} at {} as {user}; decided in this process, nothing is written",
+            self.verb,
+            self.objects,
+            self.kinds,
+            named(self.systems),
+            client.url(),
+        );
+        for gap in self.gaps {
+            crate::say_error!("note: left out: {}", shown(&gap.to_string()));
+        }
+        Ok(())
+    }
+}
+
+/// Result of reading a server or a hub.
+pub struct Reading {
+    /// The systems that are there and were asked for.
+    pub systems: Vec<&'static str>,
+    /// Every kind that they look at, also those without objects, by name.
+    pub kinds: Vec<Listed>,
+    /// Objects that could not be read, by kind.
+    pub gaps: Vec<Gap>,
+}
+
+impl Reading {
+    /// Reads what `scope` asks for.
+    ///
+    /// # Errors
+    /// When no server answers, or none of the systems is there.
+    pub async fn of(client: &Client, scope: &Scope) -> Result<Self> {
+        let Kinds { systems, all } = Kinds::of(client, scope).await?;
+        let mut reading = Self {
+            systems,
             kinds: Vec::new(),
             gaps: Vec::new(),
         };
-        for (resource, reach) in reaches(&wanted) {
-            if is_there(resource.group)
-                && let Some(kind) = kind_of(&catalog, resource)
-            {
-                reading
-                    .take(client, &*kind, reach, scope.namespace.as_deref())
-                    .await?;
-            }
+        let progress = Progress::start();
+        for (kind, reach) in all {
+            progress.tell(reading.count(), &*kind);
+            reading
+                .take(client, &*kind, reach, scope.namespace.as_deref())
+                .await?;
         }
         reading.kinds.sort_by(|one, other| one.name.cmp(&other.name));
         Ok(reading)
@@ -134,27 +223,20 @@ impl Reading {
     /// `ocm` or `fleet and ocm`, for a sentence.
     #[must_use]
     pub fn named_systems(&self) -> String {
-        match self.systems.as_slice() {
-            [] => String::new(),
-            [one] => (*one).to_owned(),
-            [some @ .., last] => format!("{} and {last}", some.join(", ")),
-        }
+        named(&self.systems)
     }
 
     /// The objects as a simulation reads them.
-    #[must_use]
-    pub fn inputs(self) -> Vec<Input> {
+    pub fn inputs(self) -> impl Iterator<Item = Input> {
         let kinds = self.kinds.into_iter();
-        kinds
-            .flat_map(|listed| {
-                let of = |object: Value| Input {
-                    at: place(&listed.name, &object),
-                    value: object,
-                    duplicates: Vec::new(),
-                };
-                listed.objects.into_iter().map(of).collect::<Vec<_>>()
+        kinds.flat_map(|listed| {
+            let Listed { name, objects } = listed;
+            objects.into_values().map(move |object| Input {
+                at: place(&name, &object),
+                value: object,
+                duplicates: Vec::new(),
             })
-            .collect()
+        })
     }
 
     /// Says on standard error what was read, of whom and as whom, and what could not be.
@@ -162,22 +244,15 @@ impl Reading {
     /// # Errors
     /// When the server no longer answers.
     pub async fn tell(&self, client: &Client) -> Result<()> {
-        let user = client
-            .user()
-            .await?
-            .unwrap_or_else(|| "the user of the kubeconfig".to_owned());
         let kinds = self.kinds.iter().filter(|listed| !listed.objects.is_empty());
-        crate::say_error!(
-            "read {} objects of {} kinds of {} at {} as {user}; decided in this process, nothing is written",
-            self.count(),
-            kinds.count(),
-            self.named_systems(),
-            client.url(),
-        );
-        for gap in &self.gaps {
-            crate::say_error!("note: left out: {}", shown(&gap.to_string()));
-        }
-        Ok(())
+        let account = Account {
+            verb: "read",
+            objects: self.count(),
+            kinds: kinds.count(),
+            systems: &self.systems,
+            gaps: &self.gaps,
+        };
+        account.tell(client).await
     }
 
     async fn take(
@@ -190,7 +265,7 @@ impl Reading {
         let name = kind.info().resource().to_string();
         let namespace = namespace.filter(|_| kind.info().namespaced());
         let first = namespace.filter(|_| !reach.elsewhere);
-        let mut objects = Vec::new();
+        let mut objects = Objects::default();
         match list::of(client, kind, first).await? {
             Answer::Objects(all) => objects = all,
             Answer::Refused(message) => {
@@ -216,6 +291,34 @@ impl Reading {
         }
         self.kinds.push(Listed { name, objects });
         Ok(())
+    }
+}
+
+/// `ocm` or `fleet and ocm`.
+fn named(systems: &[&str]) -> String {
+    match systems {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [some @ .., last] => format!("{} and {last}", some.join(", ")),
+    }
+}
+
+/// Time after which a reader is told how far the reading is.
+const SOON: Duration = Duration::from_secs(1);
+
+/// Progress of a reading, told where somebody looks at a terminal.
+struct Progress(Option<Instant>);
+
+impl Progress {
+    fn start() -> Self {
+        Self(io::stderr().is_terminal().then(Instant::now))
+    }
+
+    /// Tells that `count` objects were read, and those of `kind` are next.
+    fn tell(&self, count: usize, kind: &dyn Kind) {
+        if self.0.is_some_and(|started| started.elapsed() >= SOON) {
+            crate::say_error!("{count} objects so far; reading {}", kind.info().resource());
+        }
     }
 }
 

@@ -61,7 +61,7 @@ enum Stop {
 pub async fn run_on(args: &SimulateArgs, connection: &ConnectionArgs) -> anyhow::Result<ExitCode> {
     let namespace = connection.namespace.as_deref();
     if !args.filename.is_empty() {
-        return Ok(run(args, namespace, Vec::new()));
+        return Ok(run(args, namespace, []));
     }
     let client = connection.client().await?;
     let scope = Scope {
@@ -76,7 +76,7 @@ pub async fn run_on(args: &SimulateArgs, connection: &ConnectionArgs) -> anyhow:
 /// Decides what is in the files of `args`, and what was `read`, as far as it is in `namespace` or in none, and prints; what is to be
 /// said of the input goes to standard error, and the exit code says whether all of it was decided. The rest is input all the same.
 #[must_use]
-pub fn run(args: &SimulateArgs, namespace: Option<&str>, read: Vec<Input>) -> ExitCode {
+pub fn run(args: &SimulateArgs, namespace: Option<&str>, read: impl IntoIterator<Item = Input>) -> ExitCode {
     let terms = Terms {
         now: args.at.unwrap_or_else(|| SystemClock.now()),
         seed: args.seed,
@@ -302,7 +302,7 @@ pub(crate) fn load(
     files: &[PathBuf],
     by: &By<'_>,
     strict: bool,
-    read: Vec<Input>,
+    read: impl IntoIterator<Item = Input>,
 ) -> Result<Read, Vec<String>> {
     let dialects = berth_dialect_registry::all();
     let configurations = configurations(by.config, &dialects)?;
@@ -311,11 +311,9 @@ pub(crate) fn load(
     if unread.iter().any(|problem| problem.number == 0) {
         return Err(unread.iter().map(ToString::to_string).collect());
     }
-    let inputs: Vec<Input> = documents.into_iter().map(input).chain(read).collect();
-    let heartbeat = inputs
-        .iter()
-        .filter_map(|input| heartbeat::newest(&input.value))
-        .max();
+    let mut heartbeat = None;
+    let inputs = documents.into_iter().map(input).chain(read);
+    let inputs = inputs.inspect(|input| heartbeat = heartbeat.max(heartbeat::newest(&input.value)));
     let mut simulation = Simulation::load(&dialects, &catalog(&dialects), configurations, inputs, by.now);
     if let Some(rules) = by.rules {
         simulation

@@ -104,7 +104,7 @@ fn readable(system: &str, missing: &[String]) -> Finding {
 }
 
 /// The API groups that a server has.
-fn groups(list: &Value) -> BTreeSet<String> {
+pub(super) fn groups(list: &Value) -> BTreeSet<String> {
     let groups = list["groups"].as_array().into_iter().flatten();
     let names = groups.filter_map(|group| group["name"].as_str());
     names.map(str::to_owned).collect()

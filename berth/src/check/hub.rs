@@ -1,6 +1,6 @@
 //! What a hub was told about Berth: registrations, webhooks, definitions, what runs, and who leads.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use berth_scheduling_rest::kinds::{GROUP, VERSION};
@@ -9,9 +9,9 @@ use serde_json::Value;
 use super::finding::{Finding, Verdict};
 use super::started::Started;
 use super::{Asked, Read, items, judge, rights};
-use crate::manifests::{Installation, Service, default_service};
+use crate::manifests::{Installation, LABEL, Service, default_service};
 
-const API_SERVICES: &str = "/apis/apiregistration.k8s.io/v1/apiservices";
+pub(super) const API_SERVICES: &str = "/apis/apiregistration.k8s.io/v1/apiservices";
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
 impl Asked<'_> {
@@ -41,13 +41,10 @@ impl Asked<'_> {
             .iter()
             .flat_map(|object| judge::api_service(object, self.now))
             .collect();
-        let owned: BTreeSet<&str> = ours
-            .iter()
-            .filter_map(|object| object["spec"]["group"].as_str())
-            .collect();
+        let groups = Groups::of(all, &service);
         let (runs, started) = self.workload(&service).await?;
         let mode = started.mode;
-        let (definitions, mut installation) = self.definitions(&service, &owned, &started).await?;
+        let (definitions, mut installation) = self.definitions(&service, &groups, &started).await?;
         // One that observes needs fewer rights; where nobody says, what is needed to decide is looked at.
         installation.mode = mode.unwrap_or(installation.mode);
         if registered.is_none() {
@@ -71,6 +68,34 @@ impl Asked<'_> {
         Ok(findings)
     }
 
+    /// The Service that the hub finds Berth at: that of its APIService, or the usual one where that cannot be read.
+    pub(crate) async fn service(&self) -> Result<Service> {
+        let path = format!("{API_SERVICES}/{VERSION}.{GROUP}");
+        let registered = match self.read(&path).await? {
+            Read::Object(object) => judge::service(&object),
+            Read::Absent | Read::Refused(_) => None,
+        };
+        Ok(registered.unwrap_or_else(default_service))
+    }
+
+    /// The Deployment behind `service`: the one of its name, or the only one in its namespace with Berth's label.
+    pub(crate) async fn deployment(&self, service: &Service) -> Result<Read> {
+        let all = format!("/apis/apps/v1/namespaces/{}/deployments", service.namespace);
+        let named = self.read(&format!("{all}/{}", service.name)).await?;
+        if !matches!(named, Read::Absent) {
+            return Ok(named);
+        }
+        let (key, value) = LABEL;
+        let labelled = format!("{all}?labelSelector={}%3D{value}", key.replace('/', "%2F"));
+        Ok(match self.read(&labelled).await? {
+            Read::Object(list) => match items(&list) {
+                [only] => Read::Object(only.clone()),
+                _ => Read::Absent,
+            },
+            Read::Absent | Read::Refused(_) => Read::Absent,
+        })
+    }
+
     /// Whether something runs as Berth by default is installed, registered or not.
     pub(super) async fn runs(&self) -> Result<bool> {
         let Service { name, namespace, .. } = default_service();
@@ -82,7 +107,7 @@ impl Asked<'_> {
     async fn definitions(
         &self,
         service: &Service,
-        owned: &BTreeSet<&str>,
+        groups: &Groups<'_>,
         started: &Started,
     ) -> Result<(Vec<Finding>, Installation)> {
         let list = match self.read(DEFINITIONS).await? {
@@ -124,7 +149,7 @@ impl Asked<'_> {
                 .map(|info| format!("{}.{}", info.plural, info.group))
                 .collect();
             let target = dialect.target();
-            if owned.contains(target.group) {
+            if groups.owned.contains(target.group) {
                 installation.on_hub.remove(system);
                 findings.push(Finding::ok("sources", system, "Berth stores its objects"));
                 continue;
@@ -136,6 +161,11 @@ impl Asked<'_> {
                     system,
                     "off: Berth was started without it",
                 ));
+                continue;
+            }
+            if let Some(server) = groups.elsewhere.get(target.group) {
+                let message = format!("on the hub, served by {server}");
+                findings.push(Finding::ok("sources", system, message));
                 continue;
             }
             let there: Vec<&Value> = kinds.iter().filter_map(|name| named(name)).collect();
@@ -164,9 +194,8 @@ impl Asked<'_> {
     async fn workload(&self, service: &Service) -> Result<(Finding, Started)> {
         let Service { name, namespace, .. } = service;
         let subject = format!("Deployment {namespace}/{name}");
-        let path = format!("/apis/apps/v1/namespaces/{namespace}/deployments/{name}");
         let mut started = Started::default();
-        let finding = match self.read(&path).await? {
+        let finding = match self.deployment(service).await? {
             Read::Object(object) => {
                 started = Started::of(&object);
                 let number = |field: &Value| field.as_u64().unwrap_or_default();
@@ -212,6 +241,34 @@ impl Asked<'_> {
     }
 }
 
+/// API groups that other servers than the hub itself have, by the APIServices.
+pub(super) struct Groups<'a> {
+    /// Those of Berth.
+    pub(super) owned: BTreeSet<&'a str>,
+    /// Those of others, with the Service of each: a system's own API server.
+    elsewhere: BTreeMap<&'a str, String>,
+}
+
+impl<'a> Groups<'a> {
+    pub(super) fn of(all: &'a [Value], ours: &Service) -> Self {
+        let (mut owned, mut elsewhere) = (BTreeSet::new(), BTreeMap::new());
+        for object in all {
+            let (Some(group), Some(service)) = (object["spec"]["group"].as_str(), judge::service(object))
+            else {
+                continue;
+            };
+            match is(&service, ours) {
+                true => drop(owned.insert(group)),
+                false => {
+                    let Service { namespace, name, .. } = service;
+                    elsewhere.insert(group, format!("the Service {namespace}/{name}"));
+                }
+            }
+        }
+        Self { owned, elsewhere }
+    }
+}
+
 /// Whether a Lease says who works; others fence capacity.
 fn leads(name: &str) -> bool {
     name == crate::hub::CONTROLLERS_LEASE || name == berth_hub::store_lease::NAME
@@ -236,4 +293,35 @@ fn sources(system: &str, there: usize, absent: &[&String]) -> Finding {
         Verdict::Note,
         "berth manifests crds --systems | kubectl create -f -",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_group_of_another_api_server_is_neither_berths_nor_a_definition() {
+        let service = |group: &str, service: Value| json!({"spec": {"group": group, "service": service}});
+        let berth = default_service();
+        let all = [
+            service(
+                "scheduling.berth.dev",
+                json!({"namespace": "berth-system", "name": "berth"}),
+            ),
+            service(
+                "core.gardener.cloud",
+                json!({"namespace": "garden", "name": "gardener-apiserver"}),
+            ),
+            service("placement.kubernetes-fleet.io", Value::Null),
+        ];
+        let groups = Groups::of(&all, &berth);
+        assert_eq!(groups.owned, BTreeSet::from(["scheduling.berth.dev"]));
+        let elsewhere = BTreeMap::from([(
+            "core.gardener.cloud",
+            "the Service garden/gardener-apiserver".to_owned(),
+        )]);
+        assert_eq!(groups.elsewhere, elsewhere);
+    }
 }

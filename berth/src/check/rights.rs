@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 use super::Asked;
 use super::finding::{Finding, Verdict};
 use crate::manifests::{Installation, Set, objects};
-use crate::source::OFF_ON_A_HUB;
 
 /// What the readers of decisions need: the ClusterRole that gives it, verb, resource and subresource.
 const READERS: [(&str, &str, &str, &str); 6] = [
@@ -234,19 +233,13 @@ pub(super) fn flags(installation: &Installation) -> String {
         true => " --mode=observe".to_owned(),
         false => " --mode=decide".to_owned(),
     };
-    for system in &installation.on_hub {
-        flags.push_str(&format!(" --source={system}=hub"));
-    }
-    for system in &installation.off {
-        flags.push_str(&format!(" --source={system}=off"));
-    }
-    if installation.on_hub.len() < installation.dialects.len() {
-        for dialect in installation
-            .owned_dialects()
-            .filter(|dialect| dialect.name() == OFF_ON_A_HUB)
-        {
-            flags.push_str(&format!(" --source={}=owned", dialect.name()));
-        }
+    // A system that is not named is off.
+    for dialect in &installation.dialects {
+        let place = match installation.on_hub.contains(dialect.name()) {
+            true => "hub",
+            false => "owned",
+        };
+        flags.push_str(&format!(" --source={}={place}", dialect.name()));
     }
     let service = &installation.service;
     for (flag, value, default) in [

@@ -44,7 +44,7 @@ impl Started {
     }
 
     /// Whether Berth has nothing to do with `system`.
-    pub(super) fn is_off(&self, system: &str) -> bool {
+    pub(crate) fn is_off(&self, system: &str) -> bool {
         self.off.iter().any(|off| off == system)
     }
 }

@@ -1,7 +1,7 @@
 //! One event on a demand, as an `events.k8s.io/v1` object.
 
-use berth_apimachinery::{Key, Revision, Timestamp, time};
-use berth_dialect_contract::{Note, NoteType, Related};
+use berth_apimachinery::{Key, Object, Revision, Timestamp, time};
+use berth_dialect_contract::{Dialect, Note, NoteType, Related, config};
 use berth_engine::Snapshot;
 use serde_json::{Value, json};
 
@@ -9,6 +9,8 @@ use serde_json::{Value, json};
 const TEXT_LIMIT: usize = 1000;
 /// Bytes of an event's name that the object it is about may give.
 const NAME_LIMIT: usize = 220;
+/// The namespace of events about objects that are in none.
+const NAMESPACE: &str = "default";
 /// Who reports.
 const CONTROLLER: &str = "berth.dev/scheduler";
 
@@ -39,6 +41,18 @@ pub(crate) struct Series {
     related: Option<Key>,
 }
 
+impl Series {
+    fn new(uid: &str, note: Note) -> Self {
+        Self {
+            uid: uid.to_owned(),
+            r#type: NoteType::as_str(note.r#type),
+            reason: note.reason,
+            text: cut(note.text),
+            related: note.related.map(|related| related.key),
+        }
+    }
+}
+
 impl Told {
     /// `note` on `demand` as it was at `revision`, which `snapshot` knows; `None` when it does not.
     pub(super) fn new(snapshot: &Snapshot, demand: &Key, revision: Revision, note: Note) -> Option<Self> {
@@ -51,7 +65,7 @@ impl Told {
             "uid": meta.uid(), "resourceVersion": revision.to_string(),
         });
         let namespace = match meta.namespace() {
-            "" => "default",
+            "" => NAMESPACE,
             namespace => namespace,
         };
         Some(Self {
@@ -61,14 +75,28 @@ impl Told {
             regarding: without_empty(regarding),
             action: note.action,
             related: note.related.as_ref().map(reference),
-            series: Series {
-                uid: meta.uid().to_owned(),
-                r#type: NoteType::as_str(note.r#type),
-                reason: note.reason,
-                text: cut(note.text),
-                related: note.related.map(|related| related.key),
-            },
+            series: Series::new(meta.uid(), note),
         })
+    }
+
+    /// `note` on the SchedulerConfiguration of `dialect`, as it is `stored` or would be.
+    pub(super) fn of_configuration(dialect: &dyn Dialect, stored: Option<&Object>, note: Note) -> Self {
+        let uid = stored.map_or("", |stored| stored.meta().uid());
+        let regarding = json!({
+            "apiVersion": format!("{}/{}", config::GROUP, config::VERSION), "kind": config::KIND, "name": dialect.name(),
+            "uid": uid,
+        });
+        // One that is not stored has its name alone.
+        let uid = if uid.is_empty() { dialect.name() } else { uid };
+        Self {
+            namespace: NAMESPACE.to_owned(),
+            name: dialect.name().to_owned(),
+            actor: dialect.actor(),
+            regarding: without_empty(regarding),
+            action: note.action,
+            related: note.related.as_ref().map(reference),
+            series: Series::new(uid, note),
+        }
     }
 
     /// A name no other event has: the `number`th of this process.

@@ -80,7 +80,7 @@ impl Events {
         (events, tokio::spawn(writer.run(receiver)))
     }
 
-    fn send(&self, told: Option<Told>, now: Timestamp) {
+    pub(super) fn send(&self, told: Option<Told>, now: Timestamp) {
         if let Some(told) = told
             && self.sender.try_send((told, now)).is_err()
         {

@@ -35,9 +35,9 @@ pub struct HubArgs {
     /// Start although that ConfigMap cannot be read; requests through the aggregator get 401 until it can.
     #[arg(long)]
     pub authentication_tolerate_lookup_failure: bool,
-    /// Where the objects of a system are: `gardener=hub` on the hub, `gardener=owned` (the default) in Berth's own store;
-    /// `gardener=off`: nothing of that system is served. Behind a kube-apiserver kcp is off unless it is named; the namespaces
-    /// it places, and what it syncs in them, are the hub's even where `kcp=owned`. Repeatable.
+    /// Where the objects of a system are: `gardener=hub` on the hub, `gardener=owned` in Berth's own store; `gardener=off`: nothing
+    /// of that system is served. Standalone every system is `owned`; behind a kube-apiserver one that is not named is off. The
+    /// namespaces that kcp places, and what it syncs in them, are the hub's even where `kcp=owned`. Repeatable.
     #[arg(long, value_parser = source, value_name = "SYSTEM=owned|hub|off")]
     pub source: Vec<Source>,
     /// How long to cache the results of TokenReviews (such as 10s).
@@ -131,7 +131,7 @@ impl HubArgs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::on_a_hub;
+    use crate::source::only_named;
 
     #[test]
     fn sources_name_a_system_and_a_place() {
@@ -165,11 +165,13 @@ mod tests {
     }
 
     #[test]
-    fn behind_a_hub_kcp_is_off_unless_it_is_asked_for() {
-        let said = |texts: &[&str]| on_a_hub(texts.iter().map(|text| source(text).unwrap()).collect());
-        assert_eq!(place(&said(&[]), "kcp"), Place::Off);
-        assert_eq!(place(&said(&[]), "ocm"), Place::Owned);
+    fn on_a_hub_a_system_that_is_not_named_is_off() {
+        let said = |texts: &[&str]| only_named(texts.iter().map(|text| source(text).unwrap()).collect());
+        for system in ["kcp", "ocm"] {
+            assert_eq!(place(&said(&[]), system), Place::Off);
+        }
         assert_eq!(place(&said(&["kcp=hub"]), "kcp"), Place::Hub);
-        assert_eq!(place(&said(&["kcp=owned"]), "kcp"), Place::Owned);
+        assert_eq!(place(&said(&["ocm=owned"]), "ocm"), Place::Owned);
+        assert_eq!(place(&said(&["ocm=owned"]), "gardener"), Place::Off);
     }
 }

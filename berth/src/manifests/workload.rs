@@ -8,7 +8,7 @@ use super::{Certificates, Installation, Service, ca_secret_name, cert_manager, c
 use crate::stores::Storage;
 
 /// The label that every Pod of Berth has, whatever else it has.
-const LABELS: (&str, &str) = ("app.kubernetes.io/name", "berth");
+pub const LABEL: (&str, &str) = ("app.kubernetes.io/name", "berth");
 /// The port the container listens on.
 const PORT: u16 = 7443;
 /// A user without rights anywhere.
@@ -316,12 +316,12 @@ fn metadata(service: &Service, name: &str) -> Value {
 }
 
 fn selector(service: &Service) -> Value {
-    json!({LABELS.0: LABELS.1, "app.kubernetes.io/instance": service.name})
+    json!({LABEL.0: LABEL.1, "app.kubernetes.io/instance": service.name})
 }
 
 fn labels(service: &Service) -> Value {
     json!({
-        LABELS.0: LABELS.1,
+        LABEL.0: LABEL.1,
         "app.kubernetes.io/instance": service.name,
         "app.kubernetes.io/part-of": "berth",
     })

@@ -8,6 +8,7 @@ use anyhow::{Context, Result, anyhow};
 use berth_apimachinery::{Draft, FieldError, Key, Kind, Timestamp, time};
 use berth_commands::manifest;
 use berth_configuration::SchedulerConfiguration;
+use berth_dialect_contract::rules::RulesChoice;
 use berth_dialect_contract::{Dialect, config};
 use berth_hub::mirror::FROM_FILE;
 use berth_storage::{Expect, Step, Store, StoreError, Verb};
@@ -50,6 +51,33 @@ pub(super) async fn fill(
     }
     if beside_copies {
         forget(store, &kept).await?;
+    }
+    Ok(())
+}
+
+/// Has every system decided by the chosen `rules`, whatever else its configuration says.
+///
+/// # Errors
+/// When it cannot be stored.
+pub(super) async fn choose(
+    store: &Arc<dyn Store>,
+    parts: &Parts,
+    rules: RulesChoice,
+    now: Timestamp,
+) -> Result<()> {
+    for dialect in &parts.dialects {
+        let name = dialect.name();
+        let stored = store.cached(config::RESOURCE).get("", name).cloned();
+        let mut spec = match &stored {
+            Some(stored) => stored.value()["spec"].clone(),
+            None => json!({}),
+        };
+        spec[RulesChoice::FIELD] = rules.as_str().into();
+        if let Some(stored) = stored {
+            let expect = Expect::At(stored.revision());
+            apply(store, config::key(name), Verb::Delete, expect, None).await?;
+        }
+        create(store, name, &spec, None, now).await?;
     }
     Ok(())
 }

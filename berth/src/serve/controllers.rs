@@ -26,9 +26,8 @@ pub(super) fn start(
 ) -> Result<Running> {
     let selection = match options.is_observer() {
         true => Selection::default(),
-        false => {
-            controllers::select(&options.controllers, &parts.dialects).map_err(|problem| anyhow!(problem))?
-        }
+        false => controllers::select(&options.args.controllers, &parts.dialects)
+            .map_err(|problem| anyhow!(problem))?,
     };
     let mirrored = parts.mirrored.iter().map(|kind| kind.info().resource()).collect();
     let setting = Setting {
@@ -40,7 +39,7 @@ pub(super) fn start(
         sink: &parts.sink,
         store,
         leading: writing(options, leadership),
-        event_ttl: options.event_ttl,
+        event_ttl: options.args.event_ttl,
         history: parts.history.observer(),
         metrics: &parts.controller_metrics,
     };
@@ -63,7 +62,7 @@ pub(super) fn lead(
     parts: &Parts,
     hub: Option<&Hub>,
 ) -> Leadership {
-    let elector = match (options.storage, hub) {
+    let elector = match (options.args.storage, hub) {
         (Storage::Etcd, _) => controllers::elector(store, identity(), options.terms),
         (Storage::Embedded | Storage::Memory, Some(hub)) => hub.elector(identity(), options.terms),
         (Storage::Embedded | Storage::Memory, None) => Arc::new(Alone),

@@ -7,6 +7,7 @@ use std::time::Instant;
 use berth_apimachinery::{Draft, Key};
 use berth_apiserver::heavy::LIGHT;
 use berth_apiserver::{Api, Backing, Group, Query, RequestInfo, Resource};
+use berth_storage::memory::MemoryStore;
 use berth_storage::{Expect, Revision, Source, Step, Verb};
 
 use super::*;
@@ -145,7 +146,7 @@ fn requests(resource: &Resource) -> Vec<(String, RequestInfo)> {
 #[tokio::test]
 async fn every_verb_of_every_resource_is_heavy_in_a_large_world_or_bounded_for_a_reason() {
     let folder = tempfile::tempdir().expect("a folder");
-    let options = Options::demo(folder.path(), 0);
+    let options = Options::demo(folder.path(), 0).expect("the defaults go together");
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let memory = Arc::new(MemoryStore::new(Revision(1), berth_storage::Limits::default()));
     let store: Arc<dyn Store> = memory.clone();

@@ -1,4 +1,9 @@
-//! What is served, and by whom: Kubernetes' own kinds, the dialects' kinds, the configuration and the virtual API.
+//! What is served, and by whom: Kubernetes' own kinds, the dialects' kinds, the configuration and the virtual API. What differs
+//! between a server that stands alone and one behind a hub is in [`Standalone`] and [`Hub`], each a [`Surroundings`].
+
+mod behind_hub;
+mod core_parts;
+mod standalone;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -6,7 +11,6 @@ use std::sync::Arc;
 use anyhow::{Result, anyhow};
 use berth_aggregation::{HubPolicies, Policies as Webhooks};
 use berth_apimachinery::{Clock, GroupResource, Kind};
-use berth_apiserver::authz::expressions::Reviewer;
 use berth_apiserver::handlers::ApiState;
 use berth_apiserver::metrics::{AdmissionMetrics, PolicyMetrics};
 use berth_apiserver::registry::Registry;
@@ -16,23 +20,20 @@ use berth_dialect_contract::Dialect;
 use berth_engine::{Committer, Engine};
 use berth_history::History;
 use berth_hub::Needs;
+use berth_kubernetes::core;
 use berth_kubernetes::protobuf::Protobuf;
-use berth_kubernetes::rbac::Rbac;
-use berth_kubernetes::{core, reviews};
-use berth_placement_admission::{self, AutoBind, StoredPolicies, Surroundings};
-use berth_policies::{Catalog, Enforcer};
-use berth_publications::{self, Copies, Place};
-use berth_scheduling_rest::records::{Bounds, Medium, Records};
-use berth_scheduling_rest::{RegistryCommitter, VirtualApi};
+use berth_policies::Enforcer;
+use berth_publications::{self, Place};
+use berth_scheduling_rest::VirtualApi;
 use berth_storage::{Source, Store};
-use berth_syncer::{OnHub, Shown, SyncerViews};
+use berth_syncer::SyncerViews;
 
+use self::core_parts::{Admitted, Built, Core, Surroundings, kinds};
+use self::standalone::Standalone;
 use super::mirrors;
 use super::options::Options;
-use crate::controllers::{self, ControllerMetrics, OwnEvents, Sink};
-use crate::definitions;
+use crate::controllers::{self, ControllerMetrics, Sink};
 use crate::hub::Hub;
-use crate::stores::Storage;
 
 /// The parts of a standalone server.
 pub(super) struct Parts {
@@ -93,177 +94,73 @@ pub(super) fn assemble(
     options: &Options,
     hub: Option<&Hub>,
 ) -> Result<Parts> {
-    let mut settings = match hub {
-        Some(_) => options.actors.settings_on_hub(),
-        None => options.actors.settings(),
+    let surroundings: &dyn Surroundings = match &hub {
+        Some(hub) => hub,
+        None => &Standalone,
     };
-    settings.targets_url = options.targets_url();
-    let dialects = options.hub.served(berth_dialect_registry::with(&settings));
-    let source = Arc::clone(store) as Arc<dyn Source>;
-    let engine = Engine::new(dialects.clone(), Arc::clone(&source), Arc::clone(clock));
-    let modes = Arc::new(modes(&dialects, &source, options, hub)?);
-    engine.mandated(Arc::clone(&modes) as Arc<_>)?;
-    let rbac = Rbac::new(Arc::clone(&source));
-    let authorizer = match hub {
-        Some(hub) => hub.delegation.authorizer(clock),
-        None => Arc::clone(&rbac) as Arc<dyn Authorizer>,
-    };
-    let stored = StoredPolicies::new(&source);
-    let admission_metrics = AdmissionMetrics::new();
-    let admission = berth_placement_admission::Parts {
-        engine: Arc::clone(&engine),
-        rbac: Arc::clone(&rbac),
-        authorizer: Arc::clone(&authorizer),
-        break_glass: options.break_glass_groups.clone(),
-        observer: Arc::clone(&admission_metrics) as Arc<_>,
-        owners: match hub {
-            Some(_) => Vec::new(),
-            None => {
-                let systems = dialects.iter().flat_map(|dialect| dialect.stored_kinds());
-                core::kinds().into_iter().chain(systems).collect()
-            }
-        },
-        policies: hub.is_none().then(|| Arc::clone(&stored)),
-    };
-    let policy_metrics = PolicyMetrics::new();
-    // Where nothing is written, nobody has to be asked.
-    let asked = hub.filter(|_| !options.is_observer());
-    let hub_policies = asked.map(|hub| hub.policies(Arc::clone(&stored) as Arc<_>));
-    let catalog: Arc<dyn Catalog> = match &hub_policies {
-        Some(policies) => Arc::clone(policies) as Arc<_>,
-        None => Arc::clone(&stored) as Arc<_>,
-    };
-    let surroundings = Surroundings::new(catalog, &authorizer, &source, &policy_metrics);
-    let enforcer = Enforcer::new(Arc::new(surroundings));
-    let mut chain = admission
-        .in_process(&source)
-        .with_policies(Arc::clone(&enforcer) as Arc<_>);
-    let webhooks = asked.map(|hub| {
-        let reviewer = Arc::new(Reviewer::new(&authorizer));
-        hub.webhooks(store, options.own_addresses(), reviewer)
-    });
-    // In each pass after the policies, as in kube-apiserver.
-    if let Some(webhooks) = &webhooks {
-        chain = chain.with_policies(Arc::clone(webhooks) as Arc<_>);
-    }
-    let registry = Registry::new(chain, Arc::clone(clock));
-    let committer = Arc::new(RegistryCommitter(Arc::clone(&registry)));
-    let auto_bind = AutoBind::new(Arc::clone(&engine), committer, Arc::clone(&registry));
-    registry
-        .on_create(Arc::new(auto_bind))
-        .map_err(|problem| anyhow!(problem))?;
+    let core = Core::new(store, clock, options, surroundings);
+    let modes = Arc::new(modes(&core.dialects, &core.source, options, hub)?);
+    core.engine.mandated(Arc::clone(&modes) as Arc<_>)?;
+    let judges = surroundings.judges(&core);
+    let admitted = Admitted::new(&core, &judges)?;
+    let registry = Arc::clone(&admitted.registry);
 
     let mut own = core::groups(store);
     core::write_through(&mut own, &registry);
-    let own_kinds = own
-        .iter()
-        .flat_map(|group| group.resources.iter().map(|resource| Arc::clone(&resource.kind)));
-    let own_kinds: Vec<Arc<dyn Kind>> = own_kinds.collect();
-    let bounds = Bounds {
-        per_decision: options.history_per_decision,
-        max_age: options.history_max_age,
-        ..Bounds::default()
-    };
-    let mut virtual_api = VirtualApi::new(Arc::clone(&engine), Arc::clone(&registry), own_kinds.clone())
-        .observing(options.agreement_grace)
-        .remembering(Records {
-            store: Arc::clone(store),
-            medium: medium(options.storage),
-            bounds,
-        });
-    let namespaces = hub.is_none().then_some(core::namespace::RESOURCE);
-    let managers = hub.map(Hub::managers);
-    let projection = virtual_api.projection();
-    let history = History::new(&engine, projection, store, bounds, namespaces, managers)?;
-    let mut configuration = berth_configuration::group(dialects.clone(), Arc::clone(store));
-    configuration
-        .resources
-        .push(berth_publications::resource(&dialects, store));
-    let copies = Arc::new(Copies::default());
-    let flat = berth_publications::flat(&engine, hub.map(|_| Arc::clone(&copies)));
-    virtual_api = virtual_api.serving(flat);
-    let mut place = Place::Here(Arc::clone(&registry));
-    let mut mirrored = Vec::new();
-    let mut groups = Vec::new();
-    let (on_hub, here): (Vec<_>, Vec<_>) = dialects
-        .iter()
-        .partition(|dialect| hub.is_some_and(|hub| hub.has(dialect.name())));
-    let mut committer: Arc<dyn Committer> = Arc::new(RegistryCommitter(Arc::clone(&registry)));
-    let mut sink: Arc<dyn Sink> = Arc::new(OwnEvents(Arc::clone(&registry)));
-    let mut shown = Shown {
-        clusters: Arc::clone(&registry),
+    let mut configuration = berth_configuration::group(core.dialects.clone(), Arc::clone(store));
+    let publications = berth_publications::resource(&core.dialects, store);
+    configuration.resources.push(publications);
+    let mut virtual_api = core.virtual_api(&registry, kinds(&own));
+    let history = History::new(
+        &core.engine,
+        virtual_api.projection(),
+        store,
+        core.bounds(),
+        surroundings.namespaces(),
+        surroundings.managers(),
+    )?;
+    let built = Built {
+        own,
+        configuration,
         registry: Arc::clone(&registry),
-        home: None,
-        source: Arc::clone(&source),
     };
-    if let Some(hub) = hub {
-        let followed = match options.is_observer() {
-            true => mirrors::observed(&dialects),
-            false => mirrors::followed(&dialects),
-        };
-        mirrored.extend(
-            own_kinds
-                .into_iter()
-                .filter(|kind| followed.contains(&kind.info().resource())),
-        );
-        mirrored.extend(configuration.resources.into_iter().map(|resource| resource.kind));
-        if !options.is_observer() {
-            mirrored.extend(berth_publications::on_hub());
-        }
-        mirrored.extend(on_hub.iter().flat_map(|dialect| dialect.kinds()));
-        let resources = mirrored.iter().map(|kind| kind.info().resource()).collect();
-        let on_it = hub.committer(store, resources, committer);
-        shown.registry = mirrors::copies(&mirrored, &source, clock)?;
-        if hub.has(berth_syncer::DIALECT) {
-            shown.clusters = Arc::clone(&shown.registry);
-        }
-        shown.home = Some(Arc::new(OnHub(Arc::clone(&on_it))));
-        place = Place::Hub {
-            committer: Arc::clone(&on_it),
-            copies: Arc::clone(&copies),
-        };
-        committer = on_it;
-        sink = hub.events();
-        virtual_api = virtual_api.binding_through(Arc::clone(&committer));
-    } else {
-        groups.extend(own);
-        groups.extend(reviews::groups(&rbac));
-        groups.push(configuration);
-        groups.push(definitions::group());
+    let homes = surroundings.homes(&core, built)?;
+    virtual_api = virtual_api.serving(berth_publications::flat(&core.engine, homes.copies));
+    if let Some(committer) = homes.binds_through {
+        virtual_api = virtual_api.binding_through(committer);
     }
-    groups.extend(
-        here.into_iter()
-            .flat_map(|dialect| owned(dialect, &virtual_api, store)),
-    );
+    let mut groups = homes.first;
+    let here = core
+        .dialects
+        .iter()
+        .filter(|dialect| !surroundings.has(dialect.name()));
+    groups.extend(here.flat_map(|dialect| owned(dialect, &virtual_api, store)));
     groups.extend(virtual_api.groups());
-    // After the systems' own, some of which have kinds of the same names, so that `kubectl` takes theirs for a bare name.
-    if hub.is_none() {
-        groups.push(berth_publications::group(store));
-    }
-    let syncer_views = berth_syncer::attach(&mut groups, shown, &dialects, super::version());
+    groups.extend(homes.last);
+    let syncer_views = berth_syncer::attach(&mut groups, homes.shown, &core.dialects, super::version());
     registry.install(&groups).map_err(|problem| anyhow!(problem))?;
-    stored.serve(&groups);
+    core.stored.serve(&groups);
     let api = Arc::new(ApiState::over(Arc::clone(&registry)).with_decoder(Arc::new(Protobuf)));
     Ok(Parts {
-        needs: mirrors::needs(&dialects, &mirrored),
-        committer,
-        sink,
-        dialects,
-        engine,
+        needs: mirrors::needs(&core.dialects, &homes.mirrored),
+        committer: homes.committer,
+        sink: homes.sink,
+        dialects: core.dialects,
+        engine: core.engine,
         modes,
         virtual_api,
         history,
-        publications: place,
-        authorizer,
+        publications: homes.publications,
+        authorizer: judges.authorizer,
         api,
         groups,
-        mirrored,
-        webhooks,
-        hub_policies,
-        enforcer,
-        policy_metrics,
-        admission,
-        admission_metrics,
+        mirrored: homes.mirrored,
+        webhooks: judges.webhooks,
+        hub_policies: judges.hub_policies,
+        enforcer: admitted.enforcer,
+        policy_metrics: admitted.policy_metrics,
+        admission: admitted.admission,
+        admission_metrics: admitted.admission_metrics,
         controller_metrics: ControllerMetrics::new(),
         syncer_views,
         registry,
@@ -281,7 +178,7 @@ fn modes(
     hub: Option<&Hub>,
 ) -> Result<Modes> {
     let selection =
-        controllers::select(&options.controllers, dialects).map_err(|problem| anyhow!(problem))?;
+        controllers::select(&options.args.controllers, dialects).map_err(|problem| anyhow!(problem))?;
     let (mut observed, mut idle) = (BTreeSet::new(), BTreeSet::new());
     for dialect in dialects {
         let name = dialect.name();
@@ -303,14 +200,6 @@ fn modes(
         }
     }
     Ok(Modes::new(Arc::clone(source), options.mode, observed).leaving(idle))
-}
-
-fn medium(storage: Storage) -> Medium {
-    match storage {
-        Storage::Memory => Medium::Memory,
-        Storage::Embedded => Medium::Database,
-        Storage::Etcd => Medium::Etcd,
-    }
 }
 
 /// A dialect's own kinds, by group, with the subresources the virtual API adds to them.

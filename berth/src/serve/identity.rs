@@ -32,9 +32,9 @@ pub(super) fn certificate(
     folder: &Arc<Folder>,
     clock: &Arc<dyn Clock>,
 ) -> Result<Arc<ServingCertificate>> {
-    let certificate = match &options.certificate {
+    let certificate = match options.certificate() {
         Some((certificate, key)) => {
-            ServingCertificate::from_files(certificate.clone(), key.clone(), Arc::clone(clock))?
+            ServingCertificate::from_files(certificate.into(), key.into(), Arc::clone(clock))?
         }
         None => ServingCertificate::issued(Arc::clone(folder), &options.names, Arc::clone(clock))?,
     };
@@ -47,10 +47,10 @@ pub(super) fn certificate(
 /// # Errors
 /// When a CA file cannot be read, or a header name is none.
 pub(super) fn authentication(options: &Options, folder: &Folder) -> Result<Authentication> {
-    let client = pool(Some(folder.ca()), options.client_ca_file.as_deref())?;
+    let client = pool(Some(folder.ca()), options.args.client_ca_file.as_deref())?;
     let front_proxy = pool(
         Some(folder.front_proxy()),
-        options.request_header.ca_file.as_deref(),
+        options.args.requestheader_client_ca_file.as_deref(),
     )?;
     let request_header = request_header(options, front_proxy)?;
     request_header.check_beside(&client)?;
@@ -58,7 +58,7 @@ pub(super) fn authentication(options: &Options, folder: &Folder) -> Result<Authe
     Ok(Authentication {
         trust,
         tokens: None,
-        anonymous: options.anonymous_auth,
+        anonymous: options.args.anonymous_auth,
     })
 }
 
@@ -67,33 +67,33 @@ pub(super) fn authentication(options: &Options, folder: &Folder) -> Result<Authe
 /// # Errors
 /// When a CA file cannot be read, or a header name is none.
 pub(super) fn given(options: &Options) -> Result<StaticTrust> {
-    let client = match &options.client_ca_file {
+    let client = match &options.args.client_ca_file {
         Some(file) => Some(pool(None, Some(file))?),
         None => None,
     };
-    let request_header = match &options.request_header.ca_file {
+    let request_header = match &options.args.requestheader_client_ca_file {
         Some(file) => Some(request_header(options, pool(None, Some(file))?)?),
         None => None,
     };
     Ok(StaticTrust {
         client,
         request_header,
-        allowed_names: options.request_header.allowed_names.clone(),
+        allowed_names: options.args.requestheader_allowed_names.clone(),
     })
 }
 
 /// The flags' headers, believed from front proxies of `front_proxy`.
 fn request_header(options: &Options, front_proxy: CaPool) -> Result<RequestHeaderTrust> {
-    let headers = &options.request_header;
+    let args = &options.args;
     Ok(RequestHeaderTrust {
-        username_headers: RequestHeaderTrust::header_names(&headers.username_headers)?,
-        group_headers: RequestHeaderTrust::header_names(&headers.group_headers)?,
-        extra_prefixes: headers
-            .extra_prefixes
+        username_headers: RequestHeaderTrust::header_names(&args.requestheader_username_headers)?,
+        group_headers: RequestHeaderTrust::header_names(&args.requestheader_group_headers)?,
+        extra_prefixes: args
+            .requestheader_extra_headers_prefix
             .iter()
             .map(|prefix| prefix.to_lowercase())
             .collect(),
-        ..RequestHeaderTrust::new(front_proxy, headers.allowed_names.clone())
+        ..RequestHeaderTrust::new(front_proxy, args.requestheader_allowed_names.clone())
     })
 }
 

@@ -1,6 +1,7 @@
-//! Objects served within the process: no port, no certificates, no controllers, one instant. What is asked is decided as
-//! by a server that has just these objects.
+//! Objects served within the process: no port, no certificates, no controllers; those of one instant, or of a hub as they
+//! change. What is asked is decided as by a server that has just these objects.
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -10,16 +11,21 @@ use anyhow::{Context, Result};
 
 use async_trait::async_trait;
 use axum::body::Body;
-use berth_apimachinery::{Clock, Draft, Key, Object, Timestamp};
+use berth_apimachinery::{Clock, Draft, GroupResource, Key, Kind, Object, Timestamp};
 use berth_apiserver::authn::{Authentication, CaPool, Connection};
 use berth_apiserver::chain::Chain;
 use berth_apiserver::health::Health;
 use berth_apiserver::metrics::Metrics;
-use berth_apiserver::{Attributes, Authorizer, ByteLimiter};
+use berth_apiserver::{Attributes, Authorizer, ByteLimiter, SystemClock};
 use berth_certs::Authority;
+use berth_configuration::Mode;
+use berth_dialect_contract::config;
+use berth_dialect_contract::rules::RulesChoice;
+use berth_hub::Mirror;
 use berth_storage::memory::MemoryStore;
 use berth_storage::{Expect, Revision, Step, Store, Verb};
 use http::Request;
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -57,23 +63,25 @@ impl Authorizer for Everybody {
     }
 }
 
+/// Configuration of a world beside its objects.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Settings<'a> {
+    /// The systems' own configuration files.
+    pub configurations: &'a [PathBuf],
+    /// The rules that decide, whatever configurations say.
+    pub rules: Option<RulesChoice>,
+}
+
 impl InMemory {
-    /// Serves `objects`, as they would be stored, with the systems' own configuration files, at `now`.
+    /// Serves `objects`, as they would be stored, at `now`.
     ///
     /// # Errors
     /// When a configuration is not one, or the parts do not come up.
     pub async fn serve(
         objects: Vec<(Key, Arc<Object>)>,
-        configurations: &[PathBuf],
+        settings: Settings<'_>,
         now: Timestamp,
     ) -> Result<Self> {
-        let folder = tempfile::tempdir().context("creating a temporary folder")?;
-        let options = Options {
-            // Nothing changes.
-            history_per_decision: 0,
-            ..Options::demo(folder.path(), 0)
-        };
-        let clock: Arc<dyn Clock> = Arc::new(Still(now));
         let store = MemoryStore::new(Revision(1), berth_storage::Limits::default());
         for (key, object) in objects {
             let step = Step {
@@ -86,9 +94,66 @@ impl InMemory {
             };
             store.commit(&[step])?;
         }
-        let store: Arc<dyn Store> = Arc::new(store);
+        Self::over(Arc::new(store), settings, Arc::new(Still(now)), None).await
+    }
+
+    /// Serves the objects of `kinds` as they are on the hub behind `client` and as they change there, decided by another
+    /// scheduler. Gives how many there are of each kind by now.
+    ///
+    /// # Errors
+    /// When the parts do not come up.
+    pub async fn follow(
+        client: &kube::Client,
+        kinds: &[Arc<dyn Kind>],
+        rules: Option<RulesChoice>,
+    ) -> Result<(Self, BTreeMap<GroupResource, usize>)> {
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new(Revision(1), berth_storage::Limits::default()));
+        // A configuration that changes afterwards would bring other rules than those that are chosen.
+        let is_read_once =
+            |kind: &&Arc<dyn Kind>| rules.is_some() && kind.info().resource() == config::RESOURCE;
+        for kind in kinds.iter().filter(is_read_once) {
+            let copies = copies(client, &store, [kind]).await;
+            copies.into_iter().for_each(|task| task.abort());
+        }
+        let followed = kinds.iter().filter(|kind| !is_read_once(kind));
+        let tasks = copies(client, &store, followed).await;
+        let settings = Settings {
+            configurations: &[],
+            rules,
+        };
+        let clock = Arc::new(SystemClock);
+        let served = Self::over(Arc::clone(&store), settings, clock, Some(Mode::Observe)).await?;
+        let counts = kinds.iter().map(|kind| {
+            let resource = kind.info().resource();
+            (resource, store.cached(resource).iter(None, None).count())
+        });
+        let counts = counts.collect();
+        Ok((served.with(tasks), counts))
+    }
+
+    fn with(mut self, tasks: Vec<JoinHandle<()>>) -> Self {
+        self.tasks.extend(tasks);
+        self
+    }
+
+    /// Serves what is in `store`, by `clock`.
+    async fn over(
+        store: Arc<dyn Store>,
+        settings: Settings<'_>,
+        clock: Arc<dyn Clock>,
+        mode: Option<Mode>,
+    ) -> Result<Self> {
+        let folder = tempfile::tempdir().context("creating a temporary folder")?;
+        let now = clock.now();
+        let mut options = Options::demo(folder.path(), 0)?;
+        options.mode = mode;
+        // Nobody remembers longer than the process lives.
+        options.args.history_per_decision = 0;
         let parts = groups::assemble(&store, &clock, &options, None)?;
-        configuration_files::fill(&store, &parts, configurations, false, now).await?;
+        configuration_files::fill(&store, &parts, settings.configurations, false, now).await?;
+        if let Some(rules) = settings.rules {
+            configuration_files::choose(&store, &parts, rules, now).await?;
+        }
         let tasks = vec![parts.engine.spawn(), parts.virtual_api.spawn()];
         let revision = parts.engine.source().revision();
         within(super::LOAD, parts.engine.caught_up(revision))
@@ -133,6 +198,19 @@ impl InMemory {
     pub fn client(&self) -> kube::Client {
         self.client.clone()
     }
+}
+
+/// Copies the objects of `kinds` from the hub into `store`, and follows them: the tasks that do. What is there by now is there
+/// when this returns, as far as the hub gives it in time.
+async fn copies<'a>(
+    client: &kube::Client,
+    store: &Arc<dyn Store>,
+    kinds: impl IntoIterator<Item = &'a Arc<dyn Kind>>,
+) -> Vec<JoinHandle<()>> {
+    let kinds: Vec<_> = kinds.into_iter().map(|kind| (Arc::clone(kind), None)).collect();
+    let mirror = Mirror::start(client, store, &kinds, &Arc::default(), watch::channel(true).1);
+    berth_hub::settled(mirror.progress, super::LOAD).await;
+    mirror.tasks
 }
 
 impl Drop for InMemory {

@@ -104,8 +104,8 @@ pub(super) fn expose(
             writes,
         );
     });
-    if options.storage == Storage::Embedded {
-        let file = options.data_dir.join(FILE);
+    if options.args.storage == Storage::Embedded {
+        let file = options.args.data_dir.join(FILE);
         metrics.read_at_scrape(
             "apiserver_storage_size_bytes",
             "Size of the embedded store's file in bytes",
@@ -119,7 +119,7 @@ pub(super) fn expose(
     }
     let (certificate, folder) = (Arc::clone(certificate), Arc::clone(folder));
     // Behind a hub the shared CA signs, whose next one comes by itself; those of the folder then sign nothing.
-    let standalone = !options.hub.is_aggregated();
+    let standalone = !options.args.hub.is_aggregated();
     metrics.read_at_scrape(
         "berth_certificate_expiration_timestamp_seconds",
         "When a certificate of the server's own expires, in seconds since 1970",

@@ -87,7 +87,7 @@ pub(super) async fn behind(
     leadership: &Leadership,
 ) -> (Arc<SyncStatus>, watch::Receiver<Progress>, Vec<JoinHandle<()>>) {
     // Where each server has a store of its own, each writes its own copies.
-    let leading = match options.storage {
+    let leading = match options.args.storage {
         Storage::Etcd => leadership.leading(),
         Storage::Embedded | Storage::Memory => watch::channel(true).1,
     };
@@ -120,10 +120,10 @@ pub(super) async fn claim_store(
     end: &CancellationToken,
 ) -> Result<Option<JoinHandle<()>>> {
     let is_own = parts.dialects.iter().any(|dialect| !hub.has(dialect.name()));
-    if options.storage == Storage::Etcd || !is_own {
+    if options.args.storage == Storage::Etcd || !is_own {
         return Ok(None);
     }
-    let held = hub.claim_store(&options.data_dir, options.terms, clock, end.clone());
+    let held = hub.claim_store(&options.args.data_dir, options.terms, clock, end.clone());
     Ok(Some(held.await?))
 }
 
@@ -138,7 +138,7 @@ pub(super) async fn registration(
     clock: &Arc<dyn Clock>,
 ) -> Result<Option<Arc<Registration>>> {
     let Some(hub) = hub else { return Ok(None) };
-    let given = options.certificate.is_some();
+    let given = options.certificate().is_some();
     let registration = hub
         .registration(&installation(options), given, folder, clock)
         .await?;
@@ -147,8 +147,8 @@ pub(super) async fn registration(
 
 /// This server as an installation, as far as its registration tells.
 fn installation(options: &Options) -> Installation {
-    let args = &options.hub;
-    let dialects = args.served(berth_dialect_registry::with(&options.actors.settings()));
+    let args = &options.args.hub;
+    let dialects = args.served(berth_dialect_registry::with(&options.args.actors.settings()));
     let names = dialects.iter().map(|dialect| dialect.name());
     Installation {
         service: args.registration.service(),

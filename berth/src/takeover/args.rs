@@ -1,5 +1,6 @@
 //! Arguments of `berth takeover` and `berth handback`.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Result, anyhow, bail};
@@ -17,6 +18,9 @@ pub struct TakeoverArgs {
     /// Take over only the requests with these labels, as `kubectl -l` has them (spec.requests); without it all of them.
     #[arg(short = 'l', long, value_name = "SELECTOR")]
     pub selector: Option<String>,
+    /// The system's own configuration file, or a SchedulerConfiguration, that Berth was started with: what would move is decided by it.
+    #[arg(long, value_name = "FILE")]
+    pub config: Vec<PathBuf>,
     /// Decide beside the system's own scheduler, which runs on (spec.otherScheduler: Ignore).
     #[arg(long)]
     pub beside: bool,

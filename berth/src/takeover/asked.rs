@@ -15,7 +15,6 @@ use serde_json::json;
 
 use super::configuration::{Change, Stored};
 use crate::check::{Asked, CONFIGURATIONS, Read, Seen, Started};
-use crate::manifests::default_service;
 
 /// One system of one hub.
 pub(super) struct Hub {
@@ -80,11 +79,11 @@ impl Hub {
         }
     }
 
-    /// Makes the change.
+    /// Makes the change: the configuration as it is stored then.
     ///
     /// # Errors
     /// When the server refuses it.
-    pub(super) async fn change(&self, change: &Change) -> Result<()> {
+    pub(super) async fn change(&self, change: &Change) -> Result<Stored> {
         let patch = change.patch();
         let merge = Some(("application/merge-patch+json", &patch));
         let answer = match self.client.send(Method::PATCH, &self.path(), merge).await? {
@@ -96,30 +95,28 @@ impl Hub {
             answer => answer,
         };
         answer
-            .map(drop)
+            .map(Stored::new)
             .map_err(|status| anyhow!("{}: {}", self.path(), status.message))
     }
 
-    /// Obstacles to the change: Berth is not there, or only to observe, or rights are missing. Each in a sentence with
-    /// what mends it.
-    pub(super) async fn obstacles(&self, change: &Change) -> Result<Vec<String>> {
+    /// Obstacles to the change of what is `stored`: Berth is not there, or only to observe, or rights are missing. Each in a
+    /// sentence with what mends it.
+    pub(super) async fn obstacles(&self, change: &Change, stored: &Stored) -> Result<Vec<String>> {
         let mut problems = Vec::new();
         let asked = self.asked();
-        if let Read::Absent = asked.read(&format!("/apis/{API_VERSION}")).await? {
-            problems.push(format!(
-                "Berth is not installed there: berth manifests --mode=decide --source={}=hub | kubectl apply --server-side -f -; it \
-                 observes until the system's own scheduler is stopped",
-                self.name()
-            ));
-        } else if change.mode == Mode::Decide && self.only_observes(&asked).await? {
-            problems.push(format!(
-                "Berth is installed there to observe, without the rights and webhooks that deciding takes: berth manifests \
-                 --mode=decide --source={}=hub | kubectl apply --server-side -f -; it observes until the system's own scheduler \
-                 is stopped",
-                self.name()
-            ));
+        let is_absent = matches!(asked.read(&format!("/apis/{API_VERSION}")).await?, Read::Absent);
+        match change.mode {
+            Mode::Observe if is_absent => {
+                problems.push("Berth is not installed there, and decides nothing".to_owned());
+            }
+            Mode::Observe => {}
+            Mode::Decide => problems.extend(self.undecidable(&asked, is_absent).await?),
         }
-        for verb in ["patch", "create"] {
+        let mut verbs = vec!["patch"];
+        if !stored.is_there() {
+            verbs.push("create");
+        }
+        for verb in verbs {
             let right = json!({
                 "group": config::GROUP, "resource": config::RESOURCE.resource, "name": self.name(), "verb": verb,
             });
@@ -134,16 +131,29 @@ impl Hub {
         Ok(problems)
     }
 
-    /// Whether the server there was started to observe, whatever configurations say.
-    async fn only_observes(&self, asked: &Asked<'_>) -> Result<bool> {
-        let service = default_service();
-        let path = format!(
-            "/apis/apps/v1/namespaces/{}/deployments/{}",
-            service.namespace, service.name
-        );
-        Ok(match asked.read(&path).await? {
-            Read::Object(deployment) => Started::of(&deployment).mode == Some(Mode::Observe),
-            Read::Absent | Read::Refused(_) => false,
-        })
+    /// Reason why the Berth there, or `is_absent`, could not decide the system whatever its configuration says.
+    async fn undecidable(&self, asked: &Asked<'_>, is_absent: bool) -> Result<Option<String>> {
+        let name = self.name();
+        let problem = match is_absent {
+            true => "Berth is not installed there",
+            false => {
+                let service = asked.service().await?;
+                let Read::Object(deployment) = asked.deployment(&service).await? else {
+                    return Ok(None);
+                };
+                let started = Started::of(&deployment);
+                if started.is_off(name) {
+                    "Berth is installed there without this system"
+                } else if started.mode == Some(Mode::Observe) {
+                    "Berth is installed there to observe, without the rights and webhooks that deciding takes"
+                } else {
+                    return Ok(None);
+                }
+            }
+        };
+        Ok(Some(format!(
+            "{problem}: berth manifests --mode=decide --source={name}=hub (with a --source for each other system that is to stay) \
+             | kubectl apply --server-side -f -; it observes until the system's own scheduler is stopped"
+        )))
     }
 }

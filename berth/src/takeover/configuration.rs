@@ -19,6 +19,11 @@ impl Stored {
         Self { object, generation }
     }
 
+    /// Whether there is one.
+    pub(super) fn is_there(&self) -> bool {
+        !self.object.is_null()
+    }
+
     /// Whether Berth decides, as it says itself of `generation` or a later one, and its sentence.
     pub(super) fn deciding(&self, generation: i64) -> Option<(bool, String)> {
         let conditions = self.object["status"]["conditions"].as_array()?;

@@ -127,6 +127,12 @@ impl Client {
         self.url.as_deref().unwrap_or_default()
     }
 
+    /// The connection itself.
+    #[must_use]
+    pub fn connection(&self) -> kube::Client {
+        self.inner.clone()
+    }
+
     /// The name that the server knows this client's user by, where it tells.
     ///
     /// # Errors

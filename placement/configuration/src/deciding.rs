@@ -10,14 +10,19 @@ use super::requests;
 pub const DECIDING: &str = "Deciding";
 
 /// State that the condition tells.
-pub(super) struct Words {
-    pub(super) status: &'static str,
-    pub(super) reason: &'static str,
-    pub(super) message: String,
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Words {
+    /// True or False.
+    pub status: &'static str,
+    /// One word.
+    pub reason: &'static str,
+    /// One sentence or several.
+    pub message: String,
 }
 
 /// Condition of `dialect`, which has this `standing`, in `configuration`.
-pub(super) fn words(dialect: &dyn Dialect, standing: &Standing, configuration: &Value) -> Words {
+#[must_use]
+pub fn words(dialect: &dyn Dialect, standing: &Standing, configuration: &Value) -> Words {
     let name = dialect.name();
     match standing {
         Standing::Observes => Words {

@@ -27,7 +27,7 @@ use berth_dialect_contract::{Dialect, config, system_users};
 use berth_storage::{Source, Store};
 use serde_json::{Map, Value, json};
 
-pub use deciding::DECIDING;
+pub use deciding::{DECIDING, Words, words as deciding};
 pub use mode::{Mode, Modes, Standing};
 pub use own_schedulers::{OtherScheduler, OwnSchedulers};
 

@@ -100,7 +100,7 @@ impl Simulation {
         dialects: &[Arc<dyn Dialect>],
         catalog: &Catalog,
         configurations: Vec<Configured>,
-        inputs: Vec<Input>,
+        inputs: impl IntoIterator<Item = Input>,
         now: Timestamp,
     ) -> Self {
         load::load(dialects, catalog, configurations, inputs, now)

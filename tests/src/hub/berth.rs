@@ -391,9 +391,8 @@ pub fn serve(kubeconfig: &Path, data: &Path, arguments: &[&str]) -> Command {
         // Of its own while the test runs, since some come back at the one they had.
         command.args(["--secure-port", &ports::free().to_string()]);
     }
-    if !arguments.iter().any(|argument| argument.starts_with("--source")) {
-        // Every system in Berth's own store: kcp too, which is off on a hub unless it is named.
-        command.arg("--source=kcp=owned");
+    if !arguments.contains(&"--mode=observe") {
+        command.args(owned(arguments).map(|system| format!("--source={system}=owned")));
     }
     if !arguments.iter().any(|argument| argument.starts_with("--mode")) {
         // On a hub nothing is decided until somebody says so.
@@ -406,6 +405,19 @@ pub fn serve(kubeconfig: &Path, data: &Path, arguments: &[&str]) -> Command {
         .args(arguments)
         .stdin(Stdio::null());
     command
+}
+
+/// Systems in Berth's own store, which has to be said of each: those that `arguments` do not name, and kcp where they name none.
+fn owned(arguments: &[&str]) -> impl Iterator<Item = &'static str> {
+    let is_named = |system: &str| {
+        let flag = format!("--source={system}=");
+        arguments.iter().any(|argument| argument.starts_with(&flag))
+    };
+    let names_any = arguments.iter().any(|argument| argument.starts_with("--source"));
+    let usual = ["fleet", "gardener", "ocm", "openmcp"].into_iter();
+    usual
+        .filter(move |system| !is_named(system))
+        .chain(Some("kcp").filter(|_| !names_any))
 }
 
 /// Applies everything in `deploy/manifests` but the registration, and Berth's own definitions.

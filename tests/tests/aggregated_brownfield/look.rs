@@ -1,19 +1,18 @@
 //! A hub that Berth is not installed on and OCM decides, looked at by somebody who may only read (docs/try-on-your-hub.md).
 
-use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use berth_tests::hub::Hub;
 use berth_tests::hub::audit::{Entry, Witness};
+use berth_tests::looking::Looking;
+use berth_tests::ocm;
 use berth_tests::ocm::world::USUAL;
-use berth_tests::{ocm, raw};
+use serde_json::json;
 
 use crate::{berth, told};
 
 /// The user who looks.
 const VERA: &str = "vera";
-const GROUP: &str = "/cluster/apis/scheduling.berth.dev/v1alpha1";
 
 /// Gives vera a role with these rules.
 fn may(hub: &Hub, rules: &str) {
@@ -48,33 +47,41 @@ fn only_read(witness: &Witness<'_>) {
     assert!(others.is_empty(), "{others:#?}");
 }
 
-/// Opens the console of the hub, and asks it what its first view asks.
-fn console(kubeconfig: &Path) {
-    let mut child = Command::new(berth_tests::berth())
-        .args(["console", "--from=hub", "--no-open"])
-        .env("KUBECONFIG", kubeconfig)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("berth runs");
-    let mut lines = BufReader::new(child.stdout.take().expect("the output is piped")).lines();
-    let url = lines.next().expect("it tells its address").expect("it is text");
-    let (address, token) = url.split_once("/#token=").expect("it has a token");
-    let get = |path: &str| {
-        raw::plain(
-            address,
-            &format!("{GROUP}/{path}"),
-            &[("x-berth-console-token", token)],
-        )
-    };
-    let answers = ["targets", "decisions"].map(get);
-    // Both fail only when it has ended already.
-    drop(child.kill());
-    drop(child.wait());
-    for (code, list) in answers {
-        let count = list["items"].as_array().map_or(0, Vec::len);
-        assert!(code == 200 && count >= USUAL.requests, "{code}: {count}");
+/// Opens the console of the hub, which shows every request and cluster, and follows what happens to them.
+fn console(hub: &Hub, kubeconfig: &Path) {
+    let console = Looking::start(kubeconfig, &[]);
+    for path in ["targets", "decisions"] {
+        let count = console.items(path).len();
+        assert!(count >= USUAL.requests, "{path}: {count}");
     }
+    let agreeing = || {
+        let all = console.items("decisions?fieldSelector=status.agrees%3DTrue");
+        all.len()
+    };
+    berth_tests::until("every decision to agree", agreeing, |count| {
+        *count >= USUAL.requests
+    });
+    let request = json!({
+        "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement",
+        "metadata": {"name": "made-while-looking", "namespace": "team-0"}, "spec": {"numberOfClusters": 2},
+    });
+    hub.kubectl("create -f -").input(request.to_string()).ok();
+    let shown = |path: &str| console.items(path);
+    berth_tests::eventually("the console to show what OCM decides meanwhile", || {
+        let all = shown("namespaces/team-0/decisions");
+        let new = all
+            .iter()
+            .find(|one| one["metadata"]["name"] == "made-while-looking.ocm")?;
+        (new["status"]["phase"] == "Bound").then_some(())
+    });
+    hub.kubectl("delete placement made-while-looking -n team-0").ok();
+    berth_tests::eventually("the console to no longer show it", || {
+        let all = shown("namespaces/team-0/decisions");
+        (!all
+            .iter()
+            .any(|one| one["metadata"]["name"] == "made-while-looking.ocm"))
+        .then_some(())
+    });
 }
 
 #[test]
@@ -135,7 +142,13 @@ fn a_hub_without_berth_is_looked_at_by_reading_alone_and_agrees_with_its_schedul
             assert!(text.contains(" as vera;"), "{words}: {text}");
         }
     }
-    console(&vera);
+    let output = berth(&vera, "manifests rbac --mode=observe --detect");
+    assert!(
+        output.status.success() && told(&output).contains("found ocm: --source=ocm=hub"),
+        "{}",
+        told(&output)
+    );
+    console(&hub, &vera);
     only_read(&witness);
     controller.stop();
 }

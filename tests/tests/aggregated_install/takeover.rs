@@ -60,6 +60,20 @@ fn deciding(hub: &Hub) -> Value {
         .unwrap_or_default()
 }
 
+/// Waits for an event on the SchedulerConfiguration.
+fn is_told(hub: &Hub, reason: &str, part: &str) {
+    let selector = format!("reason={reason},regarding.kind=SchedulerConfiguration,regarding.name=gardener");
+    eventually("an event that says so", || {
+        let words = format!("get events.events.k8s.io -n default --field-selector {selector} -o json");
+        let list = hub.kubectl(&words).json();
+        let mut notes = list["items"]
+            .as_array()?
+            .iter()
+            .filter_map(|event| event["note"].as_str());
+        notes.any(|note| note.contains(part)).then_some(())
+    });
+}
+
 /// Somebody but Berth moves the Shoot: what guards refuse.
 fn moves(hub: &Hub, shoot: &str) -> bool {
     let patch = json!({"spec": {"seedName": "aws-us1"}}).to_string();
@@ -101,6 +115,7 @@ fn a_system_is_decided_once_its_own_scheduler_is_stopped_and_given_back_to_it() 
     });
     let message = waits["message"].as_str().unwrap_or_default();
     assert!(message.contains("pod-1 renews its Lease garden/"), "{message}");
+    is_told(&hub, "OtherSchedulerRuns", "pod-1 renews its Lease");
     hub.kubectl("create -f -").input(shoot("one").to_string()).ok();
     assert!(moves(&hub, "one"), "nothing of the other scheduler's is refused");
 
@@ -133,6 +148,7 @@ fn a_system_is_decided_once_its_own_scheduler_is_stopped_and_given_back_to_it() 
         "{text}"
     );
     eventually("Berth to decide", || seed(&hub, "two"));
+    is_told(&hub, "Deciding", "Berth decides gardener");
     assert!(!moves(&hub, "two"), "decisions are guarded");
 
     let (code, text) = run(&hub, "handback gardener --yes --timeout=1s");

@@ -4,7 +4,9 @@
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use berth_tests::{Server, example::example};
+use berth_tests::example::example;
+use berth_tests::looking::Looking;
+use berth_tests::{Server, eventually};
 use serde_json::Value;
 
 /// Everything was created a moment ago.
@@ -262,6 +264,101 @@ fn a_hub_is_simulated_without_files() {
 }
 
 #[test]
+fn a_console_of_a_hub_shows_what_changes_there() {
+    let server = five_systems();
+    let console = Looking::start(&server.kubeconfig(), &[]);
+    let is_there = |name: &str| {
+        let all = console.items("namespaces/story-1/decisions");
+        all.iter().any(|one| one["metadata"]["name"] == name)
+    };
+    assert!(is_there("placement.ocm") && !is_there("later.ocm"));
+    let all = console.items("targets");
+    assert!(all.len() > 5, "{all:?}");
+    let later = r#"{"apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement",
+        "metadata": {"name": "later", "namespace": "story-1"}, "spec": {}}"#;
+    server.kubectl("create -f -").input(later).ok();
+    eventually("the new request to be shown", || {
+        is_there("later.ocm").then_some(())
+    });
+    server.kubectl("delete placement later -n story-1").ok();
+    eventually("it to be gone", || (!is_there("later.ocm")).then_some(()));
+    // On a hub without Berth another scheduler decides.
+    let asked = console.get("namespaces/story-1/decisions/placement.ocm");
+    let conditions = asked["status"]["conditions"].as_array().unwrap();
+    assert!(
+        conditions.iter().any(|condition| condition["type"] == "Agrees"),
+        "{asked:#}"
+    );
+}
+
+#[test]
+fn whoever_looks_may_choose_the_rules() {
+    let server = five_systems();
+    let kubeconfig = server.kubeconfig();
+    let folder = tempfile::tempdir().unwrap();
+    let files = format!("--from={}", folder.path().join("hub").display());
+    out(&kubeconfig, &["export", &files["--from=".len()..]]);
+    for rules in ["Documented", "Current"] {
+        let chosen = format!("--rules={rules}");
+        for origin in ["--from=hub", files.as_str()] {
+            let words = [
+                "why",
+                "shoot/web",
+                "-n",
+                "garden-dev",
+                "-o",
+                "json",
+                origin,
+                chosen.as_str(),
+            ];
+            let report: Value = serde_json::from_str(&out(&kubeconfig, &words)).unwrap();
+            assert_eq!(report["status"]["rules"]["name"], rules, "{origin}");
+        }
+        let console = Looking::start(&kubeconfig, &[chosen.as_str()]);
+        let report = console.get("namespaces/garden-dev/decisions/web.gardener/scheduling");
+        assert_eq!(report["status"]["rules"]["name"], rules);
+    }
+    let refused = berth(
+        &kubeconfig,
+        &[
+            "why",
+            "shoot/web",
+            "-n",
+            "garden-dev",
+            "--from=server",
+            "--rules=Current",
+        ],
+    );
+    assert!(
+        !refused.status.success() && text(&refused.stderr).contains("a server decides by spec.rules"),
+        "{}",
+        text(&refused.stderr)
+    );
+}
+
+#[test]
+fn a_server_under_another_name_is_found_by_its_label_before_it_is_to_decide() {
+    let server = five_systems();
+    server.kubectl("create namespace berth-system").ok();
+    let deployment = r#"{"apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"name": "looks", "namespace": "berth-system", "labels": {"app.kubernetes.io/name": "berth"}},
+        "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": {
+            "metadata": {"labels": {"a": "b"}},
+            "spec": {"containers": [{"name": "berth", "image": "berth", "args": ["serve", "--mode=observe", "--source=ocm=hub", "--source=fleet=off"]}]}}}}"#;
+    server.kubectl("create -f -").input(deployment).ok();
+    for (system, told) in [
+        ("ocm", "Berth is installed there to observe"),
+        ("fleet", "Berth is installed there without this system"),
+    ] {
+        let output = out(&server.kubeconfig(), &["takeover", system]);
+        assert!(
+            output.contains(told) && output.contains("Nothing was changed"),
+            "{output}"
+        );
+    }
+}
+
+#[test]
 fn nobody_who_reads_ends_no_command() {
     let server = five_systems();
     let folder = tempfile::tempdir().unwrap();
@@ -271,6 +368,7 @@ fn nobody_who_reads_ends_no_command() {
         &["check"],
         &["compare"],
         &["simulate"],
+        &["takeover", "ocm"],
     ] {
         let mut child = Command::new(berth_tests::berth())
             .args(words)

@@ -1,6 +1,6 @@
 //! How a comparison is printed: the counts first, then a row for each request.
 
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 
 use berth_engine::agreement::{Agreement, Side};
 
@@ -20,6 +20,18 @@ const HEADINGS: [&str; 6] = [
     "ONLY DECIDED",
     "WHY",
 ];
+
+/// Prints `comparison` on standard output; whether somebody read it to its end.
+///
+/// # Errors
+/// When standard output takes no more for another reason than that nobody reads.
+pub(super) fn to_stdout(comparison: &Comparison, form: CompareOutput) -> io::Result<bool> {
+    let mut out = BufWriter::with_capacity(1 << 16, anstream::AutoStream::auto(io::stdout().lock()));
+    match print(&mut out, comparison, form, terminal::width()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        printed => printed.map(|()| true),
+    }
+}
 
 /// Prints `comparison` in the form that is asked for.
 ///

@@ -49,6 +49,10 @@ fn hub(on: &[&str]) -> Vec<Value> {
 }
 
 fn compared(objects: Vec<Value>) -> Comparison {
+    selected(objects, "")
+}
+
+fn selected(objects: Vec<Value>, selector: &str) -> Comparison {
     let now = berth_apimachinery::time::parse("2026-01-02T00:00:00Z").unwrap();
     let inputs = objects.into_iter().enumerate().map(|(number, value)| Input {
         at: number.to_string(),
@@ -60,27 +64,26 @@ fn compared(objects: Vec<Value>) -> Comparison {
         rules: None,
         now,
     };
-    let mut simulation = load(&[], &by, false, inputs.collect())
+    let mut simulation = load(&[], &by, false, inputs)
         .map_err(|problems| problems.join("; "))
         .unwrap()
         .simulation;
-    let terms = Terms {
-        now,
-        seed: None,
-        independent: true,
+    let subject = Subject {
+        wanted: Wanted::Within(None),
+        selector: &Selector::parse(selector).unwrap(),
+        grace: GRACE,
     };
-    let mut comparison = Comparison::default();
-    let taken = simulation.run(
-        &terms,
-        |_, _| true,
-        |decided| -> Result<(), Fault> {
-            comparison.take(Entry::of(decided, GRACE, now).unwrap(), false);
-            Ok(())
-        },
-    );
-    taken.unwrap();
-    comparison.take_aside(&simulation, &Wanted::Within(None));
-    comparison
+    Comparison::of(&mut simulation, &subject, false, now).unwrap()
+}
+
+#[test]
+fn requests_with_other_labels_than_are_selected_are_not_compared() {
+    let of = |selector: &str| {
+        let mut objects = hub(&["good"]);
+        objects[4]["metadata"]["labels"] = json!({"canary": "yes"});
+        selected(objects, selector).counts.same
+    };
+    assert_eq!((of("canary=yes"), of("canary!=yes")), (1, 0));
 }
 
 #[test]

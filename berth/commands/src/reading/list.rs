@@ -1,9 +1,11 @@
 //! Lists, page by page.
 
-use anyhow::Result;
-use berth_apimachinery::Kind;
+use anyhow::{Context as _, Result};
+use berth_apimachinery::{Kind, Status};
 use berth_client::Client;
 use http::Method;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 /// The largest page of a list.
@@ -12,9 +14,29 @@ const PAGE: usize = 500;
 /// The answer to a request for a list.
 pub(super) enum Answer {
     /// The objects; none where the kind is not served.
-    Objects(Vec<Value>),
+    Objects(Objects),
     /// The refusal in the server's words.
     Refused(String),
+}
+
+/// The refusal in the server's words where the objects of a kind may not be listed.
+pub(super) async fn refusal(client: &Client, kind: &dyn Kind) -> Result<Option<String>> {
+    let path = path(kind, kind.info().storage_version, None);
+    let answer = client.send(Method::GET, &format!("{path}?limit=1"), None).await?;
+    let refused = answer.err().filter(|status| status.code != 404);
+    Ok(refused.map(|status| status.message))
+}
+
+fn path(kind: &dyn Kind, version: &str, namespace: Option<&str>) -> String {
+    let info = kind.info();
+    let root = match info.group {
+        "" => format!("/api/{version}"),
+        group => format!("/apis/{group}/{version}"),
+    };
+    match namespace {
+        Some(namespace) => format!("{root}/namespaces/{namespace}/{}", info.plural),
+        None => format!("{root}/{}", info.plural),
+    }
 }
 
 /// The objects of a kind, of one namespace or of all, each with its apiVersion and kind.
@@ -24,61 +46,132 @@ pub(super) async fn of(client: &Client, kind: &dyn Kind, namespace: Option<&str>
     let versions = std::iter::once(info.storage_version)
         .chain(others.filter(|version| *version != info.storage_version));
     for version in versions {
-        let root = match info.group {
-            "" => format!("/api/{version}"),
-            group => format!("/apis/{group}/{version}"),
-        };
-        let path = match namespace {
-            Some(namespace) => format!("{root}/namespaces/{namespace}/{}", info.plural),
-            None => format!("{root}/{}", info.plural),
-        };
+        let path = path(kind, version, namespace);
         match pages(client, &path).await? {
-            Ok(Some(mut objects)) => {
-                for object in &mut objects {
-                    object["apiVersion"] = info.api_version(version).into();
-                    object["kind"] = info.kind.into();
-                    if let Some(metadata) = object["metadata"].as_object_mut() {
-                        // What no scheduler reads, and every write changes.
-                        metadata.remove("managedFields");
-                        metadata.remove("resourceVersion");
-                    }
-                }
-                return Ok(Answer::Objects(objects));
+            Ok(Some(items)) => {
+                return Ok(Answer::Objects(Objects {
+                    api_version: info.api_version(version),
+                    kind: info.kind,
+                    items,
+                }));
             }
             Ok(None) => {}
             Err(message) => return Ok(Answer::Refused(message)),
         }
     }
-    Ok(Answer::Objects(Vec::new()))
+    Ok(Answer::Objects(Objects::default()))
 }
 
 /// Every page of a list; nothing where there is no such list. It is asked of the server's cache, which costs its store
 /// nothing.
-async fn pages(client: &Client, path: &str) -> Result<std::result::Result<Option<Vec<Value>>, String>> {
+async fn pages(client: &Client, path: &str) -> Result<std::result::Result<Option<Vec<Item>>, String>> {
     let (mut all, mut token) = (Vec::new(), String::new());
     loop {
         let page = match token.as_str() {
             "" => format!("{path}?limit={PAGE}&resourceVersion=0"),
             token => format!("{path}?limit={PAGE}&continue={token}"),
         };
-        match client.send(Method::GET, &page, None).await? {
-            Ok(mut list) => {
-                if let Some(items) = list["items"].as_array_mut() {
-                    all.append(items);
-                }
-                match list["metadata"]["continue"].as_str() {
-                    Some(next) if !next.is_empty() => token = form(next),
-                    _ => return Ok(Ok(Some(all))),
+        let answer = client.raw(&page).await?;
+        match answer.code {
+            200 => {
+                let List { items, metadata } =
+                    serde_json::from_str(&answer.text).with_context(|| format!("GET {page}"))?;
+                all.extend(items);
+                match metadata.next.as_str() {
+                    "" => return Ok(Ok(Some(all))),
+                    next => token = form(next),
                 }
             }
             // It took too long: what was read is of a moment that is gone.
-            Err(status) if status.code == 410 && !token.is_empty() => {
+            410 if !token.is_empty() => {
                 all.clear();
                 token.clear();
             }
-            Err(status) if status.code == 404 => return Ok(Ok(None)),
-            Err(status) => return Ok(Err(status.message)),
+            404 => return Ok(Ok(None)),
+            code => {
+                let status = serde_json::from_str(&answer.text);
+                let text = |_| format!("GET {page}: {code}: {}", answer.text.trim());
+                return Ok(Err(status.map_or_else(text, |status: Status| status.message)));
+            }
         }
+    }
+}
+
+/// A page of a list.
+#[derive(Deserialize)]
+struct List {
+    #[serde(default)]
+    metadata: Metadata,
+    #[serde(default, deserialize_with = "some")]
+    items: Vec<Item>,
+}
+
+/// `metadata` of a page.
+#[derive(Default, Deserialize)]
+struct Metadata {
+    /// Token of the next page; empty where there is none.
+    #[serde(default, rename = "continue")]
+    next: String,
+}
+
+/// Items of a page; a null is none.
+fn some<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Vec<Item>, D::Error> {
+    Option::deserialize(deserializer).map(Option::unwrap_or_default)
+}
+
+/// An object in its own bytes, without what no scheduler reads and every write changes: a tree takes ten times as much memory.
+#[derive(Clone, Debug)]
+struct Item(Box<[u8]>);
+
+impl<'de> Deserialize<'de> for Item {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        let mut object = Value::deserialize(deserializer)?;
+        if !object.is_object() {
+            return Err(D::Error::custom("an item is no object"));
+        }
+        if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+            metadata.remove("managedFields");
+            metadata.remove("resourceVersion");
+        }
+        let bytes = serde_json::to_vec(&object).map_err(D::Error::custom)?;
+        Ok(Self(bytes.into()))
+    }
+}
+
+/// Objects of one kind.
+#[derive(Clone, Debug, Default)]
+pub struct Objects {
+    api_version: String,
+    kind: &'static str,
+    items: Vec<Item>,
+}
+
+impl Objects {
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// Each object, with its apiVersion and kind.
+    pub fn into_values(self) -> impl Iterator<Item = Value> {
+        let Self {
+            api_version,
+            kind,
+            items,
+        } = self;
+        items.into_iter().map(move |Item(bytes)| {
+            let mut object: Value = serde_json::from_slice(&bytes).expect("an item was written here as JSON");
+            object["apiVersion"] = api_version.as_str().into();
+            object["kind"] = kind.into();
+            object
+        })
     }
 }
 
@@ -94,4 +187,34 @@ fn form(token: &str) -> String {
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn items_are_kept_without_what_every_write_changes_and_come_back_with_their_kind() {
+        let page = json!({
+            "metadata": {"continue": "next"},
+            "items": [{"metadata": {"name": "one", "resourceVersion": "7", "managedFields": [{"manager": "kubectl"}]}, "spec": {"a": 1}}],
+        });
+        let List { items, metadata } = serde_json::from_value(page).unwrap();
+        assert_eq!(metadata.next, "next");
+        let objects = Objects {
+            api_version: "example.com/v1".to_owned(),
+            kind: "Thing",
+            items,
+        };
+        let one = json!({"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "one"}, "spec": {"a": 1}});
+        assert_eq!(
+            (objects.len(), objects.into_values().collect::<Vec<_>>()),
+            (1, vec![one])
+        );
+        let of = |items: Value| serde_json::from_value::<List>(json!({"items": items}));
+        assert!(of(json!(null)).unwrap().items.is_empty(), "Go writes no items so");
+        assert!(of(json!(["text"])).is_err());
+    }
 }

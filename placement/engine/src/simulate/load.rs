@@ -18,7 +18,7 @@ pub(super) fn load(
     dialects: &[Arc<dyn Dialect>],
     catalog: &Catalog,
     configurations: Vec<Configured>,
-    inputs: Vec<Input>,
+    inputs: impl IntoIterator<Item = Input>,
     now: Timestamp,
 ) -> Simulation {
     let worlds = dialects.iter().map(|dialect| World::empty(Arc::clone(dialect)));

@@ -1,0 +1,60 @@
+//! `berth manifests --detect`: which systems a hub has, and whether Berth stores their objects already.
+
+use anyhow::{Result, bail};
+use berth_apimachinery::Clock;
+use berth_apiserver::SystemClock;
+use berth_commands::args::ServerArgs;
+use berth_commands::say_error;
+
+use super::absent::groups;
+use super::hub::{API_SERVICES, Groups};
+use super::{Asked, Read, items};
+use crate::source::{OFF_ON_A_HUB, Place, Source};
+
+/// The systems on the hub of the kubeconfig, but for the one that has to be asked for by name, which is told.
+///
+/// # Errors
+/// When no server answers, or it does not tell what it serves.
+pub(crate) async fn detected(server: &ServerArgs) -> Result<Vec<Source>> {
+    let client = server.client().await?;
+    let asked = Asked {
+        client: &client,
+        now: SystemClock.now(),
+    };
+    let served = match asked.read("/apis").await? {
+        Read::Object(list) => groups(&list),
+        Read::Absent => bail!("{} does not tell which API groups it serves", client.url()),
+        Read::Refused(message) => bail!(message),
+    };
+    let services = match asked.read(API_SERVICES).await? {
+        Read::Object(list) => list,
+        // Whether Berth serves a group by itself has to be known: it would be taken for the hub's.
+        Read::Absent => bail!("{} has no aggregation layer", client.url()),
+        Read::Refused(message) => bail!(message),
+    };
+    let service = asked.service().await?;
+    let own = Groups::of(items(&services), &service).owned;
+    let there = berth_dialect_registry::all()
+        .into_iter()
+        .filter(|dialect| served.contains(dialect.target().group));
+    let mut sources = Vec::new();
+    for dialect in there {
+        let name = dialect.name();
+        let place = match own.contains(dialect.target().group) {
+            true => Place::Owned,
+            false => Place::Hub,
+        };
+        if name == OFF_ON_A_HUB && place == Place::Hub {
+            say_error!(
+                "note: {name} is left out, since it takes the right to read Secrets: name it (--source={name}=hub)"
+            );
+            continue;
+        }
+        say_error!("note: found {name}: --source={name}={}", place.as_str());
+        sources.push(Source {
+            dialect: name.to_owned(),
+            place,
+        });
+    }
+    Ok(sources)
+}

@@ -1,0 +1,157 @@
+//! Events about systems that Berth is to decide and does not yet, since their own scheduler runs (docs/take-over.md): on the
+//! system's SchedulerConfiguration, stored or not.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use berth_configuration::{Modes, Standing, Words, deciding};
+use berth_dialect_contract::{Dialect, Note, NoteType, config};
+use berth_engine::Engine;
+use berth_storage::informer::{self, Handler};
+use berth_storage::{Scope, StoreError};
+use serde_json::Value;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use super::event::Told;
+use super::events::Events;
+
+/// The action of these events.
+const ACTION: &str = "Deciding";
+
+/// Tells of every system of `engine` that begins or ceases to wait, while `leading` says that this server is the one to do it.
+pub(super) fn spawn(
+    engine: &Arc<Engine>,
+    modes: &Arc<Modes>,
+    events: &Arc<Events>,
+    leading: watch::Receiver<bool>,
+) -> JoinHandle<()> {
+    let teller = Teller {
+        engine: Arc::clone(engine),
+        schedulers: modes.own_schedulers().changes(),
+        modes: Arc::clone(modes),
+        events: Arc::clone(events),
+        leading,
+        waiting: Waiting::default(),
+    };
+    // It runs until the handle is aborted.
+    tokio::spawn(informer::run(
+        Arc::clone(engine.source()),
+        Scope::One(config::RESOURCE),
+        teller,
+        std::future::pending(),
+    ))
+}
+
+struct Teller {
+    engine: Arc<Engine>,
+    modes: Arc<Modes>,
+    events: Arc<Events>,
+    leading: watch::Receiver<bool>,
+    /// Changes of what is known of the systems' own schedulers.
+    schedulers: watch::Receiver<u64>,
+    waiting: Waiting,
+}
+
+/// The systems that wait, each with what was seen of its own scheduler.
+#[derive(Default)]
+struct Waiting(BTreeMap<&'static str, Arc<str>>);
+
+impl Waiting {
+    /// Takes note of the `standing` of `dialect`; the type of the event that is due.
+    fn note(&mut self, dialect: &'static str, standing: &Standing) -> Option<NoteType> {
+        match standing {
+            Standing::Waits(seen) => {
+                let before = self.0.insert(dialect, Arc::clone(seen));
+                (before.as_ref() != Some(seen)).then_some(NoteType::Warning)
+            }
+            Standing::Decides => self.0.remove(dialect).map(|_| NoteType::Normal),
+            Standing::Observes => {
+                self.0.remove(dialect);
+                None
+            }
+        }
+    }
+}
+
+impl Teller {
+    fn tell(&self, dialect: &dyn Dialect, standing: &Standing, r#type: NoteType) {
+        let configurations = self.engine.source().cached(config::RESOURCE);
+        let stored = configurations.get("", dialect.name());
+        let configuration = stored.map_or(Value::Null, |stored| Value::clone(stored.value()));
+        let Words { reason, message, .. } = deciding(dialect, standing, &configuration);
+        let note = Note {
+            r#type,
+            reason,
+            action: ACTION,
+            text: message,
+            related: None,
+        };
+        let told = Told::of_configuration(dialect, stored.map(|stored| &**stored), note);
+        self.events.send(Some(told), self.engine.clock().now());
+    }
+}
+
+impl Handler for Teller {
+    async fn work(&mut self) -> bool {
+        self.schedulers.mark_unchanged();
+        if !*self.leading.borrow_and_update() {
+            return true;
+        }
+        let dialects: Vec<Arc<dyn Dialect>> = self.engine.dialects().cloned().collect();
+        for dialect in dialects {
+            let standing = self.modes.standing(dialect.name());
+            if let Some(r#type) = self.waiting.note(dialect.name(), &standing) {
+                self.tell(&*dialect, &standing, r#type);
+            }
+        }
+        true
+    }
+
+    async fn woken(&mut self) {
+        tokio::select! {
+            () = changed(&mut self.leading) => {}
+            () = changed(&mut self.schedulers) => {}
+        }
+    }
+
+    fn ended(&self, problem: &StoreError) -> Duration {
+        if matches!(problem, StoreError::Expired { .. }) {
+            return Duration::ZERO;
+        }
+        tracing::warn!(error = %problem, "cannot watch SchedulerConfigurations; retrying");
+        Self::RETRY_AFTER
+    }
+}
+
+/// Waits for a change; for ever where there are none any more.
+async fn changed<T>(receiver: &mut watch::Receiver<T>) {
+    if receiver.changed().await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_system_that_begins_to_wait_or_no_longer_does_is_told_of_once() {
+        let mut waiting = Waiting::default();
+        let waits = |seen: &str| Standing::Waits(seen.into());
+        for (standing, expected) in [
+            (Standing::Decides, None),
+            (waits("pod-1 renews its Lease"), Some(NoteType::Warning)),
+            (waits("pod-1 renews its Lease"), None),
+            (waits("pod-2 renews its Lease"), Some(NoteType::Warning)),
+            (Standing::Decides, Some(NoteType::Normal)),
+            (Standing::Decides, None),
+            (waits("pod-2 renews its Lease"), Some(NoteType::Warning)),
+            (Standing::Observes, None),
+            (Standing::Decides, None),
+        ] {
+            assert_eq!(waiting.note("ocm", &standing), expected, "{standing:?}");
+        }
+    }
+}

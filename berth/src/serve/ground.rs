@@ -1,0 +1,255 @@
+//! Everything that a server stands on, and what it begins from there, step by step: what follows its surroundings, what works in the
+//! background, and the port.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::Result;
+use berth_aggregation::Registration;
+use berth_apimachinery::{Clock, Timestamp};
+use berth_apiserver::{ByteLimiter, ConnectionLimits, Server, ServerConfig};
+use berth_certs::{Folder, ServingCertificate};
+use berth_engine::controller::Leadership;
+use berth_hub::SyncStatus;
+use berth_hub::mirror::Progress;
+use berth_kubernetes::core::secret;
+use berth_storage::Store;
+use berth_storage::embedded::EmbeddedStore;
+use berth_storage::embedded::backup::Backups;
+use berth_storage::encryption::Encryption;
+use berth_storage::memory::MemoryStore;
+use berth_syncer::SyncerViews;
+use prometheus_client::metrics::histogram::Histogram;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::access::Access;
+use super::{
+    DRAIN, Options, Recording, backups, chain, configuration_files, controllers, groups, health, identity,
+    integrations, measures, mirrors, surroundings, tidy, webhooks,
+};
+use crate::backup::FILE;
+use crate::encryption;
+use crate::etcd;
+use crate::hub::Hub;
+use crate::stores::Storage;
+
+/// Everything that a server stands on.
+pub(super) struct Ground {
+    pub(super) options: Options,
+    clock: Arc<dyn Clock>,
+    folder: Arc<Folder>,
+    hub: Option<Hub>,
+    pub(super) registration: Option<Arc<Registration>>,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) parts: groups::Parts,
+    pub(super) leadership: Leadership,
+}
+
+/// Companions of the store.
+pub(super) struct Kept {
+    /// Taker of backups, where that is for the server to do.
+    pub(super) backups: Option<Backups>,
+    /// Times of writes.
+    pub(super) writes: Histogram,
+}
+
+/// A stand-in for the rest of a control plane, or what follows the hub.
+pub(super) struct Around {
+    /// How much of each system has come from the hub.
+    pub(super) sync_status: Option<Arc<SyncStatus>>,
+    progress: Option<watch::Receiver<Progress>>,
+    pub(super) tasks: Vec<JoinHandle<()>>,
+}
+
+impl Ground {
+    /// Opens the store, connects with the hub, and puts the parts together.
+    ///
+    /// # Errors
+    /// When any of that fails; the error says which file or address.
+    pub(super) async fn open(
+        options: Options,
+        clock: Arc<dyn Clock>,
+        recording: &Recording,
+    ) -> Result<(Self, Kept)> {
+        let folder = Arc::new(Folder::open(&options.args.data_dir, clock.now())?);
+        let args = &options.args.hub;
+        let hub = match args.is_aggregated() {
+            true => Some(Hub::connect(args, identity::given(&options)?, options.is_observer()).await?),
+            false => None,
+        };
+        let registration = surroundings::registration(hub.as_ref(), &options, &folder, &clock).await?;
+        let encryption = encrypted(&options, hub.is_some())?;
+        let (opened, backups) = open(&options, &encryption, clock.now()).await?;
+        let (store, writes) = measures::Timed::of(opened);
+        let parts = groups::assemble(&store, &clock, &options, hub.as_ref())?;
+        mirrors::keeps_secrets(&parts.mirrored, options.args.storage, &encryption)?;
+        if let Some(audit) = recording.audit.clone() {
+            parts.registry.audit(audit)?;
+        }
+        let leadership = controllers::lead(&options, &store, &parts, hub.as_ref());
+        let ground = Self {
+            options,
+            clock,
+            folder,
+            hub,
+            registration,
+            store,
+            parts,
+            leadership,
+        };
+        Ok((ground, Kept { backups, writes }))
+    }
+
+    /// Begins to be the rest of a control plane until `ending`, or to follow the hub; `lost` is cancelled when another server takes
+    /// the store over.
+    ///
+    /// # Errors
+    /// When the defaults cannot be stored, or another server has the store.
+    pub(super) async fn around(
+        &self,
+        ending: &CancellationToken,
+        lost: &CancellationToken,
+    ) -> Result<Around> {
+        let (store, parts, clock) = (&self.store, &self.parts, &self.clock);
+        let Some(hub) = &self.hub else {
+            return Ok(Around {
+                sync_status: None,
+                progress: None,
+                tasks: surroundings::alone(store, parts, clock, ending).await?,
+            });
+        };
+        let held = surroundings::claim_store(hub, &self.options, parts, clock, lost).await?;
+        let following = surroundings::behind(hub, &self.options, store, parts, &self.leadership);
+        let (sync_status, progress, mut tasks) = following.await;
+        tasks.extend(held);
+        Ok(Around {
+            sync_status: Some(sync_status),
+            progress: Some(progress),
+            tasks,
+        })
+    }
+
+    /// Stores what a new server needs, and begins what works in the background.
+    ///
+    /// # Errors
+    /// When something cannot be stored.
+    pub(super) async fn work(
+        &self,
+        around: &Around,
+        backups: Option<Backups>,
+    ) -> Result<(Vec<JoinHandle<()>>, berth_history::Running)> {
+        let (parts, args) = (&self.parts, &self.options.args);
+        surroundings::built_in(&self.store, parts, self.hub.as_ref(), &self.clock).await?;
+        let (is_behind, now) = (self.hub.is_some(), self.clock.now());
+        configuration_files::fill(&self.store, parts, &args.config, is_behind, now).await?;
+        let mut tasks = Vec::new();
+        tasks.extend(backups.and_then(|backups| backups::answer(&args.data_dir, backups)));
+        tasks.push(tidy::spawn());
+        tasks.push(parts.engine.spawn());
+        tasks.push(parts.virtual_api.spawn());
+        tasks.extend(parts.syncer_views.as_ref().map(SyncerViews::spawn));
+        tasks.extend(berth_publications::spawn(
+            &parts.engine,
+            parts.publications.clone(),
+            &parts.committer,
+            controllers::writing(&self.options, &self.leadership),
+            around.progress.clone(),
+        ));
+        Ok((tasks, parts.history.spawn(self.leadership.leading())))
+    }
+
+    /// Opens the port; nobody is answered yet.
+    ///
+    /// # Errors
+    /// When the certificate or a file cannot be read, or the port is taken.
+    pub(super) async fn server(
+        &self,
+        recording: Recording,
+        sync_status: Option<&Arc<SyncStatus>>,
+        writes: Histogram,
+    ) -> Result<(Server, Arc<ServingCertificate>)> {
+        let Self {
+            options,
+            clock,
+            folder,
+            store,
+            parts,
+            ..
+        } = self;
+        let registration = self.registration.as_ref();
+        let certificate = surroundings::certificate(registration, options, folder, clock).await?;
+        let memory = ByteLimiter::new(options.args.max_bytes_inflight);
+        let health = health(store, parts, sync_status, registration);
+        let access = match (&self.hub, sync_status) {
+            (Some(hub), Some(sync_status)) => Access::of_hub(options, hub, store, parts, sync_status, clock),
+            _ => Access::alone(options, folder, parts)?,
+        };
+        let reviews = webhooks(options, parts, &memory, clock)?;
+        let config = ServerConfig {
+            address: options.address,
+            certificate: Arc::clone(&certificate) as Arc<_>,
+            chain: chain(options, recording, access, health, parts, &memory, clock)?,
+            open_routes: reviews.merge(integrations(options, parts, clock)?),
+            open_address: options
+                .admission_port()
+                .map(|port| SocketAddr::new(options.address.ip(), port)),
+            connections: ConnectionLimits::default(),
+            shutdown_delay: options.args.shutdown_delay_duration,
+            drain: DRAIN,
+        };
+        measures::expose(&config.chain.metrics, writes, options, folder, &certificate);
+        Ok((Server::bind(config).await?, certificate))
+    }
+
+    /// The admin's kubeconfig for `server`, written where there is no hub, which has administrators of its own.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(super) fn kubeconfig(&self, server: &Server) -> Result<PathBuf> {
+        match self.hub {
+            None => identity::write_admin_kubeconfig(&self.folder, server.address(), self.clock.now()),
+            // Its certificate would be worth nothing there.
+            Some(_) => Ok(identity::admin_kubeconfig(self.folder.path())),
+        }
+    }
+}
+
+/// What is encrypted at rest. Behind a hub Secrets are copies of its own, which this process alone can read.
+fn encrypted(options: &Options, is_behind: bool) -> Result<Arc<Encryption>> {
+    let file = options.args.encryption_provider_config.as_deref();
+    if is_behind && options.args.storage == Storage::Embedded {
+        return encryption::load_for_copies(file, &[secret::RESOURCE]);
+    }
+    encryption::load(file)
+}
+
+/// The store, and what takes backups of it where that is for the server to do.
+async fn open(
+    options: &Options,
+    encryption: &Arc<Encryption>,
+    now: Timestamp,
+) -> Result<(Arc<dyn Store>, Option<Backups>)> {
+    match options.args.storage {
+        Storage::Embedded => {
+            let file = options.args.data_dir.join(FILE);
+            let limits = berth_storage::Limits::default();
+            let store = EmbeddedStore::open_encrypted(&file, limits, encryption)?;
+            let backups = store.backups();
+            Ok((Arc::new(store), Some(backups)))
+        }
+        Storage::Memory => {
+            // So that a revision of another process, or of one before, is known to be foreign.
+            let micros = u64::try_from(now.as_microsecond()).unwrap_or_default();
+            let start = berth_storage::Revision(micros.max(1));
+            let store = MemoryStore::new(start, berth_storage::Limits::default());
+            Ok((Arc::new(store), None))
+        }
+        Storage::Etcd => Ok((
+            etcd::open(&options.args.etcd_servers, &options.args.etcd, encryption).await?,
+            None,
+        )),
+    }
+}

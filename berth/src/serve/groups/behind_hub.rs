@@ -1,0 +1,112 @@
+//! A server behind a hub: Kubernetes' own kinds and configurations are the hub's, which also has a say in what is stored here.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use berth_apimachinery::{GroupResource, Kind};
+use berth_apiserver::authz::expressions::Reviewer;
+use berth_dialect_contract::Dialect;
+use berth_dialect_registry::{ActorArgs, Settings};
+use berth_engine::Committer;
+use berth_history::causes::Managers;
+use berth_policies::Catalog;
+use berth_publications::{self, Copies, Place};
+use berth_scheduling_rest::RegistryCommitter;
+use berth_syncer::{OnHub, Shown};
+
+use super::core_parts::{Built, Core, Homes, Judges, Surroundings, kinds};
+use crate::hub::Hub;
+use crate::serve::mirrors;
+
+impl Surroundings for &Hub {
+    fn settings(&self, actors: &ActorArgs) -> Settings {
+        actors.settings_on_hub()
+    }
+
+    fn has(&self, dialect: &str) -> bool {
+        Hub::has(self, dialect)
+    }
+
+    fn judges(&self, core: &Core<'_>) -> Judges {
+        let authorizer = self.delegation.authorizer(core.clock);
+        // Where nothing is written, nobody has to be asked.
+        let is_asked = !core.options.is_observer();
+        let hub_policies = is_asked.then(|| self.policies(Arc::clone(&core.stored) as Arc<_>));
+        let catalog: Arc<dyn Catalog> = match &hub_policies {
+            Some(policies) => Arc::clone(policies) as Arc<_>,
+            None => Arc::clone(&core.stored) as Arc<_>,
+        };
+        let webhooks = is_asked.then(|| {
+            let reviewer = Arc::new(Reviewer::new(&authorizer));
+            Hub::webhooks(self, core.store, core.options.own_addresses(), reviewer)
+        });
+        Judges {
+            authorizer,
+            owners: Vec::new(),
+            policies: None,
+            catalog,
+            hub_policies,
+            webhooks,
+        }
+    }
+
+    fn namespaces(&self) -> Option<GroupResource> {
+        None
+    }
+
+    fn managers(&self) -> Option<Managers> {
+        Some(Hub::managers(self))
+    }
+
+    fn homes(&self, core: &Core<'_>, built: Built) -> Result<Homes> {
+        let mirrored = mirrored(self, core, &built);
+        let resources = mirrored.iter().map(|kind| kind.info().resource()).collect();
+        let own: Arc<dyn Committer> = Arc::new(RegistryCommitter(Arc::clone(&built.registry)));
+        let committer = self.committer(core.store, resources, own);
+        let registry = mirrors::copies(&mirrored, &core.source, core.clock)?;
+        let clusters = match Hub::has(self, berth_syncer::DIALECT) {
+            true => Arc::clone(&registry),
+            false => built.registry,
+        };
+        let copies = Arc::new(Copies::default());
+        Ok(Homes {
+            binds_through: Some(Arc::clone(&committer) as Arc<_>),
+            sink: self.events(),
+            publications: Place::Hub {
+                committer: Arc::clone(&committer),
+                copies: Arc::clone(&copies),
+            },
+            copies: Some(copies),
+            mirrored,
+            shown: Shown {
+                clusters,
+                registry,
+                home: Some(Arc::new(OnHub(Arc::clone(&committer)))),
+                source: Arc::clone(&core.source),
+            },
+            committer,
+            first: Vec::new(),
+            last: Vec::new(),
+        })
+    }
+}
+
+/// Kinds that are copied from the hub: those of Kubernetes' own that decisions look at, the configurations, and those of the
+/// systems there.
+fn mirrored(hub: &Hub, core: &Core<'_>, built: &Built) -> Vec<Arc<dyn Kind>> {
+    let is_observer = core.options.is_observer();
+    let followed = match is_observer {
+        true => mirrors::observed(&core.dialects),
+        false => mirrors::followed(&core.dialects),
+    };
+    let mut mirrored = kinds(&built.own);
+    mirrored.retain(|kind| followed.contains(&kind.info().resource()));
+    let configured = built.configuration.resources.iter();
+    mirrored.extend(configured.map(|resource| Arc::clone(&resource.kind)));
+    if !is_observer {
+        mirrored.extend(berth_publications::on_hub());
+    }
+    let there = core.dialects.iter().filter(|dialect| hub.has(dialect.name()));
+    mirrored.extend(there.flat_map(|dialect: &Arc<dyn Dialect>| dialect.kinds()));
+    mirrored
+}

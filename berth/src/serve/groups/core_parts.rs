@@ -1,0 +1,217 @@
+//! Parts that are put together alike, whatever is around the server, and what its surroundings add.
+
+use std::sync::Arc;
+
+use anyhow::{Result, anyhow};
+use berth_aggregation::{HubPolicies, Policies as Webhooks};
+use berth_apimachinery::{Clock, GroupResource, Kind};
+use berth_apiserver::metrics::{AdmissionMetrics, PolicyMetrics};
+use berth_apiserver::registry::Registry;
+use berth_apiserver::{Authorizer, Group};
+use berth_dialect_contract::Dialect;
+use berth_dialect_registry::{ActorArgs, Settings};
+use berth_engine::{Committer, Engine};
+use berth_history::causes::Managers;
+use berth_kubernetes::rbac::Rbac;
+use berth_placement_admission::{AutoBind, StoredPolicies};
+use berth_policies::{Catalog, Enforcer};
+use berth_publications::{Copies, Place};
+use berth_scheduling_rest::records::{Bounds, Medium, Records};
+use berth_scheduling_rest::{RegistryCommitter, VirtualApi};
+use berth_storage::{Source, Store};
+use berth_syncer::Shown;
+
+use crate::controllers::Sink;
+use crate::serve::options::Options;
+use crate::stores::Storage;
+
+/// What is around a server: nothing, or a hub.
+pub(super) trait Surroundings {
+    /// Settings of the systems by the command line.
+    fn settings(&self, actors: &ActorArgs) -> Settings;
+    /// Whether the objects of the system named `dialect` are not stored here.
+    fn has(&self, dialect: &str) -> bool;
+    /// Everybody who has a say in what is written here.
+    fn judges(&self, core: &Core<'_>) -> Judges;
+    /// The resource of namespaces, where these are served here.
+    fn namespaces(&self) -> Option<GroupResource>;
+    /// The field managers that wrote objects elsewhere.
+    fn managers(&self) -> Option<Managers>;
+    /// The places that decisions, events and publications are written to, and what is served beside the systems' groups.
+    ///
+    /// # Errors
+    /// When two parts claim the same resource.
+    fn homes(&self, core: &Core<'_>, built: Built) -> Result<Homes>;
+}
+
+/// Parts that need nothing of the surroundings but settings.
+pub(super) struct Core<'a> {
+    pub(super) store: &'a Arc<dyn Store>,
+    pub(super) clock: &'a Arc<dyn Clock>,
+    pub(super) options: &'a Options,
+    pub(super) source: Arc<dyn Source>,
+    pub(super) dialects: Vec<Arc<dyn Dialect>>,
+    pub(super) engine: Arc<Engine>,
+    pub(super) rbac: Arc<Rbac>,
+    /// The admission policies among the objects that are stored here.
+    pub(super) stored: Arc<StoredPolicies>,
+}
+
+impl<'a> Core<'a> {
+    pub(super) fn new(
+        store: &'a Arc<dyn Store>,
+        clock: &'a Arc<dyn Clock>,
+        options: &'a Options,
+        surroundings: &dyn Surroundings,
+    ) -> Self {
+        let mut settings = surroundings.settings(&options.args.actors);
+        settings.targets_url = options.targets_url();
+        let dialects = options.args.hub.served(berth_dialect_registry::with(&settings));
+        let source = Arc::clone(store) as Arc<dyn Source>;
+        Self {
+            engine: Engine::new(dialects.clone(), Arc::clone(&source), Arc::clone(clock)),
+            rbac: Rbac::new(Arc::clone(&source)),
+            stored: StoredPolicies::new(&source),
+            store,
+            clock,
+            options,
+            source,
+            dialects,
+        }
+    }
+
+    /// Bounds of the history.
+    pub(super) fn bounds(&self) -> Bounds {
+        Bounds {
+            per_decision: self.options.args.history_per_decision,
+            max_age: self.options.args.history_max_age,
+            ..Bounds::default()
+        }
+    }
+
+    /// The virtual API over `registry`, which has `kinds` of Kubernetes' own.
+    pub(super) fn virtual_api(&self, registry: &Arc<Registry>, kinds: Vec<Arc<dyn Kind>>) -> VirtualApi {
+        VirtualApi::new(Arc::clone(&self.engine), Arc::clone(registry), kinds)
+            .observing(self.options.args.agreement_grace_period)
+            .remembering(Records {
+                store: Arc::clone(self.store),
+                medium: medium(self.options.args.storage),
+                bounds: self.bounds(),
+            })
+    }
+}
+
+fn medium(storage: Storage) -> Medium {
+    match storage {
+        Storage::Memory => Medium::Memory,
+        Storage::Embedded => Medium::Database,
+        Storage::Etcd => Medium::Etcd,
+    }
+}
+
+/// Everybody who has a say in what is written here.
+pub(super) struct Judges {
+    /// Who may do what.
+    pub(super) authorizer: Arc<dyn Authorizer>,
+    /// Kinds whose objects may own others here.
+    pub(super) owners: Vec<Arc<dyn Kind>>,
+    /// The admission policies that are checked when they are written here.
+    pub(super) policies: Option<Arc<StoredPolicies>>,
+    /// The admission policies in force.
+    pub(super) catalog: Arc<dyn Catalog>,
+    /// Those of a hub.
+    pub(super) hub_policies: Option<Arc<HubPolicies>>,
+    /// The webhooks of a hub.
+    pub(super) webhooks: Option<Arc<Webhooks>>,
+}
+
+/// The registry, with everything that a write passes.
+pub(super) struct Admitted {
+    pub(super) registry: Arc<Registry>,
+    pub(super) admission: berth_placement_admission::Parts,
+    pub(super) enforcer: Arc<Enforcer>,
+    pub(super) admission_metrics: Arc<AdmissionMetrics>,
+    pub(super) policy_metrics: Arc<PolicyMetrics>,
+}
+
+impl Admitted {
+    /// # Errors
+    /// When the registry has what decides in the course of a create already.
+    pub(super) fn new(core: &Core<'_>, judges: &Judges) -> Result<Self> {
+        let (admission_metrics, policy_metrics) = (AdmissionMetrics::new(), PolicyMetrics::new());
+        let admission = berth_placement_admission::Parts {
+            engine: Arc::clone(&core.engine),
+            rbac: Arc::clone(&core.rbac),
+            authorizer: Arc::clone(&judges.authorizer),
+            break_glass: core.options.args.break_glass_group.clone(),
+            observer: Arc::clone(&admission_metrics) as Arc<_>,
+            owners: judges.owners.clone(),
+            policies: judges.policies.clone(),
+        };
+        let catalog = Arc::clone(&judges.catalog);
+        let surroundings = berth_placement_admission::Surroundings::new(
+            catalog,
+            &judges.authorizer,
+            &core.source,
+            &policy_metrics,
+        );
+        let enforcer = Enforcer::new(Arc::new(surroundings));
+        let mut chain = admission
+            .in_process(&core.source)
+            .with_policies(Arc::clone(&enforcer) as Arc<_>);
+        // In each pass after the policies, as in kube-apiserver.
+        if let Some(webhooks) = &judges.webhooks {
+            chain = chain.with_policies(Arc::clone(webhooks) as Arc<_>);
+        }
+        let registry = Registry::new(chain, Arc::clone(core.clock));
+        let committer = Arc::new(RegistryCommitter(Arc::clone(&registry)));
+        let auto_bind = AutoBind::new(Arc::clone(&core.engine), committer, Arc::clone(&registry));
+        registry
+            .on_create(Arc::new(auto_bind))
+            .map_err(|problem| anyhow!(problem))?;
+        Ok(Self {
+            registry,
+            admission,
+            enforcer,
+            admission_metrics,
+            policy_metrics,
+        })
+    }
+}
+
+/// Parts that are there before it is known where anything is written.
+pub(super) struct Built {
+    /// Kubernetes' own groups.
+    pub(super) own: Vec<Group>,
+    /// The group of configurations.
+    pub(super) configuration: Group,
+    pub(super) registry: Arc<Registry>,
+}
+
+/// The kinds of `groups`.
+pub(super) fn kinds(groups: &[Group]) -> Vec<Arc<dyn Kind>> {
+    let resources = groups.iter().flat_map(|group| &group.resources);
+    resources.map(|resource| Arc::clone(&resource.kind)).collect()
+}
+
+/// The places that things are written to, and groups that are served beside the systems'.
+pub(super) struct Homes {
+    /// Writer of decisions.
+    pub(super) committer: Arc<dyn Committer>,
+    /// The same for Bindings, where that is not the registry.
+    pub(super) binds_through: Option<Arc<dyn Committer>>,
+    /// Writer of events.
+    pub(super) sink: Arc<dyn Sink>,
+    /// Where publications are written.
+    pub(super) publications: Place,
+    /// Publications as they were seen elsewhere.
+    pub(super) copies: Option<Arc<Copies>>,
+    /// Kinds that are copied from elsewhere.
+    pub(super) mirrored: Vec<Arc<dyn Kind>>,
+    /// What syncers see.
+    pub(super) shown: Shown,
+    /// Groups before the systems'.
+    pub(super) first: Vec<Group>,
+    /// Groups after the virtual API's.
+    pub(super) last: Vec<Group>,
+}

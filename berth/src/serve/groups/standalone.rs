@@ -1,0 +1,77 @@
+//! A server that stands alone: everything is stored and served here.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use berth_apimachinery::GroupResource;
+use berth_dialect_registry::{ActorArgs, Settings};
+use berth_history::causes::Managers;
+use berth_kubernetes::{core, reviews};
+use berth_publications::{self, Place};
+use berth_scheduling_rest::RegistryCommitter;
+use berth_syncer::Shown;
+
+use super::core_parts::{Built, Core, Homes, Judges, Surroundings};
+use crate::controllers::OwnEvents;
+use crate::definitions;
+
+/// Nothing around.
+pub(super) struct Standalone;
+
+impl Surroundings for Standalone {
+    fn settings(&self, actors: &ActorArgs) -> Settings {
+        actors.settings()
+    }
+
+    fn has(&self, _: &str) -> bool {
+        false
+    }
+
+    fn judges(&self, core: &Core<'_>) -> Judges {
+        let systems = core.dialects.iter().flat_map(|dialect| dialect.stored_kinds());
+        Judges {
+            authorizer: Arc::clone(&core.rbac) as Arc<_>,
+            owners: core::kinds().into_iter().chain(systems).collect(),
+            policies: Some(Arc::clone(&core.stored)),
+            catalog: Arc::clone(&core.stored) as Arc<_>,
+            hub_policies: None,
+            webhooks: None,
+        }
+    }
+
+    fn namespaces(&self) -> Option<GroupResource> {
+        Some(core::namespace::RESOURCE)
+    }
+
+    fn managers(&self) -> Option<Managers> {
+        None
+    }
+
+    fn homes(&self, core: &Core<'_>, built: Built) -> Result<Homes> {
+        let Built {
+            own,
+            configuration,
+            registry,
+        } = built;
+        let mut first = own;
+        first.extend(reviews::groups(&core.rbac));
+        first.extend([configuration, definitions::group()]);
+        Ok(Homes {
+            committer: Arc::new(RegistryCommitter(Arc::clone(&registry))),
+            binds_through: None,
+            sink: Arc::new(OwnEvents(Arc::clone(&registry))),
+            publications: Place::Here(Arc::clone(&registry)),
+            copies: None,
+            mirrored: Vec::new(),
+            shown: Shown {
+                clusters: Arc::clone(&registry),
+                registry,
+                home: None,
+                source: Arc::clone(&core.source),
+            },
+            first,
+            // After the systems' own, some of which have kinds of the same names, so that `kubectl` takes theirs for a bare name.
+            last: vec![berth_publications::group(core.store)],
+        })
+    }
+}
