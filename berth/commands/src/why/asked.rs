@@ -120,7 +120,7 @@ fn is_namespace(word: &str, dialects: &[Arc<dyn Dialect>], catalog: &Catalog) ->
     let mut kinds = dialects.iter().flat_map(|dialect| dialect.demands());
     !word.is_empty()
         && !word.contains('.')
-        && !DECISIONS.iter().any(|known| is_decision(&known))
+        && !DECISIONS.iter().any(is_decision)
         && catalog.named(word).is_empty()
         && !kinds.any(|demand| spelling::near(&lower, &demand.kind.to_lowercase()))
 }
