@@ -80,7 +80,7 @@ async fn is_wanted(command: &str, hub: &Hub, change: &Change, stored: &Stored, y
         say!("- {problem}");
     }
     if !yes {
-        say!("\nNothing was changed. To do it: berth {command} {name} --yes");
+        say!("\nNothing was changed. To do it: the same with --yes");
         return Ok(false);
     }
     if !problems.is_empty() {
