@@ -13,6 +13,7 @@ use berth_apimachinery::selector::Selector;
 use berth_apimachinery::{Clock, Timestamp};
 use berth_apiserver::SystemClock;
 use berth_client::Client;
+use berth_dialect_contract::amounts::Resized;
 use berth_dialect_contract::{Dialect, names};
 use berth_engine::Simulation;
 use berth_engine::agreement::{self, Agreement, GRACE, Side, Unknown};
@@ -245,6 +246,9 @@ struct Entry {
     /// The clusters that it would get and has not; at most [`SHOWN`].
     gains: Vec<Side>,
     gain_count: usize,
+    /// The clusters that it has and would keep with another amount; at most [`SHOWN`].
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    resizes: Vec<Resized>,
     /// Behaviour of the system's own scheduler that is known to differ here.
     #[serde(skip_serializing_if = "Option::is_none")]
     known_difference: Option<&'static str>,
@@ -276,6 +280,7 @@ impl Entry {
             loss_count: comparison.loss_count,
             gains: comparison.gains,
             gain_count: comparison.gain_count,
+            resizes: comparison.resizes,
             known_difference: comparison.known_difference,
         })
     }
@@ -300,6 +305,7 @@ impl Entry {
             loss_count: 0,
             gains: Vec::new(),
             gain_count: 0,
+            resizes: Vec::new(),
             known_difference: None,
         }
     }

@@ -70,6 +70,12 @@ impl Cell {
         Self { text, style }
     }
 
+    /// The text without its style.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// Text as it is.
     #[must_use]
     pub fn plain(text: impl Into<String>) -> Self {

@@ -125,8 +125,8 @@ export const causeOf = (cause) => {
 };
 
 /** The verdicts of plans and records: their tones. */
-export const VERDICTS = { Bound: "good", Fits: "good", Grown: "good", Moved: "warn", Shrunk: "warn", Removed: "calm", Lost: "bad", Unplaced: "bad", Same: "calm" };
-export const VERDICT_WORDS = { Bound: "placed", Fits: "gets a place", Grown: "grew", Moved: "moved", Shrunk: "shrank", Removed: "removed", Lost: "lost its place", Unplaced: "no place", Same: "same clusters" };
+export const VERDICTS = { Bound: "good", Fits: "good", Grown: "good", Resized: "good", Moved: "warn", Shrunk: "warn", Removed: "calm", Lost: "bad", Unplaced: "bad", Same: "calm" };
+export const VERDICT_WORDS = { Bound: "placed", Fits: "gets a place", Grown: "grew", Resized: "resized", Moved: "moved", Shrunk: "shrank", Removed: "removed", Lost: "lost its place", Unplaced: "no place", Same: "same clusters" };
 
 /** The address of a view. */
 export const address = (view, query = {}) => {

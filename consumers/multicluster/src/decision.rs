@@ -29,18 +29,19 @@ pub struct Decided<'a> {
 /// The clusters `view` is placed on, as the system names them, each with the reason. A cluster on its way out is no
 /// place any more.
 pub fn reasons(view: &DemandView) -> impl Iterator<Item = (&str, String)> {
-    told(&view.placed).into_iter()
+    let unit = view.amount.map_or("", |amount| amount.name);
+    told(&view.placed, unit).into_iter()
 }
 
-fn told(placed: &[Placed]) -> Vec<(&str, String)> {
+fn told<'a>(placed: &'a [Placed], unit: &str) -> Vec<(&'a str, String)> {
     let ranked = rank::ranked(placed).into_iter();
     ranked
-        .map(|(place, rank)| (&*place.cluster_name, reason(place, rank)))
+        .map(|(place, rank)| (&*place.cluster_name, reason(place, rank, unit)))
         .collect()
 }
 
-/// The reason in the system's own words, its rank by the recorded scores, and the state of the binding.
-fn reason(place: &Placed, rank: Option<Rank>) -> String {
+/// The reason in the system's own words, its rank by the recorded scores, its amount in `unit`s, and the state of the binding.
+fn reason(place: &Placed, rank: Option<Rank>, unit: &str) -> String {
     let mut parts = Vec::new();
     if !place.reason.is_empty() {
         parts.push(place.reason.clone());
@@ -56,6 +57,9 @@ fn reason(place: &Placed, rank: Option<Rank>) -> String {
         }
         (None, Some(score)) => parts.push(format!("score {score}")),
         (_, None) => {}
+    }
+    if let Some(amount) = place.amount {
+        parts.push(format!("{amount} {unit}"));
     }
     if !place.state.is_empty() {
         parts.push(format!("state {}", place.state));
@@ -181,7 +185,7 @@ mod tests {
         let all = [place("b", Some(5)), first, place("c", Some(5))];
         // Whatever the order of the clusters.
         assert_eq!(
-            told(&all),
+            told(&all, ""),
             [
                 ("b", "rank 2 of 3 with score 5, as is 1 other"),
                 ("a", "picked; rank 1 of 3 with score 9; state Bound"),
@@ -191,9 +195,16 @@ mod tests {
         );
         // Without the scores of all there is no rank.
         assert_eq!(
-            told(&[place("c", Some(5)), place("d", None)]),
+            told(&[place("c", Some(5)), place("d", None)], ""),
             [("c", "score 5".to_owned()), ("d", String::new())]
         );
+    }
+
+    #[test]
+    fn an_amount_is_told_with_its_name() {
+        let mut sized = place("a", None);
+        sized.amount = Some(6);
+        assert_eq!(told(&[sized], "replicas"), [("a", "6 replicas".to_owned())]);
     }
 
     #[test]

@@ -76,6 +76,10 @@ fn keys(
             "score",
             place.score.map(|score| score.to_string()).unwrap_or_default(),
         ),
+        (
+            "amount",
+            place.amount.map(|amount| amount.to_string()).unwrap_or_default(),
+        ),
         ("reason", place.reason.clone()),
         ("state", place.state.clone()),
     ]

@@ -117,7 +117,8 @@ pub struct Note {
 /// `wrote` says whether the decision has changed anything.
 #[must_use]
 pub fn default_notes(inventory: &(impl Words + ?Sized), decision: &Decision, wrote: bool) -> Vec<Note> {
-    let anew = |change: &BindingChange| matches!(change.action, Action::Bind | Action::Restore);
+    let anew =
+        |change: &BindingChange| matches!(change.action, Action::Bind | Action::Restore | Action::Resize);
     let scheduled = match decision.outcome {
         Outcome::Scheduled | Outcome::Provision => wrote,
         Outcome::Partial => wrote && decision.changes.iter().any(anew),

@@ -57,6 +57,8 @@ pub enum Action {
     Create,
     /// An earlier binding comes back.
     Restore,
+    /// It stays bound, with another amount.
+    Resize,
 }
 
 impl Action {
@@ -69,6 +71,7 @@ impl Action {
             Self::Unbind => "Unbind",
             Self::Create => "Create",
             Self::Restore => "Restore",
+            Self::Resize => "Resize",
         }
     }
 }
@@ -84,6 +87,10 @@ pub struct BindingChange {
     pub from: &'static str,
     /// The state after.
     pub to: &'static str,
+    /// The amount before; `None` where it was not bound, or the system does not divide.
+    pub amount_from: Option<i64>,
+    /// The amount after; `None` where it is let go, or the system does not divide.
+    pub amount_to: Option<i64>,
 }
 
 /// Place where a demand is bound before the decision.
@@ -93,6 +100,8 @@ pub struct Current {
     pub cluster_name: Arc<str>,
     /// The state, as the system names it; empty where it names none.
     pub state: &'static str,
+    /// The amount, where the system divides one among clusters.
+    pub amount: Option<i64>,
 }
 
 /// A decision on one demand.
@@ -108,6 +117,8 @@ pub struct Decision {
     pub reason: &'static str,
     /// The pipeline's result; empty for decisions that never ran it.
     pub solved: Solved,
+    /// The amount of each of [`Solved::picked`], aligned with it; empty where nothing is divided.
+    pub amounts: Vec<i64>,
     /// The names of the scorers, by [`berth_scheduling::ScoreColumn::plugin`].
     pub scorers: Vec<Arc<str>>,
     /// Clusters named by the request that are no candidates, with plugin, token and detail code (Fleet's PickFixed).
@@ -127,6 +138,12 @@ pub struct Decision {
 }
 
 impl Decision {
+    /// The amount of the pick at `index` of [`Solved::picked`].
+    #[must_use]
+    pub fn amount_of_pick(&self, index: usize) -> Option<i64> {
+        self.amounts.get(index).copied()
+    }
+
     /// The dialect's own part.
     #[must_use]
     pub fn detail<T: 'static>(&self) -> Option<&T> {

@@ -1,4 +1,4 @@
-//! The difference of two reports: which clusters have another verdict or score, and which reasons came and went.
+//! The difference of two reports: which clusters have another verdict, amount or score, and which reasons came and went.
 //!
 //! Pure, over two [`Report`]s of one demand: before and after a change, yesterday and today, one fleet and another.
 //! Ranks are left out, since one better cluster moves every rank below it; so are sentences that only count others
@@ -88,6 +88,9 @@ pub struct CandidateDifference {
     /// The verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Changed<Verdict>>,
+    /// The amount it gets, of systems that divide one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub amount: Option<Changed<Option<i64>>>,
     /// The weighted total.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<Changed<Option<i64>>>,
@@ -114,6 +117,8 @@ pub struct Counts {
     pub fits: usize,
     /// Feasible or picked before, and now refused or gone.
     pub refused: usize,
+    /// Picked before and after, with another amount.
+    pub resized: usize,
     /// Of one verdict, with other scores.
     pub rescored: usize,
 }
@@ -183,6 +188,7 @@ fn made_candidate(pick: &Pick) -> Candidate {
         feasible: true,
         out_of_scope: false,
         picked: true,
+        amount: pick.amount,
         rank: pick.rank,
         score: pick.score,
         scores: pick.scores.clone(),
@@ -222,6 +228,10 @@ fn of_one(name: &str, from: Option<&Candidate>, to: Option<&Candidate>) -> Optio
             .or(target(from))
             .unwrap_or_default(),
         verdict: Changed::of(verdict(from), verdict(to)),
+        amount: Changed::of(
+            from.and_then(|candidate| candidate.amount),
+            to.and_then(|candidate| candidate.amount),
+        ),
         score: Changed::of(
             from.and_then(|candidate| candidate.score),
             to.and_then(|candidate| candidate.score),
@@ -234,6 +244,7 @@ fn of_one(name: &str, from: Option<&Candidate>, to: Option<&Candidate>) -> Optio
         gone: only(&old, &new),
     };
     let same = found.verdict.is_none()
+        && found.amount.is_none()
         && found.score.is_none()
         && found.scores.is_empty()
         && found.appeared.is_empty()
@@ -277,6 +288,7 @@ impl Counts {
         let mut counts = Self::default();
         for candidate in candidates {
             let Some(Changed { from, to }) = candidate.verdict else {
+                counts.resized += usize::from(candidate.amount.is_some());
                 counts.rescored += usize::from(candidate.score.is_some() || !candidate.scores.is_empty());
                 continue;
             };

@@ -16,6 +16,7 @@
 //!
 //! A whole dialect, small enough to be read in one go, is the crate `berth-dialect-toy`.
 
+pub mod amounts;
 pub mod config;
 pub mod configuration;
 pub mod control;
@@ -66,5 +67,5 @@ pub use remedy::{Remedy, Whose};
 pub use report::Report;
 pub use shown::Shown;
 pub use system_users::SystemUsers;
-pub use view::{DemandView, Phase, Placed, Quantities, Taint, TargetView, Unusable};
+pub use view::{Amount, DemandView, Phase, Placed, Quantities, Taint, TargetView, Unusable};
 pub use words::Words;

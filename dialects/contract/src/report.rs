@@ -16,11 +16,12 @@ use berth_scheduling::{Rejection, ScoreColumn};
 
 use crate::decision::Decision;
 use crate::inventory::Inventory;
+use crate::view::Amount;
 
 pub use cause::{Cause, Lack, cause};
 pub use wire::{
-    Candidate, ChangeEntry, Condition, CurrentEntry, FunnelStep, Pick, ReasonCount, RejectionEntry, Report,
-    RulesInForce, Score, WriteEntry,
+    AmountEntry, Candidate, ChangeEntry, Condition, CurrentEntry, FunnelStep, Pick, ReasonCount,
+    RejectionEntry, Report, RulesInForce, Score, WriteEntry,
 };
 pub use written::{Writer, Written};
 
@@ -134,6 +135,8 @@ pub struct Places {
     /// 1-based, 0 for none.
     ranks: Vec<u32>,
     picked: Vec<bool>,
+    /// The amount of each; empty where nothing is divided.
+    amounts: Vec<i64>,
     /// Where the refusals of each candidate begin, and at last where they end.
     refusals: Vec<u32>,
 }
@@ -151,6 +154,11 @@ impl Places {
         for &candidate in &decision.solved.picked {
             picked[candidate as usize] = true;
         }
+        let divides = !decision.amounts.is_empty();
+        let mut amounts = vec![0; if divides { count } else { 0 }];
+        for (&candidate, &amount) in decision.solved.picked.iter().zip(&decision.amounts) {
+            amounts[candidate as usize] = amount;
+        }
         let mut refusals = Vec::with_capacity(count + 1);
         let mut rest = (0..).zip(&decision.solved.rejections).peekable();
         // A fleet refused by every filter of every system has fewer refusals than 2^32.
@@ -166,6 +174,7 @@ impl Places {
         Self {
             ranks,
             picked,
+            amounts,
             refusals,
         }
     }
@@ -185,13 +194,22 @@ impl Places {
     /// The bytes they take.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        (self.ranks.len() + self.refusals.len()) * size_of::<u32>() + self.picked.len()
+        (self.ranks.len() + self.refusals.len()) * size_of::<u32>()
+            + self.picked.len()
+            + self.amounts.len() * size_of::<i64>()
     }
 
     /// Whether `candidate` is in the resulting set.
     #[must_use]
     pub fn is_picked(&self, candidate: u32) -> bool {
         self.picked[candidate as usize]
+    }
+
+    /// The amount that `candidate` gets, where it is in the resulting set and something is divided.
+    #[must_use]
+    pub fn amount(&self, candidate: u32) -> Option<i64> {
+        let amount = self.amounts.get(candidate as usize)?;
+        self.is_picked(candidate).then_some(*amount)
     }
 }
 
@@ -402,6 +420,7 @@ impl View<'_> {
             }),
             evaluated_at: berth_apimachinery::time::rfc3339(self.decision.now),
             inventory_revision: revision.to_string(),
+            amount: self.amount(),
             picked: self.picked(),
             current: self.current(),
             changes: self.changes(),
@@ -483,7 +502,8 @@ impl View<'_> {
         });
         let picks = self.decision.solved.picked.iter();
         let mut list: Vec<Pick> = picks
-            .map(|&candidate| {
+            .enumerate()
+            .map(|(index, &candidate)| {
                 let cluster_name = self.inventory.cluster_name(candidate);
                 let kept = held.contains(&*cluster_name);
                 Pick {
@@ -493,6 +513,7 @@ impl View<'_> {
                     rank: self.rank(candidate),
                     score: self.decision.solved.total_of(candidate),
                     scores: self.scores(candidate),
+                    amount: self.decision.amount_of_pick(index),
                 }
             })
             .collect();
@@ -507,9 +528,15 @@ impl View<'_> {
             rank: None,
             score: None,
             scores: Vec::new(),
+            amount: change.amount_to,
             reason: "Created",
         }));
         list
+    }
+
+    fn amount(&self) -> Option<AmountEntry> {
+        let Amount { name, wanted, placed } = self.inventory.amount(self.decision)?;
+        Some(AmountEntry { name, wanted, placed })
     }
 
     fn current(&self) -> Vec<CurrentEntry> {
@@ -519,6 +546,7 @@ impl View<'_> {
                 cluster_name: Arc::clone(&current.cluster_name),
                 target: self.target_of(&current.cluster_name),
                 state: current.state,
+                amount: current.amount,
             })
             .collect()
     }
@@ -531,6 +559,8 @@ impl View<'_> {
                 cluster_name: Arc::clone(&change.cluster_name),
                 from: change.from,
                 to: change.to,
+                amount_from: change.amount_from,
+                amount_to: change.amount_to,
             })
             .collect()
     }
@@ -543,6 +573,7 @@ impl View<'_> {
             feasible: false,
             out_of_scope: false,
             picked: false,
+            amount: None,
             rank: None,
             score: None,
             scores: Vec::new(),
@@ -596,6 +627,7 @@ impl View<'_> {
             feasible: refusals.is_empty(),
             out_of_scope: self.outside(refusals),
             picked: self.places.picked[candidate as usize],
+            amount: self.places.amount(candidate),
             rank: self.rank(candidate),
             score: self.decision.solved.total_of(candidate),
             scores: self.scores(candidate),

@@ -95,6 +95,17 @@ impl Phase {
     }
 }
 
+/// An amount that a system divides among the clusters of a demand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Amount {
+    /// The name of the thing divided, in lower case as columns have it: `replicas`.
+    pub name: &'static str,
+    /// How much is wanted.
+    pub wanted: i64,
+    /// How much the places have together, those on their way out left out.
+    pub placed: i64,
+}
+
 /// One cluster a demand is bound to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Placed {
@@ -106,6 +117,8 @@ pub struct Placed {
     pub score: Option<i64>,
     /// The state, as the system names it; empty where it names none.
     pub state: String,
+    /// The amount, where the system divides one among clusters.
+    pub amount: Option<i64>,
     /// Whether it is on its way out: the cluster is no longer a place of the demand, though it is still occupied.
     pub leaving: bool,
 }
@@ -124,10 +137,12 @@ pub struct DemandView {
     pub placed: Vec<Placed>,
     /// How many places it asks for, where the request says a number.
     pub wanted: Option<i64>,
+    /// The amount that is divided among its places, where the system divides.
+    pub amount: Option<Amount>,
 }
 
 impl DemandView {
-    /// The phase by the number of its places alone; those on their way out are none.
+    /// The phase by the number of its places and by their amount; those on their way out are none.
     #[must_use]
     pub fn by_number(&self) -> Phase {
         let have = self.placed.iter().filter(|place| !place.leaving).count();
@@ -135,6 +150,7 @@ impl DemandView {
         match self.wanted {
             _ if have == 0 => Phase::Pending,
             Some(wanted) if have < wanted => Phase::Partial,
+            _ if self.amount.is_some_and(|amount| amount.placed < amount.wanted) => Phase::Partial,
             _ => Phase::Bound,
         }
     }

@@ -5,6 +5,7 @@ use berth_scheduling::{Ix, Reason};
 
 use crate::decision::Decision;
 use crate::rules::InForce;
+use crate::view::Amount;
 
 /// What a dialect says of its decisions.
 pub trait Words {
@@ -77,6 +78,11 @@ pub trait Words {
     /// (docs/systems, "Differences from upstream"): a clause such as `OCM looks at scores that expire at the next event`.
     /// `None` where the two should agree.
     fn known_difference(&self, _decision: &Decision) -> Option<&'static str> {
+        None
+    }
+
+    /// The amount that `decision` divides among the picked clusters, where it divides one; `placed` is what they get together.
+    fn amount(&self, _decision: &Decision) -> Option<Amount> {
         None
     }
 

@@ -48,6 +48,7 @@ fn current(fleet: &Fleet, ask: &Ask<'_>) -> Vec<Current> {
         .map(|binding| Current {
             cluster_name: Arc::clone(&binding.cluster),
             state: binding.state.as_str(),
+            amount: None,
         })
         .collect()
 }
@@ -64,6 +65,8 @@ fn released_clusters(fleet: &Fleet, ask: &Ask<'_>, changes: &[BindingChange]) ->
             cluster_name: Arc::clone(&binding.cluster),
             from: binding.state.as_str(),
             to: "",
+            amount_from: None,
+            amount_to: None,
         })
         .collect()
 }
@@ -82,6 +85,7 @@ fn unjudged(
         outcome,
         reason,
         solved: Solved::default(),
+        amounts: Vec::new(),
         scorers: Vec::new(),
         unknown: Vec::new(),
         current: current(fleet, ask),
@@ -105,6 +109,8 @@ fn changes(
         cluster_name: Arc::clone(&entry.cluster_name),
         from: entry.state,
         to: to(entry.state),
+        amount_from: None,
+        amount_to: None,
     };
     current.iter().map(change).collect()
 }
@@ -183,6 +189,7 @@ fn judge(
     } = selection;
     Ok(Decision {
         solved,
+        amounts: Vec::new(),
         scorers: scorers.into_iter().map(|scorer| scorer.name().into()).collect(),
         unknown: unknown
             .into_iter()
@@ -241,6 +248,8 @@ fn steps(
             cluster_name: Arc::clone(cluster_name),
             from,
             to,
+            amount_from: None,
+            amount_to: None,
         });
     };
     for &candidate in &selection.kept {

@@ -61,6 +61,8 @@ impl Fleet {
             cluster_name,
             from: "",
             to: "",
+            amount_from: None,
+            amount_to: None,
         }];
         decision.solved.picked = vec![candidate];
         decision
@@ -184,6 +186,7 @@ impl Verdict<'_> {
             outcome,
             reason,
             solved: Solved::default(),
+            amounts: Vec::new(),
             scorers: Vec::new(),
             unknown: Vec::new(),
             current: self.current(),
@@ -210,6 +213,7 @@ impl Verdict<'_> {
         };
         Decision {
             solved: solution.solved,
+            amounts: Vec::new(),
             scorers: solution.scorers,
             detail: Box::new(detail),
             ..self.without_a_run(outcome, reason)
@@ -221,6 +225,7 @@ impl Verdict<'_> {
         seed.map(|name| Current {
             cluster_name: Arc::clone(name),
             state: "",
+            amount: None,
         })
         .collect()
     }
@@ -232,6 +237,8 @@ impl Verdict<'_> {
             cluster_name: Arc::clone(name),
             from: "",
             to: "",
+            amount_from: None,
+            amount_to: None,
         })
         .collect()
     }

@@ -70,6 +70,7 @@ impl Inventory for Fleet {
             phase,
             placed: placed.collect(),
             wanted: Some(1),
+            amount: None,
         })
     }
 

@@ -70,6 +70,7 @@ impl Case<'_> {
         let current = entries.map(|(place, state)| Current {
             cluster_name: Arc::clone(&place.identifier),
             state: state.as_str(),
+            amount: None,
         });
         Decision {
             demand: self.ask.demand.clone(),
@@ -77,6 +78,7 @@ impl Case<'_> {
             outcome,
             reason,
             solved: Solved::default(),
+            amounts: Vec::new(),
             scorers: Vec::new(),
             unknown: Vec::new(),
             current: current.collect(),
@@ -324,6 +326,8 @@ fn changes(before: &Placement, after: &Placement) -> Vec<BindingChange> {
             cluster_name: Arc::clone(name),
             from: from.map_or("", State::as_str),
             to: to.map_or("", State::as_str),
+            amount_from: None,
+            amount_to: None,
         }
     };
     names.into_iter().map(change).collect()

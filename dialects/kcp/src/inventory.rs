@@ -183,6 +183,7 @@ fn view(record: &Record) -> DemandView {
         phase,
         placed: placed.collect(),
         wanted: None,
+        amount: None,
     }
 }
 

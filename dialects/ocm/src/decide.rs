@@ -95,6 +95,8 @@ fn changes_of(current: &[Arc<str>], action: Action) -> Vec<BindingChange> {
         cluster_name: Arc::clone(name),
         from: "",
         to: "",
+        amount_from: None,
+        amount_to: None,
     };
     current.iter().map(change).collect()
 }
@@ -105,6 +107,7 @@ fn entries(current: &[Arc<str>]) -> Vec<Current> {
         .map(|name| Current {
             cluster_name: Arc::clone(name),
             state: "",
+            amount: None,
         })
         .collect()
 }
@@ -124,6 +127,7 @@ fn unjudged(
         outcome,
         reason,
         solved: Solved::default(),
+        amounts: Vec::new(),
         scorers: Vec::new(),
         unknown: Vec::new(),
         current: entries(&current),
@@ -440,6 +444,8 @@ impl Case<'_> {
             cluster_name,
             from: "",
             to: "",
+            amount_from: None,
+            amount_to: None,
         };
         let mut changes = Vec::with_capacity(picked.len() + self.current.len());
         for &candidate in picked {

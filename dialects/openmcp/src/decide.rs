@@ -63,6 +63,7 @@ impl Fleet {
         let bound = places.into_iter().map(|place| Current {
             cluster_name: self.name_of(place),
             state: state(place),
+            amount: None,
         });
         bound.collect()
     }
@@ -285,6 +286,8 @@ impl<'a> Case<'a> {
                 cluster_name: name,
                 from: "",
                 to: GRANTED,
+                amount_from: None,
+                amount_to: None,
             });
         }
         decision.changes = changes;
@@ -332,6 +335,7 @@ impl<'a> Case<'a> {
             outcome,
             reason,
             solved: Solved::default(),
+            amounts: Vec::new(),
             scorers: Vec::new(),
             unknown: Vec::new(),
             changes: current
@@ -352,6 +356,7 @@ impl<'a> Case<'a> {
     fn after_a_run(&self, outcome: Outcome, reason: &'static str, (solved, scorers): Run) -> Decision {
         Decision {
             solved,
+            amounts: Vec::new(),
             scorers,
             ..self.without_a_run(outcome, reason)
         }
@@ -364,6 +369,8 @@ fn change(action: Action, current: &Current, to: &'static str) -> BindingChange 
         cluster_name: Arc::clone(&current.cluster_name),
         from: current.state,
         to,
+        amount_from: None,
+        amount_to: None,
     }
 }
 

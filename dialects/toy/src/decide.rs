@@ -28,6 +28,8 @@ pub(crate) fn decide(fleet: &Fleet, toy: &Arc<Object>, ask: &Ask<'_>) -> Result<
             cluster_name: fleet.cluster_name(candidate),
             from: "",
             to: "",
+            amount_from: None,
+            amount_to: None,
         })
         .collect();
     let outcome = match (&held, changes.is_empty()) {
@@ -43,6 +45,7 @@ pub(crate) fn decide(fleet: &Fleet, toy: &Arc<Object>, ask: &Ask<'_>) -> Result<
     let current = held.into_iter().map(|cluster_name| Current {
         cluster_name,
         state: "",
+        amount: None,
     });
     let look_after = toy.value()["spec"]["lookAfter"].as_i64();
     Ok(Decision {
@@ -55,6 +58,7 @@ pub(crate) fn decide(fleet: &Fleet, toy: &Arc<Object>, ask: &Ask<'_>) -> Result<
             "Picked"
         },
         solved,
+        amounts: Vec::new(),
         scorers: Vec::new(),
         unknown: Vec::new(),
         current: current.collect(),

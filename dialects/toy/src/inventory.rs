@@ -57,6 +57,7 @@ impl Inventory for Fleet {
             phase,
             placed,
             wanted: Some(1),
+            amount: None,
         })
     }
 

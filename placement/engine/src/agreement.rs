@@ -3,10 +3,10 @@
 
 mod sentence;
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use berth_apimachinery::Timestamp;
+use berth_dialect_contract::amounts::{self, Held, Resized};
 use berth_dialect_contract::report::{Candidate, RejectionEntry};
 use berth_dialect_contract::{Action, Decision, DemandView, Outcome, Placed};
 use serde::Serialize;
@@ -118,6 +118,10 @@ pub struct Comparison {
     pub gains: Vec<Side>,
     /// How many there are.
     pub gain_count: usize,
+    /// The clusters that it has and would keep with another amount, by name: the first of [`Comparison::resize_count`].
+    pub resizes: Vec<Resized>,
+    /// How many there are.
+    pub resize_count: usize,
     /// Message of the decision, in one line.
     pub message: String,
     /// Behaviour of the system's own scheduler that is known to differ here.
@@ -129,13 +133,13 @@ impl Comparison {
     /// clusters of each side are told of.
     #[must_use]
     pub fn of(snapshot: &Snapshot, decision: &Decision, view: &DemandView, shown: usize) -> Self {
-        let has = stays(view);
+        let has = amounts::held(view);
         let mut gets = has.clone();
         for change in &decision.changes {
             match change.action {
                 Action::Unbind => gets.remove(&*change.cluster_name),
-                Action::Bind | Action::Keep | Action::Create | Action::Restore => {
-                    gets.insert(&change.cluster_name)
+                Action::Bind | Action::Keep | Action::Create | Action::Restore | Action::Resize => {
+                    gets.insert(change.cluster_name.to_string(), change.amount_to)
                 }
             };
         }
@@ -147,6 +151,8 @@ impl Comparison {
             loss_count: 0,
             gains: Vec::new(),
             gain_count: 0,
+            resizes: Vec::new(),
+            resize_count: 0,
             message: snapshot.inventory.message(decision),
             known_difference: None,
         };
@@ -155,11 +161,7 @@ impl Comparison {
             comparison.would_have = has.len();
             comparison.known_difference = snapshot.inventory.known_difference(decision);
         } else if has != gets {
-            let own = |names: &BTreeSet<&str>| -> BTreeSet<String> {
-                names.iter().map(|&name| name.to_owned()).collect()
-            };
-            let verdict = verdict(Some(&own(&has)), Some(&own(&gets)));
-            comparison.agreement = Agreement::Different(verdict);
+            comparison.agreement = Agreement::Different(verdict(Some(&has), Some(&gets)));
             comparison.known_difference = snapshot.inventory.known_difference(decision);
             comparison.tell(snapshot, decision, &view.placed, &has, &gets, shown);
         }
@@ -171,12 +173,12 @@ impl Comparison {
         snapshot: &Snapshot,
         decision: &Decision,
         placed: &[Placed],
-        has: &BTreeSet<&str>,
-        gets: &BTreeSet<&str>,
+        has: &Held,
+        gets: &Held,
         shown: usize,
     ) {
-        let left: Vec<&str> = has.difference(gets).copied().collect();
-        let joined: Vec<&str> = gets.difference(has).copied().collect();
+        let (left, joined) = (amounts::only(has, gets), amounts::only(gets, has));
+        let resizes = amounts::resized(has, gets);
         let first = |names: &[&str]| names.iter().take(shown).map(|&name| name.to_owned()).collect();
         let (lost, gained): (Vec<String>, Vec<String>) = (first(&left), first(&joined));
         let concerned: Vec<&str> = lost.iter().chain(&gained).map(String::as_str).collect();
@@ -185,12 +187,14 @@ impl Comparison {
         self.losses = lost.iter().map(side).collect();
         self.gains = gained.iter().map(side).collect();
         (self.loss_count, self.gain_count) = (left.len(), joined.len());
+        self.resize_count = resizes.len();
+        self.resizes = resizes.into_iter().take(shown).collect();
     }
 
     /// Whether the two differ, be it for a moment only.
     #[must_use]
     pub const fn differs(&self) -> bool {
-        self.loss_count + self.gain_count > 0
+        self.loss_count + self.gain_count + self.resize_count > 0
     }
 
     /// Comparison at `now` of two that have differed `since` then (`None`: for ever), where the other scheduler has `grace` to
@@ -209,12 +213,6 @@ impl Comparison {
 #[must_use]
 pub fn ends(since: Timestamp, grace: Duration) -> Option<Timestamp> {
     since.checked_add(grace).ok()
-}
-
-/// The clusters of `view`, without those on their way out.
-fn stays(view: &DemandView) -> BTreeSet<&str> {
-    let stays = view.placed.iter().filter(|placed| !placed.leaving);
-    stays.map(|placed| &*placed.cluster_name).collect()
 }
 
 /// A cluster that only one side chooses, and what both say of it.

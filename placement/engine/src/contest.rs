@@ -28,7 +28,7 @@ pub(crate) struct Contests(Mutex<HashMap<Key, Held>>);
 
 struct Held {
     inputs: u64,
-    picks: Vec<Arc<str>>,
+    picks: Vec<(Arc<str>, Option<i64>)>,
     /// The objects as they were written last; `None` where they were deleted.
     wrote: BTreeMap<Key, Option<Arc<Object>>>,
     corrections: u8,
@@ -39,7 +39,7 @@ struct Held {
 /// A decision that may be written, as it is remembered once it is.
 pub(crate) struct Allowed {
     inputs: u64,
-    picks: Vec<Arc<str>>,
+    picks: Vec<(Arc<str>, Option<i64>)>,
     is_correction: bool,
 }
 
@@ -161,13 +161,15 @@ fn inputs(bound: &Bound, source: &dyn Source) -> u64 {
     hasher.finish()
 }
 
-fn picks(bound: &Bound) -> Vec<Arc<str>> {
-    let picked = bound.decision.solved.picked.iter();
-    let mut names: Vec<Arc<str>> = picked
-        .map(|&candidate| bound.snapshot.inventory.cluster_name(candidate))
+/// The picked clusters with their amounts, in order.
+fn picks(bound: &Bound) -> Vec<(Arc<str>, Option<i64>)> {
+    let (inventory, decision) = (&bound.snapshot.inventory, &bound.decision);
+    let picked = decision.solved.picked.iter().enumerate();
+    let mut picks: Vec<(Arc<str>, Option<i64>)> = picked
+        .map(|(index, &candidate)| (inventory.cluster_name(candidate), decision.amount_of_pick(index)))
         .collect();
-    names.sort_unstable();
-    names
+    picks.sort_unstable();
+    picks
 }
 
 fn sentence(dialect: &str, undone: &Undone) -> String {

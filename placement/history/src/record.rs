@@ -141,9 +141,7 @@ pub(crate) fn moved<'a>(from: Option<&'a Standing>, to: Option<&'a Standing>) ->
 /// The record of `change`.
 pub(crate) fn record(change: &Change<'_>) -> Spec {
     let [joined, left] = moved(change.from, change.to);
-    let set = |side: Option<&Standing>| -> Option<BTreeSet<String>> {
-        side.map(|standing| standing.names().map(str::to_owned).collect())
-    };
+    let held = |side: Option<&Standing>| side.map(Standing::held);
     let said = change.said;
     let mut to = change.to.map(Standing::cut);
     if let (Some(to), Some(said)) = (&mut to, said) {
@@ -158,7 +156,7 @@ pub(crate) fn record(change: &Change<'_>) -> Spec {
         dialect: Arc::clone(&change.about.dialect),
         source_ref: Arc::clone(&change.about.source_ref),
         at: time::rfc3339_micro(change.at),
-        change: verdict(set(change.from).as_ref(), set(change.to).as_ref())
+        change: verdict(held(change.from).as_ref(), held(change.to).as_ref())
             .as_str()
             .to_owned(),
         from: change.from.map(Standing::cut),

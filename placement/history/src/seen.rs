@@ -119,7 +119,7 @@ fn said(
     for change in &decision.changes {
         let name = Arc::clone(&change.cluster_name);
         let part = match change.action {
-            Action::Keep => {
+            Action::Keep | Action::Resize => {
                 said.stays.insert(name);
                 continue;
             }

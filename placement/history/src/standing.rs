@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use berth_apimachinery::Object;
 use berth_dialect_contract::Phase;
+use berth_dialect_contract::amounts::Held;
 use berth_scheduling_rest::kinds::decision::AGREES;
 use berth_scheduling_rest::observed::NOT_COMPARED;
 use serde::{Deserialize, Serialize};
@@ -22,6 +23,9 @@ pub struct Place {
     /// The score it was chosen with, where the system records that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<i64>,
+    /// The amount it has, where the system divides one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub amount: Option<i64>,
     /// The state, as the system names it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub state: String,
@@ -82,14 +86,28 @@ impl Standing {
         stays.map(|place| place.cluster_name.as_str())
     }
 
-    /// Whether `other` says something else that is worth a record: the phase, the reason, or the clusters. Either may
+    /// Its clusters with their amounts, in order, without those on their way out.
+    fn places(&self) -> impl Iterator<Item = (&str, Option<i64>)> {
+        let stays = self.clusters.iter().filter(|place| !place.leaving);
+        stays.map(|place| (place.cluster_name.as_str(), place.amount))
+    }
+
+    /// [`Standing::names`] with the amounts.
+    #[must_use]
+    pub fn held(&self) -> Held {
+        self.places()
+            .map(|(name, amount)| (name.to_owned(), amount))
+            .collect()
+    }
+
+    /// Whether `other` says something else that is worth a record: the phase, the reason, the clusters or their amounts. Either may
     /// have been cut to what a record names.
     #[must_use]
     pub fn differs(&self, other: &Self) -> bool {
         self.phase != other.phase
             || self.reason != other.reason
             || self.cluster_count != other.cluster_count
-            || self.names().take(SHOWN).ne(other.names().take(SHOWN))
+            || self.places().take(SHOWN).ne(other.places().take(SHOWN))
     }
 
     /// Whether more is about to be known of it: mostly it is about to be decided or compared.
@@ -308,8 +326,16 @@ mod tests {
 
     use super::*;
 
+    fn amounts(standing: &Standing, amount: i64) -> Standing {
+        let mut sized = standing.clone();
+        for place in &mut sized.clusters {
+            place.amount = Some(amount);
+        }
+        sized
+    }
+
     #[test]
-    fn what_is_worth_a_record_is_the_phase_the_reason_and_the_clusters() {
+    fn what_is_worth_a_record_is_the_phase_the_reason_the_clusters_and_their_amounts() {
         let bound = standing("Bound", &["a", "b"]);
         for (what, other, worth) in [
             ("the same", bound.clone(), false),
@@ -324,6 +350,7 @@ mod tests {
                 },
                 true,
             ),
+            ("another amount", amounts(&bound, 3), true),
             (
                 "another message",
                 Standing {

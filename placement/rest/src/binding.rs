@@ -208,6 +208,9 @@ fn answer(bound: &Bound, targets: &Value) -> Value {
             if let Some(score) = pick.score {
                 shown["score"] = score.into();
             }
+            if let Some(amount) = pick.amount {
+                shown["amount"] = amount.into();
+            }
             shown
         })
         .collect();

@@ -106,19 +106,23 @@ fn would_change(comparison: &Comparison) -> Option<Value> {
         "gains": comparison.gains,
         "gainCount": comparison.gain_count,
     });
+    if comparison.resize_count > 0 {
+        told["resizes"] = json!(comparison.resizes);
+        told["resizeCount"] = comparison.resize_count.into();
+    }
     if let Some(known) = comparison.known_difference {
         told["knownDifference"] = known.into();
     }
     Some(told)
 }
 
-/// A number for where a demand is and what it asks for: another one as soon as its clusters or its spec change.
+/// A number for where a demand is and what it asks for: another one as soon as its clusters, their amounts or its spec change.
 fn place(view: &DemandView) -> u64 {
     let mut hasher = DefaultHasher::new();
     let meta = view.object.meta();
     (meta.uid(), meta.generation()).hash(&mut hasher);
     for placed in view.placed.iter().filter(|placed| !placed.leaving) {
-        placed.cluster_name.hash(&mut hasher);
+        (&placed.cluster_name, placed.amount).hash(&mut hasher);
     }
     hasher.finish()
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use berth_apimachinery::{Key, Labels, Meta, Object, Timestamp, time};
-use berth_dialect_contract::report;
-use berth_dialect_contract::{Decision, DemandView, Outcome, Phase, Placed, TargetView};
+use berth_dialect_contract::{Amount, Decision, DemandView, Outcome, Phase, Placed, TargetView};
+use berth_dialect_contract::{amounts, listing, report};
 use berth_engine::Snapshot;
 use serde_json::{Map, Value, json};
 
@@ -183,6 +183,9 @@ pub(crate) fn decision(shown: Shown<'_>, old: Option<&Object>) -> (Rendered, Tal
     if let Some(wanted) = view.wanted {
         status["wanted"] = wanted.into();
     }
+    if let Some(Amount { name, wanted, placed }) = view.amount {
+        status["amount"] = json!({"name": name, "wanted": wanted, "placed": placed});
+    }
     let mut tally = Tally {
         phase: standing.phase.as_str(),
         agrees: "",
@@ -235,6 +238,9 @@ pub(crate) fn placed(placed: &[Placed]) -> Vec<Value> {
             let mut shown = json!({"clusterName": *at.cluster_name, "reason": at.reason});
             if let Some(score) = at.score {
                 shown["score"] = score.into();
+            }
+            if let Some(amount) = at.amount {
+                shown["amount"] = amount.into();
             }
             optional_text(&mut shown, "state", &at.state);
             if at.leaving {
@@ -292,6 +298,14 @@ impl Standing {
         let stays: Vec<&Placed> = view.placed.iter().filter(|place| !place.leaving).collect();
         let message = match (phase, stays.len(), view.wanted) {
             (Phase::Partial, count, Some(wanted)) => format!("bound to {count} of {wanted} clusters"),
+            (Phase::Bound | Phase::Partial, 1.., _) if let Some(amount) = view.amount => {
+                let places = stays.iter();
+                let cells: Vec<String> = places
+                    .map(|place| amounts::cell(&place.cluster_name, place.amount))
+                    .collect();
+                let list = listing::clusters(cells.iter().map(String::as_str));
+                format!("{} of {} {}: {list}", amount.placed, amount.wanted, amount.name)
+            }
             (Phase::Bound | Phase::Partial | Phase::Releasing, 1, _) => {
                 format!("bound to {}", stays[0].cluster_name)
             }

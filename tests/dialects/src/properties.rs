@@ -68,6 +68,8 @@ pub enum Property {
     InfeasibleTargetChangesNoPick,
     /// What the report announces as changes is what the demand's view shows after the writes, no more and no less.
     WritesGiveExactlyTheChanges,
+    /// Amounts are one for each pick, together what is wanted where that is fulfilled, and none where nothing is divided.
+    AmountsAddUp,
     /// Wherever the writes are cut off, deciding again ends in the same objects.
     AnyPrefixIsFinished,
     /// The writes of a decision never make the same demand due again.
@@ -88,7 +90,7 @@ pub enum Property {
 
 impl Property {
     /// All of them.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::DecidingTwiceChangesNothing,
         Self::InputOrderDoesNotMatter,
         Self::SameSeedSameAnswer,
@@ -97,6 +99,7 @@ impl Property {
         Self::TheCauseIsTrue,
         Self::InfeasibleTargetChangesNoPick,
         Self::WritesGiveExactlyTheChanges,
+        Self::AmountsAddUp,
         Self::AnyPrefixIsFinished,
         Self::OwnWritesAreNotDue,
         Self::EveryViewThatChangesIsNamed,
@@ -116,6 +119,7 @@ impl Property {
             Self::EveryTargetIsExplained => each(laws::explained),
             Self::TheCauseIsTrue => each(causes::hold),
             Self::WritesGiveExactlyTheChanges => each(laws::exact),
+            Self::AmountsAddUp => each(laws::divided),
             Self::AnyPrefixIsFinished => each(laws::prefixes),
             Self::OwnWritesAreNotDue => each(laws::not_due),
             Self::InputOrderDoesNotMatter => worlds::any_order(generator, trial),
@@ -207,6 +211,7 @@ macro_rules! properties {
             the_cause_is_true TheCauseIsTrue,
             infeasible_target_changes_no_pick InfeasibleTargetChangesNoPick,
             writes_give_exactly_the_changes WritesGiveExactlyTheChanges,
+            amounts_add_up AmountsAddUp,
             any_prefix_is_finished AnyPrefixIsFinished,
             own_writes_are_not_due OwnWritesAreNotDue,
             every_view_that_changes_is_named EveryViewThatChangesIsNamed,

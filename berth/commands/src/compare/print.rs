@@ -169,7 +169,13 @@ fn why(entry: &Entry) -> String {
             let known = entry
                 .known_difference
                 .map(|known| format!("a known difference: {known}"));
-            let told = sides.into_iter().flatten().map(of_side).chain(known);
+            let resized = entry.resizes.iter().take(NAMED).map(ToString::to_string);
+            let told = sides
+                .into_iter()
+                .flatten()
+                .map(of_side)
+                .chain(resized)
+                .chain(known);
             told.collect::<Vec<_>>().join("; ")
         }
     }

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use berth_dialect_contract::amounts::{self, Held};
 use serde_json::Value;
 
 use crate::args::HistoryOutput;
@@ -60,7 +61,7 @@ fn timeline(out: &mut impl Write, history: &Value, words: &str, width: Option<us
 fn step(out: &mut impl Write, record: &Value, width: Option<usize>) -> io::Result<()> {
     let change = text(record, "change");
     let told = match change.as_str() {
-        "Bound" | "Fits" | "Grown" => terminal::good(&change),
+        "Bound" | "Fits" | "Grown" | "Resized" => terminal::good(&change),
         "Lost" | "Unplaced" => terminal::bad(&change),
         "Moved" | "Shrunk" | "Removed" => terminal::warning(&change),
         other => terminal::dim(other),
@@ -104,6 +105,7 @@ fn step(out: &mut impl Write, record: &Value, width: Option<usize>) -> io::Resul
     }
     clusters(out, record, "Joined", "joinedCount", width)?;
     clusters(out, record, "Left", "leftCount", width)?;
+    resized(out, record)?;
     for reason in list(record, "reasons") {
         reasons(out, reason)?;
     }
@@ -193,6 +195,21 @@ fn beside(
     for line in lines {
         writeln!(out, "{first}{line}")?;
         first = " ".repeat(indent);
+    }
+    Ok(())
+}
+
+/// The clusters that stay with another amount.
+fn resized(out: &mut impl Write, record: &Value) -> io::Result<()> {
+    let held = |side: &str| -> Held {
+        let places = list(&record[side], "clusters").iter();
+        places
+            .filter(|place| place["leaving"] != true)
+            .map(|place| (text(place, "clusterName"), place["amount"].as_i64()))
+            .collect()
+    };
+    for entry in amounts::resized(&held("from"), &held("to")) {
+        writeln!(out, "  ~ {}", shown(&entry.to_string()))?;
     }
     Ok(())
 }

@@ -2,7 +2,9 @@
 
 use std::io::{self, Write};
 
+use berth_dialect_contract::amounts::Resized;
 use berth_scheduling_rest::API_VERSION;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::args::SimulateOutput;
@@ -12,14 +14,17 @@ use crate::terminal::{self, Cell};
 const NAMED: usize = 3;
 
 const HEADINGS: [&str; 6] = ["DECISION", "KIND", "VERDICT", "LEAVES", "GETS", "WHY"];
+/// The heading of what stays with another amount, before the last one; shown where there is any.
+const RESIZES: &str = "RESIZES";
 
 /// The order and the words of the counts.
-const COUNTS: [(&str, &str); 8] = [
+const COUNTS: [(&str, &str); 9] = [
     ("lost", "Lost"),
     ("moved", "Moved"),
     ("shrunk", "Shrunk"),
     ("fits", "Fits"),
     ("grown", "Grown"),
+    ("resized", "Resized"),
     ("bound", "Bound"),
     ("unplaced", "Unplaced"),
     ("removed", "Removed"),
@@ -99,11 +104,12 @@ pub fn table(out: &mut impl Write, plan: &Value, width: Option<usize>) -> io::Re
     if entries.is_empty() {
         return Ok(());
     }
+    let sized = resizes(entries);
     let rows: Vec<Vec<Cell>> = entries
         .iter()
-        .map(|entry| cells(entry).map(|text| text.0).into())
+        .map(|entry| cells(entry, sized).into_iter().map(|text| text.0).collect())
         .collect();
-    let table = terminal::fitted_table(&HEADINGS, &rows, width);
+    let table = terminal::fitted_table(&headings(sized), &rows, width);
     write!(out, "\n{table}")
 }
 
@@ -116,14 +122,16 @@ fn markdown(out: &mut impl Write, plan: &Value) -> io::Result<()> {
     if entries.is_empty() {
         return Ok(());
     }
+    let sized = resizes(entries);
+    let headings = headings(sized);
     writeln!(
         out,
         "\n| {} |\n|{}",
-        HEADINGS.map(str::to_lowercase).join(" | "),
-        "---|".repeat(HEADINGS.len())
+        headings.join(" | ").to_lowercase(),
+        "---|".repeat(headings.len())
     )?;
     for entry in entries {
-        let texts = cells(entry).map(|text| escaped(&text.1));
+        let texts: Vec<String> = cells(entry, sized).iter().map(|text| escaped(&text.1)).collect();
         writeln!(out, "| {} |", texts.join(" | "))?;
     }
     Ok(())
@@ -146,8 +154,21 @@ pub(crate) fn escaped(text: &str) -> String {
     escaped
 }
 
-/// The cells of one row, styled and as they are.
-fn cells(entry: &Value) -> [(Cell, String); 6] {
+/// Whether any cluster stays with another amount.
+fn resizes(entries: &[Value]) -> bool {
+    entries
+        .iter()
+        .any(|entry| entry["resizedCount"].as_u64().is_some())
+}
+
+fn headings(resizes: bool) -> Vec<&'static str> {
+    let (last, first) = HEADINGS.split_last().expect("there are headings");
+    let resizes = resizes.then_some(RESIZES);
+    first.iter().copied().chain(resizes).chain([*last]).collect()
+}
+
+/// The cells of one row, styled and as they are; with those of [`RESIZES`] where any entry has some.
+fn cells(entry: &Value, resizes: bool) -> Vec<(Cell, String)> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let name = match text(&entry["namespace"]) {
         namespace if namespace.is_empty() => text(&entry["name"]),
@@ -161,23 +182,41 @@ fn cells(entry: &Value) -> [(Cell, String); 6] {
         _ => terminal::GOOD,
     };
     let plain = |text: String| (Cell::plain(text.clone()), text);
-    [
+    let mut cells = vec![
         plain(name),
         plain(text(&entry["kind"])),
         (Cell::new(verdict.clone(), style), verdict),
         plain(some(&entry["left"], &entry["leftCount"])),
         plain(some(&entry["joined"], &entry["joinedCount"])),
-        plain(why(entry)),
-    ]
+    ];
+    if resizes {
+        cells.push(plain(some(&entry["resized"], &entry["resizedCount"])));
+    }
+    cells.push(plain(why(entry)));
+    cells
+}
+
+/// The text of one entry of a list: a name, or a cluster with both of its amounts.
+fn listed(entry: &Value) -> Option<String> {
+    if let Some(name) = entry.as_str() {
+        return Some(name.to_owned());
+    }
+    let Resized {
+        cluster_name,
+        from,
+        to,
+    } = Resized::deserialize(entry).ok()?;
+    let amount = |amount: Option<i64>| amount.map_or_else(|| "–".to_owned(), |amount| amount.to_string());
+    Some(format!("{cluster_name} {} → {}", amount(from), amount(to)))
 }
 
 /// The first names of a list, and how many more there are.
 fn some(names: &Value, count: &Value) -> String {
-    let names: Vec<&str> = names
+    let names: Vec<String> = names
         .as_array()
         .into_iter()
         .flatten()
-        .filter_map(Value::as_str)
+        .filter_map(listed)
         .take(NAMED)
         .collect();
     let rest = count

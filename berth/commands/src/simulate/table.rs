@@ -22,6 +22,8 @@ use crate::words::{self, NOT_PICKED, PICKED, REFUSED};
 const SHOWN: usize = 20;
 
 const HEADINGS: [&str; 5] = ["  CLUSTER", "RANK", "SCORE", "RESULT", "REASON"];
+/// The column that the amounts stand before, where there are any.
+const RESULT: usize = 3;
 
 /// Tables in the making, and what to say at their end.
 #[derive(Default)]
@@ -48,7 +50,12 @@ impl Tables {
         }
         let rows = Rows::of(inventory, decision);
         if !rows.rows.is_empty() {
-            write!(out, "{}", terminal::fitted_table(&HEADINGS, &rows.rows, width))?;
+            let amount = inventory
+                .amount(decision)
+                .map(|amount| amount.name.to_uppercase());
+            let mut headings = HEADINGS.to_vec();
+            headings.splice(RESULT..RESULT, amount.as_deref());
+            write!(out, "{}", terminal::fitted_table(&headings, &rows.rows, width))?;
         }
         for line in rows.cut {
             writeln!(out, "{}", terminal::dim(&indented(&line, 2, width)))?;
@@ -159,6 +166,8 @@ struct Rows<'a> {
     decision: &'a Decision,
     places: Places,
     changes: BTreeMap<&'a str, &'a BindingChange>,
+    /// Whether an amount is divided, which has a column then.
+    divides: bool,
     shown: BTreeSet<u32>,
     rows: Vec<Vec<Cell>>,
     /// What is said of the clusters that are not shown.
@@ -173,6 +182,7 @@ impl<'a> Rows<'a> {
             decision,
             places: Places::of(inventory, decision),
             changes: changes.map(|change| (&*change.cluster_name, change)).collect(),
+            divides: inventory.amount(decision).is_some(),
             shown: BTreeSet::new(),
             rows: Vec::new(),
             cut: Vec::new(),
@@ -180,6 +190,7 @@ impl<'a> Rows<'a> {
         rows.picked();
         rows.let_go();
         rows.not_picked();
+        rows.fill_amounts();
         rows
     }
 
@@ -203,6 +214,33 @@ impl<'a> Rows<'a> {
                 Cell::new(with_states(change), terminal::GOOD),
                 Cell::plain(""),
             ]);
+        }
+    }
+
+    /// Puts the amounts of the clusters before the results, where an amount is divided.
+    fn fill_amounts(&mut self) {
+        if !self.divides {
+            return;
+        }
+        let picked = self.decision.solved.picked.iter().enumerate();
+        let mut amounts: BTreeMap<String, String> = picked
+            .map(|(index, &candidate)| {
+                let amount = self.decision.amount_of_pick(index).unwrap_or_default();
+                (format!("  {}", self.name_of(candidate)), amount.to_string())
+            })
+            .collect();
+        for change in &self.decision.changes {
+            let name = format!("  {}", change.cluster_name);
+            let told = match (change.amount_from, change.amount_to) {
+                (Some(from), Some(to)) if from != to => format!("{from} → {to}"),
+                (Some(from), None) => format!("{from} → 0"),
+                _ => continue,
+            };
+            amounts.insert(name, told);
+        }
+        for row in &mut self.rows {
+            let amount = amounts.remove(row[0].text()).unwrap_or_default();
+            row.insert(RESULT, Cell::plain(amount));
         }
     }
 

@@ -80,6 +80,7 @@ pub fn headline(report: &Value, width: Option<usize>) -> String {
 fn table(out: &mut impl Write, report: &Value, wide: bool, width: Option<usize>) -> io::Result<()> {
     let status = &report["status"];
     let mut rows: Vec<Vec<Cell>> = Vec::new();
+    let divides = !status["amount"].is_null();
     // Where not all are shown, those that are none to choose from are only counted.
     let is_cut = status["remainingCandidates"]
         .as_u64()
@@ -101,15 +102,16 @@ fn table(out: &mut impl Write, report: &Value, wide: bool, width: Option<usize>)
             (false, false) => Cell::new(REFUSED, terminal::BAD),
         };
         let mut reasons = list(candidate, "rejections").iter().map(reason);
-        let first = [
-            Cell::plain(format!("  {name}")),
-            Cell::plain(number(candidate, "rank")),
-            Cell::plain(score(candidate)),
+        let first = First {
+            name: format!("  {name}"),
+            rank: number(candidate, "rank"),
+            score: score(candidate),
+            amount: divides.then(|| amount(candidate, change)),
             result,
-        ];
+        };
         rows.push(row(first, wide.then(|| scores(candidate)), reasons.next()));
         for more in reasons {
-            rows.push(row(blank(), wide.then(String::new), Some(more)));
+            rows.push(row(First::blank(divides), wide.then(String::new), Some(more)));
         }
     }
     // Clusters that are made, and those that are left and are not there any more.
@@ -123,29 +125,68 @@ fn table(out: &mut impl Write, report: &Value, wide: bool, width: Option<usize>)
             _ => continue,
         };
         if !here {
-            let mut first = blank();
-            first[0] = Cell::plain(format!("  {}", text(change, "clusterName")));
-            first[3] = Cell::new(changed(change), style);
+            let first = First {
+                name: format!("  {}", text(change, "clusterName")),
+                amount: divides.then(|| amount(&Value::Null, Some(change))),
+                result: Cell::new(changed(change), style),
+                ..First::blank(divides)
+            };
             rows.push(row(first, wide.then(String::new), None));
         }
     }
     if rows.is_empty() {
         return Ok(());
     }
-    let headings: &[&str] = if wide {
-        &["  CLUSTER", "RANK", "SCORE", "RESULT", "SCORES", "REASON"]
-    } else {
-        &["  CLUSTER", "RANK", "SCORE", "RESULT", "REASON"]
-    };
-    write!(out, "{}", terminal::fitted_table(headings, &rows, width))
+    let amount = status["amount"]["name"].as_str().map(str::to_uppercase);
+    let headings = ["  CLUSTER", "RANK", "SCORE"]
+        .into_iter()
+        .chain(amount.as_deref())
+        .chain(["RESULT"])
+        .chain(wide.then_some("SCORES"))
+        .chain(["REASON"]);
+    let headings: Vec<&str> = headings.collect();
+    write!(out, "{}", terminal::fitted_table(&headings, &rows, width))
 }
 
-fn blank() -> [Cell; 4] {
-    [(); 4].map(|()| Cell::plain(""))
+/// The amount of a cluster that is a candidate or a change: `6`, or `6 → 4` where it changes.
+fn amount(candidate: &Value, change: Option<&Value>) -> String {
+    let side = |field: &str| change.and_then(|change| change[field].as_i64());
+    match (side("amountFrom"), side("amountTo")) {
+        (Some(from), Some(to)) if from != to => format!("{from} → {to}"),
+        (Some(from), None) => format!("{from} → 0"),
+        (_, Some(to)) => to.to_string(),
+        (None, None) => number(candidate, "amount"),
+    }
 }
 
-fn row(first: [Cell; 4], scores: Option<String>, reason: Option<String>) -> Vec<Cell> {
-    let mut cells = Vec::from(first);
+/// The first cells of a row.
+struct First {
+    name: String,
+    rank: String,
+    score: String,
+    /// There where an amount is divided.
+    amount: Option<String>,
+    result: Cell,
+}
+
+impl First {
+    fn blank(divides: bool) -> Self {
+        Self {
+            name: String::new(),
+            rank: String::new(),
+            score: String::new(),
+            amount: divides.then(String::new),
+            result: Cell::plain(""),
+        }
+    }
+}
+
+fn row(first: First, scores: Option<String>, reason: Option<String>) -> Vec<Cell> {
+    let texts = [first.name, first.rank, first.score]
+        .into_iter()
+        .chain(first.amount);
+    let mut cells: Vec<Cell> = texts.map(Cell::plain).collect();
+    cells.push(first.result);
     cells.extend(scores.map(Cell::plain));
     cells.push(Cell::plain(reason.unwrap_or_default()));
     cells

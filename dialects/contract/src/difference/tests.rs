@@ -22,6 +22,7 @@ fn candidate(line: &'static str) -> Candidate {
         feasible: words[1] != "Refused",
         out_of_scope: false,
         picked: words[1] == "Picked",
+        amount: None,
         rank: None,
         score,
         scores: score
@@ -57,6 +58,7 @@ fn report(outcome: &'static str, candidates: &[&'static str]) -> Report {
         message: String::new(),
         warnings: Vec::new(),
         rules: None,
+        amount: None,
         evaluated_at: String::new(),
         inventory_revision: "1".to_owned(),
         picked: Vec::new(),
@@ -169,6 +171,7 @@ fn the_counts_are_of_verdicts_and_of_scores_alone() {
             dropped: 2,
             fits: 1,
             refused: 2,
+            resized: 0,
             rescored: 1
         }
     );
@@ -187,10 +190,34 @@ fn a_cluster_that_will_be_made_is_a_pick_like_others() {
         rank: None,
         score: None,
         scores: Vec::new(),
+        amount: None,
         reason: "Created",
     });
     let found = difference(&report("Unschedulable", &["a Refused - P/X"]), &after);
     assert_eq!(shown(&found), ["new Absent->Picked"]);
+}
+
+#[test]
+fn the_same_clusters_with_other_amounts_are_a_difference() {
+    let sized = |amount: i64| {
+        let mut all = report("Scheduled", &["a Picked -", "b Picked -"]);
+        for candidate in &mut all.candidates {
+            candidate.amount = Some(if *candidate.cluster_name == *"a" {
+                amount
+            } else {
+                3
+            });
+        }
+        all
+    };
+    let found = difference(&sized(5), &sized(7));
+    assert_eq!(found.counts.resized, 1);
+    let [a] = &found.candidates[..] else {
+        panic!("{found:?}")
+    };
+    assert_eq!((a.cluster_name.as_str(), &a.verdict), ("a", &None));
+    assert_eq!(a.amount, Changed::of(Some(5), Some(7)));
+    assert!(difference(&sized(5), &sized(5)).is_empty());
 }
 
 #[test]
@@ -216,7 +243,7 @@ fn as_json_only_what_differs_is_there() {
     assert_eq!(
         serde_json::to_value(&found).unwrap(),
         json!({
-            "counts": {"picked": 0, "dropped": 1, "fits": 0, "refused": 1, "rescored": 0},
+            "counts": {"picked": 0, "dropped": 1, "fits": 0, "refused": 1, "resized": 0, "rescored": 0},
             "candidates": [{
                 "clusterName": "a", "target": "a.toy",
                 "verdict": {"from": "Picked", "to": "Refused"},

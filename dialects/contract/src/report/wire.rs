@@ -34,6 +34,9 @@ pub struct Report<Candidates = Vec<Candidate>, Writes = Vec<WriteEntry>, Advice 
     pub evaluated_at: String,
     /// The resourceVersion of the system's objects up to which everything was taken into account.
     pub inventory_revision: String,
+    /// The amount that is divided among the picked clusters, where the system divides one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub amount: Option<AmountEntry>,
     /// The resulting clusters, those kept included, best first.
     pub picked: Vec<Pick>,
     /// Where the object is bound now.
@@ -62,6 +65,17 @@ pub struct Report<Candidates = Vec<Candidate>, Writes = Vec<WriteEntry>, Advice 
     /// What may be done so that targets fit, where `?advice=true` asked for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<Advice>,
+}
+
+/// An amount that is divided among clusters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct AmountEntry {
+    /// The thing divided: replicas.
+    pub name: &'static str,
+    /// How much is wanted.
+    pub wanted: i64,
+    /// How much the picked clusters get together.
+    pub placed: i64,
 }
 
 /// Rules that decided.
@@ -143,6 +157,9 @@ pub struct Pick {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Option<Vec<Score>>")]
     pub scores: Vec<Score>,
+    /// The amount it gets, where the system divides one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub amount: Option<i64>,
     /// Picked, Kept or Created.
     pub reason: &'static str,
 }
@@ -179,13 +196,16 @@ pub struct CurrentEntry {
     #[serde(skip_serializing_if = "str::is_empty")]
     #[schemars(with = "Option<String>")]
     pub state: &'static str,
+    /// The amount it has, where the system divides one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub amount: Option<i64>,
 }
 
 /// What would happen to one cluster.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChangeEntry {
-    /// Bind, Keep, Unbind, Create or Restore.
+    /// Bind, Keep, Unbind, Create, Restore or Resize (it stays, with another amount).
     pub action: &'static str,
     /// The name the system itself gives the cluster.
     pub cluster_name: Arc<str>,
@@ -197,6 +217,12 @@ pub struct ChangeEntry {
     #[serde(skip_serializing_if = "str::is_empty")]
     #[schemars(with = "Option<String>")]
     pub to: &'static str,
+    /// The amount before, where the system divides one and it was bound.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub amount_from: Option<i64>,
+    /// The amount after, where the system divides one and it stays bound.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub amount_to: Option<i64>,
 }
 
 /// One target as the scheduler sees it.
@@ -213,6 +239,9 @@ pub struct Candidate {
     pub out_of_scope: bool,
     /// Whether it is in the resulting set.
     pub picked: bool,
+    /// The amount it gets, where it is picked and the system divides one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub amount: Option<i64>,
     /// The place in the ranking, from 1; absent for the infeasible.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<i64>")]

@@ -94,6 +94,10 @@ impl<'a> Writer<'a> {
         }
         out.extend_from_slice(br#","picked":"#);
         json(&view.places.is_picked(candidate), out);
+        if let Some(amount) = view.places.amount(candidate) {
+            out.extend_from_slice(br#","amount":"#);
+            json(&amount, out);
+        }
         if let Some(rank) = view.rank(candidate) {
             out.extend_from_slice(br#","rank":"#);
             json(&rank, out);

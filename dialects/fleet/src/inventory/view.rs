@@ -86,6 +86,7 @@ pub(super) fn demand(fleet: &Fleet, key: &Key, record: &PlacementRecord) -> Dema
                 .map(i64::from),
             state: binding.state.as_str().to_owned(),
             leaving: !binding.live(),
+            amount: None,
         })
         .collect();
     let wanted = policy.and_then(|policy| match &policy.mode {
@@ -108,5 +109,6 @@ pub(super) fn demand(fleet: &Fleet, key: &Key, record: &PlacementRecord) -> Dema
         phase,
         placed,
         wanted,
+        amount: None,
     }
 }

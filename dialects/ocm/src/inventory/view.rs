@@ -102,6 +102,7 @@ pub(super) fn demand(fleet: &Fleet, key: &Key, record: &PlacementRecord) -> Dema
         phase: Phase::Pending,
         placed,
         wanted,
+        amount: None,
     };
     view.phase = match () {
         () if record.terminating() => Phase::Releasing,

@@ -103,6 +103,7 @@ impl Fleet {
             phase,
             placed: placed.collect(),
             wanted: Some(1),
+            amount: None,
         }
     }
 }

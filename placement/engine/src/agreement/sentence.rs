@@ -39,9 +39,20 @@ impl Comparison {
         let parts = [
             part("leave", &self.losses, self.loss_count),
             part("take", &self.gains, self.gain_count),
+            (self.resize_count > 0).then(|| self.resized()),
         ];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
         format!("Berth would {}", parts.join(" and "))
+    }
+
+    /// `resize eu-1 (6 to 4), eu-2 (2 to 4)`.
+    fn resized(&self) -> String {
+        let names: Vec<String> = self.resizes.iter().take(NAMED).map(ToString::to_string).collect();
+        let more = match self.resize_count.saturating_sub(names.len()) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        format!("resize {}{more}", names.join(", "))
     }
 }
 

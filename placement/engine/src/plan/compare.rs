@@ -1,8 +1,7 @@
 //! What is told of one decision: where it was, where it will be, and why.
 
-use std::collections::BTreeSet;
-
 use berth_apimachinery::{Key, Timestamp};
+use berth_dialect_contract::amounts::{self, Held, Resized};
 use berth_dialect_contract::difference::{self, CandidateDifference};
 use berth_dialect_contract::report::{Candidate, Entry as Listed, Places, View};
 use berth_dialect_contract::{Decision, names};
@@ -26,13 +25,15 @@ pub enum Verdict {
     Fits,
     /// It gets more clusters.
     Grown,
+    /// It keeps its clusters, with other amounts.
+    Resized,
     /// It is new and has a place.
     Bound,
     /// It is new and finds no place.
     Unplaced,
     /// The change takes it away.
     Removed,
-    /// It has the same clusters.
+    /// It has the same clusters, with the same amounts.
     Same,
 }
 
@@ -46,6 +47,7 @@ impl Verdict {
             Self::Shrunk => "Shrunk",
             Self::Fits => "Fits",
             Self::Grown => "Grown",
+            Self::Resized => "Resized",
             Self::Bound => "Bound",
             Self::Unplaced => "Unplaced",
             Self::Removed => "Removed",
@@ -67,6 +69,8 @@ pub struct Counts {
     pub fits: usize,
     /// Get more clusters.
     pub grown: usize,
+    /// Keep their clusters, with other amounts.
+    pub resized: usize,
     /// New, with a place.
     pub bound: usize,
     /// New, without one.
@@ -85,6 +89,7 @@ impl Counts {
             Verdict::Shrunk => &mut self.shrunk,
             Verdict::Fits => &mut self.fits,
             Verdict::Grown => &mut self.grown,
+            Verdict::Resized => &mut self.resized,
             Verdict::Bound => &mut self.bound,
             Verdict::Unplaced => &mut self.unplaced,
             Verdict::Removed => &mut self.removed,
@@ -99,6 +104,7 @@ impl Counts {
         self.shrunk += other.shrunk;
         self.fits += other.fits;
         self.grown += other.grown;
+        self.resized += other.resized;
         self.bound += other.bound;
         self.unplaced += other.unplaced;
         self.removed += other.removed;
@@ -113,6 +119,7 @@ impl Counts {
             + self.shrunk
             + self.fits
             + self.grown
+            + self.resized
             + self.bound
             + self.unplaced
             + self.removed
@@ -146,11 +153,14 @@ pub struct Side {
     pub reason: String,
     /// The one-line summary.
     pub message: String,
-    /// The clusters it has, by the system's own names. Not serialized: an entry says what changes.
+    /// The clusters it has, by the system's own names, with their amounts. Not serialized: an entry says what changes.
     #[serde(skip)]
-    pub clusters: BTreeSet<String>,
+    pub clusters: Held,
     /// How many clusters it has.
     pub count: usize,
+    /// How much its clusters have together, where the system divides an amount.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub amount: Option<i64>,
 }
 
 impl Side {
@@ -166,7 +176,7 @@ impl Side {
 pub(super) struct Seen<'a> {
     snapshot: &'a Snapshot,
     decision: &'a Decision,
-    clusters: BTreeSet<String>,
+    clusters: Held,
 }
 
 impl<'a> Seen<'a> {
@@ -174,7 +184,7 @@ impl<'a> Seen<'a> {
     pub(super) fn of(
         snapshot: &'a Snapshot,
         decision: Option<&'a Decision>,
-        clusters: Option<BTreeSet<String>>,
+        clusters: Option<Held>,
     ) -> Option<Self> {
         Some(Self {
             snapshot,
@@ -194,22 +204,27 @@ impl<'a> Seen<'a> {
             reason,
             message,
             count: self.clusters.len(),
+            amount: self
+                .clusters
+                .values()
+                .copied()
+                .flatten()
+                .reduce(i64::saturating_add),
             clusters: self.clusters.clone(),
         }
     }
 }
 
-/// The clusters that `demand` has, read from the objects; `None` where there is no such demand.
+/// The clusters that `demand` has with their amounts, read from the objects; `None` where there is no such demand.
 #[must_use]
-pub fn clusters(snapshot: &Snapshot, demand: &Key, now: Timestamp) -> Option<BTreeSet<String>> {
+pub fn clusters(snapshot: &Snapshot, demand: &Key, now: Timestamp) -> Option<Held> {
     let view = snapshot.inventory.demand(demand, now)?;
-    let stays = view.placed.into_iter().filter(|placed| !placed.leaving);
-    Some(stays.map(|placed| placed.cluster_name.to_string()).collect())
+    Some(amounts::held(&view))
 }
 
 /// What becomes of a demand that has `before` and gets `after`.
 #[must_use]
-pub fn verdict(before: Option<&BTreeSet<String>>, after: Option<&BTreeSet<String>>) -> Verdict {
+pub fn verdict(before: Option<&Held>, after: Option<&Held>) -> Verdict {
     match (before, after) {
         (_, None) => Verdict::Removed,
         (None, Some(after)) if after.is_empty() => Verdict::Unplaced,
@@ -217,9 +232,15 @@ pub fn verdict(before: Option<&BTreeSet<String>>, after: Option<&BTreeSet<String
         (Some(before), Some(after)) if before == after => Verdict::Same,
         (Some(before), Some(_)) if before.is_empty() => Verdict::Fits,
         (Some(_), Some(after)) if after.is_empty() => Verdict::Lost,
-        (Some(before), Some(after)) if after.is_subset(before) => Verdict::Shrunk,
-        (Some(before), Some(after)) if before.is_subset(after) => Verdict::Grown,
-        (Some(_), Some(_)) => Verdict::Moved,
+        (Some(before), Some(after)) => {
+            let (left, joined) = (amounts::only(before, after), amounts::only(after, before));
+            match (left.is_empty(), joined.is_empty()) {
+                (true, true) => Verdict::Resized,
+                (false, true) => Verdict::Shrunk,
+                (true, false) => Verdict::Grown,
+                (false, false) => Verdict::Moved,
+            }
+        }
     }
 }
 
@@ -251,10 +272,16 @@ pub struct Entry {
     pub left: Vec<String>,
     /// The clusters it gets, by name; at most [`SHOWN`].
     pub joined: Vec<String>,
+    /// The clusters it keeps with another amount, by name; at most [`SHOWN`].
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub resized: Vec<Resized>,
     /// How many it leaves.
     pub left_count: usize,
     /// How many it gets.
     pub joined_count: usize,
+    /// How many it keeps with another amount.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub resized_count: usize,
     /// What is different about those clusters: verdicts, scores and reasons.
     pub candidates: Vec<CandidateDifference>,
 }
@@ -266,12 +293,23 @@ impl Entry {
         before: Option<Seen<'_>>,
         after: Option<Seen<'_>>,
     ) -> Self {
-        let none = BTreeSet::new();
-        let set = |seen: Option<&Seen<'_>>| seen.map_or(&none, |seen| &seen.clusters).clone();
-        let (was, is) = (set(before.as_ref()), set(after.as_ref()));
-        let left: Vec<String> = was.difference(&is).cloned().collect();
-        let joined: Vec<String> = is.difference(&was).cloned().collect();
-        let concerned: Vec<&str> = shown(&left).chain(shown(&joined)).map(String::as_str).collect();
+        let none = Held::new();
+        let held = |seen: Option<&Seen<'_>>| seen.map_or(&none, |seen| &seen.clusters).clone();
+        let (was, is) = (held(before.as_ref()), held(after.as_ref()));
+        let (left, joined) = (amounts::only(&was, &is), amounts::only(&is, &was));
+        let resized = amounts::resized(&was, &is);
+        let other = resized.iter().map(|entry| entry.cluster_name.as_str());
+        let first = |names: &[&'_ str]| -> Vec<String> {
+            let names = names.iter().take(SHOWN);
+            names.map(|&name| name.to_owned()).collect()
+        };
+        let concerned: Vec<&str> = left
+            .iter()
+            .take(SHOWN)
+            .chain(joined.iter().take(SHOWN))
+            .copied()
+            .collect();
+        let concerned: Vec<&str> = concerned.into_iter().chain(other.take(SHOWN)).collect();
         let told = |seen: Option<&Seen<'_>>| {
             seen.map_or(Vec::new(), |seen| {
                 candidates(seen.snapshot, seen.decision, &concerned)
@@ -281,10 +319,12 @@ impl Entry {
         let snapshot = after.as_ref().or(before.as_ref()).map(|seen| seen.snapshot);
         Self {
             verdict,
-            left: shown(&left).cloned().collect(),
-            joined: shown(&joined).cloned().collect(),
+            left: first(&left),
+            joined: first(&joined),
+            resized: resized.iter().take(SHOWN).cloned().collect(),
             left_count: left.len(),
             joined_count: joined.len(),
+            resized_count: resized.len(),
             candidates,
             ..Self::about(
                 snapshot,
@@ -313,15 +353,21 @@ impl Entry {
             after,
             left: Vec::new(),
             joined: Vec::new(),
+            resized: Vec::new(),
             left_count: 0,
             joined_count: 0,
+            resized_count: 0,
             candidates: Vec::new(),
         }
     }
 }
 
-fn shown(names: &[String]) -> impl Iterator<Item = &String> {
-    names.iter().take(SHOWN)
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde gives fields by reference"
+)]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// What the report on `decision` says of the clusters with these names, where it considered them.

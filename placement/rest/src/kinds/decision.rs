@@ -2,6 +2,7 @@
 
 use berth_apimachinery::kind::{KindInfo, SelectableField};
 use berth_apimachinery::{Cell, Column, Object, Schema, Scope};
+use berth_dialect_contract::amounts;
 use berth_dialect_contract::report::Condition;
 use schemars::JsonSchema;
 use serde_json::Value;
@@ -46,6 +47,8 @@ pub struct DecisionStatus {
     pub message: Option<String>,
     /// How many clusters it asks for, where it names a number.
     pub wanted: Option<i64>,
+    /// The amount that is divided among its clusters, where the system divides one.
+    pub amount: Option<DividedAmount>,
     /// The clusters it is bound to. This is the list a cluster-decision generator reads (status list key `decisions`,
     /// match key `clusterName`).
     pub decisions: Vec<ClusterBinding>,
@@ -60,6 +63,18 @@ pub struct DecisionStatus {
     pub conditions: Option<Vec<Condition>>,
 }
 
+/// An amount that a system divides among clusters.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub struct DividedAmount {
+    /// The thing divided, such as replicas.
+    pub name: String,
+    /// How much is wanted.
+    pub wanted: i64,
+    /// How much its clusters have together.
+    pub placed: i64,
+}
+
 /// One cluster an object is bound to.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
@@ -70,6 +85,8 @@ pub struct ClusterBinding {
     pub reason: String,
     /// The score it was chosen with, where the system records that.
     pub score: Option<i64>,
+    /// The amount it has, where the system divides one.
+    pub amount: Option<i64>,
     /// The state of the binding, where the system names states.
     pub state: Option<String>,
     /// True where it is on its way out: no place any more, though still occupied.
@@ -80,7 +97,7 @@ pub struct ClusterBinding {
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 pub struct WouldChange {
-    /// Verdict, as in a plan: Lost, Moved, Shrunk, Grown or Fits.
+    /// Verdict, as in a plan: Lost, Moved, Shrunk, Grown, Resized or Fits.
     pub verdict: String,
     /// The summary for a person.
     pub message: String,
@@ -92,8 +109,24 @@ pub struct WouldChange {
     pub gains: Vec<Contested>,
     /// How many there are.
     pub gain_count: i64,
+    /// The clusters that Berth would keep with another amount, by name, at most 10.
+    pub resizes: Option<Vec<Resize>>,
+    /// How many there are.
+    pub resize_count: Option<i64>,
     /// Behaviour of the other scheduler that is known to differ here.
     pub known_difference: Option<String>,
+}
+
+/// A cluster that stays, with another amount.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub struct Resize {
+    /// The name the system itself gives the cluster.
+    pub cluster_name: String,
+    /// The amount it has.
+    pub from: Option<i64>,
+    /// The amount it would have.
+    pub to: Option<i64>,
 }
 
 /// A cluster that one scheduler would choose and the other not.
@@ -250,7 +283,7 @@ pub(super) fn clusters(value: &Value) -> Cell {
     let names: Vec<String> = list
         .iter()
         .take(3)
-        .map(|item| text_at(item, "/clusterName"))
+        .map(|item| amounts::cell(&text_at(item, "/clusterName"), item["amount"].as_i64()))
         .collect();
     match list.len() {
         0 => "<none>".into(),

@@ -67,6 +67,8 @@ pub struct PublishedCluster {
     pub rank: String,
     /// The recorded score.
     pub score: String,
+    /// How much of what the system divides it has; empty where it divides nothing.
+    pub amount: String,
     /// Why it was chosen, where the system records that.
     pub reason: String,
     /// The state of the binding, where the system names states.

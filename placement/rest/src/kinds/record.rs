@@ -2,6 +2,7 @@
 
 use berth_apimachinery::kind::{KindInfo, SelectableField};
 use berth_apimachinery::{Cell, Column, Object, Schema, Scope};
+use berth_dialect_contract::amounts::{self, Held};
 use schemars::JsonSchema;
 use serde_json::Value;
 
@@ -68,7 +69,7 @@ pub struct RecordSpec {
     #[schemars(extend("format" = "date-time"))]
     pub at: String,
     /// What became of the decision: Bound, Unplaced (new, with or without a place), Fits, Grown, Moved, Shrunk, Lost,
-    /// Removed, or Same (the same clusters, in another phase or for another reason).
+    /// Removed, Resized (the same clusters, with other amounts), or Same (in another phase or for another reason).
     pub change: String,
     /// Where it stood; absent where it is new.
     pub from: Option<Side>,
@@ -116,6 +117,8 @@ pub struct RecordedCluster {
     pub cluster_name: String,
     /// The score it was chosen with, where the system records that.
     pub score: Option<i64>,
+    /// The amount it has, where the system divides one.
+    pub amount: Option<i64>,
     /// The state of the binding, where the system names states.
     pub state: Option<String>,
     /// True where it is on its way out.
@@ -324,7 +327,7 @@ pub fn row(object: &Object) -> Vec<Cell> {
     ]
 }
 
-/// `+cluster2 -cluster1`, the first of each, and how many more there are.
+/// `+cluster2 -cluster1 ~cluster3:4`, the first of each, and how many more there are.
 fn clusters(spec: &Value) -> String {
     let list = spec["clusters"].as_array().map(Vec::as_slice).unwrap_or_default();
     let part = |change: &str, sign: char, count: &Value| {
@@ -344,10 +347,25 @@ fn clusters(spec: &Value) -> String {
     };
     let mut words = part("Joined", '+', &spec["joinedCount"]);
     words.extend(part("Left", '-', &spec["leftCount"]));
+    let resized = amounts::resized(&held(&spec["from"]), &held(&spec["to"])).into_iter();
+    words.extend(
+        resized
+            .take(NAMED)
+            .map(|entry| format!("~{}", amounts::cell(&entry.cluster_name, entry.to))),
+    );
     match words.is_empty() {
         true => "<none>".to_owned(),
         false => words.join(" "),
     }
+}
+
+/// The clusters of one side of a record that stay, with their amounts.
+fn held(side: &Value) -> Held {
+    let places = side["clusters"].as_array().into_iter().flatten();
+    places
+        .filter(|place| place["leaving"] != true)
+        .map(|place| (text_at(place, "/clusterName"), place["amount"].as_i64()))
+        .collect()
 }
 
 /// `ManagedCluster cluster1 Updated`, or the type of another cause.

@@ -150,6 +150,8 @@ impl Shelf {
             cluster_name: Arc::clone(name),
             from: "",
             to: "",
+            amount_from: None,
+            amount_to: None,
         }
     }
 
@@ -292,6 +294,7 @@ impl Inventory for Shelf {
             },
             placed,
             wanted: None,
+            amount: None,
         })
     }
     fn decide(&self, ask: &Ask<'_>) -> Option<Result<Decision, Refused>> {
@@ -310,6 +313,7 @@ impl Inventory for Shelf {
         let current = self.slots_of(&ask.demand.name).map(|(_, slot)| Current {
             cluster_name: Arc::clone(&slot.holder),
             state: "",
+            amount: None,
         });
         let current = current.collect();
         let detail = changes.clone();
@@ -322,6 +326,11 @@ impl Inventory for Shelf {
             outcome,
             reason: "Picked",
             solved,
+            amounts: if self.is(Property::AmountsAddUp) {
+                vec![1]
+            } else {
+                Vec::new()
+            },
             scorers: Vec::new(),
             unknown: Vec::new(),
             current,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use berth_apimachinery::Key;
-use berth_dialect_contract::{Action, Ask, Decision, Outcome, Placed};
+use berth_dialect_contract::{Action, Ask, BindingChange, Decision, Outcome, Placed};
 use serde_json::Value;
 
 use super::Generator;
@@ -26,7 +26,9 @@ pub(crate) struct Matter<'a> {
 pub(crate) type Law = fn(&Matter<'_>, Server) -> Result<(), String>;
 
 /// Every law of one decision.
-pub(crate) const ALL: [Law; 7] = [twice, same_seed, feasible, explained, exact, prefixes, not_due];
+pub(crate) const ALL: [Law; 8] = [
+    twice, same_seed, feasible, explained, exact, divided, prefixes, not_due,
+];
 
 /// Once the writes are made, nothing is left to do.
 pub(crate) fn twice(matter: &Matter<'_>, mut server: Server) -> Result<(), String> {
@@ -266,7 +268,8 @@ pub(crate) fn exact(matter: &Matter<'_>, mut server: Server) -> Result<(), Strin
             Action::Keep => is == was || is == Some(change.to),
             Action::Bind | Action::Create => is == Some(change.to) && (left || was != is),
             Action::Restore => is == Some(change.to),
-        };
+            Action::Resize => !leaves && !left,
+        } && amounts_hold(change, before.get(name), after.get(name));
         if !right {
             return Err(format!(
                 "{demand}: {change:?}, yet {name} goes from {was:?} to {is:?}"
@@ -275,13 +278,61 @@ pub(crate) fn exact(matter: &Matter<'_>, mut server: Server) -> Result<(), Strin
     }
     let all: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     for name in all.into_iter().filter(|name| !named.contains(name.as_str())) {
-        let state = |places: &BTreeMap<String, Placed>| places.get(name).map(|place| place.state.clone());
+        let state = |places: &BTreeMap<String, Placed>| {
+            let place = places.get(name)?;
+            Some((place.state.clone(), place.amount))
+        };
         let (was, is) = (state(&before), state(&after));
         if was != is {
             return Err(format!(
                 "{demand}: {name} goes from {was:?} to {is:?}, which no change announces"
             ));
         }
+    }
+    Ok(())
+}
+
+/// Whether the amounts of `change` are those that the place has before and after.
+fn amounts_hold(change: &BindingChange, before: Option<&Placed>, after: Option<&Placed>) -> bool {
+    let amount = |place: Option<&Placed>| place.filter(|place| !place.leaving)?.amount;
+    change.amount_from == amount(before)
+        && change.amount_to == amount(after)
+        && (change.action == Action::Resize)
+            == (change.amount_from.is_some()
+                && change.amount_to.is_some()
+                && change.amount_from != change.amount_to)
+}
+
+/// Amounts are one for each pick, and together what is wanted where all is placed; only a system that divides has any.
+pub(crate) fn divided(matter: &Matter<'_>, server: Server) -> Result<(), String> {
+    let demand = matter.demand;
+    let Some(decision) = server.decide(demand)? else {
+        return Ok(());
+    };
+    let Some(amount) = server.inventory().amount(&decision) else {
+        let changes = decision.changes.iter();
+        let sized = changes.filter(|change| change.amount_from.is_some() || change.amount_to.is_some());
+        return match decision.amounts.is_empty() && sized.count() == 0 {
+            true => Ok(()),
+            false => Err(format!("{demand}: it has amounts and divides nothing")),
+        };
+    };
+    if decision.amounts.len() != decision.solved.picked.len() {
+        return Err(format!(
+            "{demand}: {} amounts of {} picks",
+            decision.amounts.len(),
+            decision.solved.picked.len()
+        ));
+    }
+    // A place whose cluster is gone is none of the picks.
+    let placed: i64 = decision
+        .changes
+        .iter()
+        .filter_map(|change| change.amount_to)
+        .sum();
+    let is_fulfilled = matches!(decision.outcome, Outcome::Scheduled | Outcome::Unchanged);
+    if placed != amount.placed || is_fulfilled && placed != amount.wanted {
+        return Err(format!("{demand}: {placed} is placed, and {amount:?} is told"));
     }
     Ok(())
 }

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use berth_apimachinery::{Key, Timestamp};
+use berth_dialect_contract::amounts::Held;
 use berth_dialect_contract::{Affected, Due, Phase};
 use berth_engine::plan::{Plan, Step, Terms, What, apply, compare};
 use berth_engine::{Catalog, Snapshot};
@@ -141,7 +142,7 @@ fn add(queue: &mut VecDeque<Key>, server: &Server, dues: impl IntoIterator<Item 
 }
 
 /// The clusters of each demand.
-fn clusters(snapshot: &Snapshot, now: Timestamp) -> BTreeMap<Key, BTreeSet<String>> {
+fn clusters(snapshot: &Snapshot, now: Timestamp) -> BTreeMap<Key, Held> {
     let demands = snapshot.inventory.demands().into_iter();
     demands
         .filter_map(|demand| {

@@ -29,8 +29,8 @@ pub(crate) fn views(inventory: &dyn Inventory, now: Timestamp) -> Views {
                 meta.deletion_timestamp(),
             );
             format!(
-                "{:?} {:?} wanted {:?} {source:?}",
-                view.phase, view.placed, view.wanted
+                "{:?} {:?} wanted {:?} of {:?} {source:?}",
+                view.phase, view.placed, view.wanted, view.amount
             )
         });
         (key, text.unwrap_or_default())

@@ -48,6 +48,20 @@ fn counts_come_first_and_every_row_says_why() {
 }
 
 #[test]
+fn amounts_have_a_column_where_any_changes() {
+    let mut plan = plan();
+    plan["counts"] = json!({"moved": 1, "resized": 1});
+    plan["entries"][1]["verdict"] = "Resized".into();
+    plan["entries"][1]["resized"] = json!([{"clusterName": "seed", "from": 6, "to": 4}]);
+    plan["entries"][1]["resizedCount"] = 1.into();
+    let text = printed(&plan, SimulateOutput::Table);
+    assert!(text.contains("1 Moved, 1 Resized"), "{text}");
+    assert!(text.contains("RESIZES") && text.contains("seed 6 → 4"), "{text}");
+    let without = printed(&super::tests::plan(), SimulateOutput::Markdown);
+    assert!(!without.contains("resizes"), "{without}");
+}
+
+#[test]
 fn markdown_keeps_what_would_break_its_table_in_its_cell() {
     let text = printed(&plan(), SimulateOutput::Markdown);
     assert!(text.starts_with("**2 decisions change"), "{text}");
