@@ -1,0 +1,97 @@
+//! The rule that guards the answer (docs/systems/karmada.md, "What is guarded"): `spec.clusters`, the noted placement and what the
+//! scheduler reports are written by the scheduler, and by those programs of Karmada that take clusters away.
+
+pub(crate) mod hub_rules;
+
+use berth_admission::{Denied, Operation, Plugin, Request};
+use berth_apimachinery::FieldError;
+use berth_dialect_contract::SystemUsers;
+use serde_json::Value;
+
+use crate::names::{ACTOR, APPLIED_PLACEMENT, BINDINGS, CLUSTER_BINDINGS, SCHEDULED};
+
+/// Fields of the status that the scheduler alone writes.
+pub(crate) const REPORTED: [&str; 3] = [
+    "schedulerObservedGeneration",
+    "schedulerObservingAffinityName",
+    "lastScheduledTime",
+];
+
+/// Keeps decisions to the scheduler. Members of the break-glass group pass it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct DecisionGuard {
+    /// Karmada's own programs, which evict, fail over and deschedule.
+    users: SystemUsers,
+}
+
+impl DecisionGuard {
+    pub(crate) fn new(users: SystemUsers) -> Self {
+        Self { users }
+    }
+}
+
+impl Plugin for DecisionGuard {
+    fn name(&self) -> &'static str {
+        "KarmadaDecisions"
+    }
+
+    fn is_guard(&self) -> bool {
+        true
+    }
+
+    fn handles(&self, request: &Request<'_>) -> bool {
+        [BINDINGS, CLUSTER_BINDINGS].contains(&request.resource)
+            && matches!(request.operation, Operation::Create | Operation::Update)
+            && request.user.name != ACTOR
+            && !self.users.includes(&request.user.name)
+    }
+
+    fn validate(
+        &self,
+        request: &Request<'_>,
+        object: Option<&Value>,
+        _warnings: &mut Vec<String>,
+    ) -> Result<(), Denied> {
+        let nothing = Value::Null;
+        let (old, new) = (request.old.unwrap_or(&nothing), object.unwrap_or(&nothing));
+        let mut changed = Vec::new();
+        if old["spec"]["clusters"] != new["spec"]["clusters"] {
+            changed.push("spec.clusters".to_owned());
+        }
+        let noted = |object: &Value| object["metadata"]["annotations"][APPLIED_PLACEMENT].clone();
+        if noted(old) != noted(new) {
+            changed.push(format!("metadata.annotations[{APPLIED_PLACEMENT}]"));
+        }
+        // A status that comes with a new object is dropped.
+        if request.operation == Operation::Update {
+            let fields = REPORTED
+                .iter()
+                .filter(|field| old["status"][**field] != new["status"][**field]);
+            changed.extend(fields.map(|field| format!("status.{field}")));
+            if scheduled(old) != scheduled(new) {
+                changed.push("status.conditions".to_owned());
+            }
+        }
+        let detail = format!(
+            "it holds the scheduler's decision, which only {ACTOR} writes; change the policy or the template instead, or bind it \
+             through its binding subresource"
+        );
+        match changed.is_empty() {
+            true => Ok(()),
+            false => Err(Denied::Invalid(
+                changed
+                    .into_iter()
+                    .map(|field| FieldError::forbidden(field, detail.clone()))
+                    .collect(),
+            )),
+        }
+    }
+}
+
+fn scheduled(object: &Value) -> Option<&Value> {
+    let mut conditions = object["status"]["conditions"].as_array().into_iter().flatten();
+    conditions.find(|condition| condition["type"] == SCHEDULED)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,33 @@
+//! When a hub must ask about bindings: whenever anybody but the scheduler changes what it decided.
+
+use berth_admission::{Operation, Phase};
+use berth_dialect_contract::hub_rule::cel;
+use berth_dialect_contract::{Condition, HubRule};
+
+use super::REPORTED;
+use crate::names::{ACTOR, APPLIED_PLACEMENT, BINDINGS, CLUSTER_BINDINGS, SCHEDULED};
+
+/// The rules.
+pub(crate) fn all() -> Vec<HubRule> {
+    let noted = format!("key == {}", cel::text(APPLIED_PLACEMENT));
+    let condition = format!("item.type == {}", cel::text(SCHEDULED));
+    let mut parts = vec![
+        cel::differs(&["spec", "clusters"]),
+        cel::entry_differs(&["metadata", "annotations"], &noted),
+        cel::element_differs(&["status", "conditions"], &condition),
+    ];
+    parts.extend(REPORTED.iter().map(|field| cel::differs(&["status", field])));
+    let decided = parts
+        .iter()
+        .map(|part| format!("({part})"))
+        .collect::<Vec<_>>()
+        .join(" || ");
+    vec![HubRule {
+        name: "decisions",
+        resources: vec![BINDINGS, CLUSTER_BINDINGS],
+        subresources: &["", "status"],
+        operations: &[Operation::Create, Operation::Update],
+        phase: Phase::Validate,
+        conditions: vec![Condition::not_by(ACTOR), Condition::new("decided", decided)],
+    }]
+}

@@ -1,0 +1,69 @@
+//! Who may write what was decided.
+
+use std::sync::Arc;
+
+use berth_admission::{Chain, UserInfo};
+use serde_json::json;
+
+use super::*;
+use crate::testing::binding_value;
+
+const CONTROLLERS: &str = "system:karmada:controller-manager";
+
+/// Whether `user` may make `new` of `old`.
+fn may(user: &str, old: &Value, new: &Value) -> bool {
+    let guard: Arc<dyn Plugin> = Arc::new(DecisionGuard::new(SystemUsers::new([CONTROLLERS])));
+    let chain = Chain::new(vec![guard]);
+    let user = UserInfo {
+        name: user.to_owned(),
+        ..UserInfo::default()
+    };
+    let request = Request {
+        operation: Operation::Update,
+        resource: BINDINGS,
+        kind: "ResourceBinding",
+        subresource: "",
+        namespace: "team",
+        name: "web-deployment",
+        user: &user,
+        old: Some(old),
+        dry_run: false,
+    };
+    chain.validate(&request, Some(new), &mut Vec::new()).is_ok()
+}
+
+#[test]
+fn what_was_decided_is_written_by_the_scheduler_and_by_karmada_alone() {
+    let old = binding_value(&json!({}), 3, "a3");
+    for (pointer, field, value) in [
+        ("/spec", "clusters", json!([{"name": "b", "replicas": 3}])),
+        ("/metadata", "annotations", json!({APPLIED_PLACEMENT: "{}"})),
+        ("/status", "lastScheduledTime", json!("2026-01-01T00:00:00Z")),
+        (
+            "/status",
+            "conditions",
+            json!([{"type": "Scheduled", "status": "True"}]),
+        ),
+    ] {
+        let mut new = old.clone();
+        if new["status"].is_null() {
+            new["status"] = json!({});
+        }
+        new.pointer_mut(pointer).expect("it is there")[field] = value;
+        assert!(!may("alice", &old, &new), "{pointer}/{field}");
+        assert!(
+            may(ACTOR, &old, &new) && may(CONTROLLERS, &old, &new),
+            "{pointer}/{field}"
+        );
+    }
+}
+
+#[test]
+fn everything_else_of_a_binding_is_the_detectors() {
+    let old = binding_value(&json!({}), 3, "a3");
+    let mut new = old.clone();
+    new["spec"]["replicas"] = 5.into();
+    new["spec"]["suspension"] = json!({"scheduling": true});
+    new["status"] = json!({"conditions": [{"type": "FullyApplied", "status": "True"}]});
+    assert!(may("alice", &old, &new));
+}

@@ -1,0 +1,144 @@
+//! Cluster affinities, compiled: which clusters are meant, and if one is not, which part of the affinity says so.
+
+use std::collections::BTreeSet;
+
+use berth_apimachinery::selector::Selector;
+
+use crate::cluster::Cluster;
+use crate::kind::placement::{ClusterAffinity, FieldRequirement};
+
+/// The part of an affinity that leaves a cluster out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Miss {
+    /// Its name is in `exclude`.
+    Excluded,
+    /// Its labels do not match, or the selector is not one.
+    Labels,
+    /// The expression of this index over provider, region and zone does not hold.
+    Field(u32),
+    /// Other clusters are named.
+    Names,
+}
+
+/// An affinity, ready to match.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Affinity {
+    exclude: BTreeSet<String>,
+    /// `Err` is a selector that cannot be read, which matches nothing.
+    labels: Option<Result<Selector, String>>,
+    fields: Vec<FieldTest>,
+    names: BTreeSet<String>,
+}
+
+#[derive(Clone, Debug)]
+struct FieldTest {
+    field: Field,
+    /// `None` is an operator that there is not, which matches nothing.
+    is_in: Option<bool>,
+    values: BTreeSet<String>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Field {
+    Provider,
+    Region,
+    Zone,
+    Unknown,
+}
+
+impl Affinity {
+    /// The affinity that `raw` says.
+    pub(crate) fn compile(raw: &ClusterAffinity) -> Self {
+        let labels = raw.label_selector.as_ref().map(|selector| {
+            Selector::compile(selector, "labelSelector")
+                .map_err(|errors| berth_apimachinery::field::aggregate(&errors))
+        });
+        let fields = raw.field_selector.iter();
+        Self {
+            exclude: raw.exclude_clusters.iter().cloned().collect(),
+            labels,
+            fields: fields
+                .flat_map(|selector| &selector.match_expressions)
+                .map(FieldTest::compile)
+                .collect(),
+            names: raw.cluster_names.iter().cloned().collect(),
+        }
+    }
+
+    /// Whether `cluster` is meant.
+    pub(crate) fn matches(&self, cluster: &Cluster) -> bool {
+        self.miss(cluster).is_none()
+    }
+
+    /// Why `cluster` is not meant: the first part that leaves it out, in the order in which Karmada looks.
+    pub(crate) fn miss(&self, cluster: &Cluster) -> Option<Miss> {
+        if self.exclude.contains(&*cluster.name) {
+            return Some(Miss::Excluded);
+        }
+        let by_labels = match &self.labels {
+            None => true,
+            Some(Ok(selector)) => selector.matches(cluster.labels()),
+            Some(Err(_)) => false,
+        };
+        if !by_labels {
+            return Some(Miss::Labels);
+        }
+        // Zones are looked at before the other fields; which one is told does not change the verdict.
+        let failing = self.fields.iter().position(|test| !test.holds(cluster));
+        if let Some(index) = failing {
+            return Some(Miss::Field(u32::try_from(index).unwrap_or(u32::MAX)));
+        }
+        let named = self.names.is_empty() || self.names.contains(&*cluster.name);
+        (!named).then_some(Miss::Names)
+    }
+
+    /// The labels that are asked for, where nothing else is.
+    pub(crate) fn labels_alone(&self) -> Option<&Selector> {
+        let is_alone = self.exclude.is_empty() && self.fields.is_empty() && self.names.is_empty();
+        self.labels.as_ref()?.as_ref().ok().filter(|_| is_alone)
+    }
+
+    /// Why the label selector cannot be read.
+    pub(crate) fn problem(&self) -> Option<&str> {
+        match &self.labels {
+            Some(Err(problem)) => Some(problem),
+            _ => None,
+        }
+    }
+}
+
+impl FieldTest {
+    fn compile(raw: &FieldRequirement) -> Self {
+        Self {
+            field: match raw.key.as_str() {
+                "provider" => Field::Provider,
+                "region" => Field::Region,
+                "zone" => Field::Zone,
+                _ => Field::Unknown,
+            },
+            is_in: match raw.operator.as_str() {
+                "In" => Some(true),
+                "NotIn" => Some(false),
+                _ => None,
+            },
+            values: raw.values.iter().cloned().collect(),
+        }
+    }
+
+    fn holds(&self, cluster: &Cluster) -> bool {
+        let Some(is_in) = self.is_in else {
+            return false;
+        };
+        let one = |value: &str| !value.is_empty() && self.values.contains(value);
+        let found = match self.field {
+            Field::Provider => one(&cluster.provider),
+            Field::Region => one(&cluster.region),
+            Field::Zone => cluster.zones.iter().any(|zone| self.values.contains(zone)),
+            Field::Unknown => false,
+        };
+        found == is_in
+    }
+}
+
+#[cfg(test)]
+mod tests;

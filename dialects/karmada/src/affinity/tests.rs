@@ -1,0 +1,64 @@
+//! Which clusters an affinity means, and which part leaves one out.
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::testing::{cluster, cluster_value};
+
+fn miss(affinity: Value) -> Option<Miss> {
+    let mut value = cluster_value("a", 1);
+    value["metadata"]["labels"] = json!({"env": "prod"});
+    value["spec"] = json!({"syncMode": "Push", "region": "eu", "zones": ["z1", "z2"]});
+    let raw = serde_json::from_value(affinity).expect("an affinity");
+    Affinity::compile(&raw).miss(&cluster(&value))
+}
+
+fn field(key: &str, operator: &str, values: &[&str]) -> Value {
+    json!({"fieldSelector": {"matchExpressions": [{"key": key, "operator": operator, "values": values}]}})
+}
+
+#[test]
+fn the_first_part_that_leaves_a_cluster_out_is_told() {
+    for (affinity, expected) in [
+        (json!({}), None),
+        (json!({"clusterNames": ["a"]}), None),
+        (json!({"clusterNames": ["b"]}), Some(Miss::Names)),
+        (
+            json!({"clusterNames": ["a"], "exclude": ["a"]}),
+            Some(Miss::Excluded),
+        ),
+        (json!({"labelSelector": {"matchLabels": {"env": "prod"}}}), None),
+        (
+            json!({"labelSelector": {"matchLabels": {"env": "dev"}}, "clusterNames": ["b"]}),
+            Some(Miss::Labels),
+        ),
+    ] {
+        assert_eq!(miss(affinity.clone()), expected, "{affinity}");
+    }
+}
+
+#[test]
+fn a_label_selector_that_is_none_matches_nothing() {
+    let bad =
+        json!({"labelSelector": {"matchExpressions": [{"key": "env", "operator": "Near", "values": ["x"]}]}});
+    assert_eq!(miss(bad.clone()), Some(Miss::Labels));
+    let raw = serde_json::from_value(bad).expect("an affinity");
+    assert!(Affinity::compile(&raw).problem().is_some());
+}
+
+#[test]
+fn a_field_that_is_not_set_is_in_nothing() {
+    for (selector, matches) in [
+        (field("region", "In", &["eu", "us"]), true),
+        (field("region", "NotIn", &["eu"]), false),
+        (field("provider", "In", &["aws", ""]), false),
+        (field("provider", "NotIn", &["aws"]), true),
+        (field("zone", "In", &["z2", "z9"]), true),
+        (field("zone", "NotIn", &["z2"]), false),
+        (field("zone", "NotIn", &["z9"]), true),
+        (field("region", "Exists", &[]), false),
+    ] {
+        assert_eq!(miss(selector.clone()).is_none(), matches, "{selector}");
+    }
+    assert_eq!(miss(json!({"fieldSelector": {"matchExpressions": []}})), None);
+}

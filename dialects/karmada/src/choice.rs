@@ -1,0 +1,303 @@
+//! The choice: filter, rank, select, divide; group of clusters after group until one takes all.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use berth_scheduling::{Filter, Ix, Rejection, Verdict};
+
+use crate::code::Plugin;
+use crate::divide::{self, Shares, Wish, seats};
+use crate::failure::Failure;
+use crate::question::{Question, Try};
+use crate::room::{Bound, MOST, Room};
+use crate::spread::{self, Terms};
+use crate::standing::Standing;
+use crate::strategy::Strategy;
+
+/// The score of a cluster that the template is on already.
+const LISTED: i64 = 100;
+
+/// Settings of Karmada's scheduler that change decisions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Settings {
+    /// `--enable-empty-workload-propagation`: selected clusters that get no replicas are listed with none.
+    pub(crate) lists_empty: bool,
+}
+
+/// Outcome of one group of clusters, or of all where there are no groups.
+#[derive(Debug)]
+pub(crate) struct Run {
+    /// Every refusal of every filter.
+    pub(crate) rejections: Vec<Rejection>,
+    /// The clusters that fit, in the order of names.
+    pub(crate) feasible: Vec<Ix>,
+    /// The clusters that fit, best first.
+    pub(crate) ranked: Vec<Standing>,
+    /// Bound of the room of each, aligned with `feasible`.
+    pub(crate) bounds: Vec<Bound>,
+    /// The clusters that were selected, in the order in which they are divided among.
+    pub(crate) selected: Vec<Ix>,
+    /// Replicas by cluster, or why there are none.
+    pub(crate) outcome: Result<Shares, Failure>,
+}
+
+/// A group that was tried and did not take all, or the one that did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Tried {
+    /// The place of the group among all.
+    pub(crate) group: usize,
+    /// How many clusters fit.
+    pub(crate) feasible: usize,
+    /// Why it did not take all.
+    pub(crate) failure: Option<Failure>,
+}
+
+/// Clusters with their replicas, or why there are none.
+#[derive(Debug)]
+pub(crate) struct Choice {
+    /// Outcome of the group that took all, or of the one tried first.
+    pub(crate) run: Run,
+    /// The place of that group; `None` where there are no groups.
+    pub(crate) group: Option<usize>,
+    /// The groups that were tried, in order.
+    pub(crate) tried: Vec<Tried>,
+}
+
+/// Chooses for `question`. Groups are tried from the observed one on, from the first one where none is observed or it is decided
+/// from scratch; earlier ones are not come back to.
+pub(crate) fn choose(question: &Question<'_>, settings: Settings) -> Choice {
+    let mut common = Common::of(question);
+    let groups = question.policy.groups();
+    let observed = &question.record.status.scheduler_observed_affinity_name;
+    let start = match question.record.is_rescheduled() {
+        true => None,
+        false => groups.iter().position(|group| group.name == *observed),
+    };
+    let mut first = None;
+    let mut tried = Vec::new();
+    for (place, group) in groups.iter().enumerate().skip(start.unwrap_or(0)) {
+        let asked = Try {
+            question,
+            group: Some(group),
+        };
+        let run = run(&asked, &mut common, settings);
+        tried.push(Tried {
+            group: place,
+            feasible: run.feasible.len(),
+            failure: run.outcome.as_ref().err().copied(),
+        });
+        if run.outcome.is_ok() {
+            return Choice {
+                run: run.judged(&asked),
+                group: Some(place),
+                tried,
+            };
+        }
+        first.get_or_insert((place, run));
+    }
+    if let Some((place, run)) = first {
+        let asked = Try {
+            question,
+            group: groups.get(place),
+        };
+        return Choice {
+            run: run.judged(&asked),
+            group: Some(place),
+            tried,
+        };
+    }
+    let asked = Try {
+        question,
+        group: None,
+    };
+    let mut all = run(&asked, &mut common, settings).judged(&asked);
+    if question.policy.groups.is_some() {
+        // A list without groups takes everything, on no cluster.
+        (all.selected, all.outcome) = (Vec::new(), Ok(Shares::new()));
+    }
+    Choice {
+        run: all,
+        group: None,
+        tried,
+    }
+}
+
+/// Verdicts and figures that are the same whichever group is tried.
+struct Common {
+    /// The clusters that no filter refuses but perhaps that of the group.
+    passing: Vec<Ix>,
+    /// The room of each cluster, once it was asked for.
+    rooms: Vec<Option<Room>>,
+}
+
+impl Common {
+    fn of(question: &Question<'_>) -> Self {
+        let asked = Try {
+            question,
+            group: None,
+        };
+        let passes = |candidate: Ix| {
+            let mut others = Plugin::ALL
+                .iter()
+                .filter(|plugin| **plugin != Plugin::ClusterAffinity);
+            others.all(|plugin| plugin.check(&asked, candidate) == Verdict::Pass)
+        };
+        Self {
+            passing: (0..count(question))
+                .filter(|&candidate| passes(candidate))
+                .collect(),
+            rooms: vec![None; question.clusters.len()],
+        }
+    }
+
+    /// The room of `candidate`.
+    fn room(&mut self, question: &Question<'_>, candidate: Ix) -> Room {
+        let record = question.record;
+        let known = &mut self.rooms[candidate as usize];
+        let room = known.get_or_insert_with(|| {
+            if record.replicas() == 0 && record.spec.components.is_empty() {
+                return Room {
+                    replicas: MOST,
+                    bound: Bound::Nothing,
+                };
+            }
+            let mut room = question.cluster(candidate).reserve.room(record.request.as_ref());
+            // Where nobody knows a number, it is taken to be as many as are wanted.
+            if room.replicas >= MOST {
+                room.replicas = record.replicas();
+            }
+            room
+        });
+        room.clone()
+    }
+}
+
+fn count(question: &Question<'_>) -> Ix {
+    Ix::try_from(question.clusters.len()).unwrap_or(Ix::MAX)
+}
+
+impl Run {
+    /// With what every filter says of every cluster.
+    fn judged(self, asked: &Try<'_>) -> Self {
+        let (feasible, rejections) =
+            berth_scheduling::filter(asked, count(asked.question), &Plugin::ALL.each_ref());
+        debug_assert_eq!(feasible, self.feasible, "filters say the same alone and together");
+        Self { rejections, ..self }
+    }
+}
+
+/// Division among the `wanted` clusters alone, in the group that `whole` is about. They are selected as they are:
+/// whoever names clusters has spread them.
+pub(crate) fn among(
+    question: &Question<'_>,
+    whole: &Choice,
+    wanted: &BTreeSet<Ix>,
+    settings: Settings,
+) -> (Run, Option<usize>) {
+    let group = whole.group.and_then(|place| question.policy.groups().get(place));
+    let asked = Try { question, group };
+    let ranked = whole.run.ranked.iter();
+    let selected: Vec<Standing> = ranked
+        .clone()
+        .filter(|standing| wanted.contains(&standing.candidate))
+        .cloned()
+        .collect();
+    let run = Run {
+        rejections: whole.run.rejections.clone(),
+        feasible: whole.run.feasible.clone(),
+        ranked: ranked.cloned().collect(),
+        bounds: whole.run.bounds.clone(),
+        selected: selected.iter().map(|standing| standing.candidate).collect(),
+        outcome: share(&asked, &selected, settings),
+    };
+    (run, whole.group)
+}
+
+/// One group: the clusters that fit, the order, the selection, the division. What is refused is told by [`Run::judged`].
+fn run(asked: &Try<'_>, common: &mut Common, settings: Settings) -> Run {
+    let passing = common.passing.iter().copied();
+    let feasible: Vec<Ix> = passing
+        .filter(|&candidate| asked.miss(candidate).is_none())
+        .collect();
+    let (mut ranked, bounds) = stand(asked, common, &feasible);
+    ranked.sort_by(|one, other| one.rank().cmp(&other.rank()));
+    let mut run = Run {
+        rejections: Vec::new(),
+        feasible,
+        bounds,
+        selected: Vec::new(),
+        outcome: Err(Failure::NoClusterFit),
+        ranked,
+    };
+    if run.feasible.is_empty() {
+        return run;
+    }
+    match select(asked, &run.ranked) {
+        Err(failure) => run.outcome = Err(failure),
+        Ok(selected) => {
+            run.selected = selected.iter().map(|standing| standing.candidate).collect();
+            run.outcome = share(asked, &selected, settings);
+        }
+    }
+    run
+}
+
+/// Where the `feasible` stand, and what the room of each is bound by.
+fn stand(asked: &Try<'_>, common: &mut Common, feasible: &[Ix]) -> (Vec<Standing>, Vec<Bound>) {
+    let question = asked.question;
+    let mut standings = Vec::with_capacity(feasible.len());
+    let mut bounds = Vec::with_capacity(feasible.len());
+    for &candidate in feasible {
+        let cluster = question.cluster(candidate);
+        let Room { replicas, bound } = common.room(question, candidate);
+        standings.push(Standing {
+            candidate,
+            name: Arc::clone(&cluster.name),
+            region: Arc::clone(&cluster.region),
+            tier: asked.tier(candidate),
+            score: if question.is_listed(candidate) { LISTED } else { 0 },
+            room: replicas,
+            held: question.held_by(candidate),
+        });
+        bounds.push(bound);
+    }
+    (standings, bounds)
+}
+
+fn select(asked: &Try<'_>, ranked: &[Standing]) -> Result<Vec<Standing>, Failure> {
+    let policy = asked.question.policy;
+    let terms = Terms {
+        constraints: &policy.raw.spread_constraints,
+        is_ignored: policy.ignores_spread,
+        is_duplicated: matches!(policy.strategy, Strategy::Duplicated),
+        replicas: asked.question.record.replicas(),
+    };
+    spread::select(ranked.to_vec(), &terms)
+}
+
+fn share(asked: &Try<'_>, selected: &[Standing], settings: Settings) -> Result<Shares, Failure> {
+    let question = asked.question;
+    let nothing = || selected.iter().map(|standing| (standing.candidate, 0));
+    if !question.record.divides() {
+        return Ok(nothing().collect());
+    }
+    let wish = Wish {
+        strategy: &question.policy.strategy,
+        replicas: question.record.replicas(),
+        held: &question.held,
+        is_fresh: question.record.is_rescheduled(),
+        is_descending: seats::is_descending(&question.record.spec.resource.uid),
+    };
+    let tiers = asked.group.is_some_and(|group| group.overflow.is_some());
+    let cluster = |candidate: Ix| question.cluster(candidate);
+    let mut shares = divide::divide(&wish, selected, cluster, tiers)?;
+    if settings.lists_empty {
+        for (candidate, none) in nothing() {
+            shares.entry(candidate).or_insert(none);
+        }
+    }
+    Ok(shares)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,107 @@
+//! The dialect's part of a SchedulerConfiguration: options and feature gates of Karmada's scheduler that change decisions
+//! (docs/systems/karmada.md, "Configuration").
+
+use std::sync::LazyLock;
+
+use berth_apimachinery::{FieldError, Schema};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::choice;
+use crate::names::DEFAULT_SCHEDULER;
+
+/// Options and feature gates of Karmada's scheduler.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+struct Form {
+    /// The schedulerName of the bindings that are decided; others are left to their own scheduler.
+    #[schemars(length(min = 1))]
+    scheduler_name: String,
+    /// Whether selected clusters that get no replicas are listed with none (--enable-empty-workload-propagation).
+    empty_workload_propagation: bool,
+    /// Whether workloads look at where others of their groups are (feature gate WorkloadAffinity).
+    workload_affinity: bool,
+}
+
+impl Default for Form {
+    fn default() -> Self {
+        Self {
+            scheduler_name: DEFAULT_SCHEDULER.to_owned(),
+            empty_workload_propagation: false,
+            workload_affinity: false,
+        }
+    }
+}
+
+/// Settings in force.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Settings {
+    /// The scheduler that Berth is.
+    pub(crate) scheduler: String,
+    /// Whether selected clusters that get no replicas are listed with none.
+    pub(crate) lists_empty: bool,
+    /// Whether workloads look at one another.
+    pub(crate) workload_affinity: bool,
+}
+
+impl Settings {
+    /// Those that change what is chosen.
+    pub(crate) const fn choice(&self) -> choice::Settings {
+        choice::Settings {
+            lists_empty: self.lists_empty,
+        }
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Form::default().into()
+    }
+}
+
+impl From<Form> for Settings {
+    fn from(form: Form) -> Self {
+        Self {
+            scheduler: form.scheduler_name,
+            lists_empty: form.empty_workload_propagation,
+            workload_affinity: form.workload_affinity,
+        }
+    }
+}
+
+/// The form.
+pub(crate) static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::part::<Form>);
+
+/// Reads `spec`, which stands at `path`; absent fields have their defaults.
+///
+/// # Errors
+/// Everything that is wrong, with paths.
+pub(crate) fn read(spec: Option<&Value>, path: &str) -> Result<Settings, Vec<FieldError>> {
+    let form = SCHEMA.read::<Form>(spec.unwrap_or(&Value::Null), path);
+    let settings = Settings::from(form.value.clone());
+    form.finish(|_| settings)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn settings_have_defaults_and_mistakes_are_told_with_their_paths() {
+        assert_eq!(read(None, "spec.karmada"), Ok(Settings::default()));
+        let set = read(
+            Some(&json!({"schedulerName": "berth", "workloadAffinity": true})),
+            "spec.karmada",
+        )
+        .unwrap();
+        assert_eq!(
+            (set.scheduler.as_str(), set.workload_affinity, set.lists_empty),
+            ("berth", true, false)
+        );
+        let errors = read(Some(&json!({"schedulerName": "", "gates": 1})), "spec.karmada").unwrap_err();
+        assert_eq!(errors.len(), 2, "{errors:?}");
+    }
+}

@@ -1,0 +1,337 @@
+//! Deciding: the binding, the clusters, now, and out comes a decision; pure and the same twice.
+//!
+//! The choice is made whether Karmada would make it now or not: where nothing makes it look, what is listed stays, and the choice
+//! explains.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use berth_apimachinery::FieldError;
+use berth_dialect_contract::{Action, Ask, BindingChange, Current, Decision, Outcome, Refused};
+use berth_scheduling::{Ix, ScoreColumn, Solved};
+
+use crate::choice::{self, Choice, Run};
+use crate::code::Code;
+use crate::detail::{Detail, ROOM};
+use crate::divide::Shares;
+use crate::failure::Failure;
+use crate::fleet::Fleet;
+use crate::ignored::Ignored;
+use crate::policy::Policy;
+use crate::question::{Question, find};
+use crate::record::Record;
+use crate::room::Bound;
+use crate::standing::Standing;
+use crate::trigger::Trigger;
+use crate::writes;
+
+/// Decides `record`, the binding that `ask` is about.
+///
+/// # Errors
+/// Where targets were chosen: those that there are not, or that do not fit.
+pub(crate) fn decide(fleet: &Fleet, record: &Record, ask: &Ask<'_>) -> Result<Decision, Refused> {
+    if record.is_leaving() {
+        return Ok(released(record, ask));
+    }
+    let ignored = Ignored::of(record, &fleet.settings);
+    let (Some(policy), None) = (&record.policy, ignored) else {
+        return Ok(left_alone(record, ask, ignored.unwrap_or(Ignored::Attached)));
+    };
+    let around = fleet.around(ask.demand, record);
+    let question = Question::new(fleet.rows(), record, policy, &around);
+    let trigger = Trigger::of(record, &policy.raw, fleet.rows());
+    let case = Case {
+        fleet,
+        record,
+        policy,
+        ask,
+        question: &question,
+        trigger,
+    };
+    match ask.chosen {
+        Some(names) => case.chosen(names),
+        None => Ok(case.conclude(choice::choose(&question, case.settings()))),
+    }
+}
+
+/// Where a binding is now. Amounts are those of what divides.
+pub(crate) fn current(record: &Record) -> Vec<Current> {
+    let divides = record.divides();
+    let targets = record.spec.clusters.iter();
+    targets
+        .map(|target| Current {
+            cluster_name: target.name.as_str().into(),
+            state: "",
+            amount: divides.then_some(i64::from(target.replicas)),
+        })
+        .collect()
+}
+
+/// A decision that never ran the pipeline.
+fn unjudged(record: &Record, ask: &Ask<'_>, outcome: Outcome, reason: &'static str) -> Decision {
+    Decision {
+        demand: ask.demand.clone(),
+        demand_revision: record.object.revision(),
+        outcome,
+        reason,
+        solved: Solved::default(),
+        amounts: Vec::new(),
+        scorers: Vec::new(),
+        unknown: Vec::new(),
+        current: current(record),
+        changes: Vec::new(),
+        fences: Vec::new(),
+        due_at: None,
+        now: ask.now,
+        detail: Box::new(Detail::default()),
+    }
+}
+
+fn left_alone(record: &Record, ask: &Ask<'_>, why: Ignored) -> Decision {
+    Decision {
+        detail: Box::new(Detail {
+            ignored: Some(why),
+            ..Detail::default()
+        }),
+        ..unjudged(record, ask, Outcome::Ignored, why.token())
+    }
+}
+
+/// A binding that is being deleted is let go by Karmada's own controllers.
+fn released(record: &Record, ask: &Ask<'_>) -> Decision {
+    let decision = unjudged(record, ask, Outcome::Released, "Terminating");
+    let leaves = decision.current.iter().map(|current| BindingChange {
+        action: Action::Unbind,
+        cluster_name: Arc::clone(&current.cluster_name),
+        from: "",
+        to: "",
+        amount_from: current.amount,
+        amount_to: None,
+    });
+    Decision {
+        changes: leaves.collect(),
+        ..decision
+    }
+}
+
+/// A binding that is decided.
+struct Case<'a> {
+    fleet: &'a Fleet,
+    record: &'a Record,
+    policy: &'a Policy,
+    ask: &'a Ask<'a>,
+    question: &'a Question<'a>,
+    trigger: Trigger,
+}
+
+impl Case<'_> {
+    fn settings(&self) -> choice::Settings {
+        self.fleet.settings.choice()
+    }
+
+    /// The decision that `choice` comes to.
+    fn conclude(&self, choice: Choice) -> Decision {
+        let Choice { run, group, tried } = choice;
+        let decides = self.trigger != Trigger::Nothing;
+        let (shares, failure) = match &run.outcome {
+            // Where nothing is listed that could stay, the status says why.
+            Err(failure) if !decides && self.record.spec.clusters.is_empty() => (None, Some(*failure)),
+            _ if !decides => (None, None),
+            Ok(shares) => (Some(shares.clone()), None),
+            // Nothing fits: what is listed goes.
+            Err(Failure::NoClusterFit) => (Some(Shares::new()), Some(Failure::NoClusterFit)),
+            Err(failure) => (None, Some(*failure)),
+        };
+        let detail = Detail {
+            ignored: None,
+            trigger: Some(self.trigger),
+            failure,
+            shares,
+            group,
+            tried,
+            selected: run.selected.iter().copied().collect(),
+            bounds: run.bounds.clone(),
+            is_chosen: false,
+        };
+        self.decision(run, detail)
+    }
+
+    /// The decision where clusters were chosen: what is asked for is divided among these.
+    fn chosen(&self, names: &[String]) -> Result<Decision, Refused> {
+        let rows = self.fleet.rows();
+        let mut errors = Vec::new();
+        let mut wanted = BTreeSet::new();
+        let whole = choice::choose(self.question, self.settings());
+        for (index, name) in names.iter().enumerate() {
+            let at = format!("spec.targets[{index}]");
+            match find(rows, name) {
+                None => errors.push(FieldError::not_found(at, name.as_str())),
+                Some(candidate) => match refusal(&whole.run, candidate) {
+                    Some(code) => {
+                        let why = format!("{code} refuses the cluster");
+                        errors.push(FieldError::invalid(at, name.as_str(), why));
+                    }
+                    None => {
+                        wanted.insert(candidate);
+                    }
+                },
+            }
+        }
+        if errors.is_empty() && wanted.is_empty() {
+            errors.push(FieldError::required(
+                "spec.targets",
+                "a binding goes to a cluster at least",
+            ));
+        }
+        if !errors.is_empty() {
+            return Err(Refused { errors });
+        }
+        let (run, group) = choice::among(self.question, &whole, &wanted, self.settings());
+        match &run.outcome {
+            Err(failure) => Err(Refused {
+                errors: vec![FieldError::invalid(
+                    "spec.targets",
+                    names.join(", "),
+                    crate::words::failure(*failure),
+                )],
+            }),
+            Ok(shares) => {
+                let detail = Detail {
+                    ignored: None,
+                    trigger: Some(self.trigger),
+                    failure: None,
+                    shares: Some(shares.clone()),
+                    group,
+                    tried: whole.tried,
+                    selected: run.selected.iter().copied().collect(),
+                    bounds: run.bounds.clone(),
+                    is_chosen: true,
+                };
+                Ok(self.decision(run, detail))
+            }
+        }
+    }
+
+    fn decision(&self, run: Run, detail: Detail) -> Decision {
+        let divides = self.record.divides();
+        let now: BTreeMap<&str, i64> = self.listed().collect();
+        let next: BTreeMap<&str, i64> = match &detail.shares {
+            Some(shares) => shares
+                .iter()
+                .map(|(candidate, share)| (&*self.question.cluster(*candidate).name, *share))
+                .collect(),
+            None => now.clone(),
+        };
+        let changes = changes(&now, &next, divides);
+        let rows = self.fleet.rows();
+        let mut picked: Vec<Ix> = next.keys().filter_map(|name| find(rows, name)).collect();
+        let ranks: BTreeMap<Ix, usize> = run
+            .ranked
+            .iter()
+            .map(|standing| standing.candidate)
+            .zip(0..)
+            .collect();
+        picked.sort_by_key(|candidate| (ranks.get(candidate).copied().unwrap_or(usize::MAX), *candidate));
+        let amounts = picked
+            .iter()
+            .filter(|_| divides)
+            .map(|candidate| next[&*self.question.cluster(*candidate).name]);
+        let (scores, scorers) = self.scores(&run);
+        let mut decision = Decision {
+            amounts: amounts.collect(),
+            solved: Solved {
+                ranked: run.ranked.iter().map(|standing| standing.candidate).collect(),
+                rejections: run.rejections,
+                feasible: run.feasible,
+                scores,
+                totals: Vec::new(),
+                picked,
+            },
+            scorers,
+            changes,
+            ..unjudged(self.record, self.ask, Outcome::Scheduled, "Picked")
+        };
+        if let Some(failure) = detail.failure {
+            (decision.outcome, decision.reason) = (Outcome::Unschedulable, failure.token());
+        }
+        decision.detail = Box::new(detail);
+        let rests = decision.outcome == Outcome::Scheduled && !next.is_empty();
+        if rests && writes::writes(self.fleet, &decision).is_empty() {
+            (decision.outcome, decision.reason) = (Outcome::Unchanged, "Kept");
+        }
+        decision
+    }
+
+    fn listed(&self) -> impl Iterator<Item = (&str, i64)> {
+        let targets = self.record.spec.clusters.iter();
+        targets.map(|target| (target.name.as_str(), i64::from(target.replicas)))
+    }
+
+    /// Columns by which the feasible are ranked, in that order, and the room.
+    fn scores(&self, run: &Run) -> (Vec<ScoreColumn>, Vec<Arc<str>>) {
+        let by_candidate: BTreeMap<Ix, usize> = run
+            .ranked
+            .iter()
+            .map(|standing| standing.candidate)
+            .zip(0..)
+            .collect();
+        let rows: Vec<usize> = run
+            .feasible
+            .iter()
+            .map(|candidate| by_candidate[candidate])
+            .collect();
+        let is_measured = |row: usize| run.bounds[row] != Bound::Nothing;
+        let mut columns: Vec<(&str, Vec<Option<i64>>)> = Vec::new();
+        if self.policy.groups().iter().any(|group| group.overflow.is_some()) {
+            let tiers = rows.iter().map(|&at| Some(i64::from(run.ranked[at].tier)));
+            columns.push(("Overflow", tiers.collect()));
+        }
+        let scores = rows.iter().map(|&at| Some(run.ranked[at].score));
+        columns.push(("ClusterLocality", scores.collect()));
+        let measured = |value: fn(&Standing) -> i64| -> Vec<Option<i64>> {
+            let values = rows.iter().enumerate();
+            values
+                .map(|(row, &at)| is_measured(row).then(|| value(&run.ranked[at])))
+                .collect()
+        };
+        columns.push(("Available", measured(Standing::available)));
+        columns.push((ROOM, measured(|standing| standing.room)));
+        let scorers = columns.iter().map(|(name, _)| Arc::from(*name)).collect();
+        let columns = (0..).zip(columns).map(|(plugin, (_, values))| ScoreColumn {
+            plugin,
+            weight: 1,
+            values,
+        });
+        (columns.collect(), scorers)
+    }
+}
+
+fn refusal(run: &Run, candidate: Ix) -> Option<Code> {
+    let mut all = run.rejections.iter();
+    let found = all.find(|rejection| rejection.candidate == candidate)?;
+    Some(Code::of_reason(found.reason))
+}
+
+/// Changes of the clusters that are `now` listed or will be `next`.
+fn changes(now: &BTreeMap<&str, i64>, next: &BTreeMap<&str, i64>, divides: bool) -> Vec<BindingChange> {
+    let amount = |side: Option<&i64>| side.copied().filter(|_| divides);
+    let all: BTreeSet<&str> = now.keys().chain(next.keys()).copied().collect();
+    all.into_iter()
+        .map(|name| {
+            let (from, to) = (now.get(name), next.get(name));
+            BindingChange {
+                action: match (from, to) {
+                    (None, _) => Action::Bind,
+                    (Some(_), None) => Action::Unbind,
+                    (Some(from), Some(to)) if divides && from != to => Action::Resize,
+                    (Some(_), Some(_)) => Action::Keep,
+                },
+                cluster_name: name.into(),
+                from: "",
+                to: "",
+                amount_from: amount(from),
+                amount_to: amount(to),
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,142 @@
+//! Karmada as a [`Dialect`].
+
+use std::sync::Arc;
+
+use berth_admission::Plugin;
+use berth_apimachinery::{FieldError, GroupResource, Kind, Schema};
+use berth_dialect_contract::{
+    Configuration, DemandKind, Dialect, Inventory, LeaseName, OnHub, OwnScheduler, Reach, SystemUsers,
+    config as settings,
+};
+use serde_json::Value;
+
+use crate::admission::{DecisionGuard, hub_rules};
+use crate::fleet::Fleet;
+use crate::names::{ACTOR, BINDINGS, CLUSTER_BINDINGS, CLUSTERS, DIALECT};
+use crate::{config, kind};
+
+/// Karmada.
+#[derive(Debug, Default)]
+pub(crate) struct Karmada;
+
+/// The controller manager, which evicts and fails over, and the descheduler. Karmada's own components share one user by default.
+const USERS: &[&str] = &[
+    "system:admin",
+    "system:karmada:controller-manager",
+    "system:karmada:descheduler",
+];
+
+const SCHEDULER: OwnScheduler = OwnScheduler {
+    name: "karmada-scheduler",
+    leases: &[LeaseName {
+        namespace: "karmada-system",
+        name: "karmada-scheduler",
+    }],
+    stop: &[
+        "kubectl -n karmada-system scale deployment karmada-scheduler --replicas=0 # on the host cluster",
+    ],
+    start: &[
+        "kubectl -n karmada-system scale deployment karmada-scheduler --replicas=1 # with as many as it had",
+    ],
+    leaves_out: Some(
+        "policies whose schedulerName is another, which the SchedulerConfiguration names: it cannot be changed later",
+    ),
+    is_part_of: None,
+};
+
+const DEMANDS: &[DemandKind] = &[
+    DemandKind {
+        resource: BINDINGS,
+        kind: "ResourceBinding",
+        version: kind::WORK_VERSION,
+        namespaced: true,
+        own_place: None,
+    },
+    DemandKind {
+        resource: CLUSTER_BINDINGS,
+        kind: "ClusterResourceBinding",
+        version: kind::WORK_VERSION,
+        namespaced: false,
+        own_place: None,
+    },
+];
+
+impl Dialect for Karmada {
+    fn name(&self) -> &'static str {
+        DIALECT
+    }
+
+    fn kinds(&self) -> Vec<Arc<dyn Kind>> {
+        kind::all()
+    }
+
+    fn further_kinds(&self) -> Vec<Arc<dyn Kind>> {
+        kind::further()
+    }
+
+    fn reads(&self) -> Vec<GroupResource> {
+        vec![CLUSTERS, BINDINGS, CLUSTER_BINDINGS, settings::RESOURCE]
+    }
+
+    fn reach(&self, resource: GroupResource) -> Reach {
+        match resource {
+            CLUSTERS => Reach::everywhere("no cluster can be chosen"),
+            // Workloads of one group are in one namespace.
+            BINDINGS => Reach::within("there is nothing to place"),
+            CLUSTER_BINDINGS => Reach::everywhere("there is nothing to place"),
+            _ => Reach::default(),
+        }
+    }
+
+    fn demands(&self) -> &'static [DemandKind] {
+        DEMANDS
+    }
+
+    fn target(&self) -> GroupResource {
+        CLUSTERS
+    }
+
+    fn actor(&self) -> &'static str {
+        ACTOR
+    }
+
+    fn inventory(&self) -> Arc<dyn Inventory> {
+        Arc::new(Fleet::default())
+    }
+
+    fn admission(&self) -> Vec<Arc<dyn Plugin>> {
+        rules(&SystemUsers::new(USERS.iter().copied()))
+    }
+
+    fn configuration(&self) -> &dyn Configuration {
+        self
+    }
+
+    fn on_hub(&self) -> OnHub {
+        OnHub {
+            rules: hub_rules::all(),
+            users: USERS,
+            scheduler: Some(SCHEDULER),
+            ..OnHub::default()
+        }
+    }
+}
+
+/// The admission rules, where `users` are those of Karmada's own programs.
+fn rules(users: &SystemUsers) -> Vec<Arc<dyn Plugin>> {
+    vec![Arc::new(DecisionGuard::new(users.clone()))]
+}
+
+impl Configuration for Karmada {
+    fn admission_under(&self, _: Option<&Value>, users: &SystemUsers) -> Option<Vec<Arc<dyn Plugin>>> {
+        Some(rules(users))
+    }
+
+    fn schema(&self) -> &'static Schema {
+        &config::SCHEMA
+    }
+
+    fn validate(&self, spec: &Value, path: &str) -> Vec<FieldError> {
+        config::read(Some(spec), path).err().unwrap_or_default()
+    }
+}

@@ -1,0 +1,173 @@
+//! The seats rule: Webster's method (Sainte-Laguë), by which replicas go to clusters in proportion to weights.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+/// A cluster that replicas are given to.
+#[derive(Clone, Debug)]
+struct Party<'a> {
+    place: usize,
+    name: &'a str,
+    weight: i64,
+    seats: i64,
+    /// Whether of names that tie the later one comes first.
+    is_descending: bool,
+}
+
+impl Party<'_> {
+    /// The claim on the next replica, as a 64-bit float: so does Karmada count.
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "Karmada's claims are floats, and near ties fall as its do"
+    )]
+    fn claim(&self) -> f64 {
+        self.weight as f64 / (2 * self.seats + 1) as f64
+    }
+}
+
+impl Ord for Party<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let names = self.name.cmp(other.name);
+        let names = if self.is_descending {
+            names
+        } else {
+            names.reverse()
+        };
+        self.claim()
+            .total_cmp(&other.claim())
+            .then_with(|| other.seats.cmp(&self.seats))
+            .then(names)
+    }
+}
+
+impl PartialOrd for Party<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Party<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Party<'_> {}
+
+/// Divides `amount` among the parties in proportion to their weights, which are not negative: the seats of each, in their
+/// order. Each seat goes to the largest weight / (2 × seats + 1); of two that tie to the one with fewer seats, then by name,
+/// descending where `is_descending`. Without any weight nobody gets any.
+///
+/// Work grows with the number of parties, not with the amount: what everybody gets in any case is given at once.
+#[must_use]
+pub(crate) fn seats(amount: i64, parties: &[(&str, i64)], is_descending: bool) -> Vec<i64> {
+    let mut given = vec![0; parties.len()];
+    let total: i128 = parties.iter().map(|(_, weight)| i128::from(*weight)).sum();
+    if total <= 0 || amount <= 0 {
+        return given;
+    }
+    // By a divisor at which fewer than `amount` seats are given, nobody gets more than in the end.
+    let many = i128::try_from(parties.len()).unwrap_or(i128::MAX);
+    let sure = (i128::from(amount) - many).max(0);
+    let mut left = amount;
+    for (seats, (_, weight)) in given.iter_mut().zip(parties) {
+        let share = (i128::from(*weight) * sure / total - 1).max(0);
+        *seats = i64::try_from(share).unwrap_or(0);
+        left -= *seats;
+    }
+    let mut heap: BinaryHeap<Party<'_>> = (0..)
+        .zip(parties)
+        .zip(&given)
+        .map(|((place, &(name, weight)), seats)| Party {
+            place,
+            name,
+            weight,
+            seats: *seats,
+            is_descending,
+        })
+        .collect();
+    for _ in 0..left {
+        let Some(mut next) = heap.pop() else {
+            break;
+        };
+        next.seats += 1;
+        given[next.place] = next.seats;
+        heap.push(next);
+    }
+    given
+}
+
+/// Whether ties between names fall to the later one: where the FNV-1a hash of `uid`, 32 bits wide, is odd. Without a uid they
+/// fall to the earlier one.
+#[must_use]
+pub(crate) fn is_descending(uid: &str) -> bool {
+    const BASIS: u32 = 2_166_136_261;
+    const PRIME: u32 = 16_777_619;
+    let hash = uid
+        .bytes()
+        .fold(BASIS, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(PRIME));
+    !uid.is_empty() && hash & 1 == 1
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// One seat after the other.
+    fn one_by_one(amount: i64, parties: &[(&str, i64)], is_descending: bool) -> Vec<i64> {
+        let mut given = vec![0; parties.len()];
+        for _ in 0..amount {
+            let best = (0..parties.len()).max_by_key(|&place| Party {
+                place,
+                name: parties[place].0,
+                weight: parties[place].1,
+                seats: given[place],
+                is_descending,
+            });
+            given[best.expect("there are parties")] += 1;
+        }
+        given
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_given_at_once_is_what_one_by_one_gives(
+            weights in proptest::collection::vec(0_i64..50, 1..9),
+            amount in 0_i64..400,
+            is_descending in any::<bool>(),
+        ) {
+            let names: Vec<String> = (0..weights.len()).map(|place| format!("c{place}")).collect();
+            let parties: Vec<(&str, i64)> = names.iter().map(String::as_str).zip(weights).collect();
+            prop_assume!(parties.iter().any(|(_, weight)| *weight > 0));
+            prop_assert_eq!(
+                seats(amount, &parties, is_descending),
+                one_by_one(amount, &parties, is_descending)
+            );
+        }
+    }
+
+    #[test]
+    fn two_thousand_million_replicas_are_divided_at_once() {
+        let given = seats(i64::from(i32::MAX), &[("a", 1), ("b", 2)], false);
+        assert_eq!(given, [715_827_882, 1_431_655_765]);
+    }
+
+    #[test]
+    fn ties_between_names_turn_round_with_the_uid() {
+        assert_eq!(
+            [is_descending(""), is_descending("1"), is_descending("2")],
+            [false, false, true]
+        );
+        let parties = [("a", 1), ("b", 1), ("c", 1)];
+        assert_eq!(seats(7, &parties, false), [3, 2, 2]);
+        assert_eq!(seats(7, &parties, true), [2, 2, 3]);
+    }
+
+    #[test]
+    fn without_weights_nobody_gets_any() {
+        assert_eq!(seats(5, &[("a", 0), ("b", 0)], false), [0, 0]);
+        assert_eq!(seats(5, &[], false), [0_i64; 0]);
+    }
+}

@@ -1,0 +1,81 @@
+//! Which bindings a change makes due again (docs/systems/karmada.md, "When it decides").
+
+use berth_apimachinery::Key;
+use berth_dialect_contract::Affected;
+
+use super::Fleet;
+use crate::affinity::Affinity;
+use crate::cluster::Cluster;
+use crate::record::Record;
+use crate::settled;
+
+/// These, or none.
+fn of(keys: Vec<Key>) -> Affected {
+    match keys.is_empty() {
+        true => Affected::None,
+        false => Affected::Some(keys),
+    }
+}
+
+/// Bindings that a cluster makes due which was `old` and is `new`: those whose affinity matches either, where its labels or its
+/// spec changed or it begins to go. What it reports makes none due, and neither does one that is new or gone.
+pub(super) fn cluster(fleet: &Fleet, old: Option<&Cluster>, new: Option<&Cluster>) -> Affected {
+    let (Some(old), Some(new)) = (old, new) else {
+        return Affected::None;
+    };
+    let leaves = new.is_leaving() && !old.is_leaving();
+    let spec = |cluster: &Cluster| cluster.object.value()["spec"].clone();
+    let differs = old.labels() != new.labels() || spec(old) != spec(new);
+    if !leaves && !differs {
+        return Affected::None;
+    }
+    let looks = fleet.bindings.iter().filter(|(_, record)| {
+        let Some(affinity) = looked_at(record) else {
+            return record.policy.is_some();
+        };
+        affinity.matches(new) || differs && affinity.matches(old)
+    });
+    of(looks.map(|(key, _)| key.clone()).collect())
+}
+
+/// The affinity by which clusters concern `record`: that of the observed group, or of the first one. `None` is every cluster.
+fn looked_at(record: &Record) -> Option<&Affinity> {
+    let policy = record.policy.as_ref()?;
+    let observed = &record.status.scheduler_observed_affinity_name;
+    let groups = policy.groups();
+    let group = groups
+        .iter()
+        .find(|group| group.name == *observed)
+        .or(groups.first());
+    group.map(|group| &group.own).or(policy.affinity.as_ref())
+}
+
+/// Whether the binding at `key` is due, which was `old` and is `new`. What the scheduler itself writes makes nothing due: where
+/// only clusters changed, it is due if it would not be left as it is.
+pub(super) fn binding(fleet: &Fleet, key: &Key, old: Option<&Record>, new: Option<&Record>) -> Affected {
+    let Some(new) = new else {
+        return Affected::None;
+    };
+    let again = match old {
+        None => true,
+        Some(old) if asks_otherwise(old, new) => true,
+        Some(old) if old.spec.clusters != new.spec.clusters => {
+            // A decision from scratch looks at what is there, and is not taken back by what it has written.
+            !new.is_rescheduled()
+                && !settled::is_settled(fleet.rows(), &fleet.around(key, new), new, &fleet.settings)
+        }
+        Some(_) => false,
+    };
+    of(if again { vec![key.clone()] } else { Vec::new() })
+}
+
+/// Whether `new` asks for something else than `old`, decisions left aside.
+fn asks_otherwise(old: &Record, new: &Record) -> bool {
+    let asks = |record: &Record| {
+        let mut spec = record.spec.clone();
+        spec.clusters.clear();
+        spec.resource.resource_version.clear();
+        spec
+    };
+    old.is_claimed() != new.is_claimed() || old.is_leaving() != new.is_leaving() || asks(old) != asks(new)
+}

@@ -1,0 +1,106 @@
+//! Taking in one change: parse the object once, edit the records, say who is due.
+
+use std::sync::Arc;
+
+use berth_apimachinery::{Change, Key, Object};
+use berth_dialect_contract::{Affected, Due, config as settings};
+
+use super::{Fleet, due};
+use crate::cluster::Cluster;
+use crate::config::{self, Settings};
+use crate::names::{BINDINGS, CLUSTER_BINDINGS, CLUSTERS, DIALECT};
+use crate::record::Record;
+
+/// Takes in `change`.
+pub(crate) fn fold(fleet: &mut Fleet, change: &Change) -> Due {
+    let (key, new) = (&change.key, change.new.as_ref());
+    match key.resource {
+        CLUSTERS => cluster(fleet, key, new),
+        BINDINGS | CLUSTER_BINDINGS => binding(fleet, key, new),
+        _ if *key == settings::key(DIALECT) => configuration(fleet, key, new),
+        _ => Due::nothing(),
+    }
+}
+
+/// Reads `object` with `read`; an object that cannot be read is listed and left out.
+fn read<R>(
+    fleet: &mut Fleet,
+    key: &Key,
+    object: Option<&Arc<Object>>,
+    read: impl FnOnce(&Arc<Object>) -> Result<R, String>,
+) -> Option<R> {
+    fleet.unusable.forget(key);
+    fleet.unusable.note(key, read(object?))
+}
+
+fn cluster(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
+    let new = read(fleet, key, object, |object| Cluster::read(key, object)).map(Arc::new);
+    let old = match &new {
+        Some(row) => fleet.clusters.insert(Arc::clone(&key.name), Arc::clone(row)),
+        None => fleet.clusters.remove(&key.name),
+    };
+    if old.is_none() && new.is_none() {
+        return Due::nothing();
+    }
+    drop(fleet.rows.take());
+    Due {
+        decide: due::cluster(fleet, old.as_deref(), new.as_deref()),
+        demands: Affected::None,
+        targets: Some(vec![Arc::clone(&key.name)]),
+    }
+}
+
+fn binding(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
+    let new = read(fleet, key, object, |object| Record::read(key, object)).map(Arc::new);
+    let old = match &new {
+        Some(record) => fleet.bindings.insert(key.clone(), Arc::clone(record)),
+        None => fleet.bindings.remove(key),
+    };
+    let mut targets = Vec::new();
+    for (record, is_there) in old
+        .iter()
+        .map(|old| (old, false))
+        .chain(new.iter().map(|new| (new, true)))
+    {
+        for target in &record.spec.clusters {
+            let name: Arc<str> = target.name.as_str().into();
+            let entry = (Arc::clone(&name), key.clone());
+            match is_there {
+                true => fleet.on_cluster.insert(entry),
+                false => fleet.on_cluster.remove(&entry),
+            };
+            targets.push(name);
+        }
+    }
+    targets.sort_unstable();
+    targets.dedup();
+    Due {
+        decide: due::binding(fleet, key, old.as_deref(), new.as_deref()),
+        demands: Affected::Some(vec![key.clone()]),
+        targets: Some(targets),
+    }
+}
+
+/// A bad configuration leaves the last good one in force.
+fn configuration(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
+    let path = format!("spec.{DIALECT}");
+    let read = read(fleet, key, object, |object| {
+        let spec = object.value().get("spec").and_then(|spec| spec.get(DIALECT));
+        config::read(spec, &path).map_err(|errors| berth_apimachinery::field::aggregate(&errors))
+    });
+    let settings = match (read, object) {
+        (Some(settings), _) => settings,
+        (None, None) => Settings::default(),
+        (None, Some(_)) => return Due::nothing(),
+    };
+    if fleet.settings == settings {
+        return Due::nothing();
+    }
+    fleet.settings = settings;
+    Due {
+        decide: Affected::All,
+        // Whose scheduler a binding names says whether it is left alone.
+        demands: Affected::All,
+        targets: Some(Vec::new()),
+    }
+}

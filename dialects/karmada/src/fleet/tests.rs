@@ -1,0 +1,109 @@
+//! Bindings that a change makes due, and objects that are left out.
+
+use berth_apimachinery::{Change, Key, Revision};
+use berth_dialect_contract::{Affected, Due, Inventory};
+use serde_json::{Value, json};
+
+use super::*;
+use crate::names::{BINDINGS, CLUSTERS};
+use crate::testing::{binding_value, cluster_value, object};
+
+fn key() -> Key {
+    Key::new(BINDINGS, "team", "web-deployment")
+}
+
+/// Folds `value` over what is there.
+fn fold(fleet: &mut Fleet, key: &Key, value: &Value) -> Due {
+    Inventory::fold(fleet, &Change::added(key.clone(), object(value)))
+}
+
+fn fleet(placement: &Value) -> Fleet {
+    let mut fleet = Fleet::default();
+    fold(&mut fleet, &Key::new(CLUSTERS, "", "a"), &cluster_value("a", 10));
+    fold(&mut fleet, &key(), &binding_value(placement, 3, ""));
+    fleet
+}
+
+fn due(fleet: &mut Fleet, change: impl FnOnce(&mut Value)) -> bool {
+    let mut value = cluster_value("a", 10);
+    change(&mut value);
+    fold(fleet, &Key::new(CLUSTERS, "", "a"), &value).decide == Affected::Some(vec![key()])
+}
+
+#[test]
+fn labels_and_spec_of_a_cluster_make_due_and_what_it_reports_does_not() {
+    let fleet = || fleet(&json!({}));
+    assert!(!due(&mut fleet(), |_| {}));
+    assert!(!due(&mut fleet(), |value| {
+        value["status"]["resourceSummary"]["allocatable"]["pods"] = "3".into();
+    }));
+    assert!(due(&mut fleet(), |value| value["metadata"]["labels"] =
+        json!({"env": "dev"})));
+    assert!(due(&mut fleet(), |value| value["spec"]["region"] = "eu".into()));
+    assert!(due(&mut fleet(), |value| {
+        value["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
+    }));
+}
+
+#[test]
+fn only_bindings_whose_affinity_matches_are_due() {
+    let labelled = |value: &mut Value| value["metadata"]["labels"] = json!({"env": "dev"});
+    let mut elsewhere = fleet(&json!({"clusterAffinity": {"clusterNames": ["b"]}}));
+    assert!(!due(&mut elsewhere, labelled));
+    let groups = json!({"clusterAffinities": [
+        {"affinityName": "g1", "clusterNames": ["b"]}, {"affinityName": "g2", "clusterNames": ["a"]},
+    ]});
+    assert!(
+        !due(&mut fleet(&groups), labelled),
+        "the first group is looked at"
+    );
+}
+
+#[test]
+fn a_cluster_that_is_new_or_gone_makes_nothing_due() {
+    let mut fleet = fleet(&json!({}));
+    let place = Key::new(CLUSTERS, "", "b");
+    assert_eq!(
+        fold(&mut fleet, &place, &cluster_value("b", 1)).decide,
+        Affected::None
+    );
+    let gone = Change {
+        revision: Revision(2),
+        key: place,
+        old: Some(object(&cluster_value("b", 1))),
+        new: None,
+    };
+    assert_eq!(Inventory::fold(&mut fleet, &gone).decide, Affected::None);
+}
+
+#[test]
+fn clusters_that_others_take_away_make_due_and_those_that_are_as_decided_do_not() {
+    let divided = json!({"replicaScheduling": {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"}});
+    let mut fleet = fleet(&divided);
+    let mut decided = binding_value(&divided, 3, "a3");
+    decided["metadata"]["annotations"] = json!({"policy.karmada.io/applied-placement": divided.to_string()});
+    assert_eq!(fold(&mut fleet, &key(), &decided).decide, Affected::None);
+    let mut lowered = decided.clone();
+    lowered["spec"]["clusters"][0]["replicas"] = 1.into();
+    assert_eq!(
+        fold(&mut fleet, &key(), &lowered).decide,
+        Affected::Some(vec![key()])
+    );
+}
+
+#[test]
+fn what_cannot_be_read_is_left_out_with_the_reason() {
+    let mut fleet = Fleet::default();
+    let mut binding = binding_value(&json!({}), 3, "");
+    binding["spec"]["replicaRequirements"] = json!({"resourceRequest": {"cpu": "much"}});
+    fold(&mut fleet, &key(), &binding);
+    let problem = Inventory::problem(&fleet, &key()).expect("it is left out");
+    assert!(
+        problem.contains("spec.replicaRequirements.resourceRequest[cpu]"),
+        "{problem}"
+    );
+    assert!(Inventory::demands(&fleet).is_empty());
+    binding["spec"]["replicas"] = json!(3_000_000_000_i64);
+    fold(&mut fleet, &key(), &binding);
+    assert!(Inventory::problem(&fleet, &key()).is_some(), "beyond 32 bits");
+}

@@ -1,0 +1,40 @@
+//! Bindings that are left alone.
+
+use crate::config::Settings;
+use crate::record::Record;
+
+/// Why a binding is left alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ignored {
+    /// It has no placement: it goes where others go.
+    Attached,
+    /// Another scheduler decides.
+    OtherScheduler,
+    /// Somebody holds up that anything is decided.
+    Suspended,
+    /// No policy claims it any more.
+    Unclaimed,
+}
+
+impl Ignored {
+    /// Why `record` is left alone under `settings`; `None` where it is decided.
+    pub(crate) fn of(record: &Record, settings: &Settings) -> Option<Self> {
+        match () {
+            () if record.policy.is_none() => Some(Self::Attached),
+            () if record.scheduler() != settings.scheduler => Some(Self::OtherScheduler),
+            () if record.is_suspended() => Some(Self::Suspended),
+            () if !record.is_claimed() => Some(Self::Unclaimed),
+            () => None,
+        }
+    }
+
+    /// The token (docs/reference.md, "Reason tokens").
+    pub(crate) const fn token(self) -> &'static str {
+        match self {
+            Self::Attached => "NoPlacement",
+            Self::OtherScheduler => "OtherScheduler",
+            Self::Suspended => "Suspended",
+            Self::Unclaimed => "Unclaimed",
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! The fleet as every dialect shows itself.
+
+mod view;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use berth_apimachinery::selector::Selector;
+use berth_apimachinery::{Change, Key, Object, Timestamp};
+use berth_dialect_contract::{
+    Advisor, Amount, Ask, Backoff, Control, Decision, DemandView, Due, Edit, Inventory, Note, Pace, Refused,
+    Remedy, TargetView, Targets, Unusable, Words, Write,
+};
+use berth_scheduling::{Ix, Reason, Rejection};
+use serde_json::{Value, json};
+
+use crate::code::{Code, Plugin};
+use crate::fleet::{Fleet, fold};
+use crate::names::CLUSTERS;
+use crate::{decide, notes, question, remedies, words, writes};
+
+impl Inventory for Fleet {
+    fn fork(&self) -> Arc<dyn Inventory> {
+        Arc::new(self.clone())
+    }
+
+    fn fold(&mut self, change: &Change) -> Due {
+        fold::fold(self, change)
+    }
+
+    fn unusable(&self) -> Vec<Unusable> {
+        self.unusable.list()
+    }
+
+    fn problem(&self, key: &Key) -> Option<String> {
+        self.unusable.problem(key)
+    }
+
+    fn demands(&self) -> Vec<Key> {
+        self.bindings.keys().cloned().collect()
+    }
+
+    fn object(&self, demand: &Key) -> Option<Arc<Object>> {
+        self.bindings.get(demand).map(|record| Arc::clone(&record.object))
+    }
+
+    fn demand(&self, demand: &Key, _now: Timestamp) -> Option<DemandView> {
+        let record = self.bindings.get(demand)?;
+        Some(view::demand(self, demand, record))
+    }
+
+    fn derive(&self) {
+        self.rows();
+    }
+
+    fn decide(&self, ask: &Ask<'_>) -> Option<Result<Decision, Refused>> {
+        let record = self.bindings.get(ask.demand)?;
+        Some(decide::decide(self, record, ask))
+    }
+
+    fn writes(&self, decision: &Decision) -> Vec<Write> {
+        writes::writes(self, decision)
+    }
+
+    fn control(&self) -> &dyn Control {
+        self
+    }
+
+    fn advisor(&self) -> &dyn Advisor {
+        self
+    }
+}
+
+impl Targets for Fleet {
+    fn count(&self) -> Ix {
+        Ix::try_from(self.clusters.len()).unwrap_or(Ix::MAX)
+    }
+
+    fn cluster_name(&self, candidate: Ix) -> Arc<str> {
+        Arc::clone(&self.rows()[candidate as usize].name)
+    }
+
+    fn has_plain_names(&self) -> bool {
+        true
+    }
+
+    fn candidate(&self, cluster_name: &str) -> Option<Ix> {
+        question::find(self.rows(), cluster_name)
+    }
+
+    fn target(&self, candidate: Ix, _now: Timestamp) -> TargetView {
+        view::target(self, &self.rows()[candidate as usize])
+    }
+
+    fn target_of(&self, cluster_name: &str, _now: Timestamp) -> Option<(String, TargetView)> {
+        let cluster = self.clusters.get(cluster_name)?;
+        Some((cluster_name.to_owned(), view::target(self, cluster)))
+    }
+}
+
+impl Words for Fleet {
+    fn filters(&self) -> &'static [&'static str] {
+        &Plugin::NAMES
+    }
+
+    fn token(&self, _plugin: u16, reason: Reason) -> &'static str {
+        Code::of_reason(reason).name()
+    }
+
+    fn sentence(&self, decision: &Decision, candidate: Ix, _plugin: u16, reason: Reason) -> String {
+        words::refusal(self, decision, candidate, reason)
+    }
+
+    fn alike(&self, _decision: &Decision, _candidate: Ix, _plugin: u16, reason: Reason) -> Option<u32> {
+        words::alike(reason)
+    }
+
+    fn asked_labels<'a>(&'a self, decision: &'a Decision, filter: u16) -> Option<&'a Selector> {
+        (filter == Plugin::ClusterAffinity.number())
+            .then(|| words::asked_labels(self, decision))
+            .flatten()
+    }
+
+    fn label(&self, candidate: Ix, key: &str) -> Option<&str> {
+        self.rows()[candidate as usize].labels().get(key)
+    }
+
+    fn score_message(&self, decision: &Decision, candidate: Ix, scorer: u16) -> Option<String> {
+        words::bound(decision, candidate, scorer)
+    }
+
+    fn warnings(&self, decision: &Decision) -> Vec<String> {
+        words::warnings(self, decision)
+    }
+
+    fn amount(&self, decision: &Decision) -> Option<Amount> {
+        view::amount(self, decision)
+    }
+
+    fn not_picked(&self, decision: &Decision, candidate: Ix, rank: Option<usize>) -> (&'static str, String) {
+        words::not_picked(decision, candidate, rank)
+    }
+
+    fn message(&self, decision: &Decision) -> String {
+        words::message(self, decision)
+    }
+
+    fn conditions(&self, decision: &Decision) -> Vec<Value> {
+        writes::conditions(self, decision)
+    }
+}
+
+impl Control for Fleet {
+    /// A binding without room is tried again by itself: freed room makes nothing due.
+    fn pace(&self) -> Pace {
+        Pace {
+            unplaced: Some(Backoff {
+                first: Duration::from_secs(1),
+                most: Duration::from_mins(5),
+            }),
+            ..Pace::default()
+        }
+    }
+
+    fn notes(&self, decision: &Decision, wrote: bool) -> Option<Vec<Note>> {
+        Some(notes::notes(self, decision, wrote))
+    }
+}
+
+impl Advisor for Fleet {
+    /// A taint keeps new templates away; what is there stays, as in Karmada, but for what is decided at every look.
+    fn drain(&self, cluster_name: &str, _now: Timestamp) -> Option<Vec<Edit>> {
+        let cluster = self.clusters.get(cluster_name)?.object.parse();
+        let mut taints = cluster["spec"]["taints"].as_array().cloned().unwrap_or_default();
+        taints.push(json!({"key": "cluster.karmada.io/unschedulable", "effect": "NoSchedule"}));
+        let cordon = Edit::Merge {
+            key: Key::new(CLUSTERS, "", cluster_name),
+            patch: json!({"spec": {"taints": taints}}),
+        };
+        let leave = self.bindings_on(cluster_name).filter_map(|key| {
+            let record = self.bindings.get(key)?;
+            Some(Edit::of(key.clone(), &record.object, |binding| {
+                let clusters = binding["spec"]["clusters"].as_array_mut();
+                if let Some(clusters) = clusters {
+                    clusters.retain(|target| target["name"] != cluster_name);
+                }
+            }))
+        });
+        Some(std::iter::once(cordon).chain(leave).collect())
+    }
+
+    fn remedies(&self, decision: &Decision, candidate: Ix, refusal: Option<&Rejection>) -> Vec<Remedy> {
+        remedies::remedies(self, decision, candidate, refusal)
+    }
+}

@@ -1,0 +1,28 @@
+//! The kinds of Karmada. Those that decisions read have types, of which the schemas are made; the others are kept as they are, so
+//! that a control plane can be read whole.
+
+pub(crate) mod binding;
+pub(crate) mod cluster;
+mod cluster_rules;
+pub(crate) mod placement;
+mod policy;
+mod policy_rules;
+mod served;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use berth_apimachinery::Kind;
+
+pub(crate) use served::WORK_VERSION;
+
+/// Every kind that decisions read, in the order of discovery.
+pub(crate) fn all() -> Vec<Arc<dyn Kind>> {
+    served::decided()
+}
+
+/// Every kind that nothing is decided by.
+pub(crate) fn further() -> Vec<Arc<dyn Kind>> {
+    served::kept()
+}

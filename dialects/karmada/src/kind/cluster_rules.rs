@@ -1,0 +1,37 @@
+//! Rules of clusters that no schema says, as Karmada's API server has them.
+
+use std::collections::BTreeSet;
+
+use berth_apimachinery::FieldError;
+
+use super::cluster::ClusterSpec;
+
+/// Everything that is wrong with `spec`.
+pub(super) fn errors(spec: &ClusterSpec) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    if !spec.zone.is_empty() && !spec.zones.is_empty() && spec.zones != [spec.zone.clone()] {
+        errors.push(FieldError::forbidden(
+            "spec.zones",
+            "may not be set together with zone",
+        ));
+    }
+    let mut seen = BTreeSet::new();
+    for (index, taint) in spec.taints.iter().enumerate() {
+        let at = format!("spec.taints[{index}]");
+        if !["NoSchedule", "NoExecute"].contains(&taint.effect.as_str()) {
+            let supported = ["NoExecute", "NoSchedule"];
+            errors.push(FieldError::not_supported(
+                format!("{at}.effect"),
+                taint.effect.as_str(),
+                &supported,
+            ));
+        }
+        if !seen.insert((&taint.key, &taint.effect)) {
+            errors.push(FieldError::duplicate(
+                at,
+                format!("{}:{}", taint.key, taint.effect),
+            ));
+        }
+    }
+    errors
+}

@@ -1,0 +1,54 @@
+//! PropagationPolicy and ClusterPropagationPolicy, whose forms are the same: which templates go where.
+
+use berth_apimachinery::selector::LabelSelector;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::placement::Placement;
+
+/// Which templates go where.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(extend("required" = ["spec"]))]
+pub(crate) struct Policy {
+    /// Which templates, and where.
+    pub(crate) spec: PolicySpec,
+}
+
+/// Which templates, and where.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("required" = ["resourceSelectors"], "x-kubernetes-preserve-unknown-fields" = true))]
+pub(crate) struct PolicySpec {
+    /// The templates.
+    #[schemars(length(min = 1))]
+    pub(crate) resource_selectors: Vec<ResourceSelector>,
+    /// Which clusters they go to, and how replicas are divided among them.
+    pub(crate) placement: Placement,
+    /// Which policy of one kind counts where several select a template: the highest.
+    #[schemars(extend("default" = 0))]
+    pub(crate) priority: i32,
+    /// Whether it takes templates from policies of lower priority.
+    #[schemars(extend("enum" = ["Always", "Never"], "default" = "Never"))]
+    pub(crate) preemption: String,
+    /// The scheduler that decides. It cannot be changed.
+    #[schemars(extend("default" = "default-scheduler"))]
+    pub(crate) scheduler_name: String,
+}
+
+/// Templates, by what they are and by name or labels.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("required" = ["apiVersion", "kind"]))]
+pub(crate) struct ResourceSelector {
+    /// The version of their API.
+    pub(crate) api_version: String,
+    /// Their kind.
+    pub(crate) kind: String,
+    /// Their namespace; every one where it is empty.
+    pub(crate) namespace: String,
+    /// The name of the one that is meant; then labels do not count.
+    pub(crate) name: String,
+    /// A selector over their labels.
+    pub(crate) label_selector: Option<LabelSelector>,
+}

@@ -1,0 +1,341 @@
+//! The kinds as data: names, columns, schemas.
+
+use std::sync::{Arc, LazyLock};
+
+use berth_apimachinery::kind::{Via, Write};
+use berth_apimachinery::{Column, FieldError, Kind, KindInfo, NameError, Schema, Scope};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::binding::Binding;
+use super::cluster::Cluster;
+use super::policy::Policy;
+use super::{cluster_rules, policy_rules};
+use crate::names::{APPS_GROUP, CLUSTER_GROUP, POLICY_GROUP, WORK_GROUP};
+
+/// The version bindings are stored in.
+pub(crate) const WORK_VERSION: &str = "v1alpha2";
+/// The version of everything else.
+const VERSION: &str = "v1alpha1";
+/// The category of most kinds.
+const CATEGORY: &[&str] = &["karmada-io"];
+/// The longest name of a cluster, in bytes.
+const LONGEST_CLUSTER: usize = 48;
+
+/// One of the kinds.
+struct Served {
+    info: KindInfo,
+    schema: &'static LazyLock<Schema>,
+    columns: &'static [Column],
+    rules: fn(&Value) -> Vec<FieldError>,
+    is_cluster: bool,
+}
+
+impl Kind for Served {
+    fn info(&self) -> &KindInfo {
+        &self.info
+    }
+
+    fn schema(&self, _version: &str) -> &Schema {
+        self.schema
+    }
+
+    fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+        match write.via {
+            Via::Subresource(_) => Vec::new(),
+            Via::Create | Via::Update => (self.rules)(new),
+        }
+    }
+
+    fn validate_name(&self, name: &str) -> Result<(), NameError> {
+        if self.is_cluster {
+            berth_apimachinery::name::dns_label(name)?;
+            if name.len() > LONGEST_CLUSTER {
+                return Err(NameError::TooLong(LONGEST_CLUSTER));
+            }
+            return Ok(());
+        }
+        berth_apimachinery::name::dns_subdomain(name)
+    }
+
+    fn columns(&self) -> &[Column] {
+        self.columns
+    }
+}
+
+static CLUSTER: LazyLock<Schema> = LazyLock::new(Schema::of::<Cluster>);
+static BINDING: LazyLock<Schema> = LazyLock::new(Schema::of::<Binding>);
+static POLICY: LazyLock<Schema> = LazyLock::new(Schema::of::<Policy>);
+/// An object of which nothing is read.
+static KEPT: LazyLock<Schema> = LazyLock::new(|| {
+    let open = |description: &str| json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true, "description": description});
+    Schema::from_value(json!({
+        "type": "object",
+        "description": "Kept as it is.",
+        "properties": {"spec": open("What is wanted."), "status": open("What is known.")},
+    }))
+});
+
+const CLUSTER_COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("Version", "The version of Kubernetes").at(".status.kubernetesVersion"),
+    Column::text("Mode", "How the cluster is reached").at(".spec.syncMode"),
+    Column::text("Ready", "Whether the cluster is ready")
+        .at(".status.conditions[?(@.type==\"Ready\")].status"),
+    Column::AGE,
+    Column::text("Region", "The region").at(".spec.region").wide(),
+    Column::text("Provider", "The infrastructure provider")
+        .at(".spec.provider")
+        .wide(),
+];
+
+const BINDING_COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("Scheduled", "Whether every replica has a cluster")
+        .at(".status.conditions[?(@.type==\"Scheduled\")].status"),
+    Column::text("FullyApplied", "Whether it is applied on all of its clusters")
+        .at(".status.conditions[?(@.type==\"FullyApplied\")].status"),
+    Column::AGE,
+];
+
+const POLICY_COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text(
+        "Conflict-Resolution",
+        "What becomes of objects that are on a cluster already",
+    )
+    .at(".spec.conflictResolution"),
+    Column::text("Priority", "Which policy counts where several select a template")
+        .at(".spec.priority")
+        .integer(),
+    Column::AGE,
+];
+
+const PLAIN: &[Column] = &[Column::NAME, Column::AGE];
+
+fn no_rules(_: &Value) -> Vec<FieldError> {
+    Vec::new()
+}
+
+/// The rules of a view that can be read; where it cannot, the schema says why.
+fn of_cluster(value: &Value) -> Vec<FieldError> {
+    Cluster::deserialize(value).map_or_else(|_| Vec::new(), |view| cluster_rules::errors(&view.spec))
+}
+
+fn of_policy(value: &Value) -> Vec<FieldError> {
+    let namespace = value["metadata"]["namespace"].as_str().unwrap_or_default();
+    Policy::deserialize(value).map_or_else(|_| Vec::new(), |view| policy_rules::errors(&view.spec, namespace))
+}
+
+/// Form of a kind beyond its names.
+struct Form {
+    schema: &'static LazyLock<Schema>,
+    columns: &'static [Column],
+    rules: fn(&Value) -> Vec<FieldError>,
+}
+
+fn kept_form() -> Form {
+    Form {
+        schema: &KEPT,
+        columns: PLAIN,
+        rules: no_rules,
+    }
+}
+
+fn policy_form() -> Form {
+    Form {
+        schema: &POLICY,
+        columns: POLICY_COLUMNS,
+        rules: of_policy,
+    }
+}
+
+fn served(info: KindInfo, form: Form) -> Arc<dyn Kind> {
+    let Form {
+        schema,
+        columns,
+        rules,
+    } = form;
+    Arc::new(Served {
+        is_cluster: info.group == CLUSTER_GROUP,
+        info,
+        schema,
+        columns,
+        rules,
+    })
+}
+
+/// Kinds that decisions read.
+pub(super) fn decided() -> Vec<Arc<dyn Kind>> {
+    let bindings = |kind, plural, singular, short_names, scope| KindInfo {
+        singular,
+        short_names,
+        categories: CATEGORY,
+        scope,
+        status: true,
+        ..KindInfo::new(WORK_GROUP, &[WORK_VERSION], kind, plural)
+    };
+    let form = || Form {
+        schema: &BINDING,
+        columns: BINDING_COLUMNS,
+        rules: no_rules,
+    };
+    let cluster = KindInfo {
+        singular: "cluster",
+        scope: Scope::Cluster,
+        status: true,
+        ..KindInfo::new(CLUSTER_GROUP, &[VERSION], "Cluster", "clusters")
+    };
+    vec![
+        served(
+            cluster,
+            Form {
+                schema: &CLUSTER,
+                columns: CLUSTER_COLUMNS,
+                rules: of_cluster,
+            },
+        ),
+        served(
+            bindings(
+                "ResourceBinding",
+                "resourcebindings",
+                "resourcebinding",
+                &["rb"],
+                Scope::Namespaced,
+            ),
+            form(),
+        ),
+        served(
+            bindings(
+                "ClusterResourceBinding",
+                "clusterresourcebindings",
+                "clusterresourcebinding",
+                &["crb"],
+                Scope::Cluster,
+            ),
+            form(),
+        ),
+    ]
+}
+
+/// Kinds that nothing is decided by.
+pub(super) fn kept() -> Vec<Arc<dyn Kind>> {
+    struct Names {
+        group: &'static str,
+        kind: &'static str,
+        plural: &'static str,
+        singular: &'static str,
+        short: &'static [&'static str],
+        scope: Scope,
+        status: bool,
+    }
+    let named = |names: Names| KindInfo {
+        singular: names.singular,
+        short_names: names.short,
+        categories: if names.short.is_empty() { &[] } else { CATEGORY },
+        scope: names.scope,
+        status: names.status,
+        ..KindInfo::new(names.group, &[VERSION], names.kind, names.plural)
+    };
+    let policy = |kind, plural, singular, short, scope| {
+        named(Names {
+            group: POLICY_GROUP,
+            kind,
+            plural,
+            singular,
+            short,
+            scope,
+            status: false,
+        })
+    };
+    let (here, anywhere) = (Scope::Namespaced, Scope::Cluster);
+    vec![
+        served(
+            policy(
+                "PropagationPolicy",
+                "propagationpolicies",
+                "propagationpolicy",
+                &["pp"],
+                here,
+            ),
+            policy_form(),
+        ),
+        served(
+            policy(
+                "ClusterPropagationPolicy",
+                "clusterpropagationpolicies",
+                "clusterpropagationpolicy",
+                &["cpp"],
+                anywhere,
+            ),
+            policy_form(),
+        ),
+        served(
+            policy(
+                "ClusterTaintPolicy",
+                "clustertaintpolicies",
+                "clustertaintpolicy",
+                &[],
+                anywhere,
+            ),
+            kept_form(),
+        ),
+        served(
+            KindInfo {
+                status: true,
+                ..policy(
+                    "FederatedResourceQuota",
+                    "federatedresourcequotas",
+                    "federatedresourcequota",
+                    &["frq"],
+                    here,
+                )
+            },
+            kept_form(),
+        ),
+        served(
+            policy(
+                "OverridePolicy",
+                "overridepolicies",
+                "overridepolicy",
+                &["op"],
+                here,
+            ),
+            kept_form(),
+        ),
+        served(
+            policy(
+                "ClusterOverridePolicy",
+                "clusteroverridepolicies",
+                "clusteroverridepolicy",
+                &["cop"],
+                anywhere,
+            ),
+            kept_form(),
+        ),
+        served(
+            named(Names {
+                group: WORK_GROUP,
+                kind: "Work",
+                plural: "works",
+                singular: "work",
+                short: &["wk"],
+                scope: here,
+                status: true,
+            }),
+            kept_form(),
+        ),
+        served(
+            named(Names {
+                group: APPS_GROUP,
+                kind: "WorkloadRebalancer",
+                plural: "workloadrebalancers",
+                singular: "workloadrebalancer",
+                short: &[],
+                scope: anywhere,
+                status: true,
+            }),
+            kept_form(),
+        ),
+    ]
+}

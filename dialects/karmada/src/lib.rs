@@ -1,0 +1,55 @@
+//! Karmada: bindings of templates choose Clusters, by affinity, taints, spread and room, and divide replicas among them.
+//!
+//! Implements Karmada's scheduler as docs/systems/karmada.md describes it. Start reading at `kind` (what is served), then `fleet`
+//! (what is known), `choice` (what is chosen) and `decide` (what comes of it).
+//!
+//! ```
+//! use berth_apimachinery::GroupResource;
+//!
+//! let karmada = berth_dialect_karmada::dialect();
+//! assert_eq!(karmada.target(), GroupResource::new("cluster.karmada.io", "clusters"));
+//! assert_eq!(karmada.demands().len(), 2);
+//! ```
+
+mod admission;
+mod affinity;
+mod choice;
+mod cluster;
+mod code;
+mod config;
+mod decide;
+mod detail;
+mod dialect;
+mod divide;
+mod failure;
+mod filters;
+mod fleet;
+mod ignored;
+mod inventory;
+mod kind;
+mod names;
+mod notes;
+mod policy;
+mod question;
+mod record;
+mod remedies;
+mod room;
+mod settled;
+mod spread;
+mod standing;
+mod strategy;
+#[cfg(test)]
+mod testing;
+mod trigger;
+mod words;
+mod writes;
+
+use std::sync::Arc;
+
+use berth_dialect_contract::Dialect;
+
+/// The dialect.
+#[must_use]
+pub fn dialect() -> Arc<dyn Dialect> {
+    Arc::new(dialect::Karmada)
+}

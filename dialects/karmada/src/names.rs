@@ -1,0 +1,37 @@
+//! The names of the system: groups, resources, labels, annotations, condition reasons (docs/systems/karmada.md, "Names").
+
+use berth_apimachinery::GroupResource;
+
+/// The dialect's name.
+pub(crate) const DIALECT: &str = "karmada";
+/// The scheduler's user name.
+pub(crate) const ACTOR: &str = "berth:scheduler";
+/// The group of clusters.
+pub(crate) const CLUSTER_GROUP: &str = "cluster.karmada.io";
+/// The group of bindings and Works.
+pub(crate) const WORK_GROUP: &str = "work.karmada.io";
+/// The group of policies.
+pub(crate) const POLICY_GROUP: &str = "policy.karmada.io";
+/// The group of WorkloadRebalancers.
+pub(crate) const APPS_GROUP: &str = "apps.karmada.io";
+
+/// `clusters`.
+pub(crate) const CLUSTERS: GroupResource = GroupResource::new(CLUSTER_GROUP, "clusters");
+/// `resourcebindings`.
+pub(crate) const BINDINGS: GroupResource = GroupResource::new(WORK_GROUP, "resourcebindings");
+/// `clusterresourcebindings`.
+pub(crate) const CLUSTER_BINDINGS: GroupResource = GroupResource::new(WORK_GROUP, "clusterresourcebindings");
+
+/// The placement that the scheduler decided with last, as JSON.
+pub(crate) const APPLIED_PLACEMENT: &str = "policy.karmada.io/applied-placement";
+/// The claims by which a binding is let in: of either policy, or of a MultiClusterService.
+pub(crate) const CLAIMS: [&str; 3] = [
+    "propagationpolicy.karmada.io/permanent-id",
+    "clusterpropagationpolicy.karmada.io/permanent-id",
+    "binding.karmada.io/managed-by",
+];
+/// The scheduler of bindings that name none.
+pub(crate) const DEFAULT_SCHEDULER: &str = "default-scheduler";
+
+/// The condition that the scheduler writes.
+pub(crate) const SCHEDULED: &str = "Scheduled";

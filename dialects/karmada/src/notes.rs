@@ -1,0 +1,27 @@
+//! Events in Karmada's own words: on the binding, and on the template that it is about.
+
+use berth_dialect_contract::{Decision, Note, NoteType, Outcome};
+
+use crate::detail::Detail;
+use crate::fleet::Fleet;
+use crate::words;
+
+/// Events about `decision`; `wrote` says whether anything changed by it.
+pub(crate) fn notes(fleet: &Fleet, decision: &Decision, wrote: bool) -> Vec<Note> {
+    let detail = decision.detail::<Detail>();
+    if detail.is_none_or(|detail| detail.trigger.is_none()) {
+        return Vec::new();
+    }
+    let note = |r#type, reason| Note {
+        r#type,
+        reason,
+        action: "ScheduleBinding",
+        text: words::message(fleet, decision),
+        related: None,
+    };
+    match decision.outcome {
+        Outcome::Unschedulable => vec![note(NoteType::Warning, "ScheduleBindingFailed")],
+        _ if wrote => vec![note(NoteType::Normal, "ScheduleBindingSucceed")],
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,112 @@
+//! A binding, read once when it changes.
+
+use std::sync::Arc;
+
+use berth_apimachinery::{Key, Object};
+
+use crate::kind::binding::{Binding, BindingSpec, BindingStatus};
+use crate::kind::placement::Placement;
+use crate::names::{APPLIED_PLACEMENT, CLAIMS, DEFAULT_SCHEDULER};
+use crate::policy::Policy;
+use crate::room::Request;
+
+/// The placement that was decided with last.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Applied {
+    /// Nothing has been decided.
+    Never,
+    /// The annotation is not a placement.
+    Unreadable,
+    /// This one.
+    Placement(Box<Placement>),
+}
+
+/// Reading of a binding, as far as decisions look at it.
+#[derive(Clone, Debug)]
+pub(crate) struct Record {
+    /// The object.
+    pub(crate) object: Arc<Object>,
+    /// The template, what it asks for, and the clusters that it goes to.
+    pub(crate) spec: BindingSpec,
+    /// Report of the scheduler.
+    pub(crate) status: BindingStatus,
+    /// The placement; absent of what is attached to another binding.
+    pub(crate) policy: Option<Arc<Policy>>,
+    /// Request of one replica.
+    pub(crate) request: Option<Request>,
+    /// The placement that was decided with last.
+    pub(crate) applied: Applied,
+}
+
+impl Record {
+    /// Reads a binding and compiles its placement.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    pub(crate) fn read(key: &Key, object: &Arc<Object>) -> Result<Self, String> {
+        let Binding { spec, status } = object
+            .view()
+            .map_err(|error| format!("{key} is left out: {error}"))?;
+        let request = spec.replica_requirements.as_ref().map(Request::read).transpose();
+        let annotation = object.annotations().get(APPLIED_PLACEMENT);
+        let applied = match annotation.as_deref() {
+            None | Some("") => Applied::Never,
+            Some(text) => serde_json::from_str(text).map_or(Applied::Unreadable, Applied::Placement),
+        };
+        Ok(Self {
+            object: Arc::clone(object),
+            policy: spec.placement.as_ref().map(|raw| Arc::new(Policy::compile(raw))),
+            request: request.map_err(|problem| format!("{key} is left out: {problem}"))?,
+            applied,
+            spec,
+            status,
+        })
+    }
+
+    /// Whether pods come of the template: it wants replicas, or says what one asks for.
+    pub(crate) fn is_workload(&self) -> bool {
+        self.spec.replicas > 0 || self.spec.replica_requirements.is_some()
+    }
+
+    /// Whether replicas are given out. The parts of a workload of several sorts of pods are not.
+    pub(crate) fn divides(&self) -> bool {
+        self.is_workload() && self.spec.components.len() <= 1
+    }
+
+    /// Replicas that are wanted.
+    pub(crate) fn replicas(&self) -> i64 {
+        i64::from(self.spec.replicas)
+    }
+
+    /// Whether somebody asked for a decision from scratch after the last one, by whole seconds.
+    pub(crate) fn is_rescheduled(&self) -> bool {
+        let last = self.status.last_scheduled_time.map(|time| time.0.as_second());
+        let asked = self.spec.reschedule_triggered_at.map(|time| time.0.as_second());
+        asked.zip(last).is_some_and(|(asked, last)| asked > last)
+    }
+
+    /// The name of the scheduler that decides.
+    pub(crate) fn scheduler(&self) -> &str {
+        match self.spec.scheduler_name.as_str() {
+            "" => DEFAULT_SCHEDULER,
+            name => name,
+        }
+    }
+
+    /// Whether a policy or a MultiClusterService claims it.
+    pub(crate) fn is_claimed(&self) -> bool {
+        let labels = self.object.meta().labels();
+        CLAIMS.iter().any(|key| labels.contains_key(key))
+    }
+
+    /// Whether nothing is to be decided.
+    pub(crate) fn is_suspended(&self) -> bool {
+        let suspension = self.spec.suspension;
+        suspension.and_then(|suspension| suspension.scheduling) == Some(true)
+    }
+
+    /// Whether the binding is being deleted.
+    pub(crate) fn is_leaving(&self) -> bool {
+        self.object.meta().deletion_timestamp().is_some()
+    }
+}

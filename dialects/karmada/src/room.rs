@@ -1,0 +1,213 @@
+//! Room: how many replicas more a cluster says it could run (docs/systems/karmada.md, "Room").
+//!
+//! The general estimator of Karmada, over the cluster's own summary or its models of nodes, and answers of accurate
+//! estimators where somebody stored them. Each figure says what it is bound by.
+
+mod estimate;
+mod models;
+mod request;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use berth_apimachinery::Object;
+use berth_apimachinery::quantity::{Quantity, QuantityError};
+
+pub(crate) use estimate::Estimate;
+pub(crate) use request::Request;
+
+use crate::kind::cluster::{Cluster, ResourceList, ResourceSummary};
+use models::Grades;
+
+/// The resource that is counted in milli-units.
+const CPU: &str = "cpu";
+/// The resource of pods.
+const PODS: &str = "pods";
+/// Karmada's numbers of replicas end here.
+pub(crate) const MOST: i64 = i32::MAX as i64;
+
+/// Bound of a figure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Bound {
+    /// The template asks for nothing that could run out.
+    Nothing,
+    /// The cluster has reported no resources.
+    NoSummary,
+    /// Pods.
+    Pods,
+    /// This resource, by the summary.
+    Resource(Arc<str>),
+    /// This resource is not among those the cluster can give to pods.
+    Missing(Arc<str>),
+    /// The sizes of its nodes.
+    Models,
+    /// This resource is in none of its models of nodes, so that no node is taken to have any.
+    NotModelled(Arc<str>),
+    /// The answer of an accurate estimator.
+    Estimator(Estimate),
+}
+
+/// How many replicas more fit, and why not more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Room {
+    /// Replicas.
+    pub(crate) replicas: i64,
+    /// Why not more.
+    pub(crate) bound: Bound,
+}
+
+/// An amount in both roundings that are compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Amount {
+    /// Whole units, rounded up.
+    pub(crate) units: i64,
+    /// Thousandths, rounded up.
+    pub(crate) milli: i64,
+}
+
+impl Amount {
+    pub(crate) fn of(quantity: Quantity) -> Self {
+        Self {
+            units: quantity.units(),
+            milli: Quantity(quantity.0.saturating_mul(1000)).units(),
+        }
+    }
+
+    /// The amount as `resource` is counted.
+    pub(crate) fn counted(self, resource: &str) -> i64 {
+        match resource {
+            CPU => self.milli,
+            _ => self.units,
+        }
+    }
+}
+
+/// Resources as a cluster reports them, ready to be divided.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Reserve {
+    /// Pods that may still be made; `None` where the cluster reports no resources.
+    pods: Option<i64>,
+    /// Free amounts, by resource.
+    free: BTreeMap<String, Amount>,
+    /// The models of its nodes, where there are any and nodes are counted by them.
+    grades: Option<Grades>,
+    /// Answers of accurate estimators.
+    estimates: Vec<Estimate>,
+}
+
+impl Reserve {
+    /// Reads what `cluster`, which is `object`, reports.
+    ///
+    /// # Errors
+    /// Which figure is no quantity.
+    pub(crate) fn read(cluster: &Cluster, object: &Object) -> Result<Self, String> {
+        let estimates = estimate::read(object)?;
+        let Some(summary) = &cluster.status.resource_summary else {
+            return Ok(Self {
+                estimates,
+                ..Self::default()
+            });
+        };
+        let at = |part: &str, name: &str, error: QuantityError| {
+            format!("status.resourceSummary.{part}[{name}]: {error}")
+        };
+        let mut free = BTreeMap::new();
+        for (name, text) in &summary.allocatable {
+            let mut left = text.get().map_err(|error| at("allocatable", name, error))?.0;
+            for (part, list) in used(summary) {
+                if let Some(text) = list.get(name) {
+                    left = left.saturating_sub(text.get().map_err(|error| at(part, name, error))?.0);
+                }
+            }
+            free.insert(name.clone(), Amount::of(Quantity(left)));
+        }
+        let mut pods = units(&summary.allocatable, PODS).map_err(|error| at("allocatable", PODS, error))?;
+        for (part, list) in used(summary) {
+            pods = pods.saturating_sub(units(list, PODS).map_err(|error| at(part, PODS, error))?);
+        }
+        Ok(Self {
+            pods: Some(pods.clamp(0, MOST)),
+            free,
+            grades: Grades::read(&cluster.spec.resource_models, &summary.allocatable_modelings)?,
+            estimates,
+        })
+    }
+
+    /// How many replicas of `request` fit beside what is there. `None` asks for a template that asks for nothing.
+    pub(crate) fn room(&self, request: Option<&Request>) -> Room {
+        let general = self.general(request);
+        let estimated =
+            request.and_then(|request| self.estimates.iter().find(|known| known.is_about(request)));
+        match estimated {
+            Some(known) if known.replicas < general.replicas => Room {
+                replicas: known.replicas,
+                bound: Bound::Estimator(known.clone()),
+            },
+            _ => general,
+        }
+    }
+
+    fn general(&self, request: Option<&Request>) -> Room {
+        let none = |bound| Room { replicas: 0, bound };
+        let pods = match self.pods {
+            None => return none(Bound::NoSummary),
+            Some(0) => return none(Bound::Pods),
+            Some(pods) => pods,
+        };
+        let by_pods = Room {
+            replicas: pods,
+            bound: Bound::Pods,
+        };
+        let Some(request) = request else {
+            return by_pods;
+        };
+        let by_resources = match &self.grades {
+            Some(grades) => grades.room(request),
+            None => self.by_summary(request),
+        };
+        match by_resources {
+            Some(room) if room.replicas < pods => room,
+            _ => by_pods,
+        }
+    }
+
+    /// The room by what is free in all; `None` where nothing is asked for.
+    fn by_summary(&self, request: &Request) -> Option<Room> {
+        let mut least: Option<Room> = None;
+        for (name, wanted) in request.asked() {
+            let Some(free) = self.free.get(&**name) else {
+                return Some(Room {
+                    replicas: 0,
+                    bound: Bound::Missing(Arc::clone(name)),
+                });
+            };
+            let replicas = match free.units {
+                ..=0 => 0,
+                _ => free.counted(name) / wanted.counted(name),
+            };
+            if least.as_ref().is_none_or(|least| replicas < least.replicas) {
+                least = Some(Room {
+                    replicas,
+                    bound: Bound::Resource(Arc::clone(name)),
+                });
+            }
+        }
+        least
+    }
+}
+
+/// Amounts in use, by the name of the field.
+fn used(summary: &ResourceSummary) -> [(&'static str, &ResourceList); 2] {
+    [
+        ("allocated", &summary.allocated),
+        ("allocating", &summary.allocating),
+    ]
+}
+
+fn units(list: &ResourceList, name: &str) -> Result<i64, QuantityError> {
+    list.get(name)
+        .map_or(Ok(0), |text| text.get().map(Quantity::units))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,45 @@
+//! Requests of one replica.
+
+use std::sync::Arc;
+
+use berth_apimachinery::quantity::Quantity;
+
+use super::Amount;
+use crate::kind::binding::ReplicaRequirements;
+
+/// Request of one replica, by resource in the order of names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Request {
+    exact: Vec<(Arc<str>, Quantity)>,
+    amounts: Vec<Amount>,
+}
+
+impl Request {
+    /// The request of `requirements`.
+    ///
+    /// # Errors
+    /// Which amount is no quantity.
+    pub(crate) fn read(requirements: &ReplicaRequirements) -> Result<Self, String> {
+        let mut request = Self::default();
+        for (name, text) in &requirements.resource_request {
+            let quantity = text
+                .get()
+                .map_err(|error| format!("spec.replicaRequirements.resourceRequest[{name}]: {error}"))?;
+            request.exact.push((name.as_str().into(), quantity));
+            request.amounts.push(Amount::of(quantity));
+        }
+        Ok(request)
+    }
+
+    /// The resources of which more than nothing is asked for.
+    pub(crate) fn asked(&self) -> impl Iterator<Item = (&Arc<str>, Amount)> {
+        let all = self.exact.iter().zip(&self.amounts);
+        all.filter(|(_, amount)| amount.units > 0)
+            .map(|((name, _), amount)| (name, *amount))
+    }
+
+    /// The amounts as they stand, by name.
+    pub(crate) fn exact(&self) -> &[(Arc<str>, Quantity)] {
+        &self.exact
+    }
+}

@@ -1,0 +1,124 @@
+//! Figures of the general estimator.
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::testing::{cluster, cluster_value};
+
+fn request(resources: &Value) -> Request {
+    let requirements = serde_json::from_value(json!({"resourceRequest": resources})).expect("requirements");
+    Request::read(&requirements).expect("quantities")
+}
+
+fn reserve(change: impl FnOnce(&mut Value)) -> Reserve {
+    let mut value = cluster_value("a", 1000);
+    value["status"]["resourceSummary"]["allocatable"] =
+        json!({"cpu": "16", "memory": "64Gi", "pods": "1000"});
+    change(&mut value);
+    cluster(&value).reserve.clone()
+}
+
+fn models(value: &mut Value) {
+    let grades = [(0, "0"), (1, "4Gi"), (2, "16Gi")];
+    let models = grades.iter().enumerate().map(|(grade, (cpu, memory))| {
+        json!({"grade": grade, "ranges": [
+            {"name": "cpu", "min": cpu.to_string(), "max": "128"},
+            {"name": "memory", "min": memory, "max": "1024Gi"},
+        ]})
+    });
+    value["spec"]["resourceModels"] = models.collect::<Vec<_>>().into();
+    value["status"]["resourceSummary"]["allocatableModelings"] =
+        json!([{"grade": 0, "count": 7}, {"grade": 1, "count": 0}, {"grade": 2, "count": 4}]);
+}
+
+#[test]
+fn the_scarcest_resource_binds() {
+    let plain = reserve(|_| {});
+    for (resources, replicas, bound) in [
+        (json!({"cpu": "500m"}), 32, Bound::Resource("cpu".into())),
+        (json!({"memory": "1Gi"}), 64, Bound::Resource("memory".into())),
+        (json!({"memory": "1500M"}), 45, Bound::Resource("memory".into())),
+        (json!({"cpu": "1m"}), 1000, Bound::Pods),
+        (json!({"cpu": "0"}), 1000, Bound::Pods),
+        (
+            json!({"nvidia.com/gpu": "1"}),
+            0,
+            Bound::Missing("nvidia.com/gpu".into()),
+        ),
+    ] {
+        let room = plain.room(Some(&request(&resources)));
+        assert_eq!(room, Room { replicas, bound }, "{resources}");
+    }
+    assert_eq!(plain.room(None).replicas, 1000);
+}
+
+#[test]
+fn what_is_in_use_is_taken_off_and_what_is_not_reported_is_nothing() {
+    let used = reserve(|value| {
+        value["status"]["resourceSummary"]["allocated"] = json!({"cpu": "15", "pods": "3"});
+        value["status"]["resourceSummary"]["allocating"] = json!({"cpu": "900m", "pods": "7"});
+    });
+    assert_eq!(used.room(None).replicas, 990);
+    assert_eq!(used.room(Some(&request(&json!({"cpu": "50m"})))).replicas, 2);
+    let full = reserve(|value| value["status"]["resourceSummary"]["allocated"] = json!({"pods": "2000"}));
+    assert_eq!(
+        full.room(None),
+        Room {
+            replicas: 0,
+            bound: Bound::Pods
+        }
+    );
+    let silent = reserve(|value| value["status"] = json!({}));
+    assert_eq!(
+        silent.room(None),
+        Room {
+            replicas: 0,
+            bound: Bound::NoSummary
+        }
+    );
+}
+
+#[test]
+fn with_models_nodes_are_counted_by_the_least_of_their_size() {
+    let modelled = reserve(models);
+    for (resources, replicas, bound) in [
+        (json!({"cpu": "500m"}), 16, Bound::Models),
+        (json!({"cpu": "3"}), 0, Bound::Models),
+        (
+            json!({"nvidia.com/gpu": "1"}),
+            0,
+            Bound::NotModelled("nvidia.com/gpu".into()),
+        ),
+        (json!({}), 1000, Bound::Pods),
+    ] {
+        let room = modelled.room(Some(&request(&resources)));
+        assert_eq!(room, Room { replicas, bound }, "{resources}");
+    }
+}
+
+#[test]
+fn an_estimators_answer_counts_where_it_is_smaller_and_about_the_same_request() {
+    let answers = json!([
+        {"resourceRequest": {"cpu": "0.5"}, "replicas": 5, "at": "2026-01-01T00:00:00Z"},
+        {"resourceRequest": {"cpu": "1"}, "replicas": -1},
+    ]);
+    let answered = reserve(|value| {
+        value["metadata"]["annotations"] = json!({"karmada.berth.dev/estimates": answers.to_string()});
+    });
+    let room = answered.room(Some(&request(&json!({"cpu": "500m"}))));
+    assert_eq!(room.replicas, 5);
+    assert!(matches!(room.bound, Bound::Estimator(_)), "{room:?}");
+    assert_eq!(answered.room(Some(&request(&json!({"cpu": "1"})))).replicas, 16);
+}
+
+#[test]
+fn a_figure_that_is_no_quantity_leaves_the_cluster_out() {
+    let mut value = cluster_value("a", 1);
+    value["status"]["resourceSummary"]["allocated"] = json!({"pods": "many"});
+    let view: Cluster = serde_json::from_value(value.clone()).expect("a cluster");
+    let error = Reserve::read(&view, &crate::testing::object(&value)).expect_err("it is none");
+    assert!(
+        error.contains("status.resourceSummary.allocated[pods]"),
+        "{error}"
+    );
+}

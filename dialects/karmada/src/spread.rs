@@ -1,0 +1,108 @@
+//! Selecting clusters: by spread constraints over clusters or regions (docs/systems/karmada.md, "Spread").
+
+mod region;
+
+use crate::failure::Failure;
+use crate::kind::placement::SpreadConstraint;
+use crate::standing::{self, Standing};
+
+/// Terms that clusters are selected on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Terms<'a> {
+    /// The constraints.
+    pub(crate) constraints: &'a [SpreadConstraint],
+    /// Whether the way to divide makes them have no effect.
+    pub(crate) is_ignored: bool,
+    /// Whether every cluster gets all: then room only ranks.
+    pub(crate) is_duplicated: bool,
+    /// Replicas that are wanted.
+    pub(crate) replicas: i64,
+}
+
+/// Limits of one constraint; all 0 where there is none.
+#[derive(Clone, Copy, Debug, Default)]
+struct Limits {
+    least: i64,
+    most: i64,
+}
+
+impl Limits {
+    /// At most so many of `count`; nothing where no maximum is given.
+    fn of(self, count: usize) -> usize {
+        count.min(usize::try_from(self.most).unwrap_or(0))
+    }
+}
+
+impl Terms<'_> {
+    /// The last constraint by `field` is the one that counts.
+    fn limits(&self, field: &str) -> Option<Limits> {
+        let mut all = self.constraints.iter().rev();
+        let found = all.find(|constraint| constraint.spread_by_field == field)?;
+        Some(Limits {
+            least: found.min_groups,
+            most: found.max_groups,
+        })
+    }
+}
+
+/// Selects of `ranked`, which fit, best first. The order of the selected is the one they are divided among.
+///
+/// # Errors
+/// Why no selection is one.
+pub(crate) fn select(ranked: Vec<Standing>, terms: &Terms<'_>) -> Result<Vec<Standing>, Failure> {
+    if terms.constraints.is_empty() || terms.is_ignored {
+        return Ok(ranked);
+    }
+    if let Some(regions) = terms.limits("region") {
+        return region::select(ranked, terms, regions);
+    }
+    let clusters = terms.limits("cluster").ok_or(Failure::UnsupportedSpread)?;
+    by_cluster(ranked, terms, clusters)
+}
+
+fn by_cluster(
+    mut ranked: Vec<Standing>,
+    terms: &Terms<'_>,
+    limits: Limits,
+) -> Result<Vec<Standing>, Failure> {
+    let feasible = ranked.len();
+    if i64::try_from(feasible).is_ok_and(|count| count < limits.least) {
+        return Err(Failure::TooFewClusters {
+            feasible,
+            wanted: limits.least,
+        });
+    }
+    let most = limits.of(feasible);
+    if most == 0 {
+        return Err(Failure::NoMaxGroups);
+    }
+    let mut rest = ranked.split_off(most);
+    if terms.is_duplicated {
+        return Ok(ranked);
+    }
+    make_room(&mut ranked, &mut rest, terms.replicas);
+    let available = standing::available(&ranked);
+    if available < terms.replicas {
+        return Err(Failure::NoRoomWithin {
+            clusters: most,
+            wanted: terms.replicas,
+            available,
+        });
+    }
+    Ok(ranked)
+}
+
+/// Exchanges the selected from the last one on for the roomiest of the rest, as long as room is short.
+fn make_room(selected: &mut [Standing], rest: &mut [Standing], replicas: i64) {
+    for place in (0..selected.len()).rev() {
+        if standing::available(&*selected) >= replicas {
+            return;
+        }
+        let has = selected[place].available();
+        // The first of those with the most.
+        let best = (0..rest.len()).rev().max_by_key(|&at| rest[at].available());
+        if let Some(at) = best.filter(|&at| rest[at].available() > has) {
+            std::mem::swap(&mut selected[place], &mut rest[at]);
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! Selecting by region: a choice of regions first, then clusters of each.
+//!
+//! Every combination of regions that has enough clusters is looked at, as Karmada does, up to a bound: combinations grow
+//! exponentially.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{Limits, Terms};
+use crate::failure::Failure;
+use crate::standing::Standing;
+
+/// So many combinations of regions are looked at.
+const COMBINATIONS: usize = 100_000;
+/// Steps of looking for them.
+const STEPS: usize = 1_000_000;
+/// How much more a replica weighs than a score.
+const UNIT: i64 = 1000;
+
+/// A region with its clusters, best first.
+struct Region {
+    name: Arc<str>,
+    score: i64,
+    clusters: Vec<Standing>,
+}
+
+/// Selects of `ranked`, best first.
+///
+/// # Errors
+/// Why no selection is one.
+pub(super) fn select(
+    ranked: Vec<Standing>,
+    terms: &Terms<'_>,
+    limits: Limits,
+) -> Result<Vec<Standing>, Failure> {
+    let of_clusters = terms.limits("cluster").unwrap_or_default();
+    let mut regions = group(ranked, terms, limits, of_clusters);
+    if i64::try_from(regions.len()).is_ok_and(|count| count < limits.least) {
+        return Err(Failure::TooFewRegions {
+            feasible: regions.len(),
+            wanted: limits.least,
+        });
+    }
+    regions.sort_by(|one, other| {
+        let key = |region: &Region| (region.clusters.len(), Reverse(region.score));
+        key(one).cmp(&key(other)).then_with(|| one.name.cmp(&other.name))
+    });
+    let chosen = choose(&regions, limits, of_clusters.least)?;
+    let mut selected = Vec::new();
+    let mut rest = Vec::new();
+    for place in chosen {
+        let mut clusters = std::mem::take(&mut regions[place].clusters).into_iter();
+        selected.extend(clusters.next());
+        rest.extend(clusters);
+    }
+    rest.sort_by(|one, other| one.rank().cmp(&other.rank()));
+    let wanted = of_clusters.of(selected.len() + rest.len());
+    let more = wanted.saturating_sub(selected.len());
+    selected.extend(rest.into_iter().take(more));
+    Ok(selected)
+}
+
+fn group(ranked: Vec<Standing>, terms: &Terms<'_>, limits: Limits, of_clusters: Limits) -> Vec<Region> {
+    let mut by_name: BTreeMap<Arc<str>, Vec<Standing>> = BTreeMap::new();
+    for standing in ranked.into_iter().filter(|standing| !standing.region.is_empty()) {
+        let region = Arc::clone(&standing.region);
+        by_name.entry(region).or_default().push(standing);
+    }
+    let regions = by_name.into_iter();
+    regions
+        .map(|(name, clusters)| Region {
+            score: match terms.is_duplicated {
+                true => duplicated_score(&clusters, terms.replicas),
+                false => divided_score(&clusters, terms.replicas, limits, of_clusters),
+            },
+            name,
+            clusters,
+        })
+        .collect()
+}
+
+/// How many clusters have room for all, then how many of them have the template already.
+fn duplicated_score(clusters: &[Standing], replicas: i64) -> i64 {
+    let able = clusters
+        .iter()
+        .filter(|standing| standing.available() >= replicas);
+    let (count, scores) = able.fold((0, 0), |(count, sum), standing| (count + 1, sum + standing.score));
+    match count {
+        0 => 0,
+        count => count * UNIT + scores / count,
+    }
+}
+
+/// The room, up to the region's part of what is wanted, then the scores.
+fn divided_score(clusters: &[Standing], replicas: i64, limits: Limits, of_clusters: Limits) -> i64 {
+    let part = replicas.div_euclid(limits.least.max(1)) + i64::from(replicas % limits.least.max(1) > 0);
+    let need = of_clusters.least.max(limits.least);
+    let (mut count, mut room, mut scores) = (0_i64, 0_i64, 0_i64);
+    for standing in clusters {
+        room = room.saturating_add(standing.available());
+        scores += standing.score;
+        count += 1;
+        if count >= need && room >= part {
+            break;
+        }
+    }
+    if room < part {
+        let all = i64::try_from(clusters.len()).unwrap_or(i64::MAX);
+        return room.saturating_mul(UNIT).saturating_add(scores / all);
+    }
+    part.saturating_mul(UNIT).saturating_add(scores / count.max(1))
+}
+
+/// A combination of regions by their places, by score and name.
+struct Path {
+    places: Vec<usize>,
+    score: i64,
+    clusters: usize,
+}
+
+/// The best combination: the highest scores, then the most clusters, then the first found; a shorter one that it begins with
+/// goes before.
+fn choose(regions: &[Region], limits: Limits, clusters: i64) -> Result<Vec<usize>, Failure> {
+    let mut paths = combinations(regions, limits, clusters)?;
+    // Stable: of equals the first found comes first.
+    paths.sort_by_key(|path| (Reverse(path.score), Reverse(path.clusters)));
+    let mut all = paths.into_iter();
+    let first = all.next().ok_or(Failure::NoRegions { wanted: clusters })?;
+    let best = all.fold(first, |best, path| {
+        let is_beginning = path.places.len() < best.places.len() && best.places.starts_with(&path.places);
+        if is_beginning { path } else { best }
+    });
+    match best.places.is_empty() {
+        true => Err(Failure::NoRegions { wanted: clusters }),
+        false => Ok(best.places),
+    }
+}
+
+/// Combinations with enough clusters, none of them longer than it takes, in the order in which they are found.
+fn combinations(regions: &[Region], limits: Limits, clusters: i64) -> Result<Vec<Path>, Failure> {
+    let mut found = Vec::new();
+    if i64::try_from(regions.len()).is_ok_and(|count| count == limits.least) {
+        // Where all are wanted, Karmada adds one after the other and never takes one away again.
+        let mut places = Vec::new();
+        for place in 0..regions.len() {
+            if is_enough(regions, &places, limits, clusters) || is_full(&places, limits) {
+                break;
+            }
+            places.push(place);
+        }
+        if is_enough(regions, &places, limits, clusters) {
+            found.push(path(regions, &places));
+        }
+        return Ok(found);
+    }
+    let mut places: Vec<usize> = Vec::new();
+    let mut next = 0;
+    for _ in 0..STEPS {
+        let ends = if is_enough(regions, &places, limits, clusters) {
+            found.push(path(regions, &places));
+            if found.len() > COMBINATIONS {
+                return Err(Failure::TooManyRegions);
+            }
+            true
+        } else {
+            is_full(&places, limits) || next >= regions.len()
+        };
+        if !ends {
+            places.push(next);
+            next += 1;
+            continue;
+        }
+        // Back to the last place that has another one behind it.
+        loop {
+            match places.pop() {
+                None => return Ok(found),
+                Some(last) if last + 1 < regions.len() => {
+                    places.push(last + 1);
+                    next = last + 2;
+                    break;
+                }
+                Some(_) => {}
+            }
+        }
+    }
+    Err(Failure::TooManyRegions)
+}
+
+fn is_enough(regions: &[Region], places: &[usize], limits: Limits, clusters: i64) -> bool {
+    let length = i64::try_from(places.len()).unwrap_or(i64::MAX);
+    let has: usize = places.iter().map(|&place| regions[place].clusters.len()).sum();
+    i64::try_from(has).unwrap_or(i64::MAX) >= clusters && (limits.least..=limits.most).contains(&length)
+}
+
+fn is_full(places: &[usize], limits: Limits) -> bool {
+    i64::try_from(places.len()).unwrap_or(i64::MAX) >= limits.most
+}
+
+fn path(regions: &[Region], places: &[usize]) -> Path {
+    let mut places = places.to_vec();
+    places.sort_by(|&one, &other| {
+        let (one, other) = (&regions[one], &regions[other]);
+        other
+            .score
+            .cmp(&one.score)
+            .then_with(|| one.name.cmp(&other.name))
+    });
+    let of = places.iter().map(|&place| &regions[place]);
+    Path {
+        score: of.clone().fold(0, |sum, region| sum.saturating_add(region.score)),
+        clusters: of.map(|region| region.clusters.len()).sum(),
+        places,
+    }
+}

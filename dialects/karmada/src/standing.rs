@@ -1,0 +1,49 @@
+//! A feasible cluster with what ranks it.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use berth_scheduling::Ix;
+
+/// A feasible cluster with what ranks it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Standing {
+    /// The candidate.
+    pub(crate) candidate: Ix,
+    /// The name.
+    pub(crate) name: Arc<str>,
+    /// The region, or nothing.
+    pub(crate) region: Arc<str>,
+    /// 0 for the group's own clusters, then the number of the overflow that it is in.
+    pub(crate) tier: u32,
+    /// 100 where the template is there already, else 0.
+    pub(crate) score: i64,
+    /// How many replicas more fit.
+    pub(crate) room: i64,
+    /// How many replicas it has.
+    pub(crate) held: i64,
+}
+
+impl Standing {
+    /// Replicas that may be there: those it has, and those that fit beside them.
+    pub(crate) const fn available(&self) -> i64 {
+        self.room.saturating_add(self.held)
+    }
+
+    /// Key of the ranking, best first: tier, score, room with the replicas it has, name.
+    pub(crate) fn rank(&self) -> (u32, Reverse<i64>, Reverse<i64>, &str) {
+        (
+            self.tier,
+            Reverse(self.score),
+            Reverse(self.available()),
+            &self.name,
+        )
+    }
+}
+
+/// How much may be on all of `standings` together.
+pub(crate) fn available<'a>(standings: impl IntoIterator<Item = &'a Standing>) -> i64 {
+    standings
+        .into_iter()
+        .fold(0, |sum, standing| sum.saturating_add(standing.available()))
+}

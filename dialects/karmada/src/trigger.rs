@@ -1,0 +1,89 @@
+//! Whether Karmada decides at all: what lets a binding in, and what then makes it look (docs/systems/karmada.md, "When it
+//! decides").
+
+use std::sync::Arc;
+
+use crate::cluster::Cluster;
+use crate::kind::placement::Placement;
+use crate::question::find;
+use crate::record::{Applied, Record};
+
+/// Why a binding is decided, or is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Trigger {
+    /// Its placement is not the one that was decided with last, in a part that counts.
+    PlacementChanged,
+    /// It wants another number of replicas than its clusters have.
+    ReplicasChanged,
+    /// Somebody asked for a decision from scratch.
+    Rescheduled,
+    /// It is no workload, or every cluster gets all: then every look decides.
+    Always,
+    /// A cluster that it is on is being deleted.
+    ClusterLeaves,
+    /// Nothing that counts has changed.
+    Nothing,
+}
+
+impl Trigger {
+    /// Why `record` is decided over `clusters`: the first cause that holds, in Karmada's order.
+    pub(crate) fn of(record: &Record, placement: &Placement, clusters: &[Arc<Cluster>]) -> Self {
+        match () {
+            () if is_replaced(record, placement) => Self::PlacementChanged,
+            () if is_resized(record, placement) => Self::ReplicasChanged,
+            () if record.is_rescheduled() => Self::Rescheduled,
+            () if !record.is_workload() || is_duplicated(placement) => Self::Always,
+            () if is_on_leaving(record, clusters) => Self::ClusterLeaves,
+            () => Self::Nothing,
+        }
+    }
+}
+
+fn is_replaced(record: &Record, placement: &Placement) -> bool {
+    let applied = match &record.applied {
+        Applied::Never => return true,
+        Applied::Unreadable => return false,
+        Applied::Placement(applied) => &**applied,
+    };
+    if applied == placement {
+        return false;
+    }
+    if applied.without_affinities() != placement.without_affinities() {
+        return true;
+    }
+    let observed = &record.status.scheduler_observed_affinity_name;
+    let (before, after) = (applied.term(observed), placement.term(observed));
+    // Groups other than the observed one may come, go and change without any effect.
+    observed.is_empty() || before.is_none() || after.is_none() || before != after
+}
+
+fn is_resized(record: &Record, placement: &Placement) -> bool {
+    let Some(scheduling) = &placement.replica_scheduling else {
+        return false;
+    };
+    let mut all = record
+        .spec
+        .clusters
+        .iter()
+        .map(|target| i64::from(target.replicas));
+    match scheduling.replica_scheduling_type.as_str() {
+        "Duplicated" => all.any(|replicas| replicas != record.replicas()),
+        "Divided" => all.sum::<i64>() != record.replicas(),
+        _ => false,
+    }
+}
+
+fn is_duplicated(placement: &Placement) -> bool {
+    let scheduling = placement.replica_scheduling.as_ref();
+    scheduling.is_none_or(|scheduling| scheduling.replica_scheduling_type == "Duplicated")
+}
+
+fn is_on_leaving(record: &Record, clusters: &[Arc<Cluster>]) -> bool {
+    let mut targets = record.spec.clusters.iter();
+    targets.any(|target| {
+        find(clusters, &target.name).is_some_and(|candidate| clusters[candidate as usize].is_leaving())
+    })
+}
+
+#[cfg(test)]
+mod tests;

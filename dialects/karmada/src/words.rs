@@ -1,0 +1,394 @@
+//! Sentences about a decision, made only when somebody reads it.
+
+use berth_apimachinery::selector::Selector;
+use berth_apimachinery::time;
+use berth_dialect_contract::wording::Sentences;
+use berth_dialect_contract::{Decision, Outcome, Taint, listing, report, taints};
+use berth_scheduling::{Ix, Reason};
+
+use crate::code::Code;
+use crate::detail::{Detail, ROOM};
+use crate::failure::Failure;
+use crate::filters;
+use crate::fleet::Fleet;
+use crate::ignored::Ignored;
+use crate::kind::cluster::Taint as Stored;
+use crate::policy::Policy;
+use crate::record::Record;
+use crate::room::Bound;
+use crate::trigger::Trigger;
+
+/// The sentences of the condition Scheduled.
+pub(crate) const SENTENCES: Sentences = Sentences(&[
+    "every replica has a cluster",
+    "no cluster fits",
+    "# replicas are wanted",
+    "# clusters fit",
+    "no # clusters have room",
+    "maxGroups is not set",
+    "# regions have clusters",
+    "no choice of regions",
+    "the regions have more combinations",
+    "a spread constraint",
+    "there is no such way to divide",
+]);
+
+/// The sentence of a failure.
+pub(crate) fn failure(failure: Failure) -> String {
+    match failure {
+        Failure::NoClusterFit => "no cluster fits".to_owned(),
+        Failure::NotEnoughRoom { wanted, available } => {
+            format!("{wanted} replicas are wanted, and there is room for {available} on the selected clusters: Karmada places all or none")
+        }
+        Failure::TooFewClusters { feasible, wanted } => {
+            format!("{feasible} clusters fit, and the spread constraint by cluster takes {wanted} at least (minGroups)")
+        }
+        Failure::NoRoomWithin {
+            clusters,
+            wanted,
+            available,
+        } => format!(
+            "no {clusters} clusters have room for {wanted} replicas: the roomiest choice has {available} (maxGroups of the spread \
+             constraint by cluster)"
+        ),
+        Failure::NoMaxGroups => {
+            "maxGroups is not set in the spread constraint by cluster, which Karmada takes for none".to_owned()
+        }
+        Failure::TooFewRegions { feasible, wanted } => format!(
+            "{feasible} regions have clusters that fit, and the spread constraint by region takes {wanted} at least (minGroups)"
+        ),
+        Failure::NoRegions { wanted } => format!(
+            "no choice of regions within the spread constraint by region has {wanted} clusters (minGroups by cluster)"
+        ),
+        Failure::TooManyRegions => {
+            "the regions have more combinations than are looked through: lower maxGroups of the spread constraint by region".to_owned()
+        }
+        Failure::UnsupportedSpread => {
+            "a spread constraint by cluster or region is needed: those by zone and provider only leave out clusters without one".to_owned()
+        }
+        Failure::UnsupportedStrategy => {
+            "there is no such way to divide: replicaSchedulingType is Duplicated or Divided, and with Divided replicaDivisionPreference \
+             is Aggregated or Weighted"
+                .to_owned()
+        }
+    }
+}
+
+/// The message of the condition Scheduled.
+pub(crate) fn condition(detail: &Detail) -> String {
+    match detail.failure {
+        None => "every replica has a cluster".to_owned(),
+        Some(problem) => failure(problem),
+    }
+}
+
+/// The sentence of a refusal.
+pub(crate) fn refusal(fleet: &Fleet, decision: &Decision, candidate: Ix, reason: Reason) -> String {
+    let cluster = &fleet.rows()[candidate as usize];
+    let record = fleet.bindings.get(&decision.demand);
+    match Code::of_reason(reason) {
+        Code::Deleting => "the cluster is being deleted".to_owned(),
+        Code::NotServed => {
+            let template = record.map(|record| &record.spec.resource);
+            let what = template.map(|template| format!("{} of {}", template.kind, template.api_version));
+            format!(
+                "the cluster does not say that it serves {}",
+                what.unwrap_or_default()
+            )
+        }
+        Code::NoApis => "the cluster has not said which APIs it serves".to_owned(),
+        Code::Untolerated => {
+            let tolerations = record
+                .and_then(|record| record.policy.as_ref())
+                .map_or(&[][..], |policy| policy.raw.cluster_tolerations.as_slice());
+            let found = filters::untolerated(&cluster.taints, tolerations);
+            taints::untolerated(found.map(|(_, taint)| shown(taint)))
+        }
+        Code::Excluded => format!("{} excludes the cluster by name", group(record, decision)),
+        Code::Labels => match label_problem(record, decision) {
+            Some(problem) => format!(
+                "the label selector of {} is none, and matches nothing: {problem}",
+                group(record, decision)
+            ),
+            None => format!("{} asks for other labels", group(record, decision)),
+        },
+        Code::Field => format!(
+            "{} asks for another provider, region or zone (fieldSelector.matchExpressions[{}])",
+            group(record, decision),
+            reason.detail
+        ),
+        Code::Names => format!("{} names other clusters", group(record, decision)),
+        Code::NoProvider => missing("provider"),
+        Code::NoRegion => missing("region"),
+        Code::NoZone => missing("zone"),
+        Code::Evicting => {
+            "the template is on its way out of the cluster (spec.gracefulEvictionTasks)".to_owned()
+        }
+        Code::Apart => "another workload of its affinity group is not on the cluster".to_owned(),
+        Code::Together => "another workload of its anti-affinity group is on the cluster".to_owned(),
+    }
+}
+
+/// A number for all that [`refusal`] takes from the cluster itself, where that is nothing; taints are the cluster's own.
+pub(crate) fn alike(reason: Reason) -> Option<u32> {
+    match Code::of_reason(reason) {
+        Code::Untolerated => None,
+        Code::Field => Some(reason.detail),
+        Code::Deleting
+        | Code::NotServed
+        | Code::NoApis
+        | Code::Excluded
+        | Code::Labels
+        | Code::Names
+        | Code::NoProvider
+        | Code::NoRegion
+        | Code::NoZone
+        | Code::Evicting
+        | Code::Apart
+        | Code::Together => Some(0),
+    }
+}
+
+fn missing(field: &str) -> String {
+    format!("the cluster has no {field}, and a spread constraint is by {field}")
+}
+
+/// A taint as every system shows its own.
+pub(crate) fn shown(taint: &Stored) -> Taint {
+    Taint {
+        key: taint.key.clone(),
+        value: taint.value.clone(),
+        effect: taint.effect.clone(),
+    }
+}
+
+fn policy(record: Option<&std::sync::Arc<Record>>) -> Option<&Policy> {
+    record.and_then(|record| record.policy.as_deref())
+}
+
+/// The group that the report of `decision` is about, as the beginning of a sentence.
+fn group(record: Option<&std::sync::Arc<Record>>, decision: &Decision) -> String {
+    let place = decision.detail::<Detail>().and_then(|detail| detail.group);
+    let group = place.and_then(|place| policy(record)?.groups().get(place));
+    group.map_or_else(
+        || "the cluster affinity".to_owned(),
+        |group| format!("the group \"{}\"", group.name),
+    )
+}
+
+/// The labels that the affinity asks for which `decision` was judged by, where it asks for nothing else.
+pub(crate) fn asked_labels<'a>(fleet: &'a Fleet, decision: &Decision) -> Option<&'a Selector> {
+    let policy = fleet.bindings.get(&decision.demand)?.policy.as_deref()?;
+    let affinity = match decision.detail::<Detail>()?.group {
+        Some(place) => {
+            let group = policy.groups().get(place)?;
+            Some(&group.own).filter(|_| group.overflow.is_none())?
+        }
+        None => policy.affinity.as_ref()?,
+    };
+    affinity.labels_alone()
+}
+
+fn label_problem<'a>(record: Option<&'a std::sync::Arc<Record>>, decision: &Decision) -> Option<&'a str> {
+    let policy = policy(record)?;
+    let place = decision.detail::<Detail>().and_then(|detail| detail.group);
+    let affinity = match place {
+        Some(place) => Some(&policy.groups().get(place)?.own),
+        None => policy.affinity.as_ref(),
+    };
+    affinity?.problem()
+}
+
+/// Bound of the room of the feasible `candidate`, where the scorer is that of room.
+pub(crate) fn bound(decision: &Decision, candidate: Ix, scorer: u16) -> Option<String> {
+    if &**decision.scorers.get(usize::from(scorer))? != ROOM {
+        return None;
+    }
+    let detail = decision.detail::<Detail>()?;
+    let bound = detail.bounds.get(decision.solved.row_of(candidate)?)?;
+    Some(match bound {
+        Bound::Nothing => "the template asks for nothing that could run out".to_owned(),
+        Bound::NoSummary => "the cluster has not reported its resources".to_owned(),
+        Bound::Pods => "bound by pods".to_owned(),
+        Bound::Resource(name) => format!("bound by {name}"),
+        Bound::Missing(name) => format!("the cluster has no {name} to give"),
+        Bound::Models => "bound by the sizes of its nodes (resourceModels)".to_owned(),
+        Bound::NotModelled(name) => {
+            format!("none of its resourceModels names {name}, so that no node is taken to have any")
+        }
+        Bound::Estimator(known) => match known.at {
+            Some(at) => format!("bound by the answer of its estimator at {}", time::rfc3339(at.0)),
+            None => "bound by the answer of its estimator".to_owned(),
+        },
+    })
+}
+
+/// The token and the sentence for a feasible cluster that is not picked.
+pub(crate) fn not_picked(decision: &Decision, candidate: Ix, rank: Option<usize>) -> (&'static str, String) {
+    let detail = decision.detail::<Detail>();
+    let is_selected = detail.is_some_and(|detail| detail.selected.contains(&candidate));
+    let rank = rank.map_or_else(String::new, |rank| format!("ranks {rank}, and "));
+    match detail {
+        Some(Detail {
+            failure: Some(problem),
+            ..
+        }) => (problem.token(), format!("fits, but {}", failure(*problem))),
+        Some(Detail {
+            trigger: Some(Trigger::Nothing),
+            ..
+        }) => (
+            "NotLookedAt",
+            "fits, but nothing makes Karmada decide again: what is placed stays".to_owned(),
+        ),
+        Some(Detail { is_chosen: true, .. }) => ("NotChosen", "other clusters were named".to_owned()),
+        _ if is_selected => (
+            "NoReplicas",
+            format!("{rank}the division leaves no replica for it"),
+        ),
+        _ => (
+            "NotSelected",
+            format!("{rank}the spread constraints select others"),
+        ),
+    }
+}
+
+/// Why nothing makes Karmada decide, or what does.
+fn why(trigger: Trigger) -> &'static str {
+    match trigger {
+        Trigger::PlacementChanged => "its placement is another than the one it was decided by",
+        Trigger::ReplicasChanged => "its clusters have another number of replicas than it wants",
+        Trigger::Rescheduled => "it is asked to be decided from scratch",
+        Trigger::Always => "it is decided at every look",
+        Trigger::ClusterLeaves => "a cluster it is on is being deleted",
+        Trigger::Nothing => {
+            "nothing makes Karmada decide again: its placement is the one it was decided by, and its clusters have the replicas it wants"
+        }
+    }
+}
+
+/// The summary of a decision in one line.
+pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
+    let detail = decision.detail::<Detail>();
+    if decision.outcome == Outcome::Released {
+        let bound = decision.current.iter().map(|entry| &*entry.cluster_name);
+        return format!(
+            "the binding is being deleted and leaves {}",
+            listing::clusters(bound)
+        );
+    }
+    let Some(detail) = detail else {
+        return String::new();
+    };
+    if let Some(ignored) = detail.ignored {
+        return left_alone(fleet, decision, ignored);
+    }
+    let counts = format!(
+        "{} of {} clusters feasible",
+        decision.solved.feasible.len(),
+        fleet.rows().len()
+    );
+    let record = fleet.bindings.get(&decision.demand);
+    let mut parts = vec![counts];
+    parts.extend(groups(record, detail));
+    match (detail.failure, detail.trigger) {
+        (Some(Failure::NoClusterFit), _) => {
+            return report::cause(fleet, decision)
+                .map_or_else(|| parts.join("; "), |cause| cause.to_string());
+        }
+        (Some(problem), _) => parts.push(failure(problem)),
+        (None, trigger) => {
+            let next = decision.changes.iter();
+            let listed: Vec<String> = next
+                .filter(|change| change.action != berth_dialect_contract::Action::Unbind)
+                .map(|change| berth_dialect_contract::amounts::cell(&change.cluster_name, change.amount_to))
+                .collect();
+            parts.push(format!(
+                "picked {}",
+                listing::clusters(listed.iter().map(String::as_str))
+            ));
+            parts.extend(
+                trigger
+                    .filter(|trigger| *trigger == Trigger::Nothing)
+                    .map(|trigger| why(trigger).to_owned()),
+            );
+        }
+    }
+    parts.join("; ")
+}
+
+/// Outcome of each group that was tried.
+fn groups(record: Option<&std::sync::Arc<Record>>, detail: &Detail) -> Vec<String> {
+    let Some(policy) = policy(record) else {
+        return Vec::new();
+    };
+    let name = |place: usize| policy.groups().get(place).map_or("", |group| group.name.as_str());
+    detail
+        .tried
+        .iter()
+        .filter(|_| detail.trigger != Some(Trigger::Nothing))
+        .map(|tried| match tried.failure {
+            None => format!("group \"{}\" takes all", name(tried.group)),
+            Some(problem) => format!("group \"{}\": {}", name(tried.group), failure(problem)),
+        })
+        .collect()
+}
+
+fn left_alone(fleet: &Fleet, decision: &Decision, why: Ignored) -> String {
+    let record = fleet.bindings.get(&decision.demand);
+    match why {
+        Ignored::Attached => "it has no placement: it goes where the bindings go that need it".to_owned(),
+        Ignored::OtherScheduler => format!(
+            "its scheduler is {}",
+            record.map(|record| record.scheduler()).unwrap_or_default()
+        ),
+        Ignored::Suspended => "spec.suspension.scheduling holds up that it is decided".to_owned(),
+        Ignored::Unclaimed => {
+            "no policy claims it any more: what is placed stays, and nothing decides it again".to_owned()
+        }
+    }
+}
+
+/// Warnings for whoever asked.
+pub(crate) fn warnings(fleet: &Fleet, decision: &Decision) -> Vec<String> {
+    let record = fleet.bindings.get(&decision.demand);
+    let (Some(record), Some(policy)) = (record, policy(record)) else {
+        return Vec::new();
+    };
+    let mut warnings = Vec::new();
+    let constraints = &policy.raw.spread_constraints;
+    if policy.ignores_spread && !constraints.is_empty() {
+        warnings.push("spec.placement.spreadConstraints: without effect beside static weights".to_owned());
+    }
+    for (index, constraint) in constraints.iter().enumerate() {
+        let at = format!("spec.placement.spreadConstraints[{index}]");
+        if !constraint.spread_by_label.is_empty() {
+            warnings.push(format!("{at}.spreadByLabel: Karmada does not implement it"));
+        }
+        if matches!(constraint.spread_by_field.as_str(), "zone" | "provider") {
+            warnings.push(format!(
+                "{at}: minGroups and maxGroups by {} have no effect: only clusters without one are left out",
+                constraint.spread_by_field
+            ));
+        }
+    }
+    if record.spec.replicas == 0 && record.spec.replica_requirements.is_some() {
+        warnings.push("spec.replicas: 0 of a workload takes it off every cluster".to_owned());
+    }
+    if record.applied == crate::record::Applied::Unreadable {
+        warnings.push(format!(
+            "metadata.annotations[{}]: it is no placement, so that a changed placement makes nothing due",
+            crate::names::APPLIED_PLACEMENT
+        ));
+    }
+    let dispatching = record
+        .spec
+        .suspension
+        .and_then(|suspension| suspension.dispatching);
+    if dispatching == Some(true) {
+        warnings.push(
+            "spec.suspension.dispatching: nothing is brought to the clusters, which are decided as ever"
+                .to_owned(),
+        );
+    }
+    warnings
+}

@@ -1,0 +1,227 @@
+//! The writes of a decision (docs/systems/karmada.md, "What is written"): the group of clusters that is observed from now on, the
+//! clusters with the placement they were decided by, then the rest of the status. Objects are edited as they are stored, so that fields nobody here knows survive.
+
+use std::collections::BTreeMap;
+
+use berth_apimachinery::schema::types::{Time, condition};
+use berth_apimachinery::{Timestamp, time};
+use berth_dialect_contract::{Decision, Verb, Write};
+use serde_json::{Map, Value, json};
+
+use crate::detail::Detail;
+use crate::divide::Shares;
+use crate::fleet::Fleet;
+use crate::names::{APPLIED_PLACEMENT, SCHEDULED};
+use crate::record::{Applied, Record};
+use crate::words;
+
+/// Reason of Karmada's scheduler where it succeeds.
+const SUCCESS: &str = "Success";
+
+/// Everything `decision` writes, in order.
+pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
+    let parts = decision
+        .detail::<Detail>()
+        .zip(fleet.bindings.get(&decision.demand));
+    let Some((detail, record)) = parts.filter(|(detail, _)| detail.trigger.is_some()) else {
+        return Vec::new();
+    };
+    let mut object = stripped(record);
+    let mut writes = Vec::new();
+    let mut push = |subresource, object: &Value| {
+        // What an earlier write of the list has made is taken as it is.
+        let base = writes.is_empty().then_some(record.object.revision());
+        writes.push(Write {
+            verb: Verb::Update,
+            key: decision.demand.clone(),
+            subresource,
+            object: object.clone(),
+            base,
+        });
+    };
+    // First: whoever goes on from the clusters alone could not tell which group they are of.
+    if let Some(name) = group_name(record, detail)
+        && name != record.status.scheduler_observed_affinity_name
+    {
+        observe(&mut object, "schedulerObservingAffinityName", name.into());
+        push("status", &object);
+    }
+    let is_listed_anew = match &detail.shares {
+        Some(shares) => list(&mut object, &wanted(fleet, shares)),
+        None => false,
+    };
+    let is_annotated = detail.shares.is_some() && annotate(&mut object, record);
+    if is_listed_anew || is_annotated {
+        push("", &object);
+    }
+    // A server counts a changed spec, too: the status is of what the write before it has made.
+    let generation = record.object.meta().generation() + i64::from(is_listed_anew);
+    if report(&mut object, record, detail, generation, decision) {
+        push("status", &object);
+    }
+    writes
+}
+
+/// The conditions as the status will list them: the scheduler's own.
+pub(crate) fn conditions(fleet: &Fleet, decision: &Decision) -> Vec<Value> {
+    let parts = decision
+        .detail::<Detail>()
+        .zip(fleet.bindings.get(&decision.demand));
+    let Some((detail, record)) = parts.filter(|(detail, _)| detail.trigger.is_some()) else {
+        return Vec::new();
+    };
+    vec![Value::Object(scheduled(record, detail, decision.now))]
+}
+
+fn stripped(record: &Record) -> Value {
+    let mut object = record.object.parse();
+    if let Some(metadata) = object["metadata"].as_object_mut() {
+        metadata.remove("resourceVersion");
+    }
+    object
+}
+
+/// Replicas by the names of clusters.
+fn wanted<'a>(fleet: &'a Fleet, shares: &Shares) -> BTreeMap<&'a str, i64> {
+    let rows = fleet.rows();
+    let shares = shares.iter();
+    shares
+        .map(|(candidate, share)| (&*rows[*candidate as usize].name, *share))
+        .collect()
+}
+
+/// Lists the `wanted` clusters in `spec.clusters`, by name, unless they are listed so in whatever order; says whether anything is
+/// different. What else an entry says stays, where its cluster does.
+fn list(object: &mut Value, wanted: &BTreeMap<&str, i64>) -> bool {
+    let spec = object["spec"].as_object_mut();
+    let Some(spec) = spec else {
+        return false;
+    };
+    let known = spec.get("clusters").and_then(Value::as_array);
+    let known: Vec<Value> = known.cloned().unwrap_or_default();
+    let name = |entry: &Value| entry["name"].as_str().unwrap_or_default().to_owned();
+    let is_same = known.len() == wanted.len()
+        && known.iter().all(|entry| {
+            let replicas = wanted.get(name(entry).as_str());
+            replicas.is_some_and(|replicas| *replicas == entry["replicas"].as_i64().unwrap_or(0))
+        });
+    if is_same {
+        return false;
+    }
+    let mut entries: BTreeMap<String, Value> = known.into_iter().map(|entry| (name(&entry), entry)).collect();
+    let listed = wanted.iter().map(|(name, replicas)| {
+        let mut entry = entries.remove(*name).unwrap_or_else(|| json!({"name": name}));
+        if *replicas != 0 {
+            entry["replicas"] = (*replicas).into();
+        } else if let Some(fields) = entry.as_object_mut() {
+            fields.remove("replicas");
+        }
+        entry
+    });
+    let listed: Vec<Value> = listed.collect();
+    match listed.is_empty() {
+        true => spec.remove("clusters"),
+        false => spec.insert("clusters".to_owned(), listed.into()),
+    };
+    true
+}
+
+/// Notes the placement that was decided with, unless it is noted; says whether it was not.
+fn annotate(object: &mut Value, record: &Record) -> bool {
+    let placement = record.spec.placement.as_ref();
+    let is_noted = match &record.applied {
+        Applied::Placement(applied) => placement == Some(&**applied),
+        Applied::Never | Applied::Unreadable => false,
+    };
+    if is_noted {
+        return false;
+    }
+    let text = object["spec"]["placement"].to_string();
+    object["metadata"]["annotations"][APPLIED_PLACEMENT] = text.into();
+    true
+}
+
+/// Brings the status up to the decision, about an object of this generation; says whether anything is different.
+fn report(
+    object: &mut Value,
+    record: &Record,
+    detail: &Detail,
+    generation: i64,
+    decision: &Decision,
+) -> bool {
+    let fields = scheduled(record, detail, decision.now);
+    let known = condition(&record.status.conditions, SCHEDULED);
+    let is_told = known.is_some_and(|known| {
+        known.status == fields["status"]
+            && known.reason == fields["reason"]
+            && words::SENTENCES.leave(&known.message, fields["message"].as_str().unwrap_or_default())
+    });
+    let is_observed = detail.failure.is_some()
+        || record.status.scheduler_observed_generation == generation
+            && record.status.last_scheduled_time.is_some()
+            && !record.is_rescheduled();
+    if is_told && is_observed {
+        return false;
+    }
+    if detail.failure.is_none() {
+        observe(object, "schedulerObservedGeneration", generation.into());
+        observe(object, "lastScheduledTime", time::rfc3339(decision.now).into());
+    }
+    put_condition(object, fields);
+    true
+}
+
+/// Sets one field of the status.
+fn observe(object: &mut Value, field: &str, value: Value) {
+    if !object["status"].is_object() {
+        object["status"] = json!({});
+    }
+    object["status"][field] = value;
+}
+
+/// The name of the group that took all, where there are groups and it was decided.
+fn group_name<'a>(record: &'a Record, detail: &Detail) -> Option<&'a str> {
+    detail.shares.as_ref()?;
+    let policy = record.policy.as_ref()?;
+    Some(policy.groups().get(detail.group?)?.name.as_str())
+}
+
+/// The condition Scheduled; its time moves only with its status.
+fn scheduled(record: &Record, detail: &Detail, now: Timestamp) -> Map<String, Value> {
+    let (status, reason) = match detail.failure {
+        None => ("True", SUCCESS),
+        Some(failure) => ("False", failure.condition()),
+    };
+    let known = condition(&record.status.conditions, SCHEDULED).filter(|known| known.status == status);
+    let since = known
+        .and_then(|known| known.last_transition_time)
+        .unwrap_or(Time(now));
+    let mut fields = Map::new();
+    let message = words::condition(detail);
+    for (name, text) in [
+        ("type", SCHEDULED),
+        ("status", status),
+        ("reason", reason),
+        ("message", message.as_str()),
+    ] {
+        fields.insert(name.to_owned(), text.into());
+    }
+    fields.insert("lastTransitionTime".to_owned(), time::rfc3339(since.0).into());
+    fields
+}
+
+fn put_condition(object: &mut Value, fields: Map<String, Value>) {
+    let mut list = object["status"]["conditions"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
+    let known = list.iter_mut().find(|entry| entry["type"] == fields["type"]);
+    match known.and_then(Value::as_object_mut) {
+        Some(entry) => entry.extend(fields),
+        None => list.push(Value::Object(fields)),
+    }
+    observe(object, "conditions", list.into());
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,127 @@
+//! Writes, in their order.
+
+use berth_apimachinery::{Change, Key, Timestamp};
+use berth_dialect_contract::{Ask, Decision, Inventory, Outcome, Write};
+use serde_json::{Value, json};
+
+use crate::fleet::Fleet;
+use crate::names::{BINDINGS, CLUSTERS};
+use crate::testing::{binding_value, cluster_value, object};
+
+fn key() -> Key {
+    Key::new(BINDINGS, "team", "web-deployment")
+}
+
+fn fleet(binding: &Value) -> Fleet {
+    let mut fleet = Fleet::default();
+    for (name, pods) in [("a", 10), ("b", 6)] {
+        let change = Change::added(Key::new(CLUSTERS, "", name), object(&cluster_value(name, pods)));
+        Inventory::fold(&mut fleet, &change);
+    }
+    Inventory::fold(&mut fleet, &Change::added(key(), object(binding)));
+    fleet
+}
+
+fn decide(fleet: &Fleet) -> (Decision, Vec<Write>) {
+    let key = key();
+    let ask = Ask {
+        demand: &key,
+        now: Timestamp::UNIX_EPOCH,
+        seed: 0,
+        chosen: None,
+    };
+    let decision = fleet
+        .decide(&ask)
+        .expect("it is there")
+        .expect("nothing was chosen");
+    let writes = fleet.writes(&decision);
+    (decision, writes)
+}
+
+fn divided() -> Value {
+    json!({"replicaScheduling": {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"}})
+}
+
+#[test]
+fn clusters_come_first_with_the_placement_and_then_the_status() {
+    let (decision, writes) = decide(&fleet(&binding_value(&divided(), 12, "")));
+    assert_eq!(decision.outcome, Outcome::Scheduled);
+    let [spec, status] = &writes[..] else {
+        panic!("{writes:?}")
+    };
+    assert_eq!((spec.subresource, status.subresource), ("", "status"));
+    assert_eq!(
+        spec.object["spec"]["clusters"],
+        json!([{"name": "a", "replicas": 7}, {"name": "b", "replicas": 5}])
+    );
+    let noted = spec.object["metadata"]["annotations"]["policy.karmada.io/applied-placement"].as_str();
+    let noted: Value = serde_json::from_str(noted.expect("it is noted")).expect("a placement");
+    assert_eq!(noted, divided());
+    assert_eq!(
+        status.object["status"]["schedulerObservedGeneration"], 2,
+        "of what the first write makes"
+    );
+    assert_eq!(status.object["status"]["conditions"][0]["reason"], "Success");
+    assert_eq!((spec.base.is_some(), status.base.is_some()), (true, false));
+}
+
+#[test]
+fn decided_again_it_writes_nothing() {
+    let mut fleet = fleet(&binding_value(&divided(), 12, ""));
+    let (_, writes) = decide(&fleet);
+    let mut stored = writes.last().expect("it is written").object.clone();
+    stored["metadata"]["generation"] = 2.into();
+    let due = Inventory::fold(&mut fleet, &Change::added(key(), object(&stored)));
+    assert_eq!(
+        due.decide,
+        berth_dialect_contract::Affected::None,
+        "its own write"
+    );
+    let (decision, writes) = decide(&fleet);
+    assert_eq!(
+        (decision.outcome, writes.len()),
+        (Outcome::Unchanged, 0),
+        "{writes:?}"
+    );
+    assert!(fleet_message(&fleet, &decision).contains("nothing makes Karmada decide again"));
+}
+
+fn fleet_message(fleet: &Fleet, decision: &Decision) -> String {
+    berth_dialect_contract::Words::message(fleet, decision)
+}
+
+#[test]
+fn where_nothing_fits_what_is_listed_goes_and_where_room_is_short_it_stays() {
+    let mut nowhere = divided();
+    nowhere["clusterAffinity"] = json!({"clusterNames": ["x"]});
+    let (decision, writes) = decide(&fleet(&binding_value(&nowhere, 12, "a12")));
+    assert_eq!(
+        (decision.outcome, decision.reason),
+        (Outcome::Unschedulable, "NoClusterFit")
+    );
+    assert_eq!(writes[0].object["spec"]["clusters"], Value::Null);
+    assert_eq!(
+        writes[1].object["status"]["schedulerObservedGeneration"],
+        Value::Null
+    );
+    let (decision, writes) = decide(&fleet(&binding_value(&divided(), 40, "a12")));
+    assert_eq!(decision.reason, "NotEnoughRoom");
+    let [status] = &writes[..] else {
+        panic!("{writes:?}")
+    };
+    assert_eq!(
+        status.object["status"]["conditions"][0]["reason"],
+        "Unschedulable"
+    );
+}
+
+#[test]
+fn what_else_an_entry_says_stays() {
+    let mut binding = binding_value(&divided(), 5, "a3");
+    binding["spec"]["clusters"][0]["note"] = "kept".into();
+    let (_, writes) = decide(&fleet(&binding));
+    assert_eq!(
+        writes[0].object["spec"]["clusters"],
+        json!([{"name": "a", "replicas": 5, "note": "kept"}])
+    );
+}
