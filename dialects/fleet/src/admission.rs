@@ -14,7 +14,8 @@ use berth_admission::{Denied, Operation, Plugin, Request};
 use berth_dialect_contract::SystemUsers;
 use serde_json::Value;
 
-use crate::names::{ACTOR, BINDINGS, PARENT_LABEL, SNAPSHOTS};
+use crate::form::Form;
+use crate::names::{ACTOR, PARENT_LABEL};
 pub(crate) use hold::PlacementHold;
 
 /// Settings that the admission rules go by.
@@ -42,18 +43,16 @@ impl DecisionGuard {
             return Ok(());
         }
         if self.users.includes(&request.user.name) {
-            return match request.resource {
-                BINDINGS => rollout::judge(request, object),
-                _ => keeps_status(request, object),
+            return match is_binding(request) {
+                true => rollout::judge(request, object),
+                false => keeps_status(request, object),
             };
         }
         let whose = request.old.into_iter().chain(object).find_map(parent);
-        let whose = whose.map_or_else(
-            || "a ClusterResourcePlacement".to_owned(),
-            |name| format!("ClusterResourcePlacement \"{name}\""),
-        );
+        let kind = Form::of(request.resource).placement;
+        let whose = whose.map_or_else(|| format!("a {kind}"), |name| format!("{kind} \"{name}\""));
         let rollout: Vec<&str> = self.users.names().collect();
-        let who = match request.resource == BINDINGS && !rollout.is_empty() {
+        let who = match is_binding(request) && !rollout.is_empty() {
             true => format!("{ACTOR} writes, and of which {} rolls out", rollout.join(" or ")),
             false => format!("{ACTOR} writes"),
         };
@@ -78,6 +77,10 @@ fn keeps_status(request: &Request<'_>, object: Option<&Value>) -> Result<(), Den
     )))
 }
 
+fn is_binding(request: &Request<'_>) -> bool {
+    request.resource == Form::of(request.resource).bindings
+}
+
 fn parent(object: &Value) -> Option<&str> {
     object["metadata"]["labels"][PARENT_LABEL].as_str()
 }
@@ -92,7 +95,8 @@ impl Plugin for DecisionGuard {
     }
 
     fn handles(&self, request: &Request<'_>) -> bool {
-        (request.resource == SNAPSHOTS || request.resource == BINDINGS)
+        let form = Form::of(request.resource);
+        (request.resource == form.snapshots || request.resource == form.bindings)
             && request.operation != Operation::Connect
             && request.user.name != ACTOR
     }
@@ -108,7 +112,7 @@ impl Plugin for DecisionGuard {
 
     /// Marks a write of the rollout as one.
     fn annotate(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<(&'static str, String)> {
-        let moved = (request.resource == BINDINGS)
+        let moved = is_binding(request)
             .then(|| rollout::transition(request, object))
             .flatten();
         moved

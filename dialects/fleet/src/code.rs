@@ -14,6 +14,11 @@ berth_scheduling::filters! {
         /// The detail is the number of an [`Ineligible`], whose name is the token.
         NotEligible = "NotEligible",
     }
+    /// The cluster has the namespace of a ResourcePlacement.
+    NamespaceAffinity = "NamespaceAffinity" {
+        NamespaceMissing = "NamespaceMissing",
+        NamespacesUnknown = "NamespacesUnknown",
+    }
     /// Every taint is tolerated.
     TaintToleration = "TaintToleration" {
         /// The detail is the place of the first taint that is not tolerated.
@@ -42,6 +47,8 @@ pub(crate) fn token(reason: Reason) -> &'static str {
     match code {
         Code::NotEligible => ineligible(reason).name(),
         Code::AffinityMismatch
+        | Code::NamespaceMissing
+        | Code::NamespacesUnknown
         | Code::Untolerated
         | Code::SkewExceeded
         | Code::NotFound
@@ -75,6 +82,7 @@ mod tests {
             Plugin::ALL.map(|plugin| match plugin {
                 Plugin::ClusterEligibility => (plugin.name(), &Ineligible::NAMES[..]),
                 Plugin::ClusterAffinity
+                | Plugin::NamespaceAffinity
                 | Plugin::TaintToleration
                 | Plugin::SamePlacementAntiAffinity
                 | Plugin::TopologySpreadConstraints

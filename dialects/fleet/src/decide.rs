@@ -43,7 +43,7 @@ pub(crate) fn decide(fleet: &Fleet, record: &PlacementRecord, ask: &Ask<'_>) -> 
 /// The clusters the placement is bound to, by name: each once, those that are let go and not
 /// cleaned yet included.
 fn current(fleet: &Fleet, ask: &Ask<'_>) -> Vec<Current> {
-    let places = fleet.places_of(&ask.demand.name).into_iter();
+    let places = fleet.places_of(ask.demand).into_iter();
     places
         .map(|binding| Current {
             cluster_name: Arc::clone(&binding.cluster),
@@ -57,7 +57,7 @@ fn current(fleet: &Fleet, ask: &Ask<'_>) -> Vec<Current> {
 /// them.
 fn released_clusters(fleet: &Fleet, ask: &Ask<'_>, changes: &[BindingChange]) -> Vec<BindingChange> {
     let named: HashSet<&str> = changes.iter().map(|change| &*change.cluster_name).collect();
-    let places = fleet.places_of(&ask.demand.name).into_iter();
+    let places = fleet.places_of(ask.demand).into_iter();
     places
         .filter(|binding| binding.hold() == Hold::Released && !named.contains(&*binding.cluster))
         .map(|binding| BindingChange {
@@ -119,7 +119,7 @@ fn changes(
 fn released(fleet: &Fleet, record: &PlacementRecord, ask: &Ask<'_>) -> Decision {
     let decision = unjudged(fleet, record, ask, Outcome::Released, "Terminating");
     let detail = Detail {
-        released: Some(fleet.bindings_of(&ask.demand.name).cloned().collect()),
+        released: Some(fleet.bindings_of(ask.demand).cloned().collect()),
         ..Detail::default()
     };
     Decision {
@@ -158,8 +158,8 @@ fn judge(
     ask: &Ask<'_>,
 ) -> Result<Decision, Refused> {
     let columns = fleet.columns();
-    let snapshot = SnapshotPlan::make(fleet, record, &ask.demand.name);
-    let classes = Classes::of(fleet, columns, &ask.demand.name, snapshot.name());
+    let snapshot = SnapshotPlan::make(fleet, record, ask.demand);
+    let classes = Classes::of(fleet, columns, ask.demand, snapshot.name());
     if let Some(problem) = readable::problem(policy, columns, &classes) {
         return Ok(invalid(fleet, record, ask, "PropertyInvalid", &problem));
     }
@@ -168,7 +168,7 @@ fn judge(
     let (steps, mut changes) = steps(&classes, &selection, &decided, columns);
     changes.extend(released_clusters(fleet, ask, &changes));
     let satisfied = Satisfied::of(policy, &selection, columns);
-    let listed = status::listed(fleet, policy, &selection, &classes, &decided);
+    let listed = status::listed(fleet, ask.demand, policy, &selection, &classes, &decided);
     let plan = Plan {
         status: status::changes(&snapshot, &listed, &satisfied, record).then_some(listed),
         placement_status: status::placement_changes(record, &satisfied),

@@ -13,7 +13,11 @@ use serde_json::Value;
 use crate::admission::{DecisionGuard, PlacementHold, Settings, hub_rules};
 use crate::facts::facts;
 use crate::fleet::Fleet;
-use crate::names::{ACTOR, BINDINGS, CLUSTERS, DIALECT, PLACEMENTS, SNAPSHOTS, STORED};
+use crate::form::{HUB, NAMESPACE};
+use crate::names::{
+    ACTOR, BINDINGS, CLUSTERS, DIALECT, PLACEMENTS, RESOURCE_BINDINGS, RESOURCE_PLACEMENTS,
+    RESOURCE_SNAPSHOTS, SNAPSHOTS, STORED,
+};
 use crate::{config, kind};
 
 /// KubeFleet.
@@ -42,13 +46,22 @@ const SCHEDULER: OwnScheduler = OwnScheduler {
     ),
 };
 
-const DEMANDS: &[DemandKind] = &[DemandKind {
-    resource: PLACEMENTS,
-    kind: "ClusterResourcePlacement",
-    version: STORED,
-    namespaced: false,
-    own_place: None,
-}];
+const DEMANDS: &[DemandKind] = &[
+    DemandKind {
+        resource: PLACEMENTS,
+        kind: HUB.placement,
+        version: STORED,
+        namespaced: false,
+        own_place: None,
+    },
+    DemandKind {
+        resource: RESOURCE_PLACEMENTS,
+        kind: NAMESPACE.placement,
+        version: STORED,
+        namespaced: true,
+        own_place: None,
+    },
+];
 
 impl Dialect for KubeFleet {
     fn name(&self) -> &'static str {
@@ -65,6 +78,9 @@ impl Dialect for KubeFleet {
             PLACEMENTS,
             SNAPSHOTS,
             BINDINGS,
+            RESOURCE_PLACEMENTS,
+            RESOURCE_SNAPSHOTS,
+            RESOURCE_BINDINGS,
             berth_dialect_contract::config::RESOURCE,
         ]
     }
@@ -74,6 +90,8 @@ impl Dialect for KubeFleet {
             CLUSTERS => Reach::everywhere("no cluster can be chosen"),
             PLACEMENTS => Reach::everywhere("there is nothing to place"),
             SNAPSHOTS | BINDINGS => Reach::everywhere("what is placed looks unplaced"),
+            RESOURCE_PLACEMENTS => Reach::within("there is nothing to place in namespaces"),
+            RESOURCE_SNAPSHOTS | RESOURCE_BINDINGS => Reach::within("what is placed looks unplaced"),
             _ => Reach::default(),
         }
     }
@@ -118,7 +136,7 @@ impl Dialect for KubeFleet {
             rules: hub_rules::all(),
             // The hub agent puts the scheduler's finalizers on, and finishes them: nothing waits for Berth alone.
             holds: Vec::new(),
-            records: &[SNAPSHOTS, BINDINGS],
+            records: &[SNAPSHOTS, BINDINGS, RESOURCE_SNAPSHOTS, RESOURCE_BINDINGS],
             users: USERS,
             scheduler: Some(SCHEDULER),
             concern: None,

@@ -10,6 +10,7 @@ use self::spread::Spread;
 use crate::code::{Code, Plugin};
 use crate::columns::Columns;
 use crate::eligibility::{Ineligible, Limits};
+use crate::fleet::cluster::Namespaces;
 use crate::kind::Toleration;
 use crate::policy::{self, Term, Test};
 
@@ -108,6 +109,49 @@ impl Filter<Columns> for ClusterEligibility {
 
     fn check(&self, _columns: &Columns, candidate: Ix) -> Verdict {
         self.verdict(candidate, Code::NotEligible)
+    }
+}
+
+/// Asks that the cluster has the namespace of the placement, where its agent reports namespaces.
+pub(crate) struct NamespaceAffinity<'a> {
+    /// The namespace; empty for a placement of the whole hub, which asks for nothing.
+    pub(crate) namespace: &'a str,
+    /// The clusters.
+    pub(crate) columns: &'a Columns,
+}
+
+impl NamespaceAffinity<'_> {
+    fn refusal(&self, candidate: Ix) -> Option<Code> {
+        if self.namespace.is_empty() {
+            return None;
+        }
+        match &self.columns.row(candidate).namespaces {
+            Namespaces::Uncollected => None,
+            Namespaces::Unknown => Some(Code::NamespacesUnknown),
+            Namespaces::Known(names) => (!names.contains(self.namespace)).then_some(Code::NamespaceMissing),
+        }
+    }
+
+    /// Takes those out of `pickable` that do not have the namespace.
+    pub(crate) fn restrict(&self, pickable: &mut Bits) {
+        if self.namespace.is_empty() {
+            return;
+        }
+        for candidate in 0..self.columns.count() {
+            if self.refusal(candidate).is_some() {
+                pickable.set(candidate, false);
+            }
+        }
+    }
+}
+
+impl Filter<Columns> for NamespaceAffinity<'_> {
+    fn plugin(&self) -> u16 {
+        Plugin::NamespaceAffinity.number()
+    }
+
+    fn check(&self, _columns: &Columns, candidate: Ix) -> Verdict {
+        self.refusal(candidate).map_or(Verdict::Pass, Code::refuse)
     }
 }
 

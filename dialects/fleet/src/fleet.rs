@@ -10,7 +10,7 @@ mod tests;
 
 use std::sync::{Arc, OnceLock};
 
-use berth_apimachinery::Key;
+use berth_apimachinery::{GroupResource, Key};
 use berth_dialect_columns::UnusableObjects;
 
 use crate::columns::Columns;
@@ -27,15 +27,15 @@ pub(crate) struct Fleet {
     pub(crate) clusters: imbl::OrdMap<Arc<str>, Arc<Cluster>>,
     pub(crate) placements: imbl::OrdMap<Key, Arc<PlacementRecord>>,
     /// The snapshots of each placement, there or not.
-    snapshots: imbl::HashMap<Arc<str>, Own<SnapshotRecord>>,
+    snapshots: imbl::HashMap<Key, Own<SnapshotRecord>>,
     /// The bindings of each placement, there or not.
-    bindings: imbl::HashMap<Arc<str>, Own<BindingRecord>>,
-    /// The placement of each snapshot and binding: names are unique across placements.
-    parents: imbl::HashMap<Key, Arc<str>>,
+    bindings: imbl::HashMap<Key, Own<BindingRecord>>,
+    /// The placement of each snapshot and binding: names are unique across the placements of a form and a namespace.
+    parents: imbl::HashMap<Key, Key>,
     /// Cluster, placement and name of every live binding.
-    pub(crate) on_cluster: imbl::OrdSet<(Arc<str>, Arc<str>, Arc<str>)>,
+    on_cluster: imbl::OrdSet<(Arc<str>, Key, Arc<str>)>,
     /// How many live bindings each placement has.
-    held: imbl::HashMap<Arc<str>, usize>,
+    held: imbl::HashMap<Key, usize>,
     /// How many live bindings each cluster has.
     pub(crate) tally: imbl::HashMap<Arc<str>, u32>,
     /// How long silence and ill health are put up with.
@@ -52,20 +52,22 @@ impl Fleet {
             .get_or_init(|| Arc::new(Columns::build(self.clusters.values())))
     }
 
-    /// The snapshots of the placement `name`, by name.
-    pub(crate) fn snapshots_of(&self, name: &str) -> impl Iterator<Item = &Arc<SnapshotRecord>> {
-        self.snapshots.get(name).into_iter().flat_map(|own| own.values())
+    /// The snapshots of `placement`, by name.
+    pub(crate) fn snapshots_of(&self, placement: &Key) -> impl Iterator<Item = &Arc<SnapshotRecord>> {
+        let own = self.snapshots.get(placement).into_iter();
+        own.flat_map(|own| own.values())
     }
 
-    /// The bindings of the placement `name`, by name.
-    pub(crate) fn bindings_of(&self, name: &str) -> impl Iterator<Item = &Arc<BindingRecord>> {
-        self.bindings.get(name).into_iter().flat_map(|own| own.values())
+    /// The bindings of `placement`, by name.
+    pub(crate) fn bindings_of(&self, placement: &Key) -> impl Iterator<Item = &Arc<BindingRecord>> {
+        let own = self.bindings.get(placement).into_iter();
+        own.flat_map(|own| own.values())
     }
 
-    /// One binding of the placement `name` for each cluster, by cluster name: those on their way out included, where there
-    /// is none to stay.
-    pub(crate) fn places_of(&self, name: &str) -> Vec<&Arc<BindingRecord>> {
-        let mut places: Vec<&Arc<BindingRecord>> = self.bindings_of(name).collect();
+    /// One binding of `placement` for each cluster, by cluster name: those on their way out included, where there is none to
+    /// stay.
+    pub(crate) fn places_of(&self, placement: &Key) -> Vec<&Arc<BindingRecord>> {
+        let mut places: Vec<&Arc<BindingRecord>> = self.bindings_of(placement).collect();
         places.sort_by(|a, b| a.cluster.cmp(&b.cluster).then_with(|| a.hold().cmp(&b.hold())));
         places.dedup_by(|later, first| later.cluster == first.cluster);
         places
@@ -76,9 +78,25 @@ impl Fleet {
         self.parents.contains_key(key) || self.unusable.contains(key)
     }
 
-    /// The newest snapshot of the placement `name` that stays.
-    pub(crate) fn newest_snapshot(&self, name: &str) -> Option<&Arc<SnapshotRecord>> {
-        let staying = self.snapshots_of(name).filter(|snapshot| !snapshot.deleting());
+    /// The live bindings on `cluster`, each with its placement.
+    pub(crate) fn bound_to<'a>(&'a self, cluster: &'a str) -> impl Iterator<Item = (&'a Key, &'a Arc<str>)> {
+        let first = (
+            Arc::from(cluster),
+            Key::new(GroupResource::new("", ""), "", ""),
+            Arc::from(""),
+        );
+        let entries = self
+            .on_cluster
+            .range(first..)
+            .take_while(move |(on, _, _)| **on == *cluster);
+        entries.map(|(_, placement, binding)| (placement, binding))
+    }
+
+    /// The newest snapshot of `placement` that stays.
+    pub(crate) fn newest_snapshot(&self, placement: &Key) -> Option<&Arc<SnapshotRecord>> {
+        let staying = self
+            .snapshots_of(placement)
+            .filter(|snapshot| !snapshot.deleting());
         staying.max_by_key(|snapshot| snapshot.index)
     }
 }

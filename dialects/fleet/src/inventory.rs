@@ -3,8 +3,9 @@
 mod view;
 
 use crate::code::Plugin;
-use crate::names::{BINDINGS, CLUSTERS, PARENT_LABEL, PLACEMENTS, SNAPSHOTS};
-use crate::{code, decide, remedies, words, writes};
+use crate::form::Form;
+use crate::names::{CLUSTERS, PARENT_LABEL};
+use crate::{code, decide, remedies, warnings, words, writes};
 use berth_apimachinery::selector::{Requirement, Selector};
 use berth_apimachinery::{Change, GroupResource, Key, Object, Timestamp};
 use berth_dialect_contract::{
@@ -143,6 +144,10 @@ impl Words for Fleet {
         words::message(self, decision)
     }
 
+    fn warnings(&self, decision: &Decision) -> Vec<String> {
+        warnings::all(self, decision)
+    }
+
     fn conditions(&self, decision: &Decision) -> Vec<serde_json::Value> {
         writes::conditions(decision)
     }
@@ -155,12 +160,15 @@ impl Guarding for Fleet {
         old: Option<&Value>,
         new: Option<&Value>,
     ) -> Option<Vec<Key>> {
+        let form = Form::of(resource);
         let parent = |object: &Value| {
-            let name = object["metadata"]["labels"][PARENT_LABEL].as_str()?;
-            Some(Key::new(PLACEMENTS, "", name))
+            let metadata = &object["metadata"];
+            let name = metadata["labels"][PARENT_LABEL].as_str()?;
+            let namespace = metadata["namespace"].as_str().unwrap_or_default();
+            Some(Key::new(form.placements, namespace, name))
         };
         let states = old.into_iter().chain(new);
-        [SNAPSHOTS, BINDINGS]
+        [form.snapshots, form.bindings]
             .contains(&resource)
             .then(|| states.filter_map(parent).collect())
     }
@@ -178,13 +186,9 @@ impl Advisor for Fleet {
             key: Key::new(CLUSTERS, "", cluster_name),
             patch: json!({"spec": {"taints": taints}}),
         };
-        let first = (Arc::from(cluster_name), Arc::from(""), Arc::from(""));
-        let bindings = self
-            .on_cluster
-            .range(first..)
-            .take_while(|(on, _, _)| **on == *cluster_name)
-            .map(|(_, _, binding)| Edit::Delete(Key::new(BINDINGS, "", binding)));
-        Some(std::iter::once(cordon).chain(bindings).collect())
+        let bindings = self.bound_to(cluster_name);
+        let evicted = bindings.map(|(placement, name)| Edit::Delete(Form::binding_of(placement, name)));
+        Some(std::iter::once(cordon).chain(evicted).collect())
     }
 
     fn remedies(&self, decision: &Decision, candidate: Ix, refusal: Option<&Rejection>) -> Vec<Remedy> {

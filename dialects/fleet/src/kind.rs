@@ -16,9 +16,9 @@ use std::sync::Arc;
 
 use berth_apimachinery::{Key, Kind, Object};
 
-pub(crate) use binding::{BindingSpec, ClusterDecision, ClusterResourceBinding, ClusterScore, State};
-pub(crate) use member_cluster::{MemberCluster, PropertyValue, Taint};
-pub(crate) use placement::ClusterResourcePlacement;
+pub(crate) use binding::{Binding, BindingSpec, ClusterDecision, ClusterScore, State};
+pub(crate) use member_cluster::{MemberCluster, MemberClusterStatus, PropertyValue, Taint};
+pub(crate) use placement::Placement;
 pub(crate) use policy::{
     ClusterSelectorTerm, PlacementPolicy, PlacementType, PropertyRequirement, Toleration,
 };
@@ -28,9 +28,12 @@ pub(crate) use snapshot::{PolicySnapshot, PolicySnapshotStatus};
 pub(crate) fn all() -> Vec<Arc<dyn Kind>> {
     vec![
         Arc::new(member_cluster::MemberClusterKind),
-        Arc::new(binding::BindingKind),
-        Arc::new(placement::PlacementKind),
-        Arc::new(snapshot::SnapshotKind),
+        Arc::new(binding::OF_HUB),
+        Arc::new(placement::OF_HUB),
+        Arc::new(snapshot::OF_HUB),
+        Arc::new(binding::OF_NAMESPACE),
+        Arc::new(placement::OF_NAMESPACE),
+        Arc::new(snapshot::OF_NAMESPACE),
     ]
 }
 

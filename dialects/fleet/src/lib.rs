@@ -1,4 +1,5 @@
-//! KubeFleet: ClusterResourcePlacements choose MemberClusters, by affinity, taints, topology and property.
+//! KubeFleet: ClusterResourcePlacements and ResourcePlacements choose MemberClusters, by affinity, taints, topology and
+//! property.
 //!
 //! Implements KubeFleet's scheduler as docs/systems/fleet.md describes it. Start reading at `kind` (what is served),
 //! then `fleet` (what is known), then `decide` (what comes of it).
@@ -36,6 +37,7 @@ mod eligibility;
 mod facts;
 mod filters;
 mod fleet;
+mod form;
 mod hash;
 mod inventory;
 mod kind;
@@ -47,6 +49,7 @@ mod satisfied;
 mod scores;
 #[cfg(test)]
 mod testing;
+mod warnings;
 mod words;
 mod writes;
 

@@ -13,10 +13,15 @@ pub(crate) const CLUSTER_GROUP: &str = "cluster.kubernetes-fleet.io";
 pub(crate) const PLACEMENT_GROUP: &str = "placement.kubernetes-fleet.io";
 /// The versions of both groups, the preferred one first; they differ in `apiVersion` only.
 pub(crate) const VERSIONS: &[&str] = &["v1", "v1beta1"];
+/// The versions of the kinds that KubeFleet has no v1 of.
+pub(crate) const BETA_ALONE: &[&str] = &["v1beta1"];
 /// The version objects are stored in.
 pub(crate) const STORED: &str = "v1beta1";
 /// The `apiVersion` of the objects this dialect writes.
 pub(crate) const PLACEMENT_API_VERSION: &str = "placement.kubernetes-fleet.io/v1beta1";
+
+/// The label with the cluster's own name that every member cluster has.
+pub(crate) const MEMBER_NAME_LABEL: &str = "kubernetes-fleet.io/member-name";
 
 /// `memberclusters`.
 pub(crate) const CLUSTERS: GroupResource = GroupResource::new(CLUSTER_GROUP, "memberclusters");
@@ -28,7 +33,16 @@ pub(crate) const SNAPSHOTS: GroupResource =
 /// `clusterresourcebindings`.
 pub(crate) const BINDINGS: GroupResource = GroupResource::new(PLACEMENT_GROUP, "clusterresourcebindings");
 
-/// Names the placement a snapshot or binding belongs to.
+/// `resourceplacements`.
+pub(crate) const RESOURCE_PLACEMENTS: GroupResource =
+    GroupResource::new(PLACEMENT_GROUP, "resourceplacements");
+/// `schedulingpolicysnapshots`.
+pub(crate) const RESOURCE_SNAPSHOTS: GroupResource =
+    GroupResource::new(PLACEMENT_GROUP, "schedulingpolicysnapshots");
+/// `resourcebindings`.
+pub(crate) const RESOURCE_BINDINGS: GroupResource = GroupResource::new(PLACEMENT_GROUP, "resourcebindings");
+
+/// Names the placement a snapshot or binding belongs to, that of a ResourcePlacement as well.
 pub(crate) const PARENT_LABEL: &str = "kubernetes-fleet.io/parent-CRP";
 /// `true` on the one snapshot that counts.
 pub(crate) const LATEST_LABEL: &str = "kubernetes-fleet.io/is-latest-snapshot";
@@ -53,12 +67,12 @@ pub(crate) const RESOURCE_PROPERTY_PREFIX: &str = "resources.kubernetes-fleet.io
 
 /// The condition of a policy snapshot.
 pub(crate) const SCHEDULED: &str = "Scheduled";
-/// The condition of a placement that mirrors it.
-pub(crate) const PLACEMENT_SCHEDULED: &str = "ClusterResourcePlacementScheduled";
 /// The reason of a True condition.
 pub(crate) const FULFILLED: &str = "SchedulingPolicyFulfilled";
 /// The reason of a False condition.
 pub(crate) const UNFULFILLED: &str = "SchedulingPolicyUnfulfilled";
+/// The condition of a member cluster whose agent reports namespaces.
+pub(crate) const NAMESPACES_COLLECTED: &str = "NamespaceCollectionSucceeded";
 /// The type of the agent whose word counts.
 pub(crate) const MEMBER_AGENT: &str = "MemberAgent";
 

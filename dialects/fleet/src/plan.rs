@@ -3,10 +3,13 @@
 
 use std::sync::Arc;
 
+use berth_apimachinery::Key;
+
 use crate::fleet::Fleet;
 use crate::fleet::record::{BindingRecord, PlacementRecord, SnapshotRecord};
+use crate::form::Form;
 use crate::kind::{ClusterDecision, State};
-use crate::names::{BINDING_FINALIZER, SNAPSHOTS};
+use crate::names::BINDING_FINALIZER;
 
 /// Content of a placement's objects.
 #[derive(Debug)]
@@ -77,11 +80,15 @@ pub(crate) enum CurrentSnapshot {
 }
 
 impl SnapshotPlan {
-    /// Plans the snapshots of the placement `name`. A snapshot counts when it is the newest and its
-    /// policy is the placement's, the number of clusters left aside (docs/systems/fleet.md, "Policy snapshots").
-    pub(crate) fn make(fleet: &Fleet, record: &PlacementRecord, name: &str) -> Self {
-        let staying = || fleet.snapshots_of(name).filter(|snapshot| !snapshot.deleting());
-        let newest = fleet.newest_snapshot(name);
+    /// Plans the snapshots of `placement`. A snapshot counts when it is the newest and its policy is the placement's, the
+    /// number of clusters left aside (docs/systems/fleet.md, "Policy snapshots").
+    pub(crate) fn make(fleet: &Fleet, record: &PlacementRecord, placement: &Key) -> Self {
+        let staying = || {
+            fleet
+                .snapshots_of(placement)
+                .filter(|snapshot| !snapshot.deleting())
+        };
+        let newest = fleet.newest_snapshot(placement);
         if let Some(newest) = newest.filter(|newest| newest.has_policy_of(record)) {
             let others = staying().filter(|snapshot| snapshot.latest && snapshot.name != newest.name);
             return Self {
@@ -95,7 +102,7 @@ impl SnapshotPlan {
         let surplus = (oldest.len() + 1).saturating_sub(record.history);
         let drop: Vec<Arc<SnapshotRecord>> =
             oldest.iter().take(surplus).map(|&old| Arc::clone(old)).collect();
-        let (name, index) = next(fleet, name);
+        let (name, index) = next(fleet, placement);
         Self {
             // One that goes says so first: there must never be two that count.
             demote: staying().filter(|snapshot| snapshot.latest).cloned().collect(),
@@ -123,9 +130,11 @@ impl SnapshotPlan {
 
 /// Name and number of the next snapshot: above every number in use, those that only bindings still name included, lest
 /// an old binding passes for one of the new policy.
-fn next(fleet: &Fleet, placement: &str) -> (Arc<str>, u64) {
-    let number =
-        |snapshot: &str| -> Option<u64> { snapshot.strip_prefix(placement)?.strip_prefix('-')?.parse().ok() };
+fn next(fleet: &Fleet, placement: &Key) -> (Arc<str>, u64) {
+    let number = |snapshot: &str| -> Option<u64> {
+        let rest = snapshot.strip_prefix(&*placement.name)?;
+        rest.strip_prefix('-')?.parse().ok()
+    };
     let named = fleet
         .bindings_of(placement)
         .filter_map(|binding| number(&binding.snapshot));
@@ -135,8 +144,8 @@ fn next(fleet: &Fleet, placement: &str) -> (Arc<str>, u64) {
         .max()
         .map_or(0, |highest| highest.saturating_add(1));
     loop {
-        let name = format!("{placement}-{index}");
-        if !fleet.taken(&berth_apimachinery::Key::new(SNAPSHOTS, "", &name)) {
+        let name = format!("{}-{index}", placement.name);
+        if !fleet.taken(&Form::snapshot_of(placement, &name)) {
             return (name.into(), index);
         }
         index += 1;

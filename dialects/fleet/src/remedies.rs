@@ -51,6 +51,12 @@ pub(crate) fn remedies(
         Code::NotEligible | Code::NamedIneligible => vec![Remedy::none(
             "the member agent reports this: the cluster or its agent must be mended",
         )],
+        Code::NamespaceMissing | Code::NamespacesUnknown => {
+            let namespace = &decision.demand.namespace;
+            vec![Remedy::none(&format!(
+                "a ClusterResourcePlacement of the namespace {namespace} must bring it to the cluster first"
+            ))]
+        }
         Code::Untolerated => case.taint(case.cluster, detail as usize),
         Code::SkewExceeded => case.spread(detail as usize),
         Code::NotFound => Vec::new(),

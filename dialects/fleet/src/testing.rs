@@ -7,7 +7,9 @@ use berth_dialect_contract::{Ask, Decision, Due, Inventory, Refused, Verb};
 use serde_json::{Value, json};
 
 use crate::fleet::Fleet;
-use crate::names::{BINDINGS, CLUSTERS, PLACEMENTS, SNAPSHOTS};
+use crate::names::{
+    BINDINGS, CLUSTERS, PLACEMENTS, RESOURCE_BINDINGS, RESOURCE_PLACEMENTS, RESOURCE_SNAPSHOTS, SNAPSHOTS,
+};
 
 /// When decisions are made.
 pub(crate) const NOW: &str = "2021-10-28T09:00:00Z";
@@ -25,13 +27,13 @@ pub(crate) fn key(value: &Value) -> Key {
         "ClusterResourcePlacement" => PLACEMENTS,
         "ClusterSchedulingPolicySnapshot" => SNAPSHOTS,
         "ClusterResourceBinding" => BINDINGS,
+        "ResourcePlacement" => RESOURCE_PLACEMENTS,
+        "SchedulingPolicySnapshot" => RESOURCE_SNAPSHOTS,
+        "ResourceBinding" => RESOURCE_BINDINGS,
         _ => berth_dialect_contract::config::RESOURCE,
     };
-    Key::new(
-        resource,
-        "",
-        value["metadata"]["name"].as_str().unwrap_or_default(),
-    )
+    let text = |field: &str| value["metadata"][field].as_str().unwrap_or_default();
+    Key::new(resource, text("namespace"), text("name"))
 }
 
 /// An eligible cluster.
@@ -51,6 +53,21 @@ pub(crate) fn placement(policy: &Value) -> Value {
         "metadata": {"name": "p", "uid": "u", "generation": 1},
         "spec": {"resourceSelectors": [{"group": "", "version": "v1", "kind": "Namespace", "name": "app"}], "policy": policy},
     })
+}
+
+/// The key of the placement `p` of the whole hub.
+pub(crate) fn hub_wide() -> Key {
+    Key::new(PLACEMENTS, "", "p")
+}
+
+/// A ResourcePlacement named `p` in the namespace `team`.
+pub(crate) fn resource_placement(policy: &Value) -> Value {
+    let mut value = placement(policy);
+    value["kind"] = "ResourcePlacement".into();
+    value["metadata"]["namespace"] = "team".into();
+    value["metadata"]["uid"] = "v".into();
+    value["spec"]["resourceSelectors"][0]["kind"] = "ConfigMap".into();
+    value
 }
 
 impl World {
@@ -82,9 +99,14 @@ impl World {
 
     /// Decides the placement `p`, with these clusters chosen, if any.
     pub(crate) fn choose(&self, chosen: &[&str]) -> Result<Decision, Refused> {
+        self.choose_for(&hub_wide(), chosen)
+    }
+
+    /// Decides the placement at `demand`, with these clusters chosen, if any.
+    pub(crate) fn choose_for(&self, demand: &Key, chosen: &[&str]) -> Result<Decision, Refused> {
         let chosen: Vec<String> = chosen.iter().map(|&name| name.to_owned()).collect();
         let ask = Ask {
-            demand: &Key::new(PLACEMENTS, "", "p"),
+            demand,
             now: NOW.parse().unwrap(),
             seed: 0,
             chosen: (!chosen.is_empty()).then_some(chosen.as_slice()),
@@ -94,7 +116,12 @@ impl World {
 
     /// Decides the placement `p` and makes the writes; gives what they made due.
     pub(crate) fn settle(&mut self) -> Vec<Due> {
-        let decision = self.choose(&[]).unwrap();
+        self.settle_for(&hub_wide())
+    }
+
+    /// Decides the placement at `demand` and makes the writes; gives what they made due.
+    pub(crate) fn settle_for(&mut self, demand: &Key) -> Vec<Due> {
+        let decision = self.choose_for(demand, &[]).unwrap();
         let writes = self.fleet.writes(&decision);
         let made = writes.into_iter().map(|write| match write.verb {
             Verb::Delete => self.remove(&write.object),
@@ -105,8 +132,13 @@ impl World {
 
     /// The bindings of `p` as stored.
     pub(crate) fn bindings(&self) -> Vec<Value> {
+        self.bindings_for(&hub_wide())
+    }
+
+    /// The bindings of the placement at `demand` as stored.
+    pub(crate) fn bindings_for(&self, demand: &Key) -> Vec<Value> {
         self.fleet
-            .bindings_of("p")
+            .bindings_of(demand)
             .map(|binding| binding.object.parse())
             .collect()
     }

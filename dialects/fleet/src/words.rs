@@ -1,5 +1,6 @@
 //! Sentences about a decision, made only when someone reads it.
 
+use berth_apimachinery::Key;
 use berth_apimachinery::selector::Selector;
 use berth_dialect_contract::{Decision, Outcome, Taint, listing, report, taints};
 use berth_scheduling::{Ix, Reason};
@@ -15,6 +16,8 @@ use crate::policy::{Mode, Policy, Term};
 /// Everything that helps to word a refusal.
 pub(super) struct Words<'a> {
     columns: &'a Columns,
+    /// The namespace of the placement; empty for one of the whole hub.
+    namespace: &'a str,
     policy: Option<&'a Policy>,
     limits: Limits,
     skews: &'a [(Ix, u32, u32)],
@@ -22,16 +25,17 @@ pub(super) struct Words<'a> {
 }
 
 impl<'a> Words<'a> {
-    /// For refusals of clusters in `columns` by `policy`.
+    /// For refusals of clusters of `fleet` by `policy`, that of `placement`.
     pub(super) fn new(
-        fleet: &Fleet,
-        columns: &'a Columns,
+        fleet: &'a Fleet,
+        placement: &'a Key,
         policy: Option<&'a Policy>,
         skews: &'a [(Ix, u32, u32)],
         emptiest: &'a [Option<Emptiest>],
     ) -> Self {
         Self {
-            columns,
+            columns: fleet.columns(),
+            namespace: &placement.namespace,
             policy,
             limits: fleet.limits,
             skews,
@@ -44,6 +48,8 @@ impl<'a> Words<'a> {
         match Code::of_reason(reason) {
             Code::AffinityMismatch => self.mismatch(candidate),
             Code::NotEligible | Code::NamedIneligible => self.ineligible(candidate, code::ineligible(reason)),
+            Code::NamespaceMissing => format!("the cluster has no namespace {}", self.namespace),
+            Code::NamespacesUnknown => "the member agent collects namespaces and reports none".to_owned(),
             Code::Untolerated => self.taint(candidate, reason.detail),
             Code::SkewExceeded => {
                 let place = self
@@ -149,7 +155,7 @@ pub(crate) fn refusal(fleet: &Fleet, decision: &Decision, candidate: Ix, reason:
     let emptiest = detail.map(|detail| detail.emptiest.as_slice());
     let words = Words::new(
         fleet,
-        fleet.columns(),
+        &decision.demand,
         policy,
         skews.unwrap_or_default(),
         emptiest.unwrap_or_default(),

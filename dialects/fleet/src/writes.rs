@@ -18,11 +18,12 @@ use serde_json::{Map, Value, json};
 use crate::detail::Detail;
 use crate::fleet::Fleet;
 use crate::fleet::record::{BindingRecord, PlacementRecord, SnapshotRecord};
+use crate::form::Form;
 use crate::hash;
 use crate::kind::{ClusterDecision, State};
 use crate::names::{
-    BINDING_FINALIZER, BINDINGS, INDEX_LABEL, LATEST_LABEL, PARENT_LABEL, PLACEMENT_API_VERSION,
-    PLACEMENT_FINALIZER, PLACEMENT_SCHEDULED, PREVIOUS_STATE_ANNOTATION, SCHEDULED, SNAPSHOTS,
+    BINDING_FINALIZER, INDEX_LABEL, LATEST_LABEL, PARENT_LABEL, PLACEMENT_API_VERSION, PLACEMENT_FINALIZER,
+    PREVIOUS_STATE_ANNOTATION, SCHEDULED,
 };
 use crate::plan::{CurrentSnapshot, Plan, SnapshotPlan, Step};
 use crate::satisfied::Satisfied;
@@ -137,6 +138,10 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
+    fn form(&self) -> &'static Form {
+        self.record.form
+    }
+
     fn push(
         &mut self,
         verb: Verb,
@@ -148,7 +153,7 @@ impl Writer<'_> {
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
         self.list.push(Write {
             verb,
-            key: Key::new(resource, "", name),
+            key: Key::new(resource, &self.placement.namespace, name),
             subresource,
             object,
             base: stored.map(|stored| stored.revision()),
@@ -165,11 +170,11 @@ impl Writer<'_> {
             let mut object = without_revision(&binding.object);
             let held = drop_finalizer(&mut object, BINDING_FINALIZER);
             if held {
-                self.update(BINDINGS, object.clone(), &binding.object);
+                self.update(self.form().bindings, object.clone(), &binding.object);
             }
             if !binding.deleting() {
                 let base = (!held).then_some(&binding.object);
-                self.push(Verb::Delete, BINDINGS, "", object, base);
+                self.push(Verb::Delete, self.form().bindings, "", object, base);
             }
         }
         let mut object = without_revision(&self.record.object);
@@ -199,7 +204,7 @@ impl Writer<'_> {
             status.insert("targetClusters".to_owned(), listed.iter().map(decision).collect());
             self.push(
                 Verb::Update,
-                SNAPSHOTS,
+                self.form().snapshots,
                 "status",
                 snapshot.object,
                 snapshot.stored.as_ref(),
@@ -211,7 +216,7 @@ impl Writer<'_> {
             let known = &self.record.conditions;
             put_condition(
                 &mut object,
-                fields(PLACEMENT_SCHEDULED, satisfied, known, generation, self.now),
+                fields(self.form().scheduled, satisfied, known, generation, self.now),
             );
             let stored = Some(&self.record.object);
             self.push(Verb::Update, self.placement.resource, "status", object, stored);
@@ -221,7 +226,7 @@ impl Writer<'_> {
     /// Writes the snapshots; gives the one that counts as it is then.
     fn snapshots(&mut self, plan: &SnapshotPlan) -> Written {
         for old in &plan.demote {
-            self.update(SNAPSHOTS, demoted(old), &old.object);
+            self.update(self.form().snapshots, demoted(old), &old.object);
         }
         for old in &plan.drop {
             let demoted_before = plan.demote.iter().any(|other| other.name == old.name);
@@ -231,7 +236,7 @@ impl Writer<'_> {
                 without_revision(&old.object)
             };
             let base = (!demoted_before).then_some(&old.object);
-            self.push(Verb::Delete, SNAPSHOTS, "", object, base);
+            self.push(Verb::Delete, self.form().snapshots, "", object, base);
         }
         match &plan.current {
             CurrentSnapshot::Known(record, lags) => {
@@ -244,12 +249,12 @@ impl Writer<'_> {
                 }
                 set(&mut object, "labels", LATEST_LABEL, Some("true"));
                 self.annotate(&mut object);
-                self.update(SNAPSHOTS, object.clone(), &record.object);
+                self.update(self.form().snapshots, object.clone(), &record.object);
                 Written { object, stored: None }
             }
             CurrentSnapshot::New(name, index) => {
                 let object = self.new_snapshot(name, *index);
-                self.push(Verb::Create, SNAPSHOTS, "", object.clone(), None);
+                self.push(Verb::Create, self.form().snapshots, "", object.clone(), None);
                 Written { object, stored: None }
             }
         }
@@ -269,7 +274,7 @@ impl Writer<'_> {
         }
         let mut object = json!({
             "apiVersion": PLACEMENT_API_VERSION,
-            "kind": "ClusterSchedulingPolicySnapshot",
+            "kind": self.form().snapshot,
             // A server counts from 1 as well; the status is written with this generation.
             "metadata": {"name": name, "generation": 1, "labels": {
                 PARENT_LABEL: &*self.placement.name, LATEST_LABEL: "true", INDEX_LABEL: index.to_string(),
@@ -277,17 +282,21 @@ impl Writer<'_> {
             "spec": spec,
         });
         self.annotate(&mut object);
-        self.own(&mut object, true);
+        self.stand_beside(&mut object, true);
         object
     }
 
-    /// Makes the placement the owner, so that nothing is left when it goes.
-    fn own(&self, object: &mut Value, controller: bool) {
+    /// Puts a new object into the placement's namespace and makes the placement the owner, so that nothing is left when it
+    /// goes.
+    fn stand_beside(&self, object: &mut Value, controller: bool) {
+        if !self.placement.namespace.is_empty() {
+            object["metadata"]["namespace"] = (&*self.placement.namespace).into();
+        }
         let uid = self.record.object.meta().uid();
         // Without a uid (a file that `simulate` reads) there is nothing an owner reference could name.
         if !uid.is_empty() {
             object["metadata"]["ownerReferences"] = json!([{
-                "apiVersion": PLACEMENT_API_VERSION, "kind": "ClusterResourcePlacement",
+                "apiVersion": PLACEMENT_API_VERSION, "kind": self.form().placement,
                 "name": &*self.placement.name, "uid": uid, "controller": controller, "blockOwnerDeletion": controller,
             }]);
         }
@@ -298,30 +307,30 @@ impl Writer<'_> {
             Step::Release(binding) => {
                 let mut object = without_revision(&binding.object);
                 drop_finalizer(&mut object, BINDING_FINALIZER);
-                self.update(BINDINGS, object, &binding.object);
+                self.update(self.form().bindings, object, &binding.object);
             }
             Step::Create(cluster, decided) => {
                 let object = self.new_binding(cluster, decided, snapshot);
-                self.push(Verb::Create, BINDINGS, "", object, None);
+                self.push(Verb::Create, self.form().bindings, "", object, None);
             }
             Step::Repoint(binding, decided) => {
                 let mut object = without_revision(&binding.object);
                 point(&mut object, decided, snapshot);
-                self.update(BINDINGS, object, &binding.object);
+                self.update(self.form().bindings, object, &binding.object);
             }
             Step::Restore(binding, state, decided) => {
                 let mut object = without_revision(&binding.object);
                 point(&mut object, decided, snapshot);
                 child(&mut object, "spec").insert("state".to_owned(), state.as_str().into());
                 set(&mut object, "annotations", PREVIOUS_STATE_ANNOTATION, None);
-                self.update(BINDINGS, object, &binding.object);
+                self.update(self.form().bindings, object, &binding.object);
             }
             Step::Unschedule(binding) => {
                 let mut object = without_revision(&binding.object);
                 child(&mut object, "spec").insert("state".to_owned(), State::Unscheduled.as_str().into());
                 let previous = Some(binding.state.as_str());
                 set(&mut object, "annotations", PREVIOUS_STATE_ANNOTATION, previous);
-                self.update(BINDINGS, object, &binding.object);
+                self.update(self.form().bindings, object, &binding.object);
             }
         }
     }
@@ -329,12 +338,12 @@ impl Writer<'_> {
     fn new_binding(&mut self, cluster: &str, decided: &ClusterDecision, snapshot: &str) -> Value {
         let placement = &*self.placement.name;
         let name = hash::binding_name(placement, self.record.object.meta().uid(), cluster, |name| {
-            self.names.contains(name) || self.fleet.taken(&Key::new(BINDINGS, "", name))
+            self.names.contains(name) || self.fleet.taken(&Form::binding_of(self.placement, name))
         });
         self.names.insert(name.clone());
         let mut object = json!({
             "apiVersion": PLACEMENT_API_VERSION,
-            "kind": "ClusterResourceBinding",
+            "kind": self.form().binding,
             "metadata": {"name": name, "labels": {PARENT_LABEL: placement}},
             "spec": {
                 "clusterDecision": decision(decided),
@@ -344,7 +353,7 @@ impl Writer<'_> {
                 "targetCluster": cluster,
             },
         });
-        self.own(&mut object, false);
+        self.stand_beside(&mut object, false);
         object
     }
 }

@@ -6,7 +6,8 @@ use berth_apimachinery::FieldError;
 use berth_dialect_contract::SystemUsers;
 use serde_json::Value;
 
-use crate::names::{ACTOR, PLACEMENT_FINALIZER, PLACEMENTS};
+use crate::form::Form;
+use crate::names::{ACTOR, PLACEMENT_FINALIZER};
 
 /// Keeps the scheduler's finalizer where it is. Members of the break-glass group pass it, and KubeFleet's own scheduler, which
 /// sets the same finalizer, once the placement is being deleted.
@@ -31,7 +32,8 @@ impl Plugin for PlacementHold {
     }
 
     fn handles(&self, request: &Request<'_>) -> bool {
-        request.resource == PLACEMENTS && request.operation == Operation::Update && request.user.name != ACTOR
+        let is_placement = request.resource == Form::of(request.resource).placements;
+        is_placement && request.operation == Operation::Update && request.user.name != ACTOR
     }
 
     fn validate(
@@ -69,6 +71,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    use crate::names::PLACEMENTS;
 
     const AGENT: &str = "hub-agent";
 

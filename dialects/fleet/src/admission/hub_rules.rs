@@ -5,7 +5,10 @@ use berth_admission::{Operation, Phase};
 use berth_dialect_contract::hub_rule::cel;
 use berth_dialect_contract::{Condition, HubRule};
 
-use crate::names::{ACTOR, BINDINGS, PLACEMENT_FINALIZER, PLACEMENTS, SNAPSHOTS};
+use crate::names::{
+    ACTOR, BINDINGS, PLACEMENT_FINALIZER, PLACEMENTS, RESOURCE_BINDINGS, RESOURCE_PLACEMENTS,
+    RESOURCE_SNAPSHOTS, SNAPSHOTS,
+};
 
 /// The rules.
 pub(crate) fn all() -> Vec<HubRule> {
@@ -16,7 +19,7 @@ pub(crate) fn all() -> Vec<HubRule> {
     vec![
         HubRule {
             name: "decisions",
-            resources: vec![SNAPSHOTS, BINDINGS],
+            resources: vec![SNAPSHOTS, BINDINGS, RESOURCE_SNAPSHOTS, RESOURCE_BINDINGS],
             subresources: &["", "status"],
             operations: &[Operation::Create, Operation::Update, Operation::Delete],
             phase: Phase::Validate,
@@ -24,7 +27,7 @@ pub(crate) fn all() -> Vec<HubRule> {
         },
         HubRule {
             name: "holds",
-            resources: vec![PLACEMENTS],
+            resources: vec![PLACEMENTS, RESOURCE_PLACEMENTS],
             subresources: &["", "status"],
             operations: &[Operation::Update],
             phase: Phase::Validate,

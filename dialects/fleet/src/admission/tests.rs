@@ -7,6 +7,7 @@ use berth_apimachinery::GroupResource;
 use serde_json::json;
 
 use super::*;
+use crate::names::{BINDINGS, RESOURCE_BINDINGS, RESOURCE_SNAPSHOTS, SNAPSHOTS};
 
 const ROLLOUT: &str = "system:serviceaccount:fleet-system:hub-agent";
 const COLLECTOR: &str = "system:serviceaccount:kube-system:generic-garbage-collector";
@@ -255,4 +256,27 @@ fn the_audit_log_tells_the_state() {
         [("binding-transition", "from Scheduled to Bound".to_owned())]
     );
     assert!(said(&old).is_empty());
+}
+
+#[test]
+fn what_is_decided_in_a_namespace_is_guarded_alike() {
+    let mut old = binding("Scheduled");
+    old["kind"] = "ResourceBinding".into();
+    old["metadata"]["namespace"] = "team".into();
+    let new = with(old.clone(), "/spec/state", "Bound".into());
+    let write = |user, resource, new| review(user, Operation::Update, resource, Some(&old), Some(new));
+    assert_eq!(write(ROLLOUT, RESOURCE_BINDINGS, &new), Ok(()));
+    refused(
+        write("alice", RESOURCE_BINDINGS, &new),
+        "the decision of ResourcePlacement \"web\"",
+    );
+    assert_eq!(
+        review(ROLLOUT, Operation::Delete, RESOURCE_BINDINGS, Some(&old), None),
+        Ok(())
+    );
+    let decided = with(old.clone(), "/status", json!({"targetClusters": []}));
+    refused(
+        write(ROLLOUT, RESOURCE_SNAPSHOTS, &decided),
+        "its status holds the decision",
+    );
 }

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use berth_apimachinery::Key;
 use berth_scheduling::Ix;
 
 use crate::columns::Columns;
@@ -30,8 +31,8 @@ pub(super) struct Classes<'a> {
 }
 
 impl<'a> Classes<'a> {
-    /// Classifies the bindings of the placement `name`; `snapshot` is the one that counts.
-    pub(super) fn of(fleet: &'a Fleet, columns: &Columns, name: &str, snapshot: &str) -> Self {
+    /// Classifies the bindings of `placement`; `snapshot` is the one that counts.
+    pub(super) fn of(fleet: &'a Fleet, columns: &Columns, placement: &Key, snapshot: &str) -> Self {
         let mut classes = Self {
             deleting: Vec::new(),
             unscheduled: Vec::new(),
@@ -40,7 +41,7 @@ impl<'a> Classes<'a> {
             present: Vec::new(),
             surplus: Vec::new(),
         };
-        for binding in fleet.bindings_of(name) {
+        for binding in fleet.bindings_of(placement) {
             let candidate = columns.candidate(&binding.cluster);
             match candidate {
                 _ if binding.deleting() => classes.deleting.push(binding),

@@ -15,8 +15,8 @@ use crate::code::{Code, Plugin};
 use crate::columns::Columns;
 use crate::filters::spread::Spread;
 use crate::filters::{
-    ClusterAffinity, ClusterEligibility, PickFixed, SamePlacementAntiAffinity, TaintToleration,
-    TopologySpread,
+    ClusterAffinity, ClusterEligibility, NamespaceAffinity, PickFixed, SamePlacementAntiAffinity,
+    TaintToleration, TopologySpread,
 };
 use crate::fleet::Fleet;
 use crate::fleet::record::BindingRecord;
@@ -90,10 +90,15 @@ impl Case<'_> {
     fn scheduled(&self) -> Result<Selection, Refused> {
         let (columns, policy) = (self.columns, self.policy);
         let affinity_filter = ClusterAffinity::judge(&policy.required, columns);
+        let namespaces = NamespaceAffinity {
+            namespace: &self.ask.demand.namespace,
+            columns,
+        };
         let taints = TaintToleration::judge(&policy.tolerations, columns);
         let mut pickable = Bits::all(columns.count());
         affinity_filter.restrict(&mut pickable);
         self.eligibility.restrict(&mut pickable);
+        namespaces.restrict(&mut pickable);
         taints.restrict(&mut pickable);
         let anti_affinity = SamePlacementAntiAffinity(&self.held);
         anti_affinity.restrict(&mut pickable);
@@ -104,7 +109,8 @@ impl Case<'_> {
         let asked = self.asked(|candidate| {
             let passes = self.held.has(candidate) || pickable.has(candidate);
             (!passes).then(|| {
-                let filters: [&dyn Filter<Columns>; 3] = [&affinity_filter, &self.eligibility, &taints];
+                let filters: [&dyn Filter<Columns>; 4] =
+                    [&affinity_filter, &self.eligibility, &namespaces, &taints];
                 self.refusals(&filters, candidate)
             })
         })?;
@@ -146,6 +152,7 @@ impl Case<'_> {
                 match filter {
                     Plugin::ClusterAffinity => Some(&affinity_filter),
                     Plugin::ClusterEligibility => Some(&self.eligibility),
+                    Plugin::NamespaceAffinity => Some(&namespaces),
                     Plugin::TaintToleration => Some(&taints),
                     Plugin::SamePlacementAntiAffinity => Some(&anti_affinity),
                     Plugin::TopologySpreadConstraints => Some(&topology),
@@ -455,7 +462,7 @@ impl Case<'_> {
             |candidate: Ix| kept.contains(&candidate) || picks.iter().any(|pick| pick.candidate == candidate);
         let mut errors = Vec::new();
         let emptiest = spread.emptiest(self.columns);
-        let words = words::Words::new(self.fleet, self.columns, Some(self.policy), &[], &emptiest);
+        let words = words::Words::new(self.fleet, self.ask.demand, Some(self.policy), &[], &emptiest);
         for (index, name) in chosen.iter().enumerate() {
             let left = self
                 .columns
@@ -497,7 +504,7 @@ impl Case<'_> {
                 }),
             });
         let rejections: Vec<Rejection> = judged.collect();
-        let words = words::Words::new(self.fleet, self.columns, Some(self.policy), &[], &[]);
+        let words = words::Words::new(self.fleet, self.ask.demand, Some(self.policy), &[], &[]);
         status::joined(&words, &rejections)
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use berth_apimachinery::Key;
 use berth_apimachinery::schema::types::condition;
 use berth_dialect_contract::listing;
 use berth_dialect_contract::wording::Sentences;
@@ -15,9 +16,7 @@ use crate::columns::Columns;
 use crate::fleet::Fleet;
 use crate::fleet::record::{BindingRecord, PlacementRecord};
 use crate::kind::{ClusterDecision, ClusterScore};
-use crate::names::{
-    DECISIONS_LISTED, FULFILLED, PLACEMENT_SCHEDULED, SCHEDULED, UNFULFILLED, UNSELECTED_LISTED,
-};
+use crate::names::{DECISIONS_LISTED, FULFILLED, SCHEDULED, UNFULFILLED, UNSELECTED_LISTED};
 use crate::plan::{CurrentSnapshot, SnapshotPlan};
 use crate::policy::{Mode, Policy};
 use crate::satisfied::Satisfied;
@@ -110,6 +109,7 @@ pub(super) fn score(standing: &Standing) -> ClusterScore {
 /// upstream lists 20 unselected ones.
 pub(super) fn listed(
     fleet: &Fleet,
+    placement: &Key,
     policy: &Policy,
     selection: &Selection,
     classes: &Classes<'_>,
@@ -132,7 +132,7 @@ pub(super) fn listed(
     let mut list: Vec<ClusterDecision> = selected.collect();
     let words = Words::new(
         fleet,
-        &selection.columns,
+        placement,
         Some(policy),
         &selection.skews,
         &selection.emptiest,
@@ -267,7 +267,7 @@ fn alike(stored: &[ClusterDecision], listed: &[ClusterDecision]) -> bool {
 
 /// Whether the condition of the placement must be written.
 pub(super) fn placement_changes(record: &PlacementRecord, satisfied: &Satisfied) -> bool {
-    condition(&record.conditions, PLACEMENT_SCHEDULED).is_none_or(|known| {
+    condition(&record.conditions, record.form.scheduled).is_none_or(|known| {
         known.status != satisfied.status()
             || known.reason != satisfied.reason()
             || known.observed_generation != Some(record.object.meta().generation())

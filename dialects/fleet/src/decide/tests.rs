@@ -3,7 +3,7 @@
 use berth_dialect_contract::{Action, Inventory, Outcome, Phase, Targets, Words};
 use serde_json::{Value, json};
 
-use crate::testing::{NOW, World, cluster, key, placement};
+use crate::testing::{NOW, World, cluster, hub_wide, key, placement, resource_placement};
 
 fn world(policy: &Value) -> World {
     let mut sick = cluster("sick", &json!({}));
@@ -342,4 +342,100 @@ fn that_kubefleet_does_nothing_about_pick_fixed_without_names_is_known() {
             "{names}"
         );
     }
+}
+
+/// `name` whose agent reports these namespaces; with `Null` it collects them and has none to report.
+fn collecting(name: &str, namespaces: Value) -> Value {
+    let mut value = cluster(name, &json!({}));
+    value["status"]["conditions"] = json!([{"type": "NamespaceCollectionSucceeded", "status": "False"}]);
+    value["status"]["namespaces"] = namespaces;
+    value
+}
+
+#[test]
+fn a_resource_placement_goes_where_its_namespace_is() {
+    let clusters = || {
+        [
+            cluster("quiet", &json!({})),
+            collecting("has", json!({"team": "some-placement"})),
+            collecting("lacks", json!({"other": ""})),
+            collecting("nil", Value::Null),
+        ]
+    };
+    let own = resource_placement(&json!({"placementType": "PickAll"}));
+    let world = World::of(clusters().into_iter().chain([own.clone()]));
+    let decision = world.choose_for(&key(&own), &[]).unwrap();
+    let refused: Vec<(String, &str)> = decision
+        .solved
+        .rejections
+        .iter()
+        .map(|rejection| {
+            let name = world.fleet.cluster_name(rejection.candidate).to_string();
+            (name, world.fleet.token(rejection.plugin, rejection.reason))
+        })
+        .collect();
+    let wanted = [("lacks", "NamespaceMissing"), ("nil", "NamespacesUnknown")];
+    assert_eq!(refused, wanted.map(|(name, token)| (name.to_owned(), token)));
+    // Named clusters are not asked, and neither is a placement of the whole hub.
+    let named = resource_placement(&json!({"placementType": "PickFixed", "clusterNames": ["lacks", "nil"]}));
+    let world = World::of(clusters().into_iter().chain([named.clone()]));
+    assert_eq!(
+        world.choose_for(&key(&named), &[]).unwrap().outcome,
+        Outcome::Scheduled
+    );
+    let hub = placement(&json!({"placementType": "PickAll"}));
+    let world = World::of(clusters().into_iter().chain([hub]));
+    assert_eq!(world.choose(&[]).unwrap().solved.picked.len(), 4);
+}
+
+#[test]
+fn placements_of_one_name_in_the_hub_and_in_namespaces_do_not_touch_each_other() {
+    let one = json!({"placementType": "PickN", "numberOfClusters": 1});
+    let own = resource_placement(&one);
+    let mut elsewhere = own.clone();
+    elsewhere["metadata"]["namespace"] = "other".into();
+    let mut world = World::of([
+        cluster("a", &json!({})),
+        placement(&one),
+        own.clone(),
+        elsewhere.clone(),
+    ]);
+    for demand in [hub_wide(), key(&own), key(&elsewhere)] {
+        world.settle_for(&demand);
+    }
+    for (demand, kind, namespace) in [
+        (hub_wide(), "ClusterResourceBinding", Value::Null),
+        (key(&own), "ResourceBinding", json!("team")),
+        (key(&elsewhere), "ResourceBinding", json!("other")),
+    ] {
+        let bindings = world.bindings_for(&demand);
+        let [binding] = bindings.as_slice() else {
+            panic!("{demand} has {bindings:?}");
+        };
+        assert_eq!(
+            (&binding["kind"], &binding["metadata"]["namespace"]),
+            (&json!(kind), &namespace)
+        );
+        let snapshot = world.fleet.newest_snapshot(&demand).unwrap();
+        assert_eq!(snapshot.object.parse()["metadata"]["namespace"], namespace);
+        let view = world.fleet.demand(&demand, NOW.parse().unwrap()).unwrap();
+        assert_eq!((view.phase, view.placed.len()), (Phase::Bound, 1));
+    }
+    let written = world.fleet.object(&key(&own)).unwrap().parse();
+    let conditions = written["status"]["conditions"].as_array().unwrap();
+    assert_eq!(conditions[0]["type"], "ResourcePlacementScheduled");
+}
+
+#[test]
+fn a_resource_placement_of_what_is_in_no_namespace_is_warned_of() {
+    let mut own = resource_placement(&json!({"placementType": "PickAll"}));
+    own["spec"]["resourceSelectors"] = json!([
+        {"group": "apps", "version": "v1", "kind": "Deployment"},
+        {"group": "", "version": "v1", "kind": "Namespace", "name": "team"},
+    ]);
+    let world = World::of([cluster("a", &json!({})), own.clone()]);
+    let decision = world.choose_for(&key(&own), &[]).unwrap();
+    let warnings = world.fleet.warnings(&decision);
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(warnings[0].starts_with("spec.resourceSelectors[1] selects Namespace"));
 }

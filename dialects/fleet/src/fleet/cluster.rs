@@ -1,15 +1,15 @@
 //! One MemberCluster, read once when it changes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use berth_apimachinery::quantity::Quantity;
-use berth_apimachinery::schema::types::QuantityText;
+use berth_apimachinery::schema::types::{QuantityText, condition};
 use berth_apimachinery::{Key, Labels, Object};
 
 use crate::eligibility::{Limits, Standing};
-use crate::kind::{self, MemberCluster, PropertyValue, Taint};
-use crate::names::RESOURCE_PROPERTY_PREFIX;
+use crate::kind::{self, MemberCluster, MemberClusterStatus, PropertyValue, Taint};
+use crate::names::{NAMESPACES_COLLECTED, RESOURCE_PROPERTY_PREFIX};
 
 /// The value of a property: exact for comparing, near for scaling, as written for telling.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,6 +48,62 @@ pub(crate) struct Cluster {
     pub(crate) properties: BTreeMap<Arc<str>, Amount>,
     /// The values of those that are not. The version of Kubernetes is always one.
     pub(crate) unreadable: BTreeMap<Arc<str>, Arc<str>>,
+    /// The namespaces that the agent reports.
+    pub(crate) namespaces: Namespaces,
+}
+
+/// The namespaces of a cluster, as its agent reports them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Namespaces {
+    /// The agent does not collect them.
+    Uncollected,
+    /// The agent collects them, and reports none at all.
+    Unknown,
+    /// These.
+    Known(Arc<BTreeSet<Arc<str>>>),
+}
+
+/// Namespaces for whose placements a change of a cluster matters.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) enum NewNamespaces<'a> {
+    /// None.
+    #[default]
+    None,
+    /// All of them.
+    All,
+    /// These.
+    Some(Vec<&'a str>),
+}
+
+impl NewNamespaces<'_> {
+    /// Whether there are none.
+    pub(crate) fn is_none(&self) -> bool {
+        *self == Self::None
+    }
+
+    /// Whether placements of `namespace`, empty for those of the whole hub, are concerned.
+    pub(crate) fn concern(&self, namespace: &str) -> bool {
+        !namespace.is_empty()
+            && match self {
+                Self::None => false,
+                Self::All => true,
+                Self::Some(names) => names.binary_search(&namespace).is_ok(),
+            }
+    }
+}
+
+impl Namespaces {
+    fn of(status: &MemberClusterStatus) -> Self {
+        if condition(&status.conditions, NAMESPACES_COLLECTED).is_none() {
+            return Self::Uncollected;
+        }
+        match &status.namespaces {
+            None => Self::Unknown,
+            Some(list) => Self::Known(Arc::new(
+                list.keys().map(|name| Arc::from(name.as_str())).collect(),
+            )),
+        }
+    }
 }
 
 impl Cluster {
@@ -62,6 +118,7 @@ impl Cluster {
             name: Arc::clone(&key.name),
             object: Arc::clone(object),
             standing: Standing::of(&view, leaving),
+            namespaces: Namespaces::of(&view.status),
             properties: properties(&view),
             unreadable: unreadable(&view),
             taints: view.spec.taints.into(),
@@ -82,6 +139,26 @@ impl Cluster {
         let taint_gone = old.taints.iter().any(|taint| !self.taints.contains(taint));
         let better = self.labels() != old.labels() || taint_gone;
         !self.standing.leaving && (better || self.standing.improves_on(&old.standing, limits))
+    }
+
+    /// The namespaces whose placements may take the cluster now, and could not as it was in `old`.
+    pub(crate) fn new_namespaces<'a>(&'a self, old: &Self) -> NewNamespaces<'a> {
+        match (&old.namespaces, &self.namespaces) {
+            (Namespaces::Unknown | Namespaces::Known(_), Namespaces::Uncollected) => NewNamespaces::All,
+            (old, Namespaces::Known(now)) => {
+                let was = |name: &&Arc<str>| match old {
+                    Namespaces::Uncollected => true,
+                    Namespaces::Unknown => false,
+                    Namespaces::Known(before) => before.contains(*name),
+                };
+                let new: Vec<&str> = now.iter().filter(|name| !was(name)).map(|name| &**name).collect();
+                match new.is_empty() {
+                    true => NewNamespaces::None,
+                    false => NewNamespaces::Some(new),
+                }
+            }
+            _ => NewNamespaces::None,
+        }
     }
 
     /// The properties that differ from `old`.

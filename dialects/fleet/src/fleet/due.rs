@@ -8,7 +8,6 @@ use berth_dialect_contract::{Affected, Due};
 use super::Fleet;
 use crate::fleet::cluster::Cluster;
 use crate::fleet::record::PlacementRecord;
-use crate::names::PLACEMENTS;
 use crate::policy::Mode;
 
 /// These, or none.
@@ -20,54 +19,48 @@ pub(super) fn of(keys: Vec<Key>) -> Affected {
     }
 }
 
-/// The key of the placement `name`.
-pub(super) fn key(name: &Arc<str>) -> Key {
-    Key {
-        resource: PLACEMENTS,
-        namespace: Arc::from(""),
-        name: Arc::clone(name),
-    }
-}
-
-/// The placement `name`, which lost a live binding, unless it lets go of all of them anyway.
-pub(super) fn gap(fleet: &Fleet, name: &Arc<str>) -> Option<Key> {
-    let key = key(name);
+/// `placement`, which lost a live binding, unless it lets go of all of them anyway.
+pub(super) fn gap(fleet: &Fleet, placement: &Key) -> Option<Key> {
     let staying = fleet
         .placements
-        .get(&key)
+        .get(placement)
         .is_some_and(|record| !record.deleting());
-    staying.then_some(key)
+    staying.then(|| placement.clone())
 }
 
-/// The placement `name`, one of whose snapshots changed, where its newest snapshot is not as a decision leaves it. A
-/// snapshot of an older policy says nothing: the new policy made the placement due already. `lost` tells that the
-/// snapshot that counted is gone.
-pub(super) fn snapshot(fleet: &Fleet, name: &Arc<str>, lost: bool) -> Option<Key> {
-    let key = key(name);
-    let record = fleet.placements.get(&key).filter(|record| !record.deleting())?;
-    let again = match fleet.newest_snapshot(name) {
+/// `placement`, one of whose snapshots changed, where its newest snapshot is not as a decision leaves it. A snapshot of an
+/// older policy says nothing: the new policy made the placement due already. `lost` tells that the snapshot that counted is
+/// gone.
+pub(super) fn snapshot(fleet: &Fleet, placement: &Key, lost: bool) -> Option<Key> {
+    let record = fleet.placements.get(placement);
+    let record = record.filter(|record| !record.deleting())?;
+    let again = match fleet.newest_snapshot(placement) {
         None => true,
         Some(newest) if newest.has_policy_of(record) => newest.lags(record),
         Some(_) => lost,
     };
-    again.then_some(key)
+    again.then(|| placement.clone())
 }
 
 /// A cluster changed.
 pub(super) fn cluster(fleet: &Fleet, name: &Arc<str>, old: Option<&Cluster>, new: Option<&Cluster>) -> Due {
     let mut decide = Vec::new();
     if new.is_none() {
-        decide.extend(bound_to(fleet, name).map(key));
-        decide.retain(|key| fleet.placements.contains_key(key));
+        let bound = fleet.bound_to(name).map(|(placement, _)| placement);
+        decide.extend(bound.filter(|key| fleet.placements.contains_key(*key)).cloned());
         decide.dedup();
     } else if let Some(new) = new.filter(|new| !new.standing.leaving) {
         let better = new.improves_on(old, fleet.limits);
         let changed = old.map(|old| new.changed_properties(old)).unwrap_or_default();
-        if better || !changed.is_empty() {
+        let spaces = old.map(|old| new.new_namespaces(old)).unwrap_or_default();
+        if better || !changed.is_empty() || !spaces.is_none() {
+            let concerned = |key: &Key, record: &PlacementRecord| {
+                better || uses(record, &changed) || spaces.concern(&key.namespace)
+            };
             let wanting = fleet
                 .placements
                 .iter()
-                .filter(|(_, record)| wants(fleet, record, name) && (better || uses(record, &changed)));
+                .filter(|(key, record)| concerned(key, record) && wants(fleet, key, record, name));
             decide.extend(wanting.map(|(key, _)| key.clone()));
         }
     }
@@ -78,38 +71,27 @@ pub(super) fn cluster(fleet: &Fleet, name: &Arc<str>, old: Option<&Cluster>, new
     }
 }
 
-/// The placements with a live binding on `cluster`.
-fn bound_to<'a>(fleet: &'a Fleet, cluster: &'a Arc<str>) -> impl Iterator<Item = &'a Arc<str>> {
-    let first = (Arc::clone(cluster), Arc::from(""), Arc::from(""));
-    let entries = fleet
-        .on_cluster
-        .range(first..)
-        .take_while(move |(on, _, _)| on == cluster);
-    entries.map(|(_, placement, _)| placement)
-}
-
 /// Whether a placement could take `cluster` if it fitted.
-fn wants(fleet: &Fleet, record: &PlacementRecord, cluster: &Arc<str>) -> bool {
+fn wants(fleet: &Fleet, placement: &Key, record: &PlacementRecord, cluster: &Arc<str>) -> bool {
     if record.deleting() {
         return false;
     }
     let Ok(policy) = &*record.policy else {
         return false;
     };
-    let name = record.object.meta().name();
-    let held = fleet.held.get(name).copied().unwrap_or(0);
+    let held = fleet.held.get(placement).copied().unwrap_or(0);
     match &policy.mode {
-        Mode::All => !has(fleet, cluster, name),
+        Mode::All => !has(fleet, cluster, placement),
         Mode::Number(wanted) => held < *wanted,
-        Mode::Fixed(names) => names.contains(cluster) && !has(fleet, cluster, name),
+        Mode::Fixed(names) => names.contains(cluster) && !has(fleet, cluster, placement),
     }
 }
 
 /// Whether the placement has a live binding on `cluster`.
-fn has(fleet: &Fleet, cluster: &Arc<str>, placement: &str) -> bool {
-    let first = (Arc::clone(cluster), Arc::from(placement), Arc::from(""));
+fn has(fleet: &Fleet, cluster: &Arc<str>, placement: &Key) -> bool {
+    let first = (Arc::clone(cluster), placement.clone(), Arc::from(""));
     let next = fleet.on_cluster.range(first..).next();
-    next.is_some_and(|(on, of, _)| on == cluster && **of == *placement)
+    next.is_some_and(|(on, of, _)| on == cluster && of == placement)
 }
 
 fn uses(record: &PlacementRecord, changed: &[&str]) -> bool {

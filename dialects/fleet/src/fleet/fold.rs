@@ -9,16 +9,19 @@ use super::{Fleet, Own, due};
 use crate::eligibility::Limits;
 use crate::fleet::cluster::Cluster;
 use crate::fleet::record::{BindingRecord, PlacementRecord, SnapshotRecord};
-use crate::names::{BINDINGS, CLUSTERS, DIALECT, PLACEMENTS, SNAPSHOTS};
+use crate::names::{
+    BINDINGS, CLUSTERS, DIALECT, PLACEMENTS, RESOURCE_BINDINGS, RESOURCE_PLACEMENTS, RESOURCE_SNAPSHOTS,
+    SNAPSHOTS,
+};
 
 /// Takes in `change`.
 pub(crate) fn fold(fleet: &mut Fleet, change: &Change) -> Due {
     let (key, new) = (&change.key, change.new.as_ref());
     match key.resource {
         CLUSTERS => cluster(fleet, key, new),
-        PLACEMENTS => placement(fleet, key, new),
-        SNAPSHOTS => snapshot(fleet, key, new),
-        BINDINGS => binding(fleet, key, new),
+        PLACEMENTS | RESOURCE_PLACEMENTS => placement(fleet, key, new),
+        SNAPSHOTS | RESOURCE_SNAPSHOTS => snapshot(fleet, key, new),
+        BINDINGS | RESOURCE_BINDINGS => binding(fleet, key, new),
         _ if *key == config::key(DIALECT) => configuration(fleet, key, new),
         _ => Due::nothing(),
     }
@@ -77,11 +80,11 @@ fn placement(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due 
 
 /// Moves an object of a placement in one of the maps; gives the old reading with its placement.
 fn place<T>(
-    own: &mut imbl::HashMap<Arc<str>, Own<T>>,
-    parents: &mut imbl::HashMap<Key, Arc<str>>,
+    own: &mut imbl::HashMap<Key, Own<T>>,
+    parents: &mut imbl::HashMap<Key, Key>,
     key: &Key,
-    new: Option<(&Arc<str>, &Arc<T>)>,
-) -> Option<(Arc<str>, Arc<T>)> {
+    new: Option<(&Key, &Arc<T>)>,
+) -> Option<(Key, Arc<T>)> {
     let old = parents.remove(key).and_then(|parent| {
         let list = own.get_mut(&parent)?;
         let record = list.remove(&key.name)?;
@@ -91,10 +94,10 @@ fn place<T>(
         Some((parent, record))
     });
     if let Some((parent, record)) = new {
-        own.entry(Arc::clone(parent))
+        own.entry(parent.clone())
             .or_default()
             .insert(Arc::clone(&key.name), Arc::clone(record));
-        parents.insert(key.clone(), Arc::clone(parent));
+        parents.insert(key.clone(), parent.clone());
     }
     old
 }
@@ -104,7 +107,7 @@ fn snapshot(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
     let new = new.map(|(parent, record)| (parent, Arc::new(record)));
     let entry = new.as_ref().map(|(parent, record)| (parent, record));
     let old = place(&mut fleet.snapshots, &mut fleet.parents, key, entry);
-    let mut parents: Vec<&Arc<str>> = [&old, &new]
+    let mut parents: Vec<&Key> = [&old, &new]
         .into_iter()
         .flatten()
         .map(|(parent, _)| parent)
@@ -130,11 +133,7 @@ fn binding(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
         let Some((parent, record)) = side.as_ref().filter(|(_, record)| record.live()) else {
             continue;
         };
-        let entry = (
-            Arc::clone(&record.cluster),
-            Arc::clone(parent),
-            Arc::clone(&key.name),
-        );
+        let entry = (Arc::clone(&record.cluster), parent.clone(), Arc::clone(&key.name));
         if up {
             fleet.on_cluster.insert(entry);
         } else {
@@ -147,8 +146,9 @@ fn binding(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
     let mut demands: Vec<Key> = [&old, &new]
         .into_iter()
         .flatten()
-        .map(|(parent, _)| due::key(parent))
-        .filter(|key| fleet.placements.contains_key(key))
+        .map(|(parent, _)| parent)
+        .filter(|placement| fleet.placements.contains_key(*placement))
+        .cloned()
         .collect();
     demands.dedup();
     let removed = old.as_ref().filter(|(_, old)| {
@@ -168,7 +168,7 @@ fn binding(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
 }
 
 /// Counts one live binding of `placement` on `cluster` in or out.
-fn count(fleet: &mut Fleet, placement: &Arc<str>, cluster: &Arc<str>, up: bool) {
+fn count(fleet: &mut Fleet, placement: &Key, cluster: &Arc<str>, up: bool) {
     let held = fleet.held.get(placement).copied().unwrap_or(0);
     let on = fleet.tally.get(cluster).copied().unwrap_or(0);
     let (held, on) = if up {
@@ -179,7 +179,7 @@ fn count(fleet: &mut Fleet, placement: &Arc<str>, cluster: &Arc<str>, up: bool) 
     if held == 0 {
         fleet.held.remove(placement);
     } else {
-        fleet.held.insert(Arc::clone(placement), held);
+        fleet.held.insert(placement.clone(), held);
     }
     if on == 0 {
         fleet.tally.remove(cluster);

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use berth_apimachinery::schema::types::Condition;
 use berth_apimachinery::{Key, Object};
 
+use crate::form::Form;
 use crate::kind::{
-    self, BindingSpec, ClusterDecision, ClusterResourceBinding, ClusterResourcePlacement, PlacementPolicy,
-    PolicySnapshot, PolicySnapshotStatus, State,
+    self, Binding, BindingSpec, ClusterDecision, Placement, PlacementPolicy, PolicySnapshot,
+    PolicySnapshotStatus, State,
 };
 use crate::names::{
     BINDING_FINALIZER, GENERATION_ANNOTATION, INDEX_LABEL, LATEST_LABEL, NUMBER_ANNOTATION, PARENT_LABEL,
@@ -15,11 +16,13 @@ use crate::names::{
 };
 use crate::policy::Policy;
 
-/// A ClusterResourcePlacement.
+/// A placement.
 #[derive(Debug)]
 pub(crate) struct PlacementRecord {
     /// The object.
     pub(crate) object: Arc<Object>,
+    /// Form of the placement.
+    pub(crate) form: &'static Form,
     /// The policy as it stands.
     pub(crate) raw: Option<PlacementPolicy>,
     /// The policy compiled, or why it cannot be.
@@ -36,7 +39,7 @@ impl PlacementRecord {
     /// # Errors
     /// Why it cannot be read.
     pub(crate) fn read(key: &Key, object: &Arc<Object>, old: Option<&Self>) -> Result<Self, String> {
-        let view: ClusterResourcePlacement = kind::view(key, object)?;
+        let view: Placement = kind::view(key, object)?;
         let raw = view.spec.policy;
         let known = old
             .filter(|old| old.raw == raw)
@@ -44,6 +47,7 @@ impl PlacementRecord {
         let history = view.spec.revision_history_limit.unwrap_or(10);
         Ok(Self {
             object: Arc::clone(object),
+            form: Form::of(key.resource),
             policy: known.unwrap_or_else(|| Arc::new(Policy::compile(raw.as_ref()))),
             raw,
             history: usize::try_from(history).unwrap_or(0).max(1),
@@ -77,7 +81,7 @@ impl PlacementRecord {
     }
 }
 
-/// A ClusterSchedulingPolicySnapshot.
+/// A policy snapshot.
 #[derive(Debug)]
 pub(crate) struct SnapshotRecord {
     /// The object.
@@ -99,13 +103,13 @@ impl SnapshotRecord {
     ///
     /// # Errors
     /// Why it cannot be read.
-    pub(crate) fn read(key: &Key, object: &Arc<Object>) -> Result<(Arc<str>, Self), String> {
+    pub(crate) fn read(key: &Key, object: &Arc<Object>) -> Result<(Key, Self), String> {
         let view: PolicySnapshot = kind::view(key, object)?;
         let labels = object.meta().labels();
         let parent = parent(key, object)?;
         let suffix = key
             .name
-            .strip_prefix(&*parent)
+            .strip_prefix(&*parent.name)
             .and_then(|rest| rest.strip_prefix('-'));
         let index = labels.get(INDEX_LABEL).or(suffix).unwrap_or_default();
         let index = index.parse().map_err(|_| {
@@ -158,7 +162,7 @@ pub(crate) enum Hold {
     Released,
 }
 
-/// A ClusterResourceBinding.
+/// A binding.
 #[derive(Debug)]
 pub(crate) struct BindingRecord {
     /// The object.
@@ -178,8 +182,8 @@ impl BindingRecord {
     ///
     /// # Errors
     /// Why it cannot be read.
-    pub(crate) fn read(key: &Key, object: &Arc<Object>) -> Result<(Arc<str>, Self), String> {
-        let ClusterResourceBinding { spec, .. } = kind::view(key, object)?;
+    pub(crate) fn read(key: &Key, object: &Arc<Object>) -> Result<(Key, Self), String> {
+        let Binding { spec, .. } = kind::view(key, object)?;
         let BindingSpec {
             state,
             scheduling_policy_snapshot_name: snapshot,
@@ -238,13 +242,13 @@ impl BindingRecord {
     }
 }
 
-fn parent(key: &Key, object: &Object) -> Result<Arc<str>, String> {
+fn parent(key: &Key, object: &Object) -> Result<Key, String> {
     let label = object
         .meta()
         .labels()
         .get(PARENT_LABEL)
         .filter(|parent| !parent.is_empty());
-    label.map(Into::into).ok_or_else(|| {
+    label.map(|name| Form::parent(key, name)).ok_or_else(|| {
         format!("{key} is left out: its label {PARENT_LABEL} must name the placement it belongs to")
     })
 }

@@ -3,7 +3,7 @@
 use berth_dialect_contract::{Affected, Inventory};
 use serde_json::{Value, json};
 
-use crate::testing::{World, cluster, key, placement};
+use crate::testing::{World, cluster, hub_wide, key, placement, resource_placement};
 
 fn pick(number: i32) -> Value {
     placement(&json!({"placementType": "PickN", "numberOfClusters": number}))
@@ -133,7 +133,7 @@ fn a_binding_taken_away_is_due_and_the_rollouts_own_work_is_not() {
 #[test]
 fn a_snapshot_that_others_change_or_remove_is_due() {
     let mut world = settled(&pick(1));
-    let snapshot = world.fleet.newest_snapshot("p").unwrap().object.parse();
+    let snapshot = world.fleet.newest_snapshot(&hub_wide()).unwrap().object.parse();
     let mut changed = snapshot.clone();
     changed["metadata"]["annotations"]["kubernetes-fleet.io/number-of-clusters"] = "7".into();
     assert!(due(&world.put(&changed).decide));
@@ -191,4 +191,39 @@ fn objects_that_cannot_be_read_are_listed_and_left_out() {
     );
     world.remove(&orphan);
     assert!(world.fleet.unusable().is_empty());
+}
+
+/// `c` with these namespaces; `Null` for an agent that collects none.
+fn with_namespaces(namespaces: &Value) -> Value {
+    let mut value = cluster("c", &json!({}));
+    if !namespaces.is_null() {
+        value["status"]["conditions"] = json!([{"type": "NamespaceCollectionSucceeded", "status": "True"}]);
+        value["status"]["namespaces"] = namespaces.clone();
+    }
+    value
+}
+
+#[test]
+fn a_namespace_that_a_cluster_got_is_due_for_the_placements_of_that_namespace() {
+    let own = resource_placement(&json!({"placementType": "PickAll"}));
+    let hub = placement(&json!({"placementType": "PickAll"}));
+    let mut other = own.clone();
+    other["metadata"]["namespace"] = "other".into();
+    let (without, with) = (json!({"x": "p"}), json!({"x": "p", "team": ""}));
+    for (before, after, wanted) in [
+        (&without, &with, vec![key(&own)]),
+        (&with, &without, vec![]),
+        (&with, &with, vec![]),
+        (&without, &Value::Null, vec![key(&other), key(&own)]),
+        (&Value::Null, &without, vec![]),
+    ] {
+        let mut world = World::of([with_namespaces(before), own.clone(), other.clone(), hub.clone()]);
+        let mut found = match world.put(&with_namespaces(after)).decide {
+            Affected::Some(keys) => keys,
+            Affected::None => Vec::new(),
+            Affected::All => panic!("only those concerned"),
+        };
+        found.sort();
+        assert_eq!(found, wanted, "from {before} to {after}");
+    }
 }

@@ -73,7 +73,7 @@ pub(super) fn demand(fleet: &Fleet, key: &Key, record: &PlacementRecord) -> Dema
     // With constraints a cluster is better or worse by two scores, which are no number.
     let by_affinity =
         policy.is_some_and(|policy| matches!(policy.mode, Mode::Number(_)) && policy.spread.is_empty());
-    let places = fleet.places_of(&key.name).into_iter();
+    let places = fleet.places_of(key).into_iter();
     let placed: Vec<Placed> = places
         .map(|binding| Placed {
             cluster_name: Arc::clone(&binding.cluster),
@@ -105,7 +105,7 @@ pub(super) fn demand(fleet: &Fleet, key: &Key, record: &PlacementRecord) -> Dema
     };
     DemandView {
         object: Arc::clone(&record.object),
-        kind: "ClusterResourcePlacement",
+        kind: record.form.placement,
         phase,
         placed,
         wanted,

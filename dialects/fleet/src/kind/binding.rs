@@ -1,4 +1,4 @@
-//! ClusterResourceBinding: one cluster a placement is bound to (docs/systems/fleet.md, "Bindings").
+//! ClusterResourceBinding and ResourceBinding: one cluster a placement is bound to (docs/systems/fleet.md, "Bindings").
 
 use std::sync::LazyLock;
 
@@ -14,13 +14,13 @@ use serde_json::Value;
 use super::rollout::{
     ApplyStrategy, DeleteStrategy, DiffedPlacement, DriftedPlacement, FailedPlacement, NamespacedName,
 };
-use crate::names::{PLACEMENT_GROUP, STORED, VERSIONS};
+use crate::names::{BETA_ALONE, PLACEMENT_GROUP, STORED, VERSIONS};
 
 /// One cluster a placement is bound to.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(extend("required" = ["spec"]))]
-pub(crate) struct ClusterResourceBinding {
+pub(crate) struct Binding {
     /// The decision and where it stands.
     pub(crate) spec: BindingSpec,
     /// What the rollout reports.
@@ -128,8 +128,13 @@ pub(crate) struct BindingStatus {
     pub(crate) diffed_placements: IgnoredAny,
 }
 
+/// Serves ClusterResourceBinding, or ResourceBinding.
+pub(super) struct BindingKind(&'static KindInfo);
+
 /// Serves ClusterResourceBinding.
-pub(super) struct BindingKind;
+pub(super) const OF_HUB: BindingKind = BindingKind(&INFO);
+/// Serves ResourceBinding.
+pub(super) const OF_NAMESPACE: BindingKind = BindingKind(&IN_NAMESPACE);
 
 static INFO: KindInfo = KindInfo {
     storage_version: STORED,
@@ -144,6 +149,14 @@ static INFO: KindInfo = KindInfo {
         "ClusterResourceBinding",
         "clusterresourcebindings",
     )
+};
+
+static IN_NAMESPACE: KindInfo = KindInfo {
+    singular: "resourcebinding",
+    short_names: &["rb"],
+    categories: &["fleet", "fleet-placement"],
+    status: true,
+    ..KindInfo::new(PLACEMENT_GROUP, BETA_ALONE, "ResourceBinding", "resourcebindings")
 };
 
 const COLUMNS: &[Column] = &[
@@ -169,11 +182,11 @@ const COLUMNS: &[Column] = &[
 
 impl Kind for BindingKind {
     fn info(&self) -> &KindInfo {
-        &INFO
+        self.0
     }
 
     fn schema(&self, _version: &str) -> &Schema {
-        static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<ClusterResourceBinding>);
+        static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<Binding>);
         &SCHEMA
     }
 

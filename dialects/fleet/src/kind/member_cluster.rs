@@ -12,9 +12,9 @@ use berth_apimachinery::schema::types::{Condition, QuantityText, Time};
 use berth_apimachinery::{Column, FieldError, Kind, KindInfo, NameError, Schema, Scope};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::names::{CLUSTER_GROUP, LONGEST_NAME, MEMBER_AGENT, STORED, VERSIONS};
+use crate::names::{CLUSTER_GROUP, LONGEST_NAME, MEMBER_AGENT, MEMBER_NAME_LABEL, STORED, VERSIONS};
 
 /// A cluster of the fleet.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
@@ -101,8 +101,8 @@ pub(crate) struct MemberClusterStatus {
     pub(crate) conditions: Vec<Condition>,
     /// What the property provider of the cluster says, by property name.
     pub(crate) properties: BTreeMap<String, PropertyValue>,
-    /// The namespaces of the cluster, each with the placement that made it.
-    pub(crate) namespaces: BTreeMap<String, String>,
+    /// The namespaces of the cluster, each with the placement that made it; absent where none are reported.
+    pub(crate) namespaces: Option<BTreeMap<String, String>>,
     /// The resources of the cluster.
     pub(crate) resource_usage: ResourceUsage,
     /// What each agent reports.
@@ -198,6 +198,26 @@ impl Kind for MemberClusterKind {
     fn schema(&self, _version: &str) -> &Schema {
         static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<MemberCluster>);
         &SCHEMA
+    }
+
+    /// The label with the cluster's name, as KubeFleet's hub agent sets it on each.
+    fn prepare(&self, write: &Write<'_>, new: &mut Value) {
+        if matches!(write.via, Via::Subresource(_)) {
+            return;
+        }
+        let Some(metadata) = new.get_mut("metadata").and_then(Value::as_object_mut) else {
+            return;
+        };
+        let Some(name) = metadata.get("name").cloned() else {
+            return;
+        };
+        let labels = metadata.entry("labels").or_insert_with(|| json!({}));
+        if labels.is_null() {
+            *labels = json!({});
+        }
+        if let Some(labels) = labels.as_object_mut() {
+            labels.insert(MEMBER_NAME_LABEL.to_owned(), name);
+        }
     }
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {

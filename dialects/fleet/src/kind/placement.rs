@@ -1,5 +1,5 @@
-//! ClusterResourcePlacement: asks for clusters to place resources on (docs/systems/fleet.md, "API objects" and
-//! "Placement policy").
+//! ClusterResourcePlacement and ResourcePlacement: ask for clusters to place resources on (docs/systems/fleet.md, "API
+//! objects" and "Placement policy").
 
 mod rules;
 
@@ -20,11 +20,12 @@ use super::policy::PlacementPolicy;
 use super::rollout::{PerClusterPlacementStatus, ResourceIdentifier, RolloutStrategy};
 use crate::names::{PLACEMENT_GROUP, STORED, VERSIONS};
 
-/// Asks for clusters to place cluster-scoped resources and namespaces on.
+/// Asks for clusters to place resources on: a ClusterResourcePlacement cluster-scoped ones and namespaces, a
+/// ResourcePlacement those of its namespace.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(extend("required" = ["spec"]))]
-pub(crate) struct ClusterResourcePlacement {
+pub(crate) struct Placement {
     /// What is placed, and on which clusters.
     pub(crate) spec: PlacementSpec,
     /// What came of it.
@@ -92,8 +93,83 @@ pub(crate) struct PlacementStatus {
     pub(crate) placement_statuses: IgnoredAny,
 }
 
+/// The columns of a kind whose condition types begin with its name.
+macro_rules! columns {
+    ($kind:literal) => {
+        &[
+            Column::NAME,
+            Column::text("Gen", "The generation of the placement")
+                .at(".metadata.generation")
+                .integer(),
+            Column::text("Type", "How clusters are chosen")
+                .at(".spec.policy.placementType")
+                .wide(),
+            Column::text("Scheduled", "Whether every wanted cluster was found").at(concat!(
+                ".status.conditions[?(@.type==\"",
+                $kind,
+                "Scheduled\")].status"
+            )),
+            Column::text("Scheduled-Gen", "The generation that was scheduled")
+                .at(concat!(
+                    ".status.conditions[?(@.type==\"",
+                    $kind,
+                    "Scheduled\")].observedGeneration"
+                ))
+                .integer(),
+            Column::text(
+                "Work-Synchronized",
+                "Whether the work reached the member namespaces",
+            )
+            .at(concat!(
+                ".status.conditions[?(@.type==\"",
+                $kind,
+                "WorkSynchronized\")].status"
+            ))
+            .wide(),
+            Column::text(
+                "Work-Synchronized-Gen",
+                "The generation whose work was synchronized",
+            )
+            .at(concat!(
+                ".status.conditions[?(@.type==\"",
+                $kind,
+                "WorkSynchronized\")].observedGeneration"
+            ))
+            .integer()
+            .wide(),
+            Column::text("Available", "Whether the resources are available").at(concat!(
+                ".status.conditions[?(@.type==\"",
+                $kind,
+                "Available\")].status"
+            )),
+            Column::text("Available-Gen", "The generation that is available")
+                .at(concat!(
+                    ".status.conditions[?(@.type==\"",
+                    $kind,
+                    "Available\")].observedGeneration"
+                ))
+                .integer(),
+            Column::AGE,
+        ]
+    };
+}
+
+/// Serves ClusterResourcePlacement, or ResourcePlacement.
+pub(super) struct PlacementKind {
+    info: &'static KindInfo,
+    columns: &'static [Column],
+}
+
 /// Serves ClusterResourcePlacement.
-pub(super) struct PlacementKind;
+pub(super) const OF_HUB: PlacementKind = PlacementKind {
+    info: &INFO,
+    columns: columns!("ClusterResourcePlacement"),
+};
+/// Serves ResourcePlacement.
+pub(super) const OF_NAMESPACE: PlacementKind = PlacementKind {
+    info: &IN_NAMESPACE,
+    columns: columns!("ResourcePlacement"),
+};
 
 static INFO: KindInfo = KindInfo {
     storage_version: STORED,
@@ -110,54 +186,34 @@ static INFO: KindInfo = KindInfo {
     )
 };
 
-const COLUMNS: &[Column] = &[
-    Column::NAME,
-    Column::text("Gen", "The generation of the placement")
-        .at(".metadata.generation")
-        .integer(),
-    Column::text("Type", "How clusters are chosen")
-        .at(".spec.policy.placementType")
-        .wide(),
-    Column::text("Scheduled", "Whether every wanted cluster was found")
-        .at(".status.conditions[?(@.type==\"ClusterResourcePlacementScheduled\")].status"),
-    Column::text("Scheduled-Gen", "The generation that was scheduled")
-        .at(".status.conditions[?(@.type==\"ClusterResourcePlacementScheduled\")].observedGeneration")
-        .integer(),
-    Column::text(
-        "Work-Synchronized",
-        "Whether the work reached the member namespaces",
+static IN_NAMESPACE: KindInfo = KindInfo {
+    storage_version: STORED,
+    singular: "resourceplacement",
+    short_names: &["rp"],
+    categories: &["fleet", "fleet-placement"],
+    status: true,
+    ..KindInfo::new(
+        PLACEMENT_GROUP,
+        VERSIONS,
+        "ResourcePlacement",
+        "resourceplacements",
     )
-    .at(".status.conditions[?(@.type==\"ClusterResourcePlacementWorkSynchronized\")].status")
-    .wide(),
-    Column::text(
-        "Work-Synchronized-Gen",
-        "The generation whose work was synchronized",
-    )
-    .at(".status.conditions[?(@.type==\"ClusterResourcePlacementWorkSynchronized\")].observedGeneration")
-    .integer()
-    .wide(),
-    Column::text("Available", "Whether the resources are available")
-        .at(".status.conditions[?(@.type==\"ClusterResourcePlacementAvailable\")].status"),
-    Column::text("Available-Gen", "The generation that is available")
-        .at(".status.conditions[?(@.type==\"ClusterResourcePlacementAvailable\")].observedGeneration")
-        .integer(),
-    Column::AGE,
-];
+};
 
 impl Kind for PlacementKind {
     fn info(&self) -> &KindInfo {
-        &INFO
+        self.info
     }
 
     fn schema(&self, _version: &str) -> &Schema {
-        static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<ClusterResourcePlacement>);
+        static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<Placement>);
         &SCHEMA
     }
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
         match write.via {
             Via::Subresource(_) => Vec::new(),
-            Via::Create | Via::Update => rules::errors(write.old, new),
+            Via::Create | Via::Update => rules::errors(write.old, new, self.info.scope),
         }
     }
 
@@ -166,6 +222,6 @@ impl Kind for PlacementKind {
     }
 
     fn columns(&self) -> &[Column] {
-        COLUMNS
+        self.columns
     }
 }

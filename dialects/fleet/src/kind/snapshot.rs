@@ -1,5 +1,5 @@
-//! ClusterSchedulingPolicySnapshot: one policy of a placement as it was, and what scheduling by it came to
-//! (docs/systems/fleet.md, "Policy snapshots" and "What is written").
+//! ClusterSchedulingPolicySnapshot and SchedulingPolicySnapshot: one policy of a placement as it was, and what scheduling by
+//! it came to (docs/systems/fleet.md, "Policy snapshots" and "What is written").
 
 use std::sync::LazyLock;
 
@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::binding::ClusterDecision;
 use super::policy::PlacementPolicy;
-use crate::names::{PLACEMENT_GROUP, STORED, VERSIONS};
+use crate::names::{BETA_ALONE, PLACEMENT_GROUP, STORED, VERSIONS};
 
 /// One policy of a placement as it was, and what scheduling by it came to.
 ///
@@ -56,8 +56,13 @@ pub(crate) struct PolicySnapshotStatus {
     pub(crate) target_clusters: Vec<ClusterDecision>,
 }
 
+/// Serves ClusterSchedulingPolicySnapshot, or SchedulingPolicySnapshot.
+pub(super) struct SnapshotKind(&'static KindInfo);
+
 /// Serves ClusterSchedulingPolicySnapshot.
-pub(super) struct SnapshotKind;
+pub(super) const OF_HUB: SnapshotKind = SnapshotKind(&INFO);
+/// Serves SchedulingPolicySnapshot.
+pub(super) const OF_NAMESPACE: SnapshotKind = SnapshotKind(&IN_NAMESPACE);
 
 static INFO: KindInfo = KindInfo {
     storage_version: STORED,
@@ -74,6 +79,19 @@ static INFO: KindInfo = KindInfo {
     )
 };
 
+static IN_NAMESPACE: KindInfo = KindInfo {
+    singular: "schedulingpolicysnapshot",
+    short_names: &["sps"],
+    categories: &["fleet", "fleet-placement"],
+    status: true,
+    ..KindInfo::new(
+        PLACEMENT_GROUP,
+        BETA_ALONE,
+        "SchedulingPolicySnapshot",
+        "schedulingpolicysnapshots",
+    )
+};
+
 const COLUMNS: &[Column] = &[
     Column::NAME,
     Column::text("Gen", "The generation of the snapshot")
@@ -84,7 +102,7 @@ const COLUMNS: &[Column] = &[
 
 impl Kind for SnapshotKind {
     fn info(&self) -> &KindInfo {
-        &INFO
+        self.0
     }
 
     fn schema(&self, _version: &str) -> &Schema {

@@ -4,8 +4,8 @@ use berth_apimachinery::kind::{Cell, Via, Write};
 use berth_apimachinery::{Kind, Object, Revision};
 use serde_json::{Value, json};
 
-use super::placement::PlacementKind;
-use super::{binding::BindingKind, member_cluster::MemberClusterKind, snapshot::SnapshotKind};
+use super::member_cluster::MemberClusterKind;
+use super::{binding, placement as placements, snapshot};
 
 const NOW: &str = "2021-10-28T09:00:00Z";
 
@@ -51,7 +51,7 @@ fn defaults_are_those_of_the_system() {
     let mut value = placement(&json!({
         "topologySpreadConstraints": [{"topologyKey": "region"}], "tolerations": [{"key": "a"}],
     }));
-    PlacementKind.schema("v1beta1").default(&mut value);
+    placements::OF_HUB.schema("v1beta1").default(&mut value);
     assert_eq!(value["spec"]["revisionHistoryLimit"], 10);
     assert_eq!(value["spec"]["statusReportingScope"], "ClusterScopeOnly");
     assert_eq!(
@@ -71,7 +71,7 @@ fn defaults_are_those_of_the_system() {
 fn the_type_of_a_policy_stays_and_tolerations_are_only_added() {
     let old =
         placement(&json!({"placementType": "PickAll", "tolerations": [{"key": "a", "operator": "Exists"}]}));
-    let change = |policy: &Value| errors(&PlacementKind, Some(&old), placement(policy));
+    let change = |policy: &Value| errors(&placements::OF_HUB, Some(&old), placement(policy));
     assert!(change(&json!({"placementType": "PickAll", "tolerations": [{"key": "b"}, {"key": "a", "operator": "Exists"}]})).is_empty());
     assert_eq!(
         change(&json!({"placementType": "PickFixed"})),
@@ -89,7 +89,13 @@ fn the_type_of_a_policy_stays_and_tolerations_are_only_added() {
 
 #[test]
 fn no_policy_is_pick_all_and_stays_pick_all() {
-    let change = |policy: &Value| errors(&PlacementKind, Some(&placement(&Value::Null)), placement(policy));
+    let change = |policy: &Value| {
+        errors(
+            &placements::OF_HUB,
+            Some(&placement(&Value::Null)),
+            placement(policy),
+        )
+    };
     assert!(change(&json!({"placementType": "PickAll", "tolerations": [{"operator": "Exists"}]})).is_empty());
     for policy in [
         json!({"placementType": "PickN", "numberOfClusters": 1}),
@@ -107,7 +113,7 @@ fn no_policy_is_pick_all_and_stays_pick_all() {
 #[test]
 fn fields_of_another_type_are_refused_even_where_they_are_empty() {
     let refused = |policy: Value| -> Vec<String> {
-        let found = errors(&PlacementKind, None, placement(&policy));
+        let found = errors(&placements::OF_HUB, None, placement(&policy));
         let field = |error: String| error.split(':').next().unwrap_or_default().to_owned();
         found.into_iter().map(field).collect()
     };
@@ -149,7 +155,7 @@ fn property_ranges_are_refused_where_no_value_is_left_and_not_for_a_hole() {
         let required =
             json!({"requiredDuringSchedulingIgnoredDuringExecution": {"clusterSelectorTerms": terms}});
         let policy = json!({"affinity": {"clusterAffinity": required}});
-        errors(&PlacementKind, None, placement(&policy))
+        errors(&placements::OF_HUB, None, placement(&policy))
     };
     for allowed in [
         &[("Ge", "5"), ("Le", "5"), ("Ne", "5")][..],
@@ -187,7 +193,11 @@ fn a_namespace_of_which_parts_are_selected_is_the_only_one_and_named() {
     let quota = json!({"group": "", "version": "v1", "kind": "ResourceQuota", "name": "q"});
     let refused = |selectors: &[Value]| {
         let selectors = selectors.to_vec().into();
-        errors(&PlacementKind, None, selecting(selectors, "ClusterScopeOnly"))
+        errors(
+            &placements::OF_HUB,
+            None,
+            selecting(selectors, "ClusterScopeOnly"),
+        )
     };
     let parts = "NamespaceWithResourceSelectors";
     assert_eq!(
@@ -212,16 +222,19 @@ fn a_namespace_of_which_parts_are_selected_is_the_only_one_and_named() {
 fn a_status_that_a_namespace_shows_needs_one_namespace_and_stays_there() {
     let namespace = |name: &str| json!({"group": "", "version": "v1", "kind": "Namespace", "name": name});
     let one = selecting(json!([namespace("a")]), "NamespaceAccessible");
-    assert_eq!(errors(&PlacementKind, None, one.clone()), Vec::<String>::new());
+    assert_eq!(
+        errors(&placements::OF_HUB, None, one.clone()),
+        Vec::<String>::new()
+    );
     let two = selecting(json!([namespace("a"), namespace("b")]), "NamespaceAccessible");
-    let found = errors(&PlacementKind, None, two);
+    let found = errors(&placements::OF_HUB, None, two);
     assert!(
         matches!(found.as_slice(), [error] if error.starts_with("spec.statusReportingScope: Forbidden") && error.ends_with("there are 2")),
         "{found:#?}"
     );
     let moved = selecting(json!([namespace("a")]), "ClusterScopeOnly");
     assert_eq!(
-        errors(&PlacementKind, Some(&one), moved),
+        errors(&placements::OF_HUB, Some(&one), moved),
         [
             "spec.statusReportingScope: Invalid value: \"ClusterScopeOnly\": field is immutable: it is NamespaceAccessible"
         ]
@@ -237,11 +250,11 @@ fn a_strategy_has_the_settings_of_its_type() {
     };
     let external = with(json!({"type": "External"}));
     assert_eq!(
-        errors(&PlacementKind, None, external.clone()),
+        errors(&placements::OF_HUB, None, external.clone()),
         Vec::<String>::new()
     );
     let back = errors(
-        &PlacementKind,
+        &placements::OF_HUB,
         Some(&external),
         with(json!({"type": "RollingUpdate"})),
     );
@@ -250,7 +263,7 @@ fn a_strategy_has_the_settings_of_its_type() {
         "{back:#?}"
     );
     let bad = errors(
-        &PlacementKind,
+        &placements::OF_HUB,
         None,
         with(json!({
             "type": "External",
@@ -278,7 +291,7 @@ fn a_snapshot_without_its_number_is_as_an_older_hub_left_it() {
         "metadata": {"name": "p-0", "annotations": {"kubernetes-fleet.io/number-of-clusters": "2"}},
         "spec": {"policyHash": "AAAA", "policy": {"placementType": "PickN"}},
     });
-    assert_eq!(errors(&SnapshotKind, None, snapshot), Vec::<String>::new());
+    assert_eq!(errors(&snapshot::OF_HUB, None, snapshot), Vec::<String>::new());
 }
 
 #[test]
@@ -348,8 +361,8 @@ fn what_a_hub_exports_is_known_field_by_field() {
             "failedPlacements": failed.clone(), "driftedPlacements": drifted.clone(), "diffedPlacements": diffed.clone(),
         }],
     });
-    assert_eq!(unknown(&PlacementKind, &exported), Vec::<String>::new());
-    assert_eq!(errors(&PlacementKind, None, exported), Vec::<String>::new());
+    assert_eq!(unknown(&placements::OF_HUB, &exported), Vec::<String>::new());
+    assert_eq!(errors(&placements::OF_HUB, None, exported), Vec::<String>::new());
     let binding = json!({
         "apiVersion": "placement.kubernetes-fleet.io/v1beta1", "kind": "ClusterResourceBinding",
         "metadata": {"name": "p-m1-0"},
@@ -365,14 +378,14 @@ fn what_a_hub_exports_is_known_field_by_field() {
             "failedPlacements": failed, "driftedPlacements": drifted, "diffedPlacements": diffed,
         },
     });
-    assert_eq!(unknown(&BindingKind, &binding), Vec::<String>::new());
-    assert_eq!(errors(&BindingKind, None, binding), Vec::<String>::new());
+    assert_eq!(unknown(&binding::OF_HUB, &binding), Vec::<String>::new());
+    assert_eq!(errors(&binding::OF_HUB, None, binding), Vec::<String>::new());
 }
 
 #[test]
 fn schemas_refuse_what_is_out_of_range() {
     let bad = errors(
-        &PlacementKind,
+        &placements::OF_HUB,
         None,
         placement(&json!({
             "placementType": "PickSome", "numberOfClusters": -1,
@@ -396,7 +409,7 @@ fn schemas_refuse_what_is_out_of_range() {
     }
     let mut none = placement(&Value::Null);
     none["spec"]["resourceSelectors"] = json!([]);
-    assert!(errors(&PlacementKind, None, none)[0].starts_with("spec.resourceSelectors: Invalid value"));
+    assert!(errors(&placements::OF_HUB, None, none)[0].starts_with("spec.resourceSelectors: Invalid value"));
     let cluster = json!({"metadata": {"name": "c"}, "spec": {"heartbeatPeriodSeconds": 601, "taints": [
         {"key": "a", "value": "x", "effect": "NoSchedule"}, {"key": "a", "value": "x", "effect": "NoSchedule"}, {"key": "b b", "effect": "NoExecute"}]}});
     let bad = errors(&MemberClusterKind, None, cluster);
@@ -417,7 +430,7 @@ fn schemas_refuse_what_is_out_of_range() {
 #[test]
 fn names_fit_the_labels_that_carry_them() {
     let long = "a".repeat(64);
-    for kind in [&PlacementKind as &dyn Kind, &MemberClusterKind] {
+    for kind in [&placements::OF_HUB as &dyn Kind, &MemberClusterKind] {
         assert!(kind.validate_name(&long[1..]).is_ok());
         assert!(
             kind.validate_name(&long)
@@ -426,7 +439,7 @@ fn names_fit_the_labels_that_carry_them() {
                 .contains("no more than 63 characters")
         );
     }
-    assert!(BindingKind.validate_name("a.b").is_err());
+    assert!(binding::OF_HUB.validate_name("a.b").is_err());
 }
 
 #[test]
@@ -436,7 +449,7 @@ fn columns_are_those_of_the_system() {
     value["metadata"]["creationTimestamp"] = NOW.into();
     value["status"] = json!({"conditions": [{"type": "ClusterResourcePlacementScheduled", "status": "True", "observedGeneration": 2}]});
     assert_eq!(
-        texts(&PlacementKind, &value),
+        texts(&placements::OF_HUB, &value),
         ["p", "3", "PickN", "True", "2", "", "null", "", "null", NOW]
     );
     let cluster = json!({
@@ -456,10 +469,10 @@ fn columns_are_those_of_the_system() {
         "apiVersion": "placement.kubernetes-fleet.io/v1beta1", "kind": "ClusterResourceBinding", "metadata": {"name": "b"},
         "spec": {"targetCluster": "c"}, "status": {"conditions": [{"type": "Applied", "status": "True"}]},
     });
-    assert_eq!(texts(&BindingKind, &binding), ["b", "", "True", "", ""]);
+    assert_eq!(texts(&binding::OF_HUB, &binding), ["b", "", "True", "", ""]);
     assert_eq!(
         errors(
-            &BindingKind,
+            &binding::OF_HUB,
             None,
             json!({"metadata": {"name": "b"}, "spec": {"targetCluster": ""}})
         )
@@ -470,5 +483,71 @@ fn columns_are_those_of_the_system() {
         "apiVersion": "placement.kubernetes-fleet.io/v1beta1", "kind": "ClusterSchedulingPolicySnapshot",
         "metadata": {"name": "p-0", "generation": 1}, "spec": {"policyHash": ""},
     });
-    assert_eq!(texts(&SnapshotKind, &snapshot), ["p-0", "1", ""]);
+    assert_eq!(texts(&snapshot::OF_HUB, &snapshot), ["p-0", "1", ""]);
+}
+
+#[test]
+fn a_resource_placement_shows_its_status_to_its_namespace_whatever_its_scope_says() {
+    let with = |scope: &str| {
+        let mut value = placement(&json!({"placementType": "PickAll"}));
+        value["kind"] = "ResourcePlacement".into();
+        value["metadata"]["namespace"] = "team".into();
+        value["spec"]["resourceSelectors"][0]["kind"] = "ConfigMap".into();
+        value["spec"]["statusReportingScope"] = scope.into();
+        value
+    };
+    let (accessible, hub) = (with("NamespaceAccessible"), with("ClusterScopeOnly"));
+    let kind = &placements::OF_NAMESPACE;
+    assert_eq!(errors(kind, None, accessible.clone()), Vec::<String>::new());
+    assert_eq!(errors(kind, Some(&accessible), hub), Vec::<String>::new());
+    assert!(!errors(&placements::OF_HUB, None, accessible).is_empty());
+}
+
+#[test]
+fn the_columns_of_a_resource_placement_read_its_own_conditions() {
+    let status = json!({"conditions": [
+        {"type": "ResourcePlacementScheduled", "status": "True", "observedGeneration": 3},
+        {"type": "ClusterResourcePlacementScheduled", "status": "Unknown", "observedGeneration": 9},
+    ]});
+    let value = json!({
+        "apiVersion": "placement.kubernetes-fleet.io/v1beta1", "kind": "ResourcePlacement",
+        "metadata": {"name": "p", "namespace": "team", "generation": 3}, "status": status,
+    });
+    let row = texts(&placements::OF_NAMESPACE, &value);
+    assert_eq!((row[3].as_str(), row[4].as_str()), ("True", "3"), "{row:?}");
+}
+
+#[test]
+fn namespaced_kinds_have_the_versions_and_short_names_of_kubefleet() {
+    let kinds: [(&dyn Kind, &str, &[&str]); 3] = [
+        (&placements::OF_NAMESPACE, "rp", &["v1", "v1beta1"]),
+        (&snapshot::OF_NAMESPACE, "sps", &["v1beta1"]),
+        (&binding::OF_NAMESPACE, "rb", &["v1beta1"]),
+    ];
+    for (kind, short, versions) in kinds {
+        let info = kind.info();
+        assert!(info.namespaced() && info.status, "{}", info.kind);
+        assert_eq!((info.short_names, info.versions), (&[short][..], versions));
+        assert_eq!(info.storage_version, "v1beta1");
+    }
+}
+
+#[test]
+fn a_member_cluster_has_its_name_as_a_label() {
+    let write = Write {
+        via: Via::Create,
+        old: None,
+        now: NOW.parse().unwrap(),
+    };
+    for labels in [
+        Value::Null,
+        json!({"kubernetes-fleet.io/member-name": "other", "a": "b"}),
+    ] {
+        let mut value = json!({"metadata": {"name": "east", "labels": labels}});
+        MemberClusterKind.prepare(&write, &mut value);
+        assert_eq!(
+            value["metadata"]["labels"]["kubernetes-fleet.io/member-name"],
+            "east"
+        );
+    }
 }

@@ -1,8 +1,8 @@
-//! What a ClusterResourcePlacement must satisfy beyond its schema, and what may not change (docs/systems/fleet.md,
-//! "Placement policy" and "Placements beside the policy").
+//! What a placement must satisfy beyond its schema, and what may not change (docs/systems/fleet.md, "Placement policy" and
+//! "Placements beside the policy").
 
-use berth_apimachinery::FieldError;
 use berth_apimachinery::selector::Selector;
+use berth_apimachinery::{FieldError, Scope};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -10,8 +10,8 @@ use super::{PlacementSpec, ResourceSelector};
 use crate::kind::policy::{PlacementPolicy, PlacementType};
 use crate::kind::policy_rules;
 
-/// Every violation in `new`, which replaces `old`.
-pub(super) fn errors(old: Option<&Value>, new: &Value) -> Vec<FieldError> {
+/// Every violation in `new`, a placement of `scope` that replaces `old`.
+pub(super) fn errors(old: Option<&Value>, new: &Value, scope: Scope) -> Vec<FieldError> {
     // What does not even parse has been refused by the schema.
     let read = |object: &Value| PlacementSpec::deserialize(&object["spec"]).ok();
     let Some(spec) = read(new) else {
@@ -21,7 +21,10 @@ pub(super) fn errors(old: Option<&Value>, new: &Value) -> Vec<FieldError> {
     for (index, selector) in spec.resource_selectors.iter().enumerate() {
         resource_selector(selector, &format!("spec.resourceSelectors[{index}]"), &mut errors);
     }
-    namespaces(&spec, &mut errors);
+    in_parts(&spec, &mut errors);
+    if scope == Scope::Cluster {
+        accessible(&spec, &mut errors);
+    }
     if let Some(policy) = &spec.policy {
         errors.extend(policy_rules::errors(
             policy,
@@ -33,6 +36,9 @@ pub(super) fn errors(old: Option<&Value>, new: &Value) -> Vec<FieldError> {
     if let Some(old) = old {
         if let Some(known) = read(old) {
             immutable(&known, &spec, &mut errors);
+            if scope == Scope::Cluster {
+                reporting(&known, &spec, &mut errors);
+            }
         }
         let external = |object: &Value| object["spec"]["strategy"]["type"] == "External";
         if external(old) && !external(new) {
@@ -55,14 +61,18 @@ fn resource_selector(selector: &ResourceSelector, path: &str, errors: &mut Vec<F
     errors.extend(compiled.err().unwrap_or_default());
 }
 
-/// A namespace of which the other selectors take parts is the only one, and named; a status that a namespace shows needs
-/// one namespace to be shown in.
-fn namespaces(spec: &PlacementSpec, errors: &mut Vec<FieldError>) {
-    const IN_PARTS: &str = "NamespaceWithResourceSelectors";
+/// The selectors of Namespaces, with their places.
+fn namespaces(spec: &PlacementSpec) -> Vec<(usize, &ResourceSelector)> {
     let selectors = spec.resource_selectors.iter().enumerate();
-    let all: Vec<(usize, &ResourceSelector)> = selectors
+    selectors
         .filter(|(_, selector)| selector.kind == "Namespace")
-        .collect();
+        .collect()
+}
+
+/// A namespace of which the other selectors take parts is the only one, and named.
+fn in_parts(spec: &PlacementSpec, errors: &mut Vec<FieldError>) {
+    const IN_PARTS: &str = "NamespaceWithResourceSelectors";
+    let all = namespaces(spec);
     let core = |selector: &ResourceSelector| selector.group.is_empty() && selector.version == "v1";
     for &(index, selector) in all
         .iter()
@@ -78,11 +88,15 @@ fn namespaces(spec: &PlacementSpec, errors: &mut Vec<FieldError>) {
             errors.push(FieldError::forbidden(format!("{path}.selectionScope"), detail));
         }
     }
-    if spec.status_reporting_scope.as_deref() == Some("NamespaceAccessible") && all.len() != 1 {
+}
+
+/// A status that a namespace shows needs one namespace to be shown in.
+fn accessible(spec: &PlacementSpec, errors: &mut Vec<FieldError>) {
+    let count = namespaces(spec).len();
+    if spec.status_reporting_scope.as_deref() == Some("NamespaceAccessible") && count != 1 {
         let detail = format!(
             "NamespaceAccessible needs exactly one resourceSelector with kind Namespace, in which the status is shown; there \
-             are {}",
-            all.len()
+             are {count}"
         );
         errors.push(FieldError::forbidden("spec.statusReportingScope", detail));
     }
@@ -112,8 +126,8 @@ fn strategy(strategy: &Value, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// The policy stays, its type stays, and tolerations are only added. No policy is PickAll.
-fn immutable(old: &PlacementSpec, new: &PlacementSpec, errors: &mut Vec<FieldError>) {
+/// Where the status is shown stays.
+fn reporting(old: &PlacementSpec, new: &PlacementSpec, errors: &mut Vec<FieldError>) {
     if let Some(scope) = &old.status_reporting_scope
         && new.status_reporting_scope.as_ref() != Some(scope)
     {
@@ -123,6 +137,10 @@ fn immutable(old: &PlacementSpec, new: &PlacementSpec, errors: &mut Vec<FieldErr
             format!("field is immutable: it is {scope}"),
         ));
     }
+}
+
+/// The policy stays, its type stays, and tolerations are only added. No policy is PickAll.
+fn immutable(old: &PlacementSpec, new: &PlacementSpec, errors: &mut Vec<FieldError>) {
     let Some(policy) = &new.policy else {
         if old.policy.is_some() {
             let detail = "may not be removed once it is set";
