@@ -174,10 +174,7 @@ impl Case<'_> {
                 ),
             },
         };
-        let matching = match Predicates::judge(predicates, self.fleet, self.ask.now, &scope) {
-            Ok(matching) => matching,
-            Err(problem) => return Ok(self.misconfigured(problem, &bound, &sets, offered)),
-        };
+        let matching = Predicates::judge(predicates, self.fleet, self.ask.now, &scope);
         let taints = TaintToleration::new(tolerations, &scope, &self.held, self.ask.now);
         let in_set = ClusterSet(&scope);
         let filters = Plugin::ALL.map(|filter| -> &dyn Filter<Columns> {

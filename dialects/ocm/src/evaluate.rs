@@ -1,5 +1,6 @@
 //! Running an expression on clusters, and keeping what came out and what it cost.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, PoisonError};
 
@@ -13,41 +14,54 @@ use crate::cluster::Cluster;
 use crate::fleet::Fleet;
 use crate::scored::ScoredCluster;
 
-/// Cost that the expressions of one decision may have together, in any fleet.
-/// expressions of every day cost, and ends what would keep a server busy for minutes.
-const BASE: u64 = 10_000_000;
-/// Further cost that they may have for each cluster of the fleet.
-const PER_CLUSTER: u64 = 5_000;
+/// Cost that the expressions of one predicate may have together on one cluster, as in OCM.
+const PER_PREDICATE: u64 = 10_000_000;
+/// Cost that the expressions of one decision may have together, in any fleet: a hundred clusters at the most that one may
+/// cost. It ends what would keep a server busy for minutes.
+const BASE: u64 = 100_000_000;
+/// Further cost that they may have for each cluster of the fleet: ten thousand times that of a label.
+const PER_CLUSTER: u64 = 50_000;
 
-/// Why a decision is not made: its expressions cost too much together.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Exceeded {
-    /// Cost that they may have.
-    limit: u64,
-    /// On so many clusters.
-    clusters: usize,
+/// Why an expression fails on a cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Failure {
+    /// Its value is an error, or neither true nor false; running it again tells.
+    Value,
+    /// The expressions of its predicate cost too much together on that cluster.
+    Predicate,
+    /// All expressions of the decision cost too much together, which is this cost: the cluster was not looked at.
+    Decision(u64),
 }
 
-impl fmt::Display for Exceeded {
+impl fmt::Display for Failure {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { limit, clusters } = self;
-        write!(
-            formatter,
-            "the expressions of the placement cost more than {limit}, which is what one decision over {clusters} \
-             clusters may cost"
-        )
+        match self {
+            Self::Value => formatter.write_str("it is neither true nor false"),
+            Self::Predicate => write!(
+                formatter,
+                "the expressions of the predicate cost more than {PER_PREDICATE} together, which is what they may cost on one \
+                 cluster"
+            ),
+            Self::Decision(limit) => write!(
+                formatter,
+                "it was not run, since the expressions of the placement cost more than {limit}, which is what one decision may \
+                 cost"
+            ),
+        }
     }
 }
 
-/// The clusters that an expression fails on: its value is an error, or neither true nor false, or costs too much.
+/// The clusters that an expression fails on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Failures {
     /// How many.
     pub(crate) count: usize,
-    /// On how many of them it costs more than it may on one cluster.
+    /// On how many of them the reason is what it costs.
     pub(crate) costly: usize,
     /// The first of them.
     pub(crate) first: Ix,
+    /// Why it fails on that one.
+    pub(crate) why: Failure,
 }
 
 /// Runs expressions during one decision, at one instant, and counts what they cost.
@@ -55,26 +69,35 @@ pub(crate) struct Evaluator<'a> {
     fleet: &'a Fleet,
     now: Timestamp,
     spent: u64,
+    /// Cost of the expressions of the predicate at hand so far, by candidate.
+    on: HashMap<Ix, u64>,
 }
 
 impl<'a> Evaluator<'a> {
     /// For the clusters of `fleet` at `now`.
     pub(crate) fn new(fleet: &'a Fleet, now: Timestamp) -> Self {
-        Self { fleet, now, spent: 0 }
+        Self {
+            fleet,
+            now,
+            spent: 0,
+            on: HashMap::new(),
+        }
+    }
+
+    /// Begins another predicate, whose expressions have a budget of their own.
+    pub(crate) fn begin(&mut self) {
+        self.on.clear();
     }
 
     /// Keeps in `matching` only the clusters of which `expression` is true. Errors, other values than true, and what costs too
-    /// much on a cluster are no match; given is on which clusters of `scope` they are. Two decisions that need the same results wait for each other instead of
-    /// both working.
-    ///
-    /// # Errors
-    /// When all expressions so far cost too much together.
+    /// much are no match; gives on which clusters of `scope` that is so. Two decisions that need the same results wait for
+    /// each other instead of both working.
     pub(crate) fn retain(
         &mut self,
         expression: &Expression,
         scope: &Bits,
         matching: &mut Bits,
-    ) -> Result<Option<Failures>, Exceeded> {
+    ) -> Option<Failures> {
         let columns = self.fleet.columns();
         let clusters = columns.rows.len();
         let limit = BASE + PER_CLUSTER * clusters as u64;
@@ -83,26 +106,35 @@ impl<'a> Evaluator<'a> {
         let candidates: Vec<Ix> = matching.iter().collect();
         for candidate in candidates {
             let cluster = columns.row(candidate);
-            let reading = self.reading(expression, cluster);
-            let judged = results.get(reading, clusters, || self.run(expression, cluster, judge));
-            self.spent = self.spent.saturating_add(judged.cost);
-            if self.spent > limit {
-                return Err(Exceeded { limit, clusters });
-            }
-            if judged.fails && scope.has(candidate) {
+            let (why, is_costly) = if self.spent > limit {
+                (Some(Failure::Decision(limit)), true)
+            } else {
+                let reading = self.reading(expression, cluster);
+                let judged = results.get(reading, clusters, || self.run(expression, cluster, judge));
+                self.spent = self.spent.saturating_add(judged.cost);
+                let on = self.on.entry(candidate).or_default();
+                *on = on.saturating_add(judged.cost);
+                match *on > PER_PREDICATE {
+                    true => (Some(Failure::Predicate), true),
+                    false if judged.holds => continue,
+                    false => (judged.fails.then_some(Failure::Value), judged.ended),
+                }
+            };
+            matching.set(candidate, false);
+            if let Some(why) = why
+                && scope.has(candidate)
+            {
                 let failures = failures.get_or_insert(Failures {
                     count: 0,
                     costly: 0,
                     first: candidate,
+                    why,
                 });
                 failures.count += 1;
-                failures.costly += usize::from(judged.ended);
-            }
-            if !judged.holds {
-                matching.set(candidate, false);
+                failures.costly += usize::from(is_costly);
             }
         }
-        Ok(failures)
+        failures
     }
 
     /// Whether `expression` is true of the cluster at `candidate`.
@@ -111,7 +143,9 @@ impl<'a> Evaluator<'a> {
         let mut one = Bits::none(count);
         one.set(candidate, true);
         let scope = Bits::none(count);
-        self.retain(expression, &scope, &mut one).is_ok() && one.has(candidate)
+        self.begin();
+        self.retain(expression, &scope, &mut one);
+        one.has(candidate)
     }
 
     /// Why `expression` is neither true nor false of the cluster at `candidate`; `None` where it is one of them. It is run again:

@@ -13,7 +13,7 @@ use crate::columns::taints::Tainted;
 use crate::evaluate::{Evaluator, Failures};
 use crate::fleet::Fleet;
 use crate::kind::{Taint, Toleration};
-use crate::policy::{self, Predicate, Problem};
+use crate::policy::Predicate;
 
 /// Asks for membership in one of the sets chosen from.
 pub(crate) struct ClusterSet<'a>(pub(crate) &'a Bits);
@@ -71,21 +71,13 @@ pub(crate) struct Failing {
 
 impl Predicates {
     /// Judges `predicates` over the clusters of `fleet` at `now`; none lets everything pass.
-    ///
-    /// # Errors
-    /// When all expressions cost too much together.
-    pub(crate) fn judge(
-        predicates: &[Predicate],
-        fleet: &Fleet,
-        now: Timestamp,
-        scope: &Bits,
-    ) -> Result<Self, Problem> {
+    pub(crate) fn judge(predicates: &[Predicate], fleet: &Fleet, now: Timestamp, scope: &Bits) -> Self {
         let mut failing = Vec::new();
         if predicates.is_empty() {
-            return Ok(Self {
+            return Self {
                 matching: None,
                 failing,
-            });
+            };
         }
         let columns = fleet.columns();
         let count = columns.count();
@@ -96,12 +88,9 @@ impl Predicates {
             if !predicate.claims.is_everything() {
                 matching.intersect(&columns.claims.select(&predicate.claims, count));
             }
+            evaluator.begin();
             for (place, (_, expression)) in predicate.expressions.iter().enumerate() {
-                let retained = evaluator.retain(expression, scope, &mut matching);
-                let failures = retained.map_err(|exceeded| Problem {
-                    plugin: Some(Plugin::Predicate),
-                    text: format!("{}: {exceeded}", policy::expression_path(index, place)),
-                })?;
+                let failures = evaluator.retain(expression, scope, &mut matching);
                 failing.extend(failures.map(|failures| Failing {
                     predicate: index,
                     place,
@@ -110,10 +99,10 @@ impl Predicates {
             }
             all.unite(&matching);
         }
-        Ok(Self {
+        Self {
             matching: Some(all),
             failing,
-        })
+        }
     }
 }
 

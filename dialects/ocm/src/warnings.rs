@@ -7,7 +7,7 @@ use berth_dialect_contract::{Decision, listing};
 use berth_scheduling::Ix;
 
 use crate::detail::Detail;
-use crate::evaluate::Evaluator;
+use crate::evaluate::{Evaluator, Failure};
 use crate::filters::Failing;
 use crate::fleet::Fleet;
 use crate::kind::without_effect;
@@ -101,7 +101,10 @@ pub(crate) fn failure(
     let (source, expression) = predicate.expressions.get(failing.place)?;
     let evaluator = Evaluator::new(fleet, decision.now);
     let first = failing.failures.first;
-    let why = evaluator.failure(expression, first)?;
+    let why = match failing.failures.why {
+        Failure::Value => evaluator.failure(expression, first)?,
+        why @ (Failure::Predicate | Failure::Decision(_)) => why.to_string(),
+    };
     let path = expression_path(failing.predicate, failing.place);
     let clusters = match failing.failures.count {
         1 => "1 cluster".to_owned(),

@@ -158,7 +158,8 @@ impl fmt::Display for Unmatched<'_> {
 
 /// Part of a predicate that a cluster does not meet.
 enum Asked<'a> {
-    Nothing,
+    /// More than may be spent on it: each part is met.
+    TooMuch,
     Labels(&'a Selector),
     Claims(&'a Selector),
     /// An expression, and why it is neither true nor false where it is neither.
@@ -168,7 +169,7 @@ enum Asked<'a> {
 impl fmt::Display for Asked<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Nothing => f.write_str("matches"),
+            Self::TooMuch => f.write_str("has expressions that cost too much together"),
             Self::Labels(selector) => write!(f, "asks for labels {selector}"),
             Self::Claims(selector) => write!(f, "asks for claims {selector}"),
             Self::Expression(source, None) => write!(f, "asks for {source}"),
@@ -197,7 +198,7 @@ fn mismatch<'a>(
     }
     let mut expressions = predicate.expressions.iter();
     let unmet = expressions.find(|(_, expression)| !evaluator.holds(expression, candidate));
-    unmet.map_or(Asked::Nothing, |(source, expression)| {
+    unmet.map_or(Asked::TooMuch, |(source, expression)| {
         Asked::Expression(source, evaluator.failure(expression, candidate))
     })
 }

@@ -91,21 +91,81 @@ fn an_expression_made_to_take_memory_or_time_is_no_match_and_its_cost_is_told() 
     }
 }
 
-#[test]
-fn what_the_expressions_of_a_decision_cost_over_all_clusters_is_bounded() {
+/// Some 110,000 on each cluster, true.
+fn dear() -> String {
     let list = format!("[{}]", vec!["1"; 90].join(","));
-    let names: Vec<String> = (0..100).map(|number| format!("c{number}")).collect();
+    format!("{list}.all(a, {list}.all(b, ['x', 'y', 'z', 'v', 'w'].all(c, true)))")
+}
+
+#[test]
+fn what_costs_much_on_many_clusters_is_decided_as_in_ocm() {
+    let names: Vec<String> = (0..100).map(|number| format!("c{number:03}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let mut world = columns(&names);
-    // More than 110,000 on each of a hundred clusters.
-    let source = format!("{list}.all(a, {list}.all(b, ['x', 'y', 'z', 'v', 'w'].all(c, true)))");
-    world.put(&selecting("p", &source));
+    world.put(&selecting("p", &dear()));
     let decision = world.decide(&placement("ns", "p"));
-    assert_eq!(decision.outcome, Outcome::Invalid);
-    let (.., message) = condition(&world, &placement("ns", "p"), "PlacementMisconfigured");
+    assert_eq!(world.picked(&decision).len(), 100);
+}
+
+#[test]
+fn clusters_beyond_what_a_decision_may_cost_do_not_match_and_the_report_says_so() {
+    let names: Vec<String> = (0..100).map(|number| format!("c{number:03}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let mut world = columns(&names);
+    // Nothing is run twice for its cost to count twice.
+    let predicates: Vec<Value> = (0..12)
+        .map(|_| json!({"requiredClusterSelector": {"celSelector": {"celExpressions": [dear()]}}}))
+        .collect();
+    world.put(&wants("p", &json!({"predicates": predicates})));
+    let decision = world.decide(&placement("ns", "p"));
+    assert_eq!(decision.outcome, Outcome::Scheduled, "{}", decision.reason);
+    assert_eq!(world.picked(&decision).len(), 100, "one predicate suffices");
+    let warnings = world.fleet.warnings(&decision);
+    let told = "it was not run, since the expressions of the placement cost more than 105000000, which is what one decision may cost";
     assert!(
-        message.contains("cost more than 10500000, which is what one decision over 100 clusters may cost"),
-        "{message}"
+        warnings.iter().any(|warning| warning.ends_with(told)),
+        "{warnings:?}"
+    );
+    let (status, ..) = condition(&world, &placement("ns", "p"), "PlacementMisconfigured");
+    assert_eq!(status, "False");
+}
+
+#[test]
+fn expressions_of_one_predicate_that_cost_too_much_together_on_a_cluster_do_not_match_it() {
+    let mut world = columns(&["a", "b"]);
+    // Short of 1,000,000 each.
+    let list = format!("[{}]", vec!["1"; 90].join(","));
+    let each = format!(
+        "{list}.all(a, {list}.all(b, [{}].all(c, true)))",
+        vec!["1"; 30].join(",")
+    );
+    let on_a = format!("managedCluster.metadata.name == 'b' || {each}");
+    let many = |count: usize| vec![on_a.clone(); count];
+    let asking = |expressions: Vec<String>| {
+        wants(
+            "p",
+            &json!({"predicates": [{"requiredClusterSelector": {"celSelector": {"celExpressions": expressions}}}]}),
+        )
+    };
+    world.put(&asking(many(10)));
+    assert_eq!(world.picked(&world.decide(&placement("ns", "p"))), ["a", "b"]);
+    world.put(&asking(many(16)));
+    let decision = world.decide(&placement("ns", "p"));
+    assert_eq!(world.picked(&decision), ["b"]);
+    let warnings = world.fleet.warnings(&decision);
+    assert!(
+        warnings[0].contains("the expressions of the predicate cost more than 10000000 together"),
+        "{warnings:?}"
+    );
+    let report = world.fleet.sentence(
+        &decision,
+        0,
+        decision.solved.rejections[0].plugin,
+        decision.solved.rejections[0].reason,
+    );
+    assert!(
+        report.contains("has expressions that cost too much together"),
+        "{report}"
     );
 }
 
