@@ -200,8 +200,28 @@ impl Asked<'_> {
                 return Ok((vec![finding], None));
             }
         }
-        let (findings, requests) = judge::held(&all);
+        let (mut findings, requests) = judge::held(&all);
+        findings.extend(self.rules(&all).await?);
         Ok((findings, Some(requests)))
+    }
+
+    /// Findings about rules that do not go with what the objects of a system say of themselves; the report of any one of its
+    /// `decisions` tells.
+    async fn rules(&self, decisions: &[Value]) -> Result<Vec<Finding>> {
+        let mut findings = Vec::new();
+        for (system, path) in judge::one_of_each_system(decisions) {
+            let path = format!("/apis/{API_VERSION}/{path}/scheduling?limit=1");
+            findings.extend(match self.read(&path).await? {
+                Read::Object(report) => judge::rules(&system, &report),
+                // The request went in the meantime.
+                Read::Absent => None,
+                Read::Refused(message) => Some(
+                    Finding::ok("configuration", format!("rules of {system}"), message)
+                        .but(Verdict::Unknown, ""),
+                ),
+            });
+        }
+        Ok(findings)
     }
 
     /// Adds the objects of one of Berth's own resources to `all`, up to [`MOST`]. Gives the refusal, where they may not be read.

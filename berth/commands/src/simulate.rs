@@ -311,10 +311,15 @@ pub(crate) fn load(
     if unread.iter().any(|problem| problem.number == 0) {
         return Err(unread.iter().map(ToString::to_string).collect());
     }
+    let mut read = read.into_iter().peekable();
+    let is_of_hub = read.peek().is_some();
     let mut heartbeat = None;
     let inputs = documents.into_iter().map(input).chain(read);
     let inputs = inputs.inspect(|input| heartbeat = heartbeat.max(heartbeat::newest(&input.value)));
     let mut simulation = Simulation::load(&dialects, &catalog(&dialects), configurations, inputs, by.now);
+    if is_of_hub {
+        simulation.set_on_hub();
+    }
     if let Some(rules) = by.rules {
         simulation
             .go_by(rules)

@@ -6,6 +6,7 @@ use std::path::Path;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use berth_apimachinery::{Timestamp, time};
+use berth_dialect_contract::names;
 use jiff::SignedDuration;
 use serde_json::Value;
 
@@ -20,6 +21,40 @@ const DRIFT: SignedDuration = SignedDuration::from_secs(5);
 const SKEW: SignedDuration = SignedDuration::from_mins(1);
 /// How many decisions are named one by one.
 const NAMED: usize = 10;
+
+/// A decision of each system, by the path of its report below Berth's group.
+pub(super) fn one_of_each_system(decisions: &[Value]) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    for decision in decisions {
+        let name = text(&decision["metadata"]["name"]);
+        let Some((_, system)) = names::split(name) else {
+            continue;
+        };
+        found
+            .entry(system.to_owned())
+            .or_insert_with(|| match decision["metadata"]["namespace"].as_str() {
+                Some(namespace) => format!("namespaces/{namespace}/decisions/{name}"),
+                None => format!("clusterdecisions/{name}"),
+            });
+    }
+    found
+}
+
+/// Whether the rules that `report`, one of `system`, went by are not those of the release that the objects are of.
+pub(super) fn rules(system: &str, report: &Value) -> Option<Finding> {
+    let rules = &report["status"]["rules"];
+    (rules["atOdds"] == true).then(|| {
+        let message = format!(
+            "decisions go by {}: {}",
+            text(&rules["name"]),
+            text(&rules["message"])
+        );
+        Finding::ok("configuration", format!("rules of {system}"), message).but(
+            Verdict::Note,
+            format!("kubectl edit schedulerconfiguration {system} # set rules: Auto, or take it out"),
+        )
+    })
+}
 
 /// The Service that an APIService names.
 pub(super) fn service(api_service: &Value) -> Option<Service> {

@@ -38,10 +38,8 @@ pub(super) async fn fill(
         })?;
         let origin = beside_copies.then(|| file.display().to_string());
         let name = dialect.name();
-        for warning in dialect
-            .configuration()
-            .warnings(&spec[name], &format!("spec.{name}"))
-        {
+        let (path, rules) = (format!("spec.{name}"), RulesChoice::of(&json!({"spec": spec})));
+        for warning in dialect.configuration().warnings(&spec[name], &path, rules) {
             tracing::warn!(file = %file.display(), warning, "this is legal in the configuration and surely not meant");
         }
         create(store, dialect.name(), &spec, origin, now)

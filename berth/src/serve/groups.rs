@@ -99,6 +99,12 @@ pub(super) fn assemble(
         None => &Standalone,
     };
     let core = Core::new(store, clock, options, surroundings);
+    if let Some(hub) = hub {
+        let names = core.dialects.iter().map(|dialect| dialect.name());
+        names
+            .filter(|name| hub.has(name))
+            .for_each(|name| core.engine.set_on_hub(name));
+    }
     let modes = Arc::new(modes(&core.dialects, &core.source, options, hub)?);
     core.engine.mandated(Arc::clone(&modes) as Arc<_>)?;
     let judges = surroundings.judges(&core);

@@ -7,6 +7,7 @@ use berth_apimachinery::{FieldError, GroupResource, Schema};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::rules::RulesChoice;
 use crate::system_users::SystemUsers;
 
 /// The settings of a dialect.
@@ -23,9 +24,9 @@ pub trait Configuration {
         reading.into_errors()
     }
 
-    /// What is legal but surely not meant, as sentences that name the field (below `path`). Asked only of what
-    /// [`Configuration::validate`] finds no error in.
-    fn warnings(&self, _spec: &Value, _path: &str) -> Vec<String> {
+    /// What is legal but surely not meant, as sentences that name the field (below `path`), where `rules` are chosen. Asked
+    /// only of what [`Configuration::validate`] finds no error in.
+    fn warnings(&self, _spec: &Value, _path: &str, _rules: RulesChoice) -> Vec<String> {
         Vec::new()
     }
 

@@ -105,6 +105,10 @@ pub trait Inventory: Targets + Words + Any + Send + Sync {
     /// A cheap copy that can change on its own.
     fn fork(&self) -> Arc<dyn Inventory>;
 
+    /// Learns that the objects are those of a hub that the system runs on, which is one of today:
+    /// [`RulesChoice::Auto`](crate::rules::RulesChoice::Auto) is `Current` for them.
+    fn set_on_hub(&mut self) {}
+
     /// Takes in one change. An object that does not fit its kind is left out and listed by [`Inventory::unusable`].
     fn fold(&mut self, change: &Change) -> Due;
 

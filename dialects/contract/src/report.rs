@@ -417,6 +417,7 @@ impl View<'_> {
             rules: self.inventory.rules_in_force().map(|in_force| RulesInForce {
                 name: in_force.rules.as_str(),
                 message: in_force.because,
+                at_odds: in_force.is_at_odds,
             }),
             evaluated_at: berth_apimachinery::time::rfc3339(self.decision.now),
             inventory_revision: revision.to_string(),

@@ -26,7 +26,8 @@ impl Rules {
 /// `spec.rules` of a SchedulerConfiguration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RulesChoice {
-    /// Whichever the objects are of.
+    /// [`Rules::Current`] for the objects of a hub and for those that say that they are of today, else
+    /// [`Rules::Documented`].
     #[default]
     Auto,
     /// Always [`Rules::Documented`].
@@ -71,6 +72,8 @@ impl RulesChoice {
 pub struct InForce {
     /// The rules.
     pub rules: Rules,
+    /// Whether they are chosen, and the objects say that they are of a release with the other ones.
+    pub is_at_odds: bool,
     /// Why these, as a clause: `2 of 3 Seeds are of Gardener 1.49 or newer`.
     pub because: String,
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use berth_admission::Plugin;
 use berth_apimachinery::{FieldError, GroupResource, Kind, Schema};
+use berth_dialect_contract::rules::RulesChoice;
 use berth_dialect_contract::{
     Configuration, DemandKind, Dialect, Inventory, LeaseName, OnHub, OwnScheduler, Producer, Reach, Shown,
     SystemUsers,
@@ -168,7 +169,7 @@ impl Configuration for KubeFleet {
         config::read(Some(spec), path).err().unwrap_or_default()
     }
 
-    fn warnings(&self, spec: &Value, path: &str) -> Vec<String> {
+    fn warnings(&self, spec: &Value, path: &str, _: RulesChoice) -> Vec<String> {
         config::warnings(spec, path)
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use berth_admission::Plugin;
 use berth_apimachinery::{FieldError, GroupResource, Kind, Schema};
+use berth_dialect_contract::rules::RulesChoice;
 use berth_dialect_contract::{
     Configuration, DemandKind, Dialect, Guarded, Inventory, LeaseName, OnHub, OwnPlace, OwnScheduler,
     Protected, Reach, Shown, config,
@@ -194,7 +195,7 @@ impl Configuration for Gardener {
         Config::read(Some(spec), path).err().unwrap_or_default()
     }
 
-    fn warnings(&self, spec: &Value, path: &str) -> Vec<String> {
+    fn warnings(&self, spec: &Value, path: &str, _: RulesChoice) -> Vec<String> {
         Config::read(Some(spec), path).map_or_else(|_| Vec::new(), |config| config.warnings(path))
     }
 }

@@ -27,6 +27,8 @@ pub struct Fleet {
     pub(crate) config: Config,
     /// Choice of the rules that decisions go by.
     pub(crate) choice: RulesChoice,
+    /// Whether the objects are those of a hub.
+    pub(crate) on_hub: bool,
     /// How many seeds say that they are of a Gardener that goes by the rules of today.
     modern: usize,
     /// Whether [`Fleet::config`] was read from an object.
@@ -139,7 +141,7 @@ impl Fleet {
         match self.choice {
             RulesChoice::Documented => Rules::Documented,
             RulesChoice::Current => Rules::Current,
-            RulesChoice::Auto if self.modern > 0 => Rules::Current,
+            RulesChoice::Auto if self.on_hub || self.modern > 0 => Rules::Current,
             RulesChoice::Auto => Rules::Documented,
         }
     }
@@ -153,15 +155,24 @@ impl Fleet {
         };
         let chosen = self.choice.as_str();
         let because = match (self.choice, self.modern) {
+            (RulesChoice::Auto, _) if self.on_hub => "the objects are those of a hub".to_owned(),
             (RulesChoice::Auto, _) => found,
-            (RulesChoice::Documented, 1..) | (RulesChoice::Current, 0) => {
-                format!("spec.rules is {chosen}, although {found}")
-            }
+            _ if self.is_at_odds() => format!("spec.rules is {chosen}, although {found}"),
             _ => format!("spec.rules is {chosen}"),
         };
         InForce {
             rules: self.rules(),
+            is_at_odds: self.is_at_odds(),
             because,
+        }
+    }
+
+    /// Whether the rules are chosen, and are not those of the release that the seeds say they are of.
+    fn is_at_odds(&self) -> bool {
+        match self.choice {
+            RulesChoice::Auto => false,
+            RulesChoice::Documented => self.modern > 0,
+            RulesChoice::Current => self.modern == 0 && !self.rows.is_empty(),
         }
     }
 

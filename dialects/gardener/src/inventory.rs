@@ -27,6 +27,10 @@ impl Inventory for Fleet {
         Arc::new(self.clone())
     }
 
+    fn set_on_hub(&mut self) {
+        self.on_hub = true;
+    }
+
     fn fold(&mut self, change: &Change) -> Due {
         self.take_in(change)
     }

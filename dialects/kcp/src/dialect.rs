@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use berth_admission::Plugin;
 use berth_apimachinery::{FieldError, GroupResource, Kind, Schema};
+use berth_dialect_contract::rules::RulesChoice;
 use berth_dialect_contract::{
     Concern, Configuration, Controllers, DemandKind, Dialect, Finalizer, Hold, Inventory, OnHub, Reach,
     Reconciler, Shown, SystemUsers, config,
@@ -191,7 +192,7 @@ impl Configuration for Kcp {
         read.err().unwrap_or_default()
     }
 
-    fn warnings(&self, spec: &Value, path: &str) -> Vec<String> {
+    fn warnings(&self, spec: &Value, path: &str, _: RulesChoice) -> Vec<String> {
         Config::read(Some(spec), path).map_or_else(|_| Vec::new(), |config| config.warnings(path))
     }
 

@@ -15,6 +15,7 @@ use std::sync::{Arc, LazyLock};
 use berth_apimachinery::schema::Reading;
 use berth_apimachinery::selector::{LabelSelector, Selector};
 use berth_apimachinery::{FieldError, Schema};
+use berth_dialect_contract::rules::Rules;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -25,14 +26,32 @@ use form::{Form, PurposeMapping};
 pub use warn::warnings;
 
 /// Which Clusters are looked at.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Scope {
     /// Those of one namespace: the template's, else the request's.
-    #[default]
-    #[serde(alias = "")]
     Namespaced,
     /// All.
     Cluster,
+}
+
+impl Scope {
+    /// The scope of a configuration that has none, which is another one since v0.14.
+    #[must_use]
+    pub const fn by(rules: Rules) -> Self {
+        match rules {
+            Rules::Documented => Self::Namespaced,
+            Rules::Current => Self::Cluster,
+        }
+    }
+
+    /// The token.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Namespaced => "Namespaced",
+            Self::Cluster => "Cluster",
+        }
+    }
 }
 
 /// Which Cluster is taken when several will do.
@@ -72,8 +91,8 @@ pub enum Tenancy {
 /// What the scheduler goes by.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// `scope`.
-    pub scope: Scope,
+    /// `scope`, where it is set.
+    pub scope: Option<Scope>,
     /// `strategy`.
     pub strategy: Strategy,
     /// `selectors.clusters`.
@@ -125,7 +144,8 @@ impl Config {
         if spec.is_null() {
             return Ok(None);
         }
-        let mut form = SCHEMA.read::<Form>(spec, path);
+        // Another release's fields are warned of, and otherwise ignored, as openMCP does.
+        let (mut form, _) = SCHEMA.read_known::<Form>(spec, path);
         let scheduler = std::mem::take(&mut form.value.scheduler);
         let selectors = &scheduler.selectors;
         let clusters = compiled(&mut form, &selectors.clusters, "scheduler.selectors.clusters");
@@ -142,10 +162,10 @@ impl Config {
         })
     }
 
-    /// The namespace whose Clusters a request in `namespace` may use; `None` is all.
+    /// The namespace whose Clusters a request in `namespace` may use by `rules`; `None` is all.
     #[must_use]
-    pub fn within<'a>(&self, mapping: &'a Mapping, namespace: &'a str) -> Option<&'a str> {
-        match self.scope {
+    pub fn within<'a>(&self, mapping: &'a Mapping, namespace: &'a str, rules: Rules) -> Option<&'a str> {
+        match self.scope.unwrap_or(Scope::by(rules)) {
             Scope::Cluster => None,
             Scope::Namespaced => Some(mapping.home(namespace)),
         }

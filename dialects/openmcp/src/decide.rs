@@ -254,7 +254,11 @@ impl<'a> Case<'a> {
     fn granted(&self, place: Place, step: Step, picked: Option<Ix>, run: Run) -> Decision {
         let request = self.request;
         let name = self.fleet.name_of(&place);
+        let lacks = self.fleet.find(&place).is_some_and(|(_, row)| {
+            row.facts.exclusive && request.wants.metadata.is_missing_on(&row.record.object)
+        });
         let idle = step == Step::None
+            && !lacks
             && request.finalized
             && request.wants.operation != Operation::Reconcile
             && request.said.grants(&place, request.wants.generation);
@@ -294,7 +298,7 @@ impl<'a> Case<'a> {
         if step == Step::Create && self.shares() {
             decision.fences = vec![NEW_CLUSTERS.into()];
         }
-        self.plan(&mut decision, Plan::Grant { place, step });
+        self.plan(&mut decision, Plan::Grant { place, step, lacks });
         decision
     }
 

@@ -21,7 +21,12 @@ pub(crate) enum Plan {
     /// Nothing.
     Nothing,
     /// It is granted the Cluster at `place`.
-    Grant { place: Place, step: Step },
+    Grant {
+        place: Place,
+        step: Step,
+        /// Whether the Cluster lacks labels or annotations that the request passes on.
+        lacks: bool,
+    },
     /// It is Pending, and this is why.
     Fail { reason: &'static str, message: String },
     /// It is being deleted.

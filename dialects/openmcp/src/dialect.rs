@@ -5,6 +5,7 @@ use std::sync::Arc;
 use berth_admission::Plugin;
 use berth_apimachinery::field::below;
 use berth_apimachinery::{FieldError, GroupResource, Kind, Schema};
+use berth_dialect_contract::rules::RulesChoice;
 use berth_dialect_contract::{
     Configuration, Controllers, DemandKind, Dialect, Finalizer, Hold, Inventory, OnHub, OwnScheduler, Reach,
     Shown, config,
@@ -155,8 +156,8 @@ impl Configuration for OpenMcp {
         Config::read(spec, path).err().unwrap_or_default()
     }
 
-    fn warnings(&self, spec: &Value, path: &str) -> Vec<String> {
-        let list = crate::config::warnings(spec).into_iter();
+    fn warnings(&self, spec: &Value, path: &str, rules: RulesChoice) -> Vec<String> {
+        let list = crate::config::warnings(spec, rules).into_iter();
         list.map(|warning| below(path, &warning)).collect()
     }
 }

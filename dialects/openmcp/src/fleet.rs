@@ -11,13 +11,14 @@ use std::sync::Arc;
 
 use berth_apimachinery::{Key, Object};
 use berth_dialect_columns::UnusableObjects;
+use berth_dialect_contract::rules::{InForce, Rules, RulesChoice};
 use berth_scheduling::Ix;
 use imbl::{HashMap, OrdMap, OrdSet, Vector};
 
-use crate::config::{Config, Mapping};
+use crate::config::{Config, Mapping, Scope};
 use crate::names::CLUSTERS;
 
-pub(crate) use request::{Granted, Operation, Record};
+pub(crate) use request::{Granted, Operation, PassedOn, Record};
 pub(crate) use row::{Row, goes_with_last, holders_of};
 
 /// Where a Cluster is. Its text is the name of the cluster: `<namespace>/<name>`.
@@ -71,6 +72,10 @@ impl fmt::Display for Place {
 pub(crate) struct Fleet {
     /// What it goes by; nothing when it is not configured.
     pub(crate) config: Option<Arc<Config>>,
+    /// Choice of the rules that decisions go by.
+    pub(crate) choice: RulesChoice,
+    /// Whether the objects are those of a hub.
+    pub(crate) on_hub: bool,
     /// What is wrong with the stored configuration while there was never a good one to go by.
     pub(crate) config_problem: Option<Arc<str>>,
     /// The Clusters, by place.
@@ -150,6 +155,39 @@ impl Fleet {
     /// What the purpose of `request` means, where that is configured.
     pub(crate) fn mapping(&self, request: &Record) -> Option<&Arc<Mapping>> {
         self.config.as_ref()?.purposes.get(&*request.wants.purpose)
+    }
+
+    /// The rules that decisions go by.
+    pub(crate) fn rules(&self) -> Rules {
+        match self.choice {
+            RulesChoice::Documented => Rules::Documented,
+            RulesChoice::Current => Rules::Current,
+            RulesChoice::Auto if self.on_hub => Rules::Current,
+            RulesChoice::Auto => Rules::Documented,
+        }
+    }
+
+    /// The rules that decisions go by, and the reason; `None` without a configuration, by which nothing is decided.
+    pub(crate) fn in_force(&self) -> Option<InForce> {
+        let config = self.config.as_ref()?;
+        let rules = self.rules();
+        let why = match self.choice {
+            RulesChoice::Auto if self.on_hub => "the objects are those of a hub".to_owned(),
+            RulesChoice::Auto => "the objects are in files, or stored by Berth".to_owned(),
+            chosen => format!("spec.rules is {}", chosen.as_str()),
+        };
+        let scope = match config.scope {
+            Some(scope) => format!("scheduler.scope says {}, whatever the rules", scope.as_str()),
+            None => format!(
+                "scheduler.scope is not set and means {}",
+                Scope::by(rules).as_str()
+            ),
+        };
+        Some(InForce {
+            rules,
+            is_at_odds: false,
+            because: format!("{why}; {scope}"),
+        })
     }
 
     /// Whether the scheduler leaves `request` alone.

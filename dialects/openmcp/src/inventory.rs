@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use berth_apimachinery::{Change, GroupResource, Key, Object, Timestamp};
+use berth_dialect_contract::rules::InForce;
 use berth_dialect_contract::{
     Advisor, Ask, Control, Decision, DemandView, Due, Edit, Guarding, Inventory, Pace, Refused, Remedy,
     TargetView, Targets, Unusable, Words, Write,
@@ -21,6 +22,10 @@ use crate::{remedies, words, writes};
 impl Inventory for Fleet {
     fn fork(&self) -> Arc<dyn Inventory> {
         Arc::new(self.clone())
+    }
+
+    fn set_on_hub(&mut self) {
+        self.on_hub = true;
     }
 
     fn fold(&mut self, change: &Change) -> Due {
@@ -136,6 +141,10 @@ impl Words for Fleet {
 
     fn alike(&self, _decision: &Decision, _candidate: Ix, _plugin: u16, reason: Reason) -> Option<u32> {
         words::is_alike(reason).then_some(0)
+    }
+
+    fn rules_in_force(&self) -> Option<InForce> {
+        self.in_force()
     }
 
     fn not_picked(&self, decision: &Decision, candidate: Ix, _rank: Option<usize>) -> (&'static str, String) {

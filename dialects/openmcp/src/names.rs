@@ -27,6 +27,8 @@ pub const USE_FINALIZER: &str = "request.clusters.openmcp.cloud/";
 pub const DELETE_LABEL: &str = "clusters.openmcp.cloud/delete-without-requests";
 /// A request with the value `true` gets a random name for a new Cluster, not the hash of its own.
 pub const RANDOM_LABEL: &str = "clusters.openmcp.cloud/randomize-cluster-name";
+/// Labels and annotations of a request that its own Cluster gets begin with this.
+pub const PASSED_ON: &str = "metadata.open-control-plane.io/";
 /// Clusters carry the name of their provider under this label.
 pub const PROVIDER_LABEL: &str = "clusters.openmcp.cloud/provider";
 /// What to do with a request: `ignore` or, once, `reconcile`.

@@ -45,7 +45,7 @@ impl<'a> Request<'a> {
                 .map(|(_, mapping)| LabelTest::new(&mapping.selector, &fleet.names.labels))
                 .unwrap_or_default(),
             namespace: meaning
-                .and_then(|(config, mapping)| config.within(mapping, namespace))
+                .and_then(|(config, mapping)| config.within(mapping, namespace, fleet.rules()))
                 .map(|namespace| fleet.names.namespaces.find(namespace)),
             sharing: match meaning.map(|(_, mapping)| mapping.tenancy) {
                 Some(Tenancy::Exclusive) => Sharing::Never,

@@ -99,7 +99,7 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
     let count = fleet.clusters();
     let feasible = || format!("{} of {count} clusters feasible", decision.solved.feasible.len());
     match &detail.plan {
-        Plan::Grant { place, step } => match step {
+        Plan::Grant { place, step, .. } => match step {
             Step::None if decision.outcome == Outcome::Unchanged => {
                 format!("bound to {place}; nothing to do")
             }

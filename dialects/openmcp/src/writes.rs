@@ -12,9 +12,9 @@ use berth_dialect_contract::wording::Sentences;
 use berth_dialect_contract::{Decision, Verb, Write};
 use serde_json::{Map, Value, json};
 
-use crate::config::Mapping;
+use crate::config::{Mapping, Tenancy};
 use crate::detail::{Detail, Plan, Step};
-use crate::fleet::{Fleet, Operation, Place, Record};
+use crate::fleet::{Fleet, Operation, PassedOn, Place, Record};
 use crate::kind::cluster_request::ClusterRequest;
 use crate::names::{
     API_VERSION, GRANTED, OPERATION_ANNOTATION, PENDING, REQUEST_FINALIZER, SCHEDULED, USE_FINALIZER,
@@ -39,9 +39,9 @@ pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
     let mut list = Vec::new();
     match &detail.plan {
         Plan::Nothing => {}
-        Plan::Grant { place, step } => {
+        Plan::Grant { place, step, lacks } => {
             let object = own_up(request, decision, &mut list);
-            cluster(fleet, request, place, *step, &mut list);
+            cluster(fleet, request, place, (*step, *lacks), &mut list);
             if !request.said.grants(place, request.wants.generation) {
                 list.push(status(request, decision, object, Some(place)));
             }
@@ -135,30 +135,62 @@ fn own_up(request: &Record, decision: &Decision, list: &mut Vec<Write>) -> Value
     value
 }
 
-/// What the granted Cluster needs.
-fn cluster(fleet: &Fleet, request: &Record, place: &Place, step: Step, list: &mut Vec<Write>) {
+/// What the granted Cluster needs: the request's finalizer, metadata that the request passes on and it `lacks`, or to be
+/// made.
+fn cluster(
+    fleet: &Fleet,
+    request: &Record,
+    place: &Place,
+    (step, lacks): (Step, bool),
+    list: &mut Vec<Write>,
+) {
     let finalizer = format!("{USE_FINALIZER}{}", request.wants.holder);
     match step {
-        Step::None => {}
-        Step::Join => {
+        Step::None if !lacks => {}
+        Step::None | Step::Join => {
             if let Some(object) = fleet.cluster(place) {
                 let mut value = stored(object);
-                finalizers(&mut value).push(finalizer.into());
+                if step == Step::Join {
+                    finalizers(&mut value).push(finalizer.into());
+                }
+                if lacks {
+                    pass_on(&request.wants.metadata, &mut value);
+                }
                 list.push(update(object, place.key(), value));
             }
         }
         Step::Create | Step::Recreate => {
             if let Some(mapping) = fleet.mapping(request) {
                 let generated = step == Step::Create && request.wants.random;
+                let mut object = made(place, mapping, &finalizer, generated);
+                if mapping.tenancy == Tenancy::Exclusive {
+                    pass_on(&request.wants.metadata, &mut object);
+                }
                 list.push(Write {
                     verb: Verb::Create,
                     key: place.key(),
                     subresource: "",
-                    object: made(place, mapping, &finalizer, generated),
+                    object,
                     base: None,
                 });
             }
         }
+    }
+}
+
+/// Adds labels and annotations of the request to those of its Cluster, whose own give way.
+fn pass_on(metadata: &PassedOn, cluster: &mut Value) {
+    for (part, entries) in metadata
+        .parts()
+        .into_iter()
+        .filter(|(_, entries)| !entries.is_empty())
+    {
+        let own = child(&mut cluster["metadata"], part);
+        own.extend(
+            entries
+                .iter()
+                .map(|(key, text)| (key.clone(), text.as_str().into())),
+        );
     }
 }
 

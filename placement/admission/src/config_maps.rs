@@ -6,6 +6,7 @@ use std::sync::Arc;
 use berth_admission::{Denied, Operation, Plugin, Request};
 use berth_apimachinery::field::FieldErrorKind;
 use berth_apimachinery::{FieldError, GroupResource};
+use berth_dialect_contract::rules::RulesChoice;
 use berth_dialect_contract::{Dialect, config};
 use serde_json::Value;
 
@@ -118,7 +119,11 @@ fn entry(dialect: &Arc<dyn Dialect>, key: &str, text: &str) -> Result<Entry, Vec
             })
             .collect::<Vec<_>>()
     })?;
-    let texts = dialect.configuration().warnings(&spec, "").into_iter();
+    let rules = match config::is_stored_form(&value) {
+        true => RulesChoice::of(&value),
+        false => RulesChoice::default(),
+    };
+    let texts = dialect.configuration().warnings(&spec, "", rules).into_iter();
     Ok(Entry::File(
         texts
             .map(|text| format!("{path}: {}", text.trim_start_matches('.')))

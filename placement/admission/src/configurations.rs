@@ -7,6 +7,7 @@ use berth_admission::{Denied, Operation, Plugin, Request};
 use berth_apimachinery::kind::{self, Write};
 use berth_apimachinery::{GroupResource, Kind};
 use berth_configuration::SchedulerConfiguration;
+use berth_dialect_contract::rules::RulesChoice;
 use berth_dialect_contract::{Dialect, config};
 use serde_json::Value;
 
@@ -77,7 +78,8 @@ impl Plugin for Configurations {
         if let Some(dialect) = found
             && let Some(spec) = object["spec"].get(name)
         {
-            warnings.extend(dialect.configuration().warnings(spec, &format!("spec.{name}")));
+            let (path, rules) = (format!("spec.{name}"), RulesChoice::of(object));
+            warnings.extend(dialect.configuration().warnings(spec, &path, rules));
             warnings.extend(self.unserved(&**dialect, spec));
         }
         Ok(())

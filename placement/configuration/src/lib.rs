@@ -188,7 +188,7 @@ fn schema(dialects: &[Arc<dyn Dialect>]) -> Schema {
         json!({
             "type": "string",
             "enum": RulesChoice::ALL.map(RulesChoice::as_str),
-            "description": "The rules that decide, where those of the system's newest release contradict the documentation that its page names. Documented: those of the documentation. Current: those of the newest release. Auto, the default: Current where the objects say that they are of a release that has them, else Documented.",
+            "description": "The rules that decide, where those of the system's newest release contradict the documentation that its page names. Documented: those of the documentation. Current: those of the newest release. Auto, the default: Current for the objects of a hub that the system runs on and where objects say that they are of a release that has them, else Documented.",
         }),
     );
     for dialect in dialects {

@@ -1,6 +1,7 @@
 //! The [`Engine`]: one inventory per dialect, kept current by a feeder task, and snapshots of them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ use crate::bound::{BindObserver, Settled};
 use crate::contest::Contests;
 use crate::dirty::{Dirty, Subscription};
 use crate::mandate::{Mandate, Requests};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Snapshot, writable};
 use crate::turns::Turns;
 
 /// How long a read waits for the feeder. A feeder that is alive needs microseconds.
@@ -59,6 +60,8 @@ pub(crate) struct Slot {
     pub(crate) answers: Answers,
     /// Changes that others make of decisions.
     pub(crate) contests: Contests,
+    /// Whether the objects are those of a hub.
+    pub(crate) on_hub: AtomicBool,
 }
 
 pub(crate) struct State {
@@ -107,6 +110,7 @@ impl Engine {
             settling: Turns::default(),
             answers: Answers::default(),
             contests: Contests::default(),
+            on_hub: AtomicBool::new(false),
             dialect,
         });
         Arc::new(Self {
@@ -123,6 +127,14 @@ impl Engine {
             witness: OnceLock::new(),
             mandate: OnceLock::new(),
         })
+    }
+
+    /// Notes that the objects of `dialect` are those of a hub that the system runs on.
+    pub fn set_on_hub(&self, dialect: &str) {
+        for slot in self.slots.iter().filter(|slot| slot.dialect.name() == dialect) {
+            slot.on_hub.store(true, Ordering::Relaxed);
+            writable(&mut slot.state.lock().inventory).set_on_hub();
+        }
     }
 
     /// Sets who is told of every binding, once.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use berth_apimachinery::{Change, GroupResource, Key, Revision};
@@ -13,6 +14,7 @@ use crate::aside::{self, aside};
 use crate::dirty::Dirty;
 use crate::engine::{Engine, Slot, Witness};
 use crate::mandate::NAMESPACES;
+use crate::snapshot::writable;
 
 /// How many changes are folded under one lock, at most.
 const BATCH: usize = 512;
@@ -141,6 +143,9 @@ impl Slot {
     fn build(&self, lists: &Lists) -> Arc<dyn Inventory> {
         let mut inventory = self.dialect.inventory();
         let writable = writable(&mut inventory);
+        if self.on_hub.load(Ordering::Relaxed) {
+            writable.set_on_hub();
+        }
         for (&resource, list) in lists.iter().filter(|(resource, _)| self.reads.contains(resource)) {
             for (name, object) in list.iter(None, None) {
                 let key = Key {
@@ -173,14 +178,6 @@ impl Slot {
         state.revision = through;
         dirty
     }
-}
-
-/// The inventory for changing: in place while nobody holds a snapshot of it, else a fork.
-pub(crate) fn writable(inventory: &mut Arc<dyn Inventory>) -> &mut dyn Inventory {
-    if Arc::get_mut(inventory).is_none() {
-        *inventory = inventory.fork();
-    }
-    Arc::get_mut(inventory).expect("a fork is not shared yet")
 }
 
 #[cfg(test)]

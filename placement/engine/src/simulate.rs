@@ -106,6 +106,11 @@ impl Simulation {
         load::load(dialects, catalog, configurations, inputs, now)
     }
 
+    /// Has the objects be those of a hub that the systems run on.
+    pub fn set_on_hub(&mut self) {
+        self.worlds.iter_mut().for_each(World::set_on_hub);
+    }
+
     /// Has every system's decisions go by the chosen rules, whatever its configuration says.
     ///
     /// # Errors

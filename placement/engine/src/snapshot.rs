@@ -28,6 +28,14 @@ impl fmt::Debug for Snapshot {
     }
 }
 
+/// The inventory for changing: in place while nobody holds a snapshot of it, else a fork.
+pub(crate) fn writable(inventory: &mut Arc<dyn Inventory>) -> &mut dyn Inventory {
+    if Arc::get_mut(inventory).is_none() {
+        *inventory = inventory.fork();
+    }
+    Arc::get_mut(inventory).expect("a fork is not shared yet")
+}
+
 impl Snapshot {
     /// Decides `demand` at `now`, with the seed every live decision on this state of the demand has (docs/reference.md,
     /// "The scheduling report"): a binding does what the report read before it said. `None` when the demand is not

@@ -16,8 +16,7 @@ use berth_storage::Collection;
 use serde_json::{Value, json};
 
 use crate::dirty::{self, Marked};
-use crate::feeder::writable;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Snapshot, writable};
 use crate::spelling;
 
 /// The kinds objects in files and reviews may be of.
@@ -435,6 +434,11 @@ impl World {
         dirty::add(&mut self.due, due.decide);
         self.changes += 1;
         self.objects.insert(key.clone(), new);
+    }
+
+    /// Has the objects be those of a hub that the system runs on.
+    pub fn set_on_hub(&mut self) {
+        writable(&mut self.snapshot.inventory).set_on_hub();
     }
 
     /// Puts the dialect's configuration in (`spec.<dialect>` of a SchedulerConfiguration). The choice of rules stays.

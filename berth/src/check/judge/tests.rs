@@ -214,3 +214,50 @@ fn what_is_wrong_with_targets_is_named_up_to_a_number() {
     let many = targets(&many);
     assert_eq!((many.len(), many[NAMED].subject.as_str()), (NAMED + 1, "3 more"));
 }
+
+#[test]
+fn rules_that_do_not_go_with_what_the_objects_say_are_noted() {
+    let of = |rules: Value| rules_of(&rules);
+    assert_eq!(
+        of(json!({"name": "Current", "message": "the objects are those of a hub"})),
+        None
+    );
+    assert_eq!(of(Value::Null), None);
+    let at_odds = json!({
+        "name": "Documented", "message": "spec.rules is Documented, although 1 of 1 Seeds is of Gardener 1.49 or newer",
+        "atOdds": true,
+    });
+    let found = of(at_odds).unwrap();
+    assert_eq!(
+        (found.verdict, found.subject.as_str()),
+        (Verdict::Note, "rules of gardener")
+    );
+    assert!(
+        found
+            .message
+            .starts_with("decisions go by Documented: spec.rules is Documented, although")
+    );
+}
+
+fn rules_of(rules: &Value) -> Option<Finding> {
+    super::rules("gardener", &json!({"status": {"rules": rules}}))
+}
+
+#[test]
+fn one_decision_of_each_system_is_asked() {
+    let decision =
+        |namespace: Option<&str>, name: &str| json!({"metadata": {"namespace": namespace, "name": name}});
+    let found = one_of_each_system(&[
+        decision(Some("garden-p"), "a.b.gardener"),
+        decision(Some("garden-p"), "c.gardener"),
+        decision(None, "web.fleet"),
+    ]);
+    let found: Vec<(&str, &str)> = found.iter().map(|(system, path)| (&**system, &**path)).collect();
+    assert_eq!(
+        found,
+        [
+            ("fleet", "clusterdecisions/web.fleet"),
+            ("gardener", "namespaces/garden-p/decisions/a.b.gardener"),
+        ]
+    );
+}

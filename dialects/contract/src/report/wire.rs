@@ -80,11 +80,15 @@ pub struct AmountEntry {
 
 /// Rules that decided.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct RulesInForce {
     /// Documented or Current.
     pub name: &'static str,
     /// Why these.
     pub message: String,
+    /// Whether they were chosen although the objects say that they are of a release with the other ones.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub at_odds: bool,
 }
 
 /// A standard Kubernetes condition.

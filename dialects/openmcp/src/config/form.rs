@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use berth_apimachinery::selector::LabelSelector;
 use schemars::{JsonSchema, SchemaGenerator};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use super::{Scope, Strategy};
@@ -25,8 +25,10 @@ pub(super) struct Form {
 pub(super) struct Scheduler {
     /// Which Clusters are looked at. Namespaced: those in the template's namespace, else the request's. Cluster: those of
     /// all namespaces.
-    #[schemars(extend("enum" = ["Cluster", "Namespaced", ""]))]
-    pub(super) scope: Scope,
+    /// Without it, what `spec.rules` says: Cluster by the rules of today, else Namespaced.
+    #[serde(deserialize_with = "scope", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", extend("enum" = ["Cluster", "Namespaced", ""]))]
+    pub(super) scope: Option<Scope>,
     /// Which Cluster is taken of several. Balanced: the one with the fewest requests. Random: any. Simple: the first by
     /// namespace and name.
     #[schemars(extend("enum" = ["Balanced", "Random", "Simple", ""]))]
@@ -114,6 +116,16 @@ struct Unused {
     self_link: Value,
     /// Ignored.
     uid: Value,
+}
+
+/// The scope, where it is set.
+fn scope<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Scope>, D::Error> {
+    Ok(match Option::<String>::deserialize(deserializer)?.as_deref() {
+        Some("Cluster") => Some(Scope::Cluster),
+        Some("Namespaced") => Some(Scope::Namespaced),
+        // The schema has no other words.
+        _ => None,
+    })
 }
 
 /// The spec of a Cluster as it stands in a template: its purpose is yet to join, defaults come when the Cluster is made,

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::names::DELETE_LABEL;
+use berth_dialect_contract::rules::RulesChoice;
 
 fn read(scheduler: Value) -> Result<Config, Vec<String>> {
     let spec = json!({ "scheduler": scheduler });
@@ -25,10 +26,7 @@ fn shared() -> Value {
 #[test]
 fn defaults_are_namespaced_and_balanced() {
     let config = read(json!({})).unwrap();
-    assert_eq!(
-        (config.scope, config.strategy),
-        (Scope::Namespaced, Strategy::Balanced)
-    );
+    assert_eq!((config.scope, config.strategy), (None, Strategy::Balanced));
     assert!(config.clusters.is_everything() && config.requests.is_everything() && config.purposes.is_empty());
     let empty =
         read(json!({"scope": "", "strategy": "", "selectors": null, "purposeMappings": null})).unwrap();
@@ -38,12 +36,45 @@ fn defaults_are_namespaced_and_balanced() {
 
 #[test]
 fn a_configuration_without_a_scheduler_is_refused() {
-    let errors = Config::read(&json!({"schedular": {}}), "").unwrap_err();
+    let spec = json!({"schedular": {}});
+    let errors = Config::read(&spec, "").unwrap_err();
     let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    assert_eq!(texts, ["scheduler: Required value"]);
+    let told = warnings(&spec, RulesChoice::Auto);
+    assert_eq!(told, ["schedular: unknown field: it is ignored, as by openMCP"]);
+}
+
+#[test]
+fn a_field_of_a_newer_release_is_warned_of_and_otherwise_ignored() {
+    let scheduler =
+        json!({"scope": "Cluster", "preemption": {"after": "1h"}, "purposeMappings": {"p": shared()}});
+    assert!(read(scheduler.clone()).is_ok());
     assert_eq!(
-        texts,
-        ["scheduler: Required value", "schedular: Forbidden: unknown field",]
+        warnings(&json!({"scheduler": scheduler}), RulesChoice::Auto),
+        ["scheduler.preemption: unknown field: it is ignored, as by openMCP"]
     );
+}
+
+#[test]
+fn a_scope_that_is_not_set_is_warned_of_by_the_name_of_the_effective_one() {
+    let spec = json!({"scheduler": {"purposeMappings": {"p": shared()}}});
+    for (rules, told) in [
+        (
+            RulesChoice::Documented,
+            "scheduler.scope: is not set, and Namespaced is in force:",
+        ),
+        (
+            RulesChoice::Current,
+            "scheduler.scope: is not set, and Cluster is in force,",
+        ),
+        (
+            RulesChoice::Auto,
+            "scheduler.scope: is not set, and Cluster is in force for the requests of a hub,",
+        ),
+    ] {
+        let warned = warnings(&spec, rules);
+        assert!(warned[0].starts_with(told), "{warned:?}");
+    }
 }
 
 #[test]
@@ -116,7 +147,7 @@ fn labels_are_judged_as_they_will_be_on_the_cluster() {
 #[test]
 fn every_mistake_is_told_with_its_path() {
     let errors = read(json!({
-        "scope": "namespaced", "strategy": "Best", "extra": 1,
+        "scope": "namespaced", "strategy": "Best",
         "selectors": {
             "clusters": {"matchExpressions": [{"key": "a", "operator": "Near"}]},
             "requests": {"matchExpressions": [
@@ -147,7 +178,6 @@ fn every_mistake_is_told_with_its_path() {
         "purposeMappings.syntax.selector.matchLabels: Invalid value: \"array\"",
         "scope: Unsupported value: \"namespaced\": supported values: \"Cluster\", \"Namespaced\"",
         "strategy: Unsupported value: \"Best\": supported values: \"Balanced\", \"Random\", \"Simple\"",
-        "extra: Forbidden: unknown field",
         "selectors.clusters.matchExpressions[0].operator: Invalid value: \"Near\"",
         "selectors.requests.matchLabels: Invalid value: \"-x\"",
         "selectors.requests.matchLabels: Invalid value: \"a b\"",
@@ -224,13 +254,14 @@ fn what_is_surely_not_meant_draws_a_warning() {
     }}});
     assert!(Config::read(&spec, "").is_ok());
     let expected = [
-        "scheduler.scope: is not set, and Namespaced is in force",
+        "scheduler.scope: is not set, and Cluster is in force for the requests of a hub",
         "scheduler.purposeMappings.My Purpose: the purpose cannot be a name",
         "scheduler.purposeMappings.both.template.metadata.name: is ignored: generateName goes before it",
         "scheduler.purposeMappings.long.template.metadata.generateName: the name prefix",
         "scheduler.purposeMappings.named.template.metadata.name: is ignored: only clusters",
         "scheduler.purposeMappings.named.template.metadata.finalizers: is ignored",
     ];
+    let warnings = |spec: &Value| warnings(spec, RulesChoice::Auto);
     let list = warnings(&spec);
     assert_eq!(list.len(), expected.len(), "{list:#?}");
     for (warning, expected) in list.iter().zip(expected) {

@@ -1,8 +1,11 @@
 //! What is legal in a configuration and surely not meant (docs/systems/openmcp.md, "Configuration").
 
 use berth_apimachinery::name;
+use berth_dialect_contract::rules::RulesChoice;
 use serde_json::Value;
 
+use super::SCHEMA;
+use super::form::Form;
 use crate::naming::Naming;
 
 /// Fields of ObjectMeta that new Clusters do not take over.
@@ -19,22 +22,21 @@ pub(super) const UNUSED: &[&str] = &[
     "uid",
 ];
 
-/// Everything in `spec`, the dialect's part of a SchedulerConfiguration, that is legal and surely wrong: one sentence
-/// each, with the path of the field below `spec`. Says nothing about what is not legal.
+/// Everything in `spec`, the dialect's part of a SchedulerConfiguration, that is legal and surely wrong where `rules` are
+/// chosen: one sentence each, with the path of the field below `spec`. Says nothing about what is not legal.
 #[must_use]
-pub fn warnings(spec: &Value) -> Vec<String> {
-    let mut list = Vec::new();
+pub fn warnings(spec: &Value, rules: RulesChoice) -> Vec<String> {
+    let (_, unknown) = SCHEMA.read_known::<Form>(spec, "");
+    let mut list: Vec<String> = unknown
+        .into_iter()
+        .map(|error| format!("{}: {}: it is ignored, as by openMCP", error.path, error.detail))
+        .collect();
     let mappings = spec
         .pointer("/scheduler/purposeMappings")
         .and_then(Value::as_object);
     let scope = spec.pointer("/scheduler/scope").and_then(Value::as_str);
-    // Two releases of openMCP mean two things by it, and what differs is whose clusters are shared.
     if mappings.is_some() && scope.unwrap_or_default().is_empty() {
-        list.push(
-            "scheduler.scope: is not set, and Namespaced is in force: requests of each namespace get clusters of their own; \
-             openMCP since v0.14 means Cluster by it; set the one that is meant"
-                .to_owned(),
-        );
+        list.push(absent_scope(rules).to_owned());
     }
     for (purpose, mapping) in mappings.into_iter().flatten() {
         let path = format!("scheduler.purposeMappings.{purpose}.template.metadata");
@@ -47,6 +49,25 @@ pub fn warnings(spec: &Value) -> Vec<String> {
         }
     }
     list
+}
+
+/// The warning of a scope that is not set: two releases of openMCP mean two things by it, and what differs is whose clusters are
+/// shared.
+const fn absent_scope(rules: RulesChoice) -> &'static str {
+    match rules {
+        RulesChoice::Documented => {
+            "scheduler.scope: is not set, and Namespaced is in force: requests of each namespace get clusters of their own; openMCP \
+             since v0.14 means Cluster by it; set the one that is meant"
+        }
+        RulesChoice::Current => {
+            "scheduler.scope: is not set, and Cluster is in force, as in openMCP since v0.14: requests of all namespaces share \
+             clusters; openMCP before that means Namespaced by it; set the one that is meant"
+        }
+        RulesChoice::Auto => {
+            "scheduler.scope: is not set, and Cluster is in force for the requests of a hub, as in openMCP since v0.14, Namespaced \
+             for those that Berth stores and in files; set the one that is meant"
+        }
+    }
 }
 
 fn naming(purpose: &str, mapping: &Value, metadata: &Value, path: &str, list: &mut Vec<String>) {

@@ -358,3 +358,100 @@ fn what_cannot_be_read_is_listed_and_still_occupies_its_name() {
     let released = world.ask("gone", None).unwrap();
     assert_eq!(world.fleet.writes(&released).len(), 2);
 }
+
+#[test]
+fn metadata_that_a_request_passes_on_is_repaired_on_its_own_cluster() {
+    let mut asks = granted("r", "a");
+    asks["metadata"]["labels"] = json!({"metadata.open-control-plane.io/project": "p", "other": "x"});
+    asks["metadata"]["annotations"] = json!({"metadata.open-control-plane.io/workspace": "w"});
+    let mut shared = cluster("a", &["r"]);
+    shared["spec"]["purposes"] = json!(["few"]);
+    let mut world = World::new(&[configuration(), asks.clone(), shared.clone()]);
+    assert_eq!(
+        world.ask("r", None).unwrap().outcome,
+        Outcome::Unchanged,
+        "others use it"
+    );
+    let mut own = shared;
+    own["spec"]["tenancy"] = json!("Exclusive");
+    own["metadata"]["labels"] = json!({"metadata.open-control-plane.io/project": "old", "kept": "y"});
+    world.put(&own);
+    let decision = world.ask("r", None).unwrap();
+    let writes = world.fleet.writes(&decision);
+    assert_eq!(writes.len(), 1, "{writes:?}");
+    assert_eq!(
+        writes[0].object["metadata"]["labels"],
+        json!({"metadata.open-control-plane.io/project": "p", "kept": "y"})
+    );
+    assert_eq!(
+        writes[0].object["metadata"]["annotations"],
+        json!({"metadata.open-control-plane.io/workspace": "w"})
+    );
+    assert_eq!(world.put(&writes[0].object).decide, Affected::None);
+    assert_eq!(world.ask("r", None).unwrap().outcome, Outcome::Unchanged);
+    // What is taken off the request stays on the Cluster, what is added is due.
+    let more = world.edit(&demand("r"), |value| {
+        value["metadata"]["labels"] = json!({"metadata.open-control-plane.io/team": "t"});
+    });
+    assert_eq!(more.decide, only("r"));
+    let writes = world.fleet.writes(&world.ask("r", None).unwrap());
+    assert_eq!(
+        writes[0].object["metadata"]["labels"],
+        json!({
+            "metadata.open-control-plane.io/project": "p", "metadata.open-control-plane.io/team": "t", "kept": "y",
+        })
+    );
+}
+
+#[test]
+fn a_scope_that_is_not_set_is_of_the_release_that_decides() {
+    let mut elsewhere = cluster("a", &[]);
+    elsewhere["metadata"]["namespace"] = json!("other");
+    elsewhere["spec"]["purposes"] = json!(["one"]);
+    let choosing = |rules: &str| {
+        let mut value = configuration();
+        value["spec"]["rules"] = json!(rules);
+        value
+    };
+    for (rules, on_hub, outcome, because) in [
+        (
+            "Documented",
+            true,
+            Outcome::Provision,
+            "spec.rules is Documented; scheduler.scope is not set and means Namespaced",
+        ),
+        (
+            "Current",
+            false,
+            Outcome::Scheduled,
+            "spec.rules is Current; scheduler.scope is not set and means Cluster",
+        ),
+        (
+            "Auto",
+            false,
+            Outcome::Provision,
+            "the objects are in files, or stored by Berth; scheduler.scope is not set and means Namespaced",
+        ),
+        (
+            "Auto",
+            true,
+            Outcome::Scheduled,
+            "the objects are those of a hub; scheduler.scope is not set and means Cluster",
+        ),
+    ] {
+        let mut world = World::new(&[elsewhere.clone(), request("r", "one"), choosing(rules)]);
+        if on_hub {
+            world.fleet.set_on_hub();
+        }
+        assert_eq!(world.ask("r", None).unwrap().outcome, outcome, "{rules} {on_hub}");
+        let in_force = world.fleet.rules_in_force().unwrap();
+        assert_eq!(in_force.because, because);
+        // The choice alone is a change.
+        let other = if rules == "Current" {
+            "Documented"
+        } else {
+            "Current"
+        };
+        assert_eq!(world.put(&choosing(other)).decide, Affected::All);
+    }
+}

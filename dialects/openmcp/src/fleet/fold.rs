@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use berth_apimachinery::{Change, Key, Object};
+use berth_dialect_contract::rules::RulesChoice;
 use berth_dialect_contract::{Affected, Due, config};
 use imbl::OrdSet;
 use serde_json::Value;
@@ -271,7 +272,7 @@ impl Fleet {
 
     /// A bad configuration leaves the last good one in force; with none before it, nothing is decided.
     fn take_config(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Due {
-        let before = (self.config.clone(), self.config_problem.clone());
+        let before = (self.config.clone(), self.config_problem.clone(), self.choice);
         self.unusable.forget(key);
         let path = format!("spec.{DIALECT}");
         let read = match new {
@@ -283,6 +284,7 @@ impl Fleet {
         };
         match read {
             Ok(config) => {
+                self.choice = new.map_or(RulesChoice::default(), |object| RulesChoice::of(object.value()));
                 self.config = config.map(Arc::new);
                 self.config_problem = None;
             }
@@ -292,7 +294,7 @@ impl Fleet {
                 self.config_problem = self.config.is_none().then_some(problem);
             }
         }
-        if before == (self.config.clone(), self.config_problem.clone()) {
+        if before == (self.config.clone(), self.config_problem.clone(), self.choice) {
             return Due::nothing();
         }
         // Who waits, and for which name, follows from the configuration.

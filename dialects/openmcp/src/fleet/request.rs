@@ -1,5 +1,6 @@
 //! A request as scheduling sees it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use berth_apimachinery::Object;
@@ -7,7 +8,9 @@ use berth_apimachinery::schema::types::condition;
 
 use super::Place;
 use crate::kind::cluster_request::ClusterRequest;
-use crate::names::{GRANTED, OPERATION_ANNOTATION, PENDING, RANDOM_LABEL, REQUEST_FINALIZER, SCHEDULED};
+use crate::names::{
+    GRANTED, OPERATION_ANNOTATION, PASSED_ON, PENDING, RANDOM_LABEL, REQUEST_FINALIZER, SCHEDULED,
+};
 use crate::naming;
 
 /// A request and what it was read from.
@@ -50,6 +53,47 @@ pub(crate) struct Wants {
     pub(crate) deleting: bool,
     /// `metadata.generation`.
     pub(crate) generation: i64,
+    /// Labels and annotations for a Cluster of its own.
+    pub(crate) metadata: PassedOn,
+}
+
+/// Labels and annotations that a Cluster gets from the request that has it for itself (docs/systems/openmcp.md, "New
+/// Clusters").
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct PassedOn {
+    pub(crate) labels: BTreeMap<String, String>,
+    pub(crate) annotations: BTreeMap<String, String>,
+}
+
+impl PassedOn {
+    fn of(object: &Object) -> Self {
+        let value = object.value();
+        let passed_on = |part: &str| -> BTreeMap<String, String> {
+            let entries = value["metadata"][part].as_object().into_iter().flatten();
+            entries
+                .filter(|(key, _)| key.starts_with(PASSED_ON))
+                .filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())))
+                .collect()
+        };
+        Self {
+            labels: passed_on("labels"),
+            annotations: passed_on("annotations"),
+        }
+    }
+
+    /// The two parts, by the name of the field.
+    pub(crate) fn parts(&self) -> [(&'static str, &BTreeMap<String, String>); 2] {
+        [("labels", &self.labels), ("annotations", &self.annotations)]
+    }
+
+    /// Whether `cluster` lacks any of it.
+    pub(crate) fn is_missing_on(&self, cluster: &Object) -> bool {
+        let value = cluster.value();
+        self.parts().into_iter().any(|(part, entries)| {
+            let own = &value["metadata"][part];
+            entries.iter().any(|(key, text)| own[key] != *text)
+        })
+    }
 }
 
 /// What the status of a request says.
@@ -97,6 +141,7 @@ impl Record {
             wait: view.spec.wait_for_cluster_deletion,
             deleting: meta.deletion_timestamp().is_some(),
             generation: meta.generation(),
+            metadata: PassedOn::of(object),
         };
         Ok(Self {
             object: Arc::clone(object),

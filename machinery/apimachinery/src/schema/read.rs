@@ -109,6 +109,20 @@ impl Schema {
     /// default.
     #[must_use]
     pub fn read<T: DeserializeOwned + Default>(&self, value: &Value, path: &str) -> Reading<T> {
+        let (mut reading, unknown) = self.read_known(value, path);
+        reading.errors.extend(unknown);
+        reading.found = reading.errors.len();
+        reading
+    }
+
+    /// Reads `value` like [`Schema::read`], and gives what it has that is unknown beside it, for forms that take fields of
+    /// newer releases.
+    #[must_use]
+    pub fn read_known<T: DeserializeOwned + Default>(
+        &self,
+        value: &Value,
+        path: &str,
+    ) -> (Reading<T>, Vec<FieldError>) {
         let empty = json!({});
         let value = if value.is_null() { &empty } else { value };
         let at = match path {
@@ -117,7 +131,7 @@ impl Schema {
         };
         let mut errors = Vec::new();
         validate::check(&self.node, value, &at, &mut errors);
-        unknown(&self.node, value, &at, &mut errors);
+        let unknown = unknown(&self.node, value, &at);
         let mut value = value.clone();
         if fits(&self.node, &value) {
             mend(&self.node, &mut value);
@@ -129,12 +143,13 @@ impl Schema {
             errors.push(FieldError::invalid(path, value, error.to_string()));
             T::default()
         });
-        Reading {
+        let reading = Reading {
             value,
             path: path.to_owned(),
             found: errors.len(),
             errors,
-        }
+        };
+        (reading, unknown)
     }
 }
 
@@ -144,15 +159,18 @@ fn is_within(path: &str, whole: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
-fn unknown(node: &Node, value: &Value, at: &Path<'_>, errors: &mut Vec<FieldError>) {
+fn unknown(node: &Node, value: &Value, at: &Path<'_>) -> Vec<FieldError> {
     let mut search = Search::of(MOST_UNKNOWN);
     search.find(node, value, None, at);
     let told = search.found.paths.into_iter();
-    errors.extend(told.map(|path| FieldError::forbidden(path, "unknown field")));
+    let mut errors: Vec<FieldError> = told
+        .map(|path| FieldError::forbidden(path, "unknown field"))
+        .collect();
     if search.found.more > 0 {
         let detail = format!("{} more unknown fields", search.found.more);
         errors.push(FieldError::forbidden(at.to_string(), detail));
     }
+    errors
 }
 
 /// Whether `value` is something that `node` can be at all: of its type, and one of its choices.

@@ -316,8 +316,9 @@ impl Loader<'_> {
                 }
                 self.seen.insert(key, at.clone());
                 let path = format!("spec.{}", dialect.name());
-                self.configure(&at, &*dialect, &spec, &path);
-                self.go_by(&at, &*dialect, RulesChoice::of(&value));
+                let rules = RulesChoice::of(&value);
+                self.configure(&at, &*dialect, &spec, (&path, rules));
+                self.go_by(&at, &*dialect, rules);
                 match self.catalog.judge(value, "", self.now) {
                     Err(errors) => self.report(&at, errors),
                     Ok(judged) => {
@@ -339,7 +340,7 @@ impl Loader<'_> {
         let dialect = &*configured.dialect;
         match self.seen.get(&config::key(dialect.name())) {
             None => {
-                self.configure("", dialect, &configured.spec, "");
+                self.configure("", dialect, &configured.spec, ("", configured.rules));
                 self.go_by("", dialect, configured.rules);
             }
             Some(at) => self.simulation.findings.unused.push(format!(
@@ -350,7 +351,13 @@ impl Loader<'_> {
         }
     }
 
-    fn configure(&mut self, at: &str, dialect: &dyn Dialect, spec: &Value, path: &str) {
+    fn configure(
+        &mut self,
+        at: &str,
+        dialect: &dyn Dialect,
+        spec: &Value,
+        (path, rules): (&str, RulesChoice),
+    ) {
         let world = self.simulation.world_mut(dialect.name());
         match world.map(|world| world.configure(spec, path)) {
             Some(Err(errors)) => self.report(at, errors),
@@ -359,7 +366,7 @@ impl Loader<'_> {
                     "" => format!("configuration of {}", dialect.name()),
                     at => at.to_owned(),
                 };
-                let warnings = dialect.configuration().warnings(spec, path).into_iter();
+                let warnings = dialect.configuration().warnings(spec, path, rules).into_iter();
                 let told = warnings.map(|warning| format!("{place}: {}", warning.trim_start_matches('.')));
                 self.simulation.findings.doubtful.extend(told);
             }

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use berth_dialect_contract::rules::RulesChoice;
 use berth_dialect_contract::{Dialect, SystemUsers, config};
 use serde_json::Value;
 
@@ -65,7 +66,7 @@ fn run(input: &[u8]) {
 }
 
 fn in_force(dialect: &dyn Dialect, spec: &Value) {
-    let warnings = dialect.configuration().warnings(spec, "spec");
+    let warnings = dialect.configuration().warnings(spec, "spec", RulesChoice::Auto);
     assert!(warnings.iter().all(|warning| !warning.is_empty()));
     let plain = dialect.admission();
     let configured = dialect
