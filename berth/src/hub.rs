@@ -25,7 +25,7 @@ use berth_aggregation::{Clients, Delegation, HubPolicies, Policies, Registration
 use berth_apimachinery::{Clock, GroupResource, Kind};
 use berth_certs::Folder;
 use berth_configuration::Modes;
-use berth_dialect_contract::Concern;
+use berth_dialect_contract::Concerns;
 use berth_engine::controller::{LeaderElector, Lease, LeaseDurations};
 use berth_engine::{Committer, Engine};
 use berth_history::causes::Managers;
@@ -138,13 +138,13 @@ impl Hub {
         Arc::new(move |key| versions.manager(key))
     }
 
-    /// Begins to copy the objects of `kinds` into `store`, those with a [`Concern`] as far as it goes, while `leading` says
+    /// Begins to copy the objects of `kinds` into `store`, those with [`Concerns`] as far as these go, while `leading` says
     /// that this replica does so.
     #[must_use]
     pub fn mirror(
         &self,
         store: &Arc<dyn Store>,
-        kinds: &[(Arc<dyn Kind>, Option<Concern>)],
+        kinds: &[(Arc<dyn Kind>, Option<Concerns>)],
         leading: watch::Receiver<bool>,
     ) -> Mirror {
         Mirror::start(&self.clients.objects, store, kinds, &self.versions, leading)

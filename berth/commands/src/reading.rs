@@ -266,12 +266,12 @@ impl Reading {
         let namespace = namespace.filter(|_| kind.info().namespaced());
         let first = namespace.filter(|_| !reach.elsewhere);
         let mut objects = Objects::default();
-        match list::of(client, kind, first).await? {
+        match list::of(client, kind, first, reach.labels).await? {
             Answer::Objects(all) => objects = all,
             Answer::Refused(message) => {
                 // Whoever may not read all may read theirs.
                 let theirs = match (first, namespace) {
-                    (None, Some(own)) => Some((own, list::of(client, kind, Some(own)).await?)),
+                    (None, Some(own)) => Some((own, list::of(client, kind, Some(own), reach.labels).await?)),
                     _ => None,
                 };
                 let but = match theirs {
@@ -366,6 +366,9 @@ fn reaches(dialects: &[&Arc<dyn Dialect>]) -> BTreeMap<GroupResource, Reach> {
             };
             let known = all.entry(resource).or_insert(reach);
             known.elsewhere |= reach.elsewhere;
+            if known.labels != reach.labels {
+                known.labels = "";
+            }
         }
     }
     all

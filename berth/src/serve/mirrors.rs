@@ -7,7 +7,7 @@ use anyhow::{Result, anyhow, bail};
 use berth_apimachinery::{Clock, GroupResource, Kind};
 use berth_apiserver::registry::Registry;
 use berth_apiserver::{Backing, Group, Resource};
-use berth_dialect_contract::{Concern, Dialect};
+use berth_dialect_contract::{Concern, Concerns, Dialect};
 use berth_dialect_registry::LEAVE_OUT_SECRETS;
 use berth_hub::Needs;
 use berth_kubernetes::core::{namespace, resource_quota, secret};
@@ -16,8 +16,8 @@ use berth_storage::encryption::Encryption;
 
 use crate::stores::Storage;
 
-/// Kubernetes' own resources that are copied: namespaces and their quotas, and what the reconcilers of `dialects` watch. Wherever a
-/// system's own kinds are, Kubernetes' are the hub's (docs/concepts.md, "Where objects are").
+/// Kubernetes' own resources that are copied: namespaces and their quotas, and what the reconcilers of `dialects` watch.
+/// Wherever a system's own kinds are, Kubernetes' are the hub's (docs/concepts.md, "Where objects are").
 pub(super) fn followed(dialects: &[Arc<dyn Dialect>]) -> BTreeSet<GroupResource> {
     let reconcilers = dialects
         .iter()
@@ -30,7 +30,11 @@ pub(super) fn followed(dialects: &[Arc<dyn Dialect>]) -> BTreeSet<GroupResource>
 
 /// Those of Kubernetes' own resources that are copied where `dialects` are only looked at: what they read, and namespaces.
 pub(super) fn observed(dialects: &[Arc<dyn Dialect>]) -> BTreeSet<GroupResource> {
-    let read = dialects.iter().flat_map(|dialect| dialect.reads());
+    // For some objects of a resource that a scheduler looks at by their labels nobody is to read all of it.
+    let read = dialects.iter().flat_map(|dialect| {
+        let whole = move |resource: &GroupResource| dialect.reach(*resource).labels.is_empty();
+        dialect.reads().into_iter().filter(whole)
+    });
     read.chain([namespace::RESOURCE]).collect()
 }
 
@@ -60,7 +64,7 @@ pub(super) fn copies(
 }
 
 /// What makes an object of `resource` worth a copy; `None` where one of `dialects`, or the server itself, goes by all.
-pub(super) fn concern(dialects: &[Arc<dyn Dialect>], resource: GroupResource) -> Option<Concern> {
+pub(super) fn concerns(dialects: &[Arc<dyn Dialect>], resource: GroupResource) -> Option<Concerns> {
     if [namespace::RESOURCE, resource_quota::RESOURCE].contains(&resource) {
         return None;
     }
@@ -69,12 +73,12 @@ pub(super) fn concern(dialects: &[Arc<dyn Dialect>], resource: GroupResource) ->
         let mut watched = reconcilers.flat_map(|reconciler| reconciler.watches());
         dialect.reads().contains(&resource) || watched.any(|watched| watched == resource)
     };
-    let mut concerns = dialects
+    let concerns = dialects
         .iter()
         .filter(uses)
         .map(|dialect| dialect.on_hub().concern(resource));
-    let only = concerns.next()?;
-    concerns.next().is_none().then_some(only)?
+    let all: Vec<Concern> = concerns.collect::<Option<_>>()?;
+    (!all.is_empty()).then(|| all.into())
 }
 
 /// Makes sure that no Secret of a hub is written down in plain.
@@ -138,6 +142,8 @@ mod tests {
             followed(&gardener),
             [namespace::RESOURCE, resource_quota::RESOURCE].into()
         );
+        let of_all = GroupResource::new("", "configmaps");
+        assert!(!observed(&gardener).contains(&of_all), "some of them would do");
         let needs = needs(&dialects, &gardener[0].kinds());
         let named = |name: &str| {
             let found = needs.iter().find(|needs| needs.dialect == name);
@@ -173,10 +179,15 @@ mod tests {
         let dialects = berth_dialect_registry::all();
         let marked =
             serde_json::json!({"metadata": {"labels": {"state.internal.workloads.kcp.dev/abc": "Sync"}}});
-        let of = |group, resource| concern(&dialects, GroupResource::new(group, resource));
+        let of = |group, resource| concerns(&dialects, GroupResource::new(group, resource));
         for (group, resource) in [("", "secrets"), ("", "configmaps"), ("apps", "deployments")] {
-            let concern = of(group, resource).unwrap_or_else(|| panic!("every one of {resource} is copied"));
+            let concerns = of(group, resource).unwrap_or_else(|| panic!("every one of {resource} is copied"));
+            let concern = |object: &serde_json::Value| concerns.iter().any(|concern| concern(object));
             assert!(concern(&marked) && !concern(&serde_json::json!({"metadata": {"name": "a"}})));
+            let distances = serde_json::json!({"metadata": {"namespace": "garden", "labels": {
+                "scheduling.gardener.cloud/purpose": "region-config",
+            }}});
+            assert_eq!(concern(&distances), resource == "configmaps", "{resource}");
         }
         for resource in ["namespaces", "resourcequotas"] {
             assert!(of("", resource).is_none(), "{resource}");

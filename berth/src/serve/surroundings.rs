@@ -92,8 +92,8 @@ pub(super) async fn behind(
         Storage::Embedded | Storage::Memory => watch::channel(true).1,
     };
     let copied = parts.mirrored.iter().map(|kind| {
-        let concern = mirrors::concern(&parts.dialects, kind.info().resource());
-        (Arc::clone(kind), concern)
+        let concerns = mirrors::concerns(&parts.dialects, kind.info().resource());
+        (Arc::clone(kind), concerns)
     });
     let mirror = hub.mirror(store, &copied.collect::<Vec<_>>(), leading);
     let (sync_status, telling) = Hub::sync_status(parts.needs.clone(), &parts.engine, &mirror).await;

@@ -58,7 +58,7 @@ pub use guarded::{Guarded, Protected};
 pub use hold::{Finalizer, Hold};
 pub use hub_rule::{Condition, HubRule};
 pub use inventory::{Advisor, Affected, Ask, Due, Guarding, Inventory, Reserved, Targets};
-pub use on_hub::{Concern, OnHub};
+pub use on_hub::{Concern, Concerns, OnHub};
 pub use own_place::OwnPlace;
 pub use own_scheduler::{LeaseName, OwnScheduler};
 pub use reach::Reach;

@@ -1,5 +1,7 @@
 //! What a hub that stores the objects of a system must know, as data.
 
+use std::sync::Arc;
+
 use berth_apimachinery::GroupResource;
 
 use crate::hold::Hold;
@@ -8,6 +10,9 @@ use crate::own_scheduler::OwnScheduler;
 
 /// Whether an object is a dialect's business, by what is on it.
 pub type Concern = fn(&serde_json::Value) -> bool;
+
+/// What makes an object the business of any of several dialects: that of one of them.
+pub type Concerns = Arc<[Concern]>;
 
 /// What a hub must know.
 #[derive(Clone, Debug, Default)]

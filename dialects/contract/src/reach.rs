@@ -7,6 +7,8 @@ pub struct Reach {
     pub elsewhere: bool,
     /// How decisions are without these objects, as it follows "without them": `nothing goes anywhere`.
     pub without: &'static str,
+    /// The labels of those that count, as a selector; empty for all.
+    pub labels: &'static str,
 }
 
 impl Reach {
@@ -16,6 +18,7 @@ impl Reach {
         Self {
             elsewhere: true,
             without,
+            labels: "",
         }
     }
 
@@ -25,7 +28,14 @@ impl Reach {
         Self {
             elsewhere: false,
             without,
+            labels: "",
         }
+    }
+
+    /// Only those with these labels count.
+    #[must_use]
+    pub const fn labelled(self, labels: &'static str) -> Self {
+        Self { labels, ..self }
     }
 }
 

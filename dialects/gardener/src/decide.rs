@@ -41,6 +41,10 @@ impl Fleet {
         let Some(profile) = self.profile_of(&shoot.wants) else {
             return Ok(verdict.without_a_run(Outcome::Invalid, "CloudProfileNotFound"));
         };
+        let is_measured = Rule::of(self.config.strategy, &shoot.wants) == Rule::MinimalDistance;
+        if is_measured && self.distances_problem(&shoot.wants).is_some() {
+            return Ok(verdict.without_a_run(Outcome::Invalid, "RegionConfigInvalid"));
+        }
         let solution = solve(&Request::new(self, &shoot.wants, profile, &shoot.seats.0));
         let picked = match ask.chosen {
             Some(names) => Some(self.choose(shoot, &solution, names)?),

@@ -6,8 +6,8 @@ use berth_admission::Plugin;
 use berth_apimachinery::{FieldError, GroupResource, Kind, Schema};
 use berth_dialect_contract::rules::RulesChoice;
 use berth_dialect_contract::{
-    Configuration, DemandKind, Dialect, Guarded, Inventory, LeaseName, OnHub, OwnPlace, OwnScheduler,
-    Protected, Reach, Shown, config,
+    Concern, Configuration, DemandKind, Dialect, Guarded, Inventory, LeaseName, OnHub, OwnPlace,
+    OwnScheduler, Protected, Reach, Shown, config,
 };
 use serde_json::Value;
 
@@ -16,8 +16,10 @@ use crate::admission::{MoveGuard, SeedNameGuard, WhitelistGuard};
 use crate::config::{API_VERSION, Config, SCHEMA};
 use crate::facts::facts;
 use crate::fleet::Fleet;
+use crate::fleet::region::has_distances;
 use crate::names::{
-    ACTOR, CLOUD_PROFILES, DIALECT, NAMESPACED_CLOUD_PROFILES, PROJECTS, SEEDS, SHOOTS, VERSION,
+    ACTOR, CLOUD_PROFILES, CONFIG_MAPS, DIALECT, DISTANCES_SELECTOR, NAMESPACED_CLOUD_PROFILES, PROJECTS,
+    SEEDS, SHOOTS, VERSION,
 };
 use crate::{kind, uses};
 
@@ -109,6 +111,7 @@ impl Dialect for Gardener {
             PROJECTS,
             SEEDS,
             SHOOTS,
+            CONFIG_MAPS,
             config::RESOURCE,
         ]
     }
@@ -120,6 +123,9 @@ impl Dialect for Gardener {
             // Those of other projects fill the Seeds.
             SHOOTS => Reach::everywhere("Seeds look emptier than they are"),
             PROJECTS => Reach::everywhere("tolerations are not checked against those that Projects allow"),
+            CONFIG_MAPS => {
+                Reach::everywhere("distances are those of the regions' names").labelled(DISTANCES_SELECTOR)
+            }
             NAMESPACED_CLOUD_PROFILES => Reach::within("Shoots of these profiles cannot be decided"),
             _ => Reach::default(),
         }
@@ -174,9 +180,15 @@ impl Dialect for Gardener {
             rules: hub_rules::all(),
             users: USERS,
             scheduler: Some(SCHEDULER),
+            concern: Some(concern),
             ..OnHub::default()
         }
     }
+}
+
+/// Of all ConfigMaps only those with distances matter.
+fn concern(resource: GroupResource) -> Option<Concern> {
+    (resource == CONFIG_MAPS).then_some(has_distances as Concern)
 }
 
 impl Configuration for Gardener {

@@ -3,6 +3,7 @@
 mod fold;
 pub(crate) mod profile;
 pub(crate) mod project;
+pub(crate) mod region;
 pub(crate) mod seed;
 pub(crate) mod shoot;
 
@@ -17,6 +18,7 @@ use imbl::{HashMap, OrdMap, OrdSet, Vector};
 use crate::config::Config;
 use profile::{OwnProfile, Profile};
 use project::{Claim, Project};
+use region::RegionMap;
 use seed::Row;
 use shoot::{Record, Wants};
 
@@ -43,6 +45,8 @@ pub struct Fleet {
     pub(crate) profiles: OrdMap<Arc<str>, Arc<Profile>>,
     /// The profiles in namespaces, by namespace and name.
     own_profiles: OrdMap<(Arc<str>, Arc<str>), Arc<OwnProfile>>,
+    /// The ConfigMaps with distances between regions, by name.
+    region_maps: OrdMap<Arc<str>, Arc<RegionMap>>,
     /// The projects, by name.
     projects: OrdMap<Arc<str>, Arc<Project>>,
     /// The claims of projects to each namespace.

@@ -19,6 +19,15 @@ pub const NAMESPACED_CLOUD_PROFILES: GroupResource = GroupResource::new(GROUP, "
 /// `projects.core.gardener.cloud`: whose a namespace is, and which taints its shoots may tolerate.
 pub const PROJECTS: GroupResource = GroupResource::new(GROUP, "projects");
 
+/// `configmaps`: those with distances between regions are read.
+pub const CONFIG_MAPS: GroupResource = GroupResource::new("", "configmaps");
+/// Labels of the ConfigMaps that have distances between regions, as a selector.
+pub const DISTANCES_SELECTOR: &str = "scheduling.gardener.cloud/purpose=region-config";
+/// The label of these ConfigMaps, and its value.
+pub const DISTANCES_LABEL: (&str, &str) = ("scheduling.gardener.cloud/purpose", "region-config");
+/// The annotation of these ConfigMaps with the names of the profiles whose shoots go by them.
+pub const DISTANCES_PROFILES: &str = "scheduling.gardener.cloud/cloudprofiles";
+
 /// The namespace of Gardener's own shoots.
 pub const GARDEN_NAMESPACE: &str = "garden";
 /// Prefix of the namespaces of projects.

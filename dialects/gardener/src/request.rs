@@ -171,7 +171,14 @@ impl<'a> Request<'a> {
         Some(row.facts.region) == self.region
     }
 
-    /// How far each of `candidates` is. Each region is measured once.
+    /// How far each of `candidates` is by the ConfigMap that has the distances of the shoot's profile, as far as it knows.
+    pub(crate) fn known_distances(&self, candidates: &[Ix]) -> Vec<Option<i64>> {
+        let known = self.fleet.distances_from(self.wants);
+        let of = |candidate: &Ix| known?.to(&self.row(*candidate).record.seed.spec.provider.region);
+        candidates.iter().map(of).collect()
+    }
+
+    /// How far each of `candidates` is by name. Each region is measured once.
     pub(crate) fn distances(&self, candidates: &[Ix]) -> Vec<u32> {
         let target = Region::of(&self.wants.region);
         let mut known = vec![u32::MAX; self.fleet.names.regions.count() as usize];

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use berth_scheduling::{Ix, Rejection, ScoreColumn, Solved, filter};
 
 use crate::code::{Code, Plugin};
+use crate::detail::Minimum;
 use crate::relative;
 use crate::request::{Request, Rule};
 
@@ -19,7 +20,7 @@ pub(crate) struct Solution {
     /// The names of the score columns.
     pub(crate) scorers: Vec<Arc<str>>,
     /// The smallest distance, where distances count.
-    pub(crate) minimum: Option<u32>,
+    pub(crate) minimum: Option<Minimum>,
 }
 
 /// Judges, measures and orders every seed.
@@ -35,15 +36,11 @@ pub(crate) fn solve(request: &Request<'_>) -> Solution {
     }
     let mut minimum = None;
     if request.rule == Rule::MinimalDistance {
-        let distances = request.distances(&feasible);
-        minimum = distances
-            .iter()
-            .copied()
-            .filter(|distance| *distance <= FARTHEST)
-            .min();
-        feasible = nearest(&feasible, &distances, minimum, &mut rejections);
+        let (least, distances) = measured(request, &feasible);
+        feasible = nearest(&feasible, &distances, least.value(), &mut rejections);
+        minimum = Some(least);
     }
-    let (scores, scorers) = columns(request, &feasible, minimum);
+    let (scores, scorers) = columns(request, &feasible, minimum.and_then(Minimum::value));
     let ranked = rank(request, &feasible);
     let solved = Solved {
         rejections,
@@ -60,24 +57,45 @@ pub(crate) fn solve(request: &Request<'_>) -> Solution {
     }
 }
 
+/// The distance of each of `feasible`, and the smallest: by a ConfigMap where it knows any of their regions, else by name.
+/// Regions that the ConfigMap does not know have none then.
+fn measured(request: &Request<'_>, feasible: &[Ix]) -> (Minimum, Vec<Option<i64>>) {
+    let known = request.known_distances(feasible);
+    if let Some(&least) = known.iter().flatten().min() {
+        return (Minimum::Mapped(least), known);
+    }
+    let named = request.distances(feasible);
+    let near = named.iter().copied().filter(|distance| *distance <= FARTHEST);
+    let least = near.min();
+    (
+        Minimum::Named(least),
+        named
+            .into_iter()
+            .map(|distance| Some(i64::from(distance)))
+            .collect(),
+    )
+}
+
 /// Those at the smallest distance; the others are refused.
 fn nearest(
     feasible: &[Ix],
-    distances: &[u32],
-    minimum: Option<u32>,
+    distances: &[Option<i64>],
+    minimum: Option<i64>,
     rejections: &mut Vec<Rejection>,
 ) -> Vec<Ix> {
     let mut near = Vec::new();
     let before = rejections.len();
     for (&candidate, &distance) in feasible.iter().zip(distances) {
-        if Some(distance) == minimum {
+        if distance.is_some() && distance == minimum {
             near.push(candidate);
         } else {
             let code = Code::NotMinimalDistance;
+            // What a ConfigMap says is looked up where it is told.
+            let detail = distance.and_then(|distance| u32::try_from(distance).ok());
             rejections.push(Rejection {
                 candidate,
                 plugin: code.plugin().number(),
-                reason: code.with(distance),
+                reason: code.with(detail.unwrap_or_default()),
             });
         }
     }
@@ -104,7 +122,7 @@ fn rank(request: &Request<'_>, feasible: &[Ix]) -> Vec<Ix> {
 fn columns(
     request: &Request<'_>,
     feasible: &[Ix],
-    minimum: Option<u32>,
+    minimum: Option<i64>,
 ) -> (Vec<ScoreColumn>, Vec<Arc<str>>) {
     let used = feasible
         .iter()
@@ -117,7 +135,7 @@ fn columns(
     }];
     let mut names: Vec<Arc<str>> = vec!["Utilization".into()];
     if let Some(minimum) = minimum {
-        let values = vec![Some(i64::from(minimum)); feasible.len()];
+        let values = vec![Some(minimum); feasible.len()];
         columns.push(ScoreColumn {
             plugin: 1,
             weight: 0,

@@ -7,7 +7,9 @@ use berth_dialect_contract::{Ask, Decision, Inventory, Refused, Targets, Words, 
 use serde_json::{Value, json};
 
 use crate::fleet::Fleet;
-use crate::names::{CLOUD_PROFILES, DIALECT, NAMESPACED_CLOUD_PROFILES, PROJECTS, SEEDS, SHOOTS};
+use crate::names::{
+    CLOUD_PROFILES, CONFIG_MAPS, DIALECT, NAMESPACED_CLOUD_PROFILES, PROJECTS, SEEDS, SHOOTS,
+};
 
 /// A ready seed with networks of its own, far from everything else.
 pub(crate) fn seed(name: &str, provider: &str, region: &str) -> Value {
@@ -99,6 +101,7 @@ fn resource(value: &Value) -> GroupResource {
         Some("CloudProfile") => CLOUD_PROFILES,
         Some("NamespacedCloudProfile") => NAMESPACED_CLOUD_PROFILES,
         Some("Project") => PROJECTS,
+        Some("ConfigMap") => CONFIG_MAPS,
         _ => config::RESOURCE,
     }
 }

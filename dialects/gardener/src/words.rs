@@ -10,7 +10,7 @@ use berth_dialect_contract::{Decision, Outcome, Taint, report};
 use berth_scheduling::{Ix, Reason, Rejection};
 
 use crate::code::Code;
-use crate::detail::Detail;
+use crate::detail::{Detail, Minimum};
 use crate::filters::TOO_FEW_TOLERATIONS;
 use crate::fleet::Fleet;
 use crate::fleet::seed::{Row, unready};
@@ -55,7 +55,7 @@ pub(crate) fn refusal(
     fleet: &Fleet,
     row: &Row,
     wants: &Wants,
-    minimum: Option<u32>,
+    minimum: Option<Minimum>,
     reason: Reason,
 ) -> String {
     let provider = &row.record.seed.spec.provider;
@@ -125,11 +125,25 @@ pub(crate) fn refusal(
         }
         Code::NotMinimalDistance => {
             let (from, to) = (&provider.region, &wants.region);
+            let map = fleet
+                .region_map(wants)
+                .map(|(name, _)| &**name)
+                .unwrap_or_default();
             match minimum {
-                Some(least) => {
+                Some(Minimum::Mapped(least)) => {
+                    match fleet.distances_from(wants).and_then(|known| known.to(from)) {
+                        Some(distance) => format!(
+                            "the distance from \"{to}\" to \"{from}\" is {distance} by ConfigMap garden/{map}, the smallest is {least}"
+                        ),
+                        None => format!(
+                            "ConfigMap garden/{map} has no distance from \"{to}\" to \"{from}\", and one of {least} to another seed"
+                        ),
+                    }
+                }
+                Some(Minimum::Named(Some(least))) => {
                     format!("the distance from \"{from}\" to \"{to}\" is {detail}, the smallest is {least}")
                 }
-                None => {
+                Some(Minimum::Named(None)) | None => {
                     format!(
                         "the distance from \"{from}\" to \"{to}\" is {detail}, more than {FARTHEST} is too far"
                     )
@@ -331,6 +345,9 @@ fn invalid(fleet: &Fleet, decision: &Decision) -> String {
         return String::new();
     };
     let wants = &shoot.wants;
+    if decision.reason == "RegionConfigInvalid" {
+        return fleet.distances_problem(wants).unwrap_or_default();
+    }
     let (kind, name) = &wants.profile;
     match fleet.root_of(&wants.namespace, &wants.profile) {
         Some(root) if root != name || kind != CLOUD_PROFILE => {

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use berth_apimachinery::{GroupResource, Kind};
-use berth_dialect_contract::{Concern, config};
+use berth_dialect_contract::{Concerns, config};
 use berth_storage::Store;
 pub use copies::Copies;
 use follow::{Reflector, Shared};
@@ -60,12 +60,12 @@ pub struct Mirror {
 
 impl Mirror {
     /// Begins to copy the objects of `kinds` from the hub into `store`, while `leading` says so: nobody else may write
-    /// them there. Of a kind with a [`Concern`], only those that it is about. `versions` is told what the hub has in any
+    /// them there. Of a kind with [`Concerns`], only those that these are about. `versions` is told what the hub has in any
     /// case.
     pub fn start(
         client: &Client,
         store: &Arc<dyn Store>,
-        kinds: &[(Arc<dyn Kind>, Option<Concern>)],
+        kinds: &[(Arc<dyn Kind>, Option<Concerns>)],
         versions: &Arc<HubVersions>,
         leading: watch::Receiver<bool>,
     ) -> Self {
@@ -82,7 +82,7 @@ impl Mirror {
         };
         let tasks = kinds
             .iter()
-            .map(|(kind, concern)| tokio::spawn(Reflector::new(shared.clone(), kind, *concern).run()))
+            .map(|(kind, concern)| tokio::spawn(Reflector::new(shared.clone(), kind, concern.clone()).run()))
             .collect();
         Self { progress, tasks }
     }

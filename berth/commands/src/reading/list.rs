@@ -39,15 +39,20 @@ fn path(kind: &dyn Kind, version: &str, namespace: Option<&str>) -> String {
     }
 }
 
-/// The objects of a kind, of one namespace or of all, each with its apiVersion and kind.
-pub(super) async fn of(client: &Client, kind: &dyn Kind, namespace: Option<&str>) -> Result<Answer> {
+/// The objects of a kind with these `labels`, of one namespace or of all, each with its apiVersion and kind.
+pub(super) async fn of(
+    client: &Client,
+    kind: &dyn Kind,
+    namespace: Option<&str>,
+    labels: &str,
+) -> Result<Answer> {
     let info = kind.info();
     let others = info.versions.iter().copied();
     let versions = std::iter::once(info.storage_version)
         .chain(others.filter(|version| *version != info.storage_version));
     for version in versions {
         let path = path(kind, version, namespace);
-        match pages(client, &path).await? {
+        match pages(client, &path, labels).await? {
             Ok(Some(items)) => {
                 return Ok(Answer::Objects(Objects {
                     api_version: info.api_version(version),
@@ -64,12 +69,20 @@ pub(super) async fn of(client: &Client, kind: &dyn Kind, namespace: Option<&str>
 
 /// Every page of a list; nothing where there is no such list. It is asked of the server's cache, which costs its store
 /// nothing.
-async fn pages(client: &Client, path: &str) -> Result<std::result::Result<Option<Vec<Item>>, String>> {
+async fn pages(
+    client: &Client,
+    path: &str,
+    labels: &str,
+) -> Result<std::result::Result<Option<Vec<Item>>, String>> {
+    let selector = match labels {
+        "" => String::new(),
+        labels => format!("&labelSelector={}", form(labels)),
+    };
     let (mut all, mut token) = (Vec::new(), String::new());
     loop {
         let page = match token.as_str() {
-            "" => format!("{path}?limit={PAGE}&resourceVersion=0"),
-            token => format!("{path}?limit={PAGE}&continue={token}"),
+            "" => format!("{path}?limit={PAGE}&resourceVersion=0{selector}"),
+            token => format!("{path}?limit={PAGE}&continue={token}{selector}"),
         };
         let answer = client.raw(&page).await?;
         match answer.code {

@@ -87,7 +87,8 @@ pub struct RulesInForce {
     /// Why these.
     pub message: String,
     /// Whether they were chosen although the objects say that they are of a release with the other ones.
-    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(with = "Option<bool>")]
     pub at_odds: bool,
 }
 

@@ -10,12 +10,16 @@ use serde::Deserialize;
 
 use super::profile::{OwnProfile, Profile};
 use super::project::Project;
+use super::region::RegionMap;
 use super::seed::Row;
 use super::shoot::{Record, Wants};
 use super::{Fleet, Resident, Seats};
 use crate::config::Config;
 use crate::kind::shoot::spec::NAMESPACED_CLOUD_PROFILE;
-use crate::names::{CLOUD_PROFILES, DIALECT, NAMESPACED_CLOUD_PROFILES, PROJECTS, SEEDS, SHOOTS};
+use crate::names::{
+    CLOUD_PROFILES, CONFIG_MAPS, DIALECT, GARDEN_NAMESPACE, NAMESPACED_CLOUD_PROFILES, PROJECTS, SEEDS,
+    SHOOTS,
+};
 
 impl Fleet {
     /// Takes in one change of any resource that is read.
@@ -32,6 +36,8 @@ impl Fleet {
             self.take_own_profile(&change.key, new)
         } else if resource == PROJECTS {
             self.take_project(&change.key, new)
+        } else if resource == CONFIG_MAPS {
+            self.take_config_map(&change.key, new)
         } else if change.key == config::key(DIALECT) {
             self.take_config(&change.key, new)
         } else {
@@ -201,6 +207,26 @@ impl Fleet {
             let (kind, name) = &wants.profile;
             kind == NAMESPACED_CLOUD_PROFILE && *name == *key.name && *wants.namespace == *key.namespace
         })
+    }
+
+    fn take_config_map(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Due {
+        if *key.namespace != *GARDEN_NAMESPACE {
+            return Due::nothing();
+        }
+        let map = new.and_then(|object| RegionMap::read(key, object)).map(Arc::new);
+        let old = match &map {
+            Some(map) => self.region_maps.insert(Arc::clone(&key.name), Arc::clone(map)),
+            None => self.region_maps.remove(&key.name),
+        };
+        if old == map {
+            return Due::nothing();
+        }
+        let decide = self.all_waiting();
+        Due {
+            demands: decide.clone(),
+            decide,
+            targets: Some(Vec::new()),
+        }
     }
 
     fn take_project(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Due {

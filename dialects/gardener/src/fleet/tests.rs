@@ -337,3 +337,35 @@ fn dialects_hand_out_an_inventory_on_defaults() {
         "Picked"
     );
 }
+
+#[test]
+fn a_config_map_with_distances_is_due_for_the_shoots_that_wait_and_any_other_is_not() {
+    let map = |namespace: &str, purpose: &str, data: &str| {
+        json!({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {
+                "name": "distances", "namespace": namespace, "labels": {"scheduling.gardener.cloud/purpose": purpose},
+                "annotations": {"scheduling.gardener.cloud/cloudprofiles": "aws"},
+            },
+            "data": {"eu-west-1": data},
+        })
+    };
+    let mut fleet = Fleet::default();
+    let waiting = shoot("web", "eu-west-1");
+    fleet.fold(&stored(&waiting));
+    let due = fleet.fold(&stored(&map("garden", "region-config", "us-east-1: 1")));
+    assert_eq!(due.decide, Affected::Some(vec![key(&waiting)]));
+    for (namespace, purpose, data) in [
+        ("garden", "region-config", "us-east-1: 1"),
+        ("other", "region-config", "us-east-1: 2"),
+    ] {
+        let due = fleet.fold(&stored(&map(namespace, purpose, data)));
+        assert_eq!(due.decide, Affected::None, "{namespace} {purpose} {data}");
+    }
+    let due = fleet.fold(&stored(&map("garden", "another", "us-east-1: 1")));
+    assert_eq!(
+        due.decide,
+        Affected::Some(vec![key(&waiting)]),
+        "it no longer counts"
+    );
+}

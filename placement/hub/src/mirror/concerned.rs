@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use berth_apimachinery::{GroupResource, Object};
-use berth_dialect_contract::Concern;
+use berth_dialect_contract::Concerns;
 use berth_storage::{At, Scope, Store, StoreError, Watch};
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ const TOGETHER: usize = 256;
 
 /// The namespaces that concern a system, kept current by their copies.
 pub(super) struct Concerned {
-    concern: Concern,
+    concerns: Concerns,
     namespaces: HashSet<Arc<str>>,
     /// Those that did and do no more, whose objects may still.
     left: HashSet<Arc<str>>,
@@ -28,17 +28,17 @@ impl Concerned {
     ///
     /// # Errors
     /// As [`berth_storage::Source::list`] and [`berth_storage::Source::watch`].
-    pub(super) async fn begin(concern: Concern, store: &Arc<dyn Store>) -> Result<Self, StoreError> {
+    pub(super) async fn begin(concerns: Concerns, store: &Arc<dyn Store>) -> Result<Self, StoreError> {
         let revision = store.revision();
         let changes = store.watch(Scope::One(NAMESPACES), revision)?;
         let all = store.list(NAMESPACES, At::NotOlderThan(revision)).await?;
         let namespaces = all
             .iter(None, None)
-            .filter(|(_, namespace)| concern(namespace.value()))
+            .filter(|(_, namespace)| is_worth(&concerns, namespace.value()))
             .map(|(name, _)| Arc::clone(&name.name))
             .collect();
         Ok(Self {
-            concern,
+            concerns,
             namespaces,
             left: HashSet::new(),
             changes,
@@ -47,7 +47,7 @@ impl Concerned {
 
     /// Whether `object` of `namespace` concerns the system.
     pub(super) fn has(&self, namespace: &str, object: &Value) -> bool {
-        self.namespaces.contains(namespace) || (self.concern)(object)
+        self.namespaces.contains(namespace) || is_worth(&self.concerns, object)
     }
 
     /// Waits until namespaces change. Those that concern the system now and did not before. Cancel safe.
@@ -58,7 +58,7 @@ impl Concerned {
         let mut come = Vec::new();
         for event in self.changes.next(TOGETHER).await? {
             let name = &event.change.key.name;
-            let is_ours = |object: &Arc<Object>| (self.concern)(object.value());
+            let is_ours = |object: &Arc<Object>| is_worth(&self.concerns, object.value());
             if event.change.new.as_ref().is_some_and(is_ours) {
                 self.left.remove(name);
                 if self.namespaces.insert(Arc::clone(name)) {
@@ -84,11 +84,11 @@ impl Concerned {
         }
         let copies = store.cached(resource);
         let mut past = Vec::new();
-        let concern = self.concern;
+        let concerns = &self.concerns;
         self.left.retain(|namespace| {
             let mut is_held = false;
             for (name, copy) in copies.iter(Some(namespace), None) {
-                if concern(copy.value()) {
+                if is_worth(concerns, copy.value()) {
                     is_held = true;
                 } else {
                     past.push((Arc::clone(&name.namespace), Arc::clone(&name.name)));
@@ -100,9 +100,14 @@ impl Concerned {
     }
 }
 
+fn is_worth(concerns: &Concerns, object: &Value) -> bool {
+    concerns.iter().any(|concern| concern(object))
+}
+
 #[cfg(test)]
 mod tests {
     use berth_apimachinery::{Draft, Key};
+    use berth_dialect_contract::Concern;
     use berth_storage::{Expect, MemoryStore, Step, Verb};
     use serde_json::json;
 
@@ -140,7 +145,9 @@ mod tests {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
         write(&store, NAMESPACES, "", "mine", "yes").await;
         write(&store, NAMESPACES, "", "other", "no").await;
-        let mut concerned = Concerned::begin(concern, &store).await.unwrap();
+        let mut concerned = Concerned::begin(Arc::from([concern as Concern]), &store)
+            .await
+            .unwrap();
         let plain = json!({"metadata": {"name": "a"}});
         let marked = json!({"metadata": {"name": "a", "labels": {"placed": "yes"}}});
         assert!(concerned.has("mine", &plain) && !concerned.has("other", &plain));

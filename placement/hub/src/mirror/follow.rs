@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use berth_aggregation::reviewer::chain;
 use berth_apimachinery::{Draft, GroupResource, Key, Kind};
-use berth_dialect_contract::Concern;
+use berth_dialect_contract::Concerns;
 use berth_storage::{At, Expect, Step, Store, StoreError, Verb};
 use futures::StreamExt;
 use kube::api::ListParams;
@@ -56,7 +56,7 @@ pub(super) struct Reflector {
     resource: GroupResource,
     served: ApiResource,
     /// What makes an object worth a copy, where not every object is.
-    concern: Option<Concern>,
+    concerns: Option<Concerns>,
     /// What this process has seen on the hub and not removed from the store.
     known: HashSet<Key>,
     /// The list that is coming in.
@@ -70,7 +70,7 @@ pub(super) struct Reflector {
 }
 
 impl Reflector {
-    pub(super) fn new(shared: Shared, kind: &Arc<dyn Kind>, concern: Option<Concern>) -> Self {
+    pub(super) fn new(shared: Shared, kind: &Arc<dyn Kind>, concerns: Option<Concerns>) -> Self {
         let info = kind.info();
         let api_version = if info.group.is_empty() {
             info.storage_version.to_owned()
@@ -89,7 +89,7 @@ impl Reflector {
             shared,
             resource: info.resource(),
             served,
-            concern,
+            concerns,
             known: HashSet::new(),
             listed: HashSet::new(),
             pending: Vec::new(),
@@ -171,7 +171,7 @@ impl Reflector {
 
     /// Which objects are worth a copy, where not all are: known once the copies of the namespaces are there.
     async fn concerned(&self) -> Result<Option<Concerned>, StoreError> {
-        let Some(concern) = self.concern else {
+        let Some(concerns) = &self.concerns else {
             return Ok(None);
         };
         let is_known = |progress: &Progress| {
@@ -180,7 +180,9 @@ impl Reflector {
         };
         // It fails only when the sender is gone, which `shared` holds.
         drop(self.shared.progress.subscribe().wait_for(is_known).await);
-        Concerned::begin(concern, &self.shared.store).await.map(Some)
+        Concerned::begin(Arc::clone(concerns), &self.shared.store)
+            .await
+            .map(Some)
     }
 
     /// Copies what is in `namespaces`, which has not been worth it before. What the watch says of these objects until

@@ -1,0 +1,113 @@
+//! Distances between regions that ConfigMaps of the garden have, for MinimalDistance (docs/systems/gardener.md, "Distance").
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use berth_apimachinery::{Key, Object};
+use serde_json::Value;
+
+use super::Fleet;
+use crate::fleet::shoot::Wants;
+use crate::names::{DISTANCES_LABEL, DISTANCES_PROFILES, GARDEN_NAMESPACE};
+
+/// Distances from one region to others, or why they cannot be read.
+type Distances = Result<BTreeMap<String, i64>, String>;
+
+/// A ConfigMap with distances.
+#[derive(Debug, PartialEq)]
+pub(crate) struct RegionMap {
+    /// The profiles whose shoots go by it.
+    profiles: Vec<String>,
+    /// By the region of the shoot.
+    regions: BTreeMap<String, Distances>,
+}
+
+/// Whether a ConfigMap has distances.
+pub(crate) fn has_distances(config_map: &Value) -> bool {
+    let (label, purpose) = DISTANCES_LABEL;
+    let metadata = &config_map["metadata"];
+    metadata["namespace"] == GARDEN_NAMESPACE && metadata["labels"][label] == purpose
+}
+
+impl RegionMap {
+    /// Reads the ConfigMap at `key`; `None` where it is about something else.
+    pub(crate) fn read(key: &Key, object: &Object) -> Option<Self> {
+        let value = object.value();
+        if *key.namespace != *GARDEN_NAMESPACE || !has_distances(value) {
+            return None;
+        }
+        let named = object.annotations().get(DISTANCES_PROFILES);
+        let profiles = named.as_deref().unwrap_or_default().split(',');
+        let data = value["data"].as_object().into_iter().flatten();
+        Some(Self {
+            profiles: profiles.map(|name| name.trim().to_owned()).collect(),
+            regions: data
+                .filter_map(|(region, text)| Some((region, text.as_str()?)))
+                .filter(|(_, text)| !text.is_empty())
+                .map(|(region, text)| (region.clone(), distances(text)))
+                .collect(),
+        })
+    }
+}
+
+/// A map from regions to integers.
+fn distances(text: &str) -> Distances {
+    let read: Value = berth_yaml::from_str(text).map_err(|problem| format!("is not YAML: {problem}"))?;
+    let entries = match &read {
+        Value::Null => return Ok(BTreeMap::new()),
+        Value::Object(entries) => entries,
+        _ => return Err("is not a map from regions to numbers".to_owned()),
+    };
+    let number = |(region, distance): (&String, &Value)| {
+        let number = distance.as_i64();
+        number
+            .map(|number| (region.clone(), number))
+            .ok_or_else(|| format!("has {distance} for \"{region}\", which is no integer"))
+    };
+    entries.iter().map(number).collect()
+}
+
+/// Distances from the region of one shoot.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FromRegion<'a> {
+    region: &'a str,
+    distances: &'a BTreeMap<String, i64>,
+}
+
+impl FromRegion<'_> {
+    /// The distance to `region`, if it is known. That of the shoot's own is 0 unless something else is said.
+    pub(crate) fn to(self, region: &str) -> Option<i64> {
+        let own = (region == self.region).then_some(0);
+        self.distances.get(region).copied().or(own)
+    }
+}
+
+impl Fleet {
+    /// The first ConfigMap by name, with its name, that has distances for shoots with the profile of `wants`.
+    pub(crate) fn region_map(&self, wants: &Wants) -> Option<(&Arc<str>, &RegionMap)> {
+        let (_, profile) = &wants.profile;
+        let mut maps = self.region_maps.iter();
+        maps.find(|(_, map)| map.profiles.contains(profile))
+            .map(|(name, map)| (name, &**map))
+    }
+
+    /// The known distances from the region of `wants`; `None` where names alone tell.
+    pub(crate) fn distances_from<'a>(&'a self, wants: &'a Wants) -> Option<FromRegion<'a>> {
+        let (_, map) = self.region_map(wants)?;
+        let distances = map.regions.get(&wants.region)?.as_ref().ok()?;
+        Some(FromRegion {
+            region: &wants.region,
+            distances,
+        })
+    }
+
+    /// Why the distances from the region of `wants` cannot be read, if they cannot.
+    pub(crate) fn distances_problem(&self, wants: &Wants) -> Option<String> {
+        let (name, map) = self.region_map(wants)?;
+        let problem = map.regions.get(&wants.region)?.as_ref().err()?;
+        Some(format!(
+            "ConfigMap {GARDEN_NAMESPACE}/{name} has the distances of the profile, and what it says of region \"{}\" {problem}",
+            wants.region
+        ))
+    }
+}
