@@ -365,7 +365,7 @@ fn kinds_that_no_scheduler_looks_at_are_counted_whatever_their_group() {
         .iter()
         .map(|(api_version, kind)| object(api_version, kind))
         .collect();
-    let spelling = object("workload.kcp.dev/v1alpha1", "WorkloadCluster");
+    let spelling = object("cluster.open-cluster-managment.io/v1", "ManagedCluster");
     let path = file(&folder, "all.yaml", &format!("{text}{spelling}"))
         .display()
         .to_string();
@@ -378,12 +378,29 @@ fn kinds_that_no_scheduler_looks_at_are_counted_whatever_their_group() {
             errors(&output)
         );
     }
-    let hint = "WorkloadCluster.workload.kcp.dev: 1 left out of account; is WorkloadCluster of workloads.kcp.dev meant?";
+    let hint = "ManagedCluster.cluster.open-cluster-managment.io: 1 left out of account; is ManagedCluster of \
+                cluster.open-cluster-management.io meant?";
     assert!(errors(&output).contains(hint), "{}", errors(&output));
     let path = file(&folder, "apps.yaml", &object("apps/v1", "Deployment"))
         .display()
         .to_string();
     assert_eq!(simulate(&["-f", &path, "--strict"]).status.code(), Some(0));
+}
+
+#[test]
+fn a_kind_by_its_group_of_another_release_is_read_and_that_is_said_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let cluster = |name: &str| {
+        format!(
+            "---\napiVersion: workload.kcp.dev/v1alpha1\nkind: WorkloadCluster\nmetadata: {{name: {name}}}\nspec: {{}}\n"
+        )
+    };
+    let text = format!("{}{}", cluster("east"), cluster("west"));
+    let path = file(&folder, "all.yaml", &text).display().to_string();
+    let output = simulate(&["-f", &path]);
+    assert_eq!(output.status.code(), Some(0), "{}", errors(&output));
+    let said = "WorkloadCluster of workload.kcp.dev/v1alpha1 is read as workloads.kcp.dev/v1alpha1";
+    assert_eq!(errors(&output).matches(said).count(), 1, "{}", errors(&output));
 }
 
 #[test]

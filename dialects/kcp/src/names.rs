@@ -7,6 +7,8 @@ use berth_apimachinery::GroupResource;
 pub const SCHEDULING_GROUP: &str = "scheduling.kcp.dev";
 /// The group of WorkloadCluster, and the domain of the syncing keys.
 pub const WORKLOADS_GROUP: &str = "workloads.kcp.dev";
+/// The group that WorkloadCluster has in kcp as it was released, v0.4 to v0.10.
+pub const RELEASED_GROUP: &str = "workload.kcp.dev";
 /// The one version of both groups.
 pub const VERSION: &str = "v1alpha1";
 /// The dialect's name, and the name of its configuration object.

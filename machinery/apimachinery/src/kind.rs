@@ -336,6 +336,11 @@ pub trait Kind: Send + Sync + 'static {
         &[]
     }
 
+    /// Groups that the kind has in releases of its system other than the one that is served: files may name it by them.
+    fn other_groups(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// The resource whose records hold this kind's objects: another one where two APIs show the same objects (Event).
     fn stored_in(&self) -> GroupResource {
         self.info().resource()

@@ -37,15 +37,17 @@ impl Catalog {
         }
     }
 
-    /// The kind named `kind` in the group and version of `api_version`, with its version.
+    /// The kind named `kind` in the group and version of `api_version`, with its version. The group may be one that the kind
+    /// has in other releases.
     #[must_use]
     pub fn find(&self, api_version: &str, kind: &str) -> Option<(&Arc<dyn Kind>, &'static str)> {
         let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
-        let found = self
-            .kinds
-            .iter()
-            .find(|((g, k), _)| *g == group && *k == kind)
-            .map(|(_, found)| found)?;
+        let named = |of_group: &dyn Fn(&Arc<dyn Kind>) -> bool| {
+            let mut kinds = self.kinds.iter().filter(|((_, k), _)| *k == kind);
+            kinds.find(|(_, found)| of_group(found)).map(|(_, found)| found)
+        };
+        let found = named(&|found| found.info().group == group)
+            .or_else(|| named(&|found| found.other_groups().contains(&group)))?;
         let version = found.info().versions.iter().find(|served| **served == version)?;
         Some((found, version))
     }

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::condition::Condition;
-use crate::names::{VERSION, WORKLOADS_GROUP};
+use crate::names::{RELEASED_GROUP, VERSION, WORKLOADS_GROUP};
 
 /// The desired state and the reported state of one workload cluster.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
@@ -103,5 +103,9 @@ impl Kind for WorkloadClusterKind {
 
     fn columns(&self) -> &[Column] {
         COLUMNS
+    }
+
+    fn other_groups(&self) -> &'static [&'static str] {
+        &[RELEASED_GROUP]
     }
 }

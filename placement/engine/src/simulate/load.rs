@@ -34,6 +34,7 @@ pub(super) fn load(
         },
         seen: BTreeMap::new(),
         new: BTreeSet::new(),
+        other_groups: BTreeSet::new(),
     };
     for input in inputs {
         loader.take(input);
@@ -68,6 +69,8 @@ struct Loader<'a> {
     seen: BTreeMap<Key, String>,
     /// The objects to place that no server has stored yet.
     new: BTreeSet<Key>,
+    /// Kinds that were read by a group of other releases.
+    other_groups: BTreeSet<(String, String)>,
 }
 
 impl Loader<'_> {
@@ -88,6 +91,7 @@ impl Loader<'_> {
         if !kind.is_empty() && !api_version.is_empty() && self.catalog.find(&api_version, &kind).is_none() {
             return self.pass_over(&api_version, &kind);
         }
+        self.note_other_group(&api_version, &kind, &at);
         let name = |field: &str| value["metadata"][field].as_str().unwrap_or_default().to_owned();
         let given = Given {
             namespace: name("namespace"),
@@ -114,6 +118,23 @@ impl Loader<'_> {
                 self.note_aside(at, &given, &kind, errors);
             }
             Ok(judged) => self.put(at, judged, kind, &given),
+        }
+    }
+
+    /// Says once that a kind is read by a group that it has in other releases.
+    fn note_other_group(&mut self, api_version: &str, kind: &str, at: &str) {
+        let Some((found, version)) = self.catalog.find(api_version, kind) else {
+            return;
+        };
+        let here = found.info().api_version(version);
+        if here != api_version
+            && self
+                .other_groups
+                .insert((api_version.to_owned(), kind.to_owned()))
+        {
+            self.simulation.findings.doubtful.push(format!(
+                "{at}: {kind} of {api_version} is read as {here}, which is what Berth serves and writes"
+            ));
         }
     }
 
