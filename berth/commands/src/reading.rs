@@ -426,7 +426,11 @@ mod tests {
         let catalog = catalog(&dialects);
         let plural = |resource: &GroupResource| {
             let kind = kind_of(&catalog, *resource).unwrap();
-            format!("{}s", kind.info().kind)
+            let kind = kind.info().kind;
+            match kind.ends_with("ss") {
+                true => format!("{kind}es"),
+                false => format!("{kind}s"),
+            }
         };
         let read = dialects.iter().map(|dialect| {
             let kinds = dialect.reads();

@@ -24,6 +24,8 @@ pub struct Guarded {
     pub uses: fn(GroupResource, &Value) -> Vec<Key>,
     /// The resources whose objects must agree with other objects.
     pub judges: &'static [GroupResource],
+    /// The resources of which new objects are completed in the light of other objects, where Berth stores them.
+    pub completes: &'static [GroupResource],
     /// The resources of which objects may be reserved for the scheduler.
     pub reserves: &'static [GroupResource],
 }
@@ -34,6 +36,7 @@ impl Default for Guarded {
             protects: &[],
             uses: |_, _| Vec::new(),
             judges: &[],
+            completes: &[],
             reserves: &[],
         }
     }

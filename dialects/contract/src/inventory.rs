@@ -251,6 +251,12 @@ pub trait Guarding {
         Vec::new()
     }
 
+    /// Fills into `new`, an object that is made, what the system's own admission fills in, in the light of the other objects:
+    /// it is of `resource`, which is one of those completed. Gives what speaks against making it.
+    fn complete(&self, _resource: GroupResource, _new: &mut serde_json::Value) -> Vec<FieldError> {
+        Vec::new()
+    }
+
     /// Objections to making `new`, which nobody has stored yet, in the light of objects that may not be all there are
     /// ([`Guarding::judge`] knows all of them).
     fn judge_offline(&self, resource: GroupResource, new: &serde_json::Value) -> Vec<FieldError> {

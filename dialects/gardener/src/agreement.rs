@@ -43,6 +43,65 @@ pub(crate) fn of_file(fleet: &Fleet, new: &Value) -> Vec<FieldError> {
     errors
 }
 
+/// Judges the raw Seed `new` that is to be stored over `old`: what Shoots on it go by stays.
+pub(crate) fn of_seed(fleet: &Fleet, old: Option<&Value>, new: &Value) -> Vec<FieldError> {
+    let name = new["metadata"]["name"].as_str().unwrap_or_default();
+    let (Some(old), 1..) = (old, fleet.shoots_on(name)) else {
+        return Vec::new();
+    };
+    let texts = |object: &Value, list: &str, field: &str| -> Vec<String> {
+        let items = object
+            .pointer(list)
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten();
+        let text = |item: &Value| {
+            if field.is_empty() {
+                item.as_str().map(str::to_owned)
+            } else {
+                item[field].as_str().map(str::to_owned)
+            }
+        };
+        items.filter_map(text).collect()
+    };
+    let gone = |list: &str, field: &str| -> Vec<String> {
+        let kept = texts(new, list, field);
+        let mut had = texts(old, list, field);
+        had.retain(|one| !kept.contains(one));
+        had
+    };
+    let mut errors = Vec::new();
+    let zones = gone("/spec/provider/zones", "");
+    if !zones.is_empty() {
+        let detail = format!(
+            "Shoots use the Seed, so that {} may not be removed",
+            zones.join(", ")
+        );
+        errors.push(FieldError::forbidden("spec.provider.zones", detail));
+    }
+    let internal = |object: &Value| object.pointer("/spec/dns/internal/domain").cloned();
+    if internal(old) != internal(new) {
+        let detail =
+            "may not change while Shoots use the Seed: the names of their control planes are below it";
+        errors.push(FieldError::forbidden("spec.dns.internal.domain", detail));
+    }
+    for domain in gone("/spec/dns/defaults", "domain") {
+        let below = format!(".{domain}");
+        let user = fleet.sitting_on(name).find(|key| {
+            let own = fleet.shoot(key).and_then(|shoot| shoot.wants.domain.as_deref());
+            own.is_some_and(|own| own.ends_with(&below))
+        });
+        if let Some(user) = user {
+            let detail = format!(
+                "{domain} may not be removed: the domain of Shoot {}/{} is below it",
+                user.namespace, user.name
+            );
+            errors.push(FieldError::forbidden("spec.dns.defaults", detail));
+        }
+    }
+    errors
+}
+
 /// Errors by the shoot's profile. A profile that is not there (yet) says nothing: such a shoot
 /// waits for it.
 fn by_profile(

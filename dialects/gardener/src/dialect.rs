@@ -18,8 +18,8 @@ use crate::facts::facts;
 use crate::fleet::Fleet;
 use crate::fleet::region::has_distances;
 use crate::names::{
-    ACTOR, CLOUD_PROFILES, CONFIG_MAPS, DIALECT, DISTANCES_SELECTOR, NAMESPACED_CLOUD_PROFILES, PROJECTS,
-    SEEDS, SHOOTS, VERSION,
+    ACTOR, CLOUD_PROFILES, CONFIG_MAPS, DIALECT, DISTANCES_SELECTOR, EXPOSURE_CLASSES,
+    NAMESPACED_CLOUD_PROFILES, PROJECTS, SEEDS, SHOOTS, VERSION,
 };
 use crate::{kind, uses};
 
@@ -104,6 +104,10 @@ impl Dialect for Gardener {
         kind::all()
     }
 
+    fn further_kinds(&self) -> Vec<Arc<dyn Kind>> {
+        kind::further()
+    }
+
     fn reads(&self) -> Vec<GroupResource> {
         vec![
             CLOUD_PROFILES,
@@ -112,6 +116,7 @@ impl Dialect for Gardener {
             SEEDS,
             SHOOTS,
             CONFIG_MAPS,
+            EXPOSURE_CLASSES,
             config::RESOURCE,
         ]
     }
@@ -123,6 +128,9 @@ impl Dialect for Gardener {
             // Those of other projects fill the Seeds.
             SHOOTS => Reach::everywhere("Seeds look emptier than they are"),
             PROJECTS => Reach::everywhere("tolerations are not checked against those that Projects allow"),
+            EXPOSURE_CLASSES => {
+                Reach::everywhere("Shoots that were never stored lack what their ExposureClass asks for")
+            }
             CONFIG_MAPS => {
                 Reach::everywhere("distances are those of the regions' names").labelled(DISTANCES_SELECTOR)
             }
@@ -163,7 +171,8 @@ impl Dialect for Gardener {
         Guarded {
             protects: PROTECTED,
             uses: uses::of,
-            judges: &[SHOOTS, PROJECTS],
+            judges: &[SHOOTS, PROJECTS, SEEDS],
+            completes: &[SHOOTS],
             ..Guarded::default()
         }
     }

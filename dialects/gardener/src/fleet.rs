@@ -1,5 +1,6 @@
 //! The inventory: seeds as columns in name order, shoots, profiles and configuration, all copied on write.
 
+pub(crate) mod exposure;
 mod fold;
 pub(crate) mod profile;
 pub(crate) mod project;
@@ -16,6 +17,7 @@ use berth_scheduling::Ix;
 use imbl::{HashMap, OrdMap, OrdSet, Vector};
 
 use crate::config::Config;
+use exposure::Exposure;
 use profile::{OwnProfile, Profile};
 use project::{Claim, Project};
 use region::RegionMap;
@@ -47,6 +49,8 @@ pub struct Fleet {
     own_profiles: OrdMap<(Arc<str>, Arc<str>), Arc<OwnProfile>>,
     /// The ConfigMaps with distances between regions, by name.
     region_maps: OrdMap<Arc<str>, Arc<RegionMap>>,
+    /// What shoots of each ExposureClass ask of seeds, by name.
+    exposure_classes: OrdMap<Arc<str>, Arc<Exposure>>,
     /// The projects, by name.
     projects: OrdMap<Arc<str>, Arc<Project>>,
     /// The claims of projects to each namespace.

@@ -16,8 +16,8 @@ use serde_json::{Value, json};
 use crate::code::{Code, Plugin};
 use crate::detail::Detail;
 use crate::fleet::Fleet;
-use crate::fleet::project;
 use crate::fleet::seed::{Row, unready};
+use crate::fleet::{exposure, project};
 use crate::kind::common::condition;
 use crate::names::{PROJECTS, SEEDS, SHOOTS};
 use crate::{agreement, binding, notes, remedies, words, writes};
@@ -227,7 +227,15 @@ impl Guarding for Fleet {
         match resource {
             SHOOTS => agreement::of_shoot(self, old, new),
             PROJECTS => project::judge(self, old, new),
+            SEEDS => agreement::of_seed(self, old, new),
             _ => Vec::new(),
+        }
+    }
+
+    fn complete(&self, resource: GroupResource, new: &mut Value) -> Vec<FieldError> {
+        match resource == SHOOTS {
+            true => exposure::merge(self, new),
+            false => Vec::new(),
         }
     }
 

@@ -5,6 +5,8 @@
 
 pub mod cloud_profile;
 pub mod common;
+mod data;
+pub mod exposure_class;
 pub mod namespaced_cloud_profile;
 pub mod project;
 pub mod seed;
@@ -26,6 +28,14 @@ pub fn all() -> Vec<Arc<dyn Kind>> {
         Arc::new(seed::SeedKind::default()),
         Arc::new(shoot::ShootKind::default()),
     ]
+}
+
+/// Every kind that is only kept, or looked at where Berth stores it.
+#[must_use]
+pub fn further() -> Vec<Arc<dyn Kind>> {
+    let mut kinds: Vec<Arc<dyn Kind>> = vec![Arc::new(exposure_class::ExposureClassKind::default())];
+    kinds.extend(data::all());
+    kinds
 }
 
 /// The typed view of `value`. A value of wrong types is `Err` with nothing in it when the schema says what is wrong

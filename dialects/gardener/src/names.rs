@@ -28,6 +28,9 @@ pub const DISTANCES_LABEL: (&str, &str) = ("scheduling.gardener.cloud/purpose", 
 /// The annotation of these ConfigMaps with the names of the profiles whose shoots go by them.
 pub const DISTANCES_PROFILES: &str = "scheduling.gardener.cloud/cloudprofiles";
 
+/// `exposureclasses.core.gardener.cloud`: what shoots of a class ask of seeds.
+pub const EXPOSURE_CLASSES: GroupResource = GroupResource::new(GROUP, "exposureclasses");
+
 /// The namespace of Gardener's own shoots.
 pub const GARDEN_NAMESPACE: &str = "garden";
 /// Prefix of the namespaces of projects.

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use crate::fleet::Fleet;
 use crate::names::{
-    CLOUD_PROFILES, CONFIG_MAPS, DIALECT, NAMESPACED_CLOUD_PROFILES, PROJECTS, SEEDS, SHOOTS,
+    CLOUD_PROFILES, CONFIG_MAPS, DIALECT, EXPOSURE_CLASSES, NAMESPACED_CLOUD_PROFILES, PROJECTS, SEEDS,
+    SHOOTS,
 };
 
 /// A ready seed with networks of its own, far from everything else.
@@ -102,6 +103,7 @@ fn resource(value: &Value) -> GroupResource {
         Some("NamespacedCloudProfile") => NAMESPACED_CLOUD_PROFILES,
         Some("Project") => PROJECTS,
         Some("ConfigMap") => CONFIG_MAPS,
+        Some("ExposureClass") => EXPOSURE_CLASSES,
         _ => config::RESOURCE,
     }
 }

@@ -17,6 +17,7 @@ mod audience;
 mod authority;
 mod auto_bind;
 mod bound_on_create;
+mod completion;
 mod config_maps;
 mod configurations;
 mod entrusted;
@@ -95,6 +96,9 @@ impl Parts {
         // What is stored here has the rules of its API whoever decides; only guards are the decider's own.
         let rules = self.rules();
         plugins.extend(of_dialects(&rules, Plugin::is_guard));
+        plugins.push(Arc::new(completion::Completion::new(Knowledge::new(
+            &self.engine,
+        ))));
         let knowing = self.knowing(Held::ByGuards, Audience::Known).into_iter();
         plugins.extend(knowing.map(|plugin| match plugin.is_guard() {
             true => Entrusted::of_all(&rules, plugin),

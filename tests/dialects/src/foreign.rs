@@ -33,7 +33,15 @@ const NAMESPACE: KindInfo = KindInfo {
     ..KindInfo::new("", &["v1"], "Namespace", "namespaces")
 };
 
+const CONFIG_MAP: KindInfo = KindInfo {
+    singular: "configmap",
+    short_names: &["cm"],
+    unconditional_update: true,
+    strategic: true,
+    ..KindInfo::new("", &["v1"], "ConfigMap", "configmaps")
+};
+
 /// All of Kubernetes' own.
 pub(crate) fn kinds() -> Vec<Arc<dyn Kind>> {
-    vec![Arc::new(Plain(NAMESPACE))]
+    vec![Arc::new(Plain(NAMESPACE)), Arc::new(Plain(CONFIG_MAP))]
 }

@@ -138,7 +138,7 @@ impl Scenario {
     /// The Schedulings or the plan, or what is wrong with the input.
     fn run(&self, dialect: &Arc<dyn Dialect>) -> Result<Answer, Vec<String>> {
         let terms = self.terms();
-        let catalog = Catalog::new(dialect.kinds().into_iter().chain(foreign::kinds()));
+        let catalog = Catalog::new(dialect.stored_kinds().into_iter().chain(foreign::kinds()));
         let dialects = [Arc::clone(dialect)];
         let mut configurations = Vec::new();
         if let Some(file) = &self.config {

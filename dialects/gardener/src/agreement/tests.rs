@@ -3,6 +3,7 @@
 use berth_dialect_contract::{Dialect, Guarding};
 use serde_json::{Value, json};
 
+use super::of_seed;
 use crate::Gardener;
 use crate::fleet::Fleet;
 use crate::names::{PROJECTS, SEEDS, SHOOTS};
@@ -19,7 +20,7 @@ fn world() -> Fleet {
 }
 
 fn told(old: Option<&Value>, new: &Value) -> Vec<String> {
-    assert_eq!(Gardener.guarded().judges, [SHOOTS, PROJECTS]);
+    assert_eq!(Gardener.guarded().judges, [SHOOTS, PROJECTS, SEEDS]);
     let errors = world().judge(SHOOTS, old, new);
     errors.iter().map(ToString::to_string).collect()
 }
@@ -351,4 +352,41 @@ fn a_project_takes_no_namespace_that_another_one_has() {
     // Two that another server let through can be mended one after the other.
     let both = [first, second("garden-dev")];
     assert_eq!(told(&both, Some(&both[1]), &both[1]), [""; 0]);
+}
+
+#[test]
+fn what_shoots_on_a_seed_go_by_stays() {
+    let own = |zones: Value, internal: &str, defaults: Value| {
+        let object = with(seed("a", "aws", "eu-west-1"), "/spec/provider/zones", zones);
+        let object = with(object, "/spec/dns/internal/domain", json!(internal));
+        with(object, "/spec/dns/defaults", defaults)
+    };
+    let old = own(
+        json!(["1", "2"]),
+        "in.example",
+        json!([{"domain": "a.example"}, {"domain": "b.example"}]),
+    );
+    let on_it = with(shoot("web", "eu-west-1"), "/spec/seedName", json!("a"));
+    let on_it = with(on_it, "/spec/dns", json!({"domain": "web.dev.a.example"}));
+    let judged = |objects: &[Value], new: &Value| -> Vec<String> {
+        let errors = of_seed(&fleet(objects), Some(&old), new);
+        errors.iter().map(|error| error.path.clone()).collect()
+    };
+    let used = [old.clone(), on_it];
+    let changed = own(json!(["2", "3"]), "out.example", json!([{"domain": "b.example"}]));
+    assert_eq!(
+        judged(&used, &changed),
+        [
+            "spec.provider.zones",
+            "spec.dns.internal.domain",
+            "spec.dns.defaults"
+        ]
+    );
+    let more = own(
+        json!(["2", "1", "3"]),
+        "in.example",
+        json!([{"domain": "a.example"}]),
+    );
+    assert!(judged(&used, &more).is_empty(), "nobody is below the other one");
+    assert!(judged(&[old.clone()], &changed).is_empty(), "nobody uses it");
 }

@@ -8,6 +8,7 @@ use berth_dialect_contract::rules::RulesChoice;
 use berth_dialect_contract::{Affected, Due};
 use serde::Deserialize;
 
+use super::exposure::Exposure;
 use super::profile::{OwnProfile, Profile};
 use super::project::Project;
 use super::region::RegionMap;
@@ -17,8 +18,8 @@ use super::{Fleet, Resident, Seats};
 use crate::config::Config;
 use crate::kind::shoot::spec::NAMESPACED_CLOUD_PROFILE;
 use crate::names::{
-    CLOUD_PROFILES, CONFIG_MAPS, DIALECT, GARDEN_NAMESPACE, NAMESPACED_CLOUD_PROFILES, PROJECTS, SEEDS,
-    SHOOTS,
+    CLOUD_PROFILES, CONFIG_MAPS, DIALECT, EXPOSURE_CLASSES, GARDEN_NAMESPACE, NAMESPACED_CLOUD_PROFILES,
+    PROJECTS, SEEDS, SHOOTS,
 };
 
 impl Fleet {
@@ -36,6 +37,8 @@ impl Fleet {
             self.take_own_profile(&change.key, new)
         } else if resource == PROJECTS {
             self.take_project(&change.key, new)
+        } else if resource == EXPOSURE_CLASSES {
+            self.take_exposure_class(&change.key, new)
         } else if resource == CONFIG_MAPS {
             self.take_config_map(&change.key, new)
         } else if change.key == config::key(DIALECT) {
@@ -207,6 +210,25 @@ impl Fleet {
             let (kind, name) = &wants.profile;
             kind == NAMESPACED_CLOUD_PROFILE && *name == *key.name && *wants.namespace == *key.namespace
         })
+    }
+
+    /// Nothing is decided by a class: a shoot has what it asks for once it is made.
+    fn take_exposure_class(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Due {
+        let class = match new {
+            Some(object) => self.unusable.note(key, Exposure::read(object)),
+            None => {
+                self.unusable.forget(key);
+                None
+            }
+        };
+        match class {
+            Some(class) => drop(
+                self.exposure_classes
+                    .insert(Arc::clone(&key.name), Arc::new(class)),
+            ),
+            None => drop(self.exposure_classes.remove(&key.name)),
+        }
+        Due::nothing()
     }
 
     fn take_config_map(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Due {

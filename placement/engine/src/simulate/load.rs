@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use berth_apimachinery::{FieldError, GroupResource, Key, Timestamp};
+use berth_apimachinery::{FieldError, GroupResource, Key, Object, Timestamp};
 use berth_dialect_contract::rules::RulesChoice;
 use berth_dialect_contract::{DemandKind, Dialect, config};
 use serde_json::Value;
@@ -34,6 +34,7 @@ pub(super) fn load(
         },
         seen: BTreeMap::new(),
         new: BTreeSet::new(),
+        incomplete: BTreeMap::new(),
         other_groups: BTreeSet::new(),
     };
     for input in inputs {
@@ -43,6 +44,7 @@ pub(super) fn load(
         loader.fall_back(&configured);
     }
     loader.add_built_in();
+    loader.complete_new();
     loader.judge_new();
     let mut simulation = loader.simulation;
     let order: BTreeMap<&str, usize> = dialects.iter().map(|dialect| dialect.name()).zip(0..).collect();
@@ -69,6 +71,8 @@ struct Loader<'a> {
     seen: BTreeMap<Key, String>,
     /// The objects to place that no server has stored yet.
     new: BTreeSet<Key>,
+    /// What speaks against completing new objects.
+    incomplete: BTreeMap<Key, Vec<FieldError>>,
     /// Kinds that were read by a group of other releases.
     other_groups: BTreeSet<(String, String)>,
 }
@@ -206,6 +210,43 @@ impl Loader<'_> {
         }
     }
 
+    /// Fills into objects that no server has stored yet what one fills in as they are made.
+    fn complete_new(&mut self) {
+        let mut objects = std::mem::take(&mut self.simulation.objects);
+        for (key, object) in &mut objects {
+            if self.new.contains(key)
+                && let Some(completed) = self.completed(key, object)
+            {
+                *object = completed;
+            }
+        }
+        self.simulation.objects = objects;
+    }
+
+    /// The object at `key` with what a server fills in, where that is anything.
+    fn completed(&mut self, key: &Key, object: &Object) -> Option<Arc<Object>> {
+        let (dialect, _) = self.placed(key.resource)?;
+        let name = dialect.name();
+        if !dialect.guarded().completes.contains(&key.resource) {
+            return None;
+        }
+        let world = self.simulation.world_mut(name)?;
+        let mut value = object.parse();
+        let guarding = world.snapshot().inventory.guarding();
+        let errors = guarding.complete(key.resource, &mut value);
+        if !errors.is_empty() {
+            self.incomplete.insert(key.clone(), errors);
+            return None;
+        }
+        if value == **object.value() {
+            return None;
+        }
+        let completed = Arc::new(Object::new(&value, object.revision()).ok()?);
+        // It could be read before, and has more of the same fields.
+        drop(world.put(key, Arc::clone(&completed)));
+        Some(completed)
+    }
+
     /// Sets aside what a server would refuse to create in the light of the other objects.
     fn judge_new(&mut self) {
         let mut refused = BTreeMap::new();
@@ -219,7 +260,8 @@ impl Loader<'_> {
             let world = self.simulation.world(dialect.name());
             if let Some(world) = world.filter(|_| dialect.guarded().judges.contains(&key.resource)) {
                 let guarding = world.snapshot().inventory.guarding();
-                let errors = guarding.judge_offline(key.resource, object.value());
+                let mut errors = self.incomplete.get(key).cloned().unwrap_or_default();
+                errors.extend(guarding.judge_offline(key.resource, object.value()));
                 if !errors.is_empty() {
                     let (api_version, kind) =
                         (object.api_version().to_owned(), object.value()["kind"].clone());

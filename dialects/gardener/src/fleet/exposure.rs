@@ -1,0 +1,197 @@
+//! What the ExposureClass of a new shoot adds to it (docs/systems/gardener.md, "Exposure classes").
+
+use berth_apimachinery::{FieldError, Object};
+use serde_json::{Map, Value};
+
+use super::Fleet;
+use crate::kind::child;
+use crate::kind::exposure_class::ExposureClass;
+
+/// What shoots of a class ask of seeds, as the class has it.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Exposure {
+    selector: Value,
+    tolerations: Vec<Value>,
+}
+
+impl Exposure {
+    /// Reads an ExposureClass.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    pub(crate) fn read(object: &Object) -> Result<Self, String> {
+        object
+            .view::<ExposureClass>()
+            .map_err(|error| error.to_string())?;
+        let scheduling = &object.value()["scheduling"];
+        let tolerations = scheduling["tolerations"].as_array();
+        Ok(Self {
+            selector: scheduling["seedSelector"].clone(),
+            tolerations: tolerations.cloned().unwrap_or_default(),
+        })
+    }
+}
+
+/// Adds to the raw Shoot `new` what its class asks of seeds; gives what contradicts it. What is of another type than it
+/// should be is left to the kind to refuse.
+pub(crate) fn merge(fleet: &Fleet, new: &mut Value) -> Vec<FieldError> {
+    let Some(spec) = new.get_mut("spec").and_then(Value::as_object_mut) else {
+        return Vec::new();
+    };
+    let name = spec.get("exposureClassName").and_then(Value::as_str);
+    let Some(name) = name.filter(|name| !name.is_empty()) else {
+        return Vec::new();
+    };
+    let Some(class) = fleet.exposure_classes.get(name).cloned() else {
+        let detail = "there is no such ExposureClass";
+        return vec![FieldError::invalid("spec.exposureClassName", name, detail)];
+    };
+    let mut errors = Vec::new();
+    if class.selector.is_object()
+        && let Some(selector) = child(spec, "seedSelector")
+    {
+        errors.extend(labels(selector, &class.selector["matchLabels"]));
+        for list in ["matchExpressions", "providerTypes"] {
+            for one in class.selector[list].as_array().into_iter().flatten() {
+                push(selector, list, one);
+            }
+        }
+    }
+    for toleration in &class.tolerations {
+        let own = spec.get("tolerations").and_then(Value::as_array);
+        if own.is_some_and(|own| own.iter().any(|own| own["key"] == toleration["key"])) {
+            let key = toleration["key"].as_str().unwrap_or_default();
+            let detail = format!("the ExposureClass has one of the key {key}");
+            errors.push(FieldError::forbidden("spec.tolerations", detail));
+        } else {
+            push(spec, "tolerations", toleration);
+        }
+    }
+    errors
+}
+
+/// Adds the labels that the class asks for to the `selector` of a Shoot.
+fn labels(selector: &mut Map<String, Value>, class: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    for (key, value) in class.as_object().into_iter().flatten() {
+        let Some(labels) = child(selector, "matchLabels") else {
+            return errors;
+        };
+        match labels.get(key) {
+            Some(own) if own != value => {
+                let asked = value.as_str().unwrap_or_default();
+                errors.push(FieldError::invalid(
+                    format!("spec.seedSelector.matchLabels[{key}]"),
+                    own.clone(),
+                    format!("the ExposureClass asks for {key}={asked}"),
+                ));
+            }
+            _ => drop(labels.insert(key.clone(), value.clone())),
+        }
+    }
+    errors
+}
+
+/// Adds `one` to a list that may not be there, unless it has it.
+fn push(parent: &mut Map<String, Value>, list: &str, one: &Value) {
+    let list = parent.entry(list).or_insert(Value::Null);
+    if list.is_null() {
+        *list = Value::Array(Vec::new());
+    }
+    if let Some(list) = list.as_array_mut()
+        && !list.contains(one)
+    {
+        list.push(one.clone());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use berth_dialect_contract::Inventory;
+    use serde_json::json;
+
+    use super::*;
+    use crate::names::SHOOTS;
+    use crate::testing::{fleet, shoot, with};
+
+    fn class() -> Value {
+        json!({
+            "apiVersion": "core.gardener.cloud/v1beta1", "kind": "ExposureClass", "metadata": {"name": "internet"},
+            "handler": "h", "scheduling": {
+                "seedSelector": {
+                    "matchLabels": {"exposed": "yes"}, "providerTypes": ["aws", "gcp"],
+                    "matchExpressions": [{"key": "a", "operator": "Exists"}],
+                },
+                "tolerations": [{"key": "exposed"}],
+            },
+        })
+    }
+
+    fn merged(shoot: &Value) -> Result<Value, Vec<String>> {
+        let fleet = fleet(&[class()]);
+        let mut new = shoot.clone();
+        let errors = fleet.guarding().complete(SHOOTS, &mut new);
+        match errors.is_empty() {
+            true => Ok(new["spec"].clone()),
+            false => Err(errors.iter().map(ToString::to_string).collect()),
+        }
+    }
+
+    #[test]
+    fn a_new_shoot_gets_what_its_class_asks_of_seeds() {
+        let plain = shoot("web", "eu-west-1");
+        assert_eq!(merged(&plain).unwrap(), plain["spec"], "it has no class");
+        for odd in [
+            json!(7),
+            json!({"seedSelector": "x", "tolerations": 5, "exposureClassName": "internet"}),
+        ] {
+            let odd = with(plain.clone(), "/spec", odd);
+            assert_eq!(
+                merged(&odd).unwrap(),
+                odd["spec"],
+                "that is for the kind to refuse"
+            );
+        }
+        let of_class = with(plain, "/spec/exposureClassName", json!("internet"));
+        let spec = merged(&of_class).unwrap();
+        assert_eq!(spec["seedSelector"], class()["scheduling"]["seedSelector"]);
+        assert_eq!(spec["tolerations"], json!([{"key": "exposed"}]));
+        let own = json!({"matchLabels": {"exposed": "yes", "b": "c"}, "providerTypes": ["gcp", "azure"]});
+        let both = with(of_class, "/spec/seedSelector", own);
+        let spec = merged(&with(both, "/spec/tolerations", json!([{"key": "b"}]))).unwrap();
+        assert_eq!(
+            spec["seedSelector"],
+            json!({
+                "matchLabels": {"exposed": "yes", "b": "c"}, "providerTypes": ["gcp", "azure", "aws"],
+                "matchExpressions": [{"key": "a", "operator": "Exists"}],
+            })
+        );
+        assert_eq!(spec["tolerations"], json!([{"key": "b"}, {"key": "exposed"}]));
+    }
+
+    #[test]
+    fn what_contradicts_the_class_is_refused_and_so_is_a_class_that_is_not_there() {
+        let of = |class: &str| with(shoot("web", "eu-west-1"), "/spec/exposureClassName", json!(class));
+        assert_eq!(
+            merged(&of("intranet")).unwrap_err(),
+            ["spec.exposureClassName: Invalid value: \"intranet\": there is no such ExposureClass"]
+        );
+        let clash = with(
+            of("internet"),
+            "/spec/seedSelector",
+            json!({"matchLabels": {"exposed": "no"}}),
+        );
+        let clash = with(
+            clash,
+            "/spec/tolerations",
+            json!([{"key": "exposed", "value": "x"}]),
+        );
+        assert_eq!(
+            merged(&clash).unwrap_err(),
+            [
+                "spec.seedSelector.matchLabels[exposed]: Invalid value: \"no\": the ExposureClass asks for exposed=yes",
+                "spec.tolerations: Forbidden: the ExposureClass has one of the key exposed",
+            ]
+        );
+    }
+}

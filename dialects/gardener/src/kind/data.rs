@@ -1,0 +1,72 @@
+//! Kinds of a garden that nothing is decided by (docs/systems/gardener.md, "API objects"). They are kept as they come, so that the
+//! files of a garden can be applied whole.
+
+use std::sync::{Arc, LazyLock};
+
+use berth_apimachinery::{Kind, KindInfo, Schema, Scope};
+use serde_json::json;
+
+use crate::names::{GROUP, VERSION};
+
+/// The version of groups beside the core one.
+const ALPHA: &str = "v1alpha1";
+
+/// A kind whose objects are kept as they come.
+struct DataKind(&'static KindInfo);
+
+static ALL: [KindInfo; 4] = [
+    KindInfo {
+        singular: "secretbinding",
+        short_names: &["sb"],
+        ..KindInfo::new(GROUP, &[VERSION], "SecretBinding", "secretbindings")
+    },
+    KindInfo {
+        singular: "quota",
+        short_names: &["squota"],
+        ..KindInfo::new(GROUP, &[VERSION], "Quota", "quotas")
+    },
+    KindInfo {
+        singular: "credentialsbinding",
+        ..KindInfo::new(
+            "security.gardener.cloud",
+            &[ALPHA],
+            "CredentialsBinding",
+            "credentialsbindings",
+        )
+    },
+    KindInfo {
+        singular: "managedseed",
+        short_names: &["ms"],
+        scope: Scope::Namespaced,
+        status: true,
+        ..KindInfo::new(
+            "seedmanagement.gardener.cloud",
+            &[ALPHA],
+            "ManagedSeed",
+            "managedseeds",
+        )
+    },
+];
+
+/// All of them.
+pub(super) fn all() -> impl Iterator<Item = Arc<dyn Kind>> {
+    ALL.iter().map(|info| Arc::new(DataKind(info)) as Arc<dyn Kind>)
+}
+
+impl Kind for DataKind {
+    fn info(&self) -> &KindInfo {
+        self.0
+    }
+
+    fn schema(&self, _version: &str) -> &Schema {
+        static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
+            Schema::from_value(json!({
+                "type": "object",
+                "description": "It is kept as it comes.",
+                "properties": {},
+                "x-kubernetes-preserve-unknown-fields": true,
+            }))
+        });
+        &SCHEMA
+    }
+}

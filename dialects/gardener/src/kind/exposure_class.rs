@@ -1,0 +1,102 @@
+//! ExposureClass: how control planes of shoots are reached, and which seeds can (docs/systems/gardener.md, "Exposure classes").
+
+use std::sync::OnceLock;
+
+use berth_apimachinery::kind::Write;
+use berth_apimachinery::{Column, FieldError, Kind, KindInfo, Schema, Scope};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::kind::common::{SeedSelector, required};
+use crate::kind::shoot::spec::Toleration;
+use crate::kind::view;
+use crate::names::{GROUP, VERSION};
+
+/// The fields of an ExposureClass beside its metadata. It has no spec.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("required" = ["handler"], "x-kubernetes-preserve-unknown-fields" = true))]
+pub struct ExposureClass {
+    /// The name of the handler that the seeds have for it.
+    pub handler: String,
+    /// What shoots of the class ask of seeds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scheduling: Option<ExposureClassScheduling>,
+}
+
+/// What shoots of a class ask of seeds.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct ExposureClassScheduling {
+    /// Seeds that they may go to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed_selector: Option<SeedSelector>,
+    /// Taints of seeds that they put up with.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tolerations: Vec<Toleration>,
+}
+
+const INFO: KindInfo = KindInfo {
+    singular: "exposureclass",
+    short_names: &["expclass", "expcls"],
+    scope: Scope::Cluster,
+    ..KindInfo::new(GROUP, &[VERSION], "ExposureClass", "exposureclasses")
+};
+
+const COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("Handler", "The handler that seeds have for the class").at(".handler"),
+    Column::AGE,
+];
+
+/// The kind ExposureClass.
+#[derive(Debug, Default)]
+pub struct ExposureClassKind(OnceLock<Schema>);
+
+impl Kind for ExposureClassKind {
+    fn info(&self) -> &KindInfo {
+        &INFO
+    }
+
+    fn schema(&self, _version: &str) -> &Schema {
+        self.0.get_or_init(Schema::of::<ExposureClass>)
+    }
+
+    fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+        let class: ExposureClass = match view(self.schema(VERSION), new) {
+            Ok(class) => class,
+            Err(errors) => return errors,
+        };
+        let mut errors = Vec::new();
+        required(
+            &mut errors,
+            "handler",
+            &class.handler,
+            "must name the handler that seeds have for the class",
+        );
+        let selector = class
+            .scheduling
+            .as_ref()
+            .and_then(|scheduling| scheduling.seed_selector.as_ref());
+        if let Some(selector) = selector {
+            let compiled = selector.compile("scheduling.seedSelector");
+            errors.extend(compiled.err().into_iter().flatten());
+        }
+        for field in ["handler", "scheduling"] {
+            if write.old.is_some_and(|old| old[field] != new[field]) {
+                errors.push(FieldError::invalid(
+                    field,
+                    new[field].clone(),
+                    "field is immutable",
+                ));
+            }
+        }
+        errors
+    }
+
+    fn columns(&self) -> &[Column] {
+        COLUMNS
+    }
+}

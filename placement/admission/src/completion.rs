@@ -1,0 +1,51 @@
+//! What is filled into a new object in the light of others, as the system's own admission does it: what a Shoot's ExposureClass
+//! asks of Seeds, and the like ([`berth_dialect_contract::Guarding::complete`]). Of objects on a hub the system has done so.
+
+use berth_admission::{Denied, Operation, Plugin, Ready, Request};
+use serde_json::Value;
+
+use super::knowledge::Knowledge;
+use super::responsible::Responsible;
+
+/// The plugin.
+pub(super) struct Completion {
+    knowledge: Knowledge,
+    dialects: Responsible,
+}
+
+impl Completion {
+    /// The plugin for whatever the engine's dialects complete.
+    pub(super) fn new(knowledge: Knowledge) -> Self {
+        let dialects = Responsible::of(&knowledge, |guarded| guarded.completes);
+        Self { knowledge, dialects }
+    }
+}
+
+impl Plugin for Completion {
+    fn name(&self) -> &'static str {
+        "Completion"
+    }
+
+    fn handles(&self, request: &Request<'_>) -> bool {
+        request.operation == Operation::Create
+            && request.subresource.is_empty()
+            && self.dialects.concerns(request)
+    }
+
+    fn ready<'a>(&'a self, _: &Request<'_>) -> Option<Ready<'a>> {
+        Some(self.knowledge.ready())
+    }
+
+    fn mutate(&self, request: &Request<'_>, object: &mut Value, _: &mut Vec<String>) -> Result<(), Denied> {
+        let Some(dialect) = self.dialects.dialect(request.resource) else {
+            return Ok(());
+        };
+        let snapshot = self.knowledge.snapshot(dialect.name())?;
+        let guarding = snapshot.inventory.guarding();
+        let errors = guarding.complete(request.resource, object);
+        match errors.is_empty() {
+            true => Ok(()),
+            false => Err(Denied::Invalid(self.knowledge.audience().fields(errors))),
+        }
+    }
+}
