@@ -356,7 +356,7 @@ fn kinds_that_no_scheduler_looks_at_are_counted_whatever_their_group() {
     };
     let foreign = [
         ("apps/v1", "Deployment"),
-        ("core.gardener.cloud/v1beta1", "Quota"),
+        ("core.gardener.cloud/v1beta1", "BackupBucket"),
         ("placement.kubernetes-fleet.io/v1beta1", "ClusterStagedUpdateRun"),
         ("clusters.openmcp.cloud/v1alpha1", "SomethingElse"),
         ("v1", "PersistentVolumeClaim"),

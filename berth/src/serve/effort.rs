@@ -28,6 +28,7 @@ const BOUNDED: &[&str] = &[
     "clusterrequests/binding get",
     "clusterresourceplacements/binding get",
     "placements/binding get",
+    "resourceplacements/binding get",
     // As many records as are kept of one decision.
     "clusterdecisions/history get",
     "decisions/history get",

@@ -78,7 +78,9 @@ type garden struct {
 	seeds    seeds
 	shoots   []shoot
 	profiles map[string]*gardencorev1beta1.CloudProfile
-	strategy strategy
+	// distances are the ConfigMaps with distances between regions.
+	distances []corev1.ConfigMap
+	strategy  strategy
 	// project is the name of the project of the shoot that is decided.
 	project string
 }
@@ -110,6 +112,7 @@ func (g *garden) List(_ context.Context, list client.ObjectList, _ ...client.Lis
 		project.Name = g.project
 		list.Items = []gardencorev1beta1.Project{project}
 	case *corev1.ConfigMapList:
+		list.Items = append([]corev1.ConfigMap{}, g.distances...)
 	default:
 		return fmt.Errorf("no list of %T was expected", list)
 	}
@@ -153,6 +156,10 @@ func read(world *frame.World) (*garden, error) {
 			profile := &gardencorev1beta1.CloudProfile{}
 			err = json.Unmarshal(text, profile)
 			garden.profiles[profile.Name] = profile
+		case "ConfigMap":
+			distances := corev1.ConfigMap{}
+			err = json.Unmarshal(text, &distances)
+			garden.distances = append(garden.distances, distances)
 		default:
 			err = fmt.Errorf("no %s was expected", kind.Kind)
 		}
@@ -204,7 +211,7 @@ func (g *garden) decide(shoot shoot) *frame.Verdict {
 			left = append(left, seed)
 		}
 	}
-	g.nearest(verdict, shoot, left)
+	g.nearest(verdict, shoot, left, g.distancesOf(profile.Name))
 	for _, filters := range verdict.Refused {
 		slices.SortFunc(filters, func(one, other string) int {
 			return slices.Index(order, one) - slices.Index(order, other)
@@ -301,12 +308,25 @@ func (g *garden) byDistance(shoot shoot) bool {
 	return !testing && g.strategy == schedulerconfigv1alpha1.MinimalDistance
 }
 
-// nearest asks for the seeds that are nearest among those that are left.
-func (g *garden) nearest(verdict *frame.Verdict, shoot shoot, left seeds) {
+// distancesOf is the ConfigMap with the distances for shoots of a profile.
+func (g *garden) distancesOf(profile string) *corev1.ConfigMap {
+	for place, distances := range g.distances {
+		profiles := strings.Split(distances.Annotations["scheduling.gardener.cloud/cloudprofiles"], ",")
+		for _, name := range profiles {
+			if strings.TrimSpace(name) == profile {
+				return &g.distances[place]
+			}
+		}
+	}
+	return nil
+}
+
+// nearest asks for the seeds that are nearest among those that are left, by distances where there are some.
+func (g *garden) nearest(verdict *frame.Verdict, shoot shoot, left seeds, distances *corev1.ConfigMap) {
 	if !g.byDistance(shoot) || len(left) == 0 {
 		return
 	}
-	near, _ := applyStrategy(logr.Discard(), shoot, append(seeds{}, left...), g.strategy, nil)
+	near, _ := applyStrategy(logr.Discard(), shoot, append(seeds{}, left...), g.strategy, distances)
 	names := map[string]bool{}
 	for _, seed := range near {
 		names[seed.Name] = true

@@ -1,5 +1,5 @@
 //! Gardens of seeds and shoots. What only one of the originals knows is in its worlds alone: capacity, workerless shoots,
-//! IPv6, zones, access restrictions and default domains in those of today; DNS in those of 2020.
+//! IPv6, zones, access restrictions, default domains and distances in those of today; DNS in those of 2020.
 
 use berth_tests::differential::Draw;
 use serde_json::{Value, json};
@@ -62,6 +62,9 @@ fn world(draw: &mut Draw, era: Era) -> World {
         objects.push(shoot(draw, &format!("shoot-{number}"), era, six));
     }
     let strategy = draw.one(&["SameRegion", "MinimalDistance"]);
+    if era == Era::Today && draw.below(2) == 0 {
+        objects.push(distances(draw));
+    }
     World {
         objects,
         configuration: json!({"schedulers": {"shoot": {"candidateDeterminationStrategy": strategy}}}),
@@ -93,6 +96,33 @@ fn profiles(draw: &mut Draw) -> Vec<Value> {
         list.push(object("CloudProfile", provider, spec));
     }
     list
+}
+
+/// A ConfigMap with distances between some regions, negative ones too.
+fn distances(draw: &mut Draw) -> Value {
+    let mut data = serde_json::Map::new();
+    for region in ["eu-west-1", "eu-central-1", "us-east-1", "europe"] {
+        if draw.once_in(3) {
+            continue;
+        }
+        let mut map = String::new();
+        for other in ["eu-west-1", "eu-central-1", "us-east-1", "northeurope", "mars"] {
+            if draw.below(2) == 0 {
+                let distance = i64::try_from(draw.below(6)).unwrap_or_default() - 2;
+                map.push_str(&format!("{other}: {distance}\n"));
+            }
+        }
+        data.insert(region.to_owned(), map.into());
+    }
+    json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {
+            "name": "distances", "namespace": "garden", "uid": "uid-distances",
+            "labels": {"scheduling.gardener.cloud/purpose": "region-config"},
+            "annotations": {"scheduling.gardener.cloud/cloudprofiles": draw.one(&["aws", "aws, gcp", "azure"])},
+        },
+        "data": data,
+    })
 }
 
 fn selector(draw: &mut Draw) -> Value {
