@@ -142,6 +142,8 @@ impl Round {
                 },
                 "status": {
                     "conditions": [{"type": "GardenletReady", "status": "True"}],
+                    "lastOperation": {"type": "Reconcile", "state": "Succeeded", "progress": 100, "description": "",
+                                      "lastUpdateTime": "2021-10-28T08:00:00Z"},
                     "allocatable": {"shoots": ROOM.to_string()},
                 },
             });
