@@ -205,8 +205,8 @@ impl Asked<'_> {
         Ok((findings, Some(requests)))
     }
 
-    /// Findings about rules that do not go with what the objects of a system say of themselves; the report of any one of its
-    /// `decisions` tells.
+    /// Findings about rules that do not go with what the objects of a system say of themselves; the report of any one
+    /// of its `decisions` tells.
     async fn rules(&self, decisions: &[Value]) -> Result<Vec<Finding>> {
         let mut findings = Vec::new();
         for (system, path) in judge::one_of_each_system(decisions) {

@@ -138,8 +138,8 @@ impl Hub {
         Arc::new(move |key| versions.manager(key))
     }
 
-    /// Begins to copy the objects of `kinds` into `store`, those with [`Concerns`] as far as these go, while `leading` says
-    /// that this replica does so.
+    /// Begins to copy the objects of `kinds` into `store`, those with [`Concerns`] as far as these go, while `leading`
+    /// says that this replica does so.
     #[must_use]
     pub fn mirror(
         &self,

@@ -40,7 +40,7 @@ pub(super) fn one_of_each_system(decisions: &[Value]) -> BTreeMap<String, String
     found
 }
 
-/// Whether the rules that `report`, one of `system`, went by are not those of the release that the objects are of.
+/// Whether `report`, one of `system`, went by the rules of another release than its objects'.
 pub(super) fn rules(system: &str, report: &Value) -> Option<Finding> {
     let rules = &report["status"]["rules"];
     (rules["atOdds"] == true).then(|| {

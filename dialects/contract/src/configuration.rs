@@ -24,8 +24,8 @@ pub trait Configuration {
         reading.into_errors()
     }
 
-    /// What is legal but surely not meant, as sentences that name the field (below `path`), where `rules` are chosen. Asked
-    /// only of what [`Configuration::validate`] finds no error in.
+    /// What is legal but surely not meant, as sentences that name the field (below `path`), where `rules` are chosen.
+    /// Asked only of what [`Configuration::validate`] finds no error in.
     fn warnings(&self, _spec: &Value, _path: &str, _rules: RulesChoice) -> Vec<String> {
         Vec::new()
     }

@@ -251,8 +251,8 @@ pub trait Guarding {
         Vec::new()
     }
 
-    /// Fills into `new`, an object that is made, what the system's own admission fills in, in the light of the other objects:
-    /// it is of `resource`, which is one of those completed. Gives what speaks against making it.
+    /// Fills into `new`, an object that is made, what the system's own admission fills in, in the light of the other
+    /// objects: it is of `resource`, which is one of those completed. Gives what speaks against making it.
     fn complete(&self, _resource: GroupResource, _new: &mut serde_json::Value) -> Vec<FieldError> {
         Vec::new()
     }

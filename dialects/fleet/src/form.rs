@@ -1,5 +1,5 @@
-//! The two forms of a placement, of the whole hub and of one namespace, with the kinds of each (docs/systems/fleet.md, "API
-//! objects"). They are decided alike.
+//! The two forms of a placement, of the whole hub and of one namespace, with the kinds of each (docs/systems/fleet.md,
+//! "API objects"). They are decided alike.
 
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ pub(crate) static NAMESPACE: Form = Form {
 };
 
 impl Form {
-    /// The form that placements, snapshots or bindings of `resource` are of.
+    /// The form of placements, snapshots or bindings of `resource`.
     pub(crate) fn of(resource: GroupResource) -> &'static Self {
         match resource {
             RESOURCE_PLACEMENTS | RESOURCE_SNAPSHOTS | RESOURCE_BINDINGS => &NAMESPACE,

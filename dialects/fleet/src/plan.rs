@@ -80,8 +80,8 @@ pub(crate) enum CurrentSnapshot {
 }
 
 impl SnapshotPlan {
-    /// Plans the snapshots of `placement`. A snapshot counts when it is the newest and its policy is the placement's, the
-    /// number of clusters left aside (docs/systems/fleet.md, "Policy snapshots").
+    /// Plans the snapshots of `placement`. A snapshot counts when it is the newest and its policy is the placement's,
+    /// the number of clusters left aside (docs/systems/fleet.md, "Policy snapshots").
     pub(crate) fn make(fleet: &Fleet, record: &PlacementRecord, placement: &Key) -> Self {
         let staying = || {
             fleet

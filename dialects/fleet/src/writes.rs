@@ -286,8 +286,8 @@ impl Writer<'_> {
         object
     }
 
-    /// Puts a new object into the placement's namespace and makes the placement the owner, so that nothing is left when it
-    /// goes.
+    /// Puts a new object into the placement's namespace and makes the placement the owner, so that nothing is left when
+    /// it goes.
     fn stand_beside(&self, object: &mut Value, controller: bool) {
         if !self.placement.namespace.is_empty() {
             object["metadata"]["namespace"] = (&*self.placement.namespace).into();

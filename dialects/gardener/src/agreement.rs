@@ -43,7 +43,7 @@ pub(crate) fn of_file(fleet: &Fleet, new: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// Judges the raw Seed `new` that is to be stored over `old`: what Shoots on it go by stays.
+/// Judges the raw Seed `new`, to be stored over `old`: the zones and domains of the Shoots on it stay.
 pub(crate) fn of_seed(fleet: &Fleet, old: Option<&Value>, new: &Value) -> Vec<FieldError> {
     let name = new["metadata"]["name"].as_str().unwrap_or_default();
     let (Some(old), 1..) = (old, fleet.shoots_on(name)) else {

@@ -175,7 +175,7 @@ impl Fleet {
         }
     }
 
-    /// Whether the rules are chosen, and are not those of the release that the seeds say they are of.
+    /// Whether the chosen rules are those of another release than the seeds'.
     fn is_at_odds(&self) -> bool {
         match self.choice {
             RulesChoice::Auto => false,

@@ -135,8 +135,8 @@ fn own_up(request: &Record, decision: &Decision, list: &mut Vec<Write>) -> Value
     value
 }
 
-/// What the granted Cluster needs: the request's finalizer, metadata that the request passes on and it `lacks`, or to be
-/// made.
+/// What the granted Cluster needs: the request's finalizer, metadata that the request passes on and it `lacks`, or to
+/// be made.
 fn cluster(
     fleet: &Fleet,
     request: &Record,

@@ -37,8 +37,8 @@ impl Catalog {
         }
     }
 
-    /// The kind named `kind` in the group and version of `api_version`, with its version. The group may be one that the kind
-    /// has in other releases.
+    /// The kind named `kind` in the group and version of `api_version`, with its version. The group may be one that the
+    /// kind has in other releases.
     #[must_use]
     pub fn find(&self, api_version: &str, kind: &str) -> Option<(&Arc<dyn Kind>, &'static str)> {
         let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));

@@ -60,8 +60,8 @@ pub struct Mirror {
 
 impl Mirror {
     /// Begins to copy the objects of `kinds` from the hub into `store`, while `leading` says so: nobody else may write
-    /// them there. Of a kind with [`Concerns`], only those that these are about. `versions` is told what the hub has in any
-    /// case.
+    /// them there. Of a kind with [`Concerns`], only those that these are about. `versions` is told what the hub has in
+    /// any case.
     pub fn start(
         client: &Client,
         store: &Arc<dyn Store>,

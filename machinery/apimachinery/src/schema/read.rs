@@ -115,8 +115,8 @@ impl Schema {
         reading
     }
 
-    /// Reads `value` like [`Schema::read`], and gives what it has that is unknown beside it, for forms that take fields of
-    /// newer releases.
+    /// Reads `value` like [`Schema::read`], and gives what it has that is unknown beside it, for forms that take fields
+    /// of newer releases.
     #[must_use]
     pub fn read_known<T: DeserializeOwned + Default>(
         &self,
