@@ -113,11 +113,13 @@ pub(super) fn needs(dialects: &[Arc<dyn Dialect>], mirrored: &[Arc<dyn Kind>]) -
         let reconcilers = dialect.controllers().reconcilers(None).into_iter();
         let watched = reconcilers.flat_map(|reconciler| reconciler.watches());
         let reads = dialect.reads().into_iter().chain(watched);
-        let demands = dialect.demands().iter().map(|demand| demand.resource);
+        // An older release of the system has no others.
+        let first = dialect.demands().first().map(|demand| demand.resource);
         Needs {
             dialect: dialect.name(),
             reads: reads.filter(|resource| mirrored.contains(resource)).collect(),
-            essential: demands
+            essential: first
+                .into_iter()
                 .chain([dialect.target()])
                 .filter(|resource| mirrored.contains(resource))
                 .collect(),
@@ -158,6 +160,21 @@ mod tests {
         );
         assert!(named("ocm").reads.is_empty());
         assert!(super::needs(&dialects, &[]).is_empty());
+    }
+
+    #[test]
+    fn kinds_that_older_releases_do_not_have_are_not_essential() {
+        let dialects = berth_dialect_registry::all();
+        let fleet = dialects.iter().find(|dialect| dialect.name() == "fleet").unwrap();
+        let needs = needs(std::slice::from_ref(fleet), &fleet.kinds());
+        let essential: Vec<&str> = needs[0].essential.iter().map(|one| one.resource).collect();
+        assert_eq!(essential, ["memberclusters", "clusterresourceplacements"]);
+        assert!(
+            needs[0]
+                .reads
+                .iter()
+                .any(|one| one.resource == "resourceplacements")
+        );
     }
 
     #[test]

@@ -62,7 +62,7 @@ pub trait Dialect: Send + Sync + 'static {
         Reach::default()
     }
 
-    /// The kinds that want a place.
+    /// The kinds that want a place, first the one that every release of the system has.
     fn demands(&self) -> &'static [DemandKind];
 
     /// The resource of the cluster-like objects.
