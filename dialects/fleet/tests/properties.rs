@@ -35,6 +35,12 @@ fn cluster(index: usize) -> BoxedStrategy<Value> {
                 value["status"]["properties"] =
                     json!({"kubernetes-fleet.io/node-count": {"value": nodes.to_string(), "observationTime": FRESH}});
             }
+            if nodes == Some(3) {
+                value["status"]["conditions"] = json!([{"type": "NamespaceCollectionSucceeded", "status": "True",
+                    "reason": "Said", "message": "", "lastTransitionTime": STALE}]);
+                let namespaces = if taint.is_some() { json!({"other": ""}) } else { json!({"team": ""}) };
+                value["status"]["namespaces"] = namespaces;
+            }
             if let Some(taint) = taint {
                 value["spec"]["taints"] = json!([{"key": taint, "effect": "NoSchedule"}]);
             }
@@ -159,6 +165,14 @@ fn placement(name: &str, policy: Option<&Value>) -> Value {
     value
 }
 
+/// The object of a ResourcePlacement in the namespace `team` that stands for one of a ClusterResourcePlacement.
+fn in_namespace(mut value: Value) -> Value {
+    let kind = value["kind"].as_str().unwrap_or_default();
+    value["kind"] = kind.trim_start_matches("Cluster").into();
+    value["metadata"]["namespace"] = "team".into();
+    value
+}
+
 /// A binding as an earlier scheduler left it: of an older policy, on its way out, or held by the rollout.
 fn binding(placement: &'static str, index: usize) -> BoxedStrategy<Value> {
     let states = prop::sample::select(&["Scheduled", "Bound", "Unscheduled"][..]);
@@ -191,14 +205,17 @@ fn binding(placement: &'static str, index: usize) -> BoxedStrategy<Value> {
         .boxed()
 }
 
-/// A thing that happens: clusters and placements change, come and go, time passes.
-fn later(kind: u8, plain: bool) -> BoxedStrategy<Later> {
+/// A thing that happens: clusters and placements change, come and go, time passes. Placement `q` may be `spaced`, of a namespace.
+fn later(kind: u8, plain: bool, spaced: bool) -> BoxedStrategy<Later> {
     let named = |kind: &str, group: &str, name: String| json!({"apiVersion": format!("{group}.kubernetes-fleet.io/v1beta1"), "kind": kind, "metadata": {"name": name}});
     prop_oneof![
         3 => (0_usize..8).prop_flat_map(cluster).prop_map(Later::Merge),
         1 => (0_usize..8).prop_map(move |index| Later::Delete(named("MemberCluster", "cluster", format!("c{index}")))),
         2 => policy(kind, plain).prop_map(|policy| Later::Merge(placement("p", policy.as_ref()))),
-        1 => Just(Later::Delete(named("ClusterResourcePlacement", "placement", "q".to_owned()))),
+        1 => Just(Later::Delete({
+            let value = named("ClusterResourcePlacement", "placement", "q".to_owned());
+            if spaced { in_namespace(value) } else { value }
+        })),
         1 => (0_i64..400).prop_map(Later::Wait),
     ]
     .boxed()
@@ -210,8 +227,8 @@ impl Generator for Fleets {
     }
 
     fn case(&self) -> BoxedStrategy<Case> {
-        (0_u8..6, 0_u8..6, prop::bool::ANY)
-            .prop_flat_map(|(kind, other, plain)| {
+        (0_u8..6, 0_u8..6, prop::bool::ANY, prop::bool::ANY)
+            .prop_flat_map(|(kind, other, plain, spaced)| {
                 let clusters: Vec<_> = (0..8)
                     .map(|index| prop::option::weighted(0.8, cluster(index)))
                     .collect();
@@ -227,13 +244,21 @@ impl Generator for Fleets {
                     policy(kind, plain),
                     policy(other, plain),
                     config,
-                    prop::collection::vec(later(kind, plain), 0..5),
+                    prop::collection::vec(later(kind, plain, spaced), 0..5),
                 )
                     .prop_map(move |(clusters, bindings, first, second, config, later)| {
+                        let of_q = |value: Value| if spaced { in_namespace(value) } else { value };
+                        let parent = |binding: &Value| {
+                            binding["metadata"]["labels"]["kubernetes-fleet.io/parent-CRP"] == "q"
+                        };
+                        let bindings = bindings
+                            .into_iter()
+                            .flatten()
+                            .map(|binding| if parent(&binding) { of_q(binding) } else { binding });
                         let mut objects: Vec<Value> =
-                            clusters.into_iter().chain(bindings).flatten().collect();
+                            clusters.into_iter().flatten().chain(bindings).collect();
                         objects.push(placement("p", first.as_ref()));
-                        objects.push(placement("q", second.as_ref()));
+                        objects.push(of_q(placement("q", second.as_ref())));
                         let mut infeasible = member("c9", &json!({"env": "prod"}), 1);
                         infeasible["status"]["properties"] = json!({});
                         Case {

@@ -1,5 +1,6 @@
 //! Rules that Gardener got after v1.8, by the vectors that were run through its own scheduler. `h…` are their names.
 
+use berth_dialect_contract::Inventory;
 use serde_json::{Value, json};
 
 use crate::testing::{configured_with, decide, fleet, picked, profile, project, refusals, seed, shoot, with};
@@ -412,7 +413,19 @@ fn without_a_choice_the_seeds_say_which_rules_hold() {
         rules(&[old.clone(), of_today("a")]),
         "Current: 1 of 2 Seeds is of Gardener 1.49 or newer"
     );
+    let mut on_hub = fleet(std::slice::from_ref(&old));
+    on_hub.set_on_hub();
+    let in_force = on_hub.in_force();
+    assert_eq!(
+        (
+            in_force.rules.as_str(),
+            in_force.because.as_str(),
+            in_force.is_at_odds
+        ),
+        ("Current", "the objects are those of a hub", false)
+    );
     let chosen = configured_with(&json!({"rules": "Documented"}));
+    assert!(fleet(&[of_today("a"), chosen.clone()]).in_force().is_at_odds);
     assert_eq!(
         rules(&[old.clone(), chosen.clone()]),
         "Documented: spec.rules is Documented"
