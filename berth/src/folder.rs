@@ -41,6 +41,7 @@ pub async fn run(args: &FilesArgs, page: &PageArgs) -> Result<ExitCode> {
     let settings = Settings {
         configurations: &args.config,
         rules: args.origin.rules,
+        is_of_hub: false,
     };
     let served = InMemory::serve(objects, settings, now).await?;
     let about = json!({

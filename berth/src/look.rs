@@ -102,6 +102,7 @@ async fn of_hub(client: &Client, scope: &Scope, rules: Option<RulesChoice>) -> R
     let settings = Settings {
         configurations: &[],
         rules,
+        is_of_hub: true,
     };
     InMemory::serve(objects, settings, now).await
 }
@@ -173,6 +174,7 @@ async fn of_files(path: PathBuf, namespace: &str, rules: Option<RulesChoice>) ->
     let settings = Settings {
         configurations: &[],
         rules,
+        is_of_hub: false,
     };
     let served = InMemory::serve(objects, settings, now).await?;
     Ok(Source::within(Client::new(served.client()), namespace, served))

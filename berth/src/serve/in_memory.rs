@@ -30,7 +30,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::access::Access;
-use super::{Options, Recording, chain, configuration_files, groups, within};
+use super::{Options, Recording, chain, configuration_files, groups, mirrors, within};
 
 /// What the address of somebody in the process is.
 const WITHIN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
@@ -70,6 +70,8 @@ pub struct Settings<'a> {
     pub configurations: &'a [PathBuf],
     /// The rules that decide, whatever configurations say.
     pub rules: Option<RulesChoice>,
+    /// Whether the objects are those of a hub that the systems run on.
+    pub is_of_hub: bool,
 }
 
 impl InMemory {
@@ -120,6 +122,7 @@ impl InMemory {
         let settings = Settings {
             configurations: &[],
             rules,
+            is_of_hub: true,
         };
         let clock = Arc::new(SystemClock);
         let served = Self::over(Arc::clone(&store), settings, clock, Some(Mode::Observe)).await?;
@@ -150,6 +153,10 @@ impl InMemory {
         // Nobody remembers longer than the process lives.
         options.args.history_per_decision = 0;
         let parts = groups::assemble(&store, &clock, &options, None)?;
+        if settings.is_of_hub {
+            let dialects = parts.engine.dialects();
+            dialects.for_each(|dialect| parts.engine.set_on_hub(dialect.name()));
+        }
         configuration_files::fill(&store, &parts, settings.configurations, false, now).await?;
         if let Some(rules) = settings.rules {
             configuration_files::choose(&store, &parts, rules, now).await?;
@@ -207,7 +214,12 @@ async fn copies<'a>(
     store: &Arc<dyn Store>,
     kinds: impl IntoIterator<Item = &'a Arc<dyn Kind>>,
 ) -> Vec<JoinHandle<()>> {
-    let kinds: Vec<_> = kinds.into_iter().map(|kind| (Arc::clone(kind), None)).collect();
+    let dialects = berth_dialect_registry::all();
+    let concerned = kinds.into_iter().map(|kind| {
+        let concerns = mirrors::concerns(&dialects, kind.info().resource());
+        (Arc::clone(kind), concerns)
+    });
+    let kinds: Vec<_> = concerned.collect();
     let mirror = Mirror::start(client, store, &kinds, &Arc::default(), watch::channel(true).1);
     berth_hub::settled(mirror.progress, super::LOAD).await;
     mirror.tasks

@@ -175,8 +175,9 @@ impl Reflector {
             return Ok(None);
         };
         let is_known = |progress: &Progress| {
+            // Where none are copied, none concerns anybody.
             let namespaces = progress.get(&NAMESPACES);
-            matches!(namespaces, Some(Copied::Complete | Copied::Absent))
+            namespaces.is_none_or(|copied| matches!(copied, Copied::Complete | Copied::Absent))
         };
         // It fails only when the sender is gone, which `shared` holds.
         drop(self.shared.progress.subscribe().wait_for(is_known).await);
