@@ -388,22 +388,6 @@ fn kinds_that_no_scheduler_looks_at_are_counted_whatever_their_group() {
 }
 
 #[test]
-fn a_kind_by_its_group_of_another_release_is_read_and_that_is_said_once() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let cluster = |name: &str| {
-        format!(
-            "---\napiVersion: workload.kcp.dev/v1alpha1\nkind: WorkloadCluster\nmetadata: {{name: {name}}}\nspec: {{}}\n"
-        )
-    };
-    let text = format!("{}{}", cluster("east"), cluster("west"));
-    let path = file(&folder, "all.yaml", &text).display().to_string();
-    let output = simulate(&["-f", &path]);
-    assert_eq!(output.status.code(), Some(0), "{}", errors(&output));
-    let said = "WorkloadCluster of workload.kcp.dev/v1alpha1 is read as workloads.kcp.dev/v1alpha1";
-    assert_eq!(errors(&output).matches(said).count(), 1, "{}", errors(&output));
-}
-
-#[test]
 fn what_another_server_stored_and_we_would_refuse_leaves_out_only_what_depends_on_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let group = "apiVersion: cluster.open-cluster-management.io";

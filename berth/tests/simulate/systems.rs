@@ -78,3 +78,19 @@ fn openmcps_files_are_read_whole_and_a_scope_left_unsaid_is_told() {
         "nothing is left out"
     );
 }
+
+#[test]
+fn a_kind_by_its_group_of_another_release_is_read_and_that_is_said_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let cluster = |name: &str| {
+        format!(
+            "---\napiVersion: workload.kcp.dev/v1alpha1\nkind: WorkloadCluster\nmetadata: {{name: {name}}}\nspec: {{}}\n"
+        )
+    };
+    let text = format!("{}{}", cluster("east"), cluster("west"));
+    let path = file(&folder, "all.yaml", &text).display().to_string();
+    let output = simulate(&["-f", &path]);
+    assert_eq!(output.status.code(), Some(0), "{}", errors(&output));
+    let said = "WorkloadCluster of workload.kcp.dev/v1alpha1 is read as workloads.kcp.dev/v1alpha1";
+    assert_eq!(errors(&output).matches(said).count(), 1, "{}", errors(&output));
+}
