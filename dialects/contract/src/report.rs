@@ -77,7 +77,7 @@ pub fn score_cell(total: Option<i64>, parts: impl Iterator<Item = Option<i64>>) 
 #[must_use]
 pub fn reason_counts(inventory: &dyn Inventory, decision: &Decision) -> Vec<ReasonCount> {
     // Refusals are as many as targets, reasons are few.
-    let mut found: Vec<((u16, &'static str), i64)> = Vec::new();
+    let mut found: Vec<((u16, &'static str), i64, Rejection)> = Vec::new();
     let scope = inventory.scope();
     let targets_of = |one: &Rejection, next: &Rejection| one.candidate == next.candidate;
     let counted = decision
@@ -90,7 +90,8 @@ pub fn reason_counts(inventory: &dyn Inventory, decision: &Decision) -> Vec<Reas
         });
     // Neighbours are mostly refused alike.
     let mut counted = counted.peekable();
-    while let Some(&Rejection { plugin, reason, .. }) = counted.next() {
+    while let Some(&first) = counted.next() {
+        let Rejection { plugin, reason, .. } = first;
         let mut targets = 1;
         while counted
             .next_if(|next| (next.plugin, next.reason) == (plugin, reason))
@@ -100,14 +101,15 @@ pub fn reason_counts(inventory: &dyn Inventory, decision: &Decision) -> Vec<Reas
         }
         let token = inventory.token(plugin, reason);
         // Tokens are constants: most often it is the very same one, and its text need not be compared.
-        let same =
-            |((of, known), _): &&mut ((u16, &'static str), i64)| *of == plugin && ptr::eq(*known, token);
+        let same = |((of, known), ..): &&mut ((u16, &'static str), i64, Rejection)| {
+            *of == plugin && ptr::eq(*known, token)
+        };
         match found.iter_mut().find(same) {
-            Some((_, so_far)) => *so_far += targets,
-            None => found.push(((plugin, token), targets)),
+            Some((_, so_far, _)) => *so_far += targets,
+            None => found.push(((plugin, token), targets, first)),
         }
     }
-    found.sort_unstable();
+    found.sort_unstable_by_key(|(name, _, first)| (*name, first.candidate));
     found.dedup_by(|next, first| {
         let same = next.0 == first.0;
         first.1 += if same { next.1 } else { 0 };
@@ -115,10 +117,11 @@ pub fn reason_counts(inventory: &dyn Inventory, decision: &Decision) -> Vec<Reas
     });
     found
         .into_iter()
-        .map(|((plugin, reason), targets)| ReasonCount {
+        .map(|((plugin, reason), targets, first)| ReasonCount {
             plugin: inventory.filters()[usize::from(plugin)],
             reason,
             targets,
+            message: inventory.sentence(decision, first.candidate, plugin, first.reason),
         })
         .collect()
 }

@@ -120,6 +120,8 @@ pub struct ReasonCount {
     pub reason: &'static str,
     /// How many targets.
     pub targets: i64,
+    /// Why, as a sentence about the first of them.
+    pub message: String,
 }
 
 /// A filter, and how many targets it leaves of those that all filters before it left.

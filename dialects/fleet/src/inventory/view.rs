@@ -8,6 +8,7 @@ use berth_dialect_contract::{DemandView, Phase, Placed, Quantities, Taint, Targe
 use crate::fleet::Fleet;
 use crate::fleet::cluster::Cluster;
 use crate::fleet::record::PlacementRecord;
+use crate::names::RESOURCE_PROPERTY_PREFIX;
 use crate::policy::Mode;
 
 /// Where a cluster's region is told by convention.
@@ -20,6 +21,35 @@ const REGION: &[&str] = &[
 const ZONE: &[&str] = &["topology.kubernetes.io/zone", "zone"];
 /// Where a cluster's infrastructure provider is told by convention.
 const PROVIDER: &[&str] = &["provider", "cloud"];
+
+/// Bytes of a GiB.
+const GIB: i64 = 1 << 30;
+
+/// The bindings of `cluster`, and what is used of its processors and memory, where its agent reports that.
+fn capacity(fleet: &Fleet, cluster: &Cluster) -> Vec<Quantities> {
+    let bindings = Quantities {
+        name: "bindings",
+        used: fleet.tally.get(&cluster.name).copied().unwrap_or(0).into(),
+        limit: None,
+    };
+    let used = |(name, resource, unit): (&'static str, &str, i64)| {
+        let amount = |part: &str| {
+            let property = format!("{RESOURCE_PROPERTY_PREFIX}{part}-{resource}");
+            let amount = cluster.properties.get(property.as_str())?;
+            Some(amount.exact.units())
+        };
+        let (limit, left) = (amount("allocatable")?, amount("available")?);
+        Some(Quantities {
+            name,
+            used: limit.saturating_sub(left).max(0) / unit,
+            limit: Some(limit / unit),
+        })
+    };
+    let counted = [("cpu", "cpu", 1), ("memory-GiB", "memory", GIB)];
+    std::iter::once(bindings)
+        .chain(counted.into_iter().filter_map(used))
+        .collect()
+}
 
 /// The view of `cluster`.
 pub(super) fn target(fleet: &Fleet, cluster: &Cluster, now: Timestamp) -> TargetView {
@@ -45,11 +75,7 @@ pub(super) fn target(fleet: &Fleet, cluster: &Cluster, now: Timestamp) -> Target
         ready_message,
         cordoned: standing.leaving || !cluster.taints.is_empty(),
         taints: taints.collect(),
-        capacity: vec![Quantities {
-            name: "bindings",
-            used: fleet.tally.get(&cluster.name).copied().unwrap_or(0).into(),
-            limit: None,
-        }],
+        capacity: capacity(fleet, cluster),
         region: conventional(cluster, REGION),
         zone: conventional(cluster, ZONE),
         provider: conventional(cluster, PROVIDER),

@@ -165,6 +165,8 @@ pub struct RejectionCount {
     pub reason: String,
     /// How many targets it refuses.
     pub targets: i64,
+    /// Why, as a sentence about the first of them.
+    pub message: Option<String>,
 }
 
 /// The kind of `decisions`.

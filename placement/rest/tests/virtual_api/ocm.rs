@@ -153,10 +153,12 @@ async fn a_report_may_be_asked_for_without_its_reasons_and_for_the_first_candida
             .iter()
             .all(|candidate| candidate["rejections"] == json!([]))
     );
+    let count = &counted["status"]["reasonCounts"][0];
     assert_eq!(
-        counted["status"]["reasonCounts"],
-        json!([{"plugin": "TaintToleration", "reason": "Untolerated", "targets": 1}])
+        (&count["plugin"], &count["reason"], &count["targets"]),
+        (&json!("TaintToleration"), &json!("Untolerated"), &json!(1))
     );
+    assert!(text(count, "/message").contains("is not tolerated"), "{count}");
     let bare = ask("reasons=none").await.unwrap();
     assert_eq!(
         (of(&bare), bare["status"].get("reasonCounts")),
