@@ -273,9 +273,12 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// The measure of how far a refused target is from fitting: each refusal is one step; one for labels is as many as there are
-/// labels to change.
+/// The measure of how far a refused target is from fitting: each refusal is a step, or as many as [`Words::steps`] says; one for
+/// labels is as many as there are labels to change.
+///
+/// [`Words::steps`]: crate::Words::steps
 struct Steps<'a> {
+    inventory: &'a dyn Inventory,
     /// The labels that each filter asks for, where these are all that it asks for.
     labels: Vec<Option<Asked<'a>>>,
 }
@@ -287,6 +290,7 @@ impl<'a> Steps<'a> {
             Some(Asked::of(inventory, selector))
         });
         Self {
+            inventory,
             labels: labels.collect(),
         }
     }
@@ -295,7 +299,7 @@ impl<'a> Steps<'a> {
     fn count(&self, refusals: &[Rejection]) -> usize {
         let step = |refusal: &Rejection| match &self.labels[usize::from(refusal.plugin)] {
             Some(asked) => asked.unmet(refusal.candidate).max(1),
-            None => 1,
+            None => self.inventory.steps(refusal.reason),
         };
         refusals.iter().map(step).sum()
     }

@@ -53,6 +53,12 @@ pub trait Words {
         None
     }
 
+    /// How many changes a refusal for `reason` is away from none: more than one for what nobody changes, such as the region that
+    /// a target is in.
+    fn steps(&self, _reason: Reason) -> usize {
+        1
+    }
+
     /// The region that the request asks for, where `candidate` is the only target in it.
     fn only_in_region(&self, _decision: &Decision, _candidate: Ix) -> Option<&str> {
         None

@@ -161,6 +161,11 @@ impl Words for Fleet {
         self.row(candidate).record.labels.get(key)
     }
 
+    /// Nobody moves a Seed to another region or provider.
+    fn steps(&self, reason: Reason) -> usize {
+        words::steps(reason)
+    }
+
     fn only_in_region(&self, decision: &Decision, candidate: Ix) -> Option<&str> {
         words::only_in_region(self, decision, candidate)
     }

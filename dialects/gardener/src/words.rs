@@ -282,6 +282,37 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
     }
 }
 
+/// Steps that a refusal counts as which is about where the seed is.
+const ELSEWHERE: usize = 3;
+
+/// The steps from a seed that is refused for `reason` to one that is not.
+pub(crate) fn steps(reason: Reason) -> usize {
+    match Code::of_reason(reason) {
+        Code::ProviderMismatch | Code::NotSameRegion | Code::NotSameProvider | Code::NotMinimalDistance => {
+            ELSEWHERE
+        }
+        Code::Deleting
+        | Code::NotReady
+        | Code::NeverReconciled
+        | Code::Invisible
+        | Code::ProfileMismatch
+        | Code::ShootMismatch
+        | Code::TooFewZones
+        | Code::ZonesMissing
+        | Code::ZoneMismatch
+        | Code::ZoneNotPreferred
+        | Code::AccessRestricted
+        | Code::DomainUnsupported
+        | Code::ReconciliationsStopped
+        | Code::Untolerated
+        | Code::DnsDisabled
+        | Code::NetworksOverlap
+        | Code::RangeMissing
+        | Code::RangeReserved
+        | Code::Full => 1,
+    }
+}
+
 /// The region of the shoot, where the seed `candidate` is the only one in it.
 pub(crate) fn only_in_region<'a>(fleet: &'a Fleet, decision: &Decision, candidate: Ix) -> Option<&'a str> {
     let region = fleet.shoot(&decision.demand)?.wants.region.as_str();

@@ -263,8 +263,13 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
         if let Some(cause) = cause {
             return cause.to_string();
         }
-        let why = satisfied.map(|satisfied| satisfied.message.as_str());
-        return format!("{counts}; {}", why.unwrap_or_default());
+        let why = satisfied
+            .map(|satisfied| satisfied.message.as_str())
+            .unwrap_or_default();
+        return match in_scope {
+            0 => why.to_owned(),
+            _ => format!("{counts}; {why}"),
+        };
     }
     let rows = decision
         .solved

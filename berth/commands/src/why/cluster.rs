@@ -120,6 +120,8 @@ async fn ask(asked: &Asked, source: &Source) -> Result<Told> {
         );
         wanted.extend(allowed(source, &path).await?);
     }
+    // Those that come nearest to it first.
+    wanted.sort_by_key(|candidate| candidate["status"]["rejections"].as_array().map_or(0, Vec::len));
     let review = json!({
         "apiVersion": API_VERSION, "kind": "SchedulingReview", "spec": {"changes": [{"drain": name}]},
     });

@@ -146,19 +146,21 @@ impl World<'_> {
 
     /// Steps from a target to one that fits.
     fn steps(&self, target: &Candidate) -> usize {
-        let filters = self.inventory.filters();
-        let steps = target.rejections.iter().map(|refusal| {
-            let filter = (0..).zip(filters).find(|(_, name)| **name == refusal.plugin);
-            let selector = filter.and_then(|(filter, _)| self.inventory.asked_labels(self.decision, filter));
-            let unmet = selector.map(|selector| {
-                let unmet = selector
-                    .requirements
-                    .iter()
-                    .filter(|asked| !self.has(target, asked));
-                unmet.count()
-            });
-            unmet.unwrap_or(1).max(1)
-        });
+        let candidate = self.inventory.candidate(&target.cluster_name);
+        let refusals = self.decision.solved.rejections.iter();
+        let own = refusals.filter(|refusal| Some(refusal.candidate) == candidate);
+        let steps = own.map(
+            |refusal| match self.inventory.asked_labels(self.decision, refusal.plugin) {
+                Some(selector) => {
+                    let unmet = selector
+                        .requirements
+                        .iter()
+                        .filter(|asked| !self.has(target, asked));
+                    unmet.count().max(1)
+                }
+                None => self.inventory.steps(refusal.reason),
+            },
+        );
         steps.sum()
     }
 
