@@ -143,7 +143,11 @@ pub async fn run(cli: PluginCli) -> Result<ExitCode> {
 
 /// `why`, as either program has it.
 pub(crate) async fn why(question: &WhyQuestion, connection: &ConnectionArgs) -> Result<ExitCode> {
-    let source = look::open(connection, &question.origin, About::Decision(&question.object)).await?;
+    let about = match question.all_namespaces {
+        true => About::Everything,
+        false => About::Decision(&question.object),
+    };
+    let source = look::open(connection, &question.origin, about).await?;
     berth_commands::why::run(question, &source).await
 }
 

@@ -169,6 +169,9 @@ pub struct WhyQuestion {
     /// Show every cluster in the table, however many there are.
     #[arg(long)]
     pub all: bool,
+    /// Explain the objects of this name in every namespace.
+    #[arg(short = 'A', long)]
+    pub all_namespaces: bool,
     /// Source of the answers.
     #[command(flatten)]
     pub origin: OriginArgs,

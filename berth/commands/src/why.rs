@@ -40,6 +40,10 @@ pub async fn run(question: &WhyQuestion, source: &Source) -> Result<ExitCode> {
     }
     let places = asked::places(&question.object, namespace, &dialects, &catalog)
         .map_err(|problem| anyhow!("{problem}"))?;
+    let places = match question.all_namespaces {
+        true => everywhere(client, places).await?,
+        false => places,
+    };
     let table = matches!(question.output, WhyOutput::Table | WhyOutput::Wide);
     let cut = table && !question.all && question.cluster.is_none();
     let query = if cut {
@@ -48,27 +52,65 @@ pub async fn run(question: &WhyQuestion, source: &Source) -> Result<ExitCode> {
         String::new()
     };
     let found = find(client, &places, "scheduling", &query).await?;
-    let Some((place, mut report)) = only_one(found)? else {
+    let found = match question.all_namespaces {
+        true => found,
+        false => only_one(found)?.into_iter().collect(),
+    };
+    if found.is_empty() {
         return Err(absent(source, &question.object, &places).await);
-    };
-    if let Some(cluster) = &question.cluster {
-        only(&mut report, cluster)?;
     }
-    // The counts are of all clusters, those that are shown among them.
-    let counts = match report["status"]["remainingCandidates"].as_u64() {
-        Some(1..) => {
-            let path = path(&place, "scheduling", "?limit=1&reasons=counts");
-            client.get(&path).await?["status"]["reasonCounts"].take()
+    let mut text = Vec::new();
+    for (index, (place, mut report)) in found.into_iter().enumerate() {
+        if let Some(cluster) = &question.cluster {
+            only(&mut report, cluster)?;
         }
-        _ => Value::Null,
-    };
+        let counts = counts(client, &place, &report).await?;
+        if index > 0 && table {
+            text.push(b'\n');
+        }
+        print::print(&mut text, question, &report, &counts, terminal::width())?;
+    }
     let mut out = BufWriter::with_capacity(1 << 16, anstream::AutoStream::auto(io::stdout().lock()));
-    let printed =
-        print::print(&mut out, question, &report, &counts, terminal::width()).and_then(|()| out.flush());
-    match printed {
+    match out.write_all(&text).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(ExitCode::SUCCESS),
     }
+}
+
+/// The reasons of all clusters, those that are shown among them, where not all of them are in `report`.
+async fn counts(client: &Client, place: &Place, report: &Value) -> Result<Value> {
+    match report["status"]["remainingCandidates"].as_u64() {
+        Some(1..) => {
+            let path = path(place, "scheduling", "?limit=1&reasons=counts");
+            Ok(client.get(&path).await?["status"]["reasonCounts"].take())
+        }
+        _ => Ok(Value::Null),
+    }
+}
+
+/// Decisions of the names of `places`, whatever their namespaces.
+async fn everywhere(client: &Client, places: Vec<Place>) -> Result<Vec<Place>> {
+    let mut all = Vec::new();
+    for place in places {
+        if place.namespace.is_empty() {
+            all.push(place);
+            continue;
+        }
+        let name = place.name;
+        let path = format!("/apis/{API_VERSION}/decisions?fieldSelector=metadata.name%3D{name}");
+        let list = client.get(&path).await?;
+        let items = list["items"].as_array().into_iter().flatten();
+        all.extend(items.map(|item| {
+            Place {
+                namespace: item["metadata"]["namespace"]
+                    .as_str()
+                    .unwrap_or_default()
+                    .to_owned(),
+                name: name.clone(),
+            }
+        }));
+    }
+    Ok(all)
 }
 
 /// The one report that was found, if there is any.

@@ -149,6 +149,8 @@ fn why_shows_every_cluster_with_its_reasons_however_the_object_is_named() {
         let words = [&["berth", "-n", "garden-dev", "why"][..], words].concat();
         assert_eq!(plugin.ok(&words), first, "{words:?}");
     }
+    let everywhere = plugin.ok(&["berth", "why", "web.gardener", "-A"]);
+    assert_eq!(everywhere, first);
     let in_red = text(
         &plugin
             .kubectl(

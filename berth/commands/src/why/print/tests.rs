@@ -10,6 +10,7 @@ fn question(output: WhyOutput, cluster: Option<&str>) -> WhyQuestion {
         cluster: cluster.map(str::to_owned),
         output,
         all: false,
+        all_namespaces: false,
         origin: crate::args::OriginArgs::default(),
     }
 }
