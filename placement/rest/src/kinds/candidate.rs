@@ -98,13 +98,16 @@ fn row(object: &Object) -> Vec<Cell> {
     let scores = status["scores"].as_array().into_iter().flatten();
     let judged = Judged {
         name: &name.unwrap_or_default(),
-        feasible: status["feasible"].clone(),
         rank: status["rank"].clone(),
         score: report::score_cell(
             status["score"].as_i64(),
             scores.map(|score| score["value"].as_i64()),
         ),
-        picked: status["picked"].clone(),
+        result: scheduling::verdict(
+            status["picked"] == true,
+            status["feasible"] == true,
+            status["outOfScope"] == true,
+        ),
         reasons: reasons
             .map(|entry| {
                 ["plugin", "reason", "message"].map(|field| entry[field].as_str().unwrap_or_default())

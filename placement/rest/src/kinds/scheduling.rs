@@ -35,36 +35,41 @@ pub fn schema() -> Schema {
 pub fn columns() -> Vec<Column> {
     vec![
         Column::text("Target", "The Target that is judged"),
-        Column {
-            r#type: "boolean",
-            ..Column::text("Feasible", "Whether no plugin refuses it")
-        },
         Column::text("Rank", "The place in the ranking, from 1").integer(),
         Column::text(
             "Score",
             "The weighted total; where the system adds nothing up, its scores in the order in which they decide",
         ),
-        Column {
-            r#type: "boolean",
-            ..Column::text("Picked", "Whether it is in the resulting set")
-        },
+        Column::text(
+            "Result",
+            "Whether it is picked, fits and is not picked, is refused, or is none to choose from",
+        ),
         Column::text("Reason", "Why it is refused, or why others rank higher"),
         Column::text("Message", "The reasons as sentences").wide(),
     ]
+}
+
+/// The verdict on a candidate in the words of tables.
+#[must_use]
+pub const fn verdict(picked: bool, feasible: bool, out_of_scope: bool) -> &'static str {
+    match (picked, feasible, out_of_scope) {
+        (true, ..) => "picked",
+        (_, true, _) => "not picked",
+        (.., true) => "not to choose from",
+        _ => "refused",
+    }
 }
 
 /// What a row of candidates shows of one.
 pub struct Judged<'a> {
     /// The Target, or the cluster where there is none.
     pub name: &'a str,
-    /// Whether no plugin refuses it.
-    pub feasible: Value,
     /// The place in the ranking, or null.
     pub rank: Value,
     /// The score in one text ([`report::score_cell`]), or empty.
     pub score: String,
-    /// Whether it is in the resulting set.
-    pub picked: Value,
+    /// The verdict in words ([`verdict`]).
+    pub result: &'static str,
     /// Plugin, token and sentence of every refusal.
     pub reasons: Vec<[&'a str; 3]>,
 }
@@ -79,10 +84,9 @@ impl<'a> Judged<'a> {
                 "" => &candidate.cluster_name,
                 target => target,
             },
-            feasible: candidate.feasible.into(),
             rank: candidate.rank.into(),
             score: report::score_cell(candidate.score, candidate.scores.iter().map(|score| score.value)),
-            picked: candidate.picked.into(),
+            result: verdict(candidate.picked, candidate.feasible, candidate.out_of_scope),
             reasons: rejections
                 .map(|entry| [entry.plugin, entry.reason, &entry.message])
                 .collect(),
@@ -100,10 +104,9 @@ impl<'a> Judged<'a> {
         let messages: Vec<&str> = self.reasons.iter().map(|[.., message]| *message).collect();
         vec![
             self.name.into(),
-            Cell::Value(self.feasible),
             Cell::Value(self.rank),
             self.score.into(),
-            Cell::Value(self.picked),
+            self.result.into(),
             tokens.join(",").into(),
             messages.join("; ").into(),
         ]
@@ -116,7 +119,6 @@ pub fn no_row(reason: &str, message: &str) -> Vec<Cell> {
     let none = || Cell::Value(Value::Null);
     vec![
         "<none>".into(),
-        none(),
         none(),
         none(),
         none(),
