@@ -79,11 +79,7 @@ fn a_server_that_is_well_has_nothing_wrong_and_what_is_held_is_named() {
         .env("KUBECONFIG", server.kubeconfig())
         .output()
         .unwrap();
-    assert!(
-        text(&why.stdout).contains("Unschedulable"),
-        "{}",
-        text(&why.stderr)
-    );
+    assert!(text(&why.stdout).contains("no place"), "{}", text(&why.stderr));
     let table = text(&check(&server.kubeconfig(), &[]).stdout);
     assert!(
         table.starts_with("AREA")
