@@ -4,6 +4,7 @@
 mod cause;
 mod counts;
 mod funnel;
+mod steps;
 mod wire;
 mod written;
 
@@ -11,12 +12,12 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use berth_apimachinery::selector::{Requirement, Selector};
 use berth_scheduling::{Rejection, ScoreColumn};
 
 use crate::decision::Decision;
 use crate::inventory::Inventory;
 use crate::view::Amount;
+use steps::Steps;
 
 pub use cause::{Cause, Lack, cause};
 pub use counts::{reason_counts, score_cell};
@@ -170,71 +171,6 @@ pub fn nearest(inventory: &dyn Inventory, decision: &Decision, places: &Places) 
     let mut order = near.concat();
     order.append(&mut outside);
     order
-}
-
-/// The labels that a filter asks for, each with the targets that meet it.
-struct Asked<'a> {
-    inventory: &'a dyn Inventory,
-    requirements: Vec<(&'a Requirement, Option<Vec<u64>>)>,
-}
-
-impl<'a> Asked<'a> {
-    fn of(inventory: &'a dyn Inventory, selector: &'a Selector) -> Self {
-        let requirements = selector.requirements.iter();
-        Self {
-            inventory,
-            requirements: requirements
-                .map(|asked| (asked, inventory.meeting(asked)))
-                .collect(),
-        }
-    }
-
-    /// Whether `candidate` meets the requirement of this number.
-    fn meets(&self, number: usize, candidate: u32) -> bool {
-        let (asked, meeting) = &self.requirements[number];
-        match meeting {
-            Some(bits) => bits[candidate as usize / 64] >> (candidate % 64) & 1 == 1,
-            None => asked.matches(self.inventory.label(candidate, &asked.key)),
-        }
-    }
-
-    /// How many labels of `candidate` would have to change.
-    fn unmet(&self, candidate: u32) -> usize {
-        let all = 0..self.requirements.len();
-        all.filter(|&number| !self.meets(number, candidate)).count()
-    }
-}
-
-/// The measure of how far a refused target is from fitting: each refusal is a step, or as many as [`Words::steps`] says; one for
-/// labels is as many as there are labels to change.
-///
-/// [`Words::steps`]: crate::Words::steps
-struct Steps<'a> {
-    inventory: &'a dyn Inventory,
-    /// The labels that each filter asks for, where these are all that it asks for.
-    labels: Vec<Option<Asked<'a>>>,
-}
-
-impl<'a> Steps<'a> {
-    fn of(inventory: &'a dyn Inventory, decision: &'a Decision) -> Self {
-        let labels = (0..).zip(inventory.filters()).map(|(filter, _)| {
-            let selector = inventory.asked_labels(decision, filter)?;
-            Some(Asked::of(inventory, selector))
-        });
-        Self {
-            inventory,
-            labels: labels.collect(),
-        }
-    }
-
-    /// The steps from a target with these refusals to one without any.
-    fn count(&self, refusals: &[Rejection]) -> usize {
-        let step = |refusal: &Rejection| match &self.labels[usize::from(refusal.plugin)] {
-            Some(asked) => asked.unmet(refusal.candidate).max(1),
-            None => self.inventory.steps(refusal.reason),
-        };
-        refusals.iter().map(step).sum()
-    }
 }
 
 /// What one entry of the candidates is about.

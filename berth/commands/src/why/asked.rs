@@ -79,7 +79,7 @@ pub fn places(
         }
         _ => {
             return Err(
-                "what to explain is expected: a decision (web.gardener), KIND/NAME, KIND NAME, NAMESPACE/NAME or a name, such as \
+                "what to explain is expected: a decision (NAME.SYSTEM), KIND/NAME, KIND NAME, NAMESPACE/NAME or a name, such as \
                  `placement/web -n team-a`"
                     .to_owned(),
             );

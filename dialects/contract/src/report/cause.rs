@@ -5,7 +5,8 @@ use std::fmt;
 use berth_apimachinery::selector::{Operator, Requirement, Selector};
 use berth_scheduling::Rejection;
 
-use super::{Asked, Places, Steps, out_of_scope};
+use super::steps::{Asked, Steps};
+use super::{Places, out_of_scope};
 use crate::decision::{Decision, Outcome};
 use crate::inventory::Inventory;
 
