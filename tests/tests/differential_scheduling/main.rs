@@ -8,6 +8,7 @@ mod blindness;
 mod compare;
 mod fleet;
 mod gardener;
+mod karmada;
 mod meant;
 mod ocm;
 mod openmcp;
@@ -60,12 +61,19 @@ fn openmcp_decides_the_same() {
     equal(&openmcp::OPENMCP);
 }
 
+#[test]
+#[ignore = "builds and runs the algorithm of Karmada's scheduler: `make e2e`"]
+fn karmada_decides_the_same() {
+    equal(&karmada::KARMADA);
+}
+
 /// Every system there is.
-static SYSTEMS: [&System; 5] = [
+static SYSTEMS: [&System; 6] = [
     &ocm::OCM,
     &fleet::FLEET,
     &gardener::TODAY,
     &gardener::OF_2020,
+    &karmada::KARMADA,
     &openmcp::OPENMCP,
 ];
 

@@ -45,6 +45,10 @@ pub(crate) struct Planted {
 
 impl System {
     pub(crate) fn dialect(&self) -> Arc<dyn Dialect> {
-        berth_dialect_registry::by_name(self.dialect).expect("there is such a dialect")
+        // Karmada is compared before it is served.
+        match self.dialect {
+            "karmada" => berth_dialect_karmada::dialect(),
+            name => berth_dialect_registry::by_name(name).expect("there is such a dialect"),
+        }
     }
 }

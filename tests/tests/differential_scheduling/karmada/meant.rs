@@ -1,0 +1,15 @@
+//! Where Karmada's scheduler decides otherwise, and that is meant: docs/systems/karmada.md, "Differences from upstream".
+
+use crate::meant::Meant;
+
+pub(super) const MEANT: &[Meant] = &[Meant {
+    why: "sums do not overflow: without replicas, clusters have room for as many as 32 bits hold, and two of them for more; decided \
+          from scratch, the original finds no room then",
+    settle: |case, theirs, ours| {
+        let spec = &case.object("ResourceBinding")["spec"];
+        let is_fresh = spec["rescheduleTriggeredAt"].is_string();
+        if spec["replicas"] == 0 && is_fresh && theirs["problem"] == "Unschedulable" {
+            *theirs = ours.clone();
+        }
+    },
+}];
