@@ -1,6 +1,6 @@
 //! CustomResourceDefinitions: how a hub serves a kind by itself.
 
-use berth_apimachinery::{Column, Kind, KindInfo};
+use berth_apimachinery::{Kind, KindInfo};
 use serde_json::{Map, Value, json};
 
 /// The CustomResourceDefinition (`apiextensions.k8s.io/v1`) of `kind`, all versions served.
@@ -76,13 +76,13 @@ fn printer_columns(kind: &dyn Kind) -> Vec<Value> {
     let columns = kind.columns();
     let own = columns
         .iter()
-        .any(|column| *column != Column::NAME && *column != Column::AGE && !column.path.is_empty());
+        .any(|column| !column.is_name() && !column.is_age() && !column.path.is_empty());
     let shown = columns
         .iter()
-        .filter(|column| own && **column != Column::NAME && !column.path.is_empty());
+        .filter(|column| own && !column.is_name() && !column.path.is_empty());
     shown
         .map(|column| {
-            let r#type = if *column == Column::AGE { "date" } else { column.r#type };
+            let r#type = if column.is_age() { "date" } else { column.r#type };
             let mut value = json!({
                 "name": column.name, "type": r#type, "description": column.description, "jsonPath": column.path,
             });

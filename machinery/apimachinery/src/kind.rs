@@ -154,7 +154,7 @@ pub struct Keeper {
 }
 
 /// One printer column.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Column {
     /// The heading, as `kubectl` capitalizes it.
     pub name: &'static str,
@@ -169,6 +169,10 @@ pub struct Column {
     /// Path of its cell in the object, as a CustomResourceDefinition says it ([`crate::json_path`]); empty where it is
     /// computed.
     pub path: &'static str,
+    /// Text of the cell where there is nothing at the path.
+    pub absent: &'static str,
+    /// Maker of the cell, where it is more than what stands at a path.
+    pub computed: Option<fn(&Object) -> Cell>,
 }
 
 impl Column {
@@ -182,6 +186,8 @@ impl Column {
             description,
             priority: 0,
             path: "",
+            absent: "",
+            computed: None,
         }
     }
 
@@ -190,6 +196,32 @@ impl Column {
     pub const fn at(mut self, path: &'static str) -> Self {
         self.path = path;
         self
+    }
+
+    /// Returns the column with the text `<none>` where there is nothing at its path.
+    #[must_use]
+    pub const fn or_none(mut self) -> Self {
+        self.absent = "<none>";
+        self
+    }
+
+    /// Returns the column with cells that `make` computes.
+    #[must_use]
+    pub const fn computed(mut self, make: fn(&Object) -> Cell) -> Self {
+        self.computed = Some(make);
+        self
+    }
+
+    /// Whether this is the column NAME.
+    #[must_use]
+    pub fn is_name(&self) -> bool {
+        self.format == Self::NAME.format
+    }
+
+    /// Whether this is the column AGE.
+    #[must_use]
+    pub fn is_age(&self) -> bool {
+        (self.name, self.path) == (Self::AGE.name, Self::AGE.path)
     }
 
     /// Returns the column as one of booleans.
@@ -206,18 +238,23 @@ impl Column {
         self
     }
 
-    /// The cell of `object` at the column's path: empty where there is nothing, as kube-apiserver shows custom resources.
+    /// The cell of `object`: computed, or what stands at the column's path. It is empty where there is nothing and the column
+    /// has no text for that, as kube-apiserver shows custom resources.
     #[must_use]
     pub fn cell(&self, object: &Object) -> Cell {
-        if *self == Self::NAME {
+        if let Some(computed) = self.computed {
+            return computed(object);
+        }
+        if self.is_name() {
             return object.meta().name().into();
         }
-        if *self == Self::AGE {
+        if self.is_age() {
             return Cell::Age(object.meta().creation_timestamp());
         }
         let found = json_path::first(self.path, object.value());
         match (self.r#type, found) {
-            ("string", None | Some(Value::Null)) => "".into(),
+            ("string", None | Some(Value::Null)) => self.absent.into(),
+            ("string", Some(Value::String(text))) if text.is_empty() => self.absent.into(),
             ("string", Some(Value::String(text))) => text.as_str().into(),
             ("string", Some(other)) => other.to_string().into(),
             ("date", found) => {
@@ -238,6 +275,8 @@ impl Column {
         description: "The name of the object, unique within its namespace or, without one, its resource",
         priority: 0,
         path: ".metadata.name",
+        absent: "",
+        computed: None,
     };
 
     /// The AGE column.
@@ -248,6 +287,8 @@ impl Column {
         description: "The time since the object was created",
         priority: 0,
         path: ".metadata.creationTimestamp",
+        absent: "",
+        computed: None,
     };
 
     /// Returns the column as one of integers.
@@ -415,4 +456,39 @@ pub fn name_and_age(object: &Object) -> Vec<Cell> {
         object.meta().name().into(),
         Cell::Age(object.meta().creation_timestamp()),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::Draft;
+
+    #[test]
+    fn a_cell_is_computed_or_stands_at_the_path_or_is_the_text_for_nothing() {
+        let value = json!({
+            "apiVersion": "v1", "kind": "Toy",
+            "metadata": {"name": "car"}, "spec": {"color": "red", "owner": "", "wheels": 4},
+        });
+        let object = Draft::new(&value).unwrap().unstored();
+        let of = |column: Column| column.cell(&object);
+        assert_eq!(
+            of(Column::text("Color", "").at(".spec.color").or_none()),
+            "red".into()
+        );
+        assert_eq!(
+            of(Column::text("Owner", "").at(".spec.owner").or_none()),
+            "<none>".into()
+        );
+        assert_eq!(of(Column::text("Age", "").at(".spec.age")), "".into());
+        assert_eq!(
+            of(Column::text("Wheels", "").at(".spec.wheels").integer()),
+            4.into()
+        );
+        let computed = |toy: &Object| toy.meta().name().to_uppercase().into();
+        assert_eq!(of(Column::text("Loud", "").computed(computed)), "CAR".into());
+        assert_eq!(of(Column::NAME.wide()), "car".into());
+        assert!(!Column::text("Place", "").at(".metadata.name").is_name());
+    }
 }
