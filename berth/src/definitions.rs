@@ -27,19 +27,16 @@ struct Definition {
 #[must_use]
 pub fn group() -> Group {
     let info = KindInfo {
-        group: GROUP,
-        versions: &["v1"],
-        storage_version: "v1",
-        kind: "CustomResourceDefinition",
-        plural: "customresourcedefinitions",
         singular: "customresourcedefinition",
         short_names: &["crd", "crds"],
-        categories: &[],
         scope: Scope::Cluster,
         verbs: &["get", "list", "watch"],
-        status: false,
-        unconditional_update: false,
-        strategic: false,
+        ..KindInfo::new(
+            GROUP,
+            &["v1"],
+            "CustomResourceDefinition",
+            "customresourcedefinitions",
+        )
     };
     let schema = Schema::from_value(json!({
         "type": "object",

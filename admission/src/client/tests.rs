@@ -5,8 +5,7 @@ mod consulting;
 mod matching;
 mod reviews;
 
-use berth_apimachinery::kind::ALL_VERBS;
-use berth_apimachinery::{Cell, Column, GroupResource, Kind, KindInfo, Object, Schema, Scope};
+use berth_apimachinery::{Cell, Column, GroupResource, Kind, KindInfo, Object, Schema};
 use serde_json::Value;
 
 use super::*;
@@ -22,19 +21,9 @@ impl Foo {
     fn new() -> Self {
         Self {
             info: KindInfo {
-                group: "g.example",
-                versions: &["v1", "v1beta1"],
-                storage_version: "v1",
-                kind: "Foo",
-                plural: "foos",
                 singular: "foo",
-                short_names: &[],
-                categories: &[],
-                scope: Scope::Namespaced,
-                verbs: ALL_VERBS,
                 status: true,
-                unconditional_update: false,
-                strategic: false,
+                ..KindInfo::new("g.example", &["v1", "v1beta1"], "Foo", "foos")
             },
             schema: Schema::from_value(serde_json::json!({"type": "object"})),
         }

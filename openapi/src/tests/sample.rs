@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use berth_apimachinery::kind::{ALL_VERBS, name_and_age};
+use berth_apimachinery::kind::name_and_age;
 use berth_apimachinery::{Cell, Column, Kind, KindInfo, Object, Schema, Scope};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -74,21 +74,7 @@ impl Kind for Sample {
 }
 
 fn info(group: &'static str, kind: &'static str, plural: &'static str) -> KindInfo {
-    KindInfo {
-        group,
-        versions: &["v1"],
-        storage_version: "v1",
-        kind,
-        plural,
-        singular: "",
-        short_names: &[],
-        categories: &[],
-        scope: Scope::Namespaced,
-        verbs: ALL_VERBS,
-        status: false,
-        unconditional_update: false,
-        strategic: false,
-    }
+    KindInfo::new(group, &["v1"], kind, plural)
 }
 
 pub(super) const GROUP: &str = "cluster.open-cluster-management.io";

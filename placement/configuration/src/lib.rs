@@ -19,7 +19,7 @@ pub mod validity;
 
 use std::sync::Arc;
 
-use berth_apimachinery::kind::{ALL_VERBS, KindInfo, Via, Write};
+use berth_apimachinery::kind::{KindInfo, Via, Write};
 use berth_apimachinery::{Cell, Column, FieldError, Kind, Object, Schema, Scope, Timestamp};
 use berth_apiserver::{Backing, Group, Resource};
 use berth_dialect_contract::rules::RulesChoice;
@@ -89,19 +89,15 @@ impl SchedulerConfiguration {
     pub fn new(dialects: Vec<Arc<dyn Dialect>>) -> Self {
         Self {
             info: KindInfo {
-                group: config::GROUP,
-                versions: &[config::VERSION],
-                storage_version: config::VERSION,
-                kind: config::KIND,
-                plural: config::RESOURCE.resource,
                 singular: "schedulerconfiguration",
-                short_names: &[],
-                categories: &[],
                 scope: Scope::Cluster,
-                verbs: ALL_VERBS,
                 status: true,
-                unconditional_update: false,
-                strategic: false,
+                ..KindInfo::new(
+                    config::GROUP,
+                    &[config::VERSION],
+                    config::KIND,
+                    config::RESOURCE.resource,
+                )
             },
             schema: schema(&dialects),
             columns: vec![

@@ -8,8 +8,7 @@ use std::task::{Context, Poll, Waker};
 
 use berth_admission::client::{Form, Policies, Recorded, Rounds, Subject};
 use berth_admission::{Operation, Request, UserInfo};
-use berth_apimachinery::kind::ALL_VERBS;
-use berth_apimachinery::{GroupResource, Kind, KindInfo, Schema, Scope, Status};
+use berth_apimachinery::{GroupResource, Kind, KindInfo, Schema, Status};
 use berth_cel::{Decision, Review};
 use parking_lot::Mutex;
 use schemars::JsonSchema;
@@ -19,19 +18,8 @@ use crate::surroundings::{Catalog, Check, Decider, Deciding, Params, Surrounding
 use crate::{Enforcer, ParamError, ParamKind, Stored};
 
 static INFO: KindInfo = KindInfo {
-    group: "g.example",
-    versions: &["v1", "v1beta1"],
-    storage_version: "v1",
-    kind: "Foo",
-    plural: "foos",
     singular: "foo",
-    short_names: &[],
-    categories: &[],
-    scope: Scope::Namespaced,
-    verbs: ALL_VERBS,
-    status: false,
-    unconditional_update: false,
-    strategic: false,
+    ..KindInfo::new("g.example", &["v1", "v1beta1"], "Foo", "foos")
 };
 
 /// The fields of a Foo.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use berth_apimachinery::kind::{ALL_VERBS, Write};
-use berth_apimachinery::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope};
+use berth_apimachinery::kind::Write;
+use berth_apimachinery::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema};
 use schemars::JsonSchema;
 use serde_json::Value;
 
@@ -43,26 +43,18 @@ pub mod data_schema {
 pub struct ConfigMap;
 
 static INFO: KindInfo = KindInfo {
-    group: "",
-    versions: &["v1"],
-    storage_version: "v1",
-    kind: "ConfigMap",
-    plural: "configmaps",
     singular: "configmap",
     short_names: &["cm"],
-    categories: &[],
-    scope: Scope::Namespaced,
-    verbs: ALL_VERBS,
-    status: false,
     unconditional_update: true,
     strategic: true,
+    ..KindInfo::new("", &["v1"], "ConfigMap", "configmaps")
 };
 
 static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<ConfigMapFields>);
 
 const COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Data", "How many keys data and binaryData have together"),
+    Column::text("Data", "How many keys data and binaryData have together").computed(keys),
     Column::AGE,
 ];
 
@@ -99,17 +91,12 @@ impl Kind for ConfigMap {
     fn columns(&self) -> &[Column] {
         COLUMNS
     }
+}
 
-    fn row(&self, object: &Object) -> Vec<Cell> {
-        let value = object.value();
-        let count = |field| value::object(value, &[field]).map_or(0, serde_json::Map::len);
-        let count = count("data") + count("binaryData");
-        vec![
-            object.meta().name().into(),
-            Cell::Value(count.into()),
-            Cell::Age(object.meta().creation_timestamp()),
-        ]
-    }
+fn keys(map: &Object) -> Cell {
+    let count = |field| value::object(map.value(), &[field]).map_or(0, serde_json::Map::len);
+    let count = count("data") + count("binaryData");
+    Cell::Value(count.into())
 }
 
 /// Keys that stand in both places.

@@ -7,8 +7,8 @@ pub mod scale;
 
 use std::sync::LazyLock;
 
-use berth_apimachinery::kind::{ALL_VERBS, Write};
-use berth_apimachinery::{Cell, Column, FieldError, GroupResource, Kind, KindInfo, Object, Schema, Scope};
+use berth_apimachinery::kind::Write;
+use berth_apimachinery::{Cell, Column, FieldError, GroupResource, Kind, KindInfo, Object, Schema};
 use k8s_openapi::api::apps::v1;
 use serde_json::Value;
 
@@ -23,32 +23,38 @@ pub const RESOURCE: GroupResource = GroupResource::new("apps", "deployments");
 pub struct Deployment;
 
 static INFO: KindInfo = KindInfo {
-    group: "apps",
-    versions: &["v1"],
-    storage_version: "v1",
-    kind: "Deployment",
-    plural: "deployments",
     singular: "deployment",
     short_names: &["deploy"],
     categories: &["all"],
-    scope: Scope::Namespaced,
-    verbs: ALL_VERBS,
     status: true,
     unconditional_update: true,
     strategic: true,
+    ..KindInfo::new("apps", &["v1"], "Deployment", "deployments")
 };
 
 static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<DeploymentFields>);
 
 const COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Ready", "How many Pods are ready, of those wanted"),
-    Column::text("Up-to-date", "How many Pods are made of the current template"),
-    Column::text("Available", "How many Pods have been ready for long enough"),
+    Column::text("Ready", "How many Pods are ready, of those wanted").computed(|deployment| {
+        let count = |path: &[&str]| number(deployment.value(), path);
+        let (ready, wanted) = (count(&["status", "readyReplicas"]), count(&["spec", "replicas"]));
+        format!("{ready}/{wanted}").into()
+    }),
+    Column::text("Up-to-date", "How many Pods are made of the current template")
+        .computed(|deployment| number(deployment.value(), &["status", "updatedReplicas"]).into()),
+    Column::text("Available", "How many Pods have been ready for long enough")
+        .computed(|deployment| number(deployment.value(), &["status", "availableReplicas"]).into()),
     Column::AGE,
-    Column::text("Containers", "The names of the containers").wide(),
-    Column::text("Images", "The images of the containers").wide(),
-    Column::text("Selector", "The labels of the Pods").wide(),
+    Column::text("Containers", "The names of the containers")
+        .computed(|deployment| of_containers(deployment, "name"))
+        .wide(),
+    Column::text("Images", "The images of the containers")
+        .computed(|deployment| of_containers(deployment, "image"))
+        .wide(),
+    Column::text("Selector", "The labels of the Pods")
+        .computed(|deployment| scale::selector_text(deployment.value()).into())
+        .wide(),
 ];
 
 impl Kind for Deployment {
@@ -73,34 +79,13 @@ impl Kind for Deployment {
     fn columns(&self) -> &[Column] {
         COLUMNS
     }
+}
 
-    fn row(&self, object: &Object) -> Vec<Cell> {
-        let value = object.value();
-        let count = |path: &[&str]| number(value, path);
-        let ready = format!(
-            "{}/{}",
-            count(&["status", "readyReplicas"]),
-            count(&["spec", "replicas"])
-        );
-        let containers = value::list(value, &["spec", "template", "spec", "containers"]);
-        let of_each = |field: &str| {
-            let texts: Vec<&str> = containers
-                .iter()
-                .map(|each| value::text(each, &[field]))
-                .collect();
-            texts.join(",")
-        };
-        vec![
-            object.meta().name().into(),
-            ready.into(),
-            count(&["status", "updatedReplicas"]).into(),
-            count(&["status", "availableReplicas"]).into(),
-            Cell::Age(object.meta().creation_timestamp()),
-            of_each("name").into(),
-            of_each("image").into(),
-            scale::selector_text(value).into(),
-        ]
-    }
+/// The texts in `field` of the containers.
+fn of_containers(deployment: &Object, field: &str) -> Cell {
+    let containers = value::list(deployment.value(), &["spec", "template", "spec", "containers"]);
+    let texts = containers.iter().map(|each| value::text(each, &[field]));
+    texts.collect::<Vec<_>>().join(",").into()
 }
 
 /// The number at `path`; a missing one is zero.

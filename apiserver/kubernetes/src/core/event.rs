@@ -6,9 +6,9 @@ mod rules;
 
 use std::sync::LazyLock;
 
-use berth_apimachinery::kind::{ALL_VERBS, SelectableField, Write};
+use berth_apimachinery::kind::{SelectableField, Write};
 use berth_apimachinery::{
-    Cell, Column, FieldError, GroupResource, Kind, KindInfo, NameError, Object, Schema, Scope, name,
+    Cell, Column, FieldError, GroupResource, Kind, KindInfo, NameError, Object, Schema, name,
 };
 use schemars::JsonSchema;
 use serde_json::Value;
@@ -128,19 +128,11 @@ static INFO: KindInfo = info(GROUP);
 
 const fn info(group: &'static str) -> KindInfo {
     KindInfo {
-        group,
-        versions: &["v1"],
-        storage_version: "v1",
-        kind: "Event",
-        plural: "events",
         singular: "event",
         short_names: &["ev"],
-        categories: &[],
-        scope: Scope::Namespaced,
-        verbs: ALL_VERBS,
-        status: false,
         unconditional_update: true,
         strategic: true,
+        ..KindInfo::new(group, &["v1"], "Event", "events")
     }
 }
 

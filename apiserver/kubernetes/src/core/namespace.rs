@@ -5,8 +5,8 @@ use std::sync::{Arc, LazyLock};
 use async_trait::async_trait;
 use berth_apimachinery::kind::{SelectableField, Via, Write};
 use berth_apimachinery::{
-    Cell, Column, Draft, FieldError, GroupResource, Key, Kind, KindInfo, NameError, Object, Schema, Scope,
-    Status, Timestamp, name,
+    Column, Draft, FieldError, GroupResource, Key, Kind, KindInfo, NameError, Object, Schema, Scope, Status,
+    Timestamp, name,
 };
 use berth_apiserver::{Call, Reply, RequestInfo, SubresourceHandler};
 use berth_storage::{At, Expect, Step, Store, StoreError, Verb};
@@ -76,26 +76,21 @@ pub struct NamespaceCondition {
 pub struct Namespace;
 
 static INFO: KindInfo = KindInfo {
-    group: "",
-    versions: &["v1"],
-    storage_version: "v1",
-    kind: "Namespace",
-    plural: "namespaces",
     singular: "namespace",
     short_names: &["ns"],
-    categories: &[],
     scope: Scope::Cluster,
     verbs: &["create", "delete", "get", "list", "patch", "update", "watch"],
     status: true,
     unconditional_update: true,
     strategic: true,
+    ..KindInfo::new("", &["v1"], "Namespace", "namespaces")
 };
 
 static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<NamespaceFields>);
 
 const COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Status", "Active, or Terminating while it is being emptied"),
+    Column::text("Status", "Active, or Terminating while it is being emptied").at(".status.phase"),
     Column::AGE,
 ];
 
@@ -156,14 +151,6 @@ impl Kind for Namespace {
 
     fn columns(&self) -> &[Column] {
         COLUMNS
-    }
-
-    fn row(&self, object: &Object) -> Vec<Cell> {
-        vec![
-            object.meta().name().into(),
-            value::text(object.value(), &["status", "phase"]).into(),
-            Cell::Age(object.meta().creation_timestamp()),
-        ]
     }
 
     fn selectable(&self) -> &'static [SelectableField] {

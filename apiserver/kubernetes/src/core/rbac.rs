@@ -26,19 +26,11 @@ const fn info(
     scope: berth_apimachinery::Scope,
 ) -> berth_apimachinery::KindInfo {
     berth_apimachinery::KindInfo {
-        group: GROUP,
-        versions: &["v1"],
-        storage_version: "v1",
-        kind,
-        plural,
         singular,
-        short_names: &[],
-        categories: &[],
         scope,
-        verbs: berth_apimachinery::kind::ALL_VERBS,
-        status: false,
         unconditional_update: true,
         strategic: true,
+        ..berth_apimachinery::KindInfo::new(GROUP, &["v1"], kind, plural)
     }
 }
 

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use berth_apimachinery::kind::{ALL_VERBS, Write};
+use berth_apimachinery::kind::Write;
 use berth_apimachinery::quantity::Quantity;
 use berth_apimachinery::schema::types::QuantityText;
-use berth_apimachinery::{Cell, Column, FieldError, GroupResource, Kind, KindInfo, Object, Schema, Scope};
+use berth_apimachinery::{Cell, Column, FieldError, GroupResource, Kind, KindInfo, Object, Schema};
 use schemars::JsonSchema;
 use serde_json::Value;
 
@@ -51,26 +51,19 @@ pub struct Status {
 pub struct ResourceQuota;
 
 static INFO: KindInfo = KindInfo {
-    group: "",
-    versions: &["v1"],
-    storage_version: "v1",
-    kind: "ResourceQuota",
-    plural: "resourcequotas",
     singular: "resourcequota",
     short_names: &["quota"],
-    categories: &[],
-    scope: Scope::Namespaced,
-    verbs: ALL_VERBS,
     status: true,
     unconditional_update: true,
     strategic: true,
+    ..KindInfo::new("", &["v1"], "ResourceQuota", "resourcequotas")
 };
 
 static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<ResourceQuotaFields>);
 
 const COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Request", "What is used of each limit"),
+    Column::text("Request", "What is used of each limit").computed(used),
     Column::AGE,
 ];
 
@@ -100,27 +93,23 @@ impl Kind for ResourceQuota {
     fn columns(&self) -> &[Column] {
         COLUMNS
     }
+}
 
-    fn row(&self, object: &Object) -> Vec<Cell> {
-        let value = object.value();
-        let text = |part: &str, name: &str| match value::object(value, &["status", part])
-            .and_then(|map| map.get(name))
-        {
-            Some(Value::String(text)) => text.clone(),
-            Some(other) => other.to_string(),
-            None => "0".to_owned(),
-        };
-        let hard = value::object(value, &["status", "hard"]);
-        let each = hard.into_iter().flat_map(|map| map.keys());
-        let all: Vec<String> = each
-            .map(|name| format!("{name}: {}/{}", text("used", name), text("hard", name)))
-            .collect();
-        vec![
-            object.meta().name().into(),
-            all.join(", ").into(),
-            Cell::Age(object.meta().creation_timestamp()),
-        ]
-    }
+fn used(quota: &Object) -> Cell {
+    let value = quota.value();
+    let text = |part: &str, name: &str| match value::object(value, &["status", part])
+        .and_then(|map| map.get(name))
+    {
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+        None => "0".to_owned(),
+    };
+    let hard = value::object(value, &["status", "hard"]);
+    let each = hard.into_iter().flat_map(|map| map.keys());
+    let all: Vec<String> = each
+        .map(|name| format!("{name}: {}/{}", text("used", name), text("hard", name)))
+        .collect();
+    all.join(", ").into()
 }
 
 fn check_name(name: &str, path: &str) -> Option<FieldError> {

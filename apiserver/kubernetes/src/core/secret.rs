@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use berth_apimachinery::kind::{ALL_VERBS, SelectableField, Write};
-use berth_apimachinery::{Cell, Column, FieldError, GroupResource, Kind, KindInfo, Object, Schema, Scope};
+use berth_apimachinery::kind::{SelectableField, Write};
+use berth_apimachinery::{Cell, Column, FieldError, GroupResource, Kind, KindInfo, Schema};
 use schemars::JsonSchema;
 use serde_json::Value;
 
@@ -35,27 +35,21 @@ pub struct SecretFields {
 pub struct Secret;
 
 static INFO: KindInfo = KindInfo {
-    group: "",
-    versions: &["v1"],
-    storage_version: "v1",
-    kind: "Secret",
-    plural: "secrets",
     singular: "secret",
-    short_names: &[],
-    categories: &[],
-    scope: Scope::Namespaced,
-    verbs: ALL_VERBS,
-    status: false,
     unconditional_update: true,
     strategic: true,
+    ..KindInfo::new("", &["v1"], "Secret", "secrets")
 };
 
 static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<SecretFields>);
 
 const COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Type", "What the secret is for"),
-    Column::text("Data", "How many keys data has"),
+    Column::text("Type", "What the secret is for").at(".type"),
+    Column::text("Data", "How many keys data has").computed(|secret| {
+        let data = value::object(secret.value(), &["data"]);
+        Cell::Value(data.map_or(0, serde_json::Map::len).into())
+    }),
     Column::AGE,
 ];
 
@@ -116,20 +110,6 @@ impl Kind for Secret {
 
     fn columns(&self) -> &[Column] {
         COLUMNS
-    }
-
-    fn row(&self, object: &Object) -> Vec<Cell> {
-        let value = object.value();
-        vec![
-            object.meta().name().into(),
-            value::text(value, &["type"]).into(),
-            Cell::Value(
-                value::object(value, &["data"])
-                    .map_or(0, serde_json::Map::len)
-                    .into(),
-            ),
-            Cell::Age(object.meta().creation_timestamp()),
-        ]
     }
 
     fn selectable(&self) -> &'static [SelectableField] {

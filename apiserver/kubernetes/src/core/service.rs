@@ -6,9 +6,9 @@ mod rules;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use berth_apimachinery::kind::{ALL_VERBS, SelectableField, Write};
+use berth_apimachinery::kind::{SelectableField, Write};
 use berth_apimachinery::schema::types::{Condition, IntOrString};
-use berth_apimachinery::{Cell, Column, FieldError, Kind, KindInfo, NameError, Object, Schema, Scope};
+use berth_apimachinery::{Column, FieldError, Kind, KindInfo, NameError, Schema};
 use k8s_openapi::api::core::v1;
 use schemars::JsonSchema;
 use serde_json::Value;
@@ -124,31 +124,31 @@ pub struct Ingress {
 pub struct Service;
 
 static INFO: KindInfo = KindInfo {
-    group: "",
-    versions: &["v1"],
-    storage_version: "v1",
-    kind: "Service",
-    plural: "services",
     singular: "service",
     short_names: &["svc"],
     categories: &["all"],
-    scope: Scope::Namespaced,
-    verbs: ALL_VERBS,
     status: true,
     unconditional_update: true,
     strategic: true,
+    ..KindInfo::new("", &["v1"], "Service", "services")
 };
 
 static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<ServiceFields>);
 
 const COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Type", "ClusterIP, NodePort, LoadBalancer or ExternalName"),
-    Column::text("Cluster-IP", "The virtual address"),
-    Column::text("External-IP", "Where it is reached from outside"),
-    Column::text("Port(s)", "The ports and their protocols"),
+    Column::text("Type", "ClusterIP, NodePort, LoadBalancer or ExternalName").at(".spec.type"),
+    Column::text("Cluster-IP", "The virtual address")
+        .at(".spec.clusterIP")
+        .or_none(),
+    Column::text("External-IP", "Where it is reached from outside")
+        .computed(|service| external(service.value()).into()),
+    Column::text("Port(s)", "The ports and their protocols")
+        .computed(|service| ports(service.value()).into()),
     Column::AGE,
-    Column::text("Selector", "The labels of the workloads").wide(),
+    Column::text("Selector", "The labels of the workloads")
+        .computed(|service| selector(service.value()).into())
+        .wide(),
 ];
 
 const SELECTABLE: &[SelectableField] = &[
@@ -203,19 +203,6 @@ impl Kind for Service {
 
     fn columns(&self) -> &[Column] {
         COLUMNS
-    }
-
-    fn row(&self, object: &Object) -> Vec<Cell> {
-        let value = object.value();
-        vec![
-            object.meta().name().into(),
-            value::text(value, &["spec", "type"]).into(),
-            or_none(value::text(value, &["spec", "clusterIP"])).into(),
-            external(value).into(),
-            ports(value).into(),
-            Cell::Age(object.meta().creation_timestamp()),
-            selector(value).into(),
-        ]
     }
 
     fn selectable(&self) -> &'static [SelectableField] {

@@ -3,8 +3,8 @@
 
 use std::sync::LazyLock;
 
-use berth_apimachinery::kind::{ALL_VERBS, Write};
-use berth_apimachinery::{Cell, Column, Kind, KindInfo, Object, Schema, Scope};
+use berth_apimachinery::kind::Write;
+use berth_apimachinery::{Kind, KindInfo, Schema};
 use schemars::JsonSchema;
 use serde_json::Value;
 
@@ -64,24 +64,14 @@ pub struct LocalReference {
 pub struct ServiceAccount;
 
 static INFO: KindInfo = KindInfo {
-    group: "",
-    versions: &["v1"],
-    storage_version: "v1",
-    kind: "ServiceAccount",
-    plural: "serviceaccounts",
     singular: "serviceaccount",
     short_names: &["sa"],
-    categories: &[],
-    scope: Scope::Namespaced,
-    verbs: ALL_VERBS,
-    status: false,
     unconditional_update: true,
     strategic: true,
+    ..KindInfo::new("", &["v1"], "ServiceAccount", "serviceaccounts")
 };
 
 static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<ServiceAccountFields>);
-
-const COLUMNS: &[Column] = &[Column::NAME, Column::AGE];
 
 impl Kind for ServiceAccount {
     fn info(&self) -> &KindInfo {
@@ -98,16 +88,5 @@ impl Kind for ServiceAccount {
 
     fn prepare(&self, write: &Write<'_>, new: &mut Value) {
         self.read_body(write.old, new);
-    }
-
-    fn columns(&self) -> &[Column] {
-        COLUMNS
-    }
-
-    fn row(&self, object: &Object) -> Vec<Cell> {
-        vec![
-            object.meta().name().into(),
-            Cell::Age(object.meta().creation_timestamp()),
-        ]
     }
 }

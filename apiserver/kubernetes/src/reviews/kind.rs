@@ -1,7 +1,6 @@
 //! What all reviews have in common as kinds: create is their only verb.
 
-use berth_apimachinery::kind::name_and_age;
-use berth_apimachinery::{Cell, Column, GroupResource, Kind, KindInfo, Object, Schema, Scope};
+use berth_apimachinery::{GroupResource, Kind, KindInfo, Schema, Scope};
 use schemars::JsonSchema;
 
 /// A review kind.
@@ -16,19 +15,10 @@ impl Review {
         let singular = kind.to_lowercase();
         let plural = GroupResource::intern(group, &format!("{singular}s")).resource;
         let info = KindInfo {
-            group,
-            versions: &["v1"],
-            storage_version: "v1",
-            kind,
-            plural,
             singular: GroupResource::intern(group, &singular).resource,
-            short_names: &[],
-            categories: &[],
             scope,
             verbs: &["create"],
-            status: false,
-            unconditional_update: false,
-            strategic: false,
+            ..KindInfo::new(group, &["v1"], kind, plural)
         };
         Self {
             info,
@@ -44,13 +34,5 @@ impl Kind for Review {
 
     fn schema(&self, _: &str) -> &Schema {
         &self.schema
-    }
-
-    fn columns(&self) -> &[Column] {
-        &[Column::NAME, Column::AGE]
-    }
-
-    fn row(&self, object: &Object) -> Vec<Cell> {
-        name_and_age(object)
     }
 }

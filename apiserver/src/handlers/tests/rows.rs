@@ -9,8 +9,7 @@ mod expected;
 use std::sync::Mutex;
 
 use berth_admission::{Chain, Denied, Plugin, Request};
-use berth_apimachinery::kind::ALL_VERBS;
-use berth_apimachinery::{Cell, Column, Kind, KindInfo, Object, Revision, Schema, Scope, Timestamp};
+use berth_apimachinery::{Cell, Column, Kind, KindInfo, Object, Revision, Schema, Timestamp};
 use berth_storage::MemoryStore;
 
 use super::*;
@@ -30,19 +29,8 @@ impl Widget {
         let schema = include_str!("../../../../machinery/apply/tests/apply_reference/widget.json");
         Self {
             info: KindInfo {
-                group: GROUP,
-                versions: &["v1", "v1beta1"],
-                storage_version: "v1",
-                kind: "Widget",
-                plural: "widgets",
-                singular: "",
-                short_names: &[],
-                categories: &[],
-                scope: Scope::Namespaced,
-                verbs: ALL_VERBS,
                 status: true,
-                unconditional_update: false,
-                strategic: false,
+                ..KindInfo::new(GROUP, &["v1", "v1beta1"], "Widget", "widgets")
             },
             schema: Schema::from_value(serde_json::from_str(schema).unwrap()),
             columns: [Column::NAME],

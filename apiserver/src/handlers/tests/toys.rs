@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use berth_admission::{Chain, Denied, Operation, Plugin, Request};
-use berth_apimachinery::kind::{ALL_VERBS, SelectableField, Via, Write};
+use berth_apimachinery::kind::{SelectableField, Via, Write};
 use berth_apimachinery::{
     Cell, Column, FieldError, GroupResource, Kind, KindInfo, Object, Revision, Schema, Scope, Status,
 };
@@ -76,19 +76,8 @@ pub(super) struct Toy {
 impl Toy {
     fn new(kind: &'static str, plural: &'static str, scope: Scope, schema: fn() -> Schema) -> Self {
         let info = KindInfo {
-            group: GROUP,
-            versions: &["v1", "v1beta1"],
-            storage_version: "v1",
-            kind,
-            plural,
-            singular: "",
-            short_names: &[],
-            categories: &[],
             scope,
-            verbs: ALL_VERBS,
-            status: false,
-            unconditional_update: false,
-            strategic: false,
+            ..KindInfo::new(GROUP, &["v1", "v1beta1"], kind, plural)
         };
         let columns = vec![Column::NAME, Column::text("Color", "The color"), Column::AGE];
         Self {

@@ -2,28 +2,14 @@
 
 use std::sync::LazyLock;
 
-use berth_apimachinery::kind::{ALL_VERBS, name_and_age};
-use berth_apimachinery::{Cell, Column, Kind, KindInfo, Object, Schema, Scope};
+use berth_apimachinery::kind::name_and_age;
+use berth_apimachinery::{Cell, Column, Kind, KindInfo, Object, Schema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(super) const GROUP: &str = "toys.example.com";
 
-static INFO: KindInfo = KindInfo {
-    group: GROUP,
-    versions: &["v1beta1", "v1alpha1"],
-    storage_version: "v1beta1",
-    kind: "Toy",
-    plural: "toys",
-    singular: "",
-    short_names: &[],
-    categories: &[],
-    scope: Scope::Namespaced,
-    verbs: ALL_VERBS,
-    status: false,
-    unconditional_update: false,
-    strategic: false,
-};
+static INFO: KindInfo = KindInfo::new(GROUP, &["v1beta1", "v1alpha1"], "Toy", "toys");
 
 #[derive(Serialize, Deserialize, JsonSchema)]
 struct Body {

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use berth_apimachinery::kind::Write;
 use berth_apimachinery::selector::{LabelSelector, Selector};
-use berth_apimachinery::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, name};
+use berth_apimachinery::{Column, FieldError, Kind, KindInfo, Schema, name};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -42,8 +42,9 @@ static MUTATING_SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<MutatingBi
 
 const COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("PolicyName", "The policy that it puts in force"),
-    Column::text("ParamRef", "The parameters the policy is evaluated with"),
+    Column::text("PolicyName", "The policy that it puts in force").at(".spec.policyName"),
+    Column::text("ParamRef", "The parameters the policy is evaluated with")
+        .computed(|binding| params_shown(&binding.value()["spec"]["paramRef"]).into()),
     Column::AGE,
 ];
 
@@ -68,10 +69,6 @@ impl Kind for ValidatingAdmissionPolicyBinding {
 
     fn columns(&self) -> &[Column] {
         COLUMNS
-    }
-
-    fn row(&self, object: &Object) -> Vec<Cell> {
-        cells(object)
     }
 }
 
@@ -100,20 +97,6 @@ impl Kind for MutatingAdmissionPolicyBinding {
     fn columns(&self) -> &[Column] {
         COLUMNS
     }
-
-    fn row(&self, object: &Object) -> Vec<Cell> {
-        cells(object)
-    }
-}
-
-fn cells(object: &Object) -> Vec<Cell> {
-    let spec = &object.value()["spec"];
-    vec![
-        object.meta().name().into(),
-        value::text(spec, &["policyName"]).into(),
-        params_shown(&spec["paramRef"]).into(),
-        Cell::Age(object.meta().creation_timestamp()),
-    ]
 }
 
 fn params_shown(params: &Value) -> String {

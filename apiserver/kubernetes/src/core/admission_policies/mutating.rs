@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use berth_apimachinery::kind::Write;
-use berth_apimachinery::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema};
+use berth_apimachinery::{Column, FieldError, Kind, KindInfo, Schema};
 use berth_policies::PolicyType;
 use serde_json::Value;
 
@@ -32,8 +32,10 @@ static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<MutatingFields>);
 
 const COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Mutations", "How many mutations it has").integer(),
-    Column::text("ParamKind", "The kind of its parameters"),
+    Column::text("Mutations", "How many mutations it has")
+        .integer()
+        .computed(|policy| validating::count(policy, "mutations")),
+    Column::text("ParamKind", "The kind of its parameters").computed(validating::param_kind),
     Column::AGE,
 ];
 
@@ -77,10 +79,6 @@ impl Kind for MutatingAdmissionPolicy {
 
     fn columns(&self) -> &[Column] {
         COLUMNS
-    }
-
-    fn row(&self, object: &Object) -> Vec<Cell> {
-        validating::row(object, "mutations")
     }
 }
 

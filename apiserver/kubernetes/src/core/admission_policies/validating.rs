@@ -38,8 +38,10 @@ static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<ValidatingFields>);
 
 const COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Validations", "How many validations it has").integer(),
-    Column::text("ParamKind", "The kind of its parameters"),
+    Column::text("Validations", "How many validations it has")
+        .integer()
+        .computed(|policy| count(policy, "validations")),
+    Column::text("ParamKind", "The kind of its parameters").computed(param_kind),
     Column::AGE,
 ];
 
@@ -83,31 +85,21 @@ impl Kind for ValidatingAdmissionPolicy {
     fn columns(&self) -> &[Column] {
         COLUMNS
     }
-
-    fn row(&self, object: &Object) -> Vec<Cell> {
-        row(object, "validations")
-    }
 }
 
-/// The row of a policy, whose `list` is counted.
-pub(super) fn row(object: &Object, list: &str) -> Vec<Cell> {
-    let value = object.value();
-    let count = value::list(value, &["spec", list]).len();
-    let kind = &value["spec"]["paramKind"];
-    let shown = match kind.is_object() {
-        true => format!(
-            "{}/{}",
-            value::text(kind, &["apiVersion"]),
-            value::text(kind, &["kind"])
-        ),
-        false => UNSET.to_owned(),
-    };
-    vec![
-        object.meta().name().into(),
-        Cell::Value(count.into()),
-        shown.into(),
-        Cell::Age(object.meta().creation_timestamp()),
-    ]
+/// How many items `list` of the spec has.
+pub(super) fn count(policy: &Object, list: &str) -> Cell {
+    Cell::Value(value::list(policy.value(), &["spec", list]).len().into())
+}
+
+/// The kind of the parameters of a policy.
+pub(super) fn param_kind(policy: &Object) -> Cell {
+    let kind = &policy.value()["spec"]["paramKind"];
+    if !kind.is_object() {
+        return UNSET.into();
+    }
+    let text = |field: &str| value::text(kind, &[field]);
+    format!("{}/{}", text("apiVersion"), text("kind")).into()
 }
 
 fn validation(one: &Value, path: &str) -> Vec<FieldError> {

@@ -75,11 +75,17 @@ static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<BindingFields>);
 
 const COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Role", "The role that is given"),
+    Column::text("Role", "The role that is given").computed(role),
     Column::AGE,
-    Column::text("Users", "The users it is given to").wide(),
-    Column::text("Groups", "The groups it is given to").wide(),
-    Column::text("ServiceAccounts", "The service accounts it is given to").wide(),
+    Column::text("Users", "The users it is given to")
+        .computed(|binding| subjects(binding, "User"))
+        .wide(),
+    Column::text("Groups", "The groups it is given to")
+        .computed(|binding| subjects(binding, "Group"))
+        .wide(),
+    Column::text("ServiceAccounts", "The service accounts it is given to")
+        .computed(|binding| subjects(binding, "ServiceAccount"))
+        .wide(),
 ];
 
 impl Kind for RoleBinding {
@@ -114,10 +120,6 @@ impl Kind for RoleBinding {
 
     fn columns(&self) -> &[Column] {
         COLUMNS
-    }
-
-    fn row(&self, object: &Object) -> Vec<Cell> {
-        cells(object)
     }
 }
 
@@ -154,38 +156,24 @@ impl Kind for ClusterRoleBinding {
     fn columns(&self) -> &[Column] {
         COLUMNS
     }
-
-    fn row(&self, object: &Object) -> Vec<Cell> {
-        cells(object)
-    }
 }
 
-fn cells(object: &Object) -> Vec<Cell> {
-    let value = object.value();
-    let role = format!(
-        "{}/{}",
-        value::text(value, &["roleRef", "kind"]),
-        value::text(value, &["roleRef", "name"])
-    );
-    let of_kind = |kind: &str| {
-        let subjects = value::list(value, &["subjects"]).iter();
-        let names = subjects.filter(|subject| subject["kind"] == kind).map(|subject| {
-            let name = value::text(subject, &["name"]);
-            match kind {
-                "ServiceAccount" => format!("{}/{name}", value::text(subject, &["namespace"])),
-                _ => name.to_owned(),
-            }
-        });
-        names.collect::<Vec<_>>().join(", ")
-    };
-    vec![
-        object.meta().name().into(),
-        role.into(),
-        Cell::Age(object.meta().creation_timestamp()),
-        of_kind("User").into(),
-        of_kind("Group").into(),
-        of_kind("ServiceAccount").into(),
-    ]
+fn role(binding: &Object) -> Cell {
+    let text = |field: &str| value::text(binding.value(), &["roleRef", field]);
+    format!("{}/{}", text("kind"), text("name")).into()
+}
+
+/// The subjects of `kind`.
+fn subjects(binding: &Object, kind: &str) -> Cell {
+    let subjects = value::list(binding.value(), &["subjects"]).iter();
+    let names = subjects.filter(|subject| subject["kind"] == kind).map(|subject| {
+        let name = value::text(subject, &["name"]);
+        match kind {
+            "ServiceAccount" => format!("{}/{name}", value::text(subject, &["namespace"])),
+            _ => name.to_owned(),
+        }
+    });
+    names.collect::<Vec<_>>().join(", ").into()
 }
 
 /// The API groups that may be left out.

@@ -99,19 +99,14 @@ static CLUSTER_ROLE_SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<Cluste
 
 const COLUMNS: &[Column] = &[
     Column::NAME,
-    Column {
-        r#type: "date",
-        ..Column::text("Created At", "When the role was created")
-    },
+    Column::text("Created At", "When the role was created")
+        .date()
+        .computed(created),
 ];
 
-fn cells(object: &Object) -> Vec<Cell> {
-    let created = object
-        .meta()
-        .creation_timestamp()
-        .map(time::rfc3339)
-        .unwrap_or_default();
-    vec![object.meta().name().into(), created.into()]
+fn created(role: &Object) -> Cell {
+    let created = role.meta().creation_timestamp();
+    created.map(time::rfc3339).unwrap_or_default().into()
 }
 
 impl Kind for Role {
@@ -137,10 +132,6 @@ impl Kind for Role {
 
     fn columns(&self) -> &[Column] {
         COLUMNS
-    }
-
-    fn row(&self, object: &Object) -> Vec<Cell> {
-        cells(object)
     }
 }
 
@@ -169,10 +160,6 @@ impl Kind for ClusterRole {
 
     fn columns(&self) -> &[Column] {
         COLUMNS
-    }
-
-    fn row(&self, object: &Object) -> Vec<Cell> {
-        cells(object)
     }
 }
 

@@ -1,7 +1,7 @@
 //! What is filled in, what is refused, and what is shown.
 
 use berth_apimachinery::kind::Via;
-use berth_apimachinery::{Revision, Timestamp};
+use berth_apimachinery::{Cell, Object, Revision, Timestamp};
 use serde_json::json;
 
 use super::*;
