@@ -8,6 +8,7 @@ mod admit;
 mod apply;
 mod audited;
 mod commit;
+mod create;
 mod create_hook;
 mod decided;
 mod delete;
@@ -37,8 +38,6 @@ pub use crate::served::Served;
 pub(crate) use admit::{Admission, Asked, Purpose};
 pub use apply::Wanted;
 pub(crate) use apply::{Application, ToStored};
-pub use commit::Author;
-use commit::Origin;
 pub use create_hook::{Committed, CreateHook, Created, Extension, OnCommit};
 pub(crate) use delete::Deleted;
 pub use index::{Index, InstallError};
@@ -46,7 +45,8 @@ pub(crate) use keeping::{concerns, own_name};
 pub(crate) use ownership::{Ownership, Wish};
 pub(crate) use prepare::Writing;
 pub(crate) use system::{check_namespace, drop_nulls, metadata, text};
-pub use transaction::share_guards;
+use transaction::Origin;
+pub use transaction::{Author, share_guards};
 pub(crate) use write::{Target, check_base};
 
 /// How often a write that depends on nobody's resource version is made again when the object moved under it. Each

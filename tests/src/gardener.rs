@@ -255,7 +255,7 @@ fn seed(number: usize) -> Value {
         2 => json!([{"key": "seed.gardener.cloud/protected"}]),
         _ => json!([]),
     };
-    let region = if number / 2 % 2 == 0 {
+    let region = if (number / 2).is_multiple_of(2) {
         "eu-west-1"
     } else {
         "us-east-1"

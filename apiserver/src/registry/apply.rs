@@ -9,8 +9,8 @@ use berth_apply::{Applied, Refused};
 use serde_json::Value;
 
 use super::Registry;
-use super::commit::{Author, Origin};
 use super::ownership::{Ownership, Wish};
+use super::transaction::{Author, Origin};
 use super::write::Target;
 use crate::actor::Actor;
 use crate::annotations::Annotations;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use berth_apimachinery::{CommitError, Object, Status, Timestamp, Verb, Write};
 
-use super::commit::{Author, Origin};
+use super::transaction::{Author, Origin};
 use super::{InstallError, Registry};
 use crate::annotations::Annotations;
 use crate::audit::{self, Asked, Audit, Event, Level, ObjectReference, ResponseStatus, Stage};

@@ -2,37 +2,13 @@
 
 use std::sync::Arc;
 
-use berth_admission::UserInfo;
 use berth_apimachinery::{CommitError, Guard, Key, Object, Status, Verb, Write};
 use berth_storage::StoreError;
 
 use crate::annotations::Annotations;
-use crate::call::Warnings;
 use crate::errors;
-use crate::registry::transaction::Transaction;
+use crate::registry::transaction::{Author, Origin, Transaction};
 use crate::registry::{CONFLICT_ATTEMPTS, Registry};
-
-/// Who makes writes in the process.
-#[derive(Clone, Copy, Debug)]
-pub struct Author<'a> {
-    /// As whom they are admitted.
-    pub user: &'a UserInfo,
-    /// The name under which the fields they set are owned.
-    pub manager: &'a str,
-    /// What made it write, for audit events; none where that is a request, which has an event of its own.
-    pub cause: Option<&'a str>,
-}
-
-/// Where a list of writes comes from.
-#[derive(Default)]
-pub(super) struct Origin {
-    /// Texts for whoever asked for it; nobody hears those of the process itself.
-    pub(super) warnings: Option<Warnings>,
-    /// The annotations of the request that it is part of; those of the process itself are in events of their own.
-    pub(super) annotations: Option<Annotations>,
-    /// Whether others were asked already, about the body of a subresource.
-    pub(super) asked: bool,
-}
 
 impl Registry {
     /// Takes `writes` through admission and validation as the `author`'s own, in order, each seeing the ones before it, and

@@ -10,9 +10,8 @@ use berth_apimachinery::{
 use berth_storage::{Step, Store, StoreError};
 use futures::future::BoxFuture;
 
-use super::commit::{Author, Origin};
 use super::retries::Refused;
-use super::transaction::Transaction;
+use super::transaction::{Author, Origin, Transaction};
 use super::write::making;
 use super::{Registry, Wish};
 use crate::actor::Actor;

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use berth_admission::UserInfo;
 use berth_apimachinery::kind::Via;
 use berth_apimachinery::{CommitError, Guard, Key, Object, Revision, Status, Verb, Write};
 use berth_storage::{At, Expect, Step, Store, StoreError};
 
-use super::commit::{Author, Origin};
 use crate::actor::Actor;
 use crate::annotations::Annotations;
 use crate::call::Warnings;
@@ -17,6 +17,28 @@ use crate::registry::prepare::{self, Writing};
 use crate::registry::write::{Next, Target, making};
 use crate::registry::{Registry, Wish, system};
 use crate::served::Served;
+
+/// Who makes writes in the process.
+#[derive(Clone, Copy, Debug)]
+pub struct Author<'a> {
+    /// As whom they are admitted.
+    pub user: &'a UserInfo,
+    /// The name under which the fields they set are owned.
+    pub manager: &'a str,
+    /// What made it write, for audit events; none where that is a request, which has an event of its own.
+    pub cause: Option<&'a str>,
+}
+
+/// Where a list of writes comes from.
+#[derive(Default)]
+pub(super) struct Origin {
+    /// Texts for whoever asked for it; nobody hears those of the process itself.
+    pub(super) warnings: Option<Warnings>,
+    /// The annotations of the request that it is part of; those of the process itself are in events of their own.
+    pub(super) annotations: Option<Annotations>,
+    /// Whether others were asked already, about the body of a subresource.
+    pub(super) asked: bool,
+}
 
 /// Distributes the guards of a list over its writes, for stores that make them one by one: the guards of each write.
 ///

@@ -53,7 +53,7 @@ pub(crate) fn remedies(
         )],
         Code::NamespaceMissing | Code::NamespacesUnknown => {
             let namespace = &decision.demand.namespace;
-            vec![Remedy::none(&format!(
+            vec![Remedy::none(format!(
                 "a ClusterResourcePlacement of the namespace {namespace} must bring it to the cluster first"
             ))]
         }

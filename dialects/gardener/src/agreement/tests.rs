@@ -388,5 +388,8 @@ fn what_shoots_on_a_seed_go_by_stays() {
         json!([{"domain": "a.example"}]),
     );
     assert!(judged(&used, &more).is_empty(), "nobody is below the other one");
-    assert!(judged(&[old.clone()], &changed).is_empty(), "nobody uses it");
+    assert!(
+        judged(std::slice::from_ref(&old), &changed).is_empty(),
+        "nobody uses it"
+    );
 }

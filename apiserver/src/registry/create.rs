@@ -1,0 +1,156 @@
+//! New objects, for requests and for in-process writers alike: a name is drawn where none is given, and what was judged on an
+//! old state is judged again.
+
+use std::sync::Arc;
+
+use berth_apimachinery::kind::Via;
+use berth_apimachinery::{CommitError, Draft, Key, Object, Status, Why};
+use berth_storage::{At, Guard, StoreError};
+use serde_json::Value;
+
+use crate::actor::Actor;
+use crate::registry::create_hook::{Hooked, Stored};
+use crate::registry::prepare::{self, Writing};
+use crate::registry::write::{apply_one, making};
+use crate::registry::{CONFLICT_ATTEMPTS, Registry, Wish, system};
+use crate::served::Served;
+use crate::{errors, names};
+
+/// How often a generated name is drawn before giving up (docs/reference.md, "Writes and patches").
+const NAME_ATTEMPTS: usize = 8;
+
+impl Registry {
+    /// Stores a new object: `body` gives it as decoded, in the served version, again for each attempt.
+    pub(crate) async fn create(
+        &self,
+        served: &Served,
+        actor: Actor<'_>,
+        namespace: &str,
+        body: impl FnMut() -> Result<Wish, Status>,
+    ) -> Result<Arc<Object>, CommitError> {
+        let stored = self.create_hooked(None, served, actor, namespace, body).await?;
+        Ok(stored.object)
+    }
+
+    /// Stores a new object, whose transaction `hooked` may extend.
+    pub(super) async fn create_hooked(
+        &self,
+        hooked: Option<&Hooked<'_>>,
+        served: &Served,
+        actor: Actor<'_>,
+        namespace: &str,
+        mut body: impl FnMut() -> Result<Wish, Status>,
+    ) -> Result<Stored, CommitError> {
+        let mut wish = body()?;
+        let mut draw = NameDraw::of(wish.value())?;
+        let requested = draw.requested.clone();
+        let writing = Writing {
+            served,
+            index: self.index(),
+            chain: self.chain(),
+            actor,
+            via: Via::Create,
+            namespace,
+            name: &requested,
+        };
+        let mut attempt = 1;
+        loop {
+            draw.name(wish.value_mut());
+            let settled = writing.create(wish).await?;
+            let draft = prepare::draft(served, &settled)?;
+            let stored = match hooked {
+                Some(hooked) => hooked.insert(draft, settled.guards).await,
+                None => {
+                    let object = self.insert(served, actor, draft, settled.guards).await;
+                    object.map(|object| Stored {
+                        object,
+                        is_extended: false,
+                    })
+                }
+            };
+            match stored {
+                Err(StoreError::AlreadyExists { .. }) if draw.may_go_on() => draw.attempt += 1,
+                Err(StoreError::AlreadyExists { key }) if draw.generated() => {
+                    return Err(CommitError::new(Why::Exists, draw.gave_up(served, &key)));
+                }
+                Err(error) if prepare::is_moved(&error) && attempt < CONFLICT_ATTEMPTS => attempt += 1,
+                result => return result.map_err(|error| errors::of_commit(error, served)),
+            }
+            wish = body()?;
+        }
+    }
+
+    pub(super) async fn insert(
+        &self,
+        served: &Served,
+        actor: Actor<'_>,
+        draft: Draft,
+        guards: Vec<Guard>,
+    ) -> Result<Arc<Object>, StoreError> {
+        let Some(store) = served.store() else {
+            return Err(StoreError::Unavailable(format!("{} is not stored", served.name)));
+        };
+        let key = Key::new(served.stored, draft.meta().namespace(), draft.meta().name());
+        if actor.dry_run {
+            let list = store.list(served.stored, At::Latest).await?;
+            return match list.get(&key.namespace, &key.name) {
+                Some(_) => Err(StoreError::AlreadyExists { key }),
+                None => Ok(Arc::new(draft.unstored())),
+            };
+        }
+        apply_one(store, making(key, draft, guards)).await
+    }
+}
+
+/// The name of a new object: given, or drawn until one is free.
+struct NameDraw {
+    /// The name in the request; empty when it is generated.
+    requested: String,
+    prefix: String,
+    /// From 1; counts names, not writes.
+    attempt: usize,
+}
+
+impl NameDraw {
+    fn of(value: &Value) -> Result<Self, Status> {
+        if !matches!(system::text(value, "resourceVersion"), "" | "0") {
+            return Err(Status::bad_request(
+                "resourceVersion should not be set on objects to be created",
+            ));
+        }
+        let requested = system::text(value, "name").to_owned();
+        let prefix = if requested.is_empty() {
+            system::text(value, "generateName")
+        } else {
+            ""
+        };
+        Ok(Self {
+            prefix: prefix.to_owned(),
+            requested,
+            attempt: 1,
+        })
+    }
+
+    fn generated(&self) -> bool {
+        !self.prefix.is_empty()
+    }
+
+    fn name(&self, value: &mut Value) {
+        if self.generated() {
+            system::metadata(value).insert("name".to_owned(), names::generate(&self.prefix).into());
+        }
+    }
+
+    fn may_go_on(&self) -> bool {
+        self.generated() && self.attempt < NAME_ATTEMPTS
+    }
+
+    fn gave_up(&self, served: &Served, key: &Key) -> Status {
+        let mut status = Status::already_exists(served.name, &key.name).retry_after(1);
+        status.message = format!(
+            "{} \"{}\" already exists, the server was not able to generate a unique name for the object",
+            served.name, key.name
+        );
+        status
+    }
+}
