@@ -108,7 +108,7 @@ pub fn run(args: &SimulateArgs, namespace: Option<&str>, read: impl IntoIterator
     };
     read.tell_rest();
     if !args.change.is_empty() || !args.against.is_empty() {
-        return plan::run(args, read, &terms);
+        return plan::run(args, read, &terms, &wanted);
     }
     let Read {
         mut simulation,

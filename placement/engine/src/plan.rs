@@ -68,6 +68,21 @@ impl Plan {
         terms: &Terms,
         asked: impl Fn(&Key) -> bool,
     ) -> Result<Self, Fault> {
+        Self::of_some(before, world, terms, asked, |_| true)
+    }
+
+    /// Plan like that of [`Plan::of`], which tells and counts only the demands that `shown` is true for: the others are decided
+    /// all the same, since what becomes of them matters to these.
+    ///
+    /// # Errors
+    /// When the dialect breaks its contract.
+    pub fn of_some(
+        before: &Snapshot,
+        world: &mut World,
+        terms: &Terms,
+        asked: impl Fn(&Key) -> bool,
+        shown: impl Fn(&Key) -> bool,
+    ) -> Result<Self, Fault> {
         let demands = world.snapshot().inventory.demands();
         let asked: BTreeSet<Key> = demands.into_iter().filter(|demand| asked(demand)).collect();
         let mut run = Run {
@@ -81,7 +96,7 @@ impl Plan {
         run.queue.add(asked.iter().cloned());
         run.settle()?;
         let Run { ends, mut plan, .. } = run;
-        plan.compare(before, world.snapshot(), terms, &|demand| End {
+        plan.compare(before, world.snapshot(), terms, &shown, &|demand| End {
             made: ends.get(demand),
             asked: asked.contains(demand),
         })?;
@@ -96,13 +111,18 @@ impl Plan {
         self.entries.extend(other.entries);
     }
 
-    /// Compares two worlds that are at rest: every demand of either.
+    /// Compares two worlds that are at rest: the demands of either that `shown` is true for.
     ///
     /// # Errors
     /// When the dialect breaks its contract.
-    pub fn between(before: &Snapshot, after: &Snapshot, terms: &Terms) -> Result<Self, Fault> {
+    pub fn between(
+        before: &Snapshot,
+        after: &Snapshot,
+        terms: &Terms,
+        shown: impl Fn(&Key) -> bool,
+    ) -> Result<Self, Fault> {
         let mut plan = Self::default();
-        plan.compare(before, after, terms, &|_| End::default())?;
+        plan.compare(before, after, terms, &shown, &|_| End::default())?;
         Ok(plan)
     }
 
@@ -111,11 +131,12 @@ impl Plan {
         before: &Snapshot,
         after: &Snapshot,
         terms: &Terms,
+        shown: &dyn Fn(&Key) -> bool,
         end: &dyn Fn(&Key) -> End<'a>,
     ) -> Result<(), Fault> {
         let demands = |snapshot: &Snapshot| snapshot.inventory.demands();
         let all: BTreeSet<Key> = demands(before).into_iter().chain(demands(after)).collect();
-        for demand in all {
+        for demand in all.into_iter().filter(shown) {
             let (was, is) = (
                 compare::clusters(before, &demand, terms.now),
                 compare::clusters(after, &demand, terms.now),

@@ -223,11 +223,18 @@ pub enum NoPlan {
 }
 
 impl Simulation {
-    /// What `steps` make of the world once all it asks for is decided: see [`Plan`].
+    /// What `steps` make of the world once all it asks for is decided: see [`Plan`], which tells the demands that `wanted` is
+    /// true for.
     ///
     /// # Errors
     /// Everything wrong with the changes, or the [`Fault`] of a dialect.
-    pub fn plan(&mut self, catalog: &Catalog, steps: &[Step], terms: &Terms) -> Result<Plan, NoPlan> {
+    pub fn plan(
+        &mut self,
+        catalog: &Catalog,
+        steps: &[Step],
+        terms: &Terms,
+        wanted: impl Fn(&dyn Dialect, &Key) -> bool,
+    ) -> Result<Plan, NoPlan> {
         self.settle(terms).map_err(NoPlan::Fault)?;
         let before: Vec<Snapshot> = self.worlds.iter_mut().map(World::begin).collect();
         plan::apply(&mut self.worlds, catalog, steps, terms.now).map_err(NoPlan::Problems)?;
@@ -235,26 +242,34 @@ impl Simulation {
         let changed = before.iter().zip(&mut self.worlds);
         for (before, world) in changed.filter(|(_, world)| world.changes() > 0) {
             let asked = plan::on_drained(before, steps, terms.now);
-            let part = Plan::of(before, world, &terms.for_plans(), |demand| asked.contains(demand));
+            let dialect = &*before.dialect;
+            let (asked, shown) = (
+                |demand: &Key| asked.contains(demand),
+                |demand: &Key| wanted(dialect, demand),
+            );
+            let part = Plan::of_some(before, world, &terms.for_plans(), asked, shown);
             whole.add(part.map_err(NoPlan::Fault)?);
         }
         Ok(whole)
     }
 
-    /// What is different in `other` once all that both ask for is decided.
+    /// What is different in `other` once all that both ask for is decided, of the demands that `wanted` is true for.
     ///
     /// # Errors
     /// The [`Fault`] of a dialect.
-    pub fn compare(&mut self, other: &mut Self, terms: &Terms) -> Result<Plan, Fault> {
+    pub fn compare(
+        &mut self,
+        other: &mut Self,
+        terms: &Terms,
+        wanted: impl Fn(&dyn Dialect, &Key) -> bool,
+    ) -> Result<Plan, Fault> {
         self.settle(terms)?;
         other.settle(terms)?;
         let mut whole = Plan::default();
         for (before, after) in self.worlds.iter().zip(&other.worlds) {
-            whole.add(Plan::between(
-                before.snapshot(),
-                after.snapshot(),
-                &terms.for_plans(),
-            )?);
+            let (before, after) = (before.snapshot(), after.snapshot());
+            let shown = |demand: &Key| wanted(&*before.dialect, demand);
+            whole.add(Plan::between(before, after, &terms.for_plans(), shown)?);
         }
         Ok(whole)
     }

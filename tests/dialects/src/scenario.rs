@@ -242,7 +242,7 @@ fn plan(
     let steps = Step::read_all(changes, "change.yaml", "changes");
     let steps = steps.map_err(|errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>())?;
     let plan = simulation
-        .plan(catalog, &steps, terms)
+        .plan(catalog, &steps, terms, |_, _| true)
         .map_err(|no_plan| match no_plan {
             NoPlan::Problems(problems) => problems.iter().map(ToString::to_string).collect(),
             NoPlan::Fault(fault) => vec![fault.to_string()],

@@ -3,19 +3,22 @@
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
+use berth_apimachinery::Key;
+use berth_dialect_contract::Dialect;
 use berth_engine::simulate::{NoPlan, Terms};
 use berth_engine::{Plan, Simulation};
 use serde_json::Value;
 
+use super::wanted::Wanted;
 use super::{By, DONE, MALFORMED, Read, SET_ASIDE, UNPLACED, load};
 use crate::args::SimulateArgs;
 use crate::catalog::catalog;
 use crate::plan::{changes, print};
 
-/// Plans and prints.
-pub(super) fn run(args: &SimulateArgs, read: Read, terms: &Terms) -> ExitCode {
+/// Plans, and prints those that are `wanted`.
+pub(super) fn run(args: &SimulateArgs, read: Read, terms: &Terms, wanted: &Wanted<'_>) -> ExitCode {
     let mut whole = read.whole;
-    match plan(args, read.simulation, terms, &mut whole) {
+    match plan(args, read.simulation, terms, wanted, &mut whole) {
         Ok(plan) => told(args, &plan, whole),
         Err(problems) => {
             for problem in problems {
@@ -30,8 +33,10 @@ fn plan(
     args: &SimulateArgs,
     mut simulation: Simulation,
     terms: &Terms,
+    wanted: &Wanted<'_>,
     whole: &mut bool,
 ) -> Result<Plan, Vec<String>> {
+    let wanted = |dialect: &dyn Dialect, demand: &Key| wanted.is(dialect, demand);
     if !args.against.is_empty() {
         let by = By {
             config: &args.config,
@@ -42,7 +47,7 @@ fn plan(
         other.tell_rest();
         *whole &= other.whole;
         return simulation
-            .compare(&mut other.simulation, terms)
+            .compare(&mut other.simulation, terms, wanted)
             .map_err(|fault| vec![fault.to_string()]);
     }
     let catalog = catalog(&berth_dialect_registry::all());
@@ -62,7 +67,7 @@ fn plan(
     *whole &= changes.aside.is_empty();
     let steps = changes.steps()?;
     simulation
-        .plan(&catalog, &steps, terms)
+        .plan(&catalog, &steps, terms, wanted)
         .map_err(|no_plan| match no_plan {
             NoPlan::Problems(problems) => problems.iter().map(ToString::to_string).collect(),
             NoPlan::Fault(fault) => vec![fault.to_string()],

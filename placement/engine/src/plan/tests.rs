@@ -237,7 +237,7 @@ fn two_worlds_at_rest_are_compared_by_all_their_demands() {
         now: now(),
         seed: None,
     };
-    let plan = Plan::between(one.snapshot(), two.snapshot(), &terms).unwrap();
+    let plan = Plan::between(one.snapshot(), two.snapshot(), &terms, |_| true).unwrap();
     assert_eq!(shown(&plan), ["t1 Moved a->b", "t2 Removed a->", "t3 Bound ->a"]);
 }
 
