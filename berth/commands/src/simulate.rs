@@ -356,7 +356,8 @@ pub fn told(unread: &[manifest::Problem], findings: &Findings, strict: bool) -> 
         let kinds = findings.unread.iter();
         let kinds = kinds.filter(move |(_, unread)| (unread.near || unread.hint.is_some()) == of);
         kinds.map(|(kind, unread)| {
-            let hint = unread.hint.as_ref().map(|hint| format!("; {hint}"));
+            let hint = unread.hint.as_deref().or(unread.counterpart);
+            let hint = hint.map(|hint| format!("; {hint}"));
             let count = unread.count;
             format!(
                 "no system schedules by {kind}: {count} left out of account{}",

@@ -94,3 +94,41 @@ fn a_kind_by_its_group_of_another_release_is_read_and_that_is_said_once() {
     let said = "WorkloadCluster of workload.kcp.dev/v1alpha1 is read as workloads.kcp.dev/v1alpha1";
     assert_eq!(errors(&output).matches(said).count(), 1, "{}", errors(&output));
 }
+
+#[test]
+fn claims_of_a_managed_cluster_are_read_and_it_is_told_where_they_count() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let claim = |name: &str| {
+        format!(
+            "apiVersion: cluster.open-cluster-management.io/v1alpha1\nkind: ClusterClaim\n\
+             metadata: {{name: {name}}}\nspec: {{value: a}}\n---\n"
+        )
+    };
+    let placement = "apiVersion: cluster.open-cluster-management.io/v1beta1\nkind: Placement\n\
+                     metadata: {name: p, namespace: team}\nspec: {}\n";
+    let text = [
+        claim("id.k8s.io"),
+        claim("platform.example.com"),
+        placement.to_owned(),
+    ]
+    .concat();
+    let path = file(&folder, "dump.yaml", &text).display().to_string();
+    for more in [&[][..], &["--strict"]] {
+        let output = simulate(&[&["-f", &path], more].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", errors(&output));
+        assert_eq!(
+            errors(&output),
+            "note: no system schedules by ClusterClaim.cluster.open-cluster-management.io: 2 left out of account; claims count \
+             where OCM's agent puts them, in status.clusterClaims of the cluster's ManagedCluster\n"
+        );
+    }
+    let wrong = file(&folder, "wrong.yaml", &text.replace("value: a", "value: ''"));
+    let output = simulate(&["-f", &wrong.display().to_string()]);
+    assert_eq!(output.status.code(), Some(3), "{}", errors(&output));
+    assert!(
+        errors(&output).contains("ClusterClaim is set aside: ")
+            && errors(&output).contains("document 1: spec.value"),
+        "{}",
+        errors(&output)
+    );
+}

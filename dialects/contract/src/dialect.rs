@@ -46,6 +46,12 @@ pub trait Dialect: Send + Sync + 'static {
         Vec::new()
     }
 
+    /// Clause that names the counterpart of objects of `resource`, one of [`Dialect::further_kinds`], by which decisions are made,
+    /// where people may expect these to count.
+    fn counterpart(&self, _resource: GroupResource) -> Option<&'static str> {
+        None
+    }
+
     /// All kinds that Berth stores where it stores the system's objects.
     fn stored_kinds(&self) -> Vec<Arc<dyn Kind>> {
         let mut kinds = self.kinds();

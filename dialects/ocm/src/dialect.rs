@@ -13,7 +13,9 @@ use crate::admission::{Membership, WithoutEffect, hub_rules};
 use crate::facts::facts;
 use crate::fleet::Fleet;
 use crate::kind;
-use crate::names::{BINDINGS, CLUSTERS, DECISIONS, DEFAULT_SET, GLOBAL_SET, GROUP, PLACEMENTS, SCORES, SETS};
+use crate::names::{
+    BINDINGS, CLAIMS, CLUSTERS, DECISIONS, DEFAULT_SET, GLOBAL_SET, GROUP, PLACEMENTS, SCORES, SETS,
+};
 
 /// Open Cluster Management.
 pub(crate) struct Ocm;
@@ -60,6 +62,16 @@ impl Dialect for Ocm {
 
     fn kinds(&self) -> Vec<Arc<dyn Kind>> {
         kind::all()
+    }
+
+    fn further_kinds(&self) -> Vec<Arc<dyn Kind>> {
+        kind::further()
+    }
+
+    fn counterpart(&self, resource: GroupResource) -> Option<&'static str> {
+        (resource == CLAIMS).then_some(
+            "claims count where OCM's agent puts them, in status.clusterClaims of the cluster's ManagedCluster",
+        )
     }
 
     fn reads(&self) -> Vec<GroupResource> {

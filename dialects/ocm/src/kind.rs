@@ -2,6 +2,7 @@
 //! the schema and the read-only views.
 
 mod addon_placement_score;
+mod cluster_claim;
 mod condition;
 mod coordinate;
 mod group_size;
@@ -44,6 +45,11 @@ pub(crate) fn all() -> Vec<Arc<dyn Kind>> {
         Arc::new(placement_decision::PlacementDecisionKind),
         Arc::new(placement::PlacementKind),
     ]
+}
+
+/// The kinds that nothing is scheduled by, which files of managed clusters have.
+pub(crate) fn further() -> Vec<Arc<dyn Kind>> {
+    vec![Arc::new(cluster_claim::ClusterClaimKind)]
 }
 
 /// The typed view of `object`, or a sentence that says why it is none.

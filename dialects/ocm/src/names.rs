@@ -22,6 +22,8 @@ pub(crate) const PLACEMENTS: GroupResource = GroupResource::new(GROUP, "placemen
 pub(crate) const DECISIONS: GroupResource = GroupResource::new(GROUP, "placementdecisions");
 /// AddOnPlacementScore.
 pub(crate) const SCORES: GroupResource = GroupResource::new(GROUP, "addonplacementscores");
+/// ClusterClaim.
+pub(crate) const CLAIMS: GroupResource = GroupResource::new(GROUP, "clusterclaims");
 
 /// The label that puts a cluster into its exclusive set.
 pub(crate) const SET_LABEL: &str = "cluster.open-cluster-management.io/clusterset";

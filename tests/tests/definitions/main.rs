@@ -82,7 +82,7 @@ pub(crate) fn compare(dialect: &str, definitions: &[Definition], meant: &[Meant]
 pub(crate) fn kinds(dialect: &str) -> Vec<Arc<dyn Kind>> {
     let dialects = berth_dialect_registry::all();
     let dialect = dialects.iter().find(|known| known.name() == dialect);
-    dialect.expect("it is registered").kinds()
+    dialect.expect("it is registered").stored_kinds()
 }
 
 /// The end of a line about an object whose unknown fields Berth keeps, so that what newer releases write survives.

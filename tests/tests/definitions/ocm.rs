@@ -14,6 +14,7 @@ const DEFINITIONS: &[Definition] = &[
     of("cluster/v1beta2/0000_01_clusters.open-cluster-management.io_managedclustersetbindings.crd.yaml"),
     of("cluster/v1beta1/0000_02_clusters.open-cluster-management.io_placements.crd.yaml"),
     of("cluster/v1beta1/0000_03_clusters.open-cluster-management.io_placementdecisions.crd.yaml"),
+    of("cluster/v1alpha1/0000_02_clusters.open-cluster-management.io_clusterclaims.crd.yaml"),
     of("cluster/v1alpha1/0000_05_clusters.open-cluster-management.io_addonplacementscores.crd.yaml"),
 ];
 

@@ -10,6 +10,7 @@ use crate::kind;
 fn kind(name: &str) -> std::sync::Arc<dyn Kind> {
     kind::all()
         .into_iter()
+        .chain(kind::further())
         .find(|kind| kind.info().kind == name)
         .unwrap()
 }
@@ -481,4 +482,24 @@ fn every_kind_explains_every_field() {
         found.retain(|path| !path.ends_with(".metadata"));
         assert_eq!(found, Vec::<String>::new());
     }
+}
+
+#[test]
+fn a_claim_of_a_managed_cluster_is_taken_as_its_definition_takes_it() {
+    let claim = |spec: Value| {
+        json!({"apiVersion": "cluster.open-cluster-management.io/v1alpha1", "kind": "ClusterClaim",
+            "metadata": {"name": "id.k8s.io"}, "spec": spec})
+    };
+    for taken in [json!({"value": "a"}), json!({})] {
+        create(&claim(taken)).unwrap();
+    }
+    assert_eq!(
+        refused(&claim(json!({"value": ""}))),
+        ["spec.value: Invalid value: \"\": spec.value in body should be at least 1 chars long"]
+    );
+    assert!(refused(&claim(json!({"value": "a".repeat(1025)})))[0].starts_with("spec.value: Too long"));
+    assert_eq!(
+        refused(&claim(json!({"valeu": "a"}))),
+        ["unknown field spec.valeu"]
+    );
 }

@@ -51,6 +51,8 @@ pub struct Unread {
     pub near: bool,
     /// Hint at the kind or the versions that may be meant instead.
     pub hint: Option<String>,
+    /// Clause that names the counterpart by which decisions are made, where it is a kind of a system and counts for nothing.
+    pub counterpart: Option<&'static str>,
 }
 
 impl Findings {

@@ -333,6 +333,12 @@ impl Loader<'_> {
             self.simulation.findings.surplus(&kind, &path, &at, "unknown");
         }
         self.seen.insert(key.clone(), at.clone());
+        let mut counterparts = self.dialects.iter();
+        let counterpart = counterparts.find_map(|dialect| dialect.counterpart(key.resource));
+        if counterpart.is_some() {
+            let full = format!("{kind}.{}", key.resource.group);
+            self.simulation.findings.unread(full).counterpart = counterpart;
+        }
         if self.placed(key.resource).is_some() {
             if !errors.is_empty() {
                 // No server of ours would have it, so there is nothing to place.

@@ -1,0 +1,47 @@
+//! ClusterClaim v1alpha1: a statement of a managed cluster about itself, which OCM's agent copies into the status of its
+//! ManagedCluster (docs/systems/ocm.md, "API objects"). Nothing is scheduled by it.
+
+use std::sync::LazyLock;
+
+use berth_apimachinery::{Kind, KindInfo, Schema};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::names::GROUP;
+
+/// A statement of a managed cluster about itself, named by what it is about, such as id.k8s.io.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(crate) struct ClusterClaim {
+    /// The statement.
+    pub(crate) spec: ClusterClaimSpec,
+}
+
+/// The statement.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(crate) struct ClusterClaimSpec {
+    /// The value, whose meaning depends on the claim.
+    #[schemars(length(min = 1, max = 1024))]
+    pub(crate) value: String,
+}
+
+/// Serves ClusterClaim.
+pub(super) struct ClusterClaimKind;
+
+static INFO: KindInfo = KindInfo {
+    singular: "clusterclaim",
+    scope: berth_apimachinery::Scope::Cluster,
+    ..KindInfo::new(GROUP, &["v1alpha1"], "ClusterClaim", "clusterclaims")
+};
+
+impl Kind for ClusterClaimKind {
+    fn info(&self) -> &KindInfo {
+        &INFO
+    }
+
+    fn schema(&self, _version: &str) -> &Schema {
+        static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<ClusterClaim>);
+        &SCHEMA
+    }
+}
