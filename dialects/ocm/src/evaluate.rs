@@ -71,6 +71,8 @@ pub(crate) struct Evaluator<'a> {
     spent: u64,
     /// Cost of the expressions of the predicate at hand so far, by candidate.
     on: HashMap<Ix, u64>,
+    /// The clusters that an expression costs too much on; `None` where there are none.
+    pub(crate) costly: Option<Bits>,
 }
 
 impl<'a> Evaluator<'a> {
@@ -81,6 +83,7 @@ impl<'a> Evaluator<'a> {
             now,
             spent: 0,
             on: HashMap::new(),
+            costly: None,
         }
     }
 
@@ -121,6 +124,10 @@ impl<'a> Evaluator<'a> {
                 }
             };
             matching.set(candidate, false);
+            if is_costly {
+                let costly = self.costly.get_or_insert_with(|| Bits::none(columns.count()));
+                costly.set(candidate, true);
+            }
             if let Some(why) = why
                 && scope.has(candidate)
             {

@@ -54,6 +54,8 @@ impl Filter<Columns> for Lifecycle {
 /// Asks for one matching predicate. Selectors were judged for the whole fleet; expressions run where those match.
 pub(crate) struct Predicates {
     matching: Option<Bits>,
+    /// The clusters that an expression costs too much on.
+    costly: Option<Bits>,
     /// The expressions that fail on clusters to choose from.
     pub(crate) failing: Vec<Failing>,
 }
@@ -76,6 +78,7 @@ impl Predicates {
         if predicates.is_empty() {
             return Self {
                 matching: None,
+                costly: None,
                 failing,
             };
         }
@@ -101,7 +104,16 @@ impl Predicates {
         }
         Self {
             matching: Some(all),
+            costly: evaluator.costly.take(),
             failing,
+        }
+    }
+
+    /// Why `candidate` is refused, which matches no predicate.
+    fn refusal(&self, candidate: Ix) -> Code {
+        match self.costly.as_ref().is_some_and(|costly| costly.has(candidate)) {
+            true => Code::ExpressionTooCostly,
+            false => Code::PredicateMismatch,
         }
     }
 }
@@ -113,15 +125,20 @@ impl Filter<Columns> for Predicates {
 
     fn check(&self, _columns: &Columns, candidate: Ix) -> Verdict {
         match &self.matching {
-            Some(matching) => Code::PredicateMismatch.unless(matching.has(candidate)),
+            Some(matching) => self.refusal(candidate).unless(matching.has(candidate)),
             None => Verdict::Pass,
         }
     }
 
-    fn refuse(&self, _columns: &Columns, _count: Ix) -> Refusals<'_> {
-        match &self.matching {
-            Some(matching) => Refusals::AllBut(matching.words(), Code::PredicateMismatch.with(0)),
-            None => Refusals::These(Vec::new()),
+    fn refuse(&self, _columns: &Columns, count: Ix) -> Refusals<'_> {
+        match (&self.matching, &self.costly) {
+            (Some(matching), None) => Refusals::AllBut(matching.words(), Code::PredicateMismatch.with(0)),
+            (Some(matching), Some(_)) => {
+                let refused = (0..count).filter(|candidate| !matching.has(*candidate));
+                let told = refused.map(|candidate| (candidate, self.refusal(candidate).with(0)));
+                Refusals::These(told.collect())
+            }
+            (None, _) => Refusals::These(Vec::new()),
         }
     }
 }

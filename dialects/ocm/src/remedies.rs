@@ -45,7 +45,7 @@ pub(crate) fn remedies(
         Some(refusal) => match Code::of_reason(refusal.reason) {
             Code::NotInSet => case.sets(),
             Code::Terminating => vec![Remedy::none("a cluster that is being deleted is chosen no more")],
-            Code::PredicateMismatch => case.predicates(),
+            Code::PredicateMismatch | Code::ExpressionTooCostly => case.predicates(),
             Code::Untolerated => case.taint(refusal.reason.detail as usize),
         },
     }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::conditions::condition;
 use super::world::{World, columns, placement, wants};
+use crate::code::Code;
 use crate::names::CLUSTERS;
 
 fn selecting(name: &str, source: &str) -> Value {
@@ -74,6 +75,14 @@ fn an_expression_made_to_take_memory_or_time_is_no_match_and_its_cost_is_told() 
         let decision = world.decide(&key);
         assert_eq!(decision.outcome, Outcome::Unschedulable, "{source}");
         let cost = "operation cancelled: actual cost limit exceeded: it costs more than 1000000";
+        let refusals = decision.solved.rejections_of(0);
+        let codes: Vec<Code> = refusals
+            .iter()
+            .map(|refusal| Code::of_reason(refusal.reason))
+            .collect();
+        assert_eq!(codes, [Code::ExpressionTooCostly], "{source}");
+        let told = crate::words::refusal(&world.fleet, &decision, 0, codes[0]);
+        assert!(told.ends_with(cost), "{told}");
         let warnings = world.fleet.warnings(&decision);
         assert!(
             warnings[0].contains("fails on 2 clusters to choose from, which is no match; on a: ")
@@ -182,6 +191,20 @@ fn an_expression_that_costs_too_much_on_one_cluster_leaves_the_others_to_choose_
     let decision = world.decide(&key);
     assert_eq!(world.picked(&decision), ["b"]);
     assert!(world.fleet.warnings(&decision)[0].contains("fails on 1 cluster"));
+    // Of one that matches no other predicate either, the cost is the reason; of one that does, nothing is refused.
+    let selector =
+        |source: &str| json!({"requiredClusterSelector": {"celSelector": {"celExpressions": [source]}}});
+    let predicates = [selector(&costly), selector("managedCluster.metadata.name == 'a'")];
+    world.put(&wants("p", &json!({"predicates": predicates})));
+    let decision = world.decide(&key);
+    assert_eq!(world.picked(&decision), ["a"]);
+    let refused: Vec<(u32, String)> = decision
+        .solved
+        .rejections
+        .iter()
+        .map(|refusal| (refusal.candidate, Code::of_reason(refusal.reason).to_string()))
+        .collect();
+    assert_eq!(refused, [(1, "Predicate/ExpressionTooCostly".to_owned())]);
     world.put(&selecting("p", "true"));
     assert_eq!(world.picked(&world.decide(&key)), ["a", "b"]);
     world.delete(&key);
