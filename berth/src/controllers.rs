@@ -97,7 +97,7 @@ impl Setting<'_> {
             let (store, clock) = (Arc::clone(self.store), Arc::clone(self.engine.clock()));
             tasks.push(expiry::spawn(store, clock, self.event_ttl, leading.clone()));
         }
-        let source = Arc::clone(self.engine.source());
+        let engine = Arc::clone(self.engine);
         let settings = Settings {
             reconcilers: self.reconcilers(&selection),
             dialects: selection
@@ -106,7 +106,7 @@ impl Setting<'_> {
                 .filter(|name| self.places(name))
                 .collect(),
             committer: Arc::clone(self.committer),
-            gate: Arc::new(move |dialect| AutoBindMode::in_force(&*source, dialect) != AutoBindMode::Off),
+            gate: Arc::new(move |dialect| AutoBindMode::in_force(&engine, dialect) != AutoBindMode::Off),
             elector: Arc::new(Alone),
             observer: Arc::clone(self.metrics) as Arc<_>,
         };

@@ -67,7 +67,7 @@ impl Waiting {
                 (before.as_ref() != Some(seen)).then_some(NoteType::Warning)
             }
             Standing::Decides => self.0.remove(dialect).map(|_| NoteType::Normal),
-            Standing::Observes => {
+            Standing::Observes | Standing::Misconfigured => {
                 self.0.remove(dialect);
                 None
             }

@@ -25,7 +25,7 @@ use berth_kubernetes::protobuf::Protobuf;
 use berth_policies::Enforcer;
 use berth_publications::{self, Place};
 use berth_scheduling_rest::VirtualApi;
-use berth_storage::{Source, Store};
+use berth_storage::Store;
 use berth_syncer::SyncerViews;
 
 use self::core_parts::{Admitted, Built, Core, Surroundings, kinds};
@@ -105,7 +105,7 @@ pub(super) fn assemble(
             .filter(|name| hub.has(name))
             .for_each(|name| core.engine.set_on_hub(name));
     }
-    let modes = Arc::new(modes(&core.dialects, &core.source, options, hub)?);
+    let modes = Arc::new(modes(&core.dialects, &core.engine, options, hub)?);
     core.engine.mandated(Arc::clone(&modes) as Arc<_>)?;
     let judges = surroundings.judges(&core);
     let admitted = Admitted::new(&core, &judges)?;
@@ -179,7 +179,7 @@ pub(super) fn assemble(
 /// When `--controllers` names something else than a dialect or one of its controllers.
 fn modes(
     dialects: &[Arc<dyn Dialect>],
-    source: &Arc<dyn Source>,
+    engine: &Engine,
     options: &Options,
     hub: Option<&Hub>,
 ) -> Result<Modes> {
@@ -205,7 +205,7 @@ fn modes(
             idle.insert(name);
         }
     }
-    Ok(Modes::new(Arc::clone(source), options.mode, observed).leaving(idle))
+    Ok(Modes::new(engine, options.mode, observed).leaving(idle))
 }
 
 /// A dialect's own kinds, by group, with the subresources the virtual API adds to them.

@@ -194,6 +194,7 @@ fn deciding(dialect: &str, standing: &Standing) -> Series {
     let (reason, value) = match standing {
         Standing::Decides => ("Deciding", 1.0),
         Standing::Observes => ("Observing", 0.0),
+        Standing::Misconfigured => ("ConfigurationInvalid", 0.0),
         Standing::Waits(_) => ("OtherSchedulerRuns", 0.0),
     };
     let labels = vec![("dialect", dialect.to_owned()), ("reason", reason.to_owned())];

@@ -11,7 +11,7 @@ use super::*;
 impl World {
     /// Lets configurations say what is decided, as a server does.
     fn mandated(&self) {
-        let modes = Modes::new(Arc::clone(self.engine.source()), None, BTreeSet::new());
+        let modes = Modes::new(&self.engine, None, BTreeSet::new());
         self.engine.mandated(Arc::new(modes)).unwrap();
     }
 

@@ -23,7 +23,7 @@ use berth_apiserver::registry::{InstallError, Registry};
 use berth_apiserver::version::VersionInfo;
 use berth_apiserver::view as library;
 use berth_apiserver::{Call, Group, Inner, RequestInfo, Subresource, SubresourceHandler, ViewApi};
-use berth_dialect_contract::{Dialect, config};
+use berth_dialect_contract::Dialect;
 use berth_dialect_kcp::names::{DIALECT, WORKLOAD_CLUSTERS};
 use berth_dialect_kcp::syncer_view::{identifier, is_advanced};
 use berth_storage::Source;
@@ -54,9 +54,14 @@ pub struct Shown {
     pub registry: Arc<Registry>,
     /// Where the objects are kept, if not there.
     pub home: Option<Arc<dyn Home>>,
-    /// What holds kcp's configuration, which says what is synced.
+    /// What holds the workload clusters and kcp's configuration.
     pub source: Arc<dyn Source>,
+    /// The configuration in force, which says what is synced.
+    pub configuration: Configured,
 }
+
+/// The SchedulerConfiguration in force of a system; `None` where the defaults hold.
+pub type Configured = Arc<dyn Fn(&str) -> Option<Arc<Object>> + Send + Sync>;
 
 /// Adds `targets/proxy` to `groups`, over what is `shown`, if kcp is one of `dialects`. Gives the views behind it, which
 /// [`SyncerViews::spawn`] keeps up to date.
@@ -197,17 +202,10 @@ impl SyncerViews {
     }
 
     fn synced(&self) -> Vec<GroupResource> {
-        let stored = self
-            .shown
-            .source
-            .cached(config::RESOURCE)
-            .get("", DIALECT)
-            .cloned();
-        let spec = stored
+        let in_force = (self.shown.configuration)(DIALECT);
+        let spec = in_force
             .as_ref()
             .and_then(|object| object.value()["spec"].get(DIALECT));
-        // One that is not valid is not in force.
-        let spec = spec.filter(|spec| self.dialect.configuration().validate(spec, "spec").is_empty());
         let mut all = self.dialect.configuration().guards(spec);
         let index = self.shown.registry.index();
         all.retain(|resource| {

@@ -24,7 +24,7 @@ pub struct AutoBind {
 /// Whether `engine` binds by itself a new object of the dialect with `labels` in `namespace`.
 pub(super) fn is_on(engine: &Engine, dialect: &str, namespace: &str, labels: &impl LabelSet) -> bool {
     engine.decides(dialect)
-        && AutoBindMode::in_force(&**engine.source(), dialect) == AutoBindMode::OnCreate
+        && AutoBindMode::in_force(engine, dialect) == AutoBindMode::OnCreate
         && engine.includes(dialect, namespace, labels)
 }
 

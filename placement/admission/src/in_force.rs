@@ -1,12 +1,11 @@
 //! The admission rules of a dialect as its configuration changes them, and whether they hold at all. A change takes effect live; one that is invalid
-//! and got past everything leaves the last good one in force (docs/concepts.md, "Configuration").
+//! and got past everything leaves the last valid one in force (docs/concepts.md, "Configuration").
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use berth_admission::{Denied, Guard, Needed, Plugin, Ready, Request};
-use berth_apimachinery::{GroupResource, Key, LabelSet, Object, Timestamp};
-use berth_configuration::SchedulerConfiguration;
+use berth_apimachinery::{GroupResource, Key, LabelSet, Object};
 use berth_dialect_contract::{Dialect, SystemUsers, config};
 use berth_engine::Engine;
 use berth_storage::Collection;
@@ -17,8 +16,6 @@ use serde_json::Value;
 pub struct Rules {
     dialect: Arc<dyn Dialect>,
     engine: Arc<Engine>,
-    /// The kind of its configuration, which judges it.
-    kind: SchedulerConfiguration,
     /// Its kinds, and what it places.
     resources: BTreeSet<GroupResource>,
     kept: Mutex<Kept>,
@@ -28,7 +25,7 @@ pub struct Rules {
 struct Kept {
     /// The configurations it was made of.
     all: Collection,
-    /// The one of the dialect.
+    /// The one in force of the dialect.
     seen: Option<Arc<Object>>,
     plugins: Vec<Arc<dyn Plugin>>,
     guards: Arc<[GroupResource]>,
@@ -49,7 +46,6 @@ impl Rules {
                 users: SystemUsers::new(dialect.on_hub().users.iter().copied()),
             }),
             resources: kinds.chain(demands).collect(),
-            kind: SchedulerConfiguration::new(vec![Arc::clone(dialect)]),
             dialect: Arc::clone(dialect),
             engine: Arc::clone(engine),
         })
@@ -130,38 +126,30 @@ impl Rules {
         let all = self.engine.source().cached(config::RESOURCE);
         let mut kept = self.kept.lock();
         if !kept.all.is(&all) {
-            self.take(&mut kept, &all);
+            self.take(&mut kept);
             kept.all = all;
         }
         kept
     }
 
-    fn take(&self, kept: &mut Kept, all: &Collection) {
+    fn take(&self, kept: &mut Kept) {
         let name = self.dialect.name();
-        let stored = all.get("", name).cloned();
-        let same = match (&kept.seen, &stored) {
+        let in_force = self.engine.configuration(name);
+        let same = match (&kept.seen, in_force.object()) {
             (None, None) => true,
-            (Some(seen), Some(stored)) => Arc::ptr_eq(seen, stored),
+            (Some(seen), Some(object)) => Arc::ptr_eq(seen, object),
             _ => false,
         };
         if same {
             return;
         }
-        let is_valid = |object: &Arc<Object>| {
-            let problems = self.kind.problems(object.value(), Timestamp::UNIX_EPOCH);
-            problems.is_empty()
-        };
-        // All of it or nothing: whom it trusts is as doubtful as the rest.
-        if stored.as_ref().is_none_or(is_valid) {
-            let nothing = Value::Null;
-            let configured = stored.as_ref().map_or(&nothing, |object| &object.value()["spec"]);
-            kept.users = SystemUsers::of(configured, self.dialect.on_hub().users);
-            let (configuration, spec) = (self.dialect.configuration(), configured.get(name));
-            let changed = configuration.admission_under(spec, &kept.users);
-            kept.plugins = changed.unwrap_or_else(|| self.dialect.admission());
-            kept.guards = configuration.guards(spec).into();
-        }
-        kept.seen = stored;
+        let configured = in_force.spec();
+        kept.users = SystemUsers::of(configured, self.dialect.on_hub().users);
+        let (configuration, spec) = (self.dialect.configuration(), configured.get(name));
+        let changed = configuration.admission_under(spec, &kept.users);
+        kept.plugins = changed.unwrap_or_else(|| self.dialect.admission());
+        kept.guards = configuration.guards(spec).into();
+        kept.seen = in_force.object().cloned();
     }
 }
 

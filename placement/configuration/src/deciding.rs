@@ -30,6 +30,14 @@ pub fn words(dialect: &dyn Dialect, standing: &Standing, configuration: &Value) 
             reason: "Observing",
             message: format!("Berth observes {name}: another scheduler decides, and nothing is guarded"),
         },
+        Standing::Misconfigured => Words {
+            status: "False",
+            reason: "ConfigurationInvalid",
+            message: format!(
+                "Berth observes {name} until this configuration is valid, as condition Valid says: there was no valid one \
+                 since the server started"
+            ),
+        },
         Standing::Waits(seen) => Words {
             status: "False",
             reason: "OtherSchedulerRuns",

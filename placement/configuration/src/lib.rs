@@ -24,7 +24,8 @@ use berth_apimachinery::{Cell, Column, FieldError, Kind, Object, Schema, Scope, 
 use berth_apiserver::{Backing, Group, Resource};
 use berth_dialect_contract::rules::RulesChoice;
 use berth_dialect_contract::{Dialect, config, system_users};
-use berth_storage::{Source, Store};
+use berth_engine::Engine;
+use berth_storage::Store;
 use serde_json::{Map, Value, json};
 
 pub use deciding::{DECIDING, Words, words as deciding};
@@ -66,12 +67,13 @@ impl AutoBindMode {
             .unwrap_or_default()
     }
 
-    /// What is in force for `dialect`, by the SchedulerConfiguration in `source`.
+    /// Choice in force for `dialect`, one of `engine`'s.
     #[must_use]
-    pub fn in_force(source: &dyn Source, dialect: &str) -> Self {
-        let stored = source.cached(config::RESOURCE);
-        let found = stored.get("", dialect);
-        found.map_or(Self::default(), |object| Self::of(object.value()))
+    pub fn in_force(engine: &Engine, dialect: &str) -> Self {
+        let in_force = engine.configuration(dialect);
+        in_force
+            .object()
+            .map_or(Self::default(), |object| Self::of(object.value()))
     }
 }
 
@@ -112,7 +114,8 @@ impl SchedulerConfiguration {
         }
     }
 
-    /// Everything wrong with `configuration`, a whole object; fields that nobody knows are no mistake of what is stored.
+    /// Everything wrong with `configuration`, a whole object; fields that nobody knows are no mistake of what is stored, and
+    /// whatever its status says, it is no configuration.
     #[must_use]
     pub fn problems(&self, configuration: &Value, now: Timestamp) -> Vec<FieldError> {
         let write = Write {
@@ -122,6 +125,7 @@ impl SchedulerConfiguration {
         };
         let mut errors = self.schema(config::VERSION).validate(configuration);
         errors.extend(self.validate(&write, configuration));
+        errors.retain(|error| !error.path.starts_with("status"));
         errors
     }
 

@@ -3,15 +3,14 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use berth_apimachinery::Object;
-use berth_dialect_contract::config;
-use berth_engine::{Mandate, Requests};
-use berth_storage::Source;
+use berth_apimachinery::{Object, Timestamp};
+use berth_dialect_contract::Dialect;
+use berth_engine::{Configurations, Engine, InForce, Mandate, Requests};
 use parking_lot::Mutex;
 use serde_json::Value;
 
 use super::own_schedulers::{OtherScheduler, OwnSchedulers};
-use super::requests;
+use super::{SchedulerConfiguration, requests};
 
 /// Whether a system is decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +46,8 @@ impl Mode {
 pub enum Standing {
     /// It is observed, since nobody says that it is to be decided.
     Observes,
+    /// It is observed, since the configuration that is stored is invalid, and none was valid since the server started.
+    Misconfigured,
     /// It is to be decided, and is observed while its own scheduler runs: what was seen of that.
     Waits(Arc<str>),
     /// It is decided.
@@ -55,7 +56,7 @@ pub enum Standing {
 
 /// The modes of the systems of one server, by its flags and the SchedulerConfigurations in force.
 pub struct Modes {
-    source: Arc<dyn Source>,
+    configurations: Arc<Configurations>,
     flag: Option<Mode>,
     observed: BTreeSet<&'static str>,
     idle: BTreeSet<&'static str>,
@@ -70,15 +71,22 @@ struct Selected {
 }
 
 impl Modes {
-    /// The modes by the configurations in `source`.
+    /// The modes by the configurations of `engine`, which are judged as a whole from now on.
     ///
     /// `flag` is the mode by the command line: `Observe` is for every system and whatever configurations say, `Decide` for
     /// those whose configuration says nothing. `observed` are the systems that were there before Berth, on a hub, and have
     /// schedulers of their own there: observed until somebody says otherwise. What Berth stores itself nobody else decides.
     #[must_use]
-    pub fn new(source: Arc<dyn Source>, flag: Option<Mode>, observed: BTreeSet<&'static str>) -> Self {
+    pub fn new(engine: &Engine, flag: Option<Mode>, observed: BTreeSet<&'static str>) -> Self {
+        let dialects: Vec<Arc<dyn Dialect>> = engine.dialects().cloned().collect();
+        let kind = SchedulerConfiguration::new(dialects);
+        let configurations = Arc::clone(engine.configurations());
+        configurations.judged_by(Arc::new(move |object| {
+            // No rule of this kind looks at the time.
+            kind.problems(object.value(), Timestamp::UNIX_EPOCH).is_empty()
+        }));
         Self {
-            source,
+            configurations,
             flag,
             observed,
             idle: BTreeSet::new(),
@@ -100,41 +108,45 @@ impl Modes {
         &self.own_schedulers
     }
 
-    /// The mode that is asked for, of `dialect`.
+    /// The mode that is asked for, of `dialect`: of one whose configuration nobody can go by, `Observe`.
     #[must_use]
     pub fn of(&self, dialect: &str) -> Mode {
-        if self.flag == Some(Mode::Observe) {
-            return Mode::Observe;
+        self.by(dialect, &self.configurations.of(dialect))
+    }
+
+    /// The mode of `dialect` with this configuration.
+    fn by(&self, dialect: &str, in_force: &InForce) -> Mode {
+        let usual = match self.observed.contains(dialect) {
+            true => Mode::Observe,
+            false => Mode::Decide,
+        };
+        match (self.flag, in_force) {
+            (Some(Mode::Observe), _) | (_, InForce::Unknown) => Mode::Observe,
+            (flag, InForce::Nothing) => flag.unwrap_or(usual),
+            (flag, InForce::Valid(object)) => Mode::of(object.value()).or(flag).unwrap_or(usual),
         }
-        let said = self.stored(dialect).and_then(|object| Mode::of(object.value()));
-        said.or(self.flag).unwrap_or(if self.observed.contains(dialect) {
-            Mode::Observe
-        } else {
-            Mode::Decide
-        })
     }
 
     /// Whether `dialect` is decided here.
     #[must_use]
     pub fn standing(&self, dialect: &str) -> Standing {
-        if self.of(dialect) == Mode::Observe {
-            return Standing::Observes;
+        let in_force = self.configurations.of(dialect);
+        if self.by(dialect, &in_force) == Mode::Observe {
+            return match in_force {
+                InForce::Unknown if self.flag != Some(Mode::Observe) => Standing::Misconfigured,
+                _ => Standing::Observes,
+            };
         }
         let Some(seen) = self.own_schedulers.of(dialect) else {
             return Standing::Decides;
         };
-        let stored = self.stored(dialect);
-        let other = stored.map_or(OtherScheduler::default(), |object| {
+        let other = in_force.object().map_or(OtherScheduler::default(), |object| {
             OtherScheduler::of(object.value())
         });
         match other {
             OtherScheduler::Wait => Standing::Waits(seen),
             OtherScheduler::Ignore => Standing::Decides,
         }
-    }
-
-    fn stored(&self, dialect: &str) -> Option<Arc<Object>> {
-        self.source.cached(config::RESOURCE).get("", dialect).cloned()
     }
 }
 
@@ -147,22 +159,23 @@ impl Mandate for Modes {
         !self.idle.contains(dialect) && self.decides(dialect)
     }
 
-    /// One that is invalid and got past everything leaves the last good one in force; where there was none, no request is
-    /// Berth's, since nobody can tell which are meant.
+    /// Where there is no configuration to go by, no request is Berth's, since nobody can tell which are meant.
     fn requests(&self, dialect: &str) -> Option<Arc<Requests>> {
-        let stored = self.stored(dialect)?;
+        let in_force = match self.configurations.of(dialect) {
+            InForce::Nothing => return None,
+            InForce::Unknown => return Some(Arc::new(Requests::None)),
+            InForce::Valid(object) => object,
+        };
         let mut all = self.selected.lock();
         if let Some(selected) = all.get(dialect)
-            && Arc::ptr_eq(&selected.seen, &stored)
+            && Arc::ptr_eq(&selected.seen, &in_force)
         {
             return selected.requests.clone();
         }
-        let requests = requests::read(stored.value()).unwrap_or_else(|_| match all.get(dialect) {
-            Some(before) => before.requests.clone(),
-            None => Some(Arc::new(Requests::None)),
-        });
+        // It is valid, so that it can be read.
+        let requests = requests::read(in_force.value()).unwrap_or_else(|_| Some(Arc::new(Requests::None)));
         let selected = Selected {
-            seen: stored,
+            seen: in_force,
             requests: requests.clone(),
         };
         all.insert(dialect.to_owned(), selected);
@@ -173,7 +186,8 @@ impl Mandate for Modes {
 #[cfg(test)]
 mod tests {
     use berth_apimachinery::{Draft, Key};
-    use berth_storage::{Expect, MemoryStore, Step, Verb};
+    use berth_dialect_contract::config;
+    use berth_storage::{Expect, MemoryStore, Source, Step, Verb};
     use serde_json::json;
 
     use super::*;
@@ -201,7 +215,15 @@ mod tests {
 
     fn over(store: &Arc<MemoryStore>, flag: Option<Mode>) -> Modes {
         let observed = BTreeSet::from(["ocm", "fleet"]);
-        Modes::new(Arc::clone(store) as Arc<dyn Source>, flag, observed)
+        let (source, clock) = (
+            Arc::clone(store) as Arc<dyn Source>,
+            Arc::new(berth_apiserver::SystemClock),
+        );
+        Modes::new(
+            &Engine::new(berth_dialect_registry::all(), source, clock),
+            flag,
+            observed,
+        )
     }
 
     fn modes(flag: Option<Mode>, stored: &[(&str, &str)]) -> Modes {
@@ -288,6 +310,70 @@ mod tests {
         );
         put(&store, "ocm", &json!({"requests": {}}));
         assert!(included(json!({})));
+    }
+
+    #[test]
+    fn an_invalid_configuration_changes_no_mode_and_without_a_valid_one_before_it_the_system_is_observed() {
+        let store = Arc::new(MemoryStore::default());
+        let modes = over(&store, Some(Mode::Decide));
+        let invalid = [
+            json!({"mode": "Observe", "autoBind": "Off", "fleet": {"unknown": 1}}),
+            json!({"mode": "Observe", "requests": {"selector": {"matchLabels": {"a b": "c"}}}}),
+            json!({"mode": "Sometimes"}),
+            json!({"mode": "Observe", "autoBind": "Sometimes"}),
+        ];
+        assert_eq!(modes.standing("fleet"), Standing::Decides);
+        put(&store, "fleet", &invalid[0]);
+        assert_eq!(modes.standing("fleet"), Standing::Misconfigured);
+        assert!(!modes.decides("fleet") && !modes.guards("fleet") && modes.decides("ocm"));
+        put(
+            &store,
+            "fleet",
+            &json!({"mode": "Decide", "otherScheduler": "Ignore"}),
+        );
+        modes.own_schedulers().note("fleet", Some("it renews a Lease"));
+        assert_eq!(modes.standing("fleet"), Standing::Decides);
+        for spec in &invalid {
+            put(&store, "fleet", spec);
+            assert_eq!(modes.standing("fleet"), Standing::Decides, "{spec}: as before");
+        }
+        put(&store, "fleet", &json!({"mode": "Observe"}));
+        assert_eq!(modes.standing("fleet"), Standing::Observes);
+        put(
+            &store,
+            "fleet",
+            &json!({"mode": "Decide", "fleet": {"unknown": 1}}),
+        );
+        assert_eq!(modes.standing("fleet"), Standing::Observes, "as before");
+        put(&store, "fleet", &json!({}));
+        assert_eq!(modes.of("fleet"), Mode::Decide, "the flag again");
+    }
+
+    #[test]
+    fn an_invalid_configuration_leaves_auto_bind_as_it_was() {
+        use crate::AutoBindMode;
+
+        let store = Arc::new(MemoryStore::default());
+        let (source, clock) = (
+            Arc::clone(&store) as Arc<dyn Source>,
+            Arc::new(berth_apiserver::SystemClock),
+        );
+        let engine = Engine::new(berth_dialect_registry::all(), source, clock);
+        let modes = Modes::new(&engine, None, BTreeSet::new());
+        assert!(modes.decides("gardener"));
+        put(&store, "gardener", &json!({"autoBind": "Off"}));
+        assert_eq!(AutoBindMode::in_force(&engine, "gardener"), AutoBindMode::Off);
+        put(
+            &store,
+            "gardener",
+            &json!({"autoBind": "Controller", "gardener": {"unknown": 1}}),
+        );
+        assert_eq!(AutoBindMode::in_force(&engine, "gardener"), AutoBindMode::Off);
+        put(&store, "gardener", &json!({"autoBind": "Controller"}));
+        assert_eq!(
+            AutoBindMode::in_force(&engine, "gardener"),
+            AutoBindMode::Controller
+        );
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use berth_apimachinery::{FieldError, Key, Object, Timestamp, Verb, Write as Planned, field};
+use berth_apimachinery::{Key, Object, Timestamp, Verb, Write as Planned, field};
 use berth_dialect_contract::{Dialect, config};
 use berth_engine::{Commit, Committer, Engine};
 use berth_storage::informer::{self, Handler};
@@ -147,14 +147,6 @@ impl Keeper {
     }
 }
 
-/// What is wrong with a stored configuration.
-fn errors(kind: &SchedulerConfiguration, value: &Value, now: Timestamp) -> Vec<FieldError> {
-    let mut errors = kind.problems(value, now);
-    // Whatever else the status says, it is no configuration.
-    errors.retain(|error| !error.path.starts_with("status"));
-    errors
-}
-
 /// What the condition says against a configuration.
 fn not_in_force(configuration: &Value) -> Option<&str> {
     let mut conditions = configuration["status"]["conditions"].as_array()?.iter();
@@ -169,13 +161,14 @@ fn told(
     deciding: Option<&Words>,
     now: Timestamp,
 ) -> Option<Value> {
-    let errors = errors(kind, object.value(), now);
+    let errors = kind.problems(object.value(), now);
     let (status, reason, message) = if errors.is_empty() {
         ("True", "Valid", "it is in force".to_owned())
     } else {
         let problems = field::aggregate(&errors);
         let message = format!(
-            "it is not in force: {problems}; what was valid before stays in force, or the defaults where nothing was"
+            "it is not in force: {problems}; the last valid one stays in force, and where none was since the server started, the system \
+             is observed"
         );
         ("False", "Invalid", message)
     };

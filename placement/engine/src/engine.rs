@@ -17,6 +17,7 @@ use crate::behind::Behind;
 use crate::bound::{BindObserver, Settled};
 use crate::contest::Contests;
 use crate::dirty::{Dirty, Subscription};
+use crate::in_force::{Configurations, InForce};
 use crate::mandate::{Mandate, Requests};
 use crate::snapshot::{Snapshot, writable};
 use crate::turns::Turns;
@@ -77,6 +78,7 @@ pub struct Engine {
     pub(crate) slots: Vec<Slot>,
     pub(crate) source: Arc<dyn Source>,
     pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) configurations: Arc<Configurations>,
     /// Up to where every change is in; `None` before the first load.
     pub(crate) folded: watch::Sender<Option<Revision>>,
     /// Asks the feeder to look whether its watch has moved past changes that are none of its business.
@@ -98,6 +100,7 @@ impl Engine {
     /// An engine over `source` for `dialects`; it knows nothing until [`Engine::spawn`]ed.
     #[must_use]
     pub fn new(dialects: Vec<Arc<dyn Dialect>>, source: Arc<dyn Source>, clock: Arc<dyn Clock>) -> Arc<Self> {
+        let configurations = Configurations::new(Arc::clone(&source), dialects.clone());
         let slots = dialects.into_iter().map(|dialect| Slot {
             reads: dialect.reads().into_iter().collect(),
             state: Mutex::new(State {
@@ -117,6 +120,7 @@ impl Engine {
             slots: slots.collect(),
             source,
             clock,
+            configurations: Arc::new(configurations),
             folded: watch::Sender::new(None),
             nudge: Notify::new(),
             subscribers: Mutex::default(),
@@ -159,6 +163,18 @@ impl Engine {
     /// When somebody says so already.
     pub fn mandated(&self, mandate: Arc<dyn Mandate>) -> Result<(), AlreadySet> {
         self.mandate.set(mandate).map_err(|_| AlreadySet::Mandate)
+    }
+
+    /// The configurations in force.
+    #[must_use]
+    pub const fn configurations(&self) -> &Arc<Configurations> {
+        &self.configurations
+    }
+
+    /// The configuration in force of `dialect`.
+    #[must_use]
+    pub fn configuration(&self, dialect: &str) -> InForce {
+        self.configurations.of(dialect)
     }
 
     /// Whether the decisions of `dialect` are made and written here.

@@ -1,25 +1,23 @@
 //! Changes of what is decided here: of the configuration that says so, and of the labels by which requests are selected.
 
+use std::sync::Arc;
+
 use berth_apimachinery::{Change, Key, Object};
-use berth_dialect_contract::config;
-use serde_json::Value;
+use berth_dialect_contract::Dialect;
 
 use crate::dirty::Dirty;
 use crate::engine::{Engine, Slot};
+use crate::in_force::is_configuration;
 use crate::mandate::NAMESPACES;
-
-/// Fields of a SchedulerConfiguration that say what is decided, by whom.
-const FIELDS: [&str; 3] = ["mode", "otherScheduler", "requests"];
 
 impl Engine {
     /// The demands of `slot` that `changes` may have made another scheduler's, or Berth's.
     pub(crate) fn entrusted_anew(&self, slot: &Slot, changes: &[&Change]) -> Dirty {
-        let dialect = slot.dialect.name();
-        if changes.iter().any(|change| is_of_mandate(change, dialect)) {
+        if changes.iter().any(|change| is_of_mandate(change, &*slot.dialect)) {
             return Dirty::everything();
         }
         let mut dirty = Dirty::default();
-        let Some(requests) = self.requests(dialect) else {
+        let Some(requests) = self.requests(slot.dialect.name()) else {
             return dirty;
         };
         let demands = slot.dialect.demands();
@@ -39,17 +37,11 @@ impl Engine {
     }
 }
 
-/// Whether `change` is one of what the configuration of `dialect` says of deciding.
-fn is_of_mandate(change: &Change, dialect: &str) -> bool {
-    if change.key.resource != config::RESOURCE || *change.key.name != *dialect {
-        return false;
-    }
-    said(change.old.as_deref()) != said(change.new.as_deref())
-}
-
-/// Choices of a configuration about deciding.
-fn said(configuration: Option<&Object>) -> [Value; 3] {
-    FIELDS.map(|field| configuration.map_or(Value::Null, |object| object.value()["spec"][field].clone()))
+/// Whether `change` is one of what the configuration of `dialect` says. Any part of it may make it another one that is in force,
+/// with all that it says of deciding.
+fn is_of_mandate(change: &Change, dialect: &dyn Dialect) -> bool {
+    let spec = |object: &Option<Arc<Object>>| object.as_ref().map(|object| object.value()["spec"].clone());
+    is_configuration(change, dialect) && spec(&change.old) != spec(&change.new)
 }
 
 /// Whether the labels of what changed are others.

@@ -1,5 +1,6 @@
 //! The feeder: lists and watches what the dialects read, and folds it into their inventories.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use berth_storage::{At, Collection, Event, Scope, StoreError, Watch};
 use crate::aside::{self, aside};
 use crate::dirty::Dirty;
 use crate::engine::{Engine, Slot, Witness};
+use crate::in_force::{Configurations, is_configuration};
 use crate::mandate::NAMESPACES;
 use crate::snapshot::writable;
 
@@ -70,7 +72,7 @@ impl Engine {
             .source
             .watch(Scope::Many(resources.into_iter().collect()), after)?;
         for slot in &self.slots {
-            let inventory = aside(u32::MAX, || slot.build(&lists));
+            let inventory = aside(u32::MAX, || slot.build(&lists, &self.configurations));
             let mut state = slot.state.lock();
             state.inventory = inventory;
             state.revision = after;
@@ -93,7 +95,9 @@ impl Engine {
             .collect();
         let mut dirty = Vec::new();
         for slot in &self.slots {
-            let mut due = slot.fold(&changes, through, self.witness.get().map(|witness| &**witness));
+            let folded = self.in_force(slot, &changes);
+            let witness = self.witness.get().map(|witness| &**witness);
+            let mut due = slot.fold(&folded, through, witness);
             due.merge(self.entrusted_anew(slot, &changes));
             if !due.is_empty() {
                 dirty.push((slot.dialect.name(), due));
@@ -103,6 +107,18 @@ impl Engine {
         if moved || !dirty.is_empty() {
             self.publish(through, &dirty);
         }
+    }
+
+    /// Changes that `slot` is to fold for `changes`: of its configuration, those of the one in force.
+    fn in_force<'a>(&self, slot: &Slot, changes: &[&'a Change]) -> Vec<Cow<'a, Change>> {
+        let dialect = &*slot.dialect;
+        let folded = changes
+            .iter()
+            .filter_map(|&change| match is_configuration(change, dialect) {
+                true => self.configurations.folded(dialect, change).map(Cow::Owned),
+                false => Some(Cow::Borrowed(change)),
+            });
+        folded.collect()
     }
 }
 
@@ -140,7 +156,7 @@ impl Took {
 
 impl Slot {
     /// A new inventory of what the lists hold for this dialect.
-    fn build(&self, lists: &Lists) -> Arc<dyn Inventory> {
+    fn build(&self, lists: &Lists, configurations: &Configurations) -> Arc<dyn Inventory> {
         let mut inventory = self.dialect.inventory();
         let writable = writable(&mut inventory);
         if self.on_hub.load(Ordering::Relaxed) {
@@ -153,14 +169,21 @@ impl Slot {
                     namespace: Arc::clone(&name.namespace),
                     name: Arc::clone(&name.name),
                 };
-                writable.fold(&Change::added(key, Arc::clone(object)));
+                let change = Change::added(key, Arc::clone(object));
+                let folded = match is_configuration(&change, &*self.dialect) {
+                    true => configurations.folded(&*self.dialect, &change),
+                    false => Some(change),
+                };
+                if let Some(change) = folded {
+                    writable.fold(&change);
+                }
             }
         }
         inventory
     }
 
     /// Folds the changes this dialect reads; gives what they made stale.
-    fn fold(&self, changes: &[&Change], through: Revision, witness: Option<&dyn Witness>) -> Dirty {
+    fn fold(&self, changes: &[Cow<'_, Change>], through: Revision, witness: Option<&dyn Witness>) -> Dirty {
         let mut dirty = Dirty::default();
         let mut state = self.state.lock();
         for change in changes

@@ -83,6 +83,7 @@ impl Surroundings for &Hub {
                 registry,
                 home: Some(Arc::new(OnHub(Arc::clone(&committer)))),
                 source: Arc::clone(&core.source),
+                configuration: core.configured(),
             },
             committer,
             first: Vec::new(),

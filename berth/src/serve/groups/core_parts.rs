@@ -19,7 +19,7 @@ use berth_publications::{Copies, Place};
 use berth_scheduling_rest::records::{Bounds, Medium, Records};
 use berth_scheduling_rest::{RegistryCommitter, VirtualApi};
 use berth_storage::{Source, Store};
-use berth_syncer::Shown;
+use berth_syncer::{Configured, Shown};
 
 use crate::controllers::Sink;
 use crate::serve::options::Options;
@@ -78,6 +78,12 @@ impl<'a> Core<'a> {
             source,
             dialects,
         }
+    }
+
+    /// The configuration in force of each system, for those who do not know the engine.
+    pub(super) fn configured(&self) -> Configured {
+        let configurations = Arc::clone(self.engine.configurations());
+        Arc::new(move |dialect: &str| configurations.of(dialect).object().cloned())
     }
 
     /// Bounds of the history.

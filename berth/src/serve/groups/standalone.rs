@@ -68,6 +68,7 @@ impl Surroundings for Standalone {
                 registry,
                 home: None,
                 source: Arc::clone(&core.source),
+                configuration: core.configured(),
             },
             first,
             // After the systems' own, some of which have kinds of the same names, so that `kubectl` takes theirs for a bare name.

@@ -2,6 +2,7 @@
 
 use berth_admission::{Chain, Operation, UserInfo};
 use berth_apimachinery::{Draft, Key};
+use berth_configuration::Modes;
 use berth_storage::{Expect, MemoryStore, Source, Step, Verb};
 use serde_json::json;
 
@@ -25,6 +26,8 @@ impl World {
             source,
             Arc::new(berth_apiserver::SystemClock),
         );
+        let modes = Modes::new(&engine, None, BTreeSet::new());
+        engine.mandated(Arc::new(modes)).unwrap();
         let rules = Rules::new(&kcp, &engine);
         Self { store, rules }
     }

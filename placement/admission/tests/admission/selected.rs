@@ -121,7 +121,7 @@ impl Webhooks {
             Arc::clone(&clock),
         );
         engine.spawn();
-        let modes = Modes::new(Arc::clone(&source), None, BTreeSet::new());
+        let modes = Modes::new(&engine, None, BTreeSet::new());
         engine.mandated(Arc::new(modes)).unwrap();
         let rbac = Rbac::new(Arc::clone(&source));
         let parts = Parts {

@@ -107,8 +107,7 @@ async fn webhooks_do_not_judge_the_systems_own_programs_but_keep_them_from_decis
 #[tokio::test]
 async fn who_observes_what_is_stored_here_neither_binds_nor_guards_it_and_keeps_its_rules() {
     let world = World::new().await;
-    let source = Arc::clone(&world.store) as Arc<dyn Source>;
-    let modes = Modes::new(source, Some(Mode::Observe), BTreeSet::new());
+    let modes = Modes::new(&world.engine, Some(Mode::Observe), BTreeSet::new());
     world.engine.mandated(Arc::new(modes)).unwrap();
     let seed = world.seed("small", 1).await;
     let made = world.create(&shoot("s", None)).await.unwrap();

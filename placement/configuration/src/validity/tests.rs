@@ -92,11 +92,7 @@ async fn the_condition_follows_what_is_stored() {
     registry.install(&[group]).unwrap();
     let committer: Arc<dyn Committer> = Arc::new(RegistryCommitter(registry));
     let (lead, leading) = watch::channel(false);
-    let modes = Arc::new(Modes::new(
-        Arc::clone(engine.source()),
-        None,
-        BTreeSet::from([NAME]),
-    ));
+    let modes = Arc::new(Modes::new(&engine, None, BTreeSet::from([NAME])));
     let task = spawn(&engine, &modes, &committer, leading);
     // Past the rules, as a hub might have it.
     write(&store, Verb::Create, &configuration("Nearest")).await;

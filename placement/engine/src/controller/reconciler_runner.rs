@@ -5,7 +5,6 @@
 //! configuration. Whenever it may have missed changes (at the start, when the watch falls behind, when the
 //! configuration changes or leadership is won) it looks at everything once.
 
-mod configured;
 mod objects;
 
 use std::sync::Arc;
@@ -17,7 +16,6 @@ use berth_storage::{Event, Scope, StoreError};
 use tokio::task::JoinError;
 use tracing::Instrument as _;
 
-use self::configured::Configured;
 use self::objects::Lists;
 use super::Settings;
 use super::observer::{StepResult, Stepped};
@@ -46,7 +44,6 @@ pub(super) struct ReconcilerRunner {
     signals: Signals,
     /// Wakes when the engine has something to say, such as that a dialect is complete.
     subscription: Arc<Subscription>,
-    configured: Configured,
     reconciler: Arc<dyn Reconciler>,
     watched: Arc<[GroupResource]>,
     workers: Workers<Done>,
@@ -83,7 +80,6 @@ impl ReconcilerRunner {
             settings: settings.clone(),
             dialect: Arc::clone(dialect),
             signals,
-            configured: Configured::default(),
             watched: watched_by(&*reconciler),
             reconciler,
             active: false,
@@ -151,7 +147,8 @@ impl ReconcilerRunner {
     /// Becomes the reconciler that the configuration in force makes it.
     fn configure(&mut self) {
         self.everything = true;
-        let spec = self.configured.spec(&*self.dialect, &**self.engine.source());
+        let in_force = self.engine.configuration(self.dialect.name());
+        let spec = in_force.spec().get(self.dialect.name());
         let mut reconcilers = self.dialect.controllers().reconcilers(spec).into_iter();
         if let Some(found) = reconcilers.find(|reconciler| reconciler.name() == self.reconciler.name()) {
             self.watched = watched_by(&*found);

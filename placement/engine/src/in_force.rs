@@ -1,0 +1,247 @@
+//! The configuration in force of each system: the stored one, or the last valid one while that is invalid (docs/concepts.md,
+//! "Configuration"). All of it or nothing: whoever goes by any part of a configuration asks here.
+
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+
+use berth_apimachinery::{Change, Object};
+use berth_dialect_contract::{Dialect, config};
+use berth_storage::Source;
+use parking_lot::Mutex;
+use serde_json::Value;
+
+/// Configuration in force of a system.
+#[derive(Clone, Debug)]
+pub enum InForce {
+    /// None is stored: the defaults hold.
+    Nothing,
+    /// This one.
+    Valid(Arc<Object>),
+    /// The one that is stored is invalid, and none was valid since this server started.
+    Unknown,
+}
+
+impl InForce {
+    /// The configuration, where there is one to go by.
+    #[must_use]
+    pub const fn object(&self) -> Option<&Arc<Object>> {
+        match self {
+            Self::Valid(object) => Some(object),
+            Self::Nothing | Self::Unknown => None,
+        }
+    }
+
+    /// Its `spec`; null where the defaults hold.
+    #[must_use]
+    pub fn spec(&self) -> &Value {
+        self.object()
+            .map_or(&Value::Null, |object| &object.value()["spec"])
+    }
+}
+
+/// Test of a whole SchedulerConfiguration: whether it is valid.
+pub type Judge = Arc<dyn Fn(&Object) -> bool + Send + Sync>;
+
+/// The configurations in force. Asked before every write, so that each object is judged once.
+pub struct Configurations {
+    source: Arc<dyn Source>,
+    dialects: Vec<Arc<dyn Dialect>>,
+    judge: OnceLock<Judge>,
+    kept: Mutex<HashMap<&'static str, Memory>>,
+}
+
+/// Knowledge of the configuration of one system, while one is stored.
+struct Memory {
+    /// The one that was judged last.
+    judged: Arc<Object>,
+    /// The last valid one.
+    valid: Option<Arc<Object>>,
+}
+
+impl Configurations {
+    pub(crate) fn new(source: Arc<dyn Source>, dialects: Vec<Arc<dyn Dialect>>) -> Self {
+        Self {
+            source,
+            dialects,
+            judge: OnceLock::new(),
+            kept: Mutex::default(),
+        }
+    }
+
+    /// Sets the judge of whole configurations, once. Until then the part of the system itself is judged alone.
+    pub fn judged_by(&self, judge: Judge) {
+        // A second one is of the same kind.
+        drop(self.judge.set(judge));
+    }
+
+    /// The configuration in force of `dialect`, by what is stored now.
+    #[must_use]
+    pub fn of(&self, dialect: &str) -> InForce {
+        let all = self.source.cached(config::RESOURCE);
+        self.note(dialect, all.get("", dialect))
+    }
+
+    /// The configuration in force of `dialect` when `stored` is.
+    fn note(&self, dialect: &str, stored: Option<&Arc<Object>>) -> InForce {
+        let mut dialects = self.dialects.iter();
+        let Some(dialect) = dialects.find(|known| known.name() == dialect) else {
+            return InForce::Nothing;
+        };
+        let name = dialect.name();
+        let mut kept = self.kept.lock();
+        let Some(stored) = stored else {
+            kept.remove(name);
+            return InForce::Nothing;
+        };
+        let before = kept.get(name);
+        if before.is_none_or(|before| !Arc::ptr_eq(&before.judged, stored)) {
+            let valid = match self.is_valid(&**dialect, stored) {
+                true => Some(Arc::clone(stored)),
+                false => before.and_then(|before| before.valid.clone()),
+            };
+            let judged = Arc::clone(stored);
+            kept.insert(name, Memory { judged, valid });
+        }
+        let valid = kept.get(name).and_then(|kept| kept.valid.clone());
+        valid.map_or(InForce::Unknown, InForce::Valid)
+    }
+
+    fn is_valid(&self, dialect: &dyn Dialect, stored: &Object) -> bool {
+        match self.judge.get() {
+            Some(judge) => judge(stored),
+            None => is_own_part_valid(dialect, stored),
+        }
+    }
+
+    /// Change that `dialect` is to fold for a change of its configuration: to the one in force. Where there is none to go by, one
+    /// whose own part cannot be understood is folded as it is, so that the system says why nothing is decided.
+    ///
+    /// `None` where there is nothing to fold.
+    pub(crate) fn folded(&self, dialect: &dyn Dialect, change: &Change) -> Option<Change> {
+        let is_understood = |object: &Arc<Object>| is_own_part_valid(dialect, object);
+        let new = match self.note(dialect.name(), change.new.as_ref()) {
+            InForce::Nothing => None,
+            InForce::Valid(object) => Some(object),
+            InForce::Unknown => change.new.clone().filter(|object| !is_understood(object)),
+        };
+        (new.is_some() || change.old.is_some()).then(|| Change {
+            new,
+            ..change.clone()
+        })
+    }
+}
+
+/// Whether the part of `dialect` in its configuration is valid.
+fn is_own_part_valid(dialect: &dyn Dialect, configuration: &Object) -> bool {
+    let name = dialect.name();
+    let part = configuration.value()["spec"].get(name);
+    part.is_none_or(|part| {
+        let problems = dialect.configuration().validate(part, &format!("spec.{name}"));
+        problems.is_empty()
+    })
+}
+
+/// Whether `change` is one of the configuration of `dialect`.
+pub(crate) fn is_configuration(change: &Change, dialect: &dyn Dialect) -> bool {
+    change.key.resource == config::RESOURCE && *change.key.name == *dialect.name()
+}
+
+#[cfg(test)]
+mod tests {
+    use berth_apimachinery::{Draft, Verb};
+    use berth_dialect_toy::Toys;
+    use berth_storage::{Expect, MemoryStore, Step};
+    use serde_json::json;
+
+    use super::*;
+
+    struct World {
+        store: Arc<MemoryStore>,
+        configurations: Configurations,
+    }
+
+    impl World {
+        /// A world whose judge refuses the mode `wrong` and what the system itself refuses.
+        fn new() -> Self {
+            let store = Arc::new(MemoryStore::default());
+            let source = Arc::clone(&store) as Arc<dyn Source>;
+            let configurations = Configurations::new(source, vec![Arc::new(Toys)]);
+            configurations.judged_by(Arc::new(|object| {
+                object.value()["spec"]["mode"] != "wrong" && is_own_part_valid(&Toys, object)
+            }));
+            Self {
+                store,
+                configurations,
+            }
+        }
+
+        /// Stores a configuration with `spec`, or none; gives the change.
+        fn put(&self, spec: Option<Value>) -> Change {
+            let key = config::key("toy");
+            let old = self.store.cached(config::RESOURCE).get("", "toy").cloned();
+            let object = spec.map(|spec| {
+                let object = json!({
+                    "apiVersion": "config.berth.dev/v1alpha1", "kind": "SchedulerConfiguration",
+                    "metadata": {"name": "toy"}, "spec": spec,
+                });
+                Draft::new(&object).unwrap()
+            });
+            let (verb, expect) = match (&old, &object) {
+                (None, _) => (Verb::Create, Expect::Absent),
+                (Some(_), Some(_)) => (Verb::Update, Expect::Present),
+                (Some(_), None) => (Verb::Delete, Expect::Present),
+            };
+            let step = Step {
+                verb,
+                key: key.clone(),
+                subresource: "",
+                object,
+                expect,
+                guards: Vec::new(),
+            };
+            self.store.commit(&[step]).unwrap();
+            Change {
+                revision: self.store.revision(),
+                key,
+                old,
+                new: self.store.cached(config::RESOURCE).get("", "toy").cloned(),
+            }
+        }
+
+        /// The prefix that the system is to fold for `change`; null without a configuration.
+        fn folded(&self, change: &Change) -> Option<Value> {
+            let folded = self.configurations.folded(&Toys, change)?;
+            let spec = folded
+                .new
+                .map(|object| object.value()["spec"]["toy"]["prefix"].clone());
+            Some(spec.unwrap_or_default())
+        }
+    }
+
+    #[test]
+    fn all_of_the_last_valid_configuration_is_in_force_until_it_is_gone() {
+        let world = World::new();
+        let now = || world.configurations.of("toy");
+        assert!(matches!(now(), InForce::Nothing));
+        let first = world.put(Some(json!({"mode": "wrong", "toy": {"prefix": "a"}})));
+        assert!(matches!(now(), InForce::Unknown) && now().spec().is_null());
+        assert_eq!(world.folded(&first), None, "its own part counts as little");
+        let second = world.put(Some(json!({"toy": {"prefix": 7}})));
+        assert!(matches!(now(), InForce::Unknown));
+        assert_eq!(
+            world.folded(&second),
+            Some(json!(7)),
+            "the system says what is wrong"
+        );
+        let third = world.put(Some(json!({"autoBind": "Off", "toy": {"prefix": "b"}})));
+        assert_eq!(world.folded(&third), Some(json!("b")));
+        let fourth = world.put(Some(json!({"mode": "wrong", "toy": {"prefix": "c"}})));
+        assert_eq!(now().spec()["autoBind"], "Off");
+        assert_eq!(world.folded(&fourth), Some(json!("b")), "as before");
+        let gone = world.put(None);
+        assert!(matches!(now(), InForce::Nothing));
+        assert_eq!(world.folded(&gone), Some(Value::Null));
+        world.put(Some(json!({"mode": "wrong"})));
+        assert!(matches!(now(), InForce::Unknown), "what is gone is forgotten");
+    }
+}
