@@ -6,6 +6,7 @@ use super::*;
 
 const GROUP: &str = "cluster.open-cluster-management.io";
 pub(super) const DECISIONS: GroupResource = GroupResource::new(GROUP, "placementdecisions");
+pub(super) const PLACEMENTS: GroupResource = GroupResource::new(GROUP, "placements");
 pub(super) const CLUSTERS: GroupResource = GroupResource::new(GROUP, "managedclusters");
 
 pub(super) fn object(version: &str, kind: &str, namespace: &str, name: &str, spec: Value) -> Value {

@@ -8,7 +8,7 @@ use berth_dialect_contract::{Action, Decision, Outcome};
 use tracing::{Instrument as _, Span};
 
 use crate::bound::{Bind, BindError, Bound, Commit, Unplaced};
-use crate::contest::Allowed;
+use crate::contest::{Allowed, Writing};
 use crate::dirty::Dirty;
 use crate::engine::{Engine, Slot};
 
@@ -128,6 +128,8 @@ impl Engine {
             false => Some(self.allowed(slot, &bind, &bound, &commit)?),
         };
         let writes = commit.writes.clone();
+        // Until what is written is folded: it is nobody else's.
+        let writing = Writing::of(&slot.contests, bind.demand);
         match committer.commit(commit).await {
             Ok(written) => {
                 bound.written = written;
@@ -149,6 +151,13 @@ impl Engine {
         }
         if !bind.dry_run {
             self.caught_up(newest(&bound.written)).await?;
+        }
+        drop(writing);
+        if slot.holds_decisions(&writes) && slot.contests.is_disturbed(bind.demand, &*self.source) {
+            let mut dirty = Dirty::default();
+            dirty.decide.mark(Some([bind.demand.clone()]));
+            dirty.since = self.source.revision();
+            self.remark(&[(slot.dialect.name(), dirty)]);
         }
         Ok(Ok(bound))
     }

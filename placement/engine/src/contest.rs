@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
-use berth_apimachinery::{Key, Object, Timestamp, Verb, Write};
+use berth_apimachinery::{Change, Key, Object, Timestamp, Verb, Write};
 use berth_dialect_contract::config;
 use berth_storage::Source;
 use parking_lot::Mutex;
@@ -24,7 +24,11 @@ const PEACE: i64 = 600;
 
 /// Writes about each demand, and how often they had to be put right.
 #[derive(Default)]
-pub(crate) struct Contests(Mutex<HashMap<Key, Held>>);
+pub(crate) struct Contests {
+    held: Mutex<HashMap<Key, Held>>,
+    /// The demands whose decisions are being written, and how many times at once.
+    writing: Mutex<HashMap<Key, usize>>,
+}
 
 struct Held {
     inputs: u64,
@@ -57,7 +61,7 @@ impl Contests {
             picks: picks(bound),
             is_correction: false,
         };
-        let mut all = self.0.lock();
+        let mut all = self.held.lock();
         let Some(held) = all.get_mut(bind.demand) else {
             return Ok(allowed);
         };
@@ -100,7 +104,7 @@ impl Contests {
             is_correction,
         } = allowed;
         let now = bound.decision.now;
-        let mut all = self.0.lock();
+        let mut all = self.held.lock();
         let held = all.entry(bound.decision.demand.clone()).or_insert_with(|| Held {
             inputs,
             picks: Vec::new(),
@@ -121,21 +125,93 @@ impl Contests {
         }
     }
 
+    /// Notes that a decision about `demand` is being written, until [`Contests::ends`].
+    pub(crate) fn begins(&self, demand: &Key) {
+        *self.writing.lock().entry(demand.clone()).or_default() += 1;
+    }
+
+    /// Notes that a decision about `demand` is written and folded, or not written.
+    pub(crate) fn ends(&self, demand: &Key) {
+        let mut writing = self.writing.lock();
+        if let Some(count) = writing.get_mut(demand) {
+            *count -= 1;
+            if *count == 0 {
+                writing.remove(demand);
+            }
+        }
+    }
+
+    /// Whether `change`, of an object that holds the decision about `demand`, is another program's, and is to be looked at: not
+    /// while Berth writes there, and not of one that is left alone.
+    pub(crate) fn is_others(&self, demand: &Key, change: &Change) -> bool {
+        if self.writing.lock().contains_key(demand) {
+            return false;
+        }
+        let all = self.held.lock();
+        let Some(held) = all.get(demand) else {
+            return true;
+        };
+        held.contest.is_none() && is_others(held.wrote.get(&change.key), change.new.as_ref())
+    }
+
+    /// Whether another program has changed what was written of `demand` last, in `source`.
+    pub(crate) fn is_disturbed(&self, demand: &Key, source: &dyn Source) -> bool {
+        let all = self.held.lock();
+        all.get(demand).is_some_and(|held| {
+            let mut wrote = held.wrote.iter();
+            wrote.any(|(key, last)| {
+                let now = source.cached(key.resource);
+                is_others(Some(last), now.get(&key.namespace, &key.name))
+            })
+        })
+    }
+
     /// Notes that `demand` has what is wanted, whoever wrote it. Says whether a contest ended by it.
     pub(crate) fn agreed(&self, demand: &Key) -> bool {
-        let mut all = self.0.lock();
+        let mut all = self.held.lock();
         let held = all.get_mut(demand);
         held.is_some_and(|held| held.contest.take().is_some())
     }
 
     /// Forgets a demand that is no more.
     pub(crate) fn forget(&self, demand: &Key) {
-        self.0.lock().remove(demand);
+        self.held.lock().remove(demand);
     }
 
     /// The contest about `demand`, in a sentence.
     pub(crate) fn of(&self, demand: &Key) -> Option<Arc<str>> {
-        self.0.lock().get(demand)?.contest.clone()
+        self.held.lock().get(demand)?.contest.clone()
+    }
+}
+
+/// Whether an object is another one `now` than Berth left it at its `last` write; `None` where it wrote none.
+fn is_others(last: Option<&Option<Arc<Object>>>, now: Option<&Arc<Object>>) -> bool {
+    match (last, now) {
+        (Some(Some(last)), Some(now)) => {
+            now.revision() > last.revision() && undone::differs(last.value(), now.value())
+        }
+        (Some(None), None) => false,
+        _ => true,
+    }
+}
+
+/// A decision that is being written.
+pub(crate) struct Writing<'a> {
+    contests: &'a Contests,
+    demand: &'a Key,
+}
+
+impl<'a> Writing<'a> {
+    /// Writing about `demand`, until this is dropped.
+    pub(crate) fn of(contests: &'a Contests, demand: &'a Key) -> Self {
+        contests.begins(demand);
+        Self { contests, demand }
+    }
+}
+
+impl Drop for Writing<'_> {
+    fn drop(&mut self) {
+        self.contests.ends(self.demand);
     }
 }
 

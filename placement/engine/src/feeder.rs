@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use berth_apimachinery::{Change, GroupResource, Key, Revision};
-use berth_dialect_contract::Inventory;
+use berth_apimachinery::{Change, GroupResource, Key, Revision, Write};
+use berth_dialect_contract::{Affected, Inventory};
 use berth_storage::{At, Collection, Event, Scope, StoreError, Watch};
 
 use crate::aside::{self, aside};
@@ -96,8 +96,9 @@ impl Engine {
         let mut dirty = Vec::new();
         for slot in &self.slots {
             let folded = self.in_force(slot, &changes);
+            let decides = self.decides(slot.dialect.name());
             let witness = self.witness.get().map(|witness| &**witness);
-            let mut due = slot.fold(&folded, through, witness);
+            let mut due = slot.fold(&folded, through, decides, witness);
             due.merge(self.entrusted_anew(slot, &changes));
             if !due.is_empty() {
                 dirty.push((slot.dialect.name(), due));
@@ -182,8 +183,15 @@ impl Slot {
         inventory
     }
 
-    /// Folds the changes this dialect reads; gives what they made stale.
-    fn fold(&self, changes: &[Cow<'_, Change>], through: Revision, witness: Option<&dyn Witness>) -> Dirty {
+    /// Folds the changes this dialect reads; gives what they made stale. Where it `decides`, what another program changes of a
+    /// decision is decided again.
+    fn fold(
+        &self,
+        changes: &[Cow<'_, Change>],
+        through: Revision,
+        decides: bool,
+        witness: Option<&dyn Witness>,
+    ) -> Dirty {
         let mut dirty = Dirty::default();
         let mut state = self.state.lock();
         for change in changes
@@ -191,7 +199,10 @@ impl Slot {
             .filter(|change| self.reads.contains(&change.key.resource))
         {
             self.answers.made(change, state.changed);
-            let due = writable(&mut state.inventory).fold(change);
+            let mut due = writable(&mut state.inventory).fold(change);
+            if decides && due.decide == Affected::None {
+                due.decide = self.disturbed(change, &due.demands);
+            }
             if let Some(witness) = witness {
                 witness.folded(self.dialect.name(), change, &due);
             }
@@ -200,6 +211,29 @@ impl Slot {
         }
         state.revision = through;
         dirty
+    }
+
+    /// The demands among `owners` whose decision `change` is of, if it is one that another program made.
+    fn disturbed(&self, change: &Change, owners: &Affected) -> Affected {
+        let Affected::Some(owners) = owners else {
+            return Affected::None;
+        };
+        if !self.dialect.guarded().reserves.contains(&change.key.resource) {
+            return Affected::None;
+        }
+        let disturbed = owners
+            .iter()
+            .filter(|demand| self.contests.is_others(demand, change));
+        match disturbed.cloned().collect::<Vec<Key>>() {
+            none if none.is_empty() => Affected::None,
+            disturbed => Affected::Some(disturbed),
+        }
+    }
+
+    /// Whether any of `writes` is of an object that holds decisions alone.
+    pub(crate) fn holds_decisions(&self, writes: &[Write]) -> bool {
+        let reserves = self.dialect.guarded().reserves;
+        writes.iter().any(|write| reserves.contains(&write.key.resource))
     }
 }
 

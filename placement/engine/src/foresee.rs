@@ -62,6 +62,7 @@ impl Engine {
         };
         let uid = object.meta().uid().to_owned();
         slot.answers.foresee(uid.clone(), answer(&bound));
+        slot.contests.begins(demand);
         let foreseen = Foreseen {
             bound,
             expected: Expected {
@@ -134,6 +135,7 @@ impl Drop for Expected {
     fn drop(&mut self) {
         if let Some(slot) = self.engine.slot(self.dialect) {
             slot.answers.forget(&self.uid);
+            slot.contests.ends(&self.demand);
         }
     }
 }

@@ -69,6 +69,11 @@ fn restores(planned: &Value, last: &Value, now: &Value) -> bool {
     })
 }
 
+/// Whether `now` says something else of a decision than `last`.
+pub(super) fn differs(last: &Value, now: &Value) -> bool {
+    restores(last, last, now) || restores(now, now, last)
+}
+
 /// Change of one field; lists are taken as one.
 fn brings_back(planned: &Value, last: &Value, now: &Value) -> bool {
     if is_same(planned, now) {
@@ -170,6 +175,12 @@ mod tests {
         ] {
             assert_eq!(restores(&planned, &ours, &now), expected, "{case}");
         }
+        assert!(differs(&ours, &decided(json!(["b"]), "2")) && !differs(&ours, &decided(json!(["a"]), "2")));
+        let without = json!({"metadata": ours["metadata"]});
+        assert!(
+            differs(&ours, &without) && differs(&without, &ours),
+            "a part comes or goes"
+        );
         let mut unlabelled = ours.clone();
         unlabelled["metadata"]["labels"] = json!({});
         assert!(restores(&ours, &ours, &unlabelled), "a label is taken away");
