@@ -1,7 +1,10 @@
 //! Why a decision changed: the changes of objects that made it due, noted as they are folded.
 //!
-//! One note for each decision, of the newest change that made it due; it is forgotten when it was acted on, or when its
-//! time is over. That is bounded by the decisions there are, and by [`MOST`].
+//! A note for each change that made a decision due, of the last few for each decision: two that come right after one another
+//! are told apart by their revisions. Notes are forgotten when they were acted on, or when their time is over. That is bounded
+//! by the decisions there are, by [`EACH`] and by [`MOST`].
+
+mod notes;
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -13,11 +16,13 @@ use berth_engine::Witness;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
+use self::notes::{Dues, Views};
+
 /// How long after a decision a change may be its cause.
 const SOON: Duration = Duration::from_secs(10);
 /// How long a change waits for the decision it makes due.
 const LONG: Duration = Duration::from_mins(10);
-/// How many notes there are at most; then all are forgotten, and causes are missing for a moment.
+/// How many decisions there are notes of at most; then all are forgotten, and causes are missing for a moment.
 const MOST: usize = 200_000;
 
 /// A change of an object.
@@ -48,14 +53,10 @@ struct Note {
 /// What is noted about one demand, or about all of a dialect.
 #[derive(Clone, Debug, Default)]
 struct Slot {
-    /// What made it due, last.
-    decide: Option<Note>,
-    /// How many changes beside that one made it due.
-    more: u64,
-    /// When it was decided with nothing to write.
-    decided: Option<Timestamp>,
-    /// What changed how it looks, last.
-    view: Option<Note>,
+    /// Changes that made it due.
+    decide: Dues,
+    /// Changes of how it looks.
+    view: Views,
     /// Its own creation, of the newest object of that name.
     made: Option<Note>,
     /// Its own deletion: what follows from that is no cause of its end, nor is it the cause of what the next object of that
@@ -133,18 +134,12 @@ impl Causes {
     pub(crate) fn take_due(&self, dialect: &str, demand: &Key, through: Revision) -> Option<ObjectCause> {
         let mut notes = self.notes.lock();
         let now = self.clock.now();
-        let known = |slot: &Slot| {
-            slot.decide
-                .clone()
-                .filter(|note| note.change.revision <= through && !slot.is_over(now))
-                .map(|note| (note, slot.more))
-        };
+        let known = |slot: &Slot| slot.decide.newest(through, now);
         let own = notes.of.get(demand).and_then(known);
         let of_all = notes.of_all.get(dialect).and_then(known);
         let (note, more) = newest(own, of_all)?;
         if let Some(slot) = notes.of.get_mut(demand) {
-            slot.decide = None;
-            slot.more = 0;
+            slot.decide.drop_through(through);
         }
         drop(notes);
         Some(self.shown_to(demand, &note.change, more))
@@ -153,39 +148,36 @@ impl Causes {
     /// The decision on `demand`, made on `through`, had nothing to write.
     pub(crate) fn settled(&self, demand: &Key, through: Revision) {
         let now = self.clock.now();
-        if let Some(slot) = self.notes.lock().of.get_mut(demand)
-            && slot
-                .decide
-                .as_ref()
-                .is_some_and(|note| note.change.revision <= through)
-        {
-            slot.decided = Some(now);
+        if let Some(slot) = self.notes.lock().of.get_mut(demand) {
+            slot.decide.settle(through, now);
         }
     }
 
-    /// What may have changed how `demand` looks, which was seen at `seen`: nobody here decided it.
+    /// What may have changed how `demand` looks, which was seen at `seen`: nobody here decided it. Of several changes the newest
+    /// that was there by then; those that came after wait for what follows from them.
     pub(crate) fn take_seen(&self, dialect: &str, demand: &Key, seen: Timestamp) -> Option<ObjectCause> {
         let mut notes = self.notes.lock();
         let now = self.clock.now();
         let soon = |note: &Note| within(note.at, seen, SOON);
-        let of_all = notes.of_all.get(dialect).and_then(|slot| {
-            let note = slot.decide.clone().filter(soon)?;
-            Some((note, slot.more))
-        });
+        let of_all = notes
+            .of_all
+            .get(dialect)
+            .and_then(|slot| slot.decide.seen(seen, now, soon));
         let slot = notes.of.get_mut(demand);
         let own = slot.and_then(|slot| {
             let gone = slot.gone.as_ref().map(|note| note.change.revision);
             let is_other = |note: &Note| Some(note.change.revision) != gone;
-            let more = slot.more;
-            let due = (!slot.is_over(now)).then(|| slot.decide.take()).flatten();
-            slot.decide = None;
-            slot.more = 0;
-            let due = due.filter(is_other).map(|note| (note, more));
-            let view = slot.view.take().filter(|note| soon(note) && is_other(note));
+            let due = slot.decide.seen(seen, now, is_other);
+            let view = slot.view.seen(seen, |note| soon(note) && is_other(note));
+            let found = earlier_seen(due, view.map(|note| (note, 0)), seen);
+            if let Some((note, _)) = &found {
+                slot.decide.drop_through(note.change.revision);
+                slot.view.drop_through(note.change.revision);
+            }
             let made = slot.made.clone().filter(soon);
-            newest(due, view.map(|note| (note, 0))).or(made.map(|note| (note, 0)))
+            found.or(made.map(|note| (note, 0)))
         });
-        let found = newest(own, of_all);
+        let found = earlier_seen(own, of_all, seen);
         drop(notes);
         found.map(|(note, more)| self.shown_to(demand, &note.change, more))
     }
@@ -199,8 +191,12 @@ impl Causes {
             .made
             .as_ref()
             .is_some_and(|made| made.change.revision > gone.change.revision);
-        if !is_replaced {
-            notes.of.remove(demand);
+        match is_replaced {
+            true => {
+                slot.decide.drop_through(gone.change.revision);
+                slot.view.drop_through(gone.change.revision);
+            }
+            false => drop(notes.of.remove(demand)),
         }
         drop(notes);
         within(gone.at, seen, SOON).then(|| self.shown_to(demand, &gone.change, 0))
@@ -230,10 +226,12 @@ impl Causes {
     pub(crate) fn sweep(&self) {
         let mut notes = self.notes.lock();
         let now = self.clock.now();
-        let keep = |slot: &Slot| {
-            let moments = [&slot.view, &slot.made, &slot.gone].into_iter().flatten();
+        let keep = |slot: &mut Slot| {
+            slot.decide.drop_over(now);
+            slot.view.drop_over(now);
+            let moments = [&slot.made, &slot.gone].into_iter().flatten();
             let is_soon = moments.into_iter().any(|note| within(note.at, now, SOON));
-            is_soon || (slot.decide.is_some() && !slot.is_over(now))
+            is_soon || !slot.decide.is_empty() || !slot.view.is_empty()
         };
         notes.of.retain(|_, slot| keep(slot));
         notes.of_all.retain(|_, slot| keep(slot));
@@ -252,22 +250,17 @@ fn newest(one: Option<(Note, u64)>, other: Option<(Note, u64)>) -> Option<(Note,
     }
 }
 
-impl Slot {
-    /// Whether what made it due has been acted on, or will not be any more.
-    fn is_over(&self, now: Timestamp) -> bool {
-        let decided = self.decided.is_some_and(|at| !within(at, now, SOON));
-        decided
-            || self
-                .decide
-                .as_ref()
-                .is_none_or(|note| !within(note.at, now, LONG))
-    }
-
-    fn due(&mut self, note: Note) {
-        let waits = self.decide.is_some() && self.decided.is_none();
-        self.more = if waits { self.more + 1 } else { 0 };
-        self.decided = None;
-        self.decide = Some(note);
+/// Of two the newer one, as far as both were there when what they explain was `seen`.
+fn earlier_seen(
+    one: Option<(Note, u64)>,
+    other: Option<(Note, u64)>,
+    seen: Timestamp,
+) -> Option<(Note, u64)> {
+    let is_late = |found: &Option<(Note, u64)>| found.as_ref().is_some_and(|(note, _)| note.at > seen);
+    match (is_late(&one), is_late(&other)) {
+        (true, false) if other.is_some() => other,
+        (false, true) if one.is_some() => one,
+        _ => newest(one, other),
     }
 }
 
@@ -361,19 +354,19 @@ impl Witness for Causes {
             Affected::None => {}
             Affected::Some(keys) => {
                 for key in keys {
-                    notes.slot(key).due(note.clone());
+                    notes.slot(key).decide.add(note.clone());
                 }
             }
-            Affected::All => notes.of_all.entry(dialect).or_default().due(note.clone()),
+            Affected::All => notes.of_all.entry(dialect).or_default().decide.add(note.clone()),
         }
         match &due.demands {
             Affected::None => {}
             Affected::Some(keys) => {
                 for key in keys {
-                    notes.slot(key).view = Some(note.clone());
+                    notes.slot(key).view.add(note.clone());
                 }
             }
-            Affected::All => notes.of_all.entry(dialect).or_default().view = Some(note.clone()),
+            Affected::All => notes.of_all.entry(dialect).or_default().view.add(note.clone()),
         }
         // Of the demand itself, if it is one that was marked.
         if let Some(slot) = notes.of.get_mut(&change.key) {

@@ -283,3 +283,63 @@ fn what_is_over_is_forgotten() {
     let notes = world.causes.notes.lock();
     assert!(notes.of.is_empty() && notes.of_all.is_empty());
 }
+
+#[test]
+fn of_two_changes_right_after_one_another_each_decision_is_told_its_own() {
+    let world = world();
+    world.due("one", 5);
+    world.due("two", 6);
+    assert_eq!(
+        world.taken(5),
+        Some(("one".to_owned(), 0)),
+        "decided before the second"
+    );
+    world.due("three", 7);
+    assert_eq!(
+        world.taken(7),
+        Some(("three".to_owned(), 1)),
+        "of both that came after"
+    );
+    assert_eq!(world.taken(7), None);
+
+    // One that had nothing to write leaves what came after it.
+    world.due("four", 8);
+    world.due("five", 9);
+    world.causes.settled(&demand(), Revision(8));
+    world.wait(11);
+    assert_eq!(world.taken(9), Some(("five".to_owned(), 0)));
+}
+
+#[test]
+fn what_was_seen_before_a_change_is_not_put_down_to_it() {
+    let world = world();
+    let both = || Affected::Some(vec![demand()]);
+    world.change("one", 5, Affected::None, both());
+    let first = world.clock.now();
+    *world.clock.0.lock() += jiff::SignedDuration::from_millis(80);
+    world.change("two", 6, both(), both());
+    let told = |seen: Timestamp| {
+        let cause = world.causes.take_seen("ocm", &demand(), seen);
+        cause.map(|cause| cause.name)
+    };
+    assert_eq!(told(first).as_deref(), Some("one"));
+    assert_eq!(told(world.clock.now()).as_deref(), Some("two"));
+    assert_eq!(told(world.clock.now()), None);
+}
+
+#[test]
+fn of_many_changes_the_last_are_told_apart_and_all_are_counted() {
+    let world = world();
+    for revision in 1..=20 {
+        world.due(&format!("c{revision}"), revision);
+    }
+    assert_eq!(world.taken(19), Some(("c19".to_owned(), 18)));
+    assert_eq!(world.taken(20), Some(("c20".to_owned(), 0)));
+    let notes = world.causes.notes.lock();
+    assert!(
+        notes
+            .of
+            .values()
+            .all(|slot| slot.decide.is_empty() && slot.view.is_empty())
+    );
+}

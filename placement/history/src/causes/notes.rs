@@ -1,0 +1,146 @@
+//! Notes of the last few changes about one decision, oldest first.
+
+use std::collections::VecDeque;
+
+use berth_apimachinery::{Revision, Timestamp};
+
+use super::{LONG, Note, SOON, within};
+
+/// How many notes of one sort are kept for each decision.
+pub(super) const EACH: usize = 4;
+
+/// The changes that made a decision due.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Dues {
+    notes: VecDeque<DueNote>,
+    /// How many changes before these made it due and were not decided, whose notes had to go.
+    before: u64,
+}
+
+/// A change that made a decision due.
+#[derive(Clone, Debug)]
+struct DueNote {
+    note: Note,
+    /// When it was decided with nothing to write.
+    decided: Option<Timestamp>,
+}
+
+impl DueNote {
+    /// Whether it has been acted on, or will not be any more.
+    fn is_over(&self, now: Timestamp) -> bool {
+        let decided = self.decided.is_some_and(|at| !within(at, now, SOON));
+        decided || !within(self.note.at, now, LONG)
+    }
+
+    fn revision(&self) -> Revision {
+        self.note.change.revision
+    }
+}
+
+impl Dues {
+    pub(super) fn add(&mut self, note: Note) {
+        if self.notes.len() >= EACH
+            && let Some(oldest) = self.notes.pop_front()
+        {
+            self.before += u64::from(oldest.decided.is_none());
+        }
+        self.notes.push_back(DueNote { note, decided: None });
+    }
+
+    /// The newest change up to `through`, and how many further ones up to it waited for the decision.
+    pub(super) fn newest(&self, through: Revision, now: Timestamp) -> Option<(Note, u64)> {
+        let up_to = self.notes.iter().filter(|due| due.revision() <= through);
+        let found = up_to.rev().find(|due| !due.is_over(now))?;
+        Some((found.note.clone(), self.waiting_before(found)))
+    }
+
+    /// The newest change that is `wanted` and was there at `seen`, else the first one after; and how many further ones before it
+    /// waited for the decision.
+    pub(super) fn seen(
+        &self,
+        seen: Timestamp,
+        now: Timestamp,
+        wanted: impl Fn(&Note) -> bool,
+    ) -> Option<(Note, u64)> {
+        let mut alive = self
+            .notes
+            .iter()
+            .filter(|due| !due.is_over(now) && wanted(&due.note));
+        let found = last_by(&mut alive.clone(), seen, |due| due.note.at).or_else(|| alive.next())?;
+        Some((found.note.clone(), self.waiting_before(found)))
+    }
+
+    fn waiting_before(&self, found: &DueNote) -> u64 {
+        let older = self.notes.iter().filter(|due| due.revision() < found.revision());
+        let waiting = older.filter(|due| due.decided.is_none()).count();
+        self.before + waiting as u64
+    }
+
+    /// The changes up to `through` were decided at `now`, with nothing to write.
+    pub(super) fn settle(&mut self, through: Revision, now: Timestamp) {
+        let decided = self.notes.iter_mut().filter(|due| due.revision() <= through);
+        let mut any = false;
+        for due in decided {
+            due.decided = Some(now);
+            any = true;
+        }
+        if any {
+            self.before = 0;
+        }
+    }
+
+    pub(super) fn drop_through(&mut self, through: Revision) {
+        self.notes.retain(|due| due.revision() > through);
+        self.before = 0;
+    }
+
+    pub(super) fn drop_over(&mut self, now: Timestamp) {
+        self.notes.retain(|due| !due.is_over(now));
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.notes.is_empty()
+    }
+}
+
+/// The changes of how a decision looks.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Views(VecDeque<Note>);
+
+impl Views {
+    pub(super) fn add(&mut self, note: Note) {
+        if self.0.len() >= EACH {
+            self.0.pop_front();
+        }
+        self.0.push_back(note);
+    }
+
+    /// The newest change that is `wanted` and was there at `seen`, else the first one after.
+    pub(super) fn seen(&self, seen: Timestamp, wanted: impl Fn(&Note) -> bool) -> Option<Note> {
+        let mut all = self.0.iter().filter(|note| wanted(note));
+        last_by(&mut all.clone(), seen, |note| note.at)
+            .or_else(|| all.next())
+            .cloned()
+    }
+
+    pub(super) fn drop_through(&mut self, through: Revision) {
+        self.0.retain(|note| note.change.revision > through);
+    }
+
+    pub(super) fn drop_over(&mut self, now: Timestamp) {
+        self.0.retain(|note| within(note.at, now, SOON));
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// The last of `notes` that was there at `seen`.
+fn last_by<T>(
+    notes: &mut impl DoubleEndedIterator<Item = T>,
+    seen: Timestamp,
+    at: impl Fn(&T) -> Timestamp,
+) -> Option<T> {
+    notes.rev().find(|note| at(note) <= seen)
+}
