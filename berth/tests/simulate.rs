@@ -100,14 +100,14 @@ fn an_empty_world_gives_an_empty_list() {
     let path = file(
         &folder,
         "a.yaml",
-        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n",
+        "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n",
     );
     let path = path.display().to_string();
     assert_eq!(json(&["-f", &path])["items"], serde_json::json!([]));
     let output = simulate(&["-f", &path]);
     assert_eq!(out(&output), "No objects to schedule.\n");
     assert!(
-        errors(&output).contains("no system schedules by ConfigMap"),
+        errors(&output).contains("no system schedules by Secret"),
         "{}",
         errors(&output)
     );

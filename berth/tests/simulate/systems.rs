@@ -67,7 +67,7 @@ fn openmcps_files_are_read_whole_and_a_scope_left_unsaid_is_told() {
     let warned = errors(&output);
     assert!(
         warned.contains(
-            "warning: configuration of openmcp: scheduler.scope: is not set, and Namespaced is in force"
+            "warning: configuration of openmcp: scheduler.scope: is not set, and Cluster is in force for the requests of a hub"
         ),
         "{warned}"
     );
