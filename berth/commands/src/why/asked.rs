@@ -25,6 +25,9 @@ const DECISIONS: [&str; 6] = [
     "bcdec",
 ];
 
+/// Those of them that are of no namespace.
+const CLUSTER_DECISIONS: [&str; 3] = ["clusterdecision", "clusterdecisions", "bcdec"];
+
 /// What `words` may mean in `namespace`, unless they name another one: the more, the less they say.
 ///
 /// # Errors
@@ -36,6 +39,7 @@ pub fn places(
     catalog: &Catalog,
 ) -> Result<Vec<Place>, String> {
     let (words, within) = split(words, dialects, catalog);
+    let is_named = within.is_some();
     let namespace = within.unwrap_or(namespace);
     let demands = || {
         let each = |dialect: &Arc<dyn Dialect>| dialect.demands().iter();
@@ -57,7 +61,11 @@ pub fn places(
         [kind, name] if !kind.is_empty() && !name.is_empty() && !name.contains('/') => {
             let (word, group) = kind.split_once('.').unwrap_or((kind, names::GROUP));
             if group == names::GROUP && DECISIONS.iter().any(|known| known.eq_ignore_ascii_case(word)) {
-                return self::places(&[name.to_owned()], namespace, dialects, catalog);
+                let places = self::places(&[name.to_owned()], namespace, dialects, catalog)?;
+                let of_the_cluster = CLUSTER_DECISIONS
+                    .iter()
+                    .any(|known| known.eq_ignore_ascii_case(word));
+                return Ok(scoped(places, of_the_cluster));
             }
             let kinds = catalog.named(kind);
             let is = |demand: &DemandKind| {
@@ -85,7 +93,14 @@ pub fn places(
             );
         }
     };
-    Ok(places)
+    Ok(if is_named { scoped(places, false) } else { places })
+}
+
+/// Those of `places` that are of no namespace, or of one; all where that leaves none.
+fn scoped(places: Vec<Place>, of_the_cluster: bool) -> Vec<Place> {
+    let fits = |place: &&Place| place.namespace.is_empty() == of_the_cluster;
+    let fitting: Vec<Place> = places.iter().filter(fits).cloned().collect();
+    if fitting.is_empty() { places } else { fitting }
 }
 
 /// The namespace that `words` name: of `KIND/NAMESPACE/NAME`, or of `NAMESPACE/NAME`.

@@ -18,7 +18,8 @@ fn a_decision_is_named_itself_or_by_its_object_as_kubectl_users_write_it() {
     for (words, place) in [
         (&["web.gardener"][..], "team/web.gardener"),
         (&["a.b.ocm"], "team/a.b.ocm"),
-        (&["crp.fleet"], "/crp.fleet"),
+        (&["team-a/web.fleet"], "team-a/web.fleet"),
+        (&["decision/web.fleet"], "team/web.fleet"),
         // The decision about a namespace is in that namespace.
         (&["shop.kcp"], "shop/shop.kcp"),
         (&["decision/web.gardener"], "team/web.gardener"),
@@ -35,6 +36,9 @@ fn a_decision_is_named_itself_or_by_its_object_as_kubectl_users_write_it() {
     ] {
         assert_eq!(asked(words), Ok(vec![place.to_owned()]), "{words:?}");
     }
+    // KubeFleet has requests of the cluster and of namespaces.
+    let both = Ok(vec!["/crp.fleet".to_owned(), "team/crp.fleet".to_owned()]);
+    assert_eq!(asked(&["crp.fleet"]), both);
 }
 
 #[test]
@@ -45,13 +49,14 @@ fn a_name_alone_may_be_of_any_system() {
         "team/web.ocm",
         "team/web.openmcp",
         "/web.fleet",
+        "team/web.fleet",
         "web/web.kcp",
     ] {
         assert!(found.iter().any(|found| found == place), "{place}: {found:?}");
     }
-    assert_eq!(found.len(), 5);
+    assert_eq!(found.len(), 6);
     // What follows the last dot is no system.
-    assert_eq!(asked(&["web.shop"]).unwrap().len(), 5);
+    assert_eq!(asked(&["web.shop"]).unwrap().len(), 6);
 }
 
 #[test]
