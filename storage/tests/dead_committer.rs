@@ -16,7 +16,7 @@ struct Panicking;
 
 impl Subscriber for Panicking {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.target().starts_with("storage")
+        metadata.target().starts_with("berth_storage")
     }
 
     fn new_span(&self, _: &Attributes<'_>) -> Id {

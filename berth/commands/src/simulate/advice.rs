@@ -112,9 +112,29 @@ fn owner(change: &Value) -> u8 {
 fn words(set: &Value, cluster: &str) -> String {
     let changes = list(set, "changes").iter();
     let changes: Vec<String> = changes
-        .map(|change| text(change, "message").replace(cluster, "…"))
+        .map(|change| without_name(&text(change, "message"), cluster))
         .collect();
     changes.join("; ")
+}
+
+/// `message` with … for each word that is `name`. A part of a longer word, such as of a label, is none.
+fn without_name(message: &str, name: &str) -> String {
+    let is_part = |letter: char| letter.is_alphanumeric() || "-._/=".contains(letter);
+    let mut shown = String::with_capacity(message.len());
+    let mut rest = message;
+    while let Some(at) = rest.find(name).filter(|_| !name.is_empty()) {
+        let (before, after) = (&rest[..at], &rest[at + name.len()..]);
+        let begins = !before
+            .chars()
+            .next_back()
+            .or(shown.chars().next_back())
+            .is_some_and(is_part);
+        let ends = !after.chars().next().is_some_and(is_part);
+        shown.push_str(before);
+        shown.push_str(if begins && ends { "…" } else { name });
+        rest = after;
+    }
+    shown + rest
 }
 
 fn one(

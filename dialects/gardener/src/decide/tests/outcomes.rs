@@ -119,7 +119,7 @@ fn nothing_suitable_is_told_with_the_nearest_seed() {
         taint("b"),
         seed("c", "aws", "us-east-1"),
     ]);
-    let message = "No Seed fits. Nearest: a: the shoot does not tolerate the taint t; 2 more are as near";
+    let message = "No Seed fits. Nearest: a: the shoot does not tolerate the taint t; 1 more is as near";
     let expected = (
         Outcome::Unschedulable,
         "NoSuitableSeed",
