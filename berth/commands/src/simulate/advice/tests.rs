@@ -86,7 +86,10 @@ fn only_whole_words_are_the_name_of_the_cluster() {
     for (message, shown) in [
         ("label Cluster a a=b", "label Cluster … a=b"),
         ("tolerate the taint a/b of a", "tolerate the taint a/b of …"),
-        ("remove the taint of \"a\", a, aa", "remove the taint of \"…\", …, aa"),
+        (
+            "remove the taint of \"a\", a, aa",
+            "remove the taint of \"…\", …, aa",
+        ),
     ] {
         assert_eq!(without_name(message, "a"), shown);
     }
