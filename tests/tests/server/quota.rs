@@ -79,7 +79,7 @@ async fn of_64_creates_at_once_as_many_are_stored_as_the_quota_has_room_for_and_
         201
     );
     says(&server, "10");
-    let shown = server.kubectl("get quota shoots").ok();
+    let shown = server.kubectl("get resourcequota shoots").ok();
     assert!(shown.contains(&format!("{COUNT}: 10/10")), "{shown}");
 }
 

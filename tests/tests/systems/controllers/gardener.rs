@@ -145,14 +145,14 @@ fn everything_that_could_help_wakes_a_waiting_shoot() {
         .kubectl("apply -f -")
         .input("apiVersion: core.gardener.cloud/v1beta1\nkind: CloudProfile\nmetadata: {name: aws}\nspec: {type: aws, seedSelector: {matchLabels: {env: live}}}\n")
         .ok();
-    waits("profile", "CloudProfileSelector/SelectorMismatch");
+    waits("profile", "env=live");
     patch(
         &server,
         "seed one",
         r#"{"metadata":{"labels":{"env":"live"}},"spec":{"taints":[{"key":"guarded"}]}}"#,
     );
     // The seed's taints, its visibility, its region (or the strategy that asks for it), and what the shoot itself says.
-    waits("taint", "Taints/Untolerated");
+    waits("taint", "does not tolerate the taint guarded");
     patch(&server, "seed one", r#"{"spec":{"taints":[]}}"#);
     is_assigned("taint");
     is_assigned("profile");
@@ -161,7 +161,7 @@ fn everything_that_could_help_wakes_a_waiting_shoot() {
         "seed one",
         r#"{"spec":{"settings":{"scheduling":{"visible":false}}}}"#,
     );
-    waits("invisible", "Usable/Invisible");
+    waits("invisible", "is not visible to the scheduler");
     patch(
         &server,
         "seed one",
@@ -172,7 +172,7 @@ fn everything_that_could_help_wakes_a_waiting_shoot() {
          spec:\n  cloudProfile: {name: aws}\n  region: eu-west-2\n  provider: {type: aws}\n  networking: {nodes: 172.16.0.0/16, pods: 172.17.0.0/16, services: 172.18.0.0/16}\n";
     server.kubectl("apply -f -").input(text).ok();
     let why = event(&server, "garden-dev", "far", "Warning SchedulingFailed");
-    assert!(why.contains("Strategy/NotSameRegion"), "{why}");
+    assert!(why.contains("eu-west-2"), "{why}");
     let configuration = "apiVersion: config.berth.dev/v1alpha1\nkind: SchedulerConfiguration\nmetadata: {name: gardener}\n\
          spec: {autoBind: Controller, gardener: {schedulers: {shoot: {candidateDeterminationStrategy: MinimalDistance}}}}\n";
     server.kubectl("apply -f -").input(configuration).ok();
