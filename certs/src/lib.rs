@@ -15,7 +15,7 @@
 //! let now = berth_apimachinery::Timestamp::now();
 //! let folder = Folder::open(data.path(), now).unwrap();
 //! let ann = folder.issue_client("ann", &["viewers".to_owned()], now).unwrap();
-//! certs::files::write(&data.path().join("ann.key"), ann.key.as_bytes(), Access::Owner).unwrap();
+//! berth_certs::files::write(&data.path().join("ann.key"), ann.key.as_bytes(), Access::Owner).unwrap();
 //! assert!(folder.ca().knows_client(&ann, "ann", &["viewers".to_owned()], now));
 //! ```
 

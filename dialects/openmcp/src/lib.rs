@@ -13,8 +13,8 @@
 //! use serde_json::json;
 //!
 //! let openmcp = berth_dialect_openmcp::dialect();
-//! let errors = openmcp.configuration().validate(&json!({"scope": "Everywhere"}), "spec.openmcp");
-//! assert!(errors.iter().any(|error| error.to_string().starts_with("spec.openmcp.scope")), "{errors:?}");
+//! let errors = openmcp.configuration().validate(&json!({"scheduler": {"scope": "Everywhere"}}), "spec.openmcp");
+//! assert!(errors.iter().any(|error| error.to_string().starts_with("spec.openmcp.scheduler.scope")), "{errors:?}");
 //!
 //! let mut platform = openmcp.inventory();
 //! let cluster = json!({

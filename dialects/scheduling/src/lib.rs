@@ -7,7 +7,7 @@
 //! ```
 //! use berth_scheduling::{Filter, Ix, Verdict, filter, rank_by_total};
 //!
-//! scheduling::filters! {
+//! berth_scheduling::filters! {
 //!     Capacity = "Capacity" {
 //!         Full = "Full",
 //!     }

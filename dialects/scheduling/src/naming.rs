@@ -7,7 +7,7 @@
 /// Declares an enum whose variants have numbers, from 0 in the order they stand in, and names.
 ///
 /// ```
-/// scheduling::names! {
+/// berth_scheduling::names! {
 ///     /// Colours of a traffic light.
 ///     enum Colour {
 ///         Red = "red",
@@ -66,7 +66,7 @@ macro_rules! names {
 /// several may share one, where only the sentences differ.
 ///
 /// ```
-/// scheduling::filters! {
+/// berth_scheduling::filters! {
 ///     /// Room for one more.
 ///     Capacity = "Capacity" {
 ///         Full = "Full",

@@ -10,7 +10,7 @@
 //! let mut fleet = berth_dialect_toy::Toys.inventory();
 //! let shelf = berth_dialect_toy::object("Box", "", "shelf", serde_json::json!({"capacity": 1}));
 //! let shelf = std::sync::Arc::new(Object::new(&shelf, Revision(1)).unwrap());
-//! let change = Change::added(Key::new(dialect_toy::BOXES, "", "shelf"), shelf);
+//! let change = Change::added(Key::new(berth_dialect_toy::BOXES, "", "shelf"), shelf);
 //! std::sync::Arc::get_mut(&mut fleet).unwrap().fold(&change);
 //! assert_eq!(fleet.candidate("shelf"), Some(0));
 //! ```

@@ -3,7 +3,7 @@
 //!
 //! Only tests use this crate, so it may stand above the dialects it serves: they name it as a dev-dependency.
 //!
-//! A test of scenario folders is one line, `dialect_testing::scenarios(dialect(), folder)`. What is expected is matched as
+//! A test of scenario folders is one line, `berth_dialect_testing::scenarios(dialect(), folder)`. What is expected is matched as
 //! a subset:
 //!
 //! ```
