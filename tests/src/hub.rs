@@ -104,8 +104,7 @@ impl Hub {
         hub
     }
 
-    /// Starts the garbage collector, the namespace controller, the controller that sums up aggregated roles, and the one of
-    /// service accounts' tokens.
+    /// Starts the garbage collector, the namespace controller and the controller that sums up aggregated roles.
     pub fn start_controllers(&mut self) {
         control_plane::start_controllers(self, build::program());
     }
