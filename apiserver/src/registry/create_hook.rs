@@ -25,7 +25,7 @@ pub struct Created {
     pub resource: GroupResource,
     /// The object as stored, or as it would have been.
     pub object: Arc<Object>,
-    /// Who created it.
+    /// Client that created it.
     pub user: UserInfo,
     /// The instant of the request.
     pub now: Timestamp,
@@ -41,11 +41,11 @@ pub struct Extension {
     pub user: UserInfo,
     /// The name under which the fields they set are owned.
     pub manager: String,
-    /// What made them: for the audit log.
+    /// Cause of the writes, for the audit log.
     pub cause: String,
     /// The writes, in order.
     pub writes: Vec<Write>,
-    /// What must be true besides.
+    /// Further conditions of the commit.
     pub guards: Vec<Guard>,
     /// Called once all of it is committed; dropped where the object is stored without them.
     pub on_commit: OnCommit,
@@ -62,13 +62,13 @@ pub struct Committed {
     pub written: Vec<Arc<Object>>,
 }
 
-/// What the program does about a new object before the client hears of it.
+/// Work of the program on a new object before the client hears of it.
 #[async_trait]
 pub trait CreateHook: Send + Sync + 'static {
     /// Whether anything is done about new objects of `resource`, as the client named it.
     fn concerns(&self, resource: GroupResource) -> bool;
 
-    /// What is to be committed in one transaction with the object, which has passed admission and has no revision yet. Not
+    /// Gives the writes to commit in one transaction with the object, which has passed admission and has no revision yet. Not
     /// asked in a dry run, nor where the store makes one write after the other.
     async fn extend(&self, _creating: &Created) -> Option<Extension> {
         None

@@ -18,18 +18,18 @@ use crate::registry::write::{Next, Target, making};
 use crate::registry::{Registry, Wish, system};
 use crate::served::Served;
 
-/// Who makes writes in the process.
+/// Author of writes in the process.
 #[derive(Clone, Copy, Debug)]
 pub struct Author<'a> {
     /// As whom they are admitted.
     pub user: &'a UserInfo,
     /// The name under which the fields they set are owned.
     pub manager: &'a str,
-    /// What made it write, for audit events; none where that is a request, which has an event of its own.
+    /// Cause of the writes, for audit events; none where that is a request, which has an event of its own.
     pub cause: Option<&'a str>,
 }
 
-/// Where a list of writes comes from.
+/// Origin of a list of writes.
 #[derive(Default)]
 pub(super) struct Origin {
     /// Texts for whoever asked for it; nobody hears those of the process itself.
