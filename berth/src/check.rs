@@ -20,7 +20,7 @@ use berth_apimachinery::{Clock, Timestamp};
 use berth_apiserver::SystemClock;
 use berth_client::Client;
 use berth_commands::args::ServerArgs;
-use berth_scheduling_rest::API_VERSION;
+use berth_scheduling_api::API_VERSION;
 use http::Method;
 use serde_json::Value;
 

@@ -19,7 +19,7 @@ use berth_dialect_contract::names;
 use berth_dialect_contract::rules::RulesChoice;
 use berth_engine::Simulation;
 use berth_engine::simulate::{Input, Problem};
-use berth_scheduling_rest::API_VERSION;
+use berth_scheduling_api::API_VERSION;
 use http::Method;
 use serde_json::json;
 

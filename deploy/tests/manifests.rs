@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use berth::manifests::{
     Installation, Service, Set, api_service, cluster_roles, objects, registration_rights, server_rights,
 };
-use berth_apimachinery::Kind;
 use berth_deploy::{cert_manager, chart, hub, manifests, observe, owned_etcd, whole};
-use berth_scheduling_rest::kinds::{self, GROUP, Virtual};
+use berth_scheduling_api::GROUP;
 use k8s_openapi::api::admissionregistration::v1::{
     MutatingWebhookConfiguration, ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
     ValidatingWebhookConfiguration,
@@ -304,19 +303,7 @@ fn the_service_is_a_parameter_and_the_priority_is_below_the_systems() {
 
 #[test]
 fn roles_name_only_resources_the_virtual_group_has() {
-    let all: [Virtual; 11] = [
-        kinds::binding::namespaced(),
-        kinds::binding::cluster(),
-        kinds::candidate::namespaced(),
-        kinds::candidate::cluster(),
-        kinds::decision::namespaced(),
-        kinds::decision::cluster(),
-        kinds::record::namespaced(),
-        kinds::record::cluster(),
-        kinds::review::kind(),
-        kinds::review::local(),
-        kinds::target::kind(),
-    ];
+    let all = berth_scheduling_api::kinds();
     let served: BTreeSet<&str> = all.iter().map(|kind| kind.info().plural).collect();
     for role in cluster_roles(&Installation::default()) {
         let rules = role["rules"].as_array().expect("a role has rules");

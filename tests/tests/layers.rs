@@ -31,8 +31,8 @@ const LAYERS: [&[&str]; 11] = [
         "client",
     ],
     &["dialect-contract", "policies", "console"],
-    &["dialect-columns", "multicluster"],
-    &["dialect-*", "engine"],
+    &["dialect-columns", "scheduling-api"],
+    &["dialect-*", "engine", "multicluster"],
     &["dialect-registry", "dialect-testing", "apiserver"],
     &["kubernetes", "aggregation", "scheduling-rest"],
     &["hub", "configuration", "history"],
@@ -48,7 +48,7 @@ const LAYERS: [&[&str]; 11] = [
 ];
 
 /// What is forbidden although it points downwards: who, what, and why.
-const FORBIDDEN: [(&str, &str, &str); 27] = [
+const FORBIDDEN: [(&str, &str, &str); 29] = [
     (
         "dialect-*",
         "storage",
@@ -68,6 +68,16 @@ const FORBIDDEN: [(&str, &str, &str); 27] = [
         "multicluster",
         "storage",
         "what is published is a pure function of targets and decisions",
+    ),
+    (
+        "scheduling-api",
+        "storage",
+        "types on the wire are what any client may use",
+    ),
+    (
+        "scheduling-api",
+        "dialect-*",
+        "what a dialect says comes through the contract",
     ),
     (
         "engine",
@@ -185,13 +195,14 @@ const FORBIDDEN: [(&str, &str, &str); 27] = [
 /// HTTP belongs to apiserver and to what is above it.
 const HTTP: [&str; 6] = ["http", "http-body", "hyper", "hyper-util", "axum", "tower"];
 /// The crates that know no HTTP.
-const WITHOUT_HTTP: [&str; 10] = [
+const WITHOUT_HTTP: [&str; 11] = [
     "engine",
     "scheduling",
     "apimachinery",
     "dialect-contract",
     "dialect-columns",
     "dialect-*",
+    "scheduling-api",
     "scheduling-rest",
     "configuration",
     "history",

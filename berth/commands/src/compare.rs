@@ -16,9 +16,10 @@ use berth_client::Client;
 use berth_dialect_contract::amounts::Resized;
 use berth_dialect_contract::{Dialect, names};
 use berth_engine::Simulation;
-use berth_engine::agreement::{self, Agreement, GRACE, Side, Unknown};
+use berth_engine::agreement::{self, Agreement, GRACE, Unknown};
 use berth_engine::simulate::{Aside, Decided, Fault, Terms};
-use berth_scheduling_rest::API_VERSION;
+use berth_scheduling_api::API_VERSION;
+use berth_scheduling_api::decision::Contested;
 use serde::Serialize;
 
 use crate::args::{CompareOutput, CompareQuestion, ConnectionArgs};
@@ -241,10 +242,10 @@ struct Entry {
     /// Message of the decision where it is the same, else the sentence of the condition Agrees.
     message: String,
     /// The clusters that it has and would not get; at most [`SHOWN`].
-    losses: Vec<Side>,
+    losses: Vec<Contested>,
     loss_count: usize,
     /// The clusters that it would get and has not; at most [`SHOWN`].
-    gains: Vec<Side>,
+    gains: Vec<Contested>,
     gain_count: usize,
     /// The clusters that it has and would keep with another amount; at most [`SHOWN`].
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use berth_scheduling_rest::API_VERSION;
+use berth_scheduling_api::API_VERSION;
 use http::Method;
 use serde_json::{Value, json};
 

@@ -265,7 +265,7 @@ fn found(decided: &Decided<'_>, catalog: &Catalog, terms: &Terms) -> Result<Valu
         only: None,
     };
     let found = berth_engine::advice::advise(decided.world, catalog, &decided.decision.demand, &terms)?;
-    Ok(found.short())
+    Ok(serde_json::to_value(found.short()).expect("texts and numbers are JSON"))
 }
 
 /// A world that was read.

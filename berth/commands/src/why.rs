@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, anyhow, bail};
 use berth_client::Client;
-use berth_scheduling_rest::API_VERSION;
+use berth_scheduling_api::API_VERSION;
 use http::Method;
 use serde_json::Value;
 

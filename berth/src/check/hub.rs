@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
-use berth_scheduling_rest::kinds::{GROUP, VERSION};
+use berth_scheduling_api::{GROUP, VERSION};
 use serde_json::Value;
 
 use super::finding::{Finding, Verdict};

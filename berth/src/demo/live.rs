@@ -10,6 +10,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use berth_apimachinery::{Timestamp, time};
 use berth_client::Client;
 use berth_commands::terminal::{dim, good, heading, table};
+use berth_scheduling_api::decision::{ClusterBinding, Decision};
 use http::{Method, Request};
 use serde_json::{Value, json};
 
@@ -115,12 +116,12 @@ impl<'a> Live<'a> {
     async fn home_of(&self, namespace: &str) -> Result<Value> {
         let path = format!("{DECISIONS}/{namespace}/decisions/{namespace}.kcp");
         let find = async || {
-            let decision = self.client.get(&path).await?;
-            let home = decision["status"]["decisions"][0]["clusterName"].clone();
+            let places = self.places(&path).await?;
             let all = self.client.get(WORKLOAD_CLUSTERS).await?;
             let mut clusters = all["items"].as_array().into_iter().flatten();
+            let home = places.first().map(|home| &*home.cluster_name);
             let found = clusters
-                .find(|cluster| cluster["metadata"]["uid"] == home)
+                .find(|cluster| home.is_some() && cluster["metadata"]["uid"].as_str() == home)
                 .cloned();
             Ok::<Option<Value>, anyhow::Error>(found)
         };
@@ -132,15 +133,23 @@ impl<'a> Live<'a> {
     async fn namespaces_on(&self, cluster: &Value) -> Result<usize> {
         let path = "/apis/scheduling.berth.dev/v1alpha1/decisions";
         let all = self.client.get(path).await?;
-        let decisions = all["items"].as_array().into_iter().flatten();
-        let on = decisions.filter(|decision| {
-            let mut places = decision["status"]["decisions"].as_array().into_iter().flatten();
-            places.any(|place| {
-                place["clusterName"] == cluster["metadata"]["uid"]
-                    && (place["state"] == "Pending" || place["state"] == "Bound")
-            })
+        let decisions: Vec<Decision> = serde_json::from_value(all["items"].clone())?;
+        let is_there = |place: &ClusterBinding| {
+            cluster["metadata"]["uid"] == *place.cluster_name
+                && matches!(place.state.as_deref(), Some("Pending" | "Bound"))
+        };
+        let on = decisions.iter().filter(|decision| {
+            let mut places = decision.status.iter().flat_map(|status| &status.decisions);
+            places.any(is_there)
         });
         Ok(on.count())
+    }
+
+    /// Clusters of the decision at `path`.
+    async fn places(&self, path: &str) -> Result<Vec<ClusterBinding>> {
+        let decision: Decision = serde_json::from_value(self.client.get(path).await?)?;
+        let decisions = decision.status.map(|status| status.decisions);
+        Ok(decisions.unwrap_or_default())
     }
 
     /// Waits until the decision is for `cluster` alone, and says how long that took.
@@ -148,10 +157,8 @@ impl<'a> Live<'a> {
         let begun = Instant::now();
         let path = format!("{DECISIONS}/{namespace}/decisions/{name}");
         self.until(&format!("{name} to move to {cluster}"), async || {
-            let decision = self.client.get(&path).await?;
-            let places = decision["status"]["decisions"].as_array();
-            let is_there =
-                places.is_some_and(|places| places.len() == 1 && places[0]["clusterName"] == cluster);
+            let places = self.places(&path).await?;
+            let is_there = matches!(places.as_slice(), [only] if *only.cluster_name == *cluster);
             Ok(is_there.then_some(()))
         })
         .await?;

@@ -1,12 +1,15 @@
 //! The demo's story, system by system: load, decide, explain, bind.
 
-use anyhow::{Result, anyhow};
+use anyhow::{Context, Result, anyhow};
 use berth_apimachinery::Timestamp;
 use berth_client::Client;
 use berth_commands::load::namespaces_first;
 use berth_commands::terminal::{bad, dim, good, heading, table};
+use berth_dialect_contract::report::Candidate;
+use berth_scheduling_api::decision::Decision;
+use berth_scheduling_api::scheduling::Scheduling;
 use http::Method;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::examples;
 
@@ -165,25 +168,20 @@ async fn place(client: &Client, namespace: &str, name: &str) -> Result<()> {
         (path, format!("{namespace}/{name}"))
     };
     let scheduling = client.get(&format!("{path}/scheduling")).await?;
-    let status = &scheduling["status"];
-    let outcome = text(&status["outcome"]);
+    let scheduling: Scheduling = serde_json::from_value(scheduling)?;
+    let status = scheduling.status.context("a Scheduling without a status")?;
     let placed = matches!(
-        outcome.as_str(),
+        &*status.outcome,
         "Scheduled" | "Partial" | "Unchanged" | "Provision"
     );
-    let shown = match outcome.as_str() {
+    let shown = match &*status.outcome {
         // It was bound as it was created, or by a controller since.
         "Unchanged" => good("Bound"),
-        _ if placed => good(&outcome),
-        _ => bad(&outcome),
+        outcome if placed => good(outcome),
+        outcome => bad(outcome),
     };
-    berth_commands::say!("{shown_name}: {shown}: {}", text(&status["message"]));
-    let rows: Vec<Vec<String>> = status["candidates"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .map(row)
-        .collect();
+    berth_commands::say!("{shown_name}: {shown}: {}", status.message);
+    let rows: Vec<Vec<String>> = status.candidates.iter().map(row).collect();
     if !rows.is_empty() {
         let headings = ["  TARGET", "RANK", "SCORE", "PICKED", "WHY NOT"];
         berth_commands::terminal::print(&table(&headings, &rows));
@@ -205,12 +203,12 @@ async fn place(client: &Client, namespace: &str, name: &str) -> Result<()> {
             )
             .await?;
         answer.map_err(|status| anyhow!("binding {shown_name}: {}", status.message))?;
-        let decision = client.get(&path).await?;
-        let bound: Vec<String> = decision["status"]["decisions"]
-            .as_array()
-            .into_iter()
+        let decision: Decision = serde_json::from_value(client.get(&path).await?)?;
+        let decisions = decision.status.map(|status| status.decisions);
+        let bound: Vec<&str> = decisions
+            .iter()
             .flatten()
-            .map(|entry| text(&entry["clusterName"]))
+            .map(|entry| &*entry.cluster_name)
             .collect();
         berth_commands::say!("  bound to {}", good(&bound.join(", ")));
     }
@@ -218,44 +216,31 @@ async fn place(client: &Client, namespace: &str, name: &str) -> Result<()> {
     Ok(())
 }
 
-fn row(candidate: &Value) -> Vec<String> {
-    let number = |value: &Value| {
-        value
-            .as_i64()
-            .map(|number| number.to_string())
-            .unwrap_or_default()
-    };
-    let reasons: Vec<String> = candidate["rejections"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .map(|rejection| match text(&rejection["plugin"]) {
-            plugin if plugin.is_empty() => text(&rejection["reason"]),
-            plugin => format!("{plugin}/{}", text(&rejection["reason"])),
+fn row(candidate: &Candidate) -> Vec<String> {
+    let reasons: Vec<String> = candidate
+        .rejections
+        .iter()
+        .map(|rejection| match &*rejection.plugin {
+            "" => rejection.reason.to_string(),
+            plugin => format!("{plugin}/{}", rejection.reason),
         })
         .collect();
     vec![
         format!("  {}", target(candidate)),
-        number(&candidate["rank"]),
-        number(&candidate["score"]),
-        if candidate["picked"] == true {
-            "yes".to_owned()
-        } else {
-            String::new()
+        candidate.rank.map(|rank| rank.to_string()).unwrap_or_default(),
+        candidate.score.map(|score| score.to_string()).unwrap_or_default(),
+        match candidate.picked {
+            true => "yes".to_owned(),
+            false => String::new(),
         },
         reasons.join(", "),
     ]
 }
 
 /// The Target without its dialect; a cluster that is named and does not exist has only its name.
-fn target(candidate: &Value) -> String {
-    let target = text(&candidate["target"]);
-    match target.rsplit_once('.') {
-        Some((name, _)) => name.to_owned(),
-        None => text(&candidate["clusterName"]),
+fn target(candidate: &Candidate) -> &str {
+    match candidate.target.rsplit_once('.') {
+        Some((name, _)) => name,
+        None => &candidate.cluster_name,
     }
-}
-
-fn text(value: &Value) -> String {
-    value.as_str().unwrap_or_default().to_owned()
 }

@@ -14,9 +14,9 @@ use berth_apiserver::request_info::RequestInfo;
 use berth_apiserver::respond;
 use berth_engine::{Behind, Engine};
 use berth_hub::SyncStatus;
-use berth_scheduling_rest::kinds::published;
+use berth_scheduling_api::{GROUP, published};
 use berth_scheduling_rest::records::{CLUSTER_RECORDS, RECORDS};
-use berth_scheduling_rest::{behind, kinds, names};
+use berth_scheduling_rest::{behind, names};
 use http::{HeaderMap, Response};
 
 /// Seconds after which a client should list again: reading a system from the hub takes a moment.
@@ -124,7 +124,7 @@ impl Api for Gate {
 
     async fn dispatch(&self, request: Authorized) -> Response<Body> {
         let info = &request.info;
-        if info.group == kinds::GROUP && !is_past(info) && info.resource != published::PLURAL {
+        if info.group == GROUP && !is_past(info) && info.resource != published::PLURAL {
             if let Some(Err(held)) = dialect(info).map(|dialect| self.engine.complete(dialect)) {
                 return respond::status(&behind(&held));
             }

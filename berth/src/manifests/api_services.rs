@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use berth_dialect_contract::Dialect;
-use berth_scheduling_rest::kinds::{GROUP, VERSION};
+use berth_scheduling_api::{GROUP, VERSION};
 use serde_json::{Value, json};
 
 use super::Service;

@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use berth_client::Client;
-use berth_scheduling_rest::API_VERSION;
+use berth_scheduling_api::API_VERSION;
 use clap::{Arg, ArgAction, Command};
 use http::Method;
 use serde_json::Value;

@@ -10,7 +10,7 @@ use berth_configuration::Mode;
 use berth_dialect_contract::names::TARGETS;
 use berth_engine::controller::LeaseDurations;
 use berth_placement_admission::PATHS;
-use berth_scheduling_rest::kinds::VERSION;
+use berth_scheduling_api::VERSION;
 use clap::Parser;
 use http::uri::Authority;
 

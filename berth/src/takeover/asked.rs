@@ -9,7 +9,7 @@ use berth_client::Client;
 use berth_commands::args::ServerArgs;
 use berth_configuration::Mode;
 use berth_dialect_contract::{Dialect, OwnScheduler, config};
-use berth_scheduling_rest::API_VERSION;
+use berth_scheduling_api::API_VERSION;
 use http::Method;
 use serde_json::json;
 

@@ -1,10 +1,10 @@
 //! A decision as a list of flat entries, for tools that hand every key of an entry to a template.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use berth_apimachinery::Timestamp;
 use berth_dialect_contract::{DemandView, Inventory, Placed, TargetView, names};
+use berth_scheduling_api::published::ClusterKeys;
 
 use crate::rank;
 
@@ -26,9 +26,8 @@ pub struct Entry {
     pub cluster: Arc<str>,
     /// Its target, without the system in its name; nothing where it is no more.
     pub target: Option<(String, TargetView)>,
-    /// What templates are given: every value is a text, empty where there is nothing to say. No key is `name` or `server`,
-    /// by which Argo CD has a cluster's own.
-    pub keys: BTreeMap<&'static str, String>,
+    /// Keys that templates are given.
+    pub keys: ClusterKeys,
 }
 
 /// The clusters of the decision `about` that is `view`, the best first where scores are recorded, else by name. A cluster on
@@ -54,36 +53,26 @@ fn keys(
     place: &Placed,
     rank: String,
     target: Option<&(String, TargetView)>,
-) -> BTreeMap<&'static str, String> {
+) -> ClusterKeys {
     let of_target =
         |read: fn(&TargetView) -> &String| target.map(|(_, view)| read(view).clone()).unwrap_or_default();
-    [
-        ("cluster", place.cluster_name.to_string()),
-        (
-            "target",
-            target
-                .map(|(name, _)| names::join(name, about.system))
-                .unwrap_or_default(),
-        ),
-        ("system", about.system.to_owned()),
-        ("decision", about.decision.to_owned()),
-        ("namespace", about.namespace.to_owned()),
-        ("region", of_target(|view| &view.region)),
-        ("zone", of_target(|view| &view.zone)),
-        ("provider", of_target(|view| &view.provider)),
-        ("rank", rank),
-        (
-            "score",
-            place.score.map(|score| score.to_string()).unwrap_or_default(),
-        ),
-        (
-            "amount",
-            place.amount.map(|amount| amount.to_string()).unwrap_or_default(),
-        ),
-        ("reason", place.reason.clone()),
-        ("state", place.state.clone()),
-    ]
-    .into()
+    ClusterKeys {
+        cluster: place.cluster_name.to_string(),
+        target: target
+            .map(|(name, _)| names::join(name, about.system))
+            .unwrap_or_default(),
+        system: about.system.to_owned(),
+        decision: about.decision.to_owned(),
+        namespace: about.namespace.to_owned(),
+        region: of_target(|view| &view.region),
+        zone: of_target(|view| &view.zone),
+        provider: of_target(|view| &view.provider),
+        rank,
+        score: place.score.map(|score| score.to_string()).unwrap_or_default(),
+        amount: place.amount.map(|amount| amount.to_string()).unwrap_or_default(),
+        reason: place.reason.clone(),
+        state: place.state.clone(),
+    }
 }
 
 #[cfg(test)]
@@ -103,11 +92,13 @@ mod tests {
             ..Placed::default()
         };
         let keys = keys(about, &place, "1".to_owned(), None);
-        assert_eq!(keys["cluster"], "ns/c1");
-        assert_eq!((keys["rank"].as_str(), keys["score"].as_str()), ("1", "-3"));
-        assert_eq!((keys["target"].as_str(), keys["zone"].as_str()), ("", ""));
+        assert_eq!(keys.cluster, "ns/c1");
+        assert_eq!((keys.rank.as_str(), keys.score.as_str()), ("1", "-3"));
+        assert_eq!((keys.target.as_str(), keys.zone.as_str()), ("", ""));
+        let written = serde_json::to_value(keys).unwrap();
         for taken in ["name", "server", "nameNormalized", "values"] {
-            assert!(!keys.contains_key(taken), "{taken}");
+            assert!(written.get(taken).is_none(), "{taken}");
         }
+        assert_eq!(written["zone"], "", "it is there, if empty");
     }
 }

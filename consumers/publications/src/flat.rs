@@ -12,7 +12,11 @@ use berth_dialect_contract::Dialect;
 use berth_engine::{Engine, Snapshot};
 use berth_multicluster::flat::{self, About, Entry};
 use berth_multicluster::{SYSTEM_LABEL, name};
-use berth_scheduling_rest::kinds::{API_VERSION, GROUP, published};
+use berth_scheduling_api::GROUP;
+use berth_scheduling_api::published::{
+    self, PublishedCluster, PublishedDecision, PublishedDecisionSpec, PublishedDecisionStatus,
+};
+use berth_scheduling_api::shared::{Manifest, present};
 use berth_scheduling_rest::{behind, names, render};
 use berth_storage::Name;
 use serde_json::{Map, Value, json};
@@ -194,18 +198,19 @@ impl Row {
             decision: &decision,
         };
         let entries = flat::entries(about, inventory, &view, now).into_iter();
-        let entries: Vec<Value> = entries.filter_map(|entry| self.entry(system, entry)).collect();
-        let mut spec = json!({"publication": self.place.name, "dialect": system, "decision": decision});
-        if !namespace.is_empty() {
-            spec["namespace"] = namespace.into();
-        }
-        Some(json!({
-            "apiVersion": API_VERSION,
-            "kind": "PublishedDecision",
-            "metadata": self.metadata(system, &view.object, view.kind),
-            "spec": spec,
-            "status": {"decisions": entries},
-        }))
+        let body = PublishedDecision {
+            spec: Some(PublishedDecisionSpec {
+                publication: self.place.name.clone(),
+                dialect: system.into(),
+                decision: decision.clone(),
+                namespace: present(&namespace),
+            }),
+            status: Some(PublishedDecisionStatus {
+                decisions: entries.filter_map(|entry| self.entry(system, entry)).collect(),
+            }),
+        };
+        let metadata = self.metadata(system, &view.object, view.kind);
+        Some(render::tree(&Manifest::new("PublishedDecision", metadata, body)))
     }
 
     fn metadata(&self, system: &str, source: &Object, of: &str) -> Map<String, Value> {
@@ -225,15 +230,16 @@ impl Row {
     }
 
     /// One cluster; nothing where it is no more, or is not published.
-    fn entry(&self, system: &str, entry: Entry) -> Option<Value> {
+    fn entry(&self, system: &str, entry: Entry) -> Option<PublishedCluster> {
         let (target, view) = entry.target?;
         let rules = &self.place.rules;
         if !rules.selects_target(system, &view.labels) {
             return None;
         }
-        let mut shown = json!(entry.keys);
-        shown["clusterName"] = name::profile(&rules.settings, system, &target).into();
-        Some(shown)
+        Some(PublishedCluster {
+            cluster_name: name::profile(&rules.settings, system, &target),
+            keys: entry.keys,
+        })
     }
 }
 

@@ -3,36 +3,13 @@
 use std::sync::Arc;
 
 use berth_apimachinery::kind::{ALL_VERBS, KindInfo, Via, Write};
-use berth_apimachinery::schema::types::Condition;
 use berth_apimachinery::{Column, FieldError, Kind, Schema, Scope};
 use berth_dialect_contract::{Dialect, config};
-use schemars::JsonSchema;
+use berth_scheduling_api::publication;
 use serde_json::Value;
 
 use super::PUBLICATIONS;
-use super::spec::{self, PublicationSpec};
-
-/// Publishes targets and decisions in one namespace, as ClusterProfiles and PlacementDecisions that other tools read.
-#[derive(JsonSchema)]
-#[schemars(rename = "Publication", extend("required" = ["spec"]))]
-#[expect(dead_code, reason = "only its schema is wanted")]
-struct Form {
-    /// What is published, where, and how.
-    spec: PublicationSpec,
-    /// Whether it is in force.
-    status: Option<PublicationStatus>,
-}
-
-/// What became of a Publication.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "camelCase")]
-#[expect(dead_code, reason = "only its schema is wanted")]
-struct PublicationStatus {
-    /// Condition Valid is False while the Publication is not in force, and says why; condition Published is False while not
-    /// everything it says is published.
-    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
-    conditions: Option<Vec<Condition>>,
-}
+use super::spec;
 
 /// The kind of `publications`.
 pub struct Publication {
@@ -59,7 +36,7 @@ impl Publication {
                     PUBLICATIONS.resource,
                 )
             },
-            schema: Schema::of::<Form>(),
+            schema: Schema::of::<publication::Publication>(),
             columns: vec![
                 Column::NAME,
                 Column::text("Namespace", "Where the objects appear").at(".spec.namespace"),

@@ -6,58 +6,12 @@ use berth_apimachinery::selector::{LabelSelector, Selector, validate_label_value
 use berth_apimachinery::{FieldError, Labels, name};
 use berth_multicluster::name::LONGEST_NAMESPACE;
 use berth_multicluster::{NameRule, SYSTEM_LABEL, Settings};
-use schemars::JsonSchema;
+use berth_scheduling_api::publication::{PublicationSpec, Shape};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// The kinds.
-const PROFILES: &str = "ClusterProfile";
-const DECISIONS: &str = "PlacementDecision";
-const FLAT: &str = "PublishedDecision";
 /// `spec.clusterManager` of a Publication that names none.
 const MANAGER: &str = "berth";
-
-/// What is published, where, and how.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
-#[schemars(extend("required" = ["namespace"]))]
-pub(super) struct PublicationSpec {
-    /// The namespace the objects appear in. It cannot change.
-    namespace: String,
-    /// The systems whose targets and decisions are published. Empty means all that are served.
-    #[schemars(extend("x-kubernetes-list-type" = "set"))]
-    systems: Vec<String>,
-    /// The labels of the targets that are published. Empty means all.
-    target_selector: LabelSelector,
-    /// The labels of the placeable objects whose decisions are published. Empty means all.
-    decision_selector: LabelSelector,
-    /// How profiles are named: Qualified (cluster, dot, system; the default) or Bare (the cluster alone, for one
-    /// system). It cannot change.
-    #[schemars(extend("enum" = ["Qualified", "Bare"], "default" = "Qualified"))]
-    names: String,
-    /// The name of the cluster manager in every profile, berth by default. It cannot change.
-    #[schemars(extend("default" = "berth"))]
-    cluster_manager: String,
-    /// The ClusterSet the profiles belong to, as their label says it.
-    cluster_set: String,
-    /// Further labels of every object.
-    labels: BTreeMap<String, String>,
-    /// The kinds that appear; ClusterProfile and PlacementDecision by default. PlacementDecision needs ClusterProfile, which
-    /// its clusters refer to. PublishedDecision is what Argo CD reads.
-    #[schemars(extend("x-kubernetes-list-type" = "set"))]
-    shapes: Vec<Shape>,
-}
-
-/// A kind that appears.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-enum Shape {
-    /// Clusters.
-    ClusterProfile,
-    /// Decisions.
-    PlacementDecision,
-    /// Decisions with flat entries, made at each read.
-    PublishedDecision,
-}
 
 /// What appears of a Publication that names nothing.
 const DEFAULT_SHAPES: [Shape; 2] = [Shape::ClusterProfile, Shape::PlacementDecision];
@@ -248,16 +202,11 @@ fn labels(labels: &BTreeMap<String, String>, errors: &mut Vec<FieldError>) {
 }
 
 fn shapes(shapes: &[Shape], errors: &mut Vec<FieldError>) {
-    let shown = |shape: &Shape| match shape {
-        Shape::ClusterProfile => PROFILES,
-        Shape::PlacementDecision => DECISIONS,
-        Shape::PublishedDecision => FLAT,
-    };
     for (index, shape) in shapes.iter().enumerate() {
         if shapes[..index].contains(shape) {
             errors.push(FieldError::duplicate(
                 format!("spec.shapes[{index}]"),
-                shown(shape),
+                shape.as_str(),
             ));
         }
     }

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::view::DemandView;
@@ -22,17 +23,17 @@ pub fn held(view: &DemandView) -> Held {
         .collect()
 }
 
-/// One cluster that stays and has another amount.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A cluster that stays, with another amount.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Resized {
-    /// The system's own name of the cluster.
+    /// The name the system itself gives the cluster.
     pub cluster_name: String,
-    /// The amount before; absent where none was known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The amount it has.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<i64>,
-    /// The amount after.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The amount it would have.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<i64>,
 }
 

@@ -157,8 +157,8 @@ impl Difference {
 pub fn difference(before: &Report, after: &Report) -> Difference {
     let candidates = of_candidates(&considered(before), &considered(after));
     Difference {
-        outcome: Changed::of(before.outcome.to_owned(), after.outcome.to_owned()),
-        reason: Changed::of(before.reason.to_owned(), after.reason.to_owned()),
+        outcome: Changed::of(before.outcome.to_string(), after.outcome.to_string()),
+        reason: Changed::of(before.reason.to_string(), after.reason.to_string()),
         message: Changed::of(before.message.clone(), after.message.clone()),
         counts: Counts::of(&candidates),
         candidates,

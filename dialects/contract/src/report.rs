@@ -23,7 +23,7 @@ pub use cause::{Cause, Lack, cause};
 pub use counts::{reason_counts, score_cell};
 pub use wire::{
     AmountEntry, Candidate, ChangeEntry, Condition, CurrentEntry, FunnelStep, Pick, ReasonCount,
-    RejectionEntry, Report, RulesInForce, Score, WriteEntry,
+    RejectionEntry, Report, RulesInForce, Score, Token, WriteEntry,
 };
 pub use written::{Writer, Written};
 
@@ -51,8 +51,8 @@ pub fn writes(inventory: &dyn Inventory, decision: &Decision) -> Vec<WriteEntry>
     let writes = inventory.writes(decision).into_iter();
     writes
         .map(|write| WriteEntry {
-            verb: write.verb.as_str(),
-            subresource: write.subresource,
+            verb: write.verb.as_str().into(),
+            subresource: write.subresource.into(),
             object: write.object,
             changed_paths: None,
         })
@@ -281,8 +281,8 @@ impl View<'_> {
     /// The report with these `candidates` and `writes`.
     pub fn report<C, W, A>(&self, revision: u64, candidates: C, writes: W) -> Report<C, W, A> {
         Report {
-            outcome: self.decision.outcome.as_str(),
-            reason: self.decision.reason,
+            outcome: self.decision.outcome.as_str().into(),
+            reason: self.decision.reason.into(),
             message: self.inventory.message(self.decision),
             wanted: self
                 .inventory
@@ -290,7 +290,7 @@ impl View<'_> {
                 .and_then(|view| view.wanted),
             warnings: self.inventory.warnings(self.decision),
             rules: self.inventory.rules_in_force().map(|in_force| RulesInForce {
-                name: in_force.rules.as_str(),
+                name: in_force.rules.as_str().into(),
                 message: in_force.because,
                 at_odds: in_force.is_at_odds,
             }),
@@ -383,7 +383,7 @@ impl View<'_> {
                 let cluster_name = self.inventory.cluster_name(candidate);
                 let kept = held.contains(&*cluster_name);
                 Pick {
-                    reason: if kept { "Kept" } else { "Picked" },
+                    reason: if kept { "Kept" } else { "Picked" }.into(),
                     cluster_name,
                     target: self.target(candidate),
                     rank: self.rank(candidate),
@@ -405,14 +405,18 @@ impl View<'_> {
             score: None,
             scores: Vec::new(),
             amount: change.amount_to,
-            reason: "Created",
+            reason: "Created".into(),
         }));
         list
     }
 
     fn amount(&self) -> Option<AmountEntry> {
         let Amount { name, wanted, placed } = self.inventory.amount(self.decision)?;
-        Some(AmountEntry { name, wanted, placed })
+        Some(AmountEntry {
+            name: name.into(),
+            wanted,
+            placed,
+        })
     }
 
     fn current(&self) -> Vec<CurrentEntry> {
@@ -421,7 +425,7 @@ impl View<'_> {
             .map(|current| CurrentEntry {
                 cluster_name: Arc::clone(&current.cluster_name),
                 target: self.target_of(&current.cluster_name),
-                state: current.state,
+                state: current.state.into(),
                 amount: current.amount,
             })
             .collect()
@@ -431,10 +435,10 @@ impl View<'_> {
         let changes = self.decision.changes.iter();
         changes
             .map(|change| ChangeEntry {
-                action: change.action.as_str(),
+                action: change.action.as_str().into(),
                 cluster_name: Arc::clone(&change.cluster_name),
-                from: change.from,
-                to: change.to,
+                from: change.from.into(),
+                to: change.to.into(),
                 amount_from: change.amount_from,
                 amount_to: change.amount_to,
             })
@@ -454,8 +458,8 @@ impl View<'_> {
             score: None,
             scores: Vec::new(),
             rejections: vec![RejectionEntry {
-                plugin,
-                reason,
+                plugin: (*plugin).into(),
+                reason: (*reason).into(),
                 message: format!("there is no cluster \"{name}\""),
             }],
         }
@@ -469,8 +473,8 @@ impl View<'_> {
 
     fn refusal(&self, candidate: u32, refusal: &Rejection) -> RejectionEntry {
         RejectionEntry {
-            plugin: self.inventory.filters()[usize::from(refusal.plugin)],
-            reason: self.inventory.token(refusal.plugin, refusal.reason),
+            plugin: self.inventory.filters()[usize::from(refusal.plugin)].into(),
+            reason: self.inventory.token(refusal.plugin, refusal.reason).into(),
             message: self
                 .inventory
                 .sentence(self.decision, candidate, refusal.plugin, refusal.reason),
@@ -485,8 +489,8 @@ impl View<'_> {
         let rank = self.rank(candidate);
         let (reason, message) = self.inventory.not_picked(self.decision, candidate, rank);
         Some(RejectionEntry {
-            plugin: "",
-            reason,
+            plugin: "".into(),
+            reason: reason.into(),
             message,
         })
     }

@@ -13,6 +13,7 @@ mod search;
 #[cfg(test)]
 mod tests;
 mod trial;
+mod wire;
 
 use std::sync::Arc;
 
@@ -21,8 +22,8 @@ use berth_apimachinery::{Key, Timestamp};
 use berth_dialect_contract::report::{self, Places, View};
 use berth_dialect_contract::{Decision, Whose, names};
 use berth_scheduling::Ix;
-use serde::Serialize;
-use serde_json::{Value, json};
+use berth_scheduling_api::advice::Obstacle;
+use berth_scheduling_api::shared::present;
 
 use crate::simulate::Fault;
 use crate::snapshot::Snapshot;
@@ -81,8 +82,7 @@ pub struct Advice {
 }
 
 /// What may be done so that one target fits.
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug)]
 pub struct Advised {
     /// The system's own name of the cluster.
     pub cluster_name: Arc<str>,
@@ -97,31 +97,15 @@ pub struct Advised {
     /// The sets of changes, the smallest first, and of two as small the one that is the asker's own to make.
     pub advice: Vec<Set>,
     /// Whether there may be more that was not tried.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub gave_up: bool,
 }
 
-/// One refusal.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Obstacle {
-    /// The plugin; empty where the target is feasible.
-    pub plugin: &'static str,
-    /// The token.
-    pub reason: &'static str,
-    /// The sentence.
-    pub message: String,
-    /// Why no change of an object is the cure, where that is so.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub note: String,
-}
-
 /// A set of changes that was tried: with all of them made, the target fits.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Set {
     /// `Picked` where the target is in the resulting set then, else `Feasible`.
     pub then: &'static str,
     /// Whether the caller may make all of it; only where somebody asks.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed: Option<bool>,
     /// What to do.
     pub changes: Vec<Change>,
@@ -130,51 +114,37 @@ pub struct Set {
 }
 
 /// One thing to do.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     /// As a sentence in the imperative.
     pub message: String,
     /// Whose it is to do: `Request`, `Target` or `Fleet`.
-    #[serde(serialize_with = "token")]
     pub whose: Whose,
     /// The objects it changes.
-    #[serde(skip)]
     pub keys: Vec<Key>,
 }
 
 /// What changes in one object.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Patch {
     /// The object.
-    #[serde(skip)]
     pub key: Key,
     /// Its apiVersion, as it is served.
     pub api_version: String,
     /// Its kind.
     pub kind: String,
     /// Its namespace; empty where it has none.
-    #[serde(skip_serializing_if = "String::is_empty")]
     pub namespace: String,
     /// Its name.
     pub name: String,
     /// Whose it is to change.
-    #[serde(serialize_with = "token")]
     pub whose: Whose,
     /// Whether the caller may make it; only where somebody asks.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed: Option<bool>,
     /// How it changes.
-    #[serde(flatten)]
     pub form: Form,
     /// The same as a line for a shell.
-    #[serde(skip_serializing_if = "String::is_empty")]
     pub command: String,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
-fn token<S: serde::Serializer>(whose: &Whose, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(whose.as_str())
 }
 
 impl Set {
@@ -317,34 +287,10 @@ fn about(snapshot: &Snapshot, decision: &Decision, places: &Places, candidate: I
                 plugin: entry.plugin,
                 reason: entry.reason,
                 message: entry.message,
-                note: note(index),
+                note: present(&note(index)),
             })
             .collect(),
         advice: Vec::new(),
         gave_up: false,
-    }
-}
-
-impl Advice {
-    /// `status` of a SchedulingAdvice, where it was asked for on `snapshot`.
-    #[must_use]
-    pub fn status(&self, snapshot: &Snapshot) -> Value {
-        let mut status = self.short();
-        status["outcome"] = self.decision.outcome.as_str().into();
-        status["reason"] = self.decision.reason.into();
-        status["message"] = snapshot.inventory.message(&self.decision).into();
-        status["evaluatedAt"] = berth_apimachinery::time::rfc3339(self.decision.now).into();
-        status["inventoryRevision"] = snapshot.revision.0.to_string().into();
-        status
-    }
-
-    /// The same without what a report of the decision says.
-    #[must_use]
-    pub fn short(&self) -> Value {
-        json!({
-            "targets": self.targets,
-            "remainingTargets": self.remaining,
-            "gaveUp": self.gave_up.as_deref().unwrap_or_default(),
-        })
     }
 }

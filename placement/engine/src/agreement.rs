@@ -9,7 +9,8 @@ use berth_apimachinery::Timestamp;
 use berth_dialect_contract::amounts::{self, Held, Resized};
 use berth_dialect_contract::report::{Candidate, RejectionEntry};
 use berth_dialect_contract::{Action, Decision, DemandView, Outcome, Placed};
-use serde::Serialize;
+use berth_scheduling_api::decision::{Contested, Recorded};
+use berth_scheduling_api::shared::present;
 
 use crate::plan::Verdict;
 use crate::plan::compare::{candidates, verdict};
@@ -111,11 +112,11 @@ pub struct Comparison {
     /// How many it would have.
     pub would_have: usize,
     /// The clusters that it has and would not keep, by name: the first of [`Comparison::loss_count`].
-    pub losses: Vec<Side>,
+    pub losses: Vec<Contested>,
     /// How many there are.
     pub loss_count: usize,
     /// The clusters that it would get, by name: the first of [`Comparison::gain_count`].
-    pub gains: Vec<Side>,
+    pub gains: Vec<Contested>,
     /// How many there are.
     pub gain_count: usize,
     /// The clusters that it has and would keep with another amount, by name: the first of [`Comparison::resize_count`].
@@ -183,7 +184,7 @@ impl Comparison {
         let (lost, gained): (Vec<String>, Vec<String>) = (first(&left), first(&joined));
         let concerned: Vec<&str> = lost.iter().chain(&gained).map(String::as_str).collect();
         let candidates = candidates(snapshot, decision, &concerned);
-        let side = |name: &String| Side::of(name, &candidates, placed);
+        let side = |name: &String| contested(name, &candidates, placed);
         self.losses = lost.iter().map(side).collect();
         self.gains = gained.iter().map(side).collect();
         (self.loss_count, self.gain_count) = (left.len(), joined.len());
@@ -215,63 +216,32 @@ pub fn ends(since: Timestamp, grace: Duration) -> Option<Timestamp> {
     since.checked_add(grace).ok()
 }
 
-/// A cluster that only one side chooses, and what both say of it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Side {
-    /// The system's own name of the cluster.
-    pub cluster_name: String,
-    /// Reasons that Berth has against the cluster, or the rank that the cluster has.
-    pub reasons: Vec<String>,
-    /// The rank, from 1, where it is feasible.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rank: Option<usize>,
-    /// The total, where the system adds up scores.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub score: Option<i64>,
-    /// Record that the scheduler stored with its decision.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub recorded: Option<Recorded>,
-}
-
-/// Reason and score that a scheduler stored with a cluster.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Recorded {
-    /// The reason.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub reason: String,
-    /// The score.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub score: Option<i64>,
-}
-
-impl Side {
-    fn of(name: &str, candidates: &[Candidate], placed: &[Placed]) -> Self {
-        let mut all = candidates.iter();
-        let candidate = all.find(|candidate| *candidate.cluster_name == *name);
-        let recorded = placed
-            .iter()
-            .find(|placed| *placed.cluster_name == *name)
-            .filter(|placed| !placed.reason.is_empty() || placed.score.is_some())
-            .map(|placed| Recorded {
-                reason: placed.reason.clone(),
-                score: placed.score,
-            });
-        let mut reasons: Vec<String> = candidate.map_or_else(
-            || vec!["there is no such cluster among those that are considered".to_owned()],
-            |candidate| candidate.rejections.iter().map(told).collect(),
-        );
-        let rank = candidate.and_then(|candidate| candidate.rank);
-        if let (true, Some(rank)) = (reasons.is_empty(), rank) {
-            reasons.push(format!("rank {rank}"));
-        }
-        Self {
-            cluster_name: name.to_owned(),
-            reasons,
-            rank,
-            score: candidate.and_then(|candidate| candidate.score),
-            recorded,
-        }
+/// What both sides say of the cluster `name`, which only one of them chooses.
+fn contested(name: &str, candidates: &[Candidate], placed: &[Placed]) -> Contested {
+    let mut all = candidates.iter();
+    let candidate = all.find(|candidate| *candidate.cluster_name == *name);
+    let recorded = placed
+        .iter()
+        .find(|placed| *placed.cluster_name == *name)
+        .filter(|placed| !placed.reason.is_empty() || placed.score.is_some())
+        .map(|placed| Recorded {
+            reason: present(&placed.reason),
+            score: placed.score,
+        });
+    let mut reasons: Vec<String> = candidate.map_or_else(
+        || vec!["there is no such cluster among those that are considered".to_owned()],
+        |candidate| candidate.rejections.iter().map(told).collect(),
+    );
+    let rank = candidate.and_then(|candidate| candidate.rank);
+    if let (true, Some(rank)) = (reasons.is_empty(), rank) {
+        reasons.push(format!("rank {rank}"));
+    }
+    Contested {
+        cluster_name: name.to_owned(),
+        reasons,
+        rank,
+        score: candidate.and_then(|candidate| candidate.score),
+        recorded,
     }
 }
 

@@ -188,6 +188,8 @@ fn falls_together(last: &Step, step: &Step) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use berth_scheduling_api::shared::SourceRef;
+
     use super::super::standing::standing;
     use super::*;
 
@@ -241,9 +243,9 @@ mod tests {
     #[test]
     fn another_object_of_the_same_name_is_another_decision() {
         let about = |uid: &str| About {
-            source_ref: Arc::new(standing::SourceRef {
+            source_ref: Arc::new(SourceRef {
                 uid: uid.into(),
-                ..standing::SourceRef::default()
+                ..SourceRef::default()
             }),
             ..About::default()
         };

@@ -13,8 +13,9 @@ use std::time::Duration;
 use berth_apimachinery::{Change, Clock, GroupResource, Key, Object, Revision, Timestamp};
 use berth_dialect_contract::{Affected, Due};
 use berth_engine::Witness;
+use berth_scheduling_api::record::{CauseType, RecordCause};
 use parking_lot::Mutex;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use self::notes::{Dues, Views};
 
@@ -79,41 +80,6 @@ struct Notes {
     of_all: HashMap<&'static str, Slot>,
 }
 
-/// A change of an object, as a record tells of it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ObjectCause {
-    /// `Created`, `Updated` or `Deleted`.
-    pub verb: String,
-    /// The apiVersion.
-    pub api_version: String,
-    /// The kind.
-    pub kind: String,
-    /// The namespace, where it has one.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub namespace: String,
-    /// The name. It and the namespace are left out of what is in another namespace than the decision, unless it describes
-    /// a cluster: who may read decisions of one namespace is not told names in others.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub name: String,
-    /// The resourceVersion that the change left.
-    pub resource_version: String,
-    /// Who owns the newest fields: `kubectl-edit`.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub field_manager: String,
-    /// How many further changes had made the decision due.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub more: u64,
-}
-
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde gives fields by reference"
-)]
-fn is_zero(number: &u64) -> bool {
-    *number == 0
-}
-
 impl Causes {
     /// None yet. Objects of `of_clusters` are named to readers of any namespace; `managers` says who wrote what does not
     /// say so itself.
@@ -131,7 +97,7 @@ impl Causes {
     }
 
     /// Takes what made the decision on `demand` due, of the changes up to `through`.
-    pub(crate) fn take_due(&self, dialect: &str, demand: &Key, through: Revision) -> Option<ObjectCause> {
+    pub(crate) fn take_due(&self, dialect: &str, demand: &Key, through: Revision) -> Option<RecordCause> {
         let mut notes = self.notes.lock();
         let now = self.clock.now();
         let known = |slot: &Slot| slot.decide.newest(through, now);
@@ -155,7 +121,7 @@ impl Causes {
 
     /// What may have changed how `demand` looks, which was seen at `seen`: nobody here decided it. Of several changes the newest
     /// that was there by then; those that came after wait for what follows from them.
-    pub(crate) fn take_seen(&self, dialect: &str, demand: &Key, seen: Timestamp) -> Option<ObjectCause> {
+    pub(crate) fn take_seen(&self, dialect: &str, demand: &Key, seen: Timestamp) -> Option<RecordCause> {
         let mut notes = self.notes.lock();
         let now = self.clock.now();
         let soon = |note: &Note| within(note.at, seen, SOON);
@@ -183,7 +149,7 @@ impl Causes {
     }
 
     /// The deletion of `demand`, whose end was seen at `seen`.
-    pub(crate) fn take_gone(&self, demand: &Key, seen: Timestamp) -> Option<ObjectCause> {
+    pub(crate) fn take_gone(&self, demand: &Key, seen: Timestamp) -> Option<RecordCause> {
         let mut notes = self.notes.lock();
         let slot = notes.of.get_mut(demand)?;
         let gone = slot.gone.take()?;
@@ -203,7 +169,7 @@ impl Causes {
     }
 
     /// `change`, which `more` others came before, as readers of the decision on `demand` may be told of it.
-    fn shown_to(&self, demand: &Key, change: &Changed, more: u64) -> ObjectCause {
+    fn shown_to(&self, demand: &Key, change: &Changed, more: u64) -> RecordCause {
         let cause = change.told(more);
         let namespace = match demand.namespace.is_empty() {
             // A namespace that wants a place.
@@ -214,7 +180,7 @@ impl Causes {
         if !is_foreign || self.of_clusters.contains(&change.key.resource) {
             return cause;
         }
-        ObjectCause {
+        RecordCause {
             namespace: String::new(),
             name: String::new(),
             field_manager: String::new(),
@@ -280,8 +246,9 @@ impl Changed {
         })
     }
 
-    fn told(&self, more: u64) -> ObjectCause {
-        ObjectCause {
+    fn told(&self, more: u64) -> RecordCause {
+        RecordCause {
+            r#type: CauseType::Object,
             verb: self.verb.to_owned(),
             api_version: self.object.api_version().to_owned(),
             kind: kind(&self.object),

@@ -5,106 +5,21 @@ use std::sync::Arc;
 
 use berth_apimachinery::{Timestamp, time};
 use berth_engine::plan::compare::verdict;
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use berth_scheduling_api::record::{
+    CauseType, DecisionRecord, Move, MovedCluster, ReasonChange, RecordActor, RecordCause, RecordSpec,
+};
+use berth_scheduling_api::shared::Manifest;
+use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use super::causes::ObjectCause;
 use super::reasons::Reasons;
-use super::said::{Cluster, Part, Said};
-use super::standing::{About, Agreement, SHOWN, SourceRef, Standing};
+use super::said::Said;
+use super::standing::{About, Agreement, SHOWN, Standing};
 
 /// The label with the decision's name, where that is a label's value.
 pub const DECISION_LABEL: &str = "decision";
 /// The label with the system's name.
 pub const SYSTEM_LABEL: &str = "system";
-
-/// How many targets one reason refused before and after; absent where nobody counted.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ReasonChange {
-    /// The plugin.
-    pub plugin: String,
-    /// The token.
-    pub reason: String,
-    /// Before.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub from: Option<i64>,
-    /// After.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub to: Option<i64>,
-}
-
-/// What made a decision change.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "type")]
-pub enum Cause {
-    /// An object changed.
-    Object(ObjectCause),
-    /// Somebody asked for it with a Binding.
-    Request,
-    /// No object changed: its time came, or it was tried again.
-    Time,
-    /// It changed while no server recorded: none was running, or, of several, none led.
-    Unseen,
-}
-
-/// Who changed a decision.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Actor {
-    /// The user, where Berth wrote the decision or somebody asked it to.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub user: String,
-    /// Else the field manager of who changed the object.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub field_manager: String,
-}
-
-/// `spec` of a DecisionRecord.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Spec {
-    /// The name of the decision.
-    pub decision: String,
-    /// The system.
-    pub dialect: Arc<str>,
-    /// The object that wants a place.
-    #[serde(default)]
-    pub source_ref: Arc<SourceRef>,
-    /// When.
-    pub at: String,
-    /// What became of it: a verdict, as a plan has them.
-    pub change: String,
-    /// Where it stood; absent where it is new.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub from: Option<Standing>,
-    /// Where it stands; absent where it is gone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub to: Option<Standing>,
-    /// The clusters that came and went, at most [`SHOWN`] of each.
-    #[serde(default)]
-    pub clusters: Vec<Cluster>,
-    /// How many came.
-    #[serde(default)]
-    pub joined_count: usize,
-    /// How many went.
-    #[serde(default)]
-    pub left_count: usize,
-    /// How many targets each reason refuses.
-    #[serde(default)]
-    pub reasons: Vec<ReasonChange>,
-    /// Whether they were counted after the change: then no reason means that nothing was refused.
-    #[serde(default)]
-    pub counted: bool,
-    /// Why it changed.
-    pub cause: Cause,
-    /// Who changed it.
-    #[serde(default)]
-    pub actor: Actor,
-    /// Whether Berth would have decided the same clusters, where it observed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub agreement: Option<Agreement>,
-}
 
 /// One change of a decision, with all that is known of it.
 pub(crate) struct Change<'a> {
@@ -121,7 +36,7 @@ pub(crate) struct Change<'a> {
     /// What the decision said by which it changed, where Berth made it.
     pub(crate) said: Option<&'a Said>,
     /// Else what happened to an object at that time.
-    pub(crate) seen: Option<ObjectCause>,
+    pub(crate) seen: Option<RecordCause>,
     /// Whether nobody was there to see it.
     pub(crate) unseen: bool,
 }
@@ -139,7 +54,7 @@ pub(crate) fn moved<'a>(from: Option<&'a Standing>, to: Option<&'a Standing>) ->
 }
 
 /// The record of `change`.
-pub(crate) fn record(change: &Change<'_>) -> Spec {
+pub(crate) fn record(change: &Change<'_>) -> RecordSpec {
     let [joined, left] = moved(change.from, change.to);
     let held = |side: Option<&Standing>| side.map(Standing::held);
     let said = change.said;
@@ -151,14 +66,14 @@ pub(crate) fn record(change: &Change<'_>) -> Spec {
         .map(|said| &said.reasons)
         .or(change.to.and_then(|to| to.reasons.as_ref()));
     let before = change.from.and_then(|from| from.reasons.as_ref());
-    Spec {
+    RecordSpec {
         decision: change.decision.to_owned(),
         dialect: Arc::clone(&change.about.dialect),
         source_ref: Arc::clone(&change.about.source_ref),
         at: time::rfc3339_micro(change.at),
         change: verdict(held(change.from).as_ref(), held(change.to).as_ref())
             .as_str()
-            .to_owned(),
+            .into(),
         from: change.from.map(Standing::cut),
         clusters: clusters(&joined, &left, said),
         joined_count: joined.len(),
@@ -168,19 +83,22 @@ pub(crate) fn record(change: &Change<'_>) -> Spec {
         counted: to.is_some() && after.is_some(),
         cause: cause(change),
         actor: actor(change),
-        agreement: change.to.and_then(|to| to.agreement.clone()),
+        agreement: change
+            .to
+            .and_then(|to| to.agreement.as_ref())
+            .map(Agreement::wire),
         to,
     }
 }
 
-fn clusters(joined: &[&str], left: &[&str], said: Option<&Said>) -> Vec<Cluster> {
-    let told = |name: &str, part: Part| {
+fn clusters(joined: &[&str], left: &[&str], said: Option<&Said>) -> Vec<MovedCluster> {
+    let told = |name: &str, part: Move| {
         let mut all = said.iter().flat_map(|said| &said.clusters);
         let known = all.find(|cluster| cluster.cluster_name == name && cluster.change == part);
-        known.cloned().unwrap_or_else(|| Cluster::named(name, part))
+        known.cloned().unwrap_or_else(|| MovedCluster::named(name, part))
     };
-    let joined = joined.iter().take(SHOWN).map(|name| told(name, Part::Joined));
-    let left = left.iter().take(SHOWN).map(|name| told(name, Part::Left));
+    let joined = joined.iter().take(SHOWN).map(|name| told(name, Move::Joined));
+    let left = left.iter().take(SHOWN).map(|name| told(name, Move::Left));
     joined.chain(left).collect()
 }
 
@@ -197,33 +115,36 @@ fn reasons(before: Option<&Reasons>, after: Option<&Reasons>) -> Vec<ReasonChang
         .collect()
 }
 
-fn cause(change: &Change<'_>) -> Cause {
+fn cause(change: &Change<'_>) -> RecordCause {
     match (change.said, &change.seen) {
-        _ if change.unseen => Cause::Unseen,
-        (Some(said), _) if said.by.is_some() => Cause::Request,
-        (Some(said), _) => said.cause.clone().map_or(Cause::Time, Cause::Object),
-        (None, Some(seen)) => Cause::Object(seen.clone()),
-        (None, None) => Cause::Time,
+        _ if change.unseen => RecordCause::of(CauseType::Unseen),
+        (Some(said), _) if said.by.is_some() => RecordCause::of(CauseType::Request),
+        (Some(said), _) => said
+            .cause
+            .clone()
+            .unwrap_or_else(|| RecordCause::of(CauseType::Time)),
+        (None, Some(seen)) => seen.clone(),
+        (None, None) => RecordCause::of(CauseType::Time),
     }
 }
 
-fn actor(change: &Change<'_>) -> Actor {
+fn actor(change: &Change<'_>) -> RecordActor {
     match (change.said, &change.seen) {
-        _ if change.unseen => Actor::default(),
-        (Some(said), _) => Actor {
+        _ if change.unseen => RecordActor::default(),
+        (Some(said), _) => RecordActor {
             user: said.by.clone().unwrap_or_else(|| said.actor.to_owned()),
             field_manager: String::new(),
         },
-        (None, Some(seen)) => Actor {
+        (None, Some(seen)) => RecordActor {
             user: String::new(),
             field_manager: seen.field_manager.clone(),
         },
-        (None, None) => Actor::default(),
+        (None, None) => RecordActor::default(),
     }
 }
 
 /// The counts after the change that `spec` records: what the next one begins with.
-pub(crate) fn counts_after(spec: &Spec) -> Option<Reasons> {
+pub(crate) fn counts_after(spec: &RecordSpec) -> Option<Reasons> {
     let counts = spec.reasons.iter();
     let counts = counts
         .filter_map(|change| Some(((&change.plugin, &change.reason), change.to?)))
@@ -243,7 +164,12 @@ pub(crate) fn number(name: &str) -> Option<i64> {
 }
 
 /// A DecisionRecord, or a ClusterDecisionRecord where there is no namespace.
-pub(crate) fn object(namespace: &str, name: &str, spec: &Spec, now: Timestamp) -> serde_json::Result<Value> {
+pub(crate) fn object(
+    namespace: &str,
+    name: &str,
+    spec: &RecordSpec,
+    now: Timestamp,
+) -> serde_json::Result<Value> {
     let kind = match namespace {
         "" => "ClusterDecisionRecord",
         _ => "DecisionRecord",
@@ -253,21 +179,17 @@ pub(crate) fn object(namespace: &str, name: &str, spec: &Spec, now: Timestamp) -
         labels[DECISION_LABEL] = spec.decision.as_str().into();
     }
     let uid = Uuid::new_v5(&Uuid::NAMESPACE_OID, format!("{namespace}/{name}").as_bytes());
-    let mut metadata = json!({
-        "name": name,
-        "uid": uid.to_string(),
-        "creationTimestamp": time::rfc3339(now),
-        "labels": labels,
-    });
+    let mut metadata = Map::from_iter([
+        ("name".to_owned(), name.into()),
+        ("uid".to_owned(), uid.to_string().into()),
+        ("creationTimestamp".to_owned(), time::rfc3339(now).into()),
+        ("labels".to_owned(), labels),
+    ]);
     if !namespace.is_empty() {
-        metadata["namespace"] = namespace.into();
+        metadata.insert("namespace".to_owned(), namespace.into());
     }
-    Ok(json!({
-        "apiVersion": berth_scheduling_rest::API_VERSION,
-        "kind": kind,
-        "metadata": metadata,
-        "spec": serde_json::to_value(spec)?,
-    }))
+    let body = DecisionRecord { spec: Some(spec) };
+    serde_json::to_value(Manifest::new(kind, metadata, body))
 }
 
 #[cfg(test)]

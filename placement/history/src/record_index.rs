@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use berth_apimachinery::{Object, Timestamp};
+use berth_scheduling_api::record::RecordSpec;
 use berth_scheduling_rest::records::Bounds;
 use berth_storage::Name;
 
 use super::book::Book;
-use super::record::{Spec, counts_after};
+use super::record::counts_after;
 use super::standing::{self, About, Standing};
 
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +56,7 @@ impl RecordIndex {
     pub(crate) fn add(&mut self, object: &Object, book: &Book) {
         #[derive(serde::Deserialize)]
         struct Shown {
-            spec: Spec,
+            spec: RecordSpec,
         }
         let meta = object.meta();
         let Some(place) = place(object) else { return };
@@ -79,7 +80,7 @@ impl RecordIndex {
         &mut self,
         place: Name,
         name: &str,
-        spec: &Spec,
+        spec: &RecordSpec,
         bytes: usize,
         at: Timestamp,
         book: &Book,
@@ -97,9 +98,9 @@ impl RecordIndex {
             share.ages.insert(aged);
         });
         if self.last.get(&place).is_none_or(|last| last.name <= name) {
-            let to = spec.to.clone().map(|to| {
+            let to = spec.to.as_ref().map(|to| {
                 let reasons = counts_after(spec);
-                standing::shared(Standing { reasons, ..to }, book.standing(&place))
+                standing::shared(Standing { reasons, ..to.into() }, book.standing(&place))
             });
             let about = About {
                 dialect: Arc::clone(&spec.dialect),
@@ -278,14 +279,14 @@ mod tests {
 
     fn record_in(namespace: &str, decision: &str, second: i64) -> Object {
         let value = json!({
-            "apiVersion": berth_scheduling_rest::API_VERSION, "kind": "DecisionRecord",
+            "apiVersion": berth_scheduling_api::API_VERSION, "kind": "DecisionRecord",
             "metadata": {
                 "namespace": namespace, "name": format!("{decision}.{second:04}"),
                 "creationTimestamp": berth_apimachinery::time::rfc3339(at(second)),
             },
             "spec": {
                 "decision": decision, "dialect": "ocm", "at": "", "change": "Bound", "cause": {"type": "Time"},
-                "counted": true, "to": {"phase": second.to_string()},
+                "counted": true, "to": {"phase": second.to_string(), "clusterCount": 0, "clusters": []},
                 "reasons": [{"plugin": "P", "reason": "R", "to": 2}, {"plugin": "P", "reason": "gone", "from": 1, "to": 0}],
             },
         });

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use berth_apimachinery::{Draft, GroupResource, Key, Timestamp};
+use berth_scheduling_api::record::RecordCause;
 use berth_scheduling_rest::projection::{CLUSTER_DECISIONS, DECISIONS};
 use berth_scheduling_rest::records::{CLUSTER_RECORDS, RECORDS, resource_of};
 use berth_storage::{At, Event, Expect, Name, Scope, Source, Step as Write, StoreError, Verb, Watch};
@@ -17,7 +18,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::History;
 use super::book::{Book, Step, Waiting};
-use super::causes::ObjectCause;
 use super::record::{self, Change};
 use super::record_index::{Last, RecordIndex};
 use super::standing::{self, About, Standing, differ};
@@ -449,7 +449,7 @@ impl Recorder {
     }
 
     /// What happened to an object when `step` was seen, which no decision made here.
-    fn what_happened(&self, step: &Step) -> Option<ObjectCause> {
+    fn what_happened(&self, step: &Step) -> Option<RecordCause> {
         let dialect = self
             .history
             .engine

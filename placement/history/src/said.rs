@@ -4,71 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use berth_apimachinery::Timestamp;
-use serde::{Deserialize, Serialize};
+use berth_scheduling_api::record::{MovedCluster, RecordCause};
 
-use super::causes::ObjectCause;
 use super::reasons::Reasons;
-
-/// What happened to a cluster in a change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Part {
-    /// The object is bound to it now.
-    Joined,
-    /// It is no longer.
-    Left,
-}
-
-/// One scorer's part of a score.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Score {
-    /// The scorer.
-    pub plugin: String,
-    /// Value times weight.
-    pub weighted: i64,
-}
-
-/// Why a cluster is refused.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Refusal {
-    /// The plugin.
-    pub plugin: String,
-    /// The token.
-    pub reason: String,
-    /// The sentence.
-    pub message: String,
-}
-
-/// A cluster that came or went, and what the decision said of it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Cluster {
-    /// The system's own name of the cluster.
-    pub cluster_name: String,
-    /// Whether it came or went.
-    pub change: Part,
-    /// The weighted total, where the system has one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub score: Option<i64>,
-    /// Each scorer's part.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub scores: Vec<Score>,
-    /// Why it is refused.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub rejections: Vec<Refusal>,
-}
-
-impl Cluster {
-    /// A cluster of which nothing was said.
-    pub(crate) fn named(name: &str, change: Part) -> Self {
-        Self {
-            cluster_name: name.to_owned(),
-            change,
-            score: None,
-            scores: Vec::new(),
-            rejections: Vec::new(),
-        }
-    }
-}
 
 /// What a decision said that was written.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -80,7 +18,7 @@ pub(crate) struct Said {
     /// The user it was written as.
     pub(crate) actor: &'static str,
     /// What made it due, where an object did.
-    pub(crate) cause: Option<ObjectCause>,
+    pub(crate) cause: Option<RecordCause>,
     /// The summary.
     pub(crate) message: String,
     /// How many targets each reason refuses.
@@ -90,7 +28,7 @@ pub(crate) struct Said {
     /// Those it lets go.
     pub(crate) leaves: BTreeSet<Arc<str>>,
     /// What it said of those it binds to and lets go, at most [`SHOWN`] of each.
-    pub(crate) clusters: Vec<Cluster>,
+    pub(crate) clusters: Vec<MovedCluster>,
 }
 
 impl Said {

@@ -8,11 +8,12 @@ use std::time::Duration;
 use berth_apimachinery::{Clock, Key, Timestamp};
 use berth_dialect_contract::{Action, Decision, names, report};
 use berth_engine::{Bind, BindError, BindObserver, Bound, Snapshot};
+use berth_scheduling_api::record::{Move, MovedCluster, RecordCause, Refusal, ScorePart};
 use berth_storage::Name;
 use parking_lot::Mutex;
 
-use super::causes::{Causes, ObjectCause};
-use super::said::{Cluster, Part, Refusal, Said, Score};
+use super::causes::Causes;
+use super::said::Said;
 use super::standing::SHOWN;
 
 /// How many decisions on one object may wait to be recorded.
@@ -99,7 +100,7 @@ fn said(
     snapshot: &Snapshot,
     decision: &Decision,
     by: Option<&str>,
-    cause: Option<ObjectCause>,
+    cause: Option<RecordCause>,
     at: Timestamp,
 ) -> Said {
     let inventory = &*snapshot.inventory;
@@ -125,14 +126,14 @@ fn said(
             }
             Action::Bind | Action::Create | Action::Restore => {
                 said.stays.insert(name);
-                Part::Joined
+                Move::Joined
             }
             Action::Unbind => {
                 said.leaves.insert(name);
-                Part::Left
+                Move::Left
             }
         };
-        let so_far = &mut told[usize::from(part == Part::Left)];
+        let so_far = &mut told[usize::from(part == Move::Left)];
         if *so_far < SHOWN {
             *so_far += 1;
             said.clusters
@@ -147,9 +148,9 @@ fn said(
 }
 
 /// What `decision` says of the cluster `name`.
-fn cluster(snapshot: &Snapshot, decision: &Decision, name: &str, part: Part) -> Cluster {
+fn cluster(snapshot: &Snapshot, decision: &Decision, name: &str, part: Move) -> MovedCluster {
     let inventory = &*snapshot.inventory;
-    let mut told = Cluster::named(name, part);
+    let mut told = MovedCluster::named(name, part);
     let Some(candidate) = inventory.candidate(name) else {
         return told;
     };
@@ -161,7 +162,7 @@ fn cluster(snapshot: &Snapshot, decision: &Decision, name: &str, part: Part) -> 
     if let Some(row) = solved.row_of(candidate) {
         let columns = solved.scores.iter();
         told.scores = columns
-            .map(|column| Score {
+            .map(|column| ScorePart {
                 plugin: decision.scorers[usize::from(column.plugin)].to_string(),
                 weighted: column.values[row].unwrap_or(0).saturating_mul(column.weight),
             })
@@ -170,8 +171,8 @@ fn cluster(snapshot: &Snapshot, decision: &Decision, name: &str, part: Part) -> 
     let refusals = solved.rejections_of(candidate).iter();
     told.rejections = refusals
         .map(|refusal| Refusal {
-            plugin: inventory.filters()[usize::from(refusal.plugin)].to_owned(),
-            reason: inventory.token(refusal.plugin, refusal.reason).to_owned(),
+            plugin: inventory.filters()[usize::from(refusal.plugin)].into(),
+            reason: inventory.token(refusal.plugin, refusal.reason).into(),
             message: inventory.sentence(decision, candidate, refusal.plugin, refusal.reason),
         })
         .collect();

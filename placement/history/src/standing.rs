@@ -5,78 +5,70 @@ use std::sync::Arc;
 use berth_apimachinery::Object;
 use berth_dialect_contract::Phase;
 use berth_dialect_contract::amounts::Held;
-use berth_scheduling_rest::kinds::decision::AGREES;
+use berth_scheduling_api::decision::{AGREES, ClusterBinding, Decision, DecisionStatus};
+use berth_scheduling_api::record::{self, RecordAgreement, RecordedCluster, Side};
+use berth_scheduling_api::shared::SourceRef;
 use berth_scheduling_rest::observed::NOT_COMPARED;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
 
 use super::reasons::Reasons;
 
 /// How many clusters a record names on each side. The counts are of all.
 pub const SHOWN: usize = 50;
 
-/// One cluster an object is bound to.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Place {
-    /// The system's own name of the cluster.
-    pub cluster_name: String,
-    /// The score it was chosen with, where the system records that.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub score: Option<i64>,
-    /// The amount it has, where the system divides one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub amount: Option<i64>,
-    /// The state, as the system names it.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub state: String,
-    /// Whether it is on its way out: no place any more, though still occupied.
-    #[serde(skip_serializing_if = "is_false")]
-    pub leaving: bool,
-}
-
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde gives fields by reference"
-)]
-fn is_false(flag: &bool) -> bool {
-    !flag
-}
-
 /// Where a decision stands.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Standing {
     /// The phase of the Decision.
     pub phase: String,
     /// Why it is not bound; empty once it is.
-    #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
     /// The summary.
-    #[serde(skip_serializing_if = "String::is_empty")]
     pub message: String,
     /// How many clusters it is bound to, those on their way out left out.
     pub cluster_count: usize,
     /// The clusters, by name; of a record the first [`SHOWN`].
-    pub clusters: Vec<Place>,
+    pub clusters: Vec<RecordedCluster>,
     /// How many targets each reason refuses, where that is known. A record has the counts of both sides in one list.
-    #[serde(skip)]
     pub reasons: Option<Reasons>,
     /// Whether Berth agreed, where it observed. A record says it of the side after the change.
-    #[serde(skip)]
     pub agreement: Option<Agreement>,
 }
 
 /// Whether Berth would have decided the same as another scheduler did.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Agreement {
     /// `True`, `False` or `Unknown`, at once and without any grace.
     pub status: String,
     /// Changes that Berth would make, or why that cannot be said.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub message: String,
     /// Whether it is only not compared yet.
-    #[serde(skip)]
     pub awaited: bool,
+}
+
+impl Agreement {
+    /// `spec.agreement` of a record.
+    #[must_use]
+    pub fn wire(&self) -> RecordAgreement {
+        RecordAgreement {
+            status: self.status.clone(),
+            message: self.message.clone(),
+        }
+    }
+}
+
+impl From<&Side> for Standing {
+    fn from(side: &Side) -> Self {
+        Self {
+            phase: side.phase.clone(),
+            reason: side.reason.clone(),
+            message: side.message.clone(),
+            cluster_count: side.cluster_count,
+            clusters: side.clusters.clone(),
+            reasons: None,
+            agreement: None,
+        }
+    }
 }
 
 impl Standing {
@@ -95,9 +87,7 @@ impl Standing {
     /// [`Standing::names`] with the amounts.
     #[must_use]
     pub fn held(&self) -> Held {
-        self.places()
-            .map(|(name, amount)| (name.to_owned(), amount))
-            .collect()
+        record::held(&self.clusters)
     }
 
     /// Whether `other` says something else that is worth a record: the phase, the reason, the clusters or their amounts. Either may
@@ -117,24 +107,21 @@ impl Standing {
         awaited || self.phase == Phase::Pending.as_str()
     }
 
-    /// As a record shows it.
+    /// One side of a record.
     #[must_use]
-    pub fn cut(&self) -> Self {
-        let mut cut = Self {
+    pub fn cut(&self) -> Side {
+        let (stay, leave): (Vec<&RecordedCluster>, Vec<&RecordedCluster>) =
+            self.clusters.iter().partition(|place| !place.leaving);
+        let shown = stay.into_iter().take(SHOWN).chain(leave.into_iter().take(SHOWN));
+        let mut clusters: Vec<RecordedCluster> = shown.cloned().collect();
+        clusters.sort_by(|a, b| a.cluster_name.cmp(&b.cluster_name));
+        Side {
             phase: self.phase.clone(),
             reason: self.reason.clone(),
             message: self.message.clone(),
             cluster_count: self.cluster_count,
-            clusters: Vec::new(),
-            reasons: None,
-            agreement: None,
-        };
-        let (stay, leave): (Vec<&Place>, Vec<&Place>) =
-            self.clusters.iter().partition(|place| !place.leaving);
-        let shown = stay.into_iter().take(SHOWN).chain(leave.into_iter().take(SHOWN));
-        cut.clusters = shown.cloned().collect();
-        cut.clusters.sort_by(|a, b| a.cluster_name.cmp(&b.cluster_name));
-        cut
+            clusters,
+        }
     }
 }
 
@@ -169,30 +156,8 @@ pub fn differ(from: Option<&Standing>, to: Option<&Standing>) -> bool {
     }
 }
 
-/// The object that a Decision is about, as `spec.sourceRef` has it. Texts that are empty are left out.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct SourceRef {
-    /// The version of its API.
-    #[serde(skip_serializing_if = "str::is_empty")]
-    pub api_version: Box<str>,
-    /// Its kind.
-    #[serde(skip_serializing_if = "str::is_empty")]
-    pub kind: Box<str>,
-    /// Its namespace.
-    #[serde(skip_serializing_if = "str::is_empty")]
-    pub namespace: Box<str>,
-    /// Its name.
-    #[serde(skip_serializing_if = "str::is_empty")]
-    pub name: Box<str>,
-    /// Its uid.
-    #[serde(skip_serializing_if = "str::is_empty")]
-    pub uid: Box<str>,
-}
-
 /// What a Decision is about. Kept for every decision, and so shared.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct About {
     /// The system.
     pub dialect: Arc<str>,
@@ -209,107 +174,77 @@ impl About {
     }
 }
 
-#[derive(Deserialize)]
-struct Shown {
-    #[serde(default)]
-    spec: About,
-    #[serde(default)]
-    status: Status,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Status {
-    phase: String,
-    reason: String,
-    message: String,
-    decisions: Vec<Place>,
-    rejections: Vec<Counted>,
-    conditions: Vec<Condition>,
-    would_change: Option<WouldChange>,
-}
-
-#[derive(Deserialize)]
-struct Condition {
-    r#type: String,
-    status: String,
-    #[serde(default)]
-    reason: String,
-    #[serde(default)]
-    message: String,
-}
-
-#[derive(Deserialize)]
-struct WouldChange {
-    message: String,
-}
-
-impl Status {
-    /// Whether Berth agrees: what it would change counts at once, though the condition leaves the other scheduler time.
-    fn agreement(&mut self) -> Option<Agreement> {
-        let conditions = std::mem::take(&mut self.conditions).into_iter();
-        let mut agrees = conditions.filter(|condition| condition.r#type == AGREES);
-        let Condition {
-            status,
-            reason,
-            message,
-            ..
-        } = agrees.next()?;
+impl Agreement {
+    /// Agreement by condition Agrees of `status`: what would change counts at once, though the condition leaves the other
+    /// scheduler time.
+    fn of(status: &DecisionStatus) -> Option<Self> {
+        let mut conditions = status.conditions.iter().flatten();
+        let condition = conditions.find(|condition| condition.r#type == AGREES)?;
         // Nobody has done anything yet that Berth could disagree with.
-        let is_settled = status == "False" || !self.decisions.is_empty();
-        Some(match self.would_change.take().filter(|_| is_settled) {
-            Some(change) => Agreement {
+        let is_settled = condition.status == "False" || !status.decisions.is_empty();
+        Some(match status.would_change.as_ref().filter(|_| is_settled) {
+            Some(change) => Self {
                 status: "False".to_owned(),
-                message: change.message,
+                message: change.message.clone(),
                 awaited: false,
             },
-            None => Agreement {
-                message: if status == "True" { String::new() } else { message },
-                awaited: reason == NOT_COMPARED,
-                status,
+            None => Self {
+                message: match condition.status.as_str() {
+                    "True" => String::new(),
+                    _ => condition.message.clone(),
+                },
+                awaited: condition.reason == NOT_COMPARED,
+                status: condition.status.clone(),
             },
         })
     }
 }
 
-/// How many targets one reason refuses.
-#[derive(Clone, Debug, Deserialize)]
-struct Counted {
-    plugin: String,
-    reason: String,
-    targets: i64,
-}
-
-/// What the Decision `object` is about, and where it stands.
+/// Subject and standing of the Decision `object`.
 ///
 /// # Errors
 /// When it is no Decision.
 pub fn read(object: &Object) -> Result<(About, Standing), serde_json::Error> {
-    let Shown { spec, mut status } = object.view()?;
-    let agreement = status.agreement();
-    let mut clusters = status.decisions;
+    let Decision { spec, status } = object.view()?;
+    let status = status.ok_or_else(|| serde_json::Error::missing_field("status"))?;
+    let about = spec.map_or_else(About::default, |spec| About {
+        dialect: spec.dialect.into(),
+        source_ref: Arc::new(spec.source_ref),
+    });
+    let agreement = Agreement::of(&status);
+    let mut clusters: Vec<RecordedCluster> = status.decisions.into_iter().map(recorded).collect();
     clusters.sort_by(|a, b| a.cluster_name.cmp(&b.cluster_name));
-    let counts = status.rejections.into_iter();
+    let counts = status.rejections.into_iter().flatten();
     let reasons: Reasons = counts
         .map(|counted| ((counted.plugin, counted.reason), counted.targets))
         .collect();
     let standing = Standing {
-        phase: status.phase,
-        reason: status.reason,
-        message: status.message,
+        phase: status.phase.into_owned(),
+        reason: status.reason.unwrap_or_default(),
+        message: status.message.unwrap_or_default(),
         cluster_count: clusters.iter().filter(|place| !place.leaving).count(),
         clusters,
         reasons: Some(reasons).filter(|reasons| !reasons.is_empty()),
         agreement,
     };
-    Ok((spec, standing))
+    Ok((about, standing))
+}
+
+fn recorded(bound: ClusterBinding) -> RecordedCluster {
+    RecordedCluster {
+        cluster_name: (*bound.cluster_name).to_owned(),
+        score: bound.score,
+        amount: bound.amount,
+        state: bound.state.unwrap_or_default(),
+        leaving: bound.leaving.unwrap_or_default(),
+    }
 }
 
 #[cfg(test)]
 pub(super) fn standing(phase: &str, clusters: &[&str]) -> Standing {
-    let place = |name: &&str| Place {
+    let place = |name: &&str| RecordedCluster {
         cluster_name: (*name).to_owned(),
-        ..Place::default()
+        ..RecordedCluster::default()
     };
     Standing {
         phase: phase.to_owned(),
@@ -380,15 +315,16 @@ mod tests {
         let whole = standing("Bound", &names);
         let cut = whole.cut();
         assert_eq!((cut.clusters.len(), cut.cluster_count), (SHOWN, 80));
-        assert!(!cut.differs(&whole));
-        assert!(cut.differs(&standing("Bound", &names[1..])));
+        let again = Standing::from(&cut);
+        assert!(!again.differs(&whole));
+        assert!(again.differs(&standing("Bound", &names[1..])));
     }
 
     #[test]
     fn a_decision_is_read_as_it_is_shown() {
         let value = json!({
             "apiVersion": "scheduling.berth.dev/v1alpha1", "kind": "Decision", "metadata": {"name": "p.ocm"},
-            "spec": {"dialect": "ocm", "sourceRef": {"kind": "Placement", "name": "p"}},
+            "spec": {"dialect": "ocm", "sourceRef": {"apiVersion": "v1", "kind": "Placement", "name": "p"}},
             "status": {
                 "phase": "Partial", "message": "m",
                 "decisions": [{"clusterName": "b", "reason": "", "score": 7}, {"clusterName": "a", "reason": ""}],
@@ -406,7 +342,10 @@ mod tests {
 
     #[test]
     fn what_berth_would_change_is_disagreement_at_once_and_what_is_not_compared_is_awaited() {
-        let change = json!({"verdict": "Moved", "message": "Berth would take b"});
+        let change = json!({
+            "verdict": "Moved", "message": "Berth would take b",
+            "losses": [], "lossCount": 0, "gains": [], "gainCount": 1,
+        });
         let (none, a) = (json!([]), json!([{"clusterName": "a", "reason": ""}]));
         let early = "not yet: Berth would take b";
         for (status, reason, message, places, change, expected) in [
@@ -452,7 +391,10 @@ mod tests {
                 ("Unknown", "m", true),
             ),
         ] {
-            let condition = json!({"type": "Agrees", "status": status, "reason": reason, "message": message});
+            let condition = json!({
+                "type": "Agrees", "status": status, "reason": reason, "message": message,
+                "lastTransitionTime": "2026-11-23T10:14:03Z",
+            });
             let value = json!({
                 "apiVersion": "scheduling.berth.dev/v1alpha1", "kind": "Decision", "metadata": {"name": "p.ocm"},
                 "status": {"phase": "Bound", "decisions": places, "conditions": [condition], "wouldChange": change},

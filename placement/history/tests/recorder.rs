@@ -8,11 +8,13 @@ use std::time::Duration;
 use async_trait::async_trait;
 use berth_admission::rights::Answer;
 use berth_admission::{Authority, Chain, Right, UserInfo};
-use berth_apimachinery::{Clock, GroupResource, Key, Revision, Timestamp, Write};
+use berth_apimachinery::{Clock, GroupResource, Key, Kind, Revision, Timestamp, Write};
 use berth_apiserver::registry::{Author, Registry};
 use berth_apiserver::{Backing, Group, Resource};
 use berth_engine::{Bind, Engine, Unplaced};
 use berth_history::{History, Running};
+use berth_scheduling_api::VERSION;
+use berth_scheduling_api::record::{self, DecisionRecord};
 use berth_scheduling_rest::records::{Bounds, RECORDS};
 use berth_scheduling_rest::{RegistryCommitter, VirtualApi};
 use berth_storage::{
@@ -190,17 +192,29 @@ impl Server {
         self.engine.bind(&committer, wish).await.unwrap();
     }
 
-    /// What is recorded, oldest first: the change, the type of its cause, and the user.
+    /// Records, oldest first: the change, the type of its cause, and the user. Each fits its schema, and its type holds all
+    /// of it.
     fn recorded(&self) -> Vec<String> {
         let stored = self.store.cached(RECORDS);
-        let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
+        let kind = record::namespaced();
+        let schema = kind.schema(VERSION);
         stored
             .items
             .values()
-            .map(|record| {
-                let spec = &record.value()["spec"];
-                let parts = [&spec["change"], &spec["cause"]["type"], &spec["actor"]["user"]];
-                parts.map(text).join(" ")
+            .map(|object| {
+                let value = object.value();
+                assert_eq!(
+                    (schema.validate(value), schema.unknown_fields(value)),
+                    (vec![], vec![])
+                );
+                let record: DecisionRecord = object.view().unwrap();
+                let spec = record.spec.unwrap();
+                assert_eq!(serde_json::to_value(&spec).unwrap(), value["spec"]);
+                let user = match spec.actor.user.as_str() {
+                    "" => "-",
+                    user => user,
+                };
+                format!("{} {} {user}", spec.change, spec.cause.r#type.as_str())
             })
             .collect()
     }

@@ -8,14 +8,14 @@ use berth_apimachinery::{Key, Status, Timestamp};
 use berth_apiserver::{Call, Document, Query, Reply, RequestInfo, Rows, SubresourceHandler, heavy};
 use berth_engine::advice::{self, Advice, NoAdvice, Terms};
 use berth_engine::{Catalog, Engine, Snapshot, World};
-use serde_json::{Value, json};
+use berth_scheduling_api::advice::{self as shape, SchedulingAdvice};
+use berth_scheduling_api::shared::{Manifest, SchedulingSpec};
+use serde_json::{Map, Value};
 
 use super::head::head;
-use super::kinds::API_VERSION;
-use super::kinds::advice as shape;
 use super::live::live;
 use super::resolve::{About, Found};
-use super::rights_to_change;
+use super::{render, rights_to_change};
 
 /// Reads advice.
 pub(super) struct Advising {
@@ -98,30 +98,28 @@ struct Advised {
 }
 
 impl Advised {
-    fn head(&self) -> (Value, Value) {
+    fn head(&self) -> (Map<String, Value>, SchedulingSpec) {
         head(&self.snapshot, &self.advice.decision.demand, shape::KIND)
     }
 }
 
 impl Document for Advised {
     fn metadata(&self) -> Value {
-        self.head().0
+        self.head().0.into()
     }
 
     fn json(&self) -> Result<Vec<u8>, Status> {
         let (metadata, spec) = self.head();
-        let object = json!({
-            "apiVersion": API_VERSION,
-            "kind": shape::KIND,
-            "metadata": metadata,
-            "spec": spec,
-            "status": self.advice.status(&self.snapshot),
-        });
+        let body = SchedulingAdvice {
+            spec: Some(spec),
+            status: Some(self.advice.status(&self.snapshot)),
+        };
+        let object = render::tree(&Manifest::new(shape::KIND, metadata, body));
         serde_json::to_vec(&object).map_err(|error| Status::internal(error.to_string()))
     }
 
     fn rows(&self) -> Rows {
-        let mut rows: Vec<_> = self.advice.targets.iter().flat_map(shape::rows).collect();
+        let mut rows: Vec<_> = self.advice.short().targets.iter().flat_map(shape::rows).collect();
         if rows.is_empty() {
             let message = self.snapshot.inventory.message(&self.advice.decision);
             rows.push(shape::no_row("<none>", message));

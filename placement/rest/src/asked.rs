@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use berth_apimachinery::selector::Selector;
 use berth_apimachinery::{FieldError, Key};
 use berth_engine::Snapshot;
+use berth_scheduling_api::review;
 use serde_json::Value;
 
-use super::kinds::review;
 use super::names;
 
 /// What `spec.decisions` asks for.

@@ -6,11 +6,15 @@ use async_trait::async_trait;
 use berth_apimachinery::{FieldError, Key, Status};
 use berth_apiserver::{Attributes, Call, Computed, Reply, RequestInfo, SubresourceHandler};
 use berth_dialect_contract::Decision;
-use berth_dialect_contract::report::{self, ReasonCount};
+use berth_dialect_contract::report::{self, Pick, ReasonCount};
 use berth_engine::{Bind, BindError, Bound, Committer, Engine, Snapshot, Unplaced};
-use serde_json::{Value, json};
+use berth_scheduling_api::binding::{self, BindingSpec, BindingStatus};
+use berth_scheduling_api::decision::ClusterBinding;
+use berth_scheduling_api::shared::Manifest;
+use berth_scheduling_api::{GROUP, VERSION};
+use serde::Deserialize;
+use serde_json::Value;
 
-use super::kinds::{API_VERSION, GROUP, VERSION};
 use super::resolve::{About, Found, behind, decisions_of};
 use super::{names, own_places, render};
 
@@ -60,8 +64,12 @@ impl SubresourceHandler for BindingSubresource {
                 )
             })
             .collect();
-        let status = json!({"phase": view.phase.as_str(), "decisions": render::placed(&view.placed)});
-        Ok(Reply::Value(object(&snapshot, &demand, &json!(targets), status)))
+        let status = BindingStatus {
+            phase: Some(view.phase.as_str().into()),
+            decisions: Some(render::placed(&view.placed)),
+            ..BindingStatus::default()
+        };
+        Ok(Reply::Value(object(&snapshot, &demand, targets, status)))
     }
 
     async fn create(&self, call: &Call, body: Value) -> Result<Reply, Status> {
@@ -111,7 +119,8 @@ impl Binder {
         if let Some(refusal) = observed(&self.engine, &snapshot, &demand, name, &call.namespace) {
             return Err(refusal);
         }
-        let chosen = chosen(&snapshot, body)?;
+        let targets = targets(body)?;
+        let chosen = chosen(&snapshot, body, &targets)?;
         let wish = Bind {
             dialect: snapshot.dialect.name(),
             demand: &demand,
@@ -121,7 +130,7 @@ impl Binder {
             by: Some(&call.user.name),
         };
         match self.engine.bind(&*self.committer, wish).await {
-            Ok(bound) => Ok(Reply::Value(answer(&bound, &body["spec"]["targets"]))),
+            Ok(bound) => Ok(Reply::Value(answer(&bound, targets))),
             Err(error) => Err(refusal(error, name, &call.namespace)),
         }
     }
@@ -145,20 +154,22 @@ pub(super) fn check_name(body: &Value, call: &Call) -> Result<(), Status> {
 
 /// The clusters `spec.targets` names, as the system names them; `None` when it is empty. What is no Target is passed
 /// on as it is, for the dialect to refuse together with the infeasible ones.
-fn chosen(snapshot: &Snapshot, body: &Value) -> Result<Option<Vec<String>>, Status> {
-    let Some(list) = body["spec"]["targets"].as_array().filter(|list| !list.is_empty()) else {
+fn chosen(snapshot: &Snapshot, body: &Value, targets: &[String]) -> Result<Option<Vec<String>>, Status> {
+    if targets.is_empty() {
         return Ok(None);
-    };
-    let mut clusters: Vec<String> = Vec::with_capacity(list.len());
+    }
+    let mut clusters: Vec<String> = Vec::with_capacity(targets.len());
     let mut errors = Vec::new();
-    for (index, target) in list.iter().enumerate() {
-        let name = target.as_str().unwrap_or_default();
+    for (index, name) in targets.iter().enumerate() {
         let cluster = names::target(&*snapshot.inventory, snapshot.dialect.name(), name).map_or_else(
             || name.to_owned(),
             |candidate| snapshot.inventory.cluster_name(candidate).to_string(),
         );
         if clusters.contains(&cluster) {
-            errors.push(FieldError::duplicate(format!("spec.targets[{index}]"), name));
+            errors.push(FieldError::duplicate(
+                format!("spec.targets[{index}]"),
+                name.as_str(),
+            ));
         }
         clusters.push(cluster);
     }
@@ -169,8 +180,15 @@ fn chosen(snapshot: &Snapshot, body: &Value) -> Result<Option<Vec<String>>, Stat
     Err(Status::invalid(GROUP, "Binding", name, &errors))
 }
 
+/// `spec.targets` of a Binding.
+fn targets(body: &Value) -> Result<Vec<String>, Status> {
+    let spec = Option::<BindingSpec>::deserialize(&body["spec"]);
+    let spec = spec.map_err(|error| Status::bad_request(format!("spec of the Binding: {error}")))?;
+    Ok(spec.and_then(|spec| spec.targets).unwrap_or_default())
+}
+
 /// The Binding of `demand`.
-fn object(snapshot: &Snapshot, demand: &Key, targets: &Value, status: Value) -> Value {
+fn object(snapshot: &Snapshot, demand: &Key, targets: Vec<String>, status: BindingStatus) -> Value {
     let (namespace, name) = names::place(&*snapshot.dialect, demand);
     let kind = if namespace.is_empty() {
         "ClusterBinding"
@@ -181,47 +199,42 @@ fn object(snapshot: &Snapshot, demand: &Key, targets: &Value, status: Value) -> 
     let metadata = source
         .map(|source| render::metadata(source.meta(), kind, &namespace, &name))
         .unwrap_or_default();
-    let targets = if targets.is_array() {
-        targets.clone()
-    } else {
-        json!([])
+    let body = binding::Binding {
+        spec: Some(BindingSpec {
+            targets: Some(targets),
+        }),
+        status: Some(status),
     };
-    json!({
-        "apiVersion": API_VERSION,
-        "kind": kind,
-        "metadata": metadata,
-        "spec": {"targets": targets},
-        "status": status,
-    })
+    render::tree(&Manifest::new(kind, metadata, body))
 }
 
-/// What became of a binding.
-fn answer(bound: &Bound, targets: &Value) -> Value {
+/// Answer that tells the outcome of a binding.
+fn answer(bound: &Bound, targets: Vec<String>) -> Value {
     let Bound {
         snapshot, decision, ..
     } = bound;
     let report = snapshot.report(decision);
-    let picked = report.picked.iter();
-    let decisions: Vec<Value> = picked
-        .map(|pick| {
-            let mut shown = json!({"clusterName": pick.cluster_name, "reason": pick.reason});
-            if let Some(score) = pick.score {
-                shown["score"] = score.into();
-            }
-            if let Some(amount) = pick.amount {
-                shown["amount"] = amount.into();
-            }
-            shown
-        })
-        .collect();
-    let status = json!({
-        "outcome": report.outcome,
-        "reason": report.reason,
-        "message": report.message,
-        "decisions": decisions,
-        "changes": report.changes,
-    });
+    let picked = report.picked.into_iter();
+    let status = BindingStatus {
+        phase: None,
+        outcome: Some(report.outcome),
+        reason: Some(report.reason),
+        message: Some(report.message),
+        decisions: Some(picked.map(bound_cluster).collect()),
+        changes: Some(report.changes),
+    };
     object(snapshot, &decision.demand, targets, status)
+}
+
+fn bound_cluster(pick: Pick) -> ClusterBinding {
+    ClusterBinding {
+        cluster_name: pick.cluster_name,
+        reason: pick.reason,
+        score: pick.score,
+        amount: pick.amount,
+        state: None,
+        leaving: None,
+    }
 }
 
 /// The answer for the client when there is no binding.
@@ -292,7 +305,7 @@ fn unplaced(snapshot: &Snapshot, decision: &Decision, name: &str) -> Status {
         };
         let ReasonCount { plugin, reason, .. } = count;
         status.with_cause(
-            reason,
+            &reason,
             format!("{plugin} refuses {targets}: {reason}"),
             "spec.targets",
         )

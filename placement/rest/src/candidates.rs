@@ -8,14 +8,14 @@ use berth_apimachinery::selector::FieldSelector;
 use berth_apimachinery::{Key, Mold, Object, Revision, Status, budget};
 use berth_apiserver::{Call, Computed, ListQuery, Listing, RequestInfo, heavy};
 use berth_dialect_contract::Decision;
-use berth_dialect_contract::report::{self, Entry, Places, View, Writer};
+use berth_dialect_contract::report::{Entry, Places, View, Writer};
 use berth_engine::{Engine, Snapshot};
+use berth_scheduling_api::candidate::{self, CandidateSpec};
+use berth_scheduling_api::scheduling::Judged;
+use berth_scheduling_api::{API_VERSION, GROUP};
 use berth_storage::Name;
-use serde::Serialize;
 use uuid::Uuid;
 
-use super::kinds::scheduling::Judged;
-use super::kinds::{API_VERSION, candidate};
 use super::names;
 use super::resolve::{About, Found, behind};
 use super::scheduling::decide;
@@ -151,7 +151,7 @@ impl Candidates {
             decision,
             uid: names::identity(source.meta()),
             namespace,
-            name,
+            name: name.into(),
             kind,
         }))
     }
@@ -163,20 +163,6 @@ fn the_one<'q>(fields: &'q FieldSelector, path: &str) -> Option<&'q str> {
     terms
         .find(|(own, equal, _)| own == path && *equal)
         .map(|(.., value)| value.as_str())
-}
-
-/// What a Candidate says behind its metadata.
-#[derive(Serialize)]
-struct Rest<'a> {
-    spec: Spec<'a>,
-    status: &'a report::Candidate,
-}
-
-#[derive(Serialize)]
-struct Spec<'a> {
-    decision: &'a str,
-    #[serde(skip_serializing_if = "str::is_empty")]
-    target: &'a str,
 }
 
 /// A decision whose candidates are shown.
@@ -191,7 +177,7 @@ struct Decided {
     /// Of the Decision.
     namespace: String,
     /// Of the Decision.
-    name: String,
+    name: Arc<str>,
     kind: &'static str,
 }
 
@@ -234,7 +220,7 @@ impl Decided {
         let view = self.view();
         query.fields.terms.iter().all(|(path, equal, value)| {
             let is = match path.as_str() {
-                "decision" => *value == self.name,
+                "decision" => **value == *self.name,
                 "target" => *value == view.target_name(entry),
                 "feasible" => *value == view.is_feasible(entry).to_string(),
                 "outOfScope" => *value == view.is_out_of_scope(entry).to_string(),
@@ -251,18 +237,23 @@ impl Decided {
         let name = names::candidate(&self.name, &bare);
         let uid = self.uid_of(&bare).to_string();
         let cells = candidate::shown(&name, &self.name, Judged::of(&judged));
-        let rest = Rest {
-            spec: Spec {
-                decision: &self.name,
-                target: &judged.target,
-            },
-            status: &judged,
+        let rest = candidate::Candidate {
+            spec: Some(self.spec(judged.target.clone())),
+            status: Some(&judged),
         };
         let mut rest = serde_json::to_vec(&rest).map_err(|error| Status::internal(error.to_string()))?;
         // Of the braces around it, there is a comma for the first and none for the last.
         rest[0] = b',';
         rest.pop();
         Ok(Arc::new(self.mold.object(&name, &uid, &rest).with_cells(cells)))
+    }
+
+    /// `spec` of the candidate about `target`, which is empty where there is none.
+    fn spec(&self, target: String) -> CandidateSpec {
+        CandidateSpec {
+            decision: Arc::clone(&self.name),
+            target: Some(target).filter(|target| !target.is_empty()),
+        }
     }
 
     /// The uid of the candidate whose target is `bare`.
@@ -280,10 +271,7 @@ impl Decided {
             out,
         );
         out.extend_from_slice(b",\"spec\":");
-        let spec = Spec {
-            decision: &self.name,
-            target: &self.view().target_name(entry),
-        };
+        let spec = self.spec(self.view().target_name(entry));
         serde_json::to_writer(&mut *out, &spec).expect("texts are JSON, and memory takes them");
         out.extend_from_slice(b",\"status\":");
         writer.write(entry, out);
@@ -407,7 +395,7 @@ impl Computed for Candidates {
     }
 
     async fn get(&self, call: &Call) -> Result<Arc<Object>, Status> {
-        let resource = berth_apimachinery::GroupResource::new(super::kinds::GROUP, self.resource());
+        let resource = berth_apimachinery::GroupResource::new(GROUP, self.resource());
         let missing = || Status::not_found(resource, &call.name);
         let (decision, _) = names::split_candidate(&call.name).ok_or_else(missing)?;
         let found = About::Decision

@@ -1,20 +1,24 @@
-//! What a virtual object that is made of one demand says of itself: Scheduling and SchedulingAdvice.
+//! Head of a virtual object that is made of one demand: Scheduling and SchedulingAdvice.
 
 use berth_apimachinery::Key;
 use berth_engine::Snapshot;
-use serde_json::{Value, json};
+use berth_scheduling_api::shared::SchedulingSpec;
+use serde_json::{Map, Value};
 
 use super::resolve::kind_of;
 use super::{names, render};
 
-/// Metadata and spec of what is told of `demand`, which is of `kind`.
-pub(super) fn head(snapshot: &Snapshot, demand: &Key, kind: &str) -> (Value, Value) {
+/// Metadata and spec of an object of `kind` about `demand`; both say little of a demand that is not there.
+pub(super) fn head(snapshot: &Snapshot, demand: &Key, kind: &str) -> (Map<String, Value>, SchedulingSpec) {
     let dialect = &*snapshot.dialect;
     let (namespace, name) = names::place(dialect, demand);
-    let (mut metadata, mut spec) = (json!({}), json!({"dialect": dialect.name()}));
-    if let Some(source) = snapshot.inventory.object(demand) {
-        metadata = render::metadata(source.meta(), kind, &namespace, &name).into();
-        spec["sourceRef"] = render::source_ref(&source, kind_of(dialect, demand));
-    }
-    (metadata, spec)
+    let source = snapshot.inventory.object(demand);
+    let metadata = source
+        .as_ref()
+        .map(|source| render::metadata(source.meta(), kind, &namespace, &name));
+    let spec = SchedulingSpec {
+        dialect: dialect.name().into(),
+        source_ref: source.map(|source| render::source_ref(&source, kind_of(dialect, demand))),
+    };
+    (metadata.unwrap_or_default(), spec)
 }

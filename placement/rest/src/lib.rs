@@ -2,7 +2,7 @@
 //! resources.
 //!
 //! Targets and Decisions are projections that can be watched; candidates, reviews and the subresources `scheduling`
-//! and `binding` are made at each request. Start reading at [`VirtualApi`]; the shapes are in [`kinds`].
+//! and `binding` are made at each request. Start reading at [`VirtualApi`]; the shapes are in `berth_scheduling_api`.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -31,7 +31,6 @@ mod commit;
 pub mod faults;
 mod head;
 mod hidden;
-pub mod kinds;
 mod live;
 pub mod names;
 pub mod observed;
@@ -58,11 +57,11 @@ use berth_apiserver::resource::Effort;
 use berth_apiserver::{Backing, Group, Resource, Subresource, heavy};
 use berth_dialect_contract::{DemandKind, Dialect};
 use berth_engine::{Catalog, Committer, Engine, agreement};
+use berth_scheduling_api::{self as kinds, GROUP, VERSION, Virtual};
 use tokio::task::JoinHandle;
 
 use self::binding::{Binder, Bindings};
 use self::candidates::Candidates;
-use self::kinds::{GROUP, Virtual};
 use self::projection::Projection;
 use self::records::{Past, Records};
 use self::resolve::About;
@@ -72,7 +71,6 @@ use self::reviews::Reviews;
 pub type Work = Arc<dyn Fn() -> usize + Send + Sync>;
 
 pub use self::commit::{RegistryCommitter, actor_user};
-pub use self::kinds::API_VERSION;
 pub use self::resolve::behind;
 pub use self::scheduling::{scheduling_of, summary_of};
 
@@ -275,7 +273,7 @@ fn history(records: Records) -> Subresource {
     Subresource {
         name: "history",
         group: GROUP,
-        version: kinds::VERSION,
+        version: VERSION,
         kind: "DecisionHistory",
         verbs: &["get"],
         schema: Some(Arc::new(kinds::record::history())),

@@ -9,7 +9,8 @@ use berth_apimachinery::{Key, Timestamp};
 use berth_dialect_contract::{Decision, DemandView};
 use berth_engine::Snapshot;
 use berth_engine::agreement::{Agreement, Comparison, ends};
-use serde_json::{Value, json};
+use berth_scheduling_api::decision::WouldChange;
+use berth_scheduling_api::shared::{Token, filled};
 
 /// How many clusters of each side a Decision tells of. The counts are of all.
 pub const SHOWN: usize = 10;
@@ -39,7 +40,7 @@ pub(crate) struct Told {
     /// Its message.
     pub(crate) message: String,
     /// The difference, if there is one.
-    pub(crate) would_change: Option<Value>,
+    pub(crate) would_change: Option<WouldChange>,
     /// When time alone changes it.
     pub(crate) due_at: Option<Timestamp>,
 }
@@ -94,26 +95,21 @@ pub(crate) fn told(view: &DemandView, compared: Option<&Compared>, grace: Durati
 }
 
 /// `status.wouldChange`.
-fn would_change(comparison: &Comparison) -> Option<Value> {
+fn would_change(comparison: &Comparison) -> Option<WouldChange> {
     let Agreement::Different(verdict) = comparison.agreement else {
         return None;
     };
-    let mut told = json!({
-        "verdict": verdict.as_str(),
-        "message": comparison.sentence(),
-        "losses": comparison.losses,
-        "lossCount": comparison.loss_count,
-        "gains": comparison.gains,
-        "gainCount": comparison.gain_count,
-    });
-    if comparison.resize_count > 0 {
-        told["resizes"] = json!(comparison.resizes);
-        told["resizeCount"] = comparison.resize_count.into();
-    }
-    if let Some(known) = comparison.known_difference {
-        told["knownDifference"] = known.into();
-    }
-    Some(told)
+    Some(WouldChange {
+        verdict: verdict.as_str().into(),
+        message: comparison.sentence(),
+        losses: comparison.losses.clone(),
+        loss_count: comparison.loss_count,
+        gains: comparison.gains.clone(),
+        gain_count: comparison.gain_count,
+        resizes: filled(comparison.resizes.clone()),
+        resize_count: Some(comparison.resize_count).filter(|count| *count > 0),
+        known_difference: comparison.known_difference.map(Token::from),
+    })
 }
 
 /// A number for where a demand is and what it asks for: another one as soon as its clusters, their amounts or its spec change.

@@ -10,11 +10,11 @@ use berth_apiserver::{Call, Reply, RequestInfo, Subresource, SubresourceHandler}
 use berth_dialect_contract::{DemandKind, Dialect, OwnPlace};
 use berth_engine::bind::ATTEMPTS;
 use berth_engine::{Catalog, Engine, Snapshot};
+use berth_scheduling_api::{GROUP, VERSION};
 use serde_json::Value;
 
 use super::advice::Advising;
 use super::binding::{Binder, BindingSubresource, check_name};
-use super::kinds::{self, GROUP, VERSION};
 use super::resolve::{About, behind};
 use super::scheduling::Scheduling;
 
@@ -59,7 +59,7 @@ pub(super) fn scheduling(engine: &Arc<Engine>, catalog: &Arc<Catalog>, about: Ab
         version: VERSION,
         kind: "Scheduling",
         verbs: &["get"],
-        schema: Some(Arc::new(kinds::scheduling::schema())),
+        schema: Some(Arc::new(berth_scheduling_api::scheduling::schema())),
         handler: Arc::new(Scheduling {
             engine: Arc::clone(engine),
             catalog: Arc::clone(catalog),
@@ -74,9 +74,9 @@ pub(super) fn advice(engine: &Arc<Engine>, catalog: &Arc<Catalog>) -> Subresourc
         name: "advice",
         group: GROUP,
         version: VERSION,
-        kind: kinds::advice::KIND,
+        kind: berth_scheduling_api::advice::KIND,
         verbs: &["get"],
-        schema: Some(Arc::new(kinds::advice::schema())),
+        schema: Some(Arc::new(berth_scheduling_api::advice::schema())),
         handler: Arc::new(Advising {
             engine: Arc::clone(engine),
             catalog: Arc::clone(catalog),
@@ -93,7 +93,7 @@ pub(super) fn binding(binder: &Binder, about: About, namespaced: bool) -> Subres
         version: VERSION,
         kind: if namespaced { "Binding" } else { "ClusterBinding" },
         verbs: &["create", "get"],
-        schema: Some(Arc::new(kinds::binding::schema())),
+        schema: Some(Arc::new(berth_scheduling_api::binding::schema())),
         handler: Arc::new(BindingSubresource {
             binder: binder.clone(),
             about,

@@ -8,11 +8,11 @@ use berth_dialect_contract::config;
 use berth_engine::plan::{self, Step, Terms};
 use berth_engine::simulate::Problem;
 use berth_engine::{Catalog, Plan, World};
+use berth_scheduling_api::{GROUP, VERSION};
 use serde_json::{Value, json};
 
 use super::asked::Asked;
 use super::hidden;
-use super::kinds::{GROUP, VERSION};
 use super::reviews::Reviews;
 
 /// How many objects are asked about one by one, each of which may be a SubjectAccessReview.

@@ -12,13 +12,13 @@ use async_trait::async_trait;
 use berth_apimachinery::{GroupResource, Revision};
 pub use berth_dialect_contract::names::TARGETS;
 use berth_engine::Engine;
+use berth_scheduling_api::GROUP;
 use berth_storage::Limits;
 use berth_storage::MemoryStore;
 use berth_storage::{At, Collection, Scope, Source, StoreError, Watch};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 
-use super::kinds::GROUP;
 use super::tallies::Tallies;
 
 /// `decisions`.

@@ -6,12 +6,11 @@ use std::time::Duration;
 use async_trait::async_trait;
 use berth_apimachinery::{GroupResource, Object, Status};
 use berth_apiserver::{Call, Document, Query, Reply, RequestInfo, Rows, SubresourceHandler};
+use berth_scheduling_api::GROUP;
+use berth_scheduling_api::record::{self, DecisionHistory, HistoryStatus, NamedRecord};
+use berth_scheduling_api::shared::Manifest;
 use berth_storage::{At, Collection, Name, Store};
-use serde::Serialize;
-use serde_json::{Value, json};
-
-use super::kinds::record::{self, columns};
-use super::kinds::{API_VERSION, GROUP};
+use serde_json::{Map, Value};
 
 /// `decisionrecords`.
 pub const RECORDS: GroupResource = GroupResource::new(GROUP, "decisionrecords");
@@ -154,77 +153,46 @@ struct Told {
     more: usize,
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Shown<'a> {
-    api_version: &'static str,
-    kind: &'static str,
-    metadata: Value,
-    status: ShownStatus<'a>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ShownStatus<'a> {
-    kept_in: &'static str,
-    per_decision: usize,
-    max_age_seconds: u64,
-    #[serde(skip_serializing_if = "is_zero")]
-    remaining_records: usize,
-    records: Vec<ShownRecord<'a>>,
-}
-
-#[derive(Serialize)]
-struct ShownRecord<'a> {
-    name: &'a str,
-    #[serde(flatten)]
-    spec: &'a Value,
-}
-
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde gives fields by reference"
-)]
-fn is_zero(number: &usize) -> bool {
-    *number == 0
+impl Told {
+    fn head(&self) -> Map<String, Value> {
+        let mut metadata = Map::new();
+        metadata.insert("name".to_owned(), self.decision.as_str().into());
+        if !self.namespace.is_empty() {
+            metadata.insert("namespace".to_owned(), self.namespace.as_str().into());
+        }
+        metadata
+    }
 }
 
 impl Document for Told {
     fn metadata(&self) -> Value {
-        let mut metadata = json!({"name": self.decision});
-        if !self.namespace.is_empty() {
-            metadata["namespace"] = self.namespace.as_str().into();
-        }
-        metadata
+        self.head().into()
     }
 
     fn json(&self) -> Result<Vec<u8>, Status> {
         let values: Vec<Value> = self.records.iter().map(|record| record.parse()).collect();
         let records = self.records.iter().zip(&values);
-        let shown = Shown {
-            api_version: API_VERSION,
-            kind: "DecisionHistory",
-            metadata: self.metadata(),
-            status: ShownStatus {
-                kept_in: self.medium.as_str(),
-                per_decision: self.bounds.per_decision,
-                max_age_seconds: self.bounds.max_age.as_secs(),
-                remaining_records: self.more,
-                records: records
-                    .map(|(record, value)| ShownRecord {
-                        name: record.meta().name(),
-                        spec: &value["spec"],
-                    })
-                    .collect(),
-            },
+        let status = HistoryStatus {
+            kept_in: self.medium.as_str().into(),
+            per_decision: self.bounds.per_decision,
+            max_age_seconds: self.bounds.max_age.as_secs(),
+            remaining_records: Some(self.more).filter(|&more| more > 0),
+            records: records
+                .map(|(record, value)| NamedRecord {
+                    name: record.meta().name().to_owned(),
+                    spec: &value["spec"],
+                })
+                .collect(),
         };
-        serde_json::to_vec(&shown).map_err(|error| Status::internal(error.to_string()))
+        let body = DecisionHistory { status: Some(status) };
+        let history = Manifest::new("DecisionHistory", self.head(), body);
+        serde_json::to_vec(&history).map_err(|error| Status::internal(error.to_string()))
     }
 
     /// One row per record.
     fn rows(&self) -> Rows {
         Rows {
-            columns: columns(),
+            columns: record::columns(),
             rows: self.records.iter().map(|record| record::row(record)).collect(),
         }
     }

@@ -3,13 +3,20 @@
 use std::sync::Arc;
 
 use berth_apimachinery::{Key, Labels, Meta, Object, Timestamp, time};
-use berth_dialect_contract::{Amount, Decision, DemandView, Outcome, Phase, Placed, TargetView};
-use berth_dialect_contract::{amounts, listing, report};
+use berth_dialect_contract::report::{self, Condition};
+use berth_dialect_contract::{
+    Amount, Decision, DemandView, Outcome, Phase, Placed, Quantities, Taint, TargetView,
+};
+use berth_dialect_contract::{amounts, listing};
 use berth_engine::Snapshot;
+use berth_scheduling_api::decision::{
+    self, AGREES, ClusterBinding, DecisionSpec, DecisionStatus, DividedAmount, RejectionCount,
+};
+use berth_scheduling_api::shared::{Manifest, SourceRef, filled, present};
+use berth_scheduling_api::target::{Target, TargetCapacity, TargetSpec, TargetStatus, TargetTaint};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::kinds::API_VERSION;
-use super::kinds::decision::AGREES;
 use super::names;
 use super::observed::Told;
 use super::tallies::Tally;
@@ -35,16 +42,20 @@ pub fn metadata(source: &Meta, kind: &str, namespace: &str, name: &str) -> Map<S
 }
 
 /// A reference to `object`, which is of `kind`.
-pub(crate) fn source_ref(object: &Object, kind: &str) -> Value {
+pub(crate) fn source_ref(object: &Object, kind: &str) -> SourceRef {
     let meta = object.meta();
-    let mut reference = json!({"apiVersion": object.api_version(), "kind": kind, "name": meta.name()});
-    if !meta.namespace().is_empty() {
-        reference["namespace"] = meta.namespace().into();
+    SourceRef {
+        api_version: object.api_version().into(),
+        kind: kind.into(),
+        namespace: meta.namespace().into(),
+        name: meta.name().into(),
+        uid: meta.uid().into(),
     }
-    if !meta.uid().is_empty() {
-        reference["uid"] = meta.uid().into();
-    }
-    reference
+}
+
+/// An object of this crate as a tree, which is what a store takes.
+pub fn tree<T: Serialize>(object: &Manifest<T>) -> Value {
+    serde_json::to_value(object).expect("names, texts and numbers are JSON")
 }
 
 /// Nothing but the kind is read: a tree kept for every cluster-like object would take more room than the objects.
@@ -60,7 +71,7 @@ fn kind_of(object: &Object) -> String {
 
 /// The Target `name` of `dialect`. `old` is the object as it was, which keeps its transition times.
 pub(crate) fn target(
-    dialect: &str,
+    dialect: &'static str,
     name: &str,
     view: &TargetView,
     now: Timestamp,
@@ -69,63 +80,44 @@ pub(crate) fn target(
     let source = view.object.meta();
     let mut metadata = metadata(source, "Target", "", name);
     labels(&mut metadata, &view.labels);
-    let condition = Condition {
-        r#type: "Ready",
-        status: view.ready,
-        reason: view.ready_reason,
-        message: &view.ready_message,
-        generation: source.generation(),
+    let since = Since::new(old, source, now);
+    let ready = since.condition("Ready", view.ready, view.ready_reason, &view.ready_message);
+    let body = Target {
+        spec: Some(TargetSpec {
+            dialect: dialect.into(),
+            cluster_name: Arc::clone(&view.cluster_name),
+            source_ref: source_ref(&view.object, &kind_of(&view.object)),
+        }),
+        status: Some(TargetStatus {
+            cordoned: view.cordoned,
+            region: present(&view.region),
+            provider: present(&view.provider),
+            taints: filled(view.taints.iter().map(taint).collect()),
+            capacity: filled(view.capacity.iter().map(capacity).collect()),
+            warnings: filled(view.warnings.clone()),
+            conditions: Some(vec![ready]),
+        }),
     };
-    let mut status = json!({
-        "cordoned": view.cordoned,
-        "conditions": [condition.render(old, source, now)],
-    });
-    optional_text(&mut status, "region", &view.region);
-    optional_text(&mut status, "provider", &view.provider);
-    optional_list(&mut status, "taints", taints(view));
-    optional_list(&mut status, "capacity", capacity(view));
-    let warnings = view.warnings.iter().map(|warning| warning.as_str().into());
-    optional_list(&mut status, "warnings", warnings.collect());
-    let value = json!({
-        "apiVersion": API_VERSION,
-        "kind": "Target",
-        "metadata": metadata,
-        "spec": {
-            "dialect": dialect,
-            "clusterName": *view.cluster_name,
-            "sourceRef": source_ref(&view.object, &kind_of(&view.object)),
-        },
-        "status": status,
-    });
     Rendered {
-        value,
+        value: tree(&Manifest::new("Target", metadata, body)),
         due_at: view.due_at,
     }
 }
 
-fn taints(view: &TargetView) -> Vec<Value> {
-    let taints = view.taints.iter();
-    taints
-        .map(|taint| {
-            let mut shown = json!({"key": taint.key});
-            optional_text(&mut shown, "value", &taint.value);
-            optional_text(&mut shown, "effect", &taint.effect);
-            shown
-        })
-        .collect()
+fn taint(taint: &Taint) -> TargetTaint {
+    TargetTaint {
+        key: taint.key.clone(),
+        value: present(&taint.value),
+        effect: present(&taint.effect),
+    }
 }
 
-fn capacity(view: &TargetView) -> Vec<Value> {
-    let capacity = view.capacity.iter();
-    capacity
-        .map(|counted| {
-            let mut shown = json!({"name": counted.name, "used": counted.used});
-            if let Some(limit) = counted.limit {
-                shown["limit"] = limit.into();
-            }
-            shown
-        })
-        .collect()
+fn capacity(counted: &Quantities) -> TargetCapacity {
+    TargetCapacity {
+        name: counted.name.into(),
+        used: counted.used,
+        limit: counted.limit,
+    }
 }
 
 /// A demand as a Decision is about to show it.
@@ -171,82 +163,64 @@ pub(crate) fn decision(shown: Shown<'_>, old: Option<&Object>) -> (Rendered, Tal
     if source.generation() > 0 {
         metadata.insert("generation".to_owned(), source.generation().into());
     }
-    let bound = standing.bound(source.generation());
-    let mut status = json!({
-        "phase": standing.phase.as_str(),
-        "decisions": placed(&view.placed),
-        "conditions": [bound.render(old, source, now)],
-    });
-    optional_text(&mut status, "reason", &standing.reason);
-    optional_text(&mut status, "message", &standing.message);
-    optional_list(&mut status, "rejections", standing.rejections);
-    if let Some(wanted) = view.wanted {
-        status["wanted"] = wanted.into();
-    }
-    if let Some(Amount { name, wanted, placed }) = view.amount {
-        status["amount"] = json!({"name": name, "wanted": wanted, "placed": placed});
-    }
+    let since = Since::new(old, source, now);
+    let mut conditions = vec![standing.bound(&since)];
     let mut tally = Tally {
         phase: standing.phase.as_str(),
         agrees: "",
     };
-    let mut due_at = standing.due_at;
+    let (mut due_at, mut would_change) = (standing.due_at, None);
     if let Some(told) = observed {
-        let agrees = Condition {
-            r#type: AGREES,
-            status: told.status,
-            reason: told.reason,
-            message: &told.message,
-            generation: source.generation(),
-        };
-        if let Some(conditions) = status["conditions"].as_array_mut() {
-            conditions.push(agrees.render(old, source, now));
-        }
-        if let Some(change) = told.would_change {
-            status["wouldChange"] = change;
-        }
+        conditions.push(since.condition(AGREES, told.status, told.reason, &told.message));
+        would_change = told.would_change;
         tally.agrees = told.status;
         due_at = due_at.into_iter().chain(told.due_at).min();
     }
     if let Some(text) = contested {
-        let contested = Condition {
-            r#type: "Contested",
-            status: "True",
-            reason: "OtherWriter",
-            message: &text,
-            generation: source.generation(),
-        };
-        if let Some(conditions) = status["conditions"].as_array_mut() {
-            conditions.push(contested.render(old, source, now));
-        }
+        conditions.push(since.condition("Contested", "True", "OtherWriter", &text));
     }
-    let value = json!({
-        "apiVersion": API_VERSION,
-        "kind": kind,
-        "metadata": metadata,
-        "spec": {"dialect": dialect.name(), "sourceRef": source_ref(&view.object, view.kind)},
-        "status": status,
-    });
+    let body = decision::Decision {
+        spec: Some(DecisionSpec {
+            dialect: dialect.name().into(),
+            source_ref: source_ref(&view.object, view.kind),
+        }),
+        status: Some(DecisionStatus {
+            phase: standing.phase.as_str().into(),
+            reason: present(&standing.reason),
+            message: present(&standing.message),
+            wanted: view.wanted,
+            amount: view.amount.map(divided),
+            decisions: placed(&view.placed),
+            rejections: filled(standing.rejections),
+            would_change,
+            conditions: Some(conditions),
+        }),
+    };
+    let value = tree(&Manifest::new(kind, metadata, body));
     (Rendered { value, due_at }, tally)
 }
 
+/// `status.amount`.
+fn divided(amount: Amount) -> DividedAmount {
+    let Amount { name, wanted, placed } = amount;
+    DividedAmount {
+        name: name.into(),
+        wanted,
+        placed,
+    }
+}
+
 /// `status.decisions[]`.
-pub(crate) fn placed(placed: &[Placed]) -> Vec<Value> {
+pub(crate) fn placed(placed: &[Placed]) -> Vec<ClusterBinding> {
     let placed = placed.iter();
     placed
-        .map(|at| {
-            let mut shown = json!({"clusterName": *at.cluster_name, "reason": at.reason});
-            if let Some(score) = at.score {
-                shown["score"] = score.into();
-            }
-            if let Some(amount) = at.amount {
-                shown["amount"] = amount.into();
-            }
-            optional_text(&mut shown, "state", &at.state);
-            if at.leaving {
-                shown["leaving"] = true.into();
-            }
-            shown
+        .map(|at| ClusterBinding {
+            cluster_name: Arc::clone(&at.cluster_name),
+            reason: at.reason.clone().into(),
+            score: at.score,
+            amount: at.amount,
+            state: present(&at.state),
+            leaving: at.leaving.then_some(true),
         })
         .collect()
 }
@@ -257,7 +231,7 @@ struct Standing {
     /// Why it is not bound; empty once it is.
     reason: String,
     message: String,
-    rejections: Vec<Value>,
+    rejections: Vec<RejectionCount>,
     due_at: Option<Timestamp>,
 }
 
@@ -323,22 +297,17 @@ impl Standing {
         }
     }
 
-    /// Condition `Bound` of an object of this generation.
-    fn bound(&self, generation: i64) -> Condition<'_> {
-        Condition {
-            r#type: "Bound",
-            status: if self.phase == Phase::Bound {
-                "True"
-            } else {
-                "False"
-            },
-            reason: match self.reason.as_str() {
-                "" => self.phase.as_str(),
-                reason => reason,
-            },
-            message: &self.message,
-            generation,
-        }
+    /// Condition `Bound`.
+    fn bound(&self, since: &Since<'_>) -> Condition {
+        let status = match self.phase {
+            Phase::Bound => "True",
+            _ => "False",
+        };
+        let reason = match self.reason.as_str() {
+            "" => self.phase.as_str(),
+            reason => reason,
+        };
+        since.condition("Bound", status, reason, &self.message)
     }
 
     /// What the scheduler makes of an unbound demand.
@@ -371,50 +340,56 @@ impl Standing {
     }
 }
 
-/// How many targets each reason refuses, as JSON.
-fn rejections(snapshot: &Snapshot, decision: &Decision) -> Vec<Value> {
+/// How many targets each reason refuses.
+fn rejections(snapshot: &Snapshot, decision: &Decision) -> Vec<RejectionCount> {
     let counts = report::reason_counts(&*snapshot.inventory, decision).into_iter();
-    counts.map(|count| json!(count)).collect()
+    counts.map(RejectionCount::from).collect()
 }
 
-struct Condition<'a> {
-    r#type: &'static str,
-    status: &'static str,
-    reason: &'a str,
-    message: &'a str,
-    generation: i64,
+/// Transition times of the conditions of one object.
+struct Since<'a> {
+    /// The conditions as they were; none where the object is new.
+    before: Option<Vec<Condition>>,
+    source: &'a Meta,
+    now: Timestamp,
 }
 
-impl Condition<'_> {
-    /// The condition. Its transition time moves only when its status does; at first sight it is the source's creation,
-    /// which is the same on every replica and after every restart.
-    fn render(&self, old: Option<&Object>, source: &Meta, now: Timestamp) -> Value {
-        let since = match old.and_then(|old| self.before(old)) {
-            Some((status, since)) if status == self.status => since,
-            Some(_) => time::rfc3339(now),
-            None => time::rfc3339(source.creation_timestamp().unwrap_or(now)),
-        };
-        let mut condition = json!({
-            "type": self.r#type,
-            "status": self.status,
-            "reason": self.reason,
-            "message": self.message,
-            "lastTransitionTime": since,
-        });
-        if self.generation > 0 {
-            condition["observedGeneration"] = self.generation.into();
+impl<'a> Since<'a> {
+    fn new(old: Option<&Object>, source: &'a Meta, now: Timestamp) -> Self {
+        #[derive(Deserialize)]
+        struct Conditioned {
+            status: Conditions,
         }
-        condition
+        #[derive(Deserialize)]
+        struct Conditions {
+            conditions: Vec<Condition>,
+        }
+        let before = old.and_then(|old| old.view::<Conditioned>().ok());
+        Self {
+            before: before.map(|object| object.status.conditions),
+            source,
+            now,
+        }
     }
 
-    fn before(&self, old: &Object) -> Option<(String, String)> {
-        let old = old.parse();
-        let conditions = old.pointer("/status/conditions")?.as_array()?;
-        let condition = conditions
-            .iter()
-            .find(|condition| condition["type"] == self.r#type)?;
-        let text = |field: &str| condition[field].as_str().map(str::to_owned);
-        Some((text("status")?, text("lastTransitionTime")?))
+    /// The condition of `type`. Its transition time moves only when its status does; at first sight it is the source's
+    /// creation, which is the same on every replica and after every restart.
+    fn condition(&self, r#type: &str, status: &str, reason: &str, message: &str) -> Condition {
+        let mut before = self.before.iter().flatten();
+        let last_transition_time = match before.find(|condition| condition.r#type == r#type) {
+            Some(before) if before.status == status => before.last_transition_time.clone(),
+            Some(_) => time::rfc3339(self.now),
+            None => time::rfc3339(self.source.creation_timestamp().unwrap_or(self.now)),
+        };
+        let generation = self.source.generation();
+        Condition {
+            r#type: r#type.to_owned(),
+            status: status.to_owned(),
+            reason: reason.to_owned(),
+            message: message.to_owned(),
+            last_transition_time,
+            observed_generation: (generation > 0).then_some(generation),
+        }
     }
 }
 
@@ -425,17 +400,5 @@ fn labels(metadata: &mut Map<String, Value>, labels: &Labels) {
         .collect();
     if !labels.is_empty() {
         metadata.insert("labels".to_owned(), labels.into());
-    }
-}
-
-fn optional_text(value: &mut Value, field: &str, text: &str) {
-    if !text.is_empty() {
-        value[field] = text.into();
-    }
-}
-
-fn optional_list(value: &mut Value, field: &str, list: Vec<Value>) {
-    if !list.is_empty() {
-        value[field] = list.into();
     }
 }

@@ -7,10 +7,10 @@ use berth_apimachinery::{FieldError, GroupResource, Key, Object, Status, Timesta
 use berth_apiserver::{Attributes, Call, Computed, Reply, RequestInfo, heavy};
 use berth_dialect_contract::{DemandKind, Dialect};
 use berth_engine::{Catalog, Engine, World};
+use berth_scheduling_api::{GROUP, VERSION};
 use serde_json::Value;
 
 use super::hidden;
-use super::kinds::{GROUP, VERSION};
 use super::live::live;
 use super::review::{self, Question};
 

@@ -7,8 +7,8 @@ use berth_apiserver::{Attributes, Call};
 use berth_dialect_contract::config;
 use berth_engine::advice::{Advised, Form, Patch, Set};
 use berth_engine::{Catalog, Engine};
+use berth_scheduling_api::{GROUP, VERSION};
 
-use super::kinds::{GROUP, VERSION};
 use super::own_places;
 
 /// How many rights are asked about, each of which may be a SubjectAccessReview: further ones count as not given.

@@ -9,13 +9,13 @@ use berth_dialect_contract::report::{self, Entry, Places, View, Written};
 use berth_dialect_contract::{Decision, Report};
 use berth_engine::advice::{self, Terms};
 use berth_engine::{Catalog, Engine, Snapshot, World};
+use berth_scheduling_api::scheduling::{self as shape, Judged};
+use berth_scheduling_api::shared::Manifest;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::advice::ask;
 use super::head::head;
-use super::kinds::API_VERSION;
-use super::kinds::scheduling::{self, Judged};
 use super::live::live;
 use super::resolve::{About, Found};
 use super::{hidden, rights_to_change};
@@ -92,7 +92,8 @@ impl Scheduling {
         };
         let mut advice = ask(world, &self.catalog, demand, &terms)?;
         rights_to_change::judge(call, &self.engine, &self.catalog, demand, &mut advice.targets).await?;
-        Ok(advice.short())
+        // A tree, whose fields are in the order of those of a SchedulingAdvice.
+        serde_json::to_value(advice.short()).map_err(|error| Status::internal(error.to_string()))
     }
 }
 
@@ -165,17 +166,6 @@ struct Explained {
     choice: Choice,
 }
 
-/// A Scheduling on the wire.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Object<'a> {
-    api_version: &'static str,
-    kind: &'static str,
-    metadata: Value,
-    spec: Value,
-    status: Report<Hole, &'a [Value], &'a Value>,
-}
-
 /// Where the candidates go, which are many and are written by themselves.
 #[derive(Serialize)]
 struct Hole;
@@ -204,7 +194,7 @@ impl Explained {
 
 impl Document for Explained {
     fn metadata(&self) -> Value {
-        head(&self.snapshot, &self.decision.demand, "Scheduling").0
+        head(&self.snapshot, &self.decision.demand, "Scheduling").0.into()
     }
 
     fn json(&self) -> Result<Vec<u8>, Status> {
@@ -215,20 +205,14 @@ impl Document for Explained {
             entries: &entries,
             with_reasons: self.choice.reasons == Reasons::All,
         };
-        let mut status = view.report(self.snapshot.revision.0, Hole, self.writes.as_slice());
+        let mut status: Report<_, _, &Value> =
+            view.report(self.snapshot.revision.0, Hole, self.writes.as_slice());
         status.remaining_candidates = Some(rest).filter(|&rest| rest > 0);
         status.reason_counts = (self.choice.reasons == Reasons::Counts)
             .then(|| report::reason_counts(&*self.snapshot.inventory, &self.decision));
         status.warnings.extend(self.others.clone());
         status.advice = self.advice.as_ref();
-        let (metadata, spec) = head(&self.snapshot, &self.decision.demand, "Scheduling");
-        let object = Object {
-            api_version: API_VERSION,
-            kind: "Scheduling",
-            metadata,
-            spec,
-            status,
-        };
+        let object = manifest(&self.snapshot, &self.decision, status);
         let around = serde_json::to_vec(&object).map_err(|error| Status::internal(error.to_string()))?;
         let places = around.windows(HOLE.len()).position(|part| part == HOLE);
         let end = places.ok_or_else(|| Status::internal("a report without candidates"))? + HOLE.len();
@@ -248,10 +232,10 @@ impl Document for Explained {
         let mut rows: Vec<_> = candidates.map(|candidate| Judged::of(&candidate).row()).collect();
         if rows.is_empty() {
             let message = self.snapshot.inventory.message(&self.decision);
-            rows.push(scheduling::no_row(self.decision.reason, &message));
+            rows.push(shape::no_row(self.decision.reason, &message));
         }
         Rows {
-            columns: scheduling::columns(),
+            columns: shape::columns(),
             rows,
         }
     }
@@ -267,11 +251,6 @@ pub(crate) fn decide(snapshot: &Snapshot, demand: &Key, now: Timestamp) -> Resul
         ))),
         None => Err(Status::not_found(demand.resource, &demand.name)),
     }
-}
-
-/// A report as JSON.
-pub(crate) fn value_of(report: &Report) -> Result<Value, Status> {
-    serde_json::to_value(report).map_err(|error| Status::internal(error.to_string()))
 }
 
 /// The Scheduling of `decision` without its candidates, as a tree: what is picked and what changes, and with `counts` how
@@ -301,13 +280,16 @@ pub fn scheduling_of(snapshot: &Snapshot, decision: &Decision) -> Result<Value, 
 }
 
 fn shown(snapshot: &Snapshot, decision: &Decision, report: &Report) -> Result<Value, Status> {
-    let report = value_of(report)?;
+    serde_json::to_value(manifest(snapshot, decision, report))
+        .map_err(|error| Status::internal(error.to_string()))
+}
+
+/// The Scheduling of `decision` with this `status`.
+fn manifest<S>(snapshot: &Snapshot, decision: &Decision, status: S) -> Manifest<shape::Scheduling<S>> {
     let (metadata, spec) = head(snapshot, &decision.demand, "Scheduling");
-    Ok(json!({
-        "apiVersion": API_VERSION,
-        "kind": "Scheduling",
-        "metadata": metadata,
-        "spec": spec,
-        "status": report,
-    }))
+    let body = shape::Scheduling {
+        spec: Some(spec),
+        status: Some(status),
+    };
+    Manifest::new("Scheduling", metadata, body)
 }

@@ -272,7 +272,8 @@ fn advice(
         };
         let advice = berth_engine::advice::advise(world, catalog, &demand, &asked);
         let advice = advice.map_err(|problem| vec![problem.to_string()])?;
-        found.push(advice.status(world.snapshot()));
+        let status = serde_json::to_value(advice.status(world.snapshot()));
+        found.push(status.map_err(|error| vec![error.to_string()])?);
     }
     Ok(Answer::Advice(found))
 }

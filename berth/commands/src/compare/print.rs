@@ -2,7 +2,8 @@
 
 use std::io::{self, BufWriter, Write};
 
-use berth_engine::agreement::{Agreement, Side};
+use berth_engine::agreement::Agreement;
+use berth_scheduling_api::decision::Contested;
 
 use super::{Comparison, Counts, Entry};
 use crate::args::CompareOutput;
@@ -146,7 +147,7 @@ fn cells(entry: &Entry) -> [String; 6] {
 }
 
 /// The first names, and how many more there are.
-fn some(sides: &[Side], count: usize) -> String {
+fn some(sides: &[Contested], count: usize) -> String {
     let names: Vec<&str> = sides
         .iter()
         .take(NAMED)
@@ -181,17 +182,14 @@ fn why(entry: &Entry) -> String {
     }
 }
 
-fn of_side(side: &Side) -> String {
+fn of_side(side: &Contested) -> String {
     let mut text = format!("{}: {}", side.cluster_name, side.reasons.join(", "));
     if let Some(score) = side.score {
         text.push_str(&format!(", score {score}"));
     }
     if let Some(recorded) = &side.recorded {
         let score = recorded.score.map(|score| format!("score {score}"));
-        let parts = [
-            Some(recorded.reason.clone()).filter(|text| !text.is_empty()),
-            score,
-        ];
+        let parts = [recorded.reason.clone(), score];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
         text.push_str(&format!(" (recorded: {})", parts.join(", ")));
     }

@@ -110,7 +110,7 @@ fn a_difference_names_gains_and_losses_with_the_reason_against_each() {
         panic!("{comparison:?}")
     };
     assert_eq!(entry.agreement, Agreement::Different(Verdict::Moved));
-    let names = |sides: &[Side]| {
+    let names = |sides: &[Contested]| {
         sides
             .iter()
             .map(|side| side.cluster_name.clone())

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use berth_dialect_contract::amounts::Resized;
-use berth_scheduling_rest::API_VERSION;
+use berth_scheduling_api::API_VERSION;
 use serde::Deserialize;
 use serde_json::{Value, json};
 

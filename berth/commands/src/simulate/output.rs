@@ -6,7 +6,8 @@ use std::io::{self, Write};
 use berth_apimachinery::{Timestamp, time};
 use berth_dialect_contract::Outcome;
 use berth_engine::simulate::{Aside, Decided};
-use berth_scheduling_rest::{API_VERSION, scheduling_of, summary_of};
+use berth_scheduling_api::API_VERSION;
+use berth_scheduling_rest::{scheduling_of, summary_of};
 use serde_json::{Value, json};
 
 use crate::args::{Reasons, SimulateOutput};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::{Result, anyhow, bail};
 use berth_dialect_contract::Dialect;
 use berth_engine::{Catalog, spelling};
-use berth_scheduling_rest::API_VERSION;
+use berth_scheduling_api::API_VERSION;
 use http::Method;
 use serde_json::{Value, json};
 

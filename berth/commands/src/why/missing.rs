@@ -4,7 +4,7 @@ use anyhow::anyhow;
 use berth_apimachinery::Status;
 use berth_client::Client;
 use berth_engine::spelling;
-use berth_scheduling_rest::API_VERSION;
+use berth_scheduling_api::API_VERSION;
 use http::Method;
 use serde_json::Value;
 

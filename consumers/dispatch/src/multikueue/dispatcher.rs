@@ -3,6 +3,8 @@
 use std::time::{Duration, Instant};
 
 use berth_dialect_contract::names;
+use berth_scheduling_api::decision::Decision;
+use berth_scheduling_api::shared::Manifest;
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::Api;
@@ -10,6 +12,7 @@ use kube::api::{Patch, PatchParams};
 use kube::core::{ApiResource, DynamicObject};
 use kube::runtime::controller::Action;
 use parking_lot::Mutex;
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::again::{Again, When};
@@ -153,7 +156,9 @@ impl Dispatcher {
         let name = seen::decision(workload)?;
         let namespace = workload["metadata"]["namespace"].as_str().unwrap_or_default();
         let decision = read::decision(&self.ends.decisions, namespace, name).await?;
-        let places = nominate::ranked(&decision)?;
+        let shown = Manifest::<Decision>::deserialize(&decision);
+        let shown = shown.map_err(|error| Trouble::Unreadable(format!("decision {name}: {error}")))?;
+        let places = nominate::ranked(&shown)?;
         let workers = read::workers(&self.ends.kueue, &self.workloads.version, config).await?;
         let (_, system) = names::split(name).unwrap_or_default();
         let targets = read::targets(&self.ends.decisions, system, &places).await?;

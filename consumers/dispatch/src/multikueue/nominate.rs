@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use berth_dialect_contract::names;
 use berth_multicluster::{NameRule, Settings, name};
-use serde_json::Value;
+use berth_scheduling_api::decision::{ClusterBinding, Decision};
+use berth_scheduling_api::shared::Manifest;
 
 use super::problem::Problem;
 use super::seen::Worker;
@@ -24,23 +25,20 @@ pub(super) struct Place {
 ///
 /// # Errors
 /// When there is none.
-pub(super) fn ranked(decision: &Value) -> Result<Vec<Place>, Problem> {
-    let status = &decision["status"];
-    let phase = status["phase"].as_str().unwrap_or("Pending");
-    let decided = status["decisions"].as_array().into_iter().flatten();
+pub(super) fn ranked(decision: &Manifest<Decision>) -> Result<Vec<Place>, Problem> {
+    let status = decision.body.status.as_ref();
+    let phase = status.map_or("Pending", |status| &*status.phase);
+    let decided = status.into_iter().flat_map(|status| &status.decisions);
     let mut places: Vec<Place> = decided
-        .filter(|place| place["leaving"] != true)
-        .filter_map(place)
+        .filter(|place| place.leaving != Some(true))
+        .map(place)
         .collect();
     if places.is_empty() || !matches!(phase, "Bound" | "Partial") {
-        let text = |field: &str| status[field].as_str().unwrap_or_default();
-        let why = [text("reason"), text("message")];
-        let why: Vec<&str> = why.into_iter().filter(|text| !text.is_empty()).collect();
+        let why = status.map(|status| [&status.reason, &status.message]);
+        let why = why.into_iter().flatten().flatten();
+        let why: Vec<&str> = why.map(String::as_str).collect();
         return Err(Problem::NotBound {
-            name: decision["metadata"]["name"]
-                .as_str()
-                .unwrap_or_default()
-                .to_owned(),
+            name: decision.metadata("name").to_owned(),
             phase: phase.to_owned(),
             why: why.join(": "),
         });
@@ -51,20 +49,18 @@ pub(super) fn ranked(decision: &Value) -> Result<Vec<Place>, Problem> {
     Ok(places)
 }
 
-fn place(place: &Value) -> Option<Place> {
-    let cluster = place["clusterName"].as_str()?.to_owned();
-    let score = place["score"].as_i64();
-    let reason = place["reason"].as_str().filter(|reason| !reason.is_empty());
+fn place(place: &ClusterBinding) -> Place {
+    let reason = Some(&*place.reason).filter(|reason| !reason.is_empty());
     let parts = [
         reason.map(str::to_owned),
-        score.map(|score| format!("score {score}")),
+        place.score.map(|score| format!("score {score}")),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
-    Some(Place {
-        cluster,
+    Place {
+        cluster: (*place.cluster_name).to_owned(),
         why: parts.join(", "),
-        score,
-    })
+        score: place.score,
+    }
 }
 
 /// What is known when clusters are nominated.
@@ -138,15 +134,24 @@ fn worker<'a>(known: &Known<'a>, system: &str, target: &str) -> Option<&'a Worke
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
-    fn decision(phase: &str, decisions: Value) -> Value {
-        json!({"metadata": {"name": "p.ocm"}, "status": {"phase": phase, "decisions": decisions}})
+    fn decision(phase: &str, mut decisions: Value) -> Manifest<Decision> {
+        for place in decisions.as_array_mut().unwrap() {
+            if place["reason"].is_null() {
+                place["reason"] = "".into();
+            }
+        }
+        let decision = json!({
+            "apiVersion": "scheduling.berth.dev/v1alpha1", "kind": "Decision", "metadata": {"name": "p.ocm"},
+            "status": {"phase": phase, "decisions": decisions},
+        });
+        serde_json::from_value(decision).unwrap()
     }
 
-    fn order(decision: &Value) -> Vec<String> {
+    fn order(decision: &Manifest<Decision>) -> Vec<String> {
         let places = ranked(decision).expect("there are clusters");
         places.into_iter().map(|place| place.cluster).collect()
     }
@@ -174,8 +179,9 @@ mod tests {
     #[test]
     fn what_is_not_bound_says_why() {
         let mut unplaced = decision("Unschedulable", json!([]));
-        unplaced["status"]["reason"] = json!("NoFit");
-        unplaced["status"]["message"] = json!("0 of 3 clusters fit");
+        let status = unplaced.body.status.as_mut().unwrap();
+        status.reason = Some("NoFit".to_owned());
+        status.message = Some("0 of 3 clusters fit".to_owned());
         let told = ranked(&unplaced).unwrap_err().to_string();
         assert_eq!(
             told,

@@ -44,8 +44,8 @@ fn rejection(word: &'static str) -> RejectionEntry {
     let (token, message) = word.split_once('=').unwrap_or((word, ""));
     let (plugin, reason) = token.split_once('/').expect("Plugin/Token");
     RejectionEntry {
-        plugin,
-        reason,
+        plugin: plugin.into(),
+        reason: reason.into(),
         message: message.to_owned(),
     }
 }
@@ -53,8 +53,8 @@ fn rejection(word: &'static str) -> RejectionEntry {
 fn report(outcome: &'static str, candidates: &[&'static str]) -> Report {
     let candidates: Vec<Candidate> = candidates.iter().map(|line| candidate(line)).collect();
     Report {
-        outcome,
-        reason: outcome,
+        outcome: outcome.into(),
+        reason: outcome.into(),
         message: String::new(),
         warnings: Vec::new(),
         rules: None,
@@ -191,7 +191,7 @@ fn a_cluster_that_will_be_made_is_a_pick_like_others() {
         score: None,
         scores: Vec::new(),
         amount: None,
-        reason: "Created",
+        reason: "Created".into(),
     });
     let found = difference(&report("Unschedulable", &["a Refused - P/X"]), &after);
     assert_eq!(shown(&found), ["new Absent->Picked"]);

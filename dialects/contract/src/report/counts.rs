@@ -69,8 +69,8 @@ pub fn reason_counts(inventory: &dyn Inventory, decision: &Decision) -> Vec<Reas
     found
         .into_iter()
         .map(|((plugin, reason), targets, first)| ReasonCount {
-            plugin: inventory.filters()[usize::from(plugin)],
-            reason,
+            plugin: inventory.filters()[usize::from(plugin)].into(),
+            reason: reason.into(),
             targets,
             message: inventory.sentence(decision, first.candidate, plugin, first.reason),
         })

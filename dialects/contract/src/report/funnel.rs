@@ -35,10 +35,10 @@ pub(super) fn steps(inventory: &dyn Inventory, decision: &Decision) -> Vec<Funne
         let commonest = own().max_by_key(|group| (group.targets, std::cmp::Reverse(group.first.candidate)));
         let (reason, message) = commonest.map(told).unwrap_or_default();
         FunnelStep {
-            plugin,
+            plugin: (*plugin).into(),
             before,
             after: left,
-            reason,
+            reason: reason.into(),
             message,
         }
     };

@@ -1,21 +1,25 @@
 //! The report on the wire, once: what is written, and the schema that is published. What these types say of themselves is
 //! what `kubectl explain` shows.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+
+/// A word that is mostly one of a fixed list, such as an outcome or the name of a plugin.
+pub type Token = Cow<'static, str>;
 
 /// A decision with everything that led to it.
 // `status` of a Scheduling. Its long lists may be of another form: candidates are mostly written by `Written`.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Report<Candidates = Vec<Candidate>, Writes = Vec<WriteEntry>, Advice = Value> {
     /// Scheduled, Partial, Unschedulable, Provision, Unchanged, Invalid, Ignored or Released.
-    pub outcome: &'static str,
+    pub outcome: Token,
     /// Why, as one word.
-    pub reason: &'static str,
+    pub reason: Token,
     /// The summary for a person.
     pub message: String,
     /// How many clusters the request asks for, where it names a number.
@@ -23,7 +27,7 @@ pub struct Report<Candidates = Vec<Candidate>, Writes = Vec<WriteEntry>, Advice 
     #[schemars(with = "Option<i64>")]
     pub wanted: Option<i64>,
     /// What whoever asked should know besides: fields without effect, scores that do not count, expressions that fail.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Option<Vec<String>>")]
     pub warnings: Vec<String>,
     /// The rules that decided, and why these, where the system of today has others than its documentation.
@@ -54,7 +58,7 @@ pub struct Report<Candidates = Vec<Candidate>, Writes = Vec<WriteEntry>, Advice 
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason_counts: Option<Vec<ReasonCount>>,
     /// Filters in their order, each with how many targets are left before and after it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Option<Vec<FunnelStep>>")]
     pub funnel: Vec<FunnelStep>,
     /// The conditions the system itself would report.
@@ -68,10 +72,10 @@ pub struct Report<Candidates = Vec<Candidate>, Writes = Vec<WriteEntry>, Advice 
 }
 
 /// An amount that is divided among clusters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AmountEntry {
     /// The thing divided: replicas.
-    pub name: &'static str,
+    pub name: Token,
     /// How much is wanted.
     pub wanted: i64,
     /// How much the picked clusters get together.
@@ -79,22 +83,22 @@ pub struct AmountEntry {
 }
 
 /// Rules that decided.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RulesInForce {
     /// Documented or Current.
-    pub name: &'static str,
+    pub name: Token,
     /// Why these.
     pub message: String,
     /// Whether they were chosen although the objects say that they are of a release with the other ones.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[schemars(with = "Option<bool>")]
     pub at_odds: bool,
 }
 
 /// A standard Kubernetes condition.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Condition {
     /// The type of the condition.
     pub r#type: String,
@@ -108,16 +112,17 @@ pub struct Condition {
     #[schemars(extend("format" = "date-time"))]
     pub last_transition_time: String,
     /// The generation of the source object this was computed for.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
 }
 
 /// How many targets one reason refuses.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReasonCount {
     /// The plugin that refuses.
-    pub plugin: &'static str,
+    pub plugin: Token,
     /// Why, as one word.
-    pub reason: &'static str,
+    pub reason: Token,
     /// How many targets.
     pub targets: i64,
     /// Why, as a sentence about the first of them.
@@ -125,32 +130,32 @@ pub struct ReasonCount {
 }
 
 /// A filter, and how many targets it leaves of those that all filters before it left.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FunnelStep {
     /// The filter.
-    pub plugin: &'static str,
+    pub plugin: Token,
     /// How many targets every filter before it lets pass.
     pub before: i64,
     /// How many of them it lets pass, too.
     pub after: i64,
     /// The commonest reason among those that it refuses, as one word; absent where it refuses none.
-    #[serde(skip_serializing_if = "str::is_empty")]
+    #[serde(default, skip_serializing_if = "str::is_empty")]
     #[schemars(with = "Option<String>")]
-    pub reason: &'static str,
+    pub reason: Token,
     /// The commonest reason as a sentence, in the words of the first target.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(with = "Option<String>")]
     pub message: String,
 }
 
 /// A cluster of the resulting set.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Pick {
     /// The name the system itself gives the cluster.
     pub cluster_name: Arc<str>,
     /// The name of the Target object.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(with = "Option<String>")]
     pub target: String,
     /// The place in the ranking, from 1.
@@ -161,18 +166,18 @@ pub struct Pick {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<i64>,
     /// What each scorer gave.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Option<Vec<Score>>")]
     pub scores: Vec<Score>,
     /// The amount it gets, where the system divides one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub amount: Option<i64>,
     /// Picked, Kept or Created.
-    pub reason: &'static str,
+    pub reason: Token,
 }
 
 /// What one scorer gave.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Score {
     /// The scorer, as the system names it.
     pub plugin: Arc<str>,
@@ -184,46 +189,46 @@ pub struct Score {
     /// Value times weight.
     pub weighted: i64,
     /// Why the value is not one that was measured, where it is none.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(with = "Option<String>")]
     pub message: String,
 }
 
 /// A cluster the object is bound to now.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CurrentEntry {
     /// The name the system itself gives the cluster.
     pub cluster_name: Arc<str>,
     /// The name of the Target object, while there is one.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(with = "Option<String>")]
     pub target: String,
     /// The state of the binding, as the system names it.
-    #[serde(skip_serializing_if = "str::is_empty")]
+    #[serde(default, skip_serializing_if = "str::is_empty")]
     #[schemars(with = "Option<String>")]
-    pub state: &'static str,
+    pub state: Token,
     /// The amount it has, where the system divides one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub amount: Option<i64>,
 }
 
 /// What would happen to one cluster.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChangeEntry {
     /// Bind, Keep, Unbind, Create, Restore or Resize (it stays, with another amount).
-    pub action: &'static str,
+    pub action: Token,
     /// The name the system itself gives the cluster.
     pub cluster_name: Arc<str>,
     /// The state before, as the system names it.
-    #[serde(skip_serializing_if = "str::is_empty")]
+    #[serde(default, skip_serializing_if = "str::is_empty")]
     #[schemars(with = "Option<String>")]
-    pub from: &'static str,
+    pub from: Token,
     /// The state after, as the system names it.
-    #[serde(skip_serializing_if = "str::is_empty")]
+    #[serde(default, skip_serializing_if = "str::is_empty")]
     #[schemars(with = "Option<String>")]
-    pub to: &'static str,
+    pub to: Token,
     /// The amount before, where the system divides one and it was bound.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub amount_from: Option<i64>,
@@ -233,7 +238,7 @@ pub struct ChangeEntry {
 }
 
 /// One target as the scheduler sees it.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Candidate {
     /// The name the system itself gives the cluster.
@@ -241,7 +246,7 @@ pub struct Candidate {
     /// Whether no plugin refuses it.
     pub feasible: bool,
     /// Whether it is none to choose from at all; absent where it is one.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[schemars(with = "Option<bool>")]
     pub out_of_scope: bool,
     /// Whether it is in the resulting set.
@@ -259,36 +264,36 @@ pub struct Candidate {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<i64>,
     /// What each scorer gave.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Option<Vec<Score>>")]
     pub scores: Vec<Score>,
     /// The name of the Target object.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(with = "Option<String>")]
     pub target: String,
 }
 
 /// Why a target is refused.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RejectionEntry {
     /// The plugin that refuses; empty where the target is feasible and others were better.
-    pub plugin: &'static str,
+    pub plugin: Token,
     /// Why, as one word.
-    pub reason: &'static str,
+    pub reason: Token,
     /// Why, as a sentence.
     pub message: String,
 }
 
 /// One write a binding would make.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WriteEntry {
     /// create, update or delete.
-    pub verb: &'static str,
+    pub verb: Token,
     /// The subresource it goes through, where it does.
-    #[serde(skip_serializing_if = "str::is_empty")]
+    #[serde(default, skip_serializing_if = "str::is_empty")]
     #[schemars(with = "Option<String>")]
-    pub subresource: &'static str,
+    pub subresource: Token,
     /// The object as it would be; of one that the reader may not get, kind, namespace and name.
     #[schemars(with = "Map<String, Value>", extend("x-kubernetes-preserve-unknown-fields" = true))]
     pub object: Value,

@@ -192,7 +192,10 @@ fn clusters_to_choose_from_come_first_and_others_are_one_count() {
         "the taints k:NoSelect, l:NoSelect are not tolerated"
     );
     let counts = reason_counts(&world.fleet, &world.decide(&placement("ns", "p")));
-    let counts: Vec<(&str, i64)> = counts.iter().map(|count| (count.reason, count.targets)).collect();
+    let counts: Vec<(&str, i64)> = counts
+        .iter()
+        .map(|count| (&*count.reason, count.targets))
+        .collect();
     assert_eq!(
         counts,
         [("NotInSet", 2), ("PredicateMismatch", 2), ("Untolerated", 2)]

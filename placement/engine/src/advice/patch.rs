@@ -4,12 +4,10 @@
 //! before an element of a list is changed or taken out, the patch tests that it is still the one that was meant.
 
 use berth_apimachinery::GroupResource;
-use serde::Serialize;
 use serde_json::{Value, json};
 
 /// How one object changes.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(tag = "type", content = "patch", rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Form {
     /// By a JSON patch: a list of operations.
     Json(Vec<Value>),

@@ -1,6 +1,8 @@
 //! A comparison in one sentence, as conditions, records and tables have it.
 
-use super::{Agreement, Comparison, Side, Unknown};
+use berth_scheduling_api::decision::Contested;
+
+use super::{Agreement, Comparison, Unknown};
 
 /// How many clusters of a side the sentence names; the first with its reason.
 const NAMED: usize = 3;
@@ -33,7 +35,7 @@ impl Comparison {
 
     /// Changes that Berth would make.
     fn difference(&self) -> String {
-        let part = |verb: &str, sides: &[Side], count: usize| {
+        let part = |verb: &str, sides: &[Contested], count: usize| {
             (count > 0).then(|| format!("{verb} {}", named(sides, count)))
         };
         let parts = [
@@ -57,7 +59,7 @@ impl Comparison {
 }
 
 /// The first names, the very first with what is said of it, and how many more there are.
-fn named(sides: &[Side], count: usize) -> String {
+fn named(sides: &[Contested], count: usize) -> String {
     let mut shown = sides.iter().take(NAMED);
     let first = shown.next().map(|side| {
         let score = side.score.map(|score| format!("score {score}"));

@@ -115,7 +115,8 @@ fn the_newest_change_that_made_a_decision_due_is_its_cause_once() {
     let cause = world.causes.take_due("ocm", &demand(), Revision(6)).unwrap();
     assert_eq!(
         cause,
-        ObjectCause {
+        RecordCause {
+            r#type: CauseType::Object,
             verb: "Updated".to_owned(),
             api_version: "cluster.open-cluster-management.io/v1".to_owned(),
             kind: "ManagedCluster".to_owned(),
@@ -244,7 +245,7 @@ fn of_an_object_that_is_replaced_each_change_has_its_own_cause() {
         world.causes.folded("ocm", &own_change(revision, was, is), &due());
     }
     let now = world.clock.now();
-    let told = |cause: Option<ObjectCause>| cause.map(|cause| (cause.verb, cause.resource_version));
+    let told = |cause: Option<RecordCause>| cause.map(|cause| (cause.verb, cause.resource_version));
     let expected = |verb: &str, revision: &str| Some((verb.to_owned(), revision.to_owned()));
     assert_eq!(
         told(world.causes.take_gone(&demand(), now)),

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use berth_scheduling_api::record::RecordedCluster;
+use berth_scheduling_api::shared::SourceRef;
 use serde_json::json;
 
-use super::super::standing::{Place, standing};
+use super::super::standing::standing;
 use super::*;
 
 fn about() -> About {
@@ -32,8 +34,9 @@ fn change<'a>(about: &'a About, from: Option<&'a Standing>, to: Option<&'a Stand
     }
 }
 
-fn object_cause(name: &str, manager: &str) -> ObjectCause {
-    ObjectCause {
+fn object_cause(name: &str, manager: &str) -> RecordCause {
+    RecordCause {
+        r#type: CauseType::Object,
         verb: "Updated".to_owned(),
         api_version: "v1".to_owned(),
         kind: "ManagedCluster".to_owned(),
@@ -58,9 +61,9 @@ fn said() -> Said {
         reasons: counts(&[("R", 2)]),
         stays: [Arc::from("b")].into(),
         leaves: [Arc::from("a")].into(),
-        clusters: vec![Cluster {
+        clusters: vec![MovedCluster {
             score: Some(30),
-            ..Cluster::named("b", Part::Joined)
+            ..MovedCluster::named("b", Move::Joined)
         }],
         ..Said::default()
     }
@@ -87,7 +90,7 @@ fn a_change_is_named_by_what_becomes_of_the_clusters() {
         (Some(&a), Some(&standing("Releasing", &["a"])), "Same", 0, 0),
     ] {
         let record = record(&change(&about, from, to));
-        let found = (record.change.as_str(), record.joined_count, record.left_count);
+        let found = (&*record.change, record.joined_count, record.left_count);
         assert_eq!(found, (expected, joined, left));
         assert_eq!(record.clusters.len(), joined + left);
         assert_eq!(
@@ -109,7 +112,7 @@ fn what_the_decision_said_is_in_the_record() {
     });
     assert_eq!(record.to.unwrap().message, "1 of 2 fit");
     assert_eq!(record.clusters[0].score, Some(30));
-    assert_eq!(record.clusters[1], Cluster::named("a", Part::Left));
+    assert_eq!(record.clusters[1], MovedCluster::named("a", Move::Left));
     let counted: Vec<_> = record
         .reasons
         .iter()
@@ -117,7 +120,11 @@ fn what_the_decision_said_is_in_the_record() {
         .collect();
     assert_eq!(counted, [("R", Some(1), Some(2)), ("gone", Some(4), Some(0))]);
     assert_eq!(record.actor.user, "berth:scheduler");
-    assert_eq!(record.cause, Cause::Time, "nothing made it due");
+    assert_eq!(
+        record.cause,
+        RecordCause::of(CauseType::Time),
+        "nothing made it due"
+    );
 }
 
 #[test]
@@ -144,7 +151,7 @@ fn the_cause_is_an_object_a_person_time_or_unseen() {
             ..plain()
         }),
         (
-            Cause::Object(object_cause("one", "kubectl-edit")),
+            object_cause("one", "kubectl-edit"),
             text("berth:scheduler"),
             text("")
         )
@@ -154,7 +161,7 @@ fn the_cause_is_an_object_a_person_time_or_unseen() {
             said: Some(&asked),
             ..plain()
         }),
-        (Cause::Request, text("alice"), text(""))
+        (RecordCause::of(CauseType::Request), text("alice"), text(""))
     );
     let seen = object_cause("p", "somebody");
     assert_eq!(
@@ -162,16 +169,19 @@ fn the_cause_is_an_object_a_person_time_or_unseen() {
             seen: Some(seen.clone()),
             ..plain()
         }),
-        (Cause::Object(seen.clone()), text(""), text("somebody"))
+        (seen.clone(), text(""), text("somebody"))
     );
-    assert_eq!(of(plain()), (Cause::Time, text(""), text("")));
+    assert_eq!(
+        of(plain()),
+        (RecordCause::of(CauseType::Time), text(""), text(""))
+    );
     assert_eq!(
         of(Change {
             seen: Some(seen),
             unseen: true,
             ..plain()
         }),
-        (Cause::Unseen, text(""), text(""))
+        (RecordCause::of(CauseType::Unseen), text(""), text(""))
     );
 }
 
@@ -203,9 +213,9 @@ fn of_many_clusters_the_first_are_named_and_all_are_counted() {
     let about = about();
     let mut many = standing("Bound", &[]);
     many.clusters = (0..120)
-        .map(|number| Place {
+        .map(|number| RecordedCluster {
             cluster_name: format!("c{number:03}"),
-            ..Place::default()
+            ..RecordedCluster::default()
         })
         .collect();
     many.cluster_count = 120;
@@ -233,11 +243,11 @@ fn a_record_is_an_object_that_is_found_by_label_and_read_back() {
     assert_eq!(value["metadata"]["creationTimestamp"], "2026-11-23T10:14:04Z");
     assert_eq!(value["spec"]["cause"]["type"], "Object");
     assert_eq!(
-        serde_json::from_value::<Spec>(value["spec"].clone()).unwrap(),
+        serde_json::from_value::<RecordSpec>(value["spec"].clone()).unwrap(),
         spec
     );
 
-    let long = Spec {
+    let long = RecordSpec {
         decision: format!("{}.ocm", "x".repeat(60)),
         ..spec
     };

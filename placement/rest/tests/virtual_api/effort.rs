@@ -2,7 +2,7 @@
 
 use berth_apimachinery::GroupResource;
 use berth_apiserver::{Query, RequestInfo, Resource, heavy};
-use berth_scheduling_rest::kinds::GROUP;
+use berth_scheduling_api::GROUP;
 use berth_storage::Source;
 
 use super::{World, gardener, ocm};

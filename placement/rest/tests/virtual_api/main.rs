@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
 mod effort;
+mod fits;
 mod gardener;
 mod observed;
 mod ocm;
@@ -22,13 +23,13 @@ use berth_apiserver::{
 };
 use berth_dialect_contract::Dialect;
 use berth_engine::Engine;
+use berth_scheduling_api::{API_VERSION, GROUP};
 use berth_storage::{At, Event, Expect, MemoryStore, Source, Step, Verb, Watch};
 use parking_lot::Mutex;
 use serde_json::Value;
 
-use berth_scheduling_rest::kinds::GROUP;
+use berth_scheduling_rest::VirtualApi;
 use berth_scheduling_rest::projection::{DECISIONS, TARGETS};
-use berth_scheduling_rest::{VirtualApi, kinds};
 
 /// A clock moved by hand.
 struct Stepped(Mutex<Timestamp>);
@@ -314,7 +315,7 @@ impl World {
             "" => ("schedulingreviews", "SchedulingReview"),
             _ => ("localschedulingreviews", "LocalSchedulingReview"),
         };
-        let body = serde_json::json!({"apiVersion": kinds::API_VERSION, "kind": name, "spec": spec});
+        let body = serde_json::json!({"apiVersion": API_VERSION, "kind": name, "spec": spec});
         let kind = &self.resource(GROUP, plural).kind;
         let schema = kind.schema("v1alpha1");
         let mut body = body;

@@ -71,7 +71,7 @@ fn funnel(
         let messages = refused.iter().map(|target| &target.rejections[0].message);
         let has_message = refused.is_empty() == step.message.is_empty()
             && (refused.is_empty() || messages.into_iter().any(|message| *message == step.message));
-        let counted = (step.plugin, step.before, step.after);
+        let counted = (&*step.plugin, step.before, step.after);
         if counted != (*plugin, before as i64, left as i64) || !has_message {
             return Err(format!(
                 "{plugin} goes from {before} to {left} and is told as {step:?}"

@@ -1,12 +1,13 @@
 //! Decisions and views in a form that can be compared and printed.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-use berth_apimachinery::{Key, Timestamp};
+use berth_apimachinery::{Key, Schema, Timestamp};
 use berth_dialect_contract::report::{Places, View, Written};
 use berth_dialect_contract::{Action, Affected, Decision, Due, Inventory, TargetView};
 use berth_engine::Snapshot;
+use berth_scheduling_api::scheduling::Decided;
 use serde_json::Value;
 
 /// What is visible of every demand and every target, as text.
@@ -99,9 +100,22 @@ pub(crate) fn unannounced(before: &Views, after: &Views, due: &Due) -> Result<()
     Ok(())
 }
 
-/// The report of `decision`, without the revision of the inventory.
+/// The schema of `status` of a Scheduling.
+static REPORT: LazyLock<Schema> = LazyLock::new(Schema::part::<Decided>);
+
+/// The report of `decision`, which fits its schema, without the revision of the inventory.
 pub(crate) fn report(snapshot: &Snapshot, decision: &Decision) -> Result<Value, String> {
     let mut value = serde_json::to_value(snapshot.report(decision)).map_err(|error| error.to_string())?;
+    if let Some(error) = REPORT.validate(&value).first() {
+        return Err(format!(
+            "the report does not fit its schema: {error:?} of {value}"
+        ));
+    }
+    if let Some(path) = REPORT.unknown_fields(&value).first() {
+        return Err(format!(
+            "the report has a field {path} that its schema does not know: {value}"
+        ));
+    }
     if let Some(fields) = value.as_object_mut() {
         fields.remove("inventoryRevision");
     }

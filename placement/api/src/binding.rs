@@ -4,45 +4,56 @@ use berth_apimachinery::kind::KindInfo;
 use berth_apimachinery::{FieldError, Schema, Scope};
 use berth_dialect_contract::report::ChangeEntry;
 use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::decision::ClusterBinding as BoundCluster;
-use super::{INFO, Virtual};
+use super::kind::{Virtual, info};
+use super::shared::Token;
 
 /// Binds the Decision of the same name. Creating one binds; nothing of it is stored.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Binding {
     /// Where to bind to.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<BindingSpec>,
     /// Where it is bound.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<BindingStatus>,
 }
 
 /// Where to bind to.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct BindingSpec {
     /// Names of Targets (`eu-1.gardener`; the part after the last dot may be left out). Empty lets the scheduler pick.
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-kubernetes-list-type" = "set"))]
     pub targets: Option<Vec<String>>,
 }
 
 /// Where a placeable object is bound, and what the binding did.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "camelCase")]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct BindingStatus {
     /// The phase of the Decision.
-    pub phase: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phase: Option<Token>,
     /// How the binding ended: Scheduled, Partial, Provision, Unchanged or Released.
-    pub outcome: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Token>,
     /// Why, as one word.
-    pub reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Token>,
     /// The summary for a person.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// The clusters it is bound to.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub decisions: Option<Vec<BoundCluster>>,
     /// What the binding changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub changes: Option<Vec<ChangeEntry>>,
 }
 
@@ -55,37 +66,22 @@ pub fn schema() -> Schema {
 /// The kind of `bindings`.
 #[must_use]
 pub fn namespaced() -> Virtual {
-    kind(KindInfo {
-        kind: "Binding",
-        plural: "bindings",
-        singular: "binding",
-        scope: Scope::Namespaced,
-        ..INFO
-    })
+    kind(info("Binding", "bindings", "binding", &["create"]))
 }
 
 /// The kind of `clusterbindings`.
 #[must_use]
 pub fn cluster() -> Virtual {
     kind(KindInfo {
-        kind: "ClusterBinding",
-        plural: "clusterbindings",
-        singular: "clusterbinding",
         scope: Scope::Cluster,
-        ..INFO
+        ..info("ClusterBinding", "clusterbindings", "clusterbinding", &["create"])
     })
 }
 
 fn kind(info: KindInfo) -> Virtual {
     Virtual {
         rules,
-        ..Virtual::new(
-            KindInfo {
-                verbs: &["create"],
-                ..info
-            },
-            schema(),
-        )
+        ..Virtual::new(info, schema())
     }
 }
 

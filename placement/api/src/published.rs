@@ -1,40 +1,43 @@
 //! PublishedDecision: a decision as a Publication shows it to tools that copy every key of an entry into a template.
 
-use berth_apimachinery::kind::KindInfo;
-use berth_apimachinery::{Cell, Column, Object, Schema, Scope};
+use berth_apimachinery::{Column, Schema};
 use schemars::JsonSchema;
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
 
 use super::decision::clusters;
-use super::{INFO, Virtual, cell_at};
+use super::kind::{Virtual, info};
+use super::shared::Token;
 
 /// A decision in the namespace that a Publication names, with a flat entry for each cluster: what Argo CD's cluster decision
 /// generator reads (status list key `decisions`, match key `clusterName`).
-#[derive(JsonSchema)]
-#[schemars(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct PublishedDecision {
     /// Which decision this is.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<PublishedDecisionSpec>,
     /// Where it went.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<PublishedDecisionStatus>,
 }
 
 /// Which decision a PublishedDecision is.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct PublishedDecisionSpec {
     /// The Publication that shows it.
     pub publication: String,
     /// The scheduling system.
-    pub dialect: String,
+    pub dialect: Token,
     /// The name of the Decision, or of the ClusterDecision where there is no namespace.
     pub decision: String,
     /// The namespace of the Decision.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
 }
 
 /// Where a decision went.
-#[derive(JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PublishedDecisionStatus {
     /// The clusters, the best first. The list is always there; without entries nothing is decided.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
@@ -42,11 +45,21 @@ pub struct PublishedDecisionStatus {
 }
 
 /// One cluster. Every value is a text, empty where there is nothing to say.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct PublishedCluster {
     /// The name of its ClusterProfile by the Publication's rule, which can be part of other names.
     pub cluster_name: String,
+    /// What else is told of it.
+    #[serde(flatten)]
+    pub keys: ClusterKeys,
+}
+
+/// A cluster of a decision as templates are given it. Every value is a text, empty where there is nothing to say. No key is
+/// `name` or `server`, by which Argo CD has a cluster's own.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ClusterKeys {
     /// The name the system itself gives it.
     pub cluster: String,
     /// The name of its Target.
@@ -78,35 +91,19 @@ pub struct PublishedCluster {
 /// The kind of `publisheddecisions`.
 #[must_use]
 pub fn kind() -> Virtual {
-    let info = KindInfo {
-        kind: "PublishedDecision",
-        plural: PLURAL,
-        singular: "publisheddecision",
-        scope: Scope::Namespaced,
-        verbs: &["get", "list"],
-        ..INFO
-    };
+    let info = info("PublishedDecision", PLURAL, "publisheddecision", &["get", "list"]);
     Virtual {
         columns: vec![
             Column::NAME,
-            Column::text("Publication", "The Publication that shows it"),
-            Column::text("Clusters", "The clusters, the best first"),
+            Column::text("Publication", "The Publication that shows it")
+                .at(".spec.publication")
+                .or_none(),
+            Column::text("Clusters", "The clusters, the best first").computed(clusters),
             Column::AGE,
         ],
-        row,
         ..Virtual::new(info, Schema::of::<PublishedDecision>())
     }
 }
 
 /// The resource.
 pub const PLURAL: &str = "publisheddecisions";
-
-fn row(object: &Object) -> Vec<Cell> {
-    let value: &Value = object.value();
-    vec![
-        object.meta().name().into(),
-        cell_at(value, "/spec/publication"),
-        clusters(value),
-        Cell::Age(object.meta().creation_timestamp()),
-    ]
-}

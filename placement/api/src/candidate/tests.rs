@@ -12,7 +12,7 @@ fn rows_of_several_decisions_say_which_decision_they_are_of() {
         "apiVersion": "scheduling.berth.dev/v1alpha1", "kind": "Candidate",
         "metadata": {"namespace": "ns", "name": "web.gardener.aws-eu1.gardener"},
         "spec": {"decision": "web.gardener", "target": "aws-eu1.gardener"},
-        "status": {"clusterName": "aws-eu1", "target": "aws-eu1.gardener", "feasible": true, "picked": true},
+        "status": {"clusterName": "aws-eu1", "target": "aws-eu1.gardener", "feasible": true, "picked": true, "rejections": []},
     });
     let object = Object::new(&candidate, Revision(1)).unwrap();
     let cells = kind.row(&object);

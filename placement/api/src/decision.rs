@@ -1,74 +1,88 @@
 //! Decision and ClusterDecision: where a placeable object stands, in one shape for all systems.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use berth_apimachinery::kind::{KindInfo, SelectableField};
-use berth_apimachinery::{Cell, Column, Object, Schema, Scope};
-use berth_dialect_contract::amounts;
-use berth_dialect_contract::report::Condition;
+use berth_apimachinery::{Cell, Column, Object, Schema, Scope, json_path};
+use berth_dialect_contract::amounts::{self, Resized};
+use berth_dialect_contract::report::{Condition, ReasonCount};
 use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::shared::SourceRef;
-use super::{INFO, Virtual, cell_at, text_at};
+use super::kind::{Virtual, info};
+use super::shared::{SourceRef, Token};
+use super::text::part_at;
 
 /// The type of the condition that says whether Berth, which observes, would decide the same clusters.
 pub const AGREES: &str = "Agrees";
 
 /// Where a placeable object (a Placement, a Shoot, a ClusterRequest, ...) is bound, and if nowhere, why.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Decision {
     /// Which object this is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<DecisionSpec>,
     /// Where it stands.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<DecisionStatus>,
 }
 
 /// Which object a Decision is about.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct DecisionSpec {
     /// The scheduling system the object belongs to.
-    pub dialect: String,
+    pub dialect: Token,
     /// The placeable object.
     pub source_ref: SourceRef,
 }
 
 /// Where a placeable object stands.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct DecisionStatus {
     /// Pending, Bound, Partial (bound in part), Unschedulable (the scheduler finds no place), Invalid (it cannot be
     /// understood; what it is bound to may stay), Releasing (being deleted, still bound) or Ignored (left alone by its system).
     #[schemars(extend("enum" = ["Pending", "Bound", "Partial", "Unschedulable", "Invalid", "Releasing", "Ignored"]))]
-    pub phase: String,
+    pub phase: Token,
     /// Why it is not bound, as one word; absent once it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The summary for a person.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// How many clusters it asks for, where it names a number.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub wanted: Option<i64>,
     /// The amount that is divided among its clusters, where the system divides one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub amount: Option<DividedAmount>,
     /// The clusters it is bound to. This is the list a cluster-decision generator reads (status list key `decisions`,
     /// match key `clusterName`).
     pub decisions: Vec<ClusterBinding>,
     /// What keeps targets away while it is Unschedulable: each reason with the number of targets it refuses.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub rejections: Option<Vec<RejectionCount>>,
     /// Changes that Berth would make, where it observes and would decide otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub would_change: Option<WouldChange>,
     /// Condition Bound is True while all that is wanted is bound. Condition Agrees, of systems that are observed, says whether
     /// Berth would decide the same clusters; it is Unknown where that cannot be said (yet). Condition Contested is there and True
     /// while another program keeps changing what Berth decided, so that Berth leaves it alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub conditions: Option<Vec<Condition>>,
 }
 
 /// An amount that a system divides among clusters.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct DividedAmount {
     /// The thing divided, such as replicas.
-    pub name: String,
+    pub name: Token,
     /// How much is wanted.
     pub wanted: i64,
     /// How much its clusters have together.
@@ -76,109 +90,127 @@ pub struct DividedAmount {
 }
 
 /// One cluster an object is bound to.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct ClusterBinding {
     /// The name the system itself gives the cluster.
-    pub cluster_name: String,
+    pub cluster_name: Arc<str>,
     /// Why it was chosen, where the system records that.
-    pub reason: String,
+    pub reason: Token,
     /// The score it was chosen with, where the system records that.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<i64>,
     /// The amount it has, where the system divides one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub amount: Option<i64>,
     /// The state of the binding, where the system names states.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
     /// True where it is on its way out: no place any more, though still occupied.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub leaving: Option<bool>,
 }
 
 /// Changes that Berth would make of a decision of another scheduler.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct WouldChange {
     /// Verdict, as in a plan: Lost, Moved, Shrunk, Grown, Resized or Fits.
-    pub verdict: String,
+    pub verdict: Token,
     /// The summary for a person.
     pub message: String,
     /// The clusters that it has and Berth would not keep, by name, at most 10.
     pub losses: Vec<Contested>,
     /// How many there are.
-    pub loss_count: i64,
+    #[schemars(with = "i64")]
+    pub loss_count: usize,
     /// The clusters that Berth would add, by name, at most 10.
     pub gains: Vec<Contested>,
     /// How many there are.
-    pub gain_count: i64,
+    #[schemars(with = "i64")]
+    pub gain_count: usize,
     /// The clusters that Berth would keep with another amount, by name, at most 10.
-    pub resizes: Option<Vec<Resize>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resizes: Option<Vec<Resized>>,
     /// How many there are.
-    pub resize_count: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<i64>")]
+    pub resize_count: Option<usize>,
     /// Behaviour of the other scheduler that is known to differ here.
-    pub known_difference: Option<String>,
-}
-
-/// A cluster that stays, with another amount.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "camelCase")]
-pub struct Resize {
-    /// The name the system itself gives the cluster.
-    pub cluster_name: String,
-    /// The amount it has.
-    pub from: Option<i64>,
-    /// The amount it would have.
-    pub to: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub known_difference: Option<Token>,
 }
 
 /// A cluster that one scheduler would choose and the other not.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Contested {
     /// The name the system itself gives the cluster.
     pub cluster_name: String,
     /// Why Berth would not choose it, or its rank.
     pub reasons: Vec<String>,
     /// The rank Berth gives it, from 1.
-    pub rank: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<i64>")]
+    pub rank: Option<usize>,
     /// The score Berth gives it, where the system adds scores.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<i64>,
     /// Record that the other scheduler stored with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub recorded: Option<Recorded>,
 }
 
 /// Record that a scheduler stored with a cluster.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Recorded {
     /// The reason.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The score.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<i64>,
 }
 
 /// One reason and how many targets it refuses.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct RejectionCount {
     /// The plugin that refuses.
-    pub plugin: String,
+    pub plugin: Token,
     /// Why, as one word.
-    pub reason: String,
+    pub reason: Token,
     /// How many targets it refuses.
     pub targets: i64,
     /// Why, as a sentence about the first of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+}
+
+impl From<ReasonCount> for RejectionCount {
+    fn from(count: ReasonCount) -> Self {
+        let ReasonCount {
+            plugin,
+            reason,
+            targets,
+            message,
+        } = count;
+        Self {
+            plugin,
+            reason,
+            targets,
+            message: Some(message),
+        }
+    }
 }
 
 /// The kind of `decisions`.
 #[must_use]
 pub fn namespaced() -> Virtual {
     kind(KindInfo {
-        kind: "Decision",
-        plural: "decisions",
-        singular: "decision",
         short_names: &["bdec"],
-        scope: Scope::Namespaced,
-        ..INFO
+        ..info("Decision", "decisions", "decision", VERBS)
     })
 }
 
@@ -186,38 +218,49 @@ pub fn namespaced() -> Virtual {
 #[must_use]
 pub fn cluster() -> Virtual {
     kind(KindInfo {
-        kind: "ClusterDecision",
-        plural: "clusterdecisions",
-        singular: "clusterdecision",
         short_names: &["bcdec"],
         scope: Scope::Cluster,
-        ..INFO
+        ..info("ClusterDecision", "clusterdecisions", "clusterdecision", VERBS)
     })
 }
+
+const VERBS: &[&str] = &["get", "list", "watch"];
+
+/// Path of the status of condition Agrees.
+const AGREES_PATH: &str = r#".status.conditions[?(@.type=="Agrees")].status"#;
 
 fn kind(info: KindInfo) -> Virtual {
     Virtual {
         columns: vec![
             Column::NAME,
-            Column::text("Kind", "The kind of the object that is placed"),
+            Column::text("Kind", "The kind of the object that is placed")
+                .at(".spec.sourceRef.kind")
+                .or_none(),
             Column::text(
                 "Phase",
                 "The phase: Bound, Partial, Unschedulable, Invalid and others",
-            ),
-            Column::text("Clusters", "The clusters it is bound to"),
+            )
+            .at(".status.phase")
+            .or_none(),
+            Column::text("Clusters", "The clusters it is bound to").computed(clusters),
             Column::text(
                 "Reason",
                 "Why it is not bound, or how many clusters of those that it asks for it has",
-            ),
-            Column::text("Message", "The summary").wide(),
+            )
+            .computed(reason),
+            Column::text("Message", "The summary")
+                .at(".status.message")
+                .or_none()
+                .wide(),
             Column::text(
                 AGREES,
                 "Whether Berth, which observes, would decide the same clusters",
             )
+            .at(AGREES_PATH)
+            .or_none()
             .wide(),
             Column::AGE,
         ],
-        row,
         selectable: const {
             &[
                 SelectableField::at("spec.dialect"),
@@ -225,71 +268,55 @@ fn kind(info: KindInfo) -> Virtual {
                 SelectableField::computed("status.agrees", agrees),
             ]
         },
-        ..Virtual::new(
-            KindInfo {
-                verbs: &["get", "list", "watch"],
-                ..info
-            },
-            Schema::of::<Decision>(),
-        )
+        ..Virtual::new(info, Schema::of::<Decision>())
     }
 }
 
-fn row(object: &Object) -> Vec<Cell> {
-    let value = object.value();
-    vec![
-        object.meta().name().into(),
-        cell_at(value, "/spec/sourceRef/kind"),
-        cell_at(value, "/status/phase"),
-        clusters(value),
-        reason(value),
-        cell_at(value, "/status/message"),
-        match agrees(value) {
-            text if text.is_empty() => "<none>".into(),
-            text => text.into(),
-        },
-        Cell::Age(object.meta().creation_timestamp()),
-    ]
-}
-
 /// Why it is not bound; of what is bound in part, `13 of 40`.
-fn reason(value: &Value) -> Cell {
-    let have = value
-        .pointer("/status/decisions")
-        .and_then(Value::as_array)
-        .map_or(0, |places| {
-            let stay = places.iter().filter(|place| place["leaving"] != true);
-            stay.count()
-        });
-    match value.pointer("/status/wanted").and_then(Value::as_i64) {
-        Some(wanted) if value["status"]["phase"] == "Partial" => format!("{have} of {wanted}").into(),
-        _ => cell_at(value, "/status/reason"),
+fn reason(decision: &Object) -> Cell {
+    match part_at::<DecisionStatus>(decision.value(), "/status") {
+        Some(status) if status.phase == "Partial" && status.wanted.is_some() => {
+            let stay = status
+                .decisions
+                .iter()
+                .filter(|place| place.leaving != Some(true));
+            format!("{} of {}", stay.count(), status.wanted.unwrap_or_default()).into()
+        }
+        Some(DecisionStatus {
+            reason: Some(reason), ..
+        }) => reason.into(),
+        _ => "<none>".into(),
     }
 }
 
 /// The status of the condition Agrees of a Decision; empty where it has none.
-pub(crate) fn agrees(value: &Value) -> String {
-    let conditions = value.pointer("/status/conditions").and_then(Value::as_array);
-    let mut conditions = conditions.into_iter().flatten();
-    let condition = conditions.find(|condition| condition["type"] == AGREES);
-    condition.map_or_else(String::new, |condition| text_at(condition, "/status"))
+fn agrees(decision: &Value) -> String {
+    let status = json_path::first(AGREES_PATH, decision).and_then(Value::as_str);
+    status.unwrap_or_default().to_owned()
+}
+
+/// A cluster of `status.decisions` by what a cell shows of it.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct NamedCluster<'a> {
+    #[serde(borrow)]
+    cluster_name: Cow<'a, str>,
+    /// A number of a Decision; a text of a PublishedDecision, whose cells leave it out.
+    amount: Option<Value>,
 }
 
 /// The first three clusters, and how many more there are.
-pub(super) fn clusters(value: &Value) -> Cell {
-    let list = value
-        .pointer("/status/decisions")
-        .and_then(Value::as_array)
-        .map(Vec::as_slice)
-        .unwrap_or_default();
-    let names: Vec<String> = list
-        .iter()
-        .take(3)
-        .map(|item| amounts::cell(&text_at(item, "/clusterName"), item["amount"].as_i64()))
-        .collect();
+pub(super) fn clusters(decision: &Object) -> Cell {
+    let list: Vec<NamedCluster<'_>> = part_at(decision.value(), "/status/decisions").unwrap_or_default();
+    let cell = |cluster: &NamedCluster<'_>| {
+        let amount = cluster.amount.as_ref().and_then(Value::as_i64);
+        amounts::cell(&cluster.cluster_name, amount)
+    };
+    let names = list.iter().take(3).map(cell);
+    let names = names.collect::<Vec<_>>().join(",");
     match list.len() {
         0 => "<none>".into(),
-        count @ 1..=3 => names[..count].join(",").into(),
-        count => format!("{} + {} more", names.join(","), count - 3).into(),
+        1..=3 => names.into(),
+        count => format!("{names} + {} more", count - 3).into(),
     }
 }

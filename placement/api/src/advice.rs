@@ -1,34 +1,38 @@
 //! SchedulingAdvice: the smallest changes that make targets fit (docs/reference.md, "Advice").
 
+use std::sync::Arc;
+
 use berth_apimachinery::{Cell, Column, Schema};
-use berth_engine::advice::{Advised, Set};
 use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::shared::{AnyValue, SchedulingSpec};
+use super::shared::{AnyValue, SchedulingSpec, Token};
 
 /// The kind.
 pub const KIND: &str = "SchedulingAdvice";
 
 /// What may be done so that targets fit that an object does not go to. Every set of changes has been tried on a copy of
 /// the world; nothing is stored.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct SchedulingAdvice {
     /// What is decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<SchedulingSpec>,
     /// The advice.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<AdviceStatus>,
 }
 
 /// The advice, and the decision it is about.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct AdviceStatus {
     /// How the decision ends now.
-    pub outcome: String,
+    pub outcome: Token,
     /// Why, as one word.
-    pub reason: String,
+    pub reason: Token,
     /// The summary for a person.
     pub message: String,
     /// The instant the decision is for.
@@ -39,29 +43,31 @@ pub struct AdviceStatus {
     /// The targets that are advised about, those nearest to fitting first.
     pub targets: Vec<AdvisedTarget>,
     /// How many targets more are not in the resulting set.
-    pub remaining_targets: i64,
+    #[schemars(with = "i64")]
+    pub remaining_targets: usize,
     /// Why the search ended before its time; empty where it did not.
     pub gave_up: String,
 }
 
 /// The advice in a Scheduling.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct ShortAdvice {
     /// The targets that are advised about, those nearest to fitting first.
     pub targets: Vec<AdvisedTarget>,
     /// How many targets more are not in the resulting set.
-    pub remaining_targets: i64,
+    #[schemars(with = "i64")]
+    pub remaining_targets: usize,
     /// Why the search ended before its time; empty where it did not.
     pub gave_up: String,
 }
 
 /// What may be done so that one target fits.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct AdvisedTarget {
     /// The name the system itself gives the cluster.
-    pub cluster_name: String,
+    pub cluster_name: Arc<str>,
     /// The name of the Target object.
     pub target: String,
     /// Whether no plugin refuses it now.
@@ -73,30 +79,33 @@ pub struct AdvisedTarget {
     /// The sets of changes, the smallest first, and of those as small the ones that the reader may make.
     pub advice: Vec<AdviceSet>,
     /// Whether there may be more that was not tried.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub gave_up: Option<bool>,
 }
 
 /// What speaks against a target.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Obstacle {
     /// The plugin that refuses; empty where the target is feasible.
-    pub plugin: String,
+    pub plugin: Token,
     /// Why, as one word.
-    pub reason: String,
+    pub reason: Token,
     /// Why, as a sentence.
     pub message: String,
     /// Why no change of an object is the cure, where that is so.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
 /// A set of changes: with all of them made, the target fits.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct AdviceSet {
     /// Picked, where the target is in the resulting set then; else Feasible.
-    pub then: String,
+    pub then: Token,
     /// Whether the reader may make all of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed: Option<bool>,
     /// What to do, in order.
     pub changes: Vec<AdvisedChange>,
@@ -105,36 +114,39 @@ pub struct AdviceSet {
 }
 
 /// One thing to do.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct AdvisedChange {
     /// As a sentence in the imperative.
     pub message: String,
     /// Whose it is to do: Request, Target or Fleet.
-    pub whose: String,
+    pub whose: Token,
 }
 
 /// What changes in one object.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct AdvisedPatch {
     /// The API version of the object.
     pub api_version: String,
     /// Its kind.
     pub kind: String,
     /// Its namespace; absent where it has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
     /// Its name.
     pub name: String,
     /// Whose it is to change: Request, Target or Fleet.
-    pub whose: String,
+    pub whose: Token,
     /// Whether the reader may make it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed: Option<bool>,
     /// json: a JSON patch. create: the whole object. hidden: the paths that change in an object that the reader may not get.
-    pub r#type: String,
+    pub r#type: Token,
     /// What type says.
     pub patch: AnyValue,
     /// The same as a line for a shell; absent where the patch is hidden.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
 }
 
@@ -151,10 +163,7 @@ pub fn columns() -> Vec<Column> {
         Column::text("Target", "The Target that is to fit"),
         Column::text("Then", "Picked, or only Feasible, when the changes are made"),
         Column::text("Whose", "Whose the changes are to make"),
-        Column {
-            r#type: "boolean",
-            ..Column::text("Allowed", "Whether you may make all of them")
-        },
+        Column::text("Allowed", "Whether you may make all of them").boolean(),
         Column::text("Advice", "What to do"),
         Column::text("Command", "The same as lines for a shell").wide(),
     ]
@@ -162,20 +171,17 @@ pub fn columns() -> Vec<Column> {
 
 /// The rows of one target; one that says why there is nothing to do, where nothing was found.
 #[must_use]
-pub fn rows(advised: &Advised) -> Vec<Vec<Cell>> {
+pub fn rows(advised: &AdvisedTarget) -> Vec<Vec<Cell>> {
     let name: &str = match advised.target.as_str() {
         "" => &advised.cluster_name,
         target => target,
     };
     if advised.advice.is_empty() {
         let why = advised.rejections.iter().map(|obstacle| {
-            let said: &str = match obstacle.note.as_str() {
-                "" => &obstacle.message,
-                note => note,
-            };
-            match obstacle.plugin {
-                "" => said.to_owned(),
-                plugin => format!("{plugin}/{}: {said}", obstacle.reason),
+            let told = obstacle.note.as_ref().unwrap_or(&obstacle.message);
+            match &*obstacle.plugin {
+                "" => told.clone(),
+                plugin => format!("{plugin}/{}: {told}", obstacle.reason),
             }
         });
         return vec![no_row(name, why.collect::<Vec<_>>().join("; "))];
@@ -183,15 +189,16 @@ pub fn rows(advised: &Advised) -> Vec<Vec<Cell>> {
     advised.advice.iter().map(|set| row(name, set)).collect()
 }
 
-fn row(name: &str, set: &Set) -> Vec<Cell> {
-    let mut whose: Vec<&str> = set.changes.iter().map(|change| change.whose.as_str()).collect();
+fn row(name: &str, set: &AdviceSet) -> Vec<Cell> {
+    let mut whose: Vec<&str> = set.changes.iter().map(|change| &*change.whose).collect();
     whose.sort_unstable();
     whose.dedup();
     let messages: Vec<&str> = set.changes.iter().map(|change| change.message.as_str()).collect();
-    let commands: Vec<&str> = set.patches.iter().map(|patch| patch.command.as_str()).collect();
+    let commands = set.patches.iter().map(|patch| patch.command.as_deref());
+    let commands: Vec<&str> = commands.map(Option::unwrap_or_default).collect();
     vec![
         name.into(),
-        set.then.into(),
+        (*set.then).into(),
         whose.join(",").into(),
         Cell::Value(set.allowed.into()),
         messages.join("; ").into(),

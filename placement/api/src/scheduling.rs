@@ -5,6 +5,7 @@ use berth_apimachinery::{Cell, Column, Schema};
 use berth_dialect_contract::Report;
 use berth_dialect_contract::report::{self, Candidate, WriteEntry};
 use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::advice::ShortAdvice;
@@ -15,13 +16,15 @@ pub type Decided = Report<Vec<Candidate>, Vec<WriteEntry>, ShortAdvice>;
 
 /// What the scheduler would decide about an object now, with every candidate and every reason. Reading it changes
 /// nothing; binding the object does what it says.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "camelCase")]
-pub struct Scheduling {
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Scheduling<Status = Decided> {
     /// What is decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<SchedulingSpec>,
     /// The decision.
-    pub status: Option<Decided>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<Status>,
 }
 
 /// The schema of the `scheduling` subresource.
@@ -61,6 +64,7 @@ pub const fn verdict(picked: bool, feasible: bool, out_of_scope: bool) -> &'stat
 }
 
 /// What a row of candidates shows of one.
+#[derive(Default)]
 pub struct Judged<'a> {
     /// The Target, or the cluster where there is none.
     pub name: &'a str,
@@ -88,7 +92,7 @@ impl<'a> Judged<'a> {
             score: report::score_cell(candidate.score, candidate.scores.iter().map(|score| score.value)),
             result: verdict(candidate.picked, candidate.feasible, candidate.out_of_scope),
             reasons: rejections
-                .map(|entry| [entry.plugin, entry.reason, &entry.message])
+                .map(|entry| [&*entry.plugin, &*entry.reason, &entry.message])
                 .collect(),
         }
     }

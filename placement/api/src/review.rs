@@ -4,101 +4,120 @@ use berth_apimachinery::kind::KindInfo;
 use berth_apimachinery::selector::{LabelSelector, Selector};
 use berth_apimachinery::{FieldError, Schema, Scope, time};
 use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::kind::{Virtual, info};
 use super::scheduling::Decided;
 use super::shared::AnyObject;
-use super::{INFO, Virtual};
 
 /// How many selectors `spec.decisions` may have.
 const MOST_SELECTORS: usize = 100;
 
 /// Asks what the scheduler would decide, with other objects, another fleet, another configuration or at another time.
 /// Creating one answers in its status; nothing is stored and nothing is bound.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct SchedulingReview {
     /// The question.
     pub spec: SchedulingReviewSpec,
     /// The answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<SchedulingReviewStatus>,
 }
 
 /// The answer of the scheduler: a decision with everything that led to it, or a plan.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct SchedulingReviewStatus {
     /// The decision, where one object was asked about.
-    #[schemars(flatten)]
+    #[serde(flatten)]
     pub decision: Option<Decided>,
     /// What `spec.changes` would do: counts of the decisions that change, and an entry for each with its clusters and
     /// reasons before and after.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub plan: Option<AnyObject>,
 }
 
 /// A question to the scheduler.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct SchedulingReviewSpec {
     /// The placeable object to decide, whole. Either this or `reference`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub object: Option<AnyObject>,
     /// A placeable object that exists, decided as it is. Either this or `object`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reference: Option<ObjectReference>,
     /// Which world is decided on: Live (what is stored), Overlay (what is stored, with `objects` added or in place
     /// of stored ones) or Provided (nothing but `objects`).
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("enum" = ["Live", "Overlay", "Provided"], "default" = "Live"))]
     pub inventory: Option<String>,
     /// Whole objects, status included, for Overlay and Provided.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub objects: Option<Vec<AnyObject>>,
     /// The scheduling system's configuration to decide with, as it stands below the system's name in a
     /// SchedulerConfiguration. Left out, the stored one counts (the defaults with Provided).
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub config: Option<AnyObject>,
     /// Changes to try; the answer lists the decisions they would move. Instead of `object` or `reference`, on the
     /// live world; at most 1,000, each object in one of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub changes: Option<Vec<Change>>,
     /// With `changes`: decisions to report even if they do not change; at most 100 of the entries are selectors.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub decisions: Option<Vec<DecisionReference>>,
     /// The instant to decide for; left out, now.
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("format" = "date-time"))]
     pub at: Option<String>,
 }
 
 /// One change, made by exactly one of its fields.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Change {
     /// The whole object, created or put in place of the one there. Left out, its status stays as it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub object: Option<AnyObject>,
     /// A JSON merge patch, with apiVersion, kind and the name of what it patches.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub patch: Option<AnyObject>,
     /// An object to delete. With finalizers it stays, marked.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub delete: Option<ObjectReference>,
     /// The name of a Target to empty, with or without its system.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub drain: Option<String>,
 }
 
 /// Names a Decision, or a ClusterDecision where there is no namespace; or selects decisions by their labels.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct DecisionReference {
     /// The namespace of the Decision. With `selector`, left out, those of all namespaces and those that have none.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
     /// The name, with its system: `web.gardener`. Either this or `selector`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The labels of the decisions, which are those of the objects that they place. Either this or `name`; an empty
     /// selector selects every decision.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub selector: Option<LabelSelector>,
 }
 
 /// Names an object that exists.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct ObjectReference {
     /// The API version of the object.
     pub api_version: String,
     /// The kind of the object.
     pub kind: String,
     /// The namespace of the object; left out when it has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
     /// The name of the object.
     pub name: String,
@@ -108,12 +127,13 @@ pub struct ObjectReference {
 #[must_use]
 pub fn kind() -> Virtual {
     let info = KindInfo {
-        kind: "SchedulingReview",
-        plural: "schedulingreviews",
-        singular: "schedulingreview",
         scope: Scope::Cluster,
-        verbs: &["create"],
-        ..INFO
+        ..info(
+            "SchedulingReview",
+            "schedulingreviews",
+            "schedulingreview",
+            &["create"],
+        )
     };
     Virtual {
         rules,
@@ -124,14 +144,12 @@ pub fn kind() -> Virtual {
 /// The kind of `localschedulingreviews`: the same about what is in one namespace, for those who may explain there.
 #[must_use]
 pub fn local() -> Virtual {
-    let info = KindInfo {
-        kind: "LocalSchedulingReview",
-        plural: "localschedulingreviews",
-        singular: "localschedulingreview",
-        scope: Scope::Namespaced,
-        verbs: &["create"],
-        ..INFO
-    };
+    let info = info(
+        "LocalSchedulingReview",
+        "localschedulingreviews",
+        "localschedulingreview",
+        &["create"],
+    );
     Virtual {
         rules: local_rules,
         ..Virtual::new(info, Schema::of::<SchedulingReview>())

@@ -1,31 +1,37 @@
 //! Candidate and ClusterCandidate: one target as one decision sees it, as an object of its own.
 
+use std::sync::Arc;
+
 use berth_apimachinery::kind::{KindInfo, SelectableField};
 use berth_apimachinery::{Cell, Column, Object, Schema, Scope};
 use berth_dialect_contract::report;
 use schemars::JsonSchema;
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
 
+use super::kind::{Virtual, info};
 use super::scheduling::{self, Judged};
-use super::{INFO, Virtual, text_at};
+use super::text::{part_at, text_at};
 
 /// What the scheduler thinks of one target for one placeable object, now.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "camelCase")]
-pub struct Candidate {
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Candidate<Status = report::Candidate> {
     /// Which decision and which target.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<CandidateSpec>,
     /// What the scheduler thinks of it.
-    pub status: Option<report::Candidate>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<Status>,
 }
 
 /// Which decision and which target a Candidate is about.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct CandidateSpec {
     /// The name of the Decision (or ClusterDecision).
-    pub decision: String,
+    pub decision: Arc<str>,
     /// The name of the Target; absent for a cluster that the request names and that does not exist.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
 }
 
@@ -33,12 +39,8 @@ pub struct CandidateSpec {
 #[must_use]
 pub fn namespaced() -> Virtual {
     kind(KindInfo {
-        kind: "Candidate",
-        plural: "candidates",
-        singular: "candidate",
         short_names: &["bcand"],
-        scope: Scope::Namespaced,
-        ..INFO
+        ..info("Candidate", "candidates", "candidate", VERBS)
     })
 }
 
@@ -46,13 +48,12 @@ pub fn namespaced() -> Virtual {
 #[must_use]
 pub fn cluster() -> Virtual {
     kind(KindInfo {
-        kind: "ClusterCandidate",
-        plural: "clustercandidates",
-        singular: "clustercandidate",
         scope: Scope::Cluster,
-        ..INFO
+        ..info("ClusterCandidate", "clustercandidates", "clustercandidate", VERBS)
     })
 }
+
+const VERBS: &[&str] = &["get", "list"];
 
 /// The fields candidates can be selected by.
 pub const SELECTABLE: &[SelectableField] = &[
@@ -67,55 +68,26 @@ pub const SELECTABLE: &[SelectableField] = &[
 ];
 
 fn kind(info: KindInfo) -> Virtual {
-    let mut columns = vec![Column {
-        priority: 1,
-        ..Column::NAME
-    }];
     // Without a selector a list has the candidates of several decisions.
-    columns.push(Column::text("Decision", "The decision it is a candidate of"));
-    columns.extend(scheduling::columns());
+    let decision = Column::text("Decision", "The decision it is a candidate of");
     Virtual {
-        columns,
-        row,
+        columns: [Column::NAME.wide(), decision]
+            .into_iter()
+            .chain(scheduling::columns())
+            .collect(),
+        row: Some(row),
         selectable: SELECTABLE,
-        ..Virtual::new(
-            KindInfo {
-                verbs: &["get", "list"],
-                ..info
-            },
-            Schema::of::<Candidate>(),
-        )
+        ..Virtual::new(info, Schema::of::<Candidate>())
     }
 }
 
 fn row(object: &Object) -> Vec<Cell> {
     let value = object.value();
-    let (spec, status) = (&value["spec"], &value["status"]);
-    let text = |value: &'_ Value, field: &str| value[field].as_str().map(str::to_owned);
-    let name = text(status, "target").or_else(|| text(status, "clusterName"));
-    let rejections = status["rejections"].as_array().map(Vec::as_slice);
-    let reasons = rejections.unwrap_or_default().iter();
-    let scores = status["scores"].as_array().into_iter().flatten();
-    let judged = Judged {
-        name: &name.unwrap_or_default(),
-        rank: status["rank"].clone(),
-        score: report::score_cell(
-            status["score"].as_i64(),
-            scores.map(|score| score["value"].as_i64()),
-        ),
-        result: scheduling::verdict(
-            status["picked"] == true,
-            status["feasible"] == true,
-            status["outOfScope"] == true,
-        ),
-        reasons: reasons
-            .map(|entry| {
-                ["plugin", "reason", "message"].map(|field| entry[field].as_str().unwrap_or_default())
-            })
-            .collect(),
-    };
-    let decision = text(spec, "decision").unwrap_or_default();
-    shown(object.meta().name(), &decision, judged)
+    let decision = text_at(value, "/spec/decision");
+    match part_at::<report::Candidate>(value, "/status") {
+        Some(candidate) => shown(object.meta().name(), &decision, Judged::of(&candidate)),
+        None => shown(object.meta().name(), &decision, Judged::default()),
+    }
 }
 
 /// The cells of the candidate `name` of `decision`.

@@ -1,0 +1,55 @@
+//! The objects of `scheduling.berth.dev` as they are on the wire (docs/reference.md, "Resources"), each stated once: a type that is
+//! written, read and described by the same declaration, and the names, columns and rules of its kind.
+//!
+//! Start reading at [`target`] or [`decision`]; [`kind`] joins a type with what the server needs to know of it.
+//!
+//! ```
+//! use berth_scheduling_api::decision::Decision;
+//!
+//! let shown = serde_json::json!({"status": {"phase": "Bound", "decisions": [{"clusterName": "eu-1", "reason": "Picked"}]}});
+//! let decision: Decision = serde_json::from_value(shown).unwrap();
+//! assert_eq!(&*decision.status.unwrap().decisions[0].cluster_name, "eu-1");
+//! ```
+
+pub mod advice;
+pub mod binding;
+pub mod candidate;
+pub mod decision;
+pub mod kind;
+pub mod publication;
+pub mod published;
+pub mod record;
+pub mod review;
+pub mod scheduling;
+pub mod shared;
+pub mod target;
+mod text;
+
+use std::sync::Arc;
+
+use berth_apimachinery::Kind;
+
+pub use berth_dialect_contract::names::{GROUP, VERSION};
+pub use kind::Virtual;
+
+/// The apiVersion of every object.
+pub const API_VERSION: &str = "scheduling.berth.dev/v1alpha1";
+
+/// The kinds of the group.
+#[must_use]
+pub fn kinds() -> Vec<Arc<dyn Kind>> {
+    vec![
+        Arc::new(binding::namespaced()),
+        Arc::new(binding::cluster()),
+        Arc::new(candidate::namespaced()),
+        Arc::new(candidate::cluster()),
+        Arc::new(decision::namespaced()),
+        Arc::new(decision::cluster()),
+        Arc::new(published::kind()),
+        Arc::new(record::namespaced()),
+        Arc::new(record::cluster()),
+        Arc::new(review::kind()),
+        Arc::new(review::local()),
+        Arc::new(target::kind()),
+    ]
+}

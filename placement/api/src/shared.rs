@@ -1,0 +1,102 @@
+//! Fields that several kinds share.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::API_VERSION;
+
+pub use berth_dialect_contract::report::Token;
+
+/// An object as it is on the wire: identity and metadata, then the fields of its type.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Manifest<T> {
+    /// The apiVersion.
+    pub api_version: Token,
+    /// The kind.
+    pub kind: Token,
+    /// The metadata.
+    #[serde(default)]
+    pub metadata: Map<String, Value>,
+    /// The fields beside.
+    #[serde(flatten)]
+    pub body: T,
+}
+
+impl<T> Manifest<T> {
+    /// The object of `kind` that says `body`.
+    pub fn new(kind: impl Into<Token>, metadata: Map<String, Value>, body: T) -> Self {
+        Self {
+            api_version: API_VERSION.into(),
+            kind: kind.into(),
+            metadata,
+            body,
+        }
+    }
+
+    /// The text of metadata in `field`; empty where there is none.
+    #[must_use]
+    pub fn metadata(&self, field: &str) -> &str {
+        let text = self.metadata.get(field).and_then(Value::as_str);
+        text.unwrap_or_default()
+    }
+}
+
+/// Points at the object a virtual one is about.
+// One is kept for every decision, so its texts take no more room than they need.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SourceRef {
+    /// The API version of the object, as its own system serves it.
+    pub api_version: Box<str>,
+    /// The kind of the object.
+    pub kind: Box<str>,
+    /// The name of the object.
+    pub name: Box<str>,
+    /// The namespace of the object; absent when it has none.
+    #[serde(default, skip_serializing_if = "str::is_empty")]
+    #[schemars(with = "Option<String>")]
+    pub namespace: Box<str>,
+    /// The uid of the object.
+    #[serde(default, skip_serializing_if = "str::is_empty")]
+    #[schemars(with = "Option<String>")]
+    pub uid: Box<str>,
+}
+
+/// What is decided.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SchedulingSpec {
+    /// The scheduling system that decides.
+    pub dialect: Token,
+    /// The placeable object.
+    // It is absent from an answer about one that is gone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "SourceRef")]
+    pub source_ref: Option<SourceRef>,
+}
+
+/// Any value, kept as it is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct AnyValue(pub Value);
+
+/// Any object, kept as it is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct AnyObject(pub Map<String, Value>);
+
+/// The text, unless it is empty.
+#[must_use]
+pub fn present(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// The list, unless it is empty.
+#[must_use]
+pub fn filled<T>(list: Vec<T>) -> Option<Vec<T>> {
+    (!list.is_empty()).then_some(list)
+}
