@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
 use anyhow::{Result, anyhow};
+use berth_scheduling_api::advice::SchedulingAdvice;
 
 use crate::args::{AdviceOutput, AdviceQuestion};
 use crate::catalog::catalog;
@@ -13,6 +14,7 @@ use crate::source::Source;
 use crate::terminal;
 use crate::why::print::headline;
 use crate::why::{self, asked};
+use crate::words::{self, Standing};
 
 /// Asks and prints.
 ///
@@ -42,7 +44,8 @@ pub async fn run(question: &AdviceQuestion, source: &Source) -> Result<ExitCode>
         AdviceOutput::Table | AdviceOutput::Wide => {
             let width = terminal::width();
             let commands = question.output == AdviceOutput::Wide;
-            writeln!(out, "{}", headline(&advice, width))
+            let read: SchedulingAdvice = why::read(&advice)?;
+            writeln!(out, "{}", title(&read, width))
                 .and_then(|()| edits(&mut out, &advice["status"], commands, width))
         }
         AdviceOutput::Json => serde_json::to_string_pretty(&advice)
@@ -56,6 +59,18 @@ pub async fn run(question: &AdviceQuestion, source: &Source) -> Result<ExitCode>
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(ExitCode::SUCCESS),
     }
+}
+
+/// The object, where it stands and the summary.
+fn title(advice: &SchedulingAdvice, width: Option<usize>) -> String {
+    let status = advice.status.as_ref();
+    let (outcome, message) = status.map_or(("", ""), |status| (&*status.outcome, status.message.as_str()));
+    // Advice does not say how many clusters it has.
+    let standing = Standing {
+        phrase: words::outcome(outcome).to_owned(),
+        ..words::standing(outcome, 0, None)
+    };
+    headline(advice.spec.as_ref(), &standing, message, width)
 }
 
 /// `text` as a value in a query.

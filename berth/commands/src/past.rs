@@ -8,11 +8,14 @@ use std::process::ExitCode;
 use anyhow::{Result, anyhow, bail};
 use berth_client::Client;
 use berth_scheduling_api::API_VERSION;
+use berth_scheduling_api::record::DecisionHistory;
+use berth_scheduling_api::shared::Manifest;
 use http::Method;
 use serde_json::Value;
 
 use crate::args::{ConnectionArgs, HistoryQuestion};
 use crate::catalog::catalog;
+use crate::why;
 use crate::why::asked::{self, Place};
 use crate::why::missing::{self, Question};
 
@@ -27,7 +30,7 @@ pub async fn run(question: &HistoryQuestion, connection: &ConnectionArgs) -> Res
     let places = asked::places(&question.object, namespace, &dialects, &catalog(&dialects))
         .map_err(|problem| anyhow!("{problem}"))?;
     let mut answers = ask(&client, &places, question.limit).await?;
-    let has_records = |(_, history): &(Place, Value)| !records(history).is_empty();
+    let has_records = |(_, answer): &(Place, Answer)| answer.has_records();
     let known = answers.iter().filter(|answer| has_records(answer)).count();
     if known > 1 {
         let names: Vec<&str> = answers
@@ -48,13 +51,13 @@ pub async fn run(question: &HistoryQuestion, connection: &ConnectionArgs) -> Res
         return Err(question.absent().await);
     }
     let index = answers.iter().position(has_records).unwrap_or(0);
-    let (_, history) = answers.swap_remove(index);
+    let (_, answer) = answers.swap_remove(index);
     let mut out = BufWriter::with_capacity(1 << 16, anstream::AutoStream::auto(io::stdout().lock()));
     let words = question.object.join(" ");
     let printed = print::print(
         &mut out,
         question.output,
-        &history,
+        &answer,
         &words,
         crate::terminal::width(),
     )
@@ -75,7 +78,7 @@ fn path(place: &Place) -> String {
 }
 
 /// Whether any of the decisions without records is there, as far as that may be known: one that never changed has none.
-async fn is_there(client: &Client, answers: &[(Place, Value)]) -> Result<bool> {
+async fn is_there(client: &Client, answers: &[(Place, Answer)]) -> Result<bool> {
     for (place, _) in answers {
         match client.send(Method::GET, &path(place), None).await? {
             Err(status) if status.code == 404 => {}
@@ -85,20 +88,31 @@ async fn is_there(client: &Client, answers: &[(Place, Value)]) -> Result<bool> {
     Ok(false)
 }
 
-fn records(history: &Value) -> &[Value] {
-    history["status"]["records"]
-        .as_array()
-        .map(Vec::as_slice)
-        .unwrap_or_default()
+/// A history as the server wrote it and as it was read.
+struct Answer {
+    /// The answer with every field, those of a newer server included.
+    written: Value,
+    /// Its fields.
+    read: Manifest<DecisionHistory>,
+}
+
+impl Answer {
+    fn has_records(&self) -> bool {
+        let status = self.read.body.status.as_ref();
+        status.is_some_and(|status| !status.records.is_empty())
+    }
 }
 
 /// The histories at those of `places` that may be read; at least one.
-async fn ask(client: &Client, places: &[Place], limit: usize) -> Result<Vec<(Place, Value)>> {
+async fn ask(client: &Client, places: &[Place], limit: usize) -> Result<Vec<(Place, Answer)>> {
     let (mut answers, mut refused) = (Vec::new(), Vec::new());
     for place in places {
         let history = format!("{}/history?limit={limit}", path(place));
         match client.send(Method::GET, &history, None).await? {
-            Ok(history) => answers.push((place.clone(), history)),
+            Ok(written) => {
+                let read = why::read(&written)?;
+                answers.push((place.clone(), Answer { written, read }));
+            }
             // A name alone is asked for in every system; most people may not look into all.
             Err(status) => refused.push((place.clone(), status)),
         }

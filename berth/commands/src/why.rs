@@ -9,10 +9,14 @@ pub mod print;
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use berth_client::Client;
+use berth_dialect_contract::report::{Candidate, ReasonCount};
 use berth_scheduling_api::API_VERSION;
+use berth_scheduling_api::scheduling::{Decided, Scheduling};
+use berth_scheduling_api::shared::Manifest;
 use http::Method;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::args::{WhyOutput, WhyQuestion};
@@ -64,11 +68,16 @@ pub async fn run(question: &WhyQuestion, source: &Source) -> Result<ExitCode> {
         if let Some(cluster) = &question.cluster {
             only(&mut report, cluster)?;
         }
-        let counts = counts(client, &place, &report).await?;
+        let read: Manifest<Scheduling> = read(&report)?;
+        let counts = counts(client, &place, read.body.status.as_ref()).await?;
         if index > 0 && table {
             text.push(b'\n');
         }
-        print::print(&mut text, question, &report, &counts, terminal::width())?;
+        let answer = print::Answer {
+            written: &report,
+            read: &read,
+        };
+        print::print(&mut text, question, &answer, &counts, terminal::width())?;
     }
     let mut out = BufWriter::with_capacity(1 << 16, anstream::AutoStream::auto(io::stdout().lock()));
     match out.write_all(&text).and_then(|()| out.flush()) {
@@ -77,15 +86,15 @@ pub async fn run(question: &WhyQuestion, source: &Source) -> Result<ExitCode> {
     }
 }
 
-/// The reasons of all clusters, those that are shown among them, where not all of them are in `report`.
-async fn counts(client: &Client, place: &Place, report: &Value) -> Result<Value> {
-    match report["status"]["remainingCandidates"].as_u64() {
-        Some(1..) => {
-            let path = path(place, "scheduling", "?limit=1&reasons=counts");
-            Ok(client.get(&path).await?["status"]["reasonCounts"].take())
-        }
-        _ => Ok(Value::Null),
-    }
+/// The reasons of all clusters, those that are shown among them, where not all of them are in `status`.
+async fn counts(client: &Client, place: &Place, status: Option<&Decided>) -> Result<Vec<ReasonCount>> {
+    let Some(1..) = status.and_then(|status| status.remaining_candidates) else {
+        return Ok(Vec::new());
+    };
+    let path = path(place, "scheduling", "?limit=1&reasons=counts");
+    let counted: Scheduling = read(&client.get(&path).await?)?;
+    let counts = counted.status.and_then(|status| status.reason_counts);
+    Ok(counts.unwrap_or_default())
 }
 
 /// Decisions of the names of `places`, whatever their namespaces.
@@ -111,6 +120,17 @@ async fn everywhere(client: &Client, places: Vec<Place>) -> Result<Vec<Place>> {
         }));
     }
     Ok(all)
+}
+
+/// Reads an answer of the server.
+///
+/// # Errors
+/// When it is no object of that kind.
+pub fn read<T: DeserializeOwned>(answer: &Value) -> Result<T> {
+    let read = T::deserialize(answer);
+    read.context(
+        "the server's answer cannot be understood: this program and the server may be of different versions",
+    )
 }
 
 /// The one report that was found, if there is any.
@@ -176,19 +196,20 @@ pub async fn absent(source: &Source, words: &[String], places: &[Place]) -> anyh
 
 /// Leaves of the candidates those that `cluster` names: the system's name, or the Target's, with or without the system.
 fn only(report: &mut Value, cluster: &str) -> Result<()> {
-    let system = report["spec"]["dialect"].as_str().unwrap_or_default().to_owned();
-    let full = format!("{cluster}.{system}");
-    let Some(candidates) = report["status"]["candidates"].as_array_mut() else {
+    let Scheduling { spec, status } = read(report)?;
+    let Some(Decided { candidates, .. }) = status else {
         bail!("the server returned no candidates");
     };
-    let is = |candidate: &Value| {
-        let target = candidate["target"].as_str().unwrap_or_default();
-        candidate["clusterName"] == cluster || target == cluster || target == full
+    let full = spec.map(|spec| format!("{cluster}.{}", spec.dialect));
+    let is = |candidate: &Candidate| {
+        let target = candidate.target.as_str();
+        *candidate.cluster_name == *cluster || target == cluster || full.as_deref() == Some(target)
     };
     if !candidates.iter().any(is) {
         let known: Vec<&str> = candidates
             .iter()
-            .filter_map(|candidate| candidate["target"].as_str())
+            .map(|candidate| candidate.target.as_str())
+            .filter(|target| !target.is_empty())
             .take(10)
             .collect();
         let more = match candidates.len().saturating_sub(known.len()) {
@@ -203,6 +224,10 @@ fn only(report: &mut Value, cluster: &str) -> Result<()> {
             }
         );
     }
-    candidates.retain(is);
+    // The list itself keeps the fields that only a newer server knows.
+    let mut kept = candidates.iter().map(is);
+    if let Some(list) = report["status"]["candidates"].as_array_mut() {
+        list.retain(|_| kept.next().unwrap_or_default());
+    }
     Ok(())
 }

@@ -1,112 +1,133 @@
 //! How a Scheduling is printed: the verdict, then every cluster with its reasons; or one cluster's alone.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use berth_dialect_contract::report;
+use berth_dialect_contract::report::{self, Candidate, ChangeEntry, ReasonCount, RejectionEntry};
+use berth_scheduling_api::scheduling::{Decided, Scheduling};
+use berth_scheduling_api::shared::{Manifest, SchedulingSpec};
 use serde_json::Value;
 
 use crate::args::{WhyOutput, WhyQuestion};
 use crate::terminal::{self, Cell, indented, shown};
-use crate::words::{self, NOT_PICKED, PICKED, REFUSED};
+use crate::words::{self, NOT_PICKED, PICKED, REFUSED, Standing};
 
-/// Prints `report` as it is asked for. `counts` are the reasons of all clusters, where not all of them are in it.
+/// A Scheduling as the server wrote it and as it was read.
+pub(super) struct Answer<'a> {
+    /// The answer with every field, those of a newer server included.
+    pub(super) written: &'a Value,
+    /// Its fields.
+    pub(super) read: &'a Manifest<Scheduling>,
+}
+
+/// Prints `answer` as it is asked for. `counts` are the reasons of all clusters, where not all of them are in it.
 ///
 /// # Errors
 /// When `out` takes no more.
 pub(super) fn print(
     out: &mut impl Write,
     question: &WhyQuestion,
-    report: &Value,
-    counts: &Value,
+    answer: &Answer<'_>,
+    counts: &[ReasonCount],
     width: Option<usize>,
 ) -> io::Result<()> {
     match question.output {
-        WhyOutput::Json => writeln!(out, "{}", serde_json::to_string_pretty(report)?),
+        WhyOutput::Json => writeln!(out, "{}", serde_json::to_string_pretty(answer.written)?),
         WhyOutput::Yaml => {
-            let text = serde_saphyr::to_string(report).map_err(io::Error::other)?;
+            let text = serde_saphyr::to_string(answer.written).map_err(io::Error::other)?;
             writeln!(out, "{}", text.trim_end())
         }
         WhyOutput::Name => {
-            let kind = match text(&report["metadata"], "namespace").as_str() {
+            let kind = match answer.read.metadata("namespace") {
                 "" => "clusterdecision",
                 _ => "decision",
             };
-            let name = text(&report["metadata"], "name");
+            let name = shown(answer.read.metadata("name"));
             writeln!(out, "{kind}.scheduling.berth.dev/{name}")
         }
         WhyOutput::Table | WhyOutput::Wide => {
-            writeln!(out, "{}", headline(report, width))?;
+            let Scheduling { spec, status } = &answer.read.body;
+            let Some(status) = status else {
+                return Ok(());
+            };
+            let standing = words::standing(&status.outcome, status.picked.len(), status.wanted);
+            let spec = spec.as_ref();
+            writeln!(out, "{}", headline(spec, &standing, &status.message, width))?;
+            warnings(out, &status.warnings, width)?;
             if question.cluster.is_some() {
-                for candidate in list(&report["status"], "candidates") {
+                for candidate in &status.candidates {
                     one(out, candidate, width)?;
                 }
                 return Ok(());
             }
-            table(out, report, question.output == WhyOutput::Wide, width)?;
-            cut(out, report, counts, width)
+            table(out, status, question.output == WhyOutput::Wide, width)?;
+            cut(out, status, counts, width)
         }
     }
 }
 
 /// `Shoot garden-dev/web (gardener): would be placed on 1 of 1`, and the summary below.
-pub fn headline(report: &Value, width: Option<usize>) -> String {
-    let (source, status) = (&report["spec"]["sourceRef"], &report["status"]);
-    let place = match text(source, "namespace").as_str() {
-        "" => text(source, "name"),
-        namespace => format!("{namespace}/{}", text(source, "name")),
-    };
-    let outcome = text(status, "outcome");
-    let picked = status["picked"].as_array().map(Vec::len);
-    let mut standing = words::standing(&outcome, picked.unwrap_or_default(), status["wanted"].as_i64());
-    if picked.is_none() {
-        // Advice does not say how many.
-        words::outcome(&outcome).clone_into(&mut standing.phrase);
-    }
-    let mut lines = format!(
+pub fn headline(
+    spec: Option<&SchedulingSpec>,
+    standing: &Standing,
+    message: &str,
+    width: Option<usize>,
+) -> String {
+    let source = spec.and_then(|spec| spec.source_ref.as_ref());
+    let (kind, place) = source.map_or_else(Default::default, |source| {
+        let name = shown(&source.name);
+        let place = match &*source.namespace {
+            "" => name,
+            namespace => format!("{}/{name}", shown(namespace)),
+        };
+        (shown(&source.kind), place)
+    });
+    let dialect = spec.map_or("", |spec| &*spec.dialect);
+    format!(
         "{} {}: {}\n{}",
-        terminal::heading(&format!("{} {place}", text(source, "kind"))),
-        terminal::dim(&format!("({})", text(&report["spec"], "dialect"))),
-        terminal::styled(standing.style, &standing.phrase),
-        indented(&text(status, "message"), 2, width)
-    );
-    for warning in list(status, "warnings") {
-        let told = shown(warning.as_str().unwrap_or_default());
-        let told = indented(&format!("Warning: {told}"), 2, width);
-        lines.push_str(&format!("\n{}", terminal::warning(&told)));
-    }
-    lines
+        terminal::heading(&format!("{kind} {place}")),
+        terminal::dim(&format!("({})", shown(dialect))),
+        terminal::styled(standing.style, &shown(&standing.phrase)),
+        indented(&shown(message), 2, width)
+    )
 }
 
-fn table(out: &mut impl Write, report: &Value, wide: bool, width: Option<usize>) -> io::Result<()> {
-    let status = &report["status"];
+fn warnings(out: &mut impl Write, warnings: &[String], width: Option<usize>) -> io::Result<()> {
+    for warning in warnings {
+        let told = indented(&format!("Warning: {}", shown(warning)), 2, width);
+        writeln!(out, "{}", terminal::warning(&told))?;
+    }
+    Ok(())
+}
+
+fn table(out: &mut impl Write, status: &Decided, wide: bool, width: Option<usize>) -> io::Result<()> {
     let mut rows: Vec<Vec<Cell>> = Vec::new();
-    let divides = !status["amount"].is_null();
+    let divides = status.amount.is_some();
     // Where not all are shown, those that are none to choose from are only counted.
-    let is_cut = status["remainingCandidates"]
-        .as_u64()
-        .is_some_and(|rest| rest > 0);
-    for candidate in list(status, "candidates")
+    let is_cut = status.remaining_candidates.is_some_and(|rest| rest > 0);
+    for candidate in status
+        .candidates
         .iter()
-        .filter(|candidate| !is_cut || candidate["outOfScope"] != true)
+        .filter(|candidate| !is_cut || !candidate.out_of_scope)
     {
-        let name = named(candidate);
-        let change = list(status, "changes")
+        let change = status
+            .changes
             .iter()
-            .find(|change| change["clusterName"] == candidate["clusterName"]);
-        let result = match (candidate["picked"] == true, candidate["feasible"] == true) {
+            .find(|change| change.cluster_name == candidate.cluster_name);
+        let result = match (candidate.picked, candidate.feasible) {
             (true, _) => Cell::new(change.map_or_else(|| PICKED.to_owned(), changed), terminal::GOOD),
-            (false, _) if change.is_some_and(|change| change["action"] == "Unbind") => {
+            (false, _) if change.is_some_and(|change| change.action == "Unbind") => {
                 Cell::new(change.map(changed).unwrap_or_default(), terminal::WARNING)
             }
             (false, true) => Cell::new(NOT_PICKED, terminal::DIM),
             (false, false) => Cell::new(REFUSED, terminal::BAD),
         };
-        let mut reasons = list(candidate, "rejections").iter().map(reason);
+        let mut reasons = candidate.rejections.iter().map(reason);
         let first = First {
-            name: format!("  {name}"),
-            rank: number(candidate, "rank"),
+            name: format!("  {}", named(candidate)),
+            rank: candidate.rank.map(|rank| rank.to_string()).unwrap_or_default(),
             score: score(candidate),
-            amount: divides.then(|| amount(candidate, change)),
+            amount: divides.then(|| amount(candidate.amount, change)),
             result,
         };
         rows.push(row(first, wide.then(|| scores(candidate)), reasons.next()));
@@ -115,19 +136,21 @@ fn table(out: &mut impl Write, report: &Value, wide: bool, width: Option<usize>)
         }
     }
     // Clusters that are made, and those that are left and are not there any more.
-    for change in list(status, "changes") {
-        let here = list(status, "candidates")
-            .iter()
-            .any(|candidate| candidate["clusterName"] == change["clusterName"]);
-        let style = match change["action"].as_str() {
-            Some("Create") => terminal::GOOD,
-            Some("Unbind") => terminal::WARNING,
+    let known: BTreeSet<&str> = status
+        .candidates
+        .iter()
+        .map(|candidate| &*candidate.cluster_name)
+        .collect();
+    for change in &status.changes {
+        let style = match &*change.action {
+            "Create" => terminal::GOOD,
+            "Unbind" => terminal::WARNING,
             _ => continue,
         };
-        if !here {
+        if !known.contains(&*change.cluster_name) {
             let first = First {
-                name: format!("  {}", text(change, "clusterName")),
-                amount: divides.then(|| amount(&Value::Null, Some(change))),
+                name: format!("  {}", shown(&change.cluster_name)),
+                amount: divides.then(|| amount(None, Some(change))),
                 result: Cell::new(changed(change), style),
                 ..First::blank(divides)
             };
@@ -137,7 +160,8 @@ fn table(out: &mut impl Write, report: &Value, wide: bool, width: Option<usize>)
     if rows.is_empty() {
         return Ok(());
     }
-    let amount = status["amount"]["name"].as_str().map(str::to_uppercase);
+    let amount = status.amount.as_ref();
+    let amount = amount.map(|amount| shown(&amount.name).to_uppercase());
     let headings = ["  CLUSTER", "RANK", "SCORE"]
         .into_iter()
         .chain(amount.as_deref())
@@ -148,14 +172,14 @@ fn table(out: &mut impl Write, report: &Value, wide: bool, width: Option<usize>)
     write!(out, "{}", terminal::fitted_table(&headings, &rows, width))
 }
 
-/// The amount of a cluster that is a candidate or a change: `6`, or `6 → 4` where it changes.
-fn amount(candidate: &Value, change: Option<&Value>) -> String {
-    let side = |field: &str| change.and_then(|change| change[field].as_i64());
-    match (side("amountFrom"), side("amountTo")) {
+/// The amount of a cluster that gets `amount` or is changed: `6`, or `6 → 4` where it changes.
+fn amount(amount: Option<i64>, change: Option<&ChangeEntry>) -> String {
+    let sides = change.map(|change| (change.amount_from, change.amount_to));
+    match sides.unwrap_or_default() {
         (Some(from), Some(to)) if from != to => format!("{from} → {to}"),
         (Some(from), None) => format!("{from} → 0"),
         (_, Some(to)) => to.to_string(),
-        (None, None) => number(candidate, "amount"),
+        (None, None) => amount.map(|amount| amount.to_string()).unwrap_or_default(),
     }
 }
 
@@ -192,28 +216,31 @@ fn row(first: First, scores: Option<String>, reason: Option<String>) -> Vec<Cell
     cells
 }
 
-/// What is said of the clusters that are not shown.
-fn cut(out: &mut impl Write, report: &Value, counts: &Value, width: Option<usize>) -> io::Result<()> {
-    let Some(rest @ 1..) = report["status"]["remainingCandidates"].as_u64() else {
+/// Line about the clusters that are not shown.
+fn cut(
+    out: &mut impl Write,
+    status: &Decided,
+    counts: &[ReasonCount],
+    width: Option<usize>,
+) -> io::Result<()> {
+    let Some(rest @ 1..) = status.remaining_candidates else {
         return Ok(());
     };
-    let candidates = list(&report["status"], "candidates").iter();
-    let rest = rest
-        + candidates
-            .map(|candidate| u64::from(candidate["outOfScope"] == true))
-            .sum::<u64>();
+    let outside = status
+        .candidates
+        .iter()
+        .filter(|candidate| candidate.out_of_scope);
+    let rest = rest + outside.count();
     let counts: Vec<String> = counts
-        .as_array()
-        .map(Vec::as_slice)
-        .unwrap_or_default()
         .iter()
         .map(|count| {
-            format!(
-                "{} {}/{}",
-                number(count, "targets"),
-                text(count, "plugin"),
-                text(count, "reason")
-            )
+            let ReasonCount {
+                plugin,
+                reason,
+                targets,
+                ..
+            } = count;
+            format!("{targets} {}/{}", shown(plugin), shown(reason))
         })
         .collect();
     let counts = match counts.is_empty() {
@@ -225,13 +252,13 @@ fn cut(out: &mut impl Write, report: &Value, counts: &Value, width: Option<usize
 }
 
 /// One cluster, with every reason.
-fn one(out: &mut impl Write, candidate: &Value, width: Option<usize>) -> io::Result<()> {
+fn one(out: &mut impl Write, candidate: &Candidate, width: Option<usize>) -> io::Result<()> {
     let name = terminal::heading(&named(candidate));
-    let rank = match number(candidate, "rank").as_str() {
-        "" => String::new(),
-        rank => format!(", rank {rank}"),
-    };
-    let verdict = match (candidate["picked"] == true, candidate["feasible"] == true) {
+    let rank = candidate
+        .rank
+        .map(|rank| format!(", rank {rank}"))
+        .unwrap_or_default();
+    let verdict = match (candidate.picked, candidate.feasible) {
         (true, true) => format!("is {}{rank}", terminal::good("picked")),
         (true, false) => format!(
             "is {}, and would be refused today:",
@@ -241,7 +268,7 @@ fn one(out: &mut impl Write, candidate: &Value, width: Option<usize>) -> io::Res
         (false, false) => format!("is {}:", terminal::bad("refused")),
     };
     writeln!(out, "  {name} {verdict}")?;
-    for rejection in list(candidate, "rejections") {
+    for rejection in &candidate.rejections {
         writeln!(out, "{}", indented(&reason(rejection), 4, width))?;
     }
     let parts = scores(candidate);
@@ -254,73 +281,54 @@ fn one(out: &mut impl Write, candidate: &Value, width: Option<usize>) -> io::Res
 }
 
 /// `Plugin/Reason: sentence`, or `Reason: sentence`.
-fn reason(rejection: &Value) -> String {
-    let [plugin, reason, message] = ["plugin", "reason", "message"].map(|field| text(rejection, field));
+fn reason(rejection: &RejectionEntry) -> String {
+    let (reason, message) = (shown(&rejection.reason), shown(&rejection.message));
     // That others are better is no plugin's doing.
-    match plugin.as_str() {
+    match &*rejection.plugin {
         "" => format!("{reason}: {message}"),
-        plugin => format!("{plugin}/{reason}: {message}"),
+        plugin => format!("{}/{reason}: {message}", shown(plugin)),
     }
 }
 
 /// The score in one text.
-fn score(candidate: &Value) -> String {
-    let parts = list(candidate, "scores").iter();
-    report::score_cell(
-        candidate["score"].as_i64(),
-        parts.map(|score| score["value"].as_i64()),
-    )
+fn score(candidate: &Candidate) -> String {
+    report::score_cell(candidate.score, candidate.scores.iter().map(|score| score.value))
 }
 
 /// `Steady 100, Balance 20 × 2`: the weight where it is not one.
-fn scores(candidate: &Value) -> String {
-    let parts = list(candidate, "scores").iter().map(|score| {
-        let (plugin, value) = (text(score, "plugin"), number(score, "value"));
-        let mut value = if value.is_empty() { "–".to_owned() } else { value };
-        let note = text(score, "message");
-        if !note.is_empty() {
-            value.push_str(&format!(" ({note})"));
+fn scores(candidate: &Candidate) -> String {
+    let parts = candidate.scores.iter().map(|score| {
+        let plugin = shown(&score.plugin);
+        let value = score.value.map(|value| value.to_string());
+        let mut value = value.unwrap_or_else(|| "–".to_owned());
+        if !score.message.is_empty() {
+            value.push_str(&format!(" ({})", shown(&score.message)));
         }
-        match score["weight"].as_i64() {
+        match score.weight {
             // Of no weight is what only breaks ties.
-            Some(0 | 1) | None => format!("{plugin} {value}"),
-            Some(weight) => format!("{plugin} {value} × {weight}"),
+            0 | 1 => format!("{plugin} {value}"),
+            weight => format!("{plugin} {value} × {weight}"),
         }
     });
     parts.collect::<Vec<_>>().join(", ")
 }
 
 /// A change in words, with the states where the system names them.
-fn changed(change: &Value) -> String {
-    let [action, from, to] = ["action", "from", "to"].map(|field| text(change, field));
+fn changed(change: &ChangeEntry) -> String {
+    let [action, from, to] = [&change.action, &change.from, &change.to].map(|text| shown(text));
     words::action(&action, &from, &to)
 }
 
 /// The Target's name without the system, and the cluster's where that says something else (kcp).
-fn named(candidate: &Value) -> String {
-    let cluster = text(candidate, "clusterName");
-    let target = text(candidate, "target");
+fn named(candidate: &Candidate) -> String {
+    let cluster = shown(&candidate.cluster_name);
+    let target = shown(&candidate.target);
     let target = target.rsplit_once('.').map_or("", |(name, _)| name);
     if target.is_empty() || target == cluster.replace('/', ".") {
         cluster
     } else {
         format!("{target} ({cluster})")
     }
-}
-
-fn list<'a>(value: &'a Value, field: &str) -> &'a [Value] {
-    value[field].as_array().map(Vec::as_slice).unwrap_or_default()
-}
-
-fn text(value: &Value, field: &str) -> String {
-    shown(value[field].as_str().unwrap_or_default())
-}
-
-fn number(value: &Value, field: &str) -> String {
-    value[field]
-        .as_i64()
-        .map(|number| number.to_string())
-        .unwrap_or_default()
 }
 
 #[cfg(test)]

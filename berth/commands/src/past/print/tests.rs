@@ -1,27 +1,37 @@
 //! Timelines as they are printed.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 
+fn answer(history: &Value) -> Answer {
+    Answer {
+        read: serde_json::from_value(history.clone()).unwrap(),
+        written: history.clone(),
+    }
+}
+
 fn printed(history: &Value) -> String {
     let mut out = Vec::new();
-    print(&mut out, HistoryOutput::Table, history, "web", None).unwrap();
+    print(&mut out, HistoryOutput::Table, &answer(history), "web", None).unwrap();
     let text = String::from_utf8(out).unwrap();
     anstream::adapter::strip_str(&text).to_string()
 }
 
 #[test]
 fn each_step_says_when_why_by_whom_and_what_is_different() {
+    let source = json!({"apiVersion": "v1", "kind": "Placement", "name": "p"});
+    let bound = json!({"phase": "Bound", "clusterCount": 1, "clusters": []});
     let history = json!({
+        "apiVersion": "scheduling.berth.dev/v1alpha1", "kind": "DecisionHistory",
         "metadata": {"name": "p.ocm", "namespace": "ns"},
         "status": {
             "keptIn": "Memory", "perDecision": 20, "maxAgeSeconds": 3600, "remainingRecords": 4,
             "records": [
                 {
                     "name": "p.ocm.1", "at": "2026-11-23T10:14:03.250000Z", "change": "Bound",
-                    "sourceRef": {"kind": "Placement", "name": "p"},
-                    "to": {"phase": "Bound", "message": "1 of 2 fit"},
+                    "decision": "p.ocm", "dialect": "ocm", "sourceRef": source,
+                    "to": {"phase": "Bound", "message": "1 of 2 fit", "clusterCount": 1, "clusters": []},
                     "clusters": [{
                         "clusterName": "one", "change": "Joined", "score": 30,
                         "scores": [{"plugin": "Steady", "weighted": 30}],
@@ -32,8 +42,8 @@ fn each_step_says_when_why_by_whom_and_what_is_different() {
                 },
                 {
                     "name": "p.ocm.2", "at": "2026-11-23T10:20:00Z", "change": "Moved",
-                    "sourceRef": {"kind": "Placement", "name": "p"},
-                    "from": {"phase": "Bound"}, "to": {"phase": "Bound"},
+                    "decision": "p.ocm", "dialect": "ocm", "sourceRef": source,
+                    "from": bound, "to": bound,
                     "clusters": [
                         {"clusterName": "two", "change": "Joined"},
                         {"clusterName": "one", "change": "Left",
@@ -50,18 +60,18 @@ fn each_step_says_when_why_by_whom_and_what_is_different() {
                 },
                 {
                     "name": "p.ocm.3", "at": "2026-11-23T10:21:00Z", "change": "Removed",
-                    "sourceRef": {"kind": "Placement", "name": "p"}, "from": {"phase": "Bound"},
+                    "decision": "p.ocm", "dialect": "ocm", "sourceRef": source, "from": bound,
                     "cause": {"type": "Unseen"}, "actor": {},
                 },
                 {
                     "name": "p.ocm.4", "at": "2026-11-23T10:22:00Z", "change": "Moved",
-                    "sourceRef": {"kind": "Placement", "name": "p"}, "from": {"phase": "Bound"}, "to": {"phase": "Bound"},
+                    "decision": "p.ocm", "dialect": "ocm", "sourceRef": source, "from": bound, "to": bound,
                     "cause": {"type": "Unseen"}, "actor": {},
                     "agreement": {"status": "False", "message": "Berth would leave one (Taint/Untolerated: drained)"},
                 },
                 {
                     "name": "p.ocm.5", "at": "2026-11-23T10:23:00Z", "change": "Moved",
-                    "sourceRef": {"kind": "Placement", "name": "p"}, "from": {"phase": "Bound"}, "to": {"phase": "Bound"},
+                    "decision": "p.ocm", "dialect": "ocm", "sourceRef": source, "from": bound, "to": bound,
                     "cause": {"type": "Unseen"}, "actor": {}, "agreement": {"status": "True"},
                 },
             ],
@@ -101,7 +111,12 @@ The last 20 changes, for 1 hour, in memory: it begins when the server was starte
 
 #[test]
 fn no_history_is_told_and_why() {
-    let none = |status: Value| printed(&json!({"metadata": {"name": "web.gardener"}, "status": status}));
+    let none = |status: Value| {
+        printed(&json!({
+            "apiVersion": "scheduling.berth.dev/v1alpha1", "kind": "DecisionHistory",
+            "metadata": {"name": "web.gardener"}, "status": status,
+        }))
+    };
     assert_eq!(
         none(json!({"keptIn": "Database", "perDecision": 5, "maxAgeSeconds": 0, "records": []})),
         "No change of \"web\" is remembered.\nThe last 5 changes, in the server's database.\n"
@@ -115,11 +130,14 @@ fn no_history_is_told_and_why() {
 #[test]
 fn every_line_fits_the_terminal() {
     let long = "the taint that keeps it away is not tolerated; ".repeat(10);
+    let source = json!({"apiVersion": "v1", "kind": "Placement", "name": "p"});
+    let bound = json!({"phase": "Bound", "clusterCount": 1, "clusters": []});
     let history = json!({
+        "apiVersion": "scheduling.berth.dev/v1alpha1", "kind": "DecisionHistory",
         "metadata": {"name": "p.ocm", "namespace": "ns"},
         "status": {"keptIn": "Memory", "perDecision": 20, "maxAgeSeconds": 3600, "records": [{
-            "at": "2026-11-23T10:20:00Z", "change": "Moved", "sourceRef": {"kind": "Placement", "name": "p"},
-            "from": {"phase": "Bound"}, "to": {"phase": "Bound", "message": long},
+            "name": "p.ocm.1", "at": "2026-11-23T10:20:00Z", "change": "Moved", "decision": "p.ocm", "dialect": "ocm", "sourceRef": source,
+            "from": bound, "to": {"phase": "Bound", "message": long, "clusterCount": 0, "clusters": []},
             "clusters": [{"clusterName": "one", "change": "Left",
                           "rejections": [{"plugin": "Taint", "reason": "Untolerated", "message": long}]}],
             "cause": {"type": "Object", "kind": "ManagedCluster", "name": "one-of-a-long-name", "verb": "Updated",
@@ -129,7 +147,14 @@ fn every_line_fits_the_terminal() {
     });
     for width in [80, 120, 200] {
         let mut out = Vec::new();
-        print(&mut out, HistoryOutput::Table, &history, "web", Some(width)).unwrap();
+        print(
+            &mut out,
+            HistoryOutput::Table,
+            &answer(&history),
+            "web",
+            Some(width),
+        )
+        .unwrap();
         let text = anstream::adapter::strip_str(std::str::from_utf8(&out).unwrap()).to_string();
         for line in text.lines() {
             assert!(line.chars().count() <= width, "{width}: {line}");

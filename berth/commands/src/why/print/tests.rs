@@ -19,18 +19,22 @@ fn report() -> Value {
     let refused =
         |plugin: &str, reason: &str| json!({"plugin": plugin, "reason": reason, "message": "as it is"});
     json!({
+        "apiVersion": "scheduling.berth.dev/v1alpha1", "kind": "Scheduling",
         "metadata": {"namespace": "dev", "name": "web.ocm"},
-        "spec": {"dialect": "ocm", "sourceRef": {"kind": "Placement", "namespace": "dev", "name": "web"}},
+        "spec": {"dialect": "ocm", "sourceRef": {"apiVersion": "v1", "kind": "Placement", "namespace": "dev", "name": "web"}},
         "status": {
             "outcome": "Scheduled", "reason": "Picked", "message": "1 of 3 picked",
-            "wanted": 2, "picked": [{"clusterName": "a"}],
+            "wanted": 2, "picked": [{"clusterName": "a", "reason": "Picked"}],
+            "evaluatedAt": "2026-11-23T10:14:03Z", "inventoryRevision": "1",
+            "current": [], "conditions": [], "writes": [],
             "changes": [
                 {"action": "Bind", "clusterName": "a"},
                 {"action": "Unbind", "clusterName": "gone", "from": "Bound"},
             ],
             "candidates": [
                 {"clusterName": "a", "target": "a.ocm", "feasible": true, "picked": true, "rank": 1, "score": 140,
-                 "scores": [{"plugin": "Steady", "value": 100, "weight": 1}, {"plugin": "Balance", "value": 20, "weight": 2}],
+                 "scores": [{"plugin": "Steady", "value": 100, "weight": 1, "weighted": 100},
+                            {"plugin": "Balance", "value": 20, "weight": 2, "weighted": 40}],
                  "rejections": []},
                 {"clusterName": "b", "target": "b.ocm", "feasible": true, "picked": false, "rank": 2, "score": 20,
                  "scores": [], "rejections": [refused("", "LowerRank")]},
@@ -41,15 +45,20 @@ fn report() -> Value {
     })
 }
 
-fn printed(question: &WhyQuestion, report: &Value, counts: &Value) -> String {
+fn printed(question: &WhyQuestion, report: &Value, counts: &[ReasonCount]) -> String {
     let mut out = Vec::new();
-    print(&mut out, question, report, counts, None).unwrap();
+    let read = serde_json::from_value(report.clone()).unwrap();
+    let answer = Answer {
+        written: report,
+        read: &read,
+    };
+    print(&mut out, question, &answer, counts, None).unwrap();
     anstream::adapter::strip_str(std::str::from_utf8(&out).unwrap()).to_string()
 }
 
 #[test]
 fn the_table_has_every_cluster_with_every_reason() {
-    let text = printed(&question(WhyOutput::Table, None), &report(), &Value::Null);
+    let text = printed(&question(WhyOutput::Table, None), &report(), &[]);
     let expected = "\
 Placement dev/web (ocm): would be placed on 1 of 2
   1 of 3 picked
@@ -65,7 +74,7 @@ Placement dev/web (ocm): would be placed on 1 of 2
 
 #[test]
 fn wide_has_the_parts_of_each_score() {
-    let text = printed(&question(WhyOutput::Wide, None), &report(), &Value::Null);
+    let text = printed(&question(WhyOutput::Wide, None), &report(), &[]);
     assert!(text.contains("Steady 100, Balance 20 × 2"), "{text}");
 }
 
@@ -73,14 +82,14 @@ fn wide_has_the_parts_of_each_score() {
 fn one_cluster_is_told_in_a_sentence_and_its_reasons() {
     let mut refused = report();
     refused["status"]["candidates"].as_array_mut().unwrap().drain(..2);
-    let text = printed(&question(WhyOutput::Table, Some("c")), &refused, &Value::Null);
+    let text = printed(&question(WhyOutput::Table, Some("c")), &refused, &[]);
     assert!(
         text.contains("c (x/c) is refused:\n    Predicate/PredicateMismatch: as it is\n"),
         "{text}"
     );
     let mut picked = report();
     picked["status"]["candidates"].as_array_mut().unwrap().truncate(1);
-    let text = printed(&question(WhyOutput::Table, Some("a")), &picked, &Value::Null);
+    let text = printed(&question(WhyOutput::Table, Some("a")), &picked, &[]);
     assert!(
         text.contains("a is picked, rank 1\n    score 140: Steady 100, Balance 20 × 2\n"),
         "{text}"
@@ -91,7 +100,12 @@ fn one_cluster_is_told_in_a_sentence_and_its_reasons() {
 fn a_long_fleet_is_cut_with_counts_of_all() {
     let mut cut = report();
     cut["status"]["remainingCandidates"] = 7.into();
-    let counts = json!([{"plugin": "Taint", "reason": "Untolerated", "targets": 8}]);
+    let counts = [ReasonCount {
+        plugin: "Taint".into(),
+        reason: "Untolerated".into(),
+        targets: 8,
+        message: "it is not tolerated".to_owned(),
+    }];
     let text = printed(&question(WhyOutput::Table, None), &cut, &counts);
     assert!(
         text.ends_with("  … and 7 more (--all shows them); of all: 8 Taint/Untolerated\n"),
@@ -101,7 +115,7 @@ fn a_long_fleet_is_cut_with_counts_of_all() {
 
 #[test]
 fn the_name_is_as_kubectl_prints_it() {
-    let text = printed(&question(WhyOutput::Name, None), &report(), &Value::Null);
+    let text = printed(&question(WhyOutput::Name, None), &report(), &[]);
     assert_eq!(text, "decision.scheduling.berth.dev/web.ocm\n");
 }
 
@@ -116,14 +130,12 @@ fn every_line_fits_the_terminal() {
                 candidate["rejections"] = json!([{"plugin": "Predicate", "reason": "PredicateMismatch", "message": "asks for ".repeat(30)}]);
             }
             let mut out = Vec::new();
-            print(
-                &mut out,
-                &question(output, None),
-                &report,
-                &Value::Null,
-                Some(width),
-            )
-            .unwrap();
+            let read = serde_json::from_value(report.clone()).unwrap();
+            let answer = Answer {
+                written: &report,
+                read: &read,
+            };
+            print(&mut out, &question(output, None), &answer, &[], Some(width)).unwrap();
             let text = anstream::adapter::strip_str(std::str::from_utf8(&out).unwrap()).to_string();
             for line in text.lines() {
                 assert!(line.chars().count() <= width, "{width}: {line}");
