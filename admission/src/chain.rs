@@ -67,8 +67,8 @@ impl Chain {
         }
     }
 
-    /// The same, where `plugin` judges what all others let through, those who are consulted among them: what they refuse
-    /// takes no room in a quota.
+    /// The same, where `plugin` judges what all others let through, those who are consulted among them: what
+    /// they refuse takes no room in a quota.
     #[must_use]
     pub fn ending_with(mut self, plugin: Arc<dyn Plugin>) -> Self {
         self.last.push(plugin);
@@ -93,8 +93,8 @@ impl Chain {
         }
     }
 
-    /// The same, asking `authority` for the rights that plugins [need](Plugin::needs). Without one, every write that
-    /// needs a right is refused.
+    /// The same, asking `authority` for the rights that plugins [need](Plugin::needs). Without one, every
+    /// write that needs a right is refused.
     #[must_use]
     pub fn with_authority(self, authority: Arc<dyn Authority>) -> Self {
         Self {
@@ -150,8 +150,8 @@ impl Chain {
     /// [`Chain::guards`], so that no change in between goes unnoticed by both.
     ///
     /// # Errors
-    /// What the plugin says, mostly 403, when a right is missing; 500 when the authority cannot say, so that nothing passes
-    /// for want of an answer.
+    /// What the plugin says, mostly 403, when a right is missing; 500 when the authority cannot say, so that
+    /// nothing passes for want of an answer.
     pub async fn entitled(&self, request: &Request<'_>, object: Option<&Value>) -> Result<(), Status> {
         for plugin in self.acting(request) {
             let needed = plugin.needs(request, object);
@@ -210,8 +210,8 @@ impl Chain {
             .collect()
     }
 
-    /// Has those judge the final object who come after all others, and says what must still be true when it is stored
-    /// beside what [`Chain::guards`] says.
+    /// Has those judge the final object who come after all others, and says what must still be true when it
+    /// is stored beside what [`Chain::guards`] says.
     ///
     /// # Errors
     /// The first refusal, as the client sees it.

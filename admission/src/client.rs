@@ -1,11 +1,11 @@
-//! The calling side of admission webhooks: what a hub's webhook configurations say about writes of objects that Berth
-//! owns. kube-apiserver passes those writes on before its own admission (docs/admission.md, "Policies and webhooks of
-//! the hub"), so whoever serves them has to ask.
+//! The calling side of admission webhooks: what a hub's webhook configurations say about writes of objects
+//! that Berth owns. kube-apiserver passes those writes on before its own admission (docs/admission.md,
+//! "Policies and webhooks of the hub"), so whoever serves them has to ask.
 //!
-//! Everything here is pure: [`Hook`] is one webhook of a configuration, [`Hook::concerns`] says whether it is to be
-//! called about a [`Subject`], [`review`] makes the body of the call, [`read`] makes an [`Answer`] of what came back,
-//! and [`Rounds`] keeps count of who is to be called again. Who watches the configurations and speaks HTTP implements
-//! [`Policies`], and a [`Chain`](crate::Chain) consults it.
+//! Everything here is pure: [`Hook`] is one webhook of a configuration, [`Hook::concerns`] says whether it is
+//! to be called about a [`Subject`], [`review`] makes the body of the call, [`read`] makes an [`Answer`] of
+//! what came back, and [`Rounds`] keeps count of who is to be called again. Who watches the configurations
+//! and speaks HTTP implements [`Policies`], and a [`Chain`](crate::Chain) consults it.
 
 mod answer;
 mod hook;

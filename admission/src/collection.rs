@@ -1,5 +1,5 @@
-//! Writes that no guard holds against their writer: those of the collectors, which clean up after others, and those that
-//! change nothing.
+//! Writes that no guard holds against their writer: those of the collectors, which clean up after others, and
+//! those that change nothing.
 
 use serde_json::Value;
 
@@ -37,7 +37,8 @@ impl Request<'_> {
             }
     }
 
-    /// Whether an update that makes `object` changes nothing that a person wrote: an edit without changes is no edit.
+    /// Whether an update that makes `object` changes nothing that a person wrote: an edit without changes is
+    /// no edit.
     #[must_use]
     pub fn changes_nothing(&self, object: Option<&Value>) -> bool {
         self.operation == Operation::Update && self.differs_only_in(object, &[])

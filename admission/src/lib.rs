@@ -1,9 +1,9 @@
-//! Admission: what guards writes. One [`Plugin`] trait and one [`Chain`], used in-process for the objects Berth owns and
-//! behind the webhook front ([`webhook`]) for objects on a hub. What a hub's own webhooks say about the objects Berth owns
-//! is asked by the calling side ([`client`]).
+//! Admission: what guards writes. One [`Plugin`] trait and one [`Chain`], used in-process for the objects
+//! Berth owns and behind the webhook front ([`webhook`]) for objects on a hub. What a hub's own webhooks say
+//! about the objects Berth owns is asked by the calling side ([`client`]).
 //!
-//! Plugins are pure functions of the request: they get what they look up from whoever builds them. What must still be
-//! true when the write is stored they say as [`Guard`]s.
+//! Plugins are pure functions of the request: they get what they look up from whoever builds them. What must
+//! still be true when the write is stored they say as [`Guard`]s.
 //!
 //! ```
 //! use std::sync::Arc;

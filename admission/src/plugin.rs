@@ -14,8 +14,8 @@ pub type Ready<'a> = Pin<Box<dyn Future<Output = Result<(), Status>> + Send + 'a
 
 /// One admission rule set. `mutate` runs before schema defaulting and validation, `validate` after.
 ///
-/// The same plugin may run in-process and behind a webhook, and a webhook may be asked twice about one write, so
-/// mutating twice must do no more than mutating once.
+/// The same plugin may run in-process and behind a webhook, and a webhook may be asked twice about one write,
+/// so mutating twice must do no more than mutating once.
 pub trait Plugin: Send + Sync + 'static {
     /// The plugin's name, for metrics and messages.
     fn name(&self) -> &'static str;
@@ -23,8 +23,8 @@ pub trait Plugin: Send + Sync + 'static {
     /// Whether this plugin has anything to say about `request`.
     fn handles(&self, request: &Request<'_>) -> bool;
 
-    /// Whether this plugin only keeps fields to those they belong to, so that members of the break-glass group pass it
-    /// (docs/admission.md, "Guards").
+    /// Whether this plugin only keeps fields to those they belong to, so that members of the break-glass
+    /// group pass it (docs/admission.md, "Guards").
     fn is_guard(&self) -> bool {
         false
     }
@@ -70,7 +70,8 @@ pub trait Plugin: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// What the audit log should say of a write that was let through: keys without a prefix (`transition`) and values.
+    /// What the audit log should say of a write that was let through: keys without a prefix (`transition`)
+    /// and values.
     fn annotate(&self, _request: &Request<'_>, _object: Option<&Value>) -> Vec<(&'static str, String)> {
         Vec::new()
     }

@@ -1,5 +1,5 @@
-//! Rights that a write takes beside the one to write: asked of whoever judges the rights of requests here, so that a rule
-//! holds alike with RBAC objects of our own and behind a hub.
+//! Rights that a write takes beside the one to write: asked of whoever judges the rights of requests here, so
+//! that a rule holds alike with RBAC objects of our own and behind a hub.
 
 use std::future::Future;
 use std::pin::Pin;

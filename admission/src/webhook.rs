@@ -1,8 +1,9 @@
-//! The webhook side of admission: `AdmissionReview` of `admission.k8s.io/v1` (docs/admission.md, "Admission").
+//! The webhook side of admission: `AdmissionReview` of `admission.k8s.io/v1` (docs/admission.md,
+//! "Admission").
 //!
-//! Pure functions over bytes: [`read`] makes a [`Review`] of a body, [`Review::request`] shows it to a [`Chain`] as any
-//! other write, and [`Review::mutate`] or [`Review::validate`] make the answer. Who calls waits for [`Chain::ready`]
-//! in between.
+//! Pure functions over bytes: [`read`] makes a [`Review`] of a body, [`Review::request`] shows it to a
+//! [`Chain`] as any other write, and [`Review::mutate`] or [`Review::validate`] make the answer. Who calls
+//! waits for [`Chain::ready`] in between.
 //!
 //! [`Chain`]: crate::Chain
 //! [`Chain::ready`]: crate::Chain::ready
@@ -55,8 +56,9 @@ pub struct Review {
     pub request_kind: Option<GroupVersionKind>,
     /// The resource in the request of the client.
     pub request_resource: Option<GroupVersionResource>,
-    /// The name as the sender gives it: empty on a create with `generateName`, and where a collection is deleted
-    /// (kube-apiserver asks about each object of it, which is in `old_object`). [`Review::request`] has the object's.
+    /// The name as the sender gives it: empty on a create with `generateName`, and where a collection is
+    /// deleted (kube-apiserver asks about each object of it, which is in `old_object`). [`Review::request`]
+    /// has the object's.
     pub name: String,
     /// The namespace, or the empty string.
     pub namespace: String,
@@ -85,8 +87,8 @@ impl Review {
         names.next().unwrap_or_default()
     }
 
-    /// The review as plugins see a write, about `resource`, by which name the program knows what [`Review::resource`]
-    /// names.
+    /// The review as plugins see a write, about `resource`, by which name the program knows what
+    /// [`Review::resource`] names.
     #[must_use]
     pub fn request(&self, resource: GroupResource) -> Request<'_> {
         Request {

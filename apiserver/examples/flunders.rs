@@ -1,5 +1,5 @@
-//! A whole API server: one kind of its own with a rule and a computed subresource. `cargo run -p berth-apiserver
-//! --example flunders` prints how to talk to it.
+//! A whole API server: one kind of its own with a rule and a computed subresource. `cargo run -p
+//! berth-apiserver --example flunders` prints how to talk to it.
 
 use std::net::SocketAddr;
 use std::path::Path;

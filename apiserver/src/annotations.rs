@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Audit annotations, by key (`authorization.k8s.io/decision`). The first value of a key stays, as in kube-apiserver.
+/// Audit annotations, by key (`authorization.k8s.io/decision`). The first value of a key stays, as in
+/// kube-apiserver.
 #[derive(Clone, Debug, Default)]
 pub struct Annotations {
     /// The domain of those that the server makes itself; empty where it has none.
@@ -34,7 +35,8 @@ impl Annotations {
         Self::of(Arc::clone(&self.domain))
     }
 
-    /// Adds one that the server itself makes, in what its `part` has of the domain, unless the key has a value.
+    /// Adds one that the server itself makes, in what its `part` has of the domain, unless the key has a
+    /// value.
     pub(crate) fn add_own(&self, part: &str, name: &str, value: impl Into<String>) {
         let dot = if self.domain.is_empty() { "" } else { "." };
         self.add(format!("{part}{dot}{}/{name}", self.domain), value);

@@ -11,7 +11,8 @@ use crate::delegation::Unanswered;
 pub struct Attributes {
     /// Who.
     pub user: UserInfo,
-    /// `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`; for paths the HTTP method in lower case.
+    /// `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`; for paths the HTTP
+    /// method in lower case.
     pub verb: String,
     /// Whether a resource is asked for; otherwise only `path` counts.
     pub is_resource: bool,
@@ -33,7 +34,8 @@ pub struct Attributes {
     pub selected: Selected,
 }
 
-/// What the selectors of a list, watch or deletecollection ask for: an authorizer may allow no more than that.
+/// What the selectors of a list, watch or deletecollection ask for: an authorizer may allow no more than
+/// that.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selected {
     /// Requirements on fields, by path.

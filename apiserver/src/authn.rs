@@ -1,9 +1,9 @@
 //! Who asks: request headers of a trusted front proxy, client certificates, bearer tokens, or nobody.
 //!
-//! The methods are tried in that order; the first that knows the user wins. If none does and one of them refused what
-//! the client showed, the answer is 401; only a client that showed nothing at all, no user in headers either, is
-//! anonymous. Trust in front proxies and trust in client certificates are separate: a certificate of the client CA
-//! never makes `X-Remote-User` count (docs/reference.md, "Identity").
+//! The methods are tried in that order; the first that knows the user wins. If none does and one of them
+//! refused what the client showed, the answer is 401; only a client that showed nothing at all, no user in
+//! headers either, is anonymous. Trust in front proxies and trust in client certificates are separate: a
+//! certificate of the client CA never makes `X-Remote-User` count (docs/reference.md, "Identity").
 
 mod certificate;
 mod connection;
@@ -67,7 +67,8 @@ pub struct Authenticated {
 }
 
 impl Authentication {
-    /// Users are who their client certificates, of a CA in `ca`, say. No tokens, no front proxies, nobody anonymous.
+    /// Users are who their client certificates, of a CA in `ca`, say. No tokens, no front proxies, nobody
+    /// anonymous.
     #[must_use]
     pub fn by_certificates(ca: CaPool) -> Self {
         Self {
@@ -97,7 +98,8 @@ impl Authentication {
         let verdict = connection.verdict(&trust, now);
         let mut refusals = Vec::new();
         let mut found = by_certificate(verdict.as_deref(), &trust, headers, &mut refusals);
-        // Whoever names a user without being one who may is no anonymous user: it is a forgery or a broken proxy.
+        // Whoever names a user without being one who may is no anonymous user: it is a forgery or a broken
+        // proxy.
         if verdict.is_none()
             && let Some(trust) = &trust.request_header
             && !matches!(headers::user(headers, trust), Ok(None))

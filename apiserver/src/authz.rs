@@ -28,8 +28,8 @@ pub const ALWAYS_ALLOWED: [&str; 6] = [
     "/readyz/*",
 ];
 
-/// Allows everything to everybody who is authenticated, as kube-apiserver's AlwaysAllow: for servers behind which nothing
-/// is secret, and for tests.
+/// Allows everything to everybody who is authenticated, as kube-apiserver's AlwaysAllow: for servers behind
+/// which nothing is secret, and for tests.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AlwaysAllow;
 
@@ -70,7 +70,8 @@ impl Authorizer for Union {
                 Err(problem) => problems.push(problem),
             }
         }
-        // Nobody decided. If one could not answer, its answer might have been yes or no: that is 500, not 403.
+        // Nobody decided. If one could not answer, its answer might have been yes or no: that is 500, not
+        // 403.
         if problems.is_empty() {
             Ok(Access::NoOpinion(reasons.join("; ")))
         } else {
@@ -164,7 +165,8 @@ pub fn attributes(info: &RequestInfo, user: &UserInfo) -> Attributes {
     }
 }
 
-/// What the request's selectors limit it to. One that does not parse limits nothing; its 400 comes from the handler.
+/// What the request's selectors limit it to. One that does not parse limits nothing; its 400 comes from the
+/// handler.
 fn selected(info: &RequestInfo) -> Selected {
     if !info.is_resource || !matches!(info.verb, "list" | "watch" | "deletecollection") {
         return Selected::default();
@@ -195,7 +197,8 @@ fn limited(fields: Option<&str>, labels: Option<&str>) -> Selected {
 /// Asks for one right; the reason it was given for.
 ///
 /// # Errors
-/// 403 when it is denied or nobody allows it; 500 when authorization failed; the server's log has the reason, so that it never fails open.
+/// 403 when it is denied or nobody allows it; 500 when authorization failed; the server's log has the reason,
+/// so that it never fails open.
 pub async fn require(authorizer: &dyn Authorizer, attributes: &Attributes) -> Result<String, Status> {
     match authorizer.authorize(attributes).await {
         Ok(Access::Allow(reason)) => Ok(reason),

@@ -13,7 +13,8 @@ use crate::annotations::Annotations;
 use crate::auth::{Attributes, Authorizer};
 use crate::request_info::Query;
 
-/// More texts than this are counted and not kept: each is a header, and there are HTTP clients that take a hundred of all.
+/// More texts than this are counted and not kept: each is a header, and there are HTTP clients that take a
+/// hundred of all.
 const TOLD: usize = 80;
 
 /// Texts for the client, sent as `Warning: 299` headers: the first eighty, and how many more there are.
@@ -116,8 +117,9 @@ impl Call {
     }
 }
 
-/// What a list of a computed resource asks for. The server has parsed and checked it; selectors on labels and on
-/// `metadata.name` and `metadata.namespace` are applied by the server afterwards, other fields by the handler.
+/// What a list of a computed resource asks for. The server has parsed and checked it; selectors on labels and
+/// on `metadata.name` and `metadata.namespace` are applied by the server afterwards, other fields by the
+/// handler.
 #[derive(Clone, Debug, Default)]
 pub struct ListQuery {
     /// The label selector.
@@ -135,8 +137,8 @@ pub struct Rows {
     pub rows: Vec<Vec<Cell>>,
 }
 
-/// An object that a handler made for one answer. It is written once, as the client asked for it, so that a large one
-/// is never a tree.
+/// An object that a handler made for one answer. It is written once, as the client asked for it, so that a
+/// large one is never a tree.
 pub trait Document: Send + Sync {
     /// Its metadata.
     fn metadata(&self) -> Value;

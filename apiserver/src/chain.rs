@@ -1,7 +1,8 @@
-//! The request pipeline: what happens to a request between the connection and the API behind it, in that order.
+//! The request pipeline: what happens to a request between the connection and the API behind it, in that
+//! order.
 //!
-//! [`Chain::handle`] reads top-down; each step says why it stands where it stands. A refusal at any step is a `Status`,
-//! and every answer, refusals included, leaves through [`Chain::finish`].
+//! [`Chain::handle`] reads top-down; each step says why it stands where it stands. A refusal at any step is a
+//! `Status`, and every answer, refusals included, leaves through [`Chain::finish`].
 
 mod body;
 mod builder;
@@ -79,7 +80,8 @@ pub struct ChainConfig {
     pub api: Arc<dyn Api>,
     /// How users are found out.
     pub authentication: Authentication,
-    /// The program's authorizer. `system:masters` and the always-allowed paths are decided before it is asked.
+    /// The program's authorizer. `system:masters` and the always-allowed paths are decided before it is
+    /// asked.
     pub authorizer: Arc<dyn Authorizer>,
     /// Paths that need no rights; a trailing `*` stands for whatever follows. See [`authz::ALWAYS_ALLOWED`].
     pub always_allowed: Vec<String>,
@@ -101,7 +103,8 @@ pub struct ChainConfig {
     pub clock: Arc<dyn Clock>,
 }
 
-/// How many bytes the trees of a stored object take, for each byte of it: there are several while it is changed.
+/// How many bytes the trees of a stored object take, for each byte of it: there are several while it is
+/// changed.
 const STORED: usize = 8;
 
 /// An answer up to this size is read in one go by whoever reads at all.
@@ -127,12 +130,12 @@ pub struct Chain {
     closing: CancellationToken,
 }
 
-/// Reads the body of a request to a route of the program's own, of at most `limit` bytes, which are added to `charge`
-/// as they arrive.
+/// Reads the body of a request to a route of the program's own, of at most `limit` bytes, which are added to
+/// `charge` as they arrive.
 ///
 /// # Errors
-/// 413 when it is longer, by its own word or in fact; 429 when there is no memory for it; 400 when it breaks off; 408 when it
-/// trickles.
+/// 413 when it is longer, by its own word or in fact; 429 when there is no memory for it; 400 when it breaks
+/// off; 408 when it trickles.
 pub async fn read_body(
     headers: &HeaderMap,
     body: Body,
@@ -207,7 +210,8 @@ impl Chain {
         self.guarded(trail, unread, steps).await
     }
 
-    /// Answers a request to a route of the program's own, which does without authentication (admission webhooks).
+    /// Answers a request to a route of the program's own, which does without authentication (admission
+    /// webhooks).
     pub(crate) async fn handle_open(
         &self,
         connection: &Connection,
@@ -238,7 +242,8 @@ impl Chain {
         )
     }
 
-    /// Panic recovery is outermost: a request that panics must not take its connection, and other requests, with it.
+    /// Panic recovery is outermost: a request that panics must not take its connection, and other requests,
+    /// with it.
     async fn guarded(
         &self,
         mut trail: Trail,
@@ -270,7 +275,8 @@ impl Chain {
         self.finish(trail, unread, response, panicked).await
     }
 
-    /// What is asked for, before who asks: limits, metrics and time-outs depend on it, and so does everything below.
+    /// What is asked for, before who asks: limits, metrics and time-outs depend on it, and so does everything
+    /// below.
     async fn understand(
         &self,
         trail: &mut Trail,
@@ -319,16 +325,16 @@ impl Chain {
             }
             None => user,
         };
-        // Limits after authentication, because administrators get in regardless. A place before authorization where that
-        // asks others and takes a while; where it does not, nobody takes one for a refusal.
+        // Limits after authentication, because administrators get in regardless. A place before authorization
+        // where that asks others and takes a while; where it does not, nobody takes one for a refusal.
         trail.charge = Some(self.charge(&info, &user, &trail.labels)?);
         if !self.authorizer.is_local() {
             trail.place = self.place(&info, &user, &trail.labels)?;
         }
         self.authorize(&info, &user, trail).await?;
         trail.long_running = info.is_long_running();
-        // Bodies after authorization: nobody makes the server read megabytes it will not use. And a place once all is there:
-        // who sends a byte now and then keeps nobody out.
+        // Bodies after authorization: nobody makes the server read megabytes it will not use. And a place
+        // once all is there: who sends a byte now and then keeps nobody out.
         let reads = !info.is_resource || matches!(info.verb, "get" | "list" | "watch");
         let (body, weight) = if reads {
             (bytes::Bytes::new(), 0)
@@ -537,8 +543,8 @@ impl Chain {
         response.map(|inner| Body::new(body::Followed::new(inner, ending, unread, closing, longest, held)))
     }
 
-    /// What the answer holds while it is not read: its bytes instead of the request's. The place among the requests in
-    /// flight is free once the whole answer is there.
+    /// What the answer holds while it is not read: its bytes instead of the request's. The place among the
+    /// requests in flight is free once the whole answer is there.
     fn held(&self, trail: &mut Trail, response: &Response<Body>) -> Held {
         let mut charge = trail
             .charge
@@ -569,7 +575,8 @@ impl Chain {
     }
 }
 
-/// Whose share of places, bytes and turns a request takes: its user's, or that of all whom nobody has identified.
+/// Whose share of places, bytes and turns a request takes: its user's, or that of all whom nobody has
+/// identified.
 fn holder(user: &UserInfo) -> &str {
     match user.is_in(UNAUTHENTICATED) {
         true => UNAUTHENTICATED,

@@ -37,7 +37,8 @@ pub struct RequestCx {
     pub annotations: Annotations,
 }
 
-/// A request that was authorized. Only the pipeline makes one, so dispatching an unauthorized request does not compile.
+/// A request that was authorized. Only the pipeline makes one, so dispatching an unauthorized request does
+/// not compile.
 pub struct Authorized(RequestCx);
 
 impl Authorized {
@@ -76,12 +77,12 @@ pub struct Route {
 /// The API behind the pipeline: everything below `/api/<version>/` and `/apis/<group>/<version>/`.
 #[async_trait]
 pub trait Api: Send + Sync + 'static {
-    /// The served resource a request names, by names that live as long as the program; `None` when it is not served.
-    /// Metrics are labelled only by what this returns, so made-up paths add no series.
+    /// The served resource a request names, by names that live as long as the program; `None` when it is not
+    /// served. Metrics are labelled only by what this returns, so made-up paths add no series.
     fn route(&self, info: &RequestInfo) -> Option<Route>;
 
-    /// How many bytes the stored object has that a write would change; 0 where there is none. Asked before the write, to
-    /// know what it will cost.
+    /// How many bytes the stored object has that a write would change; 0 where there is none. Asked before
+    /// the write, to know what it will cost.
     fn changes(&self, info: &RequestInfo) -> usize;
 
     /// Cost of the answer beside the bytes of the body and of the object that a write would change

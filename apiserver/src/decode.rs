@@ -11,9 +11,11 @@ use serde_json::Value;
 pub(crate) use berth_yaml::json::Doubles;
 pub(crate) use check::{Expected, TOLD, check_fields, duplicate_fields, identify, metadata_types, own_types};
 
-/// Reads bodies in a format of the program's own: Kubernetes' protobuf, for the kinds whose messages it knows.
+/// Reads bodies in a format of the program's own: Kubernetes' protobuf, for the kinds whose messages it
+/// knows.
 pub trait BodyDecoder: Send + Sync + 'static {
-    /// The object in `bytes`, with `apiVersion` and `kind`; `None` when it knows no such message, which answers 415.
+    /// The object in `bytes`, with `apiVersion` and `kind`; `None` when it knows no such message, which
+    /// answers 415.
     ///
     /// # Errors
     /// What is malformed and where; it answers 400.
@@ -55,7 +57,8 @@ pub(crate) fn media_type(headers: &HeaderMap) -> String {
     }
 }
 
-/// Decodes the body of a create, an update or a delete. `doubles` says whether a number that is written as a double stays one.
+/// Decodes the body of a create, an update or a delete. `doubles` says whether a number that is written as a
+/// double stays one.
 pub(crate) fn body(
     decoder: Option<&dyn BodyDecoder>,
     headers: &HeaderMap,

@@ -1,8 +1,8 @@
 //! Questions that another API server answers: whose token is this, may this user do that. How they are asked
 //! (deadlines, repetition) and how long answers are kept (docs/reference.md, "Identity").
 //!
-//! The questions themselves are in [`crate::authn::token_review`] and [`crate::authz::subject_access_review`]; who
-//! carries them over is a [`Reviewer`] of the program's.
+//! The questions themselves are in [`crate::authn::token_review`] and
+//! [`crate::authz::subject_access_review`]; who carries them over is a [`Reviewer`] of the program's.
 
 mod remembered;
 
@@ -23,7 +23,8 @@ const FIRST_WAIT: Duration = Duration::from_millis(500);
 /// Carries review objects to the API server that answers them.
 #[async_trait]
 pub trait Reviewer: Send + Sync + 'static {
-    /// Creates `review` (with apiVersion, kind and spec) at `path` and gives what came back, status filled in.
+    /// Creates `review` (with apiVersion, kind and spec) at `path` and gives what came back, status filled
+    /// in.
     ///
     /// # Errors
     /// Why no answer came.
@@ -36,7 +37,8 @@ pub trait Reviewer: Send + Sync + 'static {
 pub struct ReviewError {
     /// What happened.
     pub message: String,
-    /// Whether the same question may be answered a moment later: the server was busy, failing, or out of reach.
+    /// Whether the same question may be answered a moment later: the server was busy, failing, or out of
+    /// reach.
     pub passing: bool,
 }
 

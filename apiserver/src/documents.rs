@@ -1,7 +1,8 @@
 //! Discovery and OpenAPI: documents rendered once at start, chosen by `Accept`, revalidated by `ETag`
 //! (docs/reference.md, "Discovery and OpenAPI").
 //!
-//! Nothing here depends on a backend: while no replica answers discovery, a hub cannot finish any namespace deletion.
+//! Nothing here depends on a backend: while no replica answers discovery, a hub cannot finish any namespace
+//! deletion.
 
 mod accept;
 mod content;
@@ -29,7 +30,8 @@ pub struct Document {
     pub path: String,
     /// Its forms; the first is what clients get that accept anything.
     pub forms: Vec<Form>,
-    /// The hash clients put into the query (`?hash=`) of an OpenAPI v3 document; such an answer never changes.
+    /// The hash clients put into the query (`?hash=`) of an OpenAPI v3 document; such an answer never
+    /// changes.
     pub hash: Option<String>,
 }
 
@@ -44,8 +46,8 @@ pub struct Form {
 }
 
 impl Form {
-    /// A form sent as `content_type`, for clients that accept it: its type, and its parameters `as`, `g` and `v` where
-    /// it has those. `etag` is quoted. `public` documents may be kept by shared caches.
+    /// A form sent as `content_type`, for clients that accept it: its type, and its parameters `as`, `g` and
+    /// `v` where it has those. `etag` is quoted. `public` documents may be kept by shared caches.
     #[must_use]
     pub fn new(content_type: &'static str, etag: Option<&str>, public: bool, body: Bytes) -> Self {
         Self {

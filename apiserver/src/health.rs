@@ -99,8 +99,8 @@ impl Health {
         health
     }
 
-    /// Adds a check that decides about `probes`. It must be quick and must not block. Its error is logged; clients
-    /// read "reason withheld".
+    /// Adds a check that decides about `probes`. It must be quick and must not block. Its error is logged;
+    /// clients read "reason withheld".
     pub fn add<E: Into<Problem>>(
         &self,
         name: &str,

@@ -1,4 +1,5 @@
-//! Heavy requests run on threads of their own, a few at a time, so that those of the runtime stay free for everybody.
+//! Heavy requests run on threads of their own, a few at a time, so that those of the runtime stay free for
+//! everybody.
 //!
 //! The cost of a request grows with the bytes that were sent, with the object it changes and with
 //! the objects it asks about: decoding, patching, admission, validation and serializing megabytes
@@ -59,8 +60,9 @@ impl Heavy {
         }
     }
 
-    /// Runs `work` on a thread of its own, once it is the turn of `user`. When this future is dropped, because the time allotted
-    /// is over or the client is gone, the work ends at its next `await`, and so does what it counts ([`berth_apimachinery::Budget`]).
+    /// Runs `work` on a thread of its own, once it is the turn of `user`. When this future is dropped,
+    /// because the time allotted is over or the client is gone, the work ends at its next `await`, and so
+    /// does what it counts ([`berth_apimachinery::Budget`]).
     ///
     /// # Errors
     /// 503 when the server is shutting down.

@@ -1,5 +1,5 @@
-//! How many requests may be in flight, reads and writes counted apart, so that neither starves the other, and by user, so
-//! that none starves the rest.
+//! How many requests may be in flight, reads and writes counted apart, so that neither starves the other, and
+//! by user, so that none starves the rest.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -9,14 +9,16 @@ use parking_lot::Mutex;
 
 /// A user may always have the places divided by this, as long as there are any.
 const OWN: usize = 8;
-/// So many times as many are kept for those who have less: beyond its own a user gets a place only while more are free.
+/// So many times as many are kept for those who have less: beyond its own a user gets a place only while more
+/// are free.
 const KEPT: usize = 4;
 
 /// A bound on requests in flight.
 ///
-/// A request holds its place from when all of it is there until its answer is, or, where that is made while it is read, until
-/// the last byte is handed over. A client that stops reading would hold it for ever, so a place older than the request
-/// time-out can be taken over when there is no other; no timers are needed for that.
+/// A request holds its place from when all of it is there until its answer is, or, where that is made while
+/// it is read, until the last byte is handed over. A client that stops reading would hold it for ever, so a
+/// place older than the request time-out can be taken over when there is no other; no timers are needed for
+/// that.
 #[derive(Debug)]
 pub(crate) struct Limiter {
     most: usize,
@@ -114,7 +116,8 @@ impl Drop for Place {
     }
 }
 
-/// The bounds on one sort of requests: all of them, and those of callers nobody has identified, who get a sixteenth.
+/// The bounds on one sort of requests: all of them, and those of callers nobody has identified, who get a
+/// sixteenth.
 #[derive(Debug)]
 pub(crate) struct Limiters {
     all: Arc<Limiter>,

@@ -10,7 +10,8 @@ use moka::policy::EvictionPolicy;
 use moka::sync::Cache;
 use uuid::Uuid;
 
-/// The objects of a computed list. One listing serves all pages that begin with its first, so it does not change.
+/// The objects of a computed list. One listing serves all pages that begin with its first, so it does not
+/// change.
 pub trait Listing: Send + Sync {
     /// How many objects there are.
     fn len(&self) -> usize;
@@ -32,9 +33,9 @@ pub trait Listing: Send + Sync {
     /// The `Status` the client gets.
     fn object(&self, index: usize) -> Result<Arc<Object>, Status>;
 
-    /// Writes the objects at `places` as JSON behind what is in `out`, with commas between them: to the byte those of
-    /// [`Listing::object`]. For lists that can do it without making each object; `false`, and nothing is written, for
-    /// those that cannot.
+    /// Writes the objects at `places` as JSON behind what is in `out`, with commas between them: to the byte
+    /// those of [`Listing::object`]. For lists that can do it without making each object; `false`, and
+    /// nothing is written, for those that cannot.
     ///
     /// # Errors
     /// The `Status` the client gets.
@@ -125,8 +126,8 @@ impl Listings {
         self.kept.run_pending_tasks();
     }
 
-    /// Keeps `listing` for the next page of the one who `asked`; the number of its token. Numbers are drawn, so that
-    /// those of another process or of before a restart mean nothing here.
+    /// Keeps `listing` for the next page of the one who `asked`; the number of its token. Numbers are drawn,
+    /// so that those of another process or of before a restart mean nothing here.
     pub(crate) fn keep(&self, asked: &str, listing: Arc<dyn Listing>) -> u64 {
         let number = Uuid::new_v4().as_u64_pair().0;
         let kept = Kept {

@@ -1,8 +1,8 @@
-//! How many bytes requests may hold at once, over the whole server: bodies as they arrive, the trees parsed from them,
-//! and answers that are not read yet.
+//! How many bytes requests may hold at once, over the whole server: bodies as they arrive, the trees parsed
+//! from them, and answers that are not read yet.
 //!
-//! Everything is charged to a *holder* (a user, all anonymous callers together, the admission webhooks), and no holder
-//! gets more than its [`Share`], so that one of them cannot take what the others need.
+//! Everything is charged to a *holder* (a user, all anonymous callers together, the admission webhooks), and
+//! no holder gets more than its [`Share`], so that one of them cannot take what the others need.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,14 +26,15 @@ pub const SELECTOR: usize = 64;
 /// Bodies up to this size are charged as if they were as dense as JSON can be: counting would take longer.
 const SMALL: usize = 2 * 1024;
 
-/// What a parsed tree takes for each value: the value itself, room that lists and maps keep for growth, and a second
-/// tree beside the first while defaults and admission work on it.
+/// What a parsed tree takes for each value: the value itself, room that lists and maps keep for growth, and a
+/// second tree beside the first while defaults and admission work on it.
 const NODE: usize = 72;
 
 /// How much of the whole one holder may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Share {
-    /// All of it, and more: counted but never refused. For administrators, who must get in to end an overload.
+    /// All of it, and more: counted but never refused. For administrators, who must get in to end an
+    /// overload.
     Exempt,
     /// The whole divided by this.
     OneIn(usize),
@@ -120,7 +121,8 @@ impl Charge {
     /// `bytes` more.
     ///
     /// # Errors
-    /// 413 when this charge alone would be over the holder's share; 429 when others must give something back first.
+    /// 413 when this charge alone would be over the holder's share; 429 when others must give something back
+    /// first.
     pub fn grow(&mut self, bytes: usize) -> Result<(), Status> {
         let most = self.limiter.most;
         let share = self.share.of(most);
@@ -139,8 +141,8 @@ impl Charge {
         Ok(())
     }
 
-    /// `bytes` more of what is there already and cannot be refused any more, such as the answer of a write that
-    /// happened. It keeps further requests out.
+    /// `bytes` more of what is there already and cannot be refused any more, such as the answer of a write
+    /// that happened. It keeps further requests out.
     pub fn add(&mut self, bytes: usize) {
         self.limiter.held.lock().add(&self.holder, bytes);
         self.bytes += bytes;
@@ -187,8 +189,8 @@ impl Drop for Charge {
     }
 }
 
-/// About how many bytes the tree takes that is parsed from `body`. Text formats say by their punctuation how many values
-/// there can be.
+/// About how many bytes the tree takes that is parsed from `body`. Text formats say by their punctuation how
+/// many values there can be.
 #[must_use]
 pub fn tree(body: &[u8]) -> usize {
     if body.len() <= SMALL {

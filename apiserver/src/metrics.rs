@@ -1,7 +1,8 @@
-//! `/metrics`, under the names and labels dashboards for Kubernetes API servers expect (docs/reference.md, "Health,
-//! metrics, stopping").
+//! `/metrics`, under the names and labels dashboards for Kubernetes API servers expect (docs/reference.md,
+//! "Health, metrics, stopping").
 //!
-//! Resource labels come from the routes of the API alone, so requests to made-up paths add no series (probe 45).
+//! Resource labels come from the routes of the API alone, so requests to made-up paths add no series (probe
+//! 45).
 
 mod admission;
 mod labels;
@@ -204,7 +205,8 @@ impl Metrics {
         add(&mut self.registry.lock());
     }
 
-    /// Adds how many objects of each of the stored resources there are ([`stored`](crate::stored) has those of groups).
+    /// Adds how many objects of each of the stored resources there are ([`stored`](crate::stored) has those
+    /// of groups).
     pub fn count_stored(&self, stored: impl IntoIterator<Item = (GroupResource, Arc<dyn Store>)>) {
         let stored = objects::Objects::of(stored);
         self.register(|registry| registry.register_collector(Box::new(stored)));
@@ -227,7 +229,8 @@ impl Metrics {
             "Seconds from a request's arrival to the last byte of its answer",
             self.durations.clone(),
         );
-        // Dashboards ask for this one by service level. Nothing is left out: a hub's webhooks are waited for rarely.
+        // Dashboards ask for this one by service level. Nothing is left out: a hub's webhooks are waited for
+        // rarely.
         to.register(
             "apiserver_request_sli_duration_seconds",
             "Seconds from a request's arrival to the last byte of its answer, the webhooks of a hub included",

@@ -1,8 +1,8 @@
 //! Which form a client wants an answer in: the `Accept` header, `pretty`, and what can be served.
 //!
-//! A clause that cannot be served is skipped, never an error while another one fits: Kubernetes' own controllers ask
-//! for protobuf first (docs/reference.md, "Negotiation"). Only a watch whose first choice is YAML is refused, as by
-//! kube-apiserver.
+//! A clause that cannot be served is skipped, never an error while another one fits: Kubernetes' own
+//! controllers ask for protobuf first (docs/reference.md, "Negotiation"). Only a watch whose first choice is
+//! YAML is refused, as by kube-apiserver.
 
 use berth_apimachinery::Status;
 use http::HeaderMap;
@@ -103,8 +103,8 @@ pub(crate) fn negotiate(headers: &HeaderMap, query: &Query, answer: Answer) -> R
 /// The most clauses that are ordered as kube-apiserver does.
 const FEW: usize = 12;
 
-/// The clauses with those first that the client prefers: by quality, but that a clause with a `*` steps behind an exact one
-/// that comes right after it, whatever their qualities.
+/// The clauses with those first that the client prefers: by quality, but that a clause with a `*` steps
+/// behind an exact one that comes right after it, whatever their qualities.
 fn in_order(mut clauses: Vec<Clause<'_>>) -> Vec<Clause<'_>> {
     if clauses.len() > FEW {
         clauses.sort_by_key(|clause| std::cmp::Reverse((clause.quality, clause.specificity())));
@@ -120,8 +120,8 @@ fn in_order(mut clauses: Vec<Clause<'_>>) -> Vec<Clause<'_>> {
     clauses
 }
 
-/// Whether a `Status` is to be YAML: where a `Status` is the answer, `Accept` is honoured as far as it can be, never
-/// refused.
+/// Whether a `Status` is to be YAML: where a `Status` is the answer, `Accept` is honoured as far as it can
+/// be, never refused.
 pub(crate) fn wants_yaml(headers: &HeaderMap) -> bool {
     // Nearly nobody asks for it, and every request comes by here.
     let named = headers
@@ -215,7 +215,8 @@ impl<'a> Clause<'a> {
         }
     }
 
-    /// Whether it is put before `other`, which stands right before it. No order: two may each precede the other.
+    /// Whether it is put before `other`, which stands right before it. No order: two may each precede the
+    /// other.
     fn precedes(&self, other: &Self) -> bool {
         self.quality > other.quality
             || (self.kind != "*" && other.kind == "*")

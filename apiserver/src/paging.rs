@@ -23,7 +23,8 @@ pub(crate) struct Token {
     /// The number of the kept listing of a computed resource; 0 for stored ones, whose revision is enough.
     #[serde(default)]
     listing: u64,
-    /// How many objects follow in the list at `rv`, so that nobody counts them for each page; 0 where nobody did.
+    /// How many objects follow in the list at `rv`, so that nobody counts them for each page; 0 where nobody
+    /// did.
     #[serde(default)]
     left: usize,
 }

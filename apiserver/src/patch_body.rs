@@ -1,5 +1,5 @@
-//! The three patch formats, each with the limits and answers of kube-apiserver (docs/reference.md, "Writes and
-//! patches").
+//! The three patch formats, each with the limits and answers of kube-apiserver (docs/reference.md, "Writes
+//! and patches").
 
 use berth_apimachinery::nesting::{DEPTH_LIMIT, is_shallow};
 use berth_apimachinery::patch::{OPERATIONS_LIMIT, Problem, too_many};
@@ -13,7 +13,8 @@ use crate::decode::{self, Decoded};
 /// A patch in one of the formats.
 #[derive(Debug)]
 pub(crate) enum PatchBody {
-    /// RFC 6902, or why an operation is none: that is told when there is an object to work on, as of one that fails.
+    /// RFC 6902, or why an operation is none: that is told when there is an object to work on, as of one that
+    /// fails.
     Json(Result<Patch, Box<Status>>),
     /// RFC 7396.
     Merge(Value),
@@ -21,12 +22,12 @@ pub(crate) enum PatchBody {
     Strategic(Value),
 }
 
-/// What the patch in `bytes` makes of `value`, in the format that `media_type` names. Strategic merge patches need the
-/// `schema` that says how lists merge.
+/// What the patch in `bytes` makes of `value`, in the format that `media_type` names. Strategic merge patches
+/// need the `schema` that says how lists merge.
 ///
 /// # Errors
-/// 400 for what is no patch, 413 for too many operations or too much that is copied, 415 for a format that is not taken,
-/// 422 when an operation fails or the outcome is no object or nested too deeply.
+/// 400 for what is no patch, 413 for too many operations or too much that is copied, 415 for a format that is
+/// not taken, 422 when an operation fails or the outcome is no object or nested too deeply.
 pub fn patched(
     media_type: &str,
     bytes: &[u8],
@@ -56,8 +57,8 @@ pub(crate) struct Formats {
 }
 
 impl PatchBody {
-    /// Reads a patch of `media_type`, with what a strict reader says of it: fields that stand twice, and those that
-    /// operations do not have.
+    /// Reads a patch of `media_type`, with what a strict reader says of it: fields that stand twice, and
+    /// those that operations do not have.
     ///
     /// # Errors
     /// 415 for a format that is not taken here, 413 for too many operations, 400 for what is no patch.

@@ -1,8 +1,9 @@
-//! The registry: what is served, and the one way objects are written, for requests and in-process writers alike.
+//! The registry: what is served, and the one way objects are written, for requests and in-process writers
+//! alike.
 //!
-//! Handlers of requests are thin: they decode, call the registry and render. Controllers and handlers of subresources
-//! use [`Registry::commit`], which takes a list of writes through the same admission and validation as their user's
-//! own requests and applies them at once.
+//! Handlers of requests are thin: they decode, call the registry and render. Controllers and handlers of
+//! subresources use [`Registry::commit`], which takes a list of writes through the same admission and
+//! validation as their user's own requests and applies them at once.
 
 mod admit;
 mod apply;
@@ -49,11 +50,13 @@ use transaction::Origin;
 pub use transaction::{Author, share_guards};
 pub(crate) use write::{Target, check_base};
 
-/// How often a write that depends on nobody's resource version is made again when the object moved under it. Each
-/// conflict means that another write went through, so this is bounded by how many writes may be in flight (200).
+/// How often a write that depends on nobody's resource version is made again when the object moved under it.
+/// Each conflict means that another write went through, so this is bounded by how many writes may be in
+/// flight (200).
 pub(crate) const CONFLICT_ATTEMPTS: usize = 256;
 
-/// What is served and how it is written. Made before the groups are, since their handlers may write through it.
+/// What is served and how it is written. Made before the groups are, since their handlers may write through
+/// it.
 pub struct Registry {
     chain: Chain,
     clock: Arc<dyn Clock>,
@@ -137,8 +140,9 @@ impl Registry {
             .map_err(|error| errors::of_store(error, served))
     }
 
-    /// Replaces one object through a custom subresource (`binding`), or through `status`, as whoever `call`s: `object` is the whole object
-    /// wanted, and must still be at the revision its `metadata.resourceVersion` names, if it names one.
+    /// Replaces one object through a custom subresource (`binding`), or through `status`, as whoever `call`s:
+    /// `object` is the whole object wanted, and must still be at the revision its `metadata.resourceVersion`
+    /// names, if it names one.
     ///
     /// # Errors
     /// As [`Registry::commit`].

@@ -1,4 +1,5 @@
-//! How one object is written: its stored bytes where they fit, joined with as little as possible where they do not.
+//! How one object is written: its stored bytes where they fit, joined with as little as possible where they
+//! do not.
 
 use berth_apimachinery::Object;
 use bytes::Bytes;
@@ -81,7 +82,8 @@ impl View {
         }
     }
 
-    /// Whether [`View::render`] gives the stored bytes themselves, so that every watcher can share a frame of them.
+    /// Whether [`View::render`] gives the stored bytes themselves, so that every watcher can share a frame of
+    /// them.
     pub(crate) fn is_stored(self, served: &Served, object: &Object) -> bool {
         self == Self::Full && object.api_version() == &*served.api_version
     }

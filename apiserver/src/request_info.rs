@@ -1,7 +1,8 @@
 //! What a request asks for, read off its method, path and query alone, before anything else is known.
 //!
-//! Authentication, authorization, limits, metrics and dispatch all look at the same [`RequestInfo`], so that what was
-//! authorized is what is done. It follows kube-apiserver's reading of paths (docs/reference.md, "Serving").
+//! Authentication, authorization, limits, metrics and dispatch all look at the same [`RequestInfo`], so that
+//! what was authorized is what is done. It follows kube-apiserver's reading of paths (docs/reference.md,
+//! "Serving").
 
 mod query;
 
@@ -23,8 +24,8 @@ pub struct RequestInfo {
     pub is_resource: bool,
     /// The decoded URL path.
     pub path: String,
-    /// For resources `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`, `proxy`, or
-    /// empty for a method no verb stands for; for paths the HTTP method in lower case.
+    /// For resources `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`,
+    /// `proxy`, or empty for a method no verb stands for; for paths the HTTP method in lower case.
     pub verb: &'static str,
     /// `api` (the core group) or `apis`; empty for paths.
     pub prefix: &'static str,
@@ -38,8 +39,9 @@ pub struct RequestInfo {
     pub resource: String,
     /// The subresource, or the empty string.
     pub subresource: String,
-    /// The object's name, or the empty string. For list, watch and deletecollection it is the one name that the field
-    /// selector asks for, so that rules on resource names hold for them too; see [`RequestInfo::named_in_path`].
+    /// The object's name, or the empty string. For list, watch and deletecollection it is the one name that
+    /// the field selector asks for, so that rules on resource names hold for them too; see
+    /// [`RequestInfo::named_in_path`].
     pub name: String,
     /// Whether the name stands in the path, rather than in a field selector.
     pub named_in_path: bool,
@@ -80,8 +82,8 @@ impl RequestInfo {
         Ok(info)
     }
 
-    /// Whether the request stays open by design: no timeout, no in-flight limit, audited at its start. One to an API
-    /// below a proxy does when it would there.
+    /// Whether the request stays open by design: no timeout, no in-flight limit, audited at its start. One to
+    /// an API below a proxy does when it would there.
     #[must_use]
     pub fn is_long_running(&self) -> bool {
         if let Some(inner) = &self.inner {
@@ -193,7 +195,8 @@ impl RequestInfo {
         }
     }
 
-    /// The name a field selector pins down. One that does not parse pins nothing; its 400 comes from the handler.
+    /// The name a field selector pins down. One that does not parse pins nothing; its 400 comes from the
+    /// handler.
     fn selected_name(&self) -> Option<String> {
         let selector = FieldSelector::parse(self.query.first("fieldSelector")?).ok()?;
         let (_, _, name) = selector

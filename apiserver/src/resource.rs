@@ -28,8 +28,8 @@ pub struct Resource {
     pub refusal: Option<&'static str>,
 }
 
-/// How much work a request is that plugins look around for, beside the bytes that were sent, in bytes that could be parsed
-/// meanwhile: see [`crate::heavy`].
+/// How much work a request is that plugins look around for, beside the bytes that were sent, in bytes that
+/// could be parsed meanwhile: see [`crate::heavy`].
 pub type Effort = Arc<dyn Fn(&RequestInfo) -> usize + Send + Sync>;
 
 impl Resource {
@@ -161,7 +161,8 @@ pub trait Computed: Send + Sync + 'static {
         Err(Status::method_not_allowed())
     }
 
-    /// All objects in `call.namespace` (or everywhere), in name order. Pages after the first come from the same listing.
+    /// All objects in `call.namespace` (or everywhere), in name order. Pages after the first come from the
+    /// same listing.
     ///
     /// # Errors
     /// The `Status` the client gets.
@@ -198,7 +199,8 @@ pub struct Subresource {
 }
 
 impl Subresource {
-    /// A subresource whose bodies are of `kind`, in the group and version of the resource, with the resource's schema.
+    /// A subresource whose bodies are of `kind`, in the group and version of the resource, with the
+    /// resource's schema.
     #[must_use]
     pub fn new(
         name: &'static str,
@@ -225,8 +227,8 @@ pub trait SubresourceHandler: Send + Sync + 'static {
     /// own.
     fn effort(&self, info: &RequestInfo) -> usize;
 
-    /// The API that requests to paths below the subresource go to, where it is one (`proxy`). Its verbs are those of
-    /// HTTP methods: `get`, `update`, `patch`.
+    /// The API that requests to paths below the subresource go to, where it is one (`proxy`). Its verbs are
+    /// those of HTTP methods: `get`, `update`, `patch`.
     ///
     /// # Errors
     /// The `Status` the client gets.
@@ -264,7 +266,8 @@ pub trait SubresourceHandler: Send + Sync + 'static {
     }
 }
 
-/// Some fields of an object that a subresource shows in a form of its own (`scale`): who applies to it owns those.
+/// Some fields of an object that a subresource shows in a form of its own (`scale`): who applies to it owns
+/// those.
 pub trait Part: Send + Sync {
     /// The configuration of the object that says what `config`, which fits the subresource's schema, does.
     fn of_object(&self, config: &Value) -> Value;

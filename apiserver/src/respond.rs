@@ -20,12 +20,13 @@ pub struct Failure {
     pub message: String,
 }
 
-/// A list whose bytes are those of the stored objects, joined as they are read. Left in the extensions of its response: it
-/// takes no memory of its own.
+/// A list whose bytes are those of the stored objects, joined as they are read. Left in the extensions of its
+/// response: it takes no memory of its own.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Joined;
 
-/// What a watch has handed out, as it tells whoever counts. Left in the extensions of its response for metrics.
+/// What a watch has handed out, as it tells whoever counts. Left in the extensions of its response for
+/// metrics.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Progress(Arc<Handed>);
 

@@ -6,8 +6,8 @@ use berth_apimachinery::{Budget, Object, Status};
 
 use crate::served::Served;
 
-/// Terms of selectors that are compared with objects in one list: some seconds of it, a hundred terms for each of a million
-/// objects.
+/// Terms of selectors that are compared with objects in one list: some seconds of it, a hundred terms for
+/// each of a million objects.
 const MOST: u64 = 100_000_000;
 
 #[derive(Clone, Copy)]
@@ -123,7 +123,8 @@ impl Selection {
             }
     }
 
-    /// As [`Selection::matches`], by labels, name and namespace alone: who made the object has looked at the rest.
+    /// As [`Selection::matches`], by labels, name and namespace alone: who made the object has looked at the
+    /// rest.
     pub(crate) fn matches_metadata(&self, object: &Object) -> bool {
         self.selects_labels(object) && self.selects_fields(object, None)
     }

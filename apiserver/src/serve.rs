@@ -1,9 +1,9 @@
 //! The server: a port, connections, and an orderly end.
 //!
-//! Stopping goes in the order that loses no request (docs/reference.md, "Health, metrics, stopping"): readiness turns
-//! red while everything is still served, so that load balancers move on; then the port closes and connections are told
-//! to finish (GOAWAY); watches end, so that clients open them elsewhere; what is in flight completes; the audit log is
-//! written.
+//! Stopping goes in the order that loses no request (docs/reference.md, "Health, metrics, stopping"):
+//! readiness turns red while everything is still served, so that load balancers move on; then the port closes
+//! and connections are told to finish (GOAWAY); watches end, so that clients open them elsewhere; what is in
+//! flight completes; the audit log is written.
 
 mod activity;
 mod connection;
@@ -49,8 +49,8 @@ pub struct ConnectionLimits {
     pub stall: Duration,
     /// Bytes of a request's head.
     pub header_bytes: u32,
-    /// Connections at once of peers that have not been identified, by certificate or by a request that authenticated;
-    /// with one more the one that has been quiet for longest is closed. 0 is unbounded.
+    /// Connections at once of peers that have not been identified, by certificate or by a request that
+    /// authenticated; with one more the one that has been quiet for longest is closed. 0 is unbounded.
     pub strangers: usize,
 }
 
@@ -76,7 +76,8 @@ pub struct ServerConfig {
     pub certificate: Arc<dyn ResolvesServerCert>,
     /// The request pipeline.
     pub chain: ChainConfig,
-    /// Routes of the program's own that do without authentication (`/admission/…`). They are in front of the API.
+    /// Routes of the program's own that do without authentication (`/admission/…`). They are in front of the
+    /// API.
     pub open_routes: Router,
     /// Where to serve `open_routes` instead, and nothing but them.
     pub open_address: Option<SocketAddr>,
@@ -340,8 +341,8 @@ fn report(ended: Result<(), JoinError>) {
     }
 }
 
-/// Errors of `accept` are either about one connection that is already gone, or about a system out of file descriptors,
-/// which only waiting helps.
+/// Errors of `accept` are either about one connection that is already gone, or about a system out of file
+/// descriptors, which only waiting helps.
 async fn back_off(problem: &io::Error) {
     let gone = matches!(
         problem.kind(),

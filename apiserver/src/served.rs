@@ -93,8 +93,8 @@ impl Served {
         }
     }
 
-    /// Whether Kubernetes' programs read it into a type of its own, which takes no value of another type, as they do with
-    /// its own kinds. Custom resources are judged by their schemas alone.
+    /// Whether Kubernetes' programs read it into a type of its own, which takes no value of another type, as
+    /// they do with its own kinds. Custom resources are judged by their schemas alone.
     #[must_use]
     pub(crate) fn has_own_type(&self) -> bool {
         self.info().strategic
@@ -126,7 +126,8 @@ impl Served {
     }
 }
 
-/// The apiVersion of stored objects: in the group of the resource that holds them, which may be another API's (Event).
+/// The apiVersion of stored objects: in the group of the resource that holds them, which may be another API's
+/// (Event).
 fn storage_api_version(kind: &dyn Kind) -> Arc<str> {
     let version = kind.info().storage_version;
     match kind.stored_in().group {

@@ -10,8 +10,9 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 /// Ready once a token is cancelled.
 ///
-/// The token's own future takes a lock that all who wait share whenever it is polled, and a thousand connections poll
-/// theirs at every event they send. This one looks at the token only when the token has rung.
+/// The token's own future takes a lock that all who wait share whenever it is polled, and a thousand
+/// connections poll theirs at every event they send. This one looks at the token only when the token has
+/// rung.
 #[derive(Debug)]
 pub(crate) struct Signal(FuturesUnordered<WaitForCancellationFutureOwned>);
 

@@ -238,8 +238,8 @@ pub(crate) async fn eventually(condition: impl Fn() -> bool) {
     }
 }
 
-/// A pipeline around `api` that trusts `clients` and `proxies` (by the name `front-proxy`), lets anonymous requests
-/// in and allows user `alice`, and everybody `/open`, everything.
+/// A pipeline around `api` that trusts `clients` and `proxies` (by the name `front-proxy`), lets anonymous
+/// requests in and allows user `alice`, and everybody `/open`, everything.
 pub(crate) fn chain_config(api: Arc<Toy>, clients: &Ca, proxies: &Ca) -> ChainConfig {
     let request_header = RequestHeaderTrust::new(proxies.pool(), vec!["front-proxy".to_owned()]);
     let rule = Rule(|attributes: &Attributes| {

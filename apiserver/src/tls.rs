@@ -1,9 +1,10 @@
-//! The TLS side of the server: protocol versions, ALPN, and a client-certificate verifier that leaves judgement to the
-//! request.
+//! The TLS side of the server: protocol versions, ALPN, and a client-certificate verifier that leaves
+//! judgement to the request.
 //!
-//! A certificate nobody knows must lead to a 401 `Status`, not to a TLS alert, and which CA it chains to decides what
-//! it may do (client identity, or the right to name another user). Both are only known per request, so the handshake
-//! asks for a certificate and checks nothing but that the peer holds its key (docs/reference.md, "Identity").
+//! A certificate nobody knows must lead to a 401 `Status`, not to a TLS alert, and which CA it chains to
+//! decides what it may do (client identity, or the right to name another user). Both are only known per
+//! request, so the handshake asks for a certificate and checks nothing but that the peer holds its key
+//! (docs/reference.md, "Identity").
 
 use std::sync::Arc;
 
@@ -16,8 +17,8 @@ use rustls::server::ResolvesServerCert;
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::{DigitallySignedStruct, DistinguishedName, ServerConfig, SignatureScheme, version};
 
-/// A server configuration with TLS 1.2 and 1.3, HTTP/2 and HTTP/1.1, certificates from `resolver` (which may change them
-/// at any time) and client certificates asked for but not judged.
+/// A server configuration with TLS 1.2 and 1.3, HTTP/2 and HTTP/1.1, certificates from `resolver` (which may
+/// change them at any time) and client certificates asked for but not judged.
 ///
 /// # Errors
 /// When the cryptography provider supports none of the protocol versions, which a build with `ring` excludes.
@@ -32,7 +33,8 @@ pub fn server_config(resolver: Arc<dyn ResolvesServerCert>) -> Result<ServerConf
     Ok(config)
 }
 
-/// Takes any certificate whose key the peer can be shown to hold. (Version 1 certificates cannot be read at all.)
+/// Takes any certificate whose key the peer can be shown to hold. (Version 1 certificates cannot be read at
+/// all.)
 #[derive(Debug)]
 struct AnyClientCertificate {
     algorithms: WebPkiSupportedAlgorithms,

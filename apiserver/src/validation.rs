@@ -79,8 +79,8 @@ fn names(fields: &Fields, served: &Served, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// A prefix of names as a name, as kube-apiserver judges it: a letter stands in for a dash at its end and what is before it,
-/// so that a prefix may be one longer than a name.
+/// A prefix of names as a name, as kube-apiserver judges it: a letter stands in for a dash at its end and
+/// what is before it, so that a prefix may be one longer than a name.
 fn as_name(prefix: &str) -> Cow<'_, str> {
     let masked = || prefix.strip_suffix('-')?.get(..prefix.len().checked_sub(2)?);
     match masked() {
@@ -216,7 +216,8 @@ fn owners(fields: &Fields, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Whether `text`, which is not empty, can be an `apiVersion`: what cannot names nothing that could be looked up.
+/// Whether `text`, which is not empty, can be an `apiVersion`: what cannot names nothing that could be looked
+/// up.
 fn group_version(text: &str) -> Result<(), String> {
     match text.split('/').collect::<Vec<_>>()[..] {
         [""] => Ok(()),

@@ -29,9 +29,9 @@ pub struct VersionInfo {
 impl VersionInfo {
     /// A build of `product`'s `version` that answers as the Kubernetes of `kubernetes` (`1.34`) does.
     ///
-    /// Clients decide by major and minor version what a server can do, and kubectl warns of one that is more than a minor
-    /// version away, so these are Kubernetes'. The product's own version stands where semver has room for it: in the build
-    /// part of `gitVersion`, which comparisons leave out.
+    /// Clients decide by major and minor version what a server can do, and kubectl warns of one that is more
+    /// than a minor version away, so these are Kubernetes'. The product's own version stands where semver has
+    /// room for it: in the build part of `gitVersion`, which comparisons leave out.
     #[must_use]
     pub fn of_kubernetes(
         kubernetes: &str,

@@ -1,10 +1,10 @@
 //! A part of the API as somebody else sees it: an API of its own below the `proxy` subresource of an object
 //! (`…/targets/east/proxy/api/v1/configmaps`), usable as the server URL of a kubeconfig.
 //!
-//! [`ViewRules`] say which objects of the registry are seen, how they look, and what becomes of writes, which are made as
-//! the view's own user: in the registry, or, where that has copies of somebody else's objects, by their [`Origin`]. A
-//! [`ViewApi`] is the API around it: discovery, OpenAPI, get, list, watch, update and patch, by the same handlers as
-//! everywhere. What looks as it is stored is served as the stored bytes.
+//! [`ViewRules`] say which objects of the registry are seen, how they look, and what becomes of writes, which
+//! are made as the view's own user: in the registry, or, where that has copies of somebody else's objects, by
+//! their [`Origin`]. A [`ViewApi`] is the API around it: discovery, OpenAPI, get, list, watch, update and
+//! patch, by the same handlers as everywhere. What looks as it is stored is served as the stored bytes.
 
 mod api;
 mod kind;
@@ -23,20 +23,21 @@ pub use api::{ViewApi, documents};
 pub use origin::{Origin, OriginWrite};
 pub use source::ViewSource;
 
-/// How somebody sees the objects of a registry. What it sees of an object depends on that object alone, so that a watch
-/// shows what a list does; where it depends on more, other rules begin when that changes, and watches by the former ones end
-/// with 410, so that clients list again.
+/// How somebody sees the objects of a registry. What it sees of an object depends on that object alone, so
+/// that a watch shows what a list does; where it depends on more, other rules begin when that changes, and
+/// watches by the former ones end with 410, so that clients list again.
 #[async_trait]
 pub trait ViewRules: Send + Sync + 'static {
     /// Whether `object` is seen at all. Asked for every object, so it should look at little (labels).
     fn sees(&self, object: &Object) -> bool;
 
-    /// How `object` looks, whether it is seen or not (a write may end that): at the same revision, with the same name
-    /// and uid. The same object where it looks as it is stored; one of which fields are hidden should be shown without
-    /// managed fields, which name them.
+    /// How `object` looks, whether it is seen or not (a write may end that): at the same revision, with the
+    /// same name and uid. The same object where it looks as it is stored; one of which fields are hidden
+    /// should be shown without managed fields, which name them.
     fn show(&self, object: &Arc<Object>) -> Arc<Object>;
 
-    /// From which revision on these rules are known to hold: a watch from before may not know that objects look otherwise.
+    /// From which revision on these rules are known to hold: a watch from before may not know that objects
+    /// look otherwise.
     fn since(&self) -> Revision {
         Revision(0)
     }
@@ -72,8 +73,8 @@ pub trait ViewRules: Send + Sync + 'static {
         Ok(())
     }
 
-    /// The stored object as it is after `written`, which is how the view shows it with the client's changes. The server
-    /// has compared resource versions, and takes care of uid, name and other system fields.
+    /// The stored object as it is after `written`, which is how the view shows it with the client's changes.
+    /// The server has compared resource versions, and takes care of uid, name and other system fields.
     ///
     /// # Errors
     /// What may not be written so.

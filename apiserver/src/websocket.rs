@@ -1,8 +1,8 @@
-//! The opening of a WebSocket (RFC 6455): a watch is answered with one message per event where its request asks for that
-//! (docs/reference.md, "Lists and watches").
+//! The opening of a WebSocket (RFC 6455): a watch is answered with one message per event where its request
+//! asks for that (docs/reference.md, "Lists and watches").
 //!
-//! The answer is a watch's as any other, with status 101 and its lines as the body; `serve` sends them as messages once the
-//! connection has switched.
+//! The answer is a watch's as any other, with status 101 and its lines as the body; `serve` sends them as
+//! messages once the connection has switched.
 
 use axum::body::Body;
 use base64::Engine;
@@ -108,7 +108,8 @@ fn accept(key: &[u8]) -> String {
     STANDARD.encode(digest.finish())
 }
 
-/// The first subprotocol that the client names, as kube-apiserver takes it: events look the same in all of them.
+/// The first subprotocol that the client names, as kube-apiserver takes it: events look the same in all of
+/// them.
 fn protocol(headers: &HeaderMap) -> Option<HeaderValue> {
     let named = entries(headers, &SEC_WEBSOCKET_PROTOCOL)
         .find(|protocol| !protocol.is_empty() && !protocol.starts_with(TOKEN_PROTOCOL))?;

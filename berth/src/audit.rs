@@ -29,8 +29,9 @@ pub struct AuditArgs {
     /// The audit log's file; `-` is standard output.
     #[arg(long, value_name = "FILE")]
     pub audit_log_path: Option<String>,
-    /// What is audited: kube-apiserver's Policy (audit.k8s.io/v1) [default: every request at level Metadata, once it is
-    /// answered]. Bodies of Secrets, and of tokens that are made or reviewed, are written at no level.
+    /// What is audited: kube-apiserver's Policy (audit.k8s.io/v1) [default: every request at level Metadata,
+    /// once it is answered]. Bodies of Secrets, and of tokens that are made or reviewed, are written at no
+    /// level.
     #[arg(long, value_name = "FILE")]
     pub audit_policy_file: Option<PathBuf>,
     /// Days that old log files are kept; 0 keeps them whatever their age.
@@ -42,10 +43,12 @@ pub struct AuditArgs {
     /// Megabytes at which the log file is rotated; 0 never rotates it.
     #[arg(long, value_name = "MEGABYTES", default_value_t = 100)]
     pub audit_log_maxsize: u64,
-    /// A kubeconfig of the server that events are sent to, in batches; its cluster's `server` is the whole URL.
+    /// A kubeconfig of the server that events are sent to, in batches; its cluster's `server` is the whole
+    /// URL.
     #[arg(long, value_name = "FILE")]
     pub audit_webhook_config_file: Option<PathBuf>,
-    /// How many events may wait for the webhook. What does not fit is dropped, and counted in apiserver_audit_error_total.
+    /// How many events may wait for the webhook. What does not fit is dropped, and counted in
+    /// apiserver_audit_error_total.
     #[arg(long, value_name = "EVENTS", default_value_t = Batching::default().buffer_size)]
     pub audit_webhook_batch_buffer_size: usize,
     /// How many events are sent at once at most.

@@ -1,7 +1,7 @@
 //! `berth backup` and `berth restore`: the embedded store, taken while it serves and put back.
 //!
-//! A server answers backups at a socket in its data folder, which only the folder's owner reaches: whoever can take one
-//! could read the database, too. Where no server runs, the file is read.
+//! A server answers backups at a socket in its data folder, which only the folder's owner reaches: whoever
+//! can take one could read the database, too. Where no server runs, the file is read.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Write};
@@ -62,7 +62,8 @@ pub struct RestoreArgs {
     /// Take the place of the database that is there; it is kept beside the new one under another name.
     #[arg(long)]
     pub replace: bool,
-    /// How far resourceVersions go on after the backup's: more than were given out since, so that none comes again.
+    /// How far resourceVersions go on after the backup's: more than were given out since, so that none comes
+    /// again.
     #[arg(long, value_name = "N", default_value_t = 500_000)]
     pub bump_revision: u64,
     /// kube-apiserver's EncryptionConfiguration, to check values that are encrypted.
@@ -193,7 +194,8 @@ impl<R: Read, W: Write> Read for Tee<R, W> {
 /// Restores a backup. Blocks.
 ///
 /// # Errors
-/// When the backup is not whole, or there is a database and it is not to be replaced; what is there then stays.
+/// When the backup is not whole, or there is a database and it is not to be replaced; what is there then
+/// stays.
 pub fn restore(args: &RestoreArgs) -> Result<()> {
     make_folder(&args.data_dir)?;
     let file = args.data_dir.join(FILE);

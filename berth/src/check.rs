@@ -1,5 +1,5 @@
-//! `berth check`: is what is installed as it should be, and if not, what mends it (docs/operate.md, "Checking")? It asks a
-//! standalone server or a hub as the person of the kubeconfig, and changes nothing.
+//! `berth check`: is what is installed as it should be, and if not, what mends it (docs/operate.md,
+//! "Checking")? It asks a standalone server or a hub as the person of the kubeconfig, and changes nothing.
 
 mod absent;
 mod args;
@@ -205,8 +205,8 @@ impl Asked<'_> {
         Ok((findings, Some(requests)))
     }
 
-    /// Findings about rules that do not go with what the objects of a system say of themselves; the report of any one
-    /// of its `decisions` tells.
+    /// Findings about rules that do not go with what the objects of a system say of themselves; the report of
+    /// any one of its `decisions` tells.
     async fn rules(&self, decisions: &[Value]) -> Result<Vec<Finding>> {
         let mut findings = Vec::new();
         for (system, path) in judge::one_of_each_system(decisions) {
@@ -224,7 +224,8 @@ impl Asked<'_> {
         Ok(findings)
     }
 
-    /// Adds the objects of one of Berth's own resources to `all`, up to [`MOST`]. Gives the refusal, where they may not be read.
+    /// Adds the objects of one of Berth's own resources to `all`, up to [`MOST`]. Gives the refusal, where
+    /// they may not be read.
     async fn pages(&self, resource: &str, all: &mut Vec<Value>) -> Result<Option<String>> {
         let mut token = String::new();
         while all.len() < MOST {

@@ -31,8 +31,8 @@ use crate::takeover::{HandbackArgs, TakeoverArgs};
 use crate::uninstall::UninstallArgs;
 use berth_dialect_registry::ActorArgs;
 
-/// Which cluster does this go to, and why? An aggregated Kubernetes API server that decides, explains, binds and
-/// guards placements.
+/// Which cluster does this go to, and why? An aggregated Kubernetes API server that decides, explains, binds
+/// and guards placements.
 #[derive(Debug, Parser)]
 #[command(name = "berth", version, max_term_width = 100)]
 pub struct Cli {
@@ -69,33 +69,33 @@ pub enum Command {
     ///
     /// With --change, --drain, --delete or --against: what that would do to the decisions, before it is made.
     ///
-    /// Exit codes: 0 when everything was decided; 1 with --exit-code, when something found no place or not all it
-    /// asked for (of a plan: when anything would change); 2 when the question or a configuration is malformed, or with
-    /// --strict the input; 3 when something of the input was set aside and the rest was decided. Every problem is on
-    /// standard error.
+    /// Exit codes: 0 when everything was decided; 1 with --exit-code, when something found no place or not
+    /// all it asked for (of a plan: when anything would change); 2 when the question or a configuration is
+    /// malformed, or with --strict the input; 3 when something of the input was set aside and the rest was
+    /// decided. Every problem is on standard error.
     Simulate(SimulateCommand),
     /// Compare what is placed with what Berth would decide: where it differs, and why; nothing is written
     ///
-    /// It reads the systems' objects on the hub that the kubeconfig names, with or without Berth there, or those of -f. What is
-    /// placed counts, as it does in life: what a system keeps where it is, is the same.
+    /// It reads the systems' objects on the hub that the kubeconfig names, with or without Berth there, or
+    /// those of -f. What is placed counts, as it does in life: what a system keeps where it is, is the same.
     ///
-    /// Exit codes: 0; 1 with --exit-code, when any request would be decided differently; 2 when a file cannot be read at
-    /// all or a configuration is malformed; 3 when something of the input was set aside, which counts as Unknown where it is
-    /// a request, and the rest was compared.
+    /// Exit codes: 0; 1 with --exit-code, when any request would be decided differently; 2 when a file cannot
+    /// be read at all or a configuration is malformed; 3 when something of the input was set aside, which
+    /// counts as Unknown where it is a request, and the rest was compared.
     Compare(CompareArgs),
     /// Open a page in the browser that shows decisions with every reason, as your kubeconfig may read them
     ///
-    /// It is served on loopback by this process, and nothing is installed in the cluster. The address that is printed holds
-    /// a token: keep it to yourself.
+    /// It is served on loopback by this process, and nothing is installed in the cluster. The address that is
+    /// printed holds a token: keep it to yourself.
     ///
-    /// With -f it shows files, and asks no server. On a hub without Berth it follows the systems' objects, decided in this
-    /// process.
+    /// With -f it shows files, and asks no server. On a hub without Berth it follows the systems' objects,
+    /// decided in this process.
     #[command(visible_alias = "look")]
     Console(ConsoleCommand),
     /// Show where an object is placed, and why every other cluster was rejected
     ///
-    /// On a hub without Berth it reads the system's objects and decides in this process. Also `kubectl berth why`:
-    /// docs/terminal.md.
+    /// On a hub without Berth it reads the system's objects and decides in this process. Also `kubectl berth
+    /// why`: docs/terminal.md.
     Why(WhyArgs),
     /// Show how a decision changed: when, from and to which clusters, why, and by whom
     ///
@@ -103,19 +103,21 @@ pub enum Command {
     History(HistoryArgs),
     /// Show what to change so that an object goes to a cluster; nothing is stored
     ///
-    /// The smallest sets of changes, each tried on a copy of what the server knows, with the line of kubectl that makes it.
-    /// Also `kubectl berth advice`: docs/terminal.md.
+    /// The smallest sets of changes, each tried on a copy of what the server knows, with the line of kubectl
+    /// that makes it. Also `kubectl berth advice`: docs/terminal.md.
     Advice(AdviceArgs),
     /// Show what a change would do to the decisions of a server or a hub; nothing is stored
     Plan(PlanArgs),
-    /// Save a hub's clusters and placements as YAML, for `berth simulate -f`; reads only, Berth need not be installed
+    /// Save a hub's clusters and placements as YAML, for `berth simulate -f`; reads only, Berth need not be
+    /// installed
     ///
-    /// All that the schedulers read and you may read, of every namespace, or with -n what the decisions of that one depend on.
-    /// What was left out is on standard error, with what it changes.
+    /// All that the schedulers read and you may read, of every namespace, or with -n what the decisions of
+    /// that one depend on. What was left out is on standard error, with what it changes.
     Export(ExportArgs),
     /// Check a server, or Berth's installation on a hub, and print the command that fixes each problem
     ///
-    /// Exit codes: 0 when nothing is wrong; 1 when something is, or no server answers; 3 when Berth is not installed there.
+    /// Exit codes: 0 when nothing is wrong; 1 when something is, or no server answers; 3 when Berth is not
+    /// installed there.
     Check(CheckArgs),
     /// Print a script that completes commands, flags, namespaces, decisions and clusters in a shell
     ///
@@ -130,8 +132,9 @@ pub enum Command {
     Kubeconfig(KubeconfigArgs),
     /// Back up a server's embedded database and certificates, while it serves
     ///
-    /// The objects are of one moment: every write that was acknowledged before, none by half. Values that are encrypted
-    /// stay so. Run it as the server's user, where the data folder is: in a Pod `kubectl exec … -- berth backup --to -`.
+    /// The objects are of one moment: every write that was acknowledged before, none by half. Values that are
+    /// encrypted stay so. Run it as the server's user, where the data folder is: in a Pod `kubectl exec … --
+    /// berth backup --to -`.
     Backup(BackupArgs),
     /// Restore a data folder from a backup
     ///
@@ -139,8 +142,8 @@ pub enum Command {
     Restore(RestoreArgs),
     /// List the damaged records of an embedded database, and remove records by name
     ///
-    /// Stop the server first. Intact records are kept, and so is a copy of the file as it was. Exit code 1: damaged records
-    /// are left.
+    /// Stop the server first. Intact records are kept, and so is a copy of the file as it was. Exit code 1:
+    /// damaged records are left.
     Repair(RepairArgs),
     /// Copy a store, from the embedded database to etcd or back, without losing an object
     ///
@@ -155,20 +158,22 @@ pub enum Command {
     Dispatch(DispatchArgs),
     /// Print the manifests that install Berth on a hub, as YAML
     ///
-    /// Pipe them to `kubectl apply --server-side -f -`. The systems' CustomResourceDefinitions (--systems) only to `kubectl
-    /// create -f -`, which leaves existing ones alone.
+    /// Pipe them to `kubectl apply --server-side -f -`. The systems' CustomResourceDefinitions (--systems)
+    /// only to `kubectl create -f -`, which leaves existing ones alone.
     Manifests(ManifestsArgs),
-    /// Show what would move if Berth decided a system in the place of its own scheduler, and how that is stopped; with --yes, do it
+    /// Show what would move if Berth decided a system in the place of its own scheduler, and how that is
+    /// stopped; with --yes, do it
     ///
-    /// With --yes the mode of the stored SchedulerConfiguration is set, and Berth begins once the Lease of the system's own
-    /// scheduler is no longer renewed: no request has two schedulers. Stop that one then, as is printed.
+    /// With --yes the mode of the stored SchedulerConfiguration is set, and Berth begins once the Lease of
+    /// the system's own scheduler is no longer renewed: no request has two schedulers. Stop that one then, as
+    /// is printed.
     ///
     /// Exit codes: 0; 1 with --yes, when Berth does not decide by the end of --timeout.
     Takeover(TakeoverArgs),
     /// Give a system back to its own scheduler; with --yes, do it
     ///
-    /// With --yes Berth observes from then on, and waits for the Lease of the system's own scheduler: start that one then, as is
-    /// printed.
+    /// With --yes Berth observes from then on, and waits for the Lease of the system's own scheduler: start
+    /// that one then, as is printed.
     ///
     /// Exit codes: 0; 1 with --yes, when that scheduler is not seen to run by the end of --timeout.
     Handback(HandbackArgs),
@@ -193,9 +198,9 @@ pub struct ServeArgs {
     /// Names and addresses the serving certificate is for, beside localhost and the bind address.
     #[arg(long, value_delimiter = ',')]
     pub tls_san: Vec<String>,
-    /// The host name, and the port where it is another than --secure-port, that clients reach this server at: kcp's
-    /// WorkloadClusters get the URL of their syncer's view from it, and the serving certificate is for it. Behind a
-    /// kube-apiserver: the host name, and the port where it is not 443, of that.
+    /// The host name, and the port where it is another than --secure-port, that clients reach this server at:
+    /// kcp's WorkloadClusters get the URL of their syncer's view from it, and the serving certificate is for
+    /// it. Behind a kube-apiserver: the host name, and the port where it is not 443, of that.
     #[arg(long, value_name = "HOST[:PORT]", value_parser = authority)]
     pub external_hostname: Option<Authority>,
     /// The serving certificate (PEM), instead of one of the built-in CA; reloaded when it changes.
@@ -234,31 +239,32 @@ pub struct ServeArgs {
     /// How to talk to etcd.
     #[command(flatten)]
     pub etcd: EtcdArgs,
-    /// kube-apiserver's EncryptionConfiguration: which resources are encrypted where they are kept, and with which keys
-    /// (aesgcm).
+    /// kube-apiserver's EncryptionConfiguration: which resources are encrypted where they are kept, and with
+    /// which keys (aesgcm).
     #[arg(long, value_name = "FILE")]
     pub encryption_provider_config: Option<PathBuf>,
     /// A system's own configuration file, used while no SchedulerConfiguration of it is stored; repeatable.
     #[arg(long)]
     pub config: Vec<PathBuf>,
     /// Whether systems are decided. `observe`: nothing is written to them and nothing refused, whatever
-    /// SchedulerConfigurations say. `decide`: those are decided whose configuration says nothing else (`spec.mode`)
-    /// [default: systems that Berth stores are decided, those on a hub are observed until their configuration says Decide].
+    /// SchedulerConfigurations say. `decide`: those are decided whose configuration says nothing else
+    /// (`spec.mode`) [default: systems that Berth stores are decided, those on a hub are observed until their
+    /// configuration says Decide].
     #[arg(long, value_enum, value_name = "MODE")]
     pub mode: Option<ModeArg>,
-    /// How long another scheduler may take to do what Berth would decide, before an observed decision says that they differ
-    /// (docs/beside.md; such as 30s).
+    /// How long another scheduler may take to do what Berth would decide, before an observed decision says
+    /// that they differ (docs/beside.md; such as 30s).
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = parse_unsigned)]
     pub agreement_grace_period: Duration,
-    /// The controllers to run: `*` is all, `ocm` adds those of a system, `-ocm` leaves them out; kcp's have names of
-    /// their own too: kcp-placement, kcp-namespace, kcp-resource, kcp-location, kcp-heartbeat.
+    /// The controllers to run: `*` is all, `ocm` adds those of a system, `-ocm` leaves them out; kcp's have
+    /// names of their own too: kcp-placement, kcp-namespace, kcp-resource, kcp-location, kcp-heartbeat.
     #[arg(long, value_delimiter = ',', default_value = "*", allow_hyphen_values = true)]
     pub controllers: Vec<String>,
     /// How long events are kept after they were last seen (such as 1h); 0s keeps them without limit.
     #[arg(long, default_value = "1h", value_parser = parse_unsigned)]
     pub event_ttl: Duration,
-    /// How many changes of each decision are kept (docs/reference.md, "History"); 0 keeps none and deletes existing
-    /// ones.
+    /// How many changes of each decision are kept (docs/reference.md, "History"); 0 keeps none and deletes
+    /// existing ones.
     #[arg(long, value_name = "COUNT", default_value_t = 20)]
     pub history_per_decision: usize,
     /// How long changes of decisions are kept (such as 168h); 0s means without limit of time.
@@ -267,28 +273,29 @@ pub struct ServeArgs {
     /// What is audited, and where to.
     #[command(flatten)]
     pub audit: AuditArgs,
-    /// Answer admission reviews at /admission/mutate and /admission/validate [default: true behind a kube-apiserver,
-    /// and where one of the next two flags is given].
+    /// Answer admission reviews at /admission/mutate and /admission/validate [default: true behind a
+    /// kube-apiserver, and where one of the next two flags is given].
     #[arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "BOOL")]
     pub admission_webhooks: Option<bool>,
     /// The port for /admission/mutate and /admission/validate; 0 serves them on the secure port.
     #[arg(long, default_value_t = 0)]
     pub admission_bind_port: u16,
-    /// The CA (PEM) for client certificates of callers of the admission webhooks. Without it everyone who reaches the port
-    /// gets an answer, and rejections do not name other objects (docs/security.md, "Webhooks").
+    /// The CA (PEM) for client certificates of callers of the admission webhooks. Without it everyone who
+    /// reaches the port gets an answer, and rejections do not name other objects (docs/security.md,
+    /// "Webhooks").
     #[arg(long)]
     pub admission_client_ca_file: Option<PathBuf>,
-    /// A file with the bearer token (16 characters or more) of tools that ask for decisions below /integrations: Argo CD's
-    /// plugin generator and Flux's ExternalService. Read again at each request. With --admission-bind-port the paths are on that
-    /// port.
+    /// A file with the bearer token (16 characters or more) of tools that ask for decisions below
+    /// /integrations: Argo CD's plugin generator and Flux's ExternalService. Read again at each request. With
+    /// --admission-bind-port the paths are on that port.
     #[arg(long)]
     pub integrations_token_file: Option<PathBuf>,
-    /// The CA (PEM) whose client certificates those tools may show instead of a token. Without either file the paths are not
-    /// served.
+    /// The CA (PEM) whose client certificates those tools may show instead of a token. Without either file
+    /// the paths are not served.
     #[arg(long)]
     pub integrations_client_ca_file: Option<PathBuf>,
-    /// Groups whose members pass the guards and may write what only Berth's controllers may write otherwise; repeatable,
-    /// none by default.
+    /// Groups whose members pass the guards and may write what only Berth's controllers may write otherwise;
+    /// repeatable, none by default.
     #[arg(long)]
     pub break_glass_group: Vec<String>,
     /// Who acts for whom.
@@ -300,8 +307,9 @@ pub struct ServeArgs {
     /// How many writing requests may run at once; 0 is unlimited.
     #[arg(long, default_value_t = 200)]
     pub max_mutating_requests_inflight: usize,
-    /// How many bytes all requests may hold at once: bodies, what is parsed from them, and responses not yet read by the client
-    /// (such as 256Mi); one user gets an eighth, all anonymous callers together a sixteenth; 0 is unlimited.
+    /// How many bytes all requests may hold at once: bodies, what is parsed from them, and responses not yet
+    /// read by the client (such as 256Mi); one user gets an eighth, all anonymous callers together a
+    /// sixteenth; 0 is unlimited.
     #[arg(long, default_value = "256Mi", value_parser = bytes)]
     pub max_bytes_inflight: usize,
     /// How long to keep serving after a termination signal, with /readyz failing already (such as 15s).
@@ -350,8 +358,8 @@ pub struct KubeconfigArgs {
     /// How long the certificate is valid (such as 12h). It cannot be revoked before.
     #[arg(long, default_value = "8760h", value_parser = parse_unsigned)]
     pub ttl: Duration,
-    /// Issue a name that is reserved for Berth's own actors (berth:*) or for the garbage collector and the namespace
-    /// controller, who pass guards, all the same.
+    /// Issue a name that is reserved for Berth's own actors (berth:*) or for the garbage collector and the
+    /// namespace controller, who pass guards, all the same.
     #[arg(long)]
     pub force: bool,
 }

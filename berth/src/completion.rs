@@ -1,4 +1,5 @@
-//! `berth completion SHELL`: a script by which the shell asks `berth __complete` for what may come next (docs/terminal.md).
+//! `berth completion SHELL`: a script by which the shell asks `berth __complete` for what may come next
+//! (docs/terminal.md).
 
 use clap::{Args, ValueEnum};
 

@@ -1,7 +1,8 @@
-//! The controllers in the program: which run, what they write through, what they count, and the events of decisions.
+//! The controllers in the program: which run, what they write through, what they count, and the events of
+//! decisions.
 //!
-//! The runtime is [`berth_engine::controller`]. Here it is joined with the server's registry, metrics and configuration. Events
-//! tell of every binding, also of those a client asked for.
+//! The runtime is [`berth_engine::controller`]. Here it is joined with the server's registry, metrics and
+//! configuration. Events tell of every binding, also of those a client asked for.
 
 mod election;
 mod event;
@@ -72,8 +73,8 @@ pub struct Setting<'a> {
 }
 
 impl Setting<'_> {
-    /// Starts the controllers of `selection`, as far as what they place is served here, and, where events are, the writer
-    /// of events and what removes old ones.
+    /// Starts the controllers of `selection`, as far as what they place is served here, and, where events
+    /// are, the writer of events and what removes old ones.
     ///
     /// # Errors
     /// When the engine has an observer of its bindings already.
@@ -147,8 +148,8 @@ impl Setting<'_> {
     }
 }
 
-/// Elects, by a lock record in `store`, which of the servers on it does what only one may do. `identity` is this one's
-/// name among them.
+/// Elects, by a lock record in `store`, which of the servers on it does what only one may do. `identity` is
+/// this one's name among them.
 pub fn elector(store: &Arc<dyn Store>, identity: String, terms: LeaseDurations) -> Arc<dyn LeaderElector> {
     let key = Key::new(LEASES, "kube-system", CONTROLLERS_LEASE);
     let (source, writer) = (Arc::clone(store) as Arc<_>, Arc::clone(store) as Arc<_>);

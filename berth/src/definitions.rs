@@ -1,8 +1,8 @@
 //! CustomResourceDefinitions, of which there are none, standalone only.
 //!
-//! Before it sends an object whose kind cannot be patched (a Binding, a review), `kubectl` asks whether the kind is a
-//! custom resource, and gives up when nobody answers; Helm's charts look definitions up, and operators watch them. Here
-//! nothing is: every kind is built in.
+//! Before it sends an object whose kind cannot be patched (a Binding, a review), `kubectl` asks whether the
+//! kind is a custom resource, and gives up when nobody answers; Helm's charts look definitions up, and
+//! operators watch them. Here nothing is: every kind is built in.
 
 use std::sync::Arc;
 

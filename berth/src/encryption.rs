@@ -1,4 +1,5 @@
-//! `--encryption-provider-config`: kube-apiserver's file that says what is encrypted at rest, and with which keys.
+//! `--encryption-provider-config`: kube-apiserver's file that says what is encrypted at rest, and with which
+//! keys.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -62,7 +63,8 @@ pub fn load(file: Option<&Path>) -> Result<Arc<Encryption>> {
     said(file).map(Arc::new)
 }
 
-/// The same; and those of `copies` that it does not encrypt are for this process alone ([`Encryption::with_ephemeral`]).
+/// The same; and those of `copies` that it does not encrypt are for this process alone
+/// ([`Encryption::with_ephemeral`]).
 ///
 /// # Errors
 /// As [`load`].

@@ -1,5 +1,5 @@
-//! `berth console -f`: a folder of files in the console, decided as `berth simulate --independent` does, with no server
-//! (docs/console.md, "Files").
+//! `berth console -f`: a folder of files in the console, decided as `berth simulate --independent` does, with
+//! no server (docs/console.md, "Files").
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -19,7 +19,8 @@ use serde_json::json;
 use crate::readable;
 use crate::serve::{InMemory, Settings};
 
-/// Shows the files until Ctrl-C. What is wrong with them goes to standard error, all of it, and ends it with exit code 2.
+/// Shows the files until Ctrl-C. What is wrong with them goes to standard error, all of it, and ends it with
+/// exit code 2.
 ///
 /// # Errors
 /// When the console cannot start.

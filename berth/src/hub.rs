@@ -1,9 +1,9 @@
 //! Berth behind a hub: who it is there, whom it believes because the hub does, and what it keeps a copy of.
 //!
-//! A hub is any kube-apiserver with an aggregator. Requests come through it with their user in headers, or directly
-//! with a token or certificate the hub knows; rights are the hub's to grant (docs/reference.md, "Identity"). Objects
-//! that the hub stores and decisions depend on are copied into Berth's store as they change ([`berth_hub::mirror`]), so
-//! that reading them never waits for the hub.
+//! A hub is any kube-apiserver with an aggregator. Requests come through it with their user in headers, or
+//! directly with a token or certificate the hub knows; rights are the hub's to grant (docs/reference.md,
+//! "Identity"). Objects that the hub stores and decisions depend on are copied into Berth's store as they
+//! change ([`berth_hub::mirror`]), so that reading them never waits for the hub.
 
 pub mod args;
 mod arrivals;
@@ -65,7 +65,8 @@ pub struct Hub {
 }
 
 impl Hub {
-    /// Connects, checks what Berth may do there, or as much as `observing` takes, and reads whom the hub believes.
+    /// Connects, checks what Berth may do there, or as much as `observing` takes, and reads whom the hub
+    /// believes.
     ///
     /// # Errors
     /// When the hub cannot be reached, or rights or settings are missing: all of them, each with its remedy.
@@ -81,8 +82,8 @@ impl Hub {
         })
     }
 
-    /// What keeps the registration of `installation` current. `given` says that the serving certificate comes from
-    /// files.
+    /// What keeps the registration of `installation` current. `given` says that the serving certificate comes
+    /// from files.
     ///
     /// # Errors
     /// When somebody else serves a group that Berth is to serve.
@@ -138,8 +139,8 @@ impl Hub {
         Arc::new(move |key| versions.manager(key))
     }
 
-    /// Begins to copy the objects of `kinds` into `store`, those with [`Concerns`] as far as these go, while `leading`
-    /// says that this replica does so.
+    /// Begins to copy the objects of `kinds` into `store`, those with [`Concerns`] as far as these go, while
+    /// `leading` says that this replica does so.
     #[must_use]
     pub fn mirror(
         &self,
@@ -150,8 +151,8 @@ impl Hub {
         Mirror::start(&self.clients.objects, store, kinds, &self.versions, leading)
     }
 
-    /// Begins to tell `engine` how much of what each system `needs` has been copied by `mirror`. The first copies are
-    /// waited for a moment.
+    /// Begins to tell `engine` how much of what each system `needs` has been copied by `mirror`. The first
+    /// copies are waited for a moment.
     pub(crate) async fn sync_status(
         needs: Vec<Needs>,
         engine: &Arc<Engine>,
@@ -162,7 +163,8 @@ impl Hub {
         following
     }
 
-    /// Elects, by a Lease on the hub, the replica that does what only one may do; `identity` is this one's name.
+    /// Elects, by a Lease on the hub, the replica that does what only one may do; `identity` is this one's
+    /// name.
     #[must_use]
     pub fn elector(&self, identity: String, terms: LeaseDurations) -> Arc<dyn LeaderElector> {
         let lock = LeaseLock::new(
@@ -173,8 +175,8 @@ impl Hub {
         Arc::new(Lease::with_lock(Arc::new(lock), identity, terms))
     }
 
-    /// Makes sure that the store in the folder `data` is the only one behind this hub that no other replica shares.
-    /// `end` is cancelled when another takes over later.
+    /// Makes sure that the store in the folder `data` is the only one behind this hub that no other replica
+    /// shares. `end` is cancelled when another takes over later.
     ///
     /// # Errors
     /// When there is another one: which, and what to do.
@@ -191,8 +193,8 @@ impl Hub {
         Ok(tokio::spawn(lease.keep(end)))
     }
 
-    /// Begins to look whether the systems' own schedulers run here, and notes it in `modes`. It was looked once when this
-    /// returns.
+    /// Begins to look whether the systems' own schedulers run here, and notes it in `modes`. It was looked
+    /// once when this returns.
     pub(crate) async fn watch_schedulers(&self, engine: &Arc<Engine>, modes: &Arc<Modes>) -> JoinHandle<()> {
         let watchman = Watchman::new(self.clients.objects.clone(), engine, modes, |name| self.has(name));
         watchman.begin().await
@@ -203,8 +205,8 @@ impl Hub {
         Arc::new(HubEvents::new(self.clients.objects.clone()))
     }
 
-    /// The hub's admission webhooks, which have a say in what is stored here; `own` tells which of them are Berth's, and
-    /// `decider` who may do what.
+    /// The hub's admission webhooks, which have a say in what is stored here; `own` tells which of them are
+    /// Berth's, and `decider` who may do what.
     #[must_use]
     pub(crate) fn webhooks(
         &self,
@@ -215,14 +217,15 @@ impl Hub {
         Policies::new(self.clients.objects.clone(), store, own, decider)
     }
 
-    /// The hub's admission policies, which have a say in what is stored here; `local` knows the parameters among that.
+    /// The hub's admission policies, which have a say in what is stored here; `local` knows the parameters
+    /// among that.
     #[must_use]
     pub(crate) fn policies(&self, local: Arc<dyn Catalog>) -> Arc<HubPolicies> {
         HubPolicies::new(self.clients.objects.clone(), local)
     }
 
-    /// What commits decisions: those about objects of `resources` on the hub, the others through `own`. It carries out
-    /// the writes of syncers, too.
+    /// What commits decisions: those about objects of `resources` on the hub, the others through `own`. It
+    /// carries out the writes of syncers, too.
     #[must_use]
     pub(crate) fn committer(
         &self,

@@ -1,7 +1,9 @@
-//! Decisions for tools that ask over plain HTTP (docs/consumers.md, "Argo CD" and "Flux"): Argo CD's plugin generator and
-//! Flux's ExternalService. Who asks shows the bearer token of a file, which is read anew at each request, or a client certificate.
+//! Decisions for tools that ask over plain HTTP (docs/consumers.md, "Argo CD" and "Flux"): Argo CD's plugin
+//! generator and Flux's ExternalService. Who asks shows the bearer token of a file, which is read anew at
+//! each request, or a client certificate.
 //!
-//! Both tools remove what they no longer find. So whatever is not known for certain is an error, never a shorter list.
+//! Both tools remove what they no longer find. So whatever is not known for certain is an error, never a
+//! shorter list.
 
 mod answer;
 mod token;

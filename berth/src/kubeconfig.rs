@@ -1,4 +1,5 @@
-//! Kubeconfigs for users of a standalone server: the server's address and CA, and a client certificate made for them.
+//! Kubeconfigs for users of a standalone server: the server's address and CA, and a client certificate made
+//! for them.
 
 use std::fmt;
 use std::path::Path;
@@ -67,12 +68,12 @@ impl fmt::Debug for Kubeconfig {
 }
 
 impl Kubeconfig {
-    /// Issues a client certificate of the folder's CA for `user` in `groups`, valid for a year from `now`, for the
-    /// server at `server` (`https://host:port`).
+    /// Issues a client certificate of the folder's CA for `user` in `groups`, valid for a year from `now`,
+    /// for the server at `server` (`https://host:port`).
     ///
     /// # Errors
-    /// When the name is empty, or one of Berth's own actors' and `force` is not set; when the certificate cannot be
-    /// made.
+    /// When the name is empty, or one of Berth's own actors' and `force` is not set; when the certificate
+    /// cannot be made.
     pub fn issue(
         folder: &Folder,
         server: &str,
@@ -110,8 +111,8 @@ impl Kubeconfig {
         Self::of(server, folder.ca().certificate_pem(), user, &issued)
     }
 
-    /// Whether the file at `path` is what [`Kubeconfig::issue`] would make but for key and dates, and for a while yet:
-    /// then nothing need be written.
+    /// Whether the file at `path` is what [`Kubeconfig::issue`] would make but for key and dates, and for a
+    /// while yet: then nothing need be written.
     #[must_use]
     pub fn is_current(
         path: &Path,
@@ -177,7 +178,8 @@ impl Kubeconfig {
             }],
             current_context: NAME,
         };
-        // Certificates as plain scalars, as every other tool writes them and simple readers of YAML take them.
+        // Certificates as plain scalars, as every other tool writes them and simple readers of YAML take
+        // them.
         let options = serde_saphyr::ser_options! { prefer_block_scalars: false };
         let mut yaml = String::new();
         serde_saphyr::to_fmt_writer_with_options(&mut yaml, &config, options)

@@ -1,5 +1,6 @@
-//! Looking without Berth's server: the systems' objects, read of a hub or of files, are served within this process, and
-//! questions are answered as a server with just these objects does (docs/try-on-your-hub.md). Nothing is written.
+//! Looking without Berth's server: the systems' objects, read of a hub or of files, are served within this
+//! process, and questions are answered as a server with just these objects does (docs/try-on-your-hub.md).
+//! Nothing is written.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -180,8 +181,8 @@ async fn of_files(path: PathBuf, namespace: &str, rules: Option<RulesChoice>) ->
     Ok(Source::within(Client::new(served.client()), namespace, served))
 }
 
-/// The objects as they would be stored, and what is wrong with them and with others: judged as by `simulate`, so that both
-/// answer alike of one hub.
+/// The objects as they would be stored, and what is wrong with them and with others: judged as by `simulate`,
+/// so that both answer alike of one hub.
 fn objects(
     inputs: impl IntoIterator<Item = Input>,
     now: Timestamp,
@@ -208,7 +209,8 @@ mod tests {
 
     #[test]
     fn an_object_that_berth_would_refuse_is_in_the_world_of_why_as_in_that_of_simulate() {
-        // Another server took a set whose selector nobody understands; what asks for the set depends on it all the same.
+        // Another server took a set whose selector nobody understands; what asks for the set depends on it
+        // all the same.
         let expression = json!({"key": "a", "operator": "Like", "values": ["b"]});
         let refused = json!({
             "apiVersion": "cluster.open-cluster-management.io/v1beta2", "kind": "ManagedClusterSet",

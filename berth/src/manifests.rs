@@ -1,8 +1,8 @@
-//! `berth manifests`: what a hub must be told about Berth, rendered from the code that serves it, so that it cannot say
-//! anything else than the program does.
+//! `berth manifests`: what a hub must be told about Berth, rendered from the code that serves it, so that it
+//! cannot say anything else than the program does.
 //!
-//! [`Installation`] says what is installed, [`Set`] which part of it is wanted. The files of `deploy/` are the same
-//! objects for common installations.
+//! [`Installation`] says what is installed, [`Set`] which part of it is wanted. The files of `deploy/` are
+//! the same objects for common installations.
 
 mod api_services;
 mod cert_manager;
@@ -55,8 +55,8 @@ use installation::REPLICAS;
 /// Parts of an installation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Set {
-    /// CustomResourceDefinitions: SchedulerConfiguration and Publication, with --systems the kinds of systems on the hub,
-    /// with --inventory those that Publications publish
+    /// CustomResourceDefinitions: SchedulerConfiguration and Publication, with --systems the kinds of systems
+    /// on the hub, with --inventory those that Publications publish
     Crds,
     /// The service account, its rights, and the roles for users
     Rbac,
@@ -81,19 +81,20 @@ pub struct ManifestsArgs {
     /// What is installed.
     #[command(flatten)]
     pub installation: InstallationArgs,
-    /// Name the systems that the hub of the kubeconfig has: --source=SYSTEM=hub for each but kcp, =owned where Berth stores its
-    /// objects there already. A --source that is given counts before what is found.
+    /// Name the systems that the hub of the kubeconfig has: --source=SYSTEM=hub for each but kcp, =owned
+    /// where Berth stores its objects there already. A --source that is given counts before what is found.
     #[arg(long)]
     pub detect: bool,
     /// The hub to look at, for --detect.
     #[command(flatten)]
     pub server: ServerArgs,
-    /// Print the CustomResourceDefinitions of the systems whose objects are on the hub, too. Only for hubs without the
-    /// systems: create them with `kubectl create`, which leaves existing ones alone, never with `kubectl apply`.
+    /// Print the CustomResourceDefinitions of the systems whose objects are on the hub, too. Only for hubs
+    /// without the systems: create them with `kubectl create`, which leaves existing ones alone, never with
+    /// `kubectl apply`.
     #[arg(long)]
     pub systems: bool,
-    /// Print the CustomResourceDefinitions of ClusterProfile and PlacementDecision, too. Only for hubs that do not have them:
-    /// create them with `kubectl create`, as those of the systems.
+    /// Print the CustomResourceDefinitions of ClusterProfile and PlacementDecision, too. Only for hubs that
+    /// do not have them: create them with `kubectl create`, as those of the systems.
     #[arg(long)]
     pub inventory: bool,
     /// Where the release is.
@@ -113,11 +114,12 @@ pub struct InstallationArgs {
     /// The port of the Service.
     #[arg(long, default_value_t = 443)]
     pub port: u16,
-    /// Whether it decides or only looks: `observe` prints no webhooks, and no right to write anything of a system's.
+    /// Whether it decides or only looks: `observe` prints no webhooks, and no right to write anything of a
+    /// system's.
     #[arg(long, value_enum, value_name = "MODE")]
     pub mode: Option<ModeArg>,
-    /// Where the objects of a system are, as for `berth serve`: `gardener=hub` on the hub, `gardener=owned` in Berth's own
-    /// store. A system that is not named is off. Repeatable.
+    /// Where the objects of a system are, as for `berth serve`: `gardener=hub` on the hub, `gardener=owned`
+    /// in Berth's own store. A system that is not named is off. Repeatable.
     #[arg(long, value_parser = source, value_name = "SYSTEM=owned|hub|off")]
     pub source: Vec<Source>,
     /// The container image.
@@ -148,7 +150,8 @@ impl InstallationArgs {
     /// What is installed.
     ///
     /// # Errors
-    /// When every system is off, kcp is to sync what cannot be copied from a hub, or several servers would each have a store of their own.
+    /// When every system is off, kcp is to sync what cannot be copied from a hub, or several servers would
+    /// each have a store of their own.
     pub fn installation(&self) -> Result<Installation> {
         self.actors.check_on_hub(berth_kubernetes::core::namespaced())?;
         let all = berth_dialect_registry::with(&self.actors.settings()).into_iter();
@@ -200,7 +203,8 @@ impl InstallationArgs {
     }
 }
 
-/// Prints a part of an installation as YAML documents; where it is not said what is to be installed, which choices there are.
+/// Prints a part of an installation as YAML documents; where it is not said what is to be installed, which
+/// choices there are.
 ///
 /// # Errors
 /// When there can be no such installation, or an object has no form in YAML.

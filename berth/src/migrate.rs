@@ -1,8 +1,9 @@
-//! `berth migrate`: copies a store, embedded to etcd, back, or from one etcd to another, without losing an object.
+//! `berth migrate`: copies a store, embedded to etcd, back, or from one etcd to another, without losing an
+//! object.
 //!
-//! The source is read at one revision and must not change meanwhile; the target must be empty. resourceVersions never
-//! go back: a database file keeps every object's own and goes on from etcd's; etcd numbers writes itself, so its
-//! revision is first raised to the source's, and refused when that is too far.
+//! The source is read at one revision and must not change meanwhile; the target must be empty.
+//! resourceVersions never go back: a database file keeps every object's own and goes on from etcd's; etcd
+//! numbers writes itself, so its revision is first raised to the source's, and refused when that is too far.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -21,7 +22,8 @@ pub struct MigrateArgs {
     /// Where to: `etcd:URL[,URL…]` or `embedded:PATH`, which must hold no objects yet.
     #[arg(long, value_name = "STORE")]
     pub to: Place,
-    /// kube-apiserver's EncryptionConfiguration, with the keys of the source; the target is encrypted as it says.
+    /// kube-apiserver's EncryptionConfiguration, with the keys of the source; the target is encrypted as it
+    /// says.
     #[arg(long, value_name = "FILE")]
     pub encryption_provider_config: Option<PathBuf>,
     /// Which etcd.

@@ -1,5 +1,5 @@
-//! Berth as a plugin of kubectl (docs/terminal.md): the program, found as `kubectl-berth`, is `kubectl berth`; found as
-//! `kubectl_complete-berth`, it completes that.
+//! Berth as a plugin of kubectl (docs/terminal.md): the program, found as `kubectl-berth`, is `kubectl
+//! berth`; found as `kubectl_complete-berth`, it completes that.
 
 mod complete;
 
@@ -76,11 +76,11 @@ pub enum PluginCommand {
     Plan(PlanQuestion),
     /// Open a page in the browser that shows decisions with every reason, as your kubeconfig may read them
     ///
-    /// It is served on loopback by this process, and nothing is installed in the cluster. The address that is printed holds
-    /// a token: keep it to yourself.
+    /// It is served on loopback by this process, and nothing is installed in the cluster. The address that is
+    /// printed holds a token: keep it to yourself.
     ///
-    /// With -f it shows files, and asks no server. On a hub without Berth it follows the systems' objects, decided in this
-    /// process.
+    /// With -f it shows files, and asks no server. On a hub without Berth it follows the systems' objects,
+    /// decided in this process.
     #[command(visible_alias = "look")]
     Console {
         /// How the page is served.
@@ -92,7 +92,8 @@ pub enum PluginCommand {
     },
     /// Check Berth, and print the command that fixes each problem; exit code 1 when there are any
     Check(CheckQuestion),
-    /// Write what the schedulers read as files that `simulate` reads, of every namespace or with -n of that one
+    /// Write what the schedulers read as files that `simulate` reads, of every namespace or with -n of that
+    /// one
     Export(ExportQuestion),
     /// Decide every placeable object of files, or of the hub, against the clusters there; nothing is written
     Simulate(SimulateArgs),
@@ -157,7 +158,8 @@ pub(crate) async fn advice(question: &AdviceQuestion, connection: &ConnectionArg
     berth_commands::advice::run(question, &source).await
 }
 
-/// Prints what may follow `words` behind the command `root`, the last of which is being written, in the form that kubectl reads.
+/// Prints what may follow `words` behind the command `root`, the last of which is being written, in the form
+/// that kubectl reads.
 pub async fn complete(root: &clap::Command, words: impl Iterator<Item = OsString>) -> ExitCode {
     let words: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
     let proposals = complete::proposals(root, &words).await;

@@ -37,7 +37,8 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// The log of a command that ends with its answer: that a server cannot be reached is its error, and is told once.
+/// The log of a command that ends with its answer: that a server cannot be reached is its error, and is told
+/// once.
 fn quiet(filter: &str) -> String {
     format!("kube_client::client::builder=off,{filter}")
 }

@@ -1,4 +1,5 @@
-//! The server, standing alone or behind a hub, put together: store, engine, virtual API, own kinds, identity, port.
+//! The server, standing alone or behind a hub, put together: store, engine, virtual API, own kinds, identity,
+//! port.
 
 mod access;
 mod backups;
@@ -138,8 +139,8 @@ pub fn issue_kubeconfig(args: &KubeconfigArgs) -> Result<()> {
 }
 
 impl Standalone {
-    /// Starts a server: opens the store, makes what a new one needs, waits until every decision can be read, and opens
-    /// the port.
+    /// Starts a server: opens the store, makes what a new one needs, waits until every decision can be read,
+    /// and opens the port.
     ///
     /// # Errors
     /// When any of that fails; the error says which file or address.
@@ -382,8 +383,8 @@ fn health(
         });
     }
     if let Some(registration) = registration.cloned() {
-        // Shown, and no more: a hub sends nothing to servers that are not ready, so whoever waited for it to send
-        // something would wait for ever, and a hub that is away would take every server out.
+        // Shown, and no more: a hub sends nothing to servers that are not ready, so whoever waited for it to
+        // send something would wait for ever, and a hub that is away would take every server out.
         health.add_informative("registration", &[Probe::Readyz], move || registration.state());
     }
     Arc::new(health)

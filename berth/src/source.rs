@@ -60,8 +60,8 @@ pub(crate) fn source(text: &str) -> Result<Source, String> {
     })
 }
 
-/// The system that installations for every system leave out: kcp reads and writes what stands in namespaces, Secrets among
-/// it, so it runs only where it is asked for by name.
+/// The system that installations for every system leave out: kcp reads and writes what stands in namespaces,
+/// Secrets among it, so it runs only where it is asked for by name.
 pub const OFF_ON_A_HUB: &str = berth_syncer::DIALECT;
 
 /// Error where every system is off.
@@ -76,8 +76,8 @@ pub(crate) fn nothing_to_observe(dialect: &str) -> String {
     )
 }
 
-/// Sources that hold on a hub, where a system that nothing is `said` of is none of Berth's business: it is off, since whoever
-/// stores its objects would take its API over.
+/// Sources that hold on a hub, where a system that nothing is `said` of is none of Berth's business: it is
+/// off, since whoever stores its objects would take its API over.
 #[must_use]
 pub fn only_named(said: Vec<Source>) -> Vec<Source> {
     let all = berth_dialect_registry::all().into_iter().map(|dialect| Source {

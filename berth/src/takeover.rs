@@ -1,5 +1,5 @@
-//! `berth takeover` and `berth handback`: who decides a system, changed in an order in which no request has two schedulers, and
-//! none for as short as may be (docs/take-over.md). Without `--yes` nothing is changed.
+//! `berth takeover` and `berth handback`: who decides a system, changed in an order in which no request has
+//! two schedulers, and none for as short as may be (docs/take-over.md). Without `--yes` nothing is changed.
 
 mod args;
 mod asked;
@@ -89,7 +89,8 @@ async fn is_wanted(command: &str, hub: &Hub, change: &Change, stored: &Stored, y
     Ok(true)
 }
 
-/// Makes `change` and waits until Berth acts by it: its sentence, or after `timeout` the reason why it does not yet.
+/// Makes `change` and waits until Berth acts by it: its sentence, or after `timeout` the reason why it does
+/// not yet.
 async fn changed(
     hub: &Hub,
     change: &Change,
@@ -254,8 +255,9 @@ enum Step {
     Not(String),
 }
 
-/// Looks until `look` says that it is done, and gives its words; after `timeout` the last words of why it is not. What is
-/// news is told meanwhile. A hub that does not answer for a moment is asked again: by now something was changed there.
+/// Looks until `look` says that it is done, and gives its words; after `timeout` the last words of why it is
+/// not. What is news is told meanwhile. A hub that does not answer for a moment is asked again: by now
+/// something was changed there.
 async fn wait(
     timeout: Duration,
     look: impl AsyncFn() -> Result<Step>,

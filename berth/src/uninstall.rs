@@ -1,11 +1,12 @@
 //! `berth uninstall`: takes Berth off a hub in the order that never leaves a namespace stuck.
 //!
-//! While a webhook that must answer is registered and nobody answers, writes fail; while an APIService is registered and
-//! nobody serves it, no namespace can be deleted. So the right to register again goes first, then what is registered, and
-//! what runs only after that. Whatever is gone already is passed over, so that it can be run again.
+//! While a webhook that must answer is registered and nobody answers, writes fail; while an APIService is
+//! registered and nobody serves it, no namespace can be deleted. So the right to register again goes first,
+//! then what is registered, and what runs only after that. Whatever is gone already is passed over, so that
+//! it can be run again.
 //!
-//! Some objects have finalizers that only Berth's controllers take off ([`berth_dialect_contract::Hold`]). While there are any,
-//! nothing is done unless it is said what becomes of them.
+//! Some objects have finalizers that only Berth's controllers take off ([`berth_dialect_contract::Hold`]).
+//! While there are any, nothing is done unless it is said what becomes of them.
 
 mod holds;
 mod removal;
@@ -55,11 +56,12 @@ pub struct UninstallArgs {
     /// Delete the CustomResourceDefinition of SchedulerConfiguration too, and every configuration with it.
     #[arg(long, conflicts_with = "registration_only")]
     pub delete_configurations: bool,
-    /// Delete the namespace too, with everything in it: also the database of a server that stored objects in one.
+    /// Delete the namespace too, with everything in it: also the database of a server that stored objects in
+    /// one.
     #[arg(long, conflicts_with = "registration_only")]
     pub delete_namespace: bool,
-    /// Take the finalizers off that only Berth's controllers would, once they are gone, so that no object and no
-    /// namespace waits for them: openMCP's on ClusterRequests and Clusters, those of kcp's syncers.
+    /// Take the finalizers off that only Berth's controllers would, once they are gone, so that no object and
+    /// no namespace waits for them: openMCP's on ClusterRequests and Clusters, those of kcp's syncers.
     #[arg(long, conflicts_with_all = ["registration_only", "keep_finalizers"])]
     pub release_finalizers: bool,
     /// Leave these finalizers where they are, for another controller of the same system.
@@ -165,7 +167,8 @@ impl Steps {
                 .filter(|removal| seen.insert(removal.to_string()))
                 .collect();
             removals.reverse();
-            // When a part of an aggregated role goes, the hub's controller applies the role, and so makes it anew.
+            // When a part of an aggregated role goes, the hub's controller applies the role, and so makes it
+            // anew.
             removals.sort_by_key(|removal| !removal.is_aggregated());
             removals
         };
@@ -365,8 +368,8 @@ fn api_service(object: &Value) -> Value {
     })
 }
 
-/// Whether a webhook configuration asks Berth anything, or nobody: one without a webhook, as a system that needs none
-/// leaves it, is of no use to others.
+/// Whether a webhook configuration asks Berth anything, or nobody: one without a webhook, as a system that
+/// needs none leaves it, is of no use to others.
 fn is_ours(configuration: &Value, service: &Service) -> bool {
     let webhooks = configuration["webhooks"].as_array();
     let mut references = webhooks

@@ -1,5 +1,6 @@
-//! A sixth system: a program that is `berth` with the toy registered beside the five (docs/adding-a-system.md). It decides
-//! the toys in files, and serves their kinds, explains their decisions and binds them.
+//! A sixth system: a program that is `berth` with the toy registered beside the five
+//! (docs/adding-a-system.md). It decides the toys in files, and serves their kinds, explains their decisions
+//! and binds them.
 //!
 //! This executable is the program and its test: with [`PROGRAM`] in the environment it is the program.
 

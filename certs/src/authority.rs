@@ -62,12 +62,12 @@ impl Authority {
     /// The CA of `<folder>/<stem>.crt` and `<stem>.key` (ECDSA P-256), made when neither is there.
     ///
     /// The key is written before the certificate, so a key alone is a start that was cut short: it gets its
-    /// certificate now. That is safe even when the certificate was lost otherwise, since the new one has the same
-    /// name and key and so vouches for everything the old one did.
+    /// certificate now. That is safe even when the certificate was lost otherwise, since the new one has the
+    /// same name and key and so vouches for everything the old one did.
     ///
     /// # Errors
-    /// When files cannot be read or written, the certificate stands without its key, the two do not belong together,
-    /// or the CA has expired. Nothing is overwritten then.
+    /// When files cannot be read or written, the certificate stands without its key, the two do not belong
+    /// together, or the CA has expired. Nothing is overwritten then.
     pub fn open(folder: &Path, stem: &str, common_name: &str, now: Timestamp) -> Result<Self, CertsError> {
         let certificate_path = folder.join(format!("{stem}.crt"));
         let key_path = folder.join(format!("{stem}.key"));
@@ -210,7 +210,8 @@ impl Authority {
         })
     }
 
-    /// Whether `pair` is a client certificate of this CA for exactly `user` and `groups`, valid at `at`, with its key.
+    /// Whether `pair` is a client certificate of this CA for exactly `user` and `groups`, valid at `at`, with
+    /// its key.
     #[must_use]
     pub fn knows_client(&self, pair: &Issued, user: &str, groups: &[String], at: Timestamp) -> bool {
         let place = Path::new("");

@@ -1,5 +1,5 @@
-//! Just enough DER for what rcgen does not do: an issued certificate with several organizations, one per group, since its
-//! names hold each kind of attribute once; and keys of elliptic curves as SEC 1 has them.
+//! Just enough DER for what rcgen does not do: an issued certificate with several organizations, one per
+//! group, since its names hold each kind of attribute once; and keys of elliptic curves as SEC 1 has them.
 
 use rcgen::SigningKey;
 
@@ -21,7 +21,8 @@ const COMMON_NAME: [u8; 3] = [0x55, 0x04, 0x03];
 /// `id-at-organizationName`, 2.5.4.10.
 const ORGANIZATION: [u8; 3] = [0x55, 0x04, 0x0a];
 
-/// The place of the subject in a TBSCertificate of version 3: after version, serial number, algorithm, issuer, validity.
+/// The place of the subject in a TBSCertificate of version 3: after version, serial number, algorithm,
+/// issuer, validity.
 const SUBJECT: usize = 5;
 
 /// A subject: the organizations, then the common name.
@@ -59,8 +60,8 @@ pub(crate) fn with_subject(issued: &[u8], subject: &[u8], key: &impl SigningKey)
     ))
 }
 
-/// The ECPrivateKey (RFC 5915) in a PKCS #8 key, which names its curve: the form that more readers know. `None` where the key is
-/// of no elliptic curve.
+/// The ECPrivateKey (RFC 5915) in a PKCS #8 key, which names its curve: the form that more readers know.
+/// `None` where the key is of no elliptic curve.
 ///
 /// # Errors
 /// When `key` is no PKCS #8.

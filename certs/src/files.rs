@@ -25,7 +25,8 @@ impl Access {
     }
 }
 
-/// Writes `content` to `path` by way of a temporary file beside it. The permissions hold from the first byte on.
+/// Writes `content` to `path` by way of a temporary file beside it. The permissions hold from the first byte
+/// on.
 ///
 /// # Errors
 /// When the folder does not take the file; `path` then is as it was.
@@ -60,8 +61,9 @@ pub fn make_folder(path: &Path) -> Result<(), CertsError> {
     builder.create(path).map_err(CertsError::io(path))
 }
 
-/// Takes rights that `access` does not give away from what is there at `path`, if anything is. Files come with looser
-/// modes from copies, archives and volumes. What cannot be changed is told of; a key that everyone can read is an error.
+/// Takes rights that `access` does not give away from what is there at `path`, if anything is. Files come
+/// with looser modes from copies, archives and volumes. What cannot be changed is told of; a key that
+/// everyone can read is an error.
 ///
 /// # Errors
 /// When it cannot be looked at, or is a file that others can read or write and its mode cannot be changed.

@@ -18,8 +18,8 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Opens `path`, making the folder and the authorities where there are none: `ca.{crt,key}` for serving and client
-    /// certificates, `front-proxy-ca.{crt,key}` for those who may name users in request headers.
+    /// Opens `path`, making the folder and the authorities where there are none: `ca.{crt,key}` for serving
+    /// and client certificates, `front-proxy-ca.{crt,key}` for those who may name users in request headers.
     ///
     /// # Errors
     /// As [`Authority::open`].

@@ -118,7 +118,8 @@ pub(crate) fn encode_certificate(der: &[u8]) -> String {
     encode("CERTIFICATE", der)
 }
 
-/// A PKCS #8 key as PEM: one of an elliptic curve as SEC 1, which clients read that know no other form of those.
+/// A PKCS #8 key as PEM: one of an elliptic curve as SEC 1, which clients read that know no other form of
+/// those.
 pub(crate) fn encode_key(pkcs8: &[u8]) -> Result<String, String> {
     Ok(match der::sec1_of(pkcs8)? {
         Some(sec1) => encode("EC PRIVATE KEY", &sec1),

@@ -4,8 +4,8 @@
 //! 2. once all have heard, it *takes over*: servers sign with it, and the old one is still trusted;
 //! 3. once all have new certificates, the old one is *dropped*.
 //!
-//! Each step is one write of the whole state ([`Shared::write`]), kept where all servers see it; whoever comes second
-//! finds it done. Everything here is a function of that state and the time.
+//! Each step is one write of the whole state ([`Shared::write`]), kept where all servers see it; whoever
+//! comes second finds it done. Everything here is a function of that state and the time.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! The certificate new connections get: renewed before it expires, or reloaded when its files change, while serving.
+//! The certificate new connections get: renewed before it expires, or reloaded when its files change, while
+//! serving.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,8 +17,8 @@ use crate::files::{self, Access};
 use crate::folder::Folder;
 use crate::pem;
 
-/// How often [`ServingCertificate::keep_fresh`] looks: the files are two small ones, and a clock that was set is
-/// noticed as soon.
+/// How often [`ServingCertificate::keep_fresh`] looks: the files are two small ones, and a clock that was set
+/// is noticed as soon.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 
 /// A serving certificate that stays fresh. Connections that are open keep the one they began with.
@@ -57,9 +58,9 @@ impl std::fmt::Debug for ServingCertificate {
 }
 
 impl ServingCertificate {
-    /// A certificate of the folder's CA for localhost, 127.0.0.1, ::1 and `names` (host names and IP addresses). The
-    /// one in the folder is reused while it is whole, of this CA, for these names and younger than two thirds of its
-    /// life; otherwise a new one takes its place.
+    /// A certificate of the folder's CA for localhost, 127.0.0.1, ::1 and `names` (host names and IP
+    /// addresses). The one in the folder is reused while it is whole, of this CA, for these names and younger
+    /// than two thirds of its life; otherwise a new one takes its place.
     ///
     /// # Errors
     /// When one of `names` is no name, or the files cannot be read or written.
@@ -82,8 +83,8 @@ impl ServingCertificate {
         }))
     }
 
-    /// A certificate of a CA that other servers share, for localhost, 127.0.0.1, ::1 and `names`. It is made anew at
-    /// each start, and by [`ServingCertificate::adopt`].
+    /// A certificate of a CA that other servers share, for localhost, 127.0.0.1, ::1 and `names`. It is made
+    /// anew at each start, and by [`ServingCertificate::adopt`].
     ///
     /// # Errors
     /// When one of `names` is no name.
@@ -102,8 +103,8 @@ impl ServingCertificate {
         }))
     }
 
-    /// Takes a certificate of `authority`, unless the one in use is of it already, and says whether it did. Only for
-    /// certificates made by [`ServingCertificate::shared`]; others have a CA of their own.
+    /// Takes a certificate of `authority`, unless the one in use is of it already, and says whether it did.
+    /// Only for certificates made by [`ServingCertificate::shared`]; others have a CA of their own.
     ///
     /// # Errors
     /// When the certificate cannot be made; the old one stays in use.
@@ -150,8 +151,8 @@ impl ServingCertificate {
         self.current.load().key.cert[0].clone()
     }
 
-    /// Looks once: issues a new certificate at two thirds of its life, or takes up files that changed, and says
-    /// whether there is a new one. Reads and writes files, so it blocks.
+    /// Looks once: issues a new certificate at two thirds of its life, or takes up files that changed, and
+    /// says whether there is a new one. Reads and writes files, so it blocks.
     ///
     /// # Errors
     /// Why the new one cannot be used; the old one stays in use.
@@ -184,8 +185,8 @@ impl ServingCertificate {
         Ok(true)
     }
 
-    /// Looks every minute until the task is dropped. Files that do not fit together (half of a rotation) leave the old
-    /// certificate in use, with one log line per kind of problem.
+    /// Looks every minute until the task is dropped. Files that do not fit together (half of a rotation)
+    /// leave the old certificate in use, with one log line per kind of problem.
     pub async fn keep_fresh(self: Arc<Self>) {
         let mut last_problem = None;
         loop {

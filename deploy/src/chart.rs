@@ -1,5 +1,6 @@
-//! What the Helm chart has from the code. Its templates are written by hand and know no system: what a system needs of a
-//! hub is in `files/systems/<system>/<place>.yaml`, and the definitions of its kinds in `files/definitions`.
+//! What the Helm chart has from the code. Its templates are written by hand and know no system: what a system
+//! needs of a hub is in `files/systems/<system>/<place>.yaml`, and the definitions of its kinds in
+//! `files/definitions`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -78,7 +79,8 @@ pub fn systems() -> Vec<&'static str> {
     all.iter().map(|dialect| dialect.name()).collect()
 }
 
-/// What an installation has because of its systems: a list for each sort, and the rules of a ClusterRole under its name.
+/// What an installation has because of its systems: a list for each sort, and the rules of a ClusterRole
+/// under its name.
 fn needs(installation: &Installation) -> Value {
     let nothing = Installation {
         dialects: Vec::new(),

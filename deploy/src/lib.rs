@@ -1,11 +1,12 @@
-//! What a cluster must be told about Berth, as files: rendered from the code that serves it (`berth::manifests`, which
-//! `berth manifests` prints), pinned by `tests/manifests.rs`.
+//! What a cluster must be told about Berth, as files: rendered from the code that serves it
+//! (`berth::manifests`, which `berth manifests` prints), pinned by `tests/manifests.rs`.
 //!
 //! - `manifests/`: every part by itself, and with `kustomization.yaml` the base of what follows;
 //! - `overlays/`: whole installations for kustomize, `observe`, `hub`, `owned-etcd` and `cert-manager`;
 //! - `components/`: what can be added to one of them;
-//! - `helm/berth/`: a chart of the same, whose templates are written by hand; [`chart`] renders what they read. Definitions are
-//!   here alone: Berth's own in `crds/`, which the overlays take, too, and the systems' in `files/definitions/`.
+//! - `helm/berth/`: a chart of the same, whose templates are written by hand; [`chart`] renders what they
+//!   read. Definitions are here alone: Berth's own in `crds/`, which the overlays take, too, and the systems'
+//!   in `files/definitions/`.
 //!
 //! `README.md` says what each is for.
 //!
@@ -197,7 +198,8 @@ fn without_definitions(mut objects: Vec<Value>) -> Vec<Value> {
     objects
 }
 
-/// Every object of an installation, as `berth manifests all` prints it: an overlay must come to exactly these.
+/// Every object of an installation, as `berth manifests all` prints it: an overlay must come to exactly
+/// these.
 #[must_use]
 pub fn whole(installation: &Installation) -> Vec<Value> {
     objects(installation, berth::manifests::Set::All)

@@ -1,5 +1,5 @@
-//! The overlays come to exactly what `berth manifests all` prints for the same installation: kustomize adds nothing and
-//! loses nothing.
+//! The overlays come to exactly what `berth manifests all` prints for the same installation: kustomize adds
+//! nothing and loses nothing.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -197,8 +197,8 @@ fn rules(installation: &Installation) -> Vec<Value> {
 
 #[test]
 fn without_kcp_nobody_reads_or_writes_what_stands_in_namespaces() {
-    // What policies may have as parameters, which are watched where a policy names them (docs/security.md, "Parameters of
-    // admission policies").
+    // What policies may have as parameters, which are watched where a policy names them (docs/security.md,
+    // "Parameters of admission policies").
     let parameters = json!({"apiGroups": [""], "resources": ["configmaps"], "verbs": ["list", "watch"]});
     for installation in [hub(), owned_etcd()] {
         for rule in rules(&installation)

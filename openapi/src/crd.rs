@@ -71,7 +71,8 @@ fn one_version(kind: &dyn Kind, version: &str) -> Value {
     value
 }
 
-/// The printer columns, as far as they are not computed. A hub shows NAME by itself, and AGE where there are no others.
+/// The printer columns, as far as they are not computed. A hub shows NAME by itself, and AGE where there are
+/// no others.
 fn printer_columns(kind: &dyn Kind) -> Vec<Value> {
     let columns = kind.columns();
     let own = columns
@@ -113,8 +114,8 @@ pub(crate) fn selectable_fields(kind: &dyn Kind, schema: &Value) -> impl Iterato
         .map(|field| field.path)
 }
 
-/// CRDs want the keys of a keyed list to be required or to have a default. Where they are neither, the list is one value
-/// as a whole: that matters to those only who apply parts of it.
+/// CRDs want the keys of a keyed list to be required or to have a default. Where they are neither, the list
+/// is one value as a whole: that matters to those only who apply parts of it.
 pub(crate) fn settle_list_keys(schema: &mut Value) {
     let keyless = |schema: &Value| {
         let item = &schema["items"];

@@ -1,6 +1,7 @@
 //! Discovery documents: the plain form (one request per group-version) and the aggregated one (one for all).
 //!
-//! Both are written from the same [`Catalog`], so they cannot disagree (docs/reference.md, "Discovery and OpenAPI").
+//! Both are written from the same [`Catalog`], so they cannot disagree (docs/reference.md, "Discovery and
+//! OpenAPI").
 
 mod aggregated;
 mod plain;

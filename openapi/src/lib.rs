@@ -1,7 +1,7 @@
 //! Discovery and OpenAPI documents of an API server, made once at start from its kinds.
 //!
-//! Input: one [`ResourceDoc`] per resource. Output: [`Documents`], every body as ready bytes with its media type and
-//! ETag. Nothing here does I/O; the server only routes:
+//! Input: one [`ResourceDoc`] per resource. Output: [`Documents`], every body as ready bytes with its media
+//! type and ETag. Nothing here does I/O; the server only routes:
 //!
 //! | path | what answers |
 //! |---|---|
@@ -22,8 +22,9 @@
 //! assert!(document.etag.starts_with('"') && !document.body.is_empty());
 //! ```
 //!
-//! Groups are discovered in the order in which `resources` first names them (the first one wins a resource name that
-//! two groups share), versions of a group by Kubernetes' priority (`v2`, `v1`, `v1beta2`, `v1alpha1`).
+//! Groups are discovered in the order in which `resources` first names them (the first one wins a resource
+//! name that two groups share), versions of a group by Kubernetes' priority (`v2`, `v1`, `v1beta2`,
+//! `v1alpha1`).
 
 pub mod crd;
 mod definitions;
@@ -46,11 +47,12 @@ use std::collections::BTreeMap;
 
 use resource::Catalog;
 
-/// The media type of aggregated discovery, as asked for in `Accept` and as answered. Clients recognize the form of
-/// the answer by it.
+/// The media type of aggregated discovery, as asked for in `Accept` and as answered. Clients recognize the
+/// form of the answer by it.
 pub const AGGREGATED_DISCOVERY: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
-/// The media types under which clients ask for the protobuf form of OpenAPI v2; the answer carries the second.
+/// The media types under which clients ask for the protobuf form of OpenAPI v2; the answer carries the
+/// second.
 pub const OPENAPI_V2_PROTOBUF: [&str; 2] = [
     "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
     "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
@@ -102,7 +104,8 @@ impl Documents {
         &self.v3_index
     }
 
-    /// The OpenAPI v3 document of `path`, which is what follows `/openapi/v3/`: `apis/apps/v1`, `api/v1`, `version`.
+    /// The OpenAPI v3 document of `path`, which is what follows `/openapi/v3/`: `apis/apps/v1`, `api/v1`,
+    /// `version`.
     #[must_use]
     pub fn openapi_v3(&self, path: &str) -> Option<&Document> {
         self.v3.get(path)

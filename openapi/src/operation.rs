@@ -123,8 +123,8 @@ pub(crate) const NAME: Parameter = parameter("name", "string", "The name of the 
 /// The path parameter `namespace`.
 pub(crate) const NAMESPACE: Parameter = parameter("namespace", "string", "The namespace of the object.");
 
-/// Media types of patches: the one of what is stored, two that every kind takes, and the one only Kubernetes' own kinds
-/// take.
+/// Media types of patches: the one of what is stored, two that every kind takes, and the one only Kubernetes'
+/// own kinds take.
 const PATCHES: [&str; 4] = [
     "application/apply-patch+yaml",
     "application/json-patch+json",
@@ -264,8 +264,9 @@ pub(crate) fn operations(group: &Group<'_>, version: &Version<'_>) -> Vec<Operat
     list
 }
 
-/// The patch of a kind that is only created. kubectl learns from the patch of a kind whether the server checks fields;
-/// where the document has none it asks for CustomResourceDefinitions, which most users may not list, and gives up.
+/// The patch of a kind that is only created. kubectl learns from the patch of a kind whether the server
+/// checks fields; where the document has none it asks for CustomResourceDefinitions, which most users may not
+/// list, and gives up.
 fn never_served(mut operation: Operation) -> Operation {
     operation.description.push_str(
         " (answered with 405: it is created only; described because clients look here for fieldValidation)",

@@ -1,4 +1,5 @@
-//! OpenAPI v2 (Swagger 2.0): one document for everything, as JSON and as the protobuf kubectl asks a server for.
+//! OpenAPI v2 (Swagger 2.0): one document for everything, as JSON and as the protobuf kubectl asks a server
+//! for.
 
 mod encode;
 pub(crate) mod message;

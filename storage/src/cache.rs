@@ -1,8 +1,8 @@
 //! The watch cache: the published [`State`], those who wait for the next one, and lists held for paging.
 //!
-//! Readers and watchers load the state without a lock. A writer publishes with one pointer swap and then wakes
-//! whoever watches what changed; it never waits for them, and they pull at their own pace. One that falls behind the
-//! kept history gets `Expired`.
+//! Readers and watchers load the state without a lock. A writer publishes with one pointer swap and then
+//! wakes whoever watches what changed; it never waits for them, and they pull at their own pace. One that
+//! falls behind the kept history gets `Expired`.
 
 pub(crate) mod holds;
 pub(crate) mod wake;
@@ -84,7 +84,8 @@ impl Cache {
     /// See [`crate::Source::watch`].
     pub(crate) fn watch(&self, scope: Scope, after: Revision) -> Result<Box<dyn Watch>, StoreError> {
         let scope = watcher::normal(scope);
-        // Subscribed before the state is read: a change in between wakes the watcher once too often, not too rarely.
+        // Subscribed before the state is read: a change in between wakes the watcher once too often, not too
+        // rarely.
         let woken = self.wake.subscribe(&scope);
         let state = self.state();
         if after > state.revision() {

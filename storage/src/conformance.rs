@@ -1,8 +1,9 @@
 //! Duties of every store, as named cases: the one suite that all backends pass.
 //!
-//! A backend's tests call [`conformance!`](crate::conformance) (and [`conformance_atomic!`](crate::conformance_atomic)
-//! when its lists of steps are all or nothing) with the path of an `async fn(Limits) -> (Arc<dyn Store>, K)` that makes
-//! an empty store; `K` is kept until the case is over. Cases panic where the store is wrong.
+//! A backend's tests call [`conformance!`](crate::conformance) (and
+//! [`conformance_atomic!`](crate::conformance_atomic) when its lists of steps are all or nothing) with the
+//! path of an `async fn(Limits) -> (Arc<dyn Store>, K)` that makes an empty store; `K` is kept until the case
+//! is over. Cases panic where the store is wrong.
 
 pub mod atomic;
 pub mod concurrency;

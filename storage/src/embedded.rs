@@ -1,13 +1,15 @@
 //! A store in one file, for one process: redb underneath, everything in memory above it.
 //!
-//! One committer thread takes whatever lists of steps are queued, checks them against the state in memory, writes
-//! what they change as one redb transaction, waits for the disk, publishes the next state and only then answers. So
-//! every acknowledged write survives `kill -9`, and under load many writes share one fsync, without any timer.
+//! One committer thread takes whatever lists of steps are queued, checks them against the state in memory,
+//! writes what they change as one redb transaction, waits for the disk, publishes the next state and only
+//! then answers. So every acknowledged write survives `kill -9`, and under load many writes share one fsync,
+//! without any timer.
 //!
-//! A file beside it (`berth.redb.reserve`) holds disk space back, so that deletions go through when the disk is full.
+//! A file beside it (`berth.redb.reserve`) holds disk space back, so that deletions go through when the disk
+//! is full.
 //!
-//! The file holds only the present. History, held lists and fences are in memory: after a restart a watch from an
-//! earlier revision is `Expired`, and the revision goes on where it was.
+//! The file holds only the present. History, held lists and fences are in memory: after a restart a watch
+//! from an earlier revision is `Expired`, and the revision goes on where it was.
 
 pub mod backup;
 mod committer;
@@ -53,12 +55,12 @@ pub struct EmbeddedStore {
 }
 
 impl EmbeddedStore {
-    /// Opens the database `file`, or makes it (readable by its owner only), checks all of it and loads it. Blocks:
-    /// call it where blocking is fine.
+    /// Opens the database `file`, or makes it (readable by its owner only), checks all of it and loads it.
+    /// Blocks: call it where blocking is fine.
     ///
     /// # Errors
-    /// `Corrupt`, naming file and record, when anything in the file is not what was written; `Unavailable` when the
-    /// file cannot be read or another process holds it.
+    /// `Corrupt`, naming file and record, when anything in the file is not what was written; `Unavailable`
+    /// when the file cannot be read or another process holds it.
     pub fn open(file: &Path, limits: Limits) -> Result<Self, StoreError> {
         Self::open_encrypted(file, limits, &Arc::default())
     }
@@ -81,8 +83,8 @@ impl EmbeddedStore {
         self.cache.state().snapshot()
     }
 
-    /// Makes the database `file`, which must not be there yet, of the objects of another store. Each keeps its
-    /// revision, and the store goes on from the snapshot's. Blocks.
+    /// Makes the database `file`, which must not be there yet, of the objects of another store. Each keeps
+    /// its revision, and the store goes on from the snapshot's. Blocks.
     ///
     /// # Errors
     /// `Unavailable` when the file is there or cannot be written.

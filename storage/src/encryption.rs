@@ -1,14 +1,14 @@
 //! Values encrypted at rest: which resources, with which keys.
 //!
-//! A value is written with the first key that its resource has, and read with whichever key it names: so keys are rotated
-//! by putting the new one first, and taking the old one away once everything has been written anew. What was written
-//! before there was a key is read as it is. Values are AES-GCM with a nonce of their own, and bound to the key (the
-//! place) they are stored at, so one cannot be put in another's place. They begin with what says how to read them, as in
-//! kube-apiserver: `k8s:enc:aesgcm:v1:<key name>:`.
+//! A value is written with the first key that its resource has, and read with whichever key it names: so keys
+//! are rotated by putting the new one first, and taking the old one away once everything has been written
+//! anew. What was written before there was a key is read as it is. Values are AES-GCM with a nonce of their
+//! own, and bound to the key (the place) they are stored at, so one cannot be put in another's place. They
+//! begin with what says how to read them, as in kube-apiserver: `k8s:enc:aesgcm:v1:<key name>:`.
 //!
-//! What is only a copy of what is stored elsewhere, and must not be readable on disk, is encrypted with a key that only
-//! the process knows ([`Encryption::with_ephemeral`]): with the process its copies are gone, and the next one makes them
-//! anew. They begin with `k8s:enc:ephemeral:v1:<process>:`.
+//! What is only a copy of what is stored elsewhere, and must not be readable on disk, is encrypted with a key
+//! that only the process knows ([`Encryption::with_ephemeral`]): with the process its copies are gone, and
+//! the next one makes them anew. They begin with `k8s:enc:ephemeral:v1:<process>:`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -144,8 +144,8 @@ impl Encryption {
         }
     }
 
-    /// Encrypts those of `resources` that are not encrypted by a rule, too, with a key that nobody else will know.
-    /// Whatever a store has of them when it is opened is dropped: it is for copies that are made anew.
+    /// Encrypts those of `resources` that are not encrypted by a rule, too, with a key that nobody else will
+    /// know. Whatever a store has of them when it is opened is dropped: it is for copies that are made anew.
     ///
     /// # Errors
     /// When the system has no random numbers.

@@ -62,7 +62,8 @@ pub enum StoreError {
         /// Description of the error.
         problem: String,
     },
-    /// A stored record is not what was written, or the file cannot be read as a database. Nothing was changed.
+    /// A stored record is not what was written, or the file cannot be read as a database. Nothing was
+    /// changed.
     #[error(
         "{file}: {key}: {problem}; the file is damaged: restore it from a backup (`berth restore`), or let `berth repair` keep what is whole"
     )]
@@ -104,9 +105,9 @@ pub enum StoreError {
         /// Its size.
         bytes: usize,
     },
-    /// The store cannot answer now (starting, closed, disk full). The write was not made visible to anyone; when the
-    /// disk failed in the middle of it, it may still be found there after a restart. A write to etcd that was sent but
-    /// not answered may have been made, and may still be; the text says so.
+    /// The store cannot answer now (starting, closed, disk full). The write was not made visible to anyone;
+    /// when the disk failed in the middle of it, it may still be found there after a restart. A write to etcd
+    /// that was sent but not answered may have been made, and may still be; the text says so.
     #[error("store unavailable: {0}")]
     Unavailable(String),
 }

@@ -1,13 +1,14 @@
 //! A store on etcd v3, for several Berths at once.
 //!
-//! etcd's revision is the resourceVersion: every step is one transaction and so one revision, guarded by the revisions
-//! of what it rests on ([`write`]). A list of steps is made one after the other; a prefix may be left behind. Fences
-//! are keys of their own, compared and written with the step, so they hold across processes.
+//! etcd's revision is the resourceVersion: every step is one transaction and so one revision, guarded by the
+//! revisions of what it rests on ([`write`]). A list of steps is made one after the other; a prefix may be
+//! left behind. Fences are keys of their own, compared and written with the step, so they hold across
+//! processes.
 //!
-//! One watch over all objects feeds the same cache the other stores have ([`follow`], [`feed`]), so reads and watches
-//! are served from memory here too. A list that must be the newest asks etcd for its revision first and waits until
-//! the watch has come that far ([`fresh`]): it shows every write acknowledged by any replica. Lists at a revision this
-//! process has not seen itself are read from etcd, page by page ([`load`]).
+//! One watch over all objects feeds the same cache the other stores have ([`follow`], [`feed`]), so reads and
+//! watches are served from memory here too. A list that must be the newest asks etcd for its revision first
+//! and waits until the watch has come that far ([`fresh`]): it shows every write acknowledged by any replica.
+//! Lists at a revision this process has not seen itself are read from etcd, page by page ([`load`]).
 
 mod compact;
 mod config;
@@ -55,8 +56,8 @@ impl EtcdStore {
     /// Connects, reads every object and begins to watch. An empty prefix becomes a new store.
     ///
     /// # Errors
-    /// `Unavailable`, naming the servers, when none answers or something does not fit; `Unreadable`, naming the key,
-    /// when a value is no object.
+    /// `Unavailable`, naming the servers, when none answers or something does not fit; `Unreadable`, naming
+    /// the key, when a value is no object.
     pub async fn open(config: &EtcdConfig, limits: Limits) -> Result<Self, StoreError> {
         open::open(config, limits).await
     }
@@ -107,8 +108,8 @@ impl EtcdStore {
             return result;
         };
         let state = cache.state();
-        // What the limits made this process forget stays forgotten; what it never knew, or what is only costly to work
-        // out, etcd may still have.
+        // What the limits made this process forget stays forgotten; what it never knew, or what is only
+        // costly to work out, etcd may still have.
         let forgotten = revision >= state.start() && revision < state.floor(resource);
         if forgotten || revision < self.since {
             return result;
@@ -157,8 +158,8 @@ impl Source for EtcdStore {
 
 #[async_trait]
 impl Writer for EtcdStore {
-    /// Step by step: when one fails, the ones before it stand. An answer means that etcd's majority has the writes and
-    /// that this store shows them, unless its watch is interrupted just then.
+    /// Step by step: when one fails, the ones before it stand. An answer means that etcd's majority has the
+    /// writes and that this store shows them, unless its watch is interrupted just then.
     async fn apply(&self, steps: Vec<Step>) -> Result<Vec<Applied>, StoreError> {
         let hand = Hand {
             link: &self.link,

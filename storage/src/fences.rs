@@ -1,9 +1,9 @@
 //! Fences: when each was last passed.
 //!
-//! They live in memory only, and that suffices: a fence orders a write after the snapshot it was decided on, and
-//! every decision in flight dies with the process that holds the store. A decision made after a restart starts from
-//! a snapshot at or after the loaded revision, which is newer than every passing before it. One process
-//! holds a store at a time.
+//! They live in memory only, and that suffices: a fence orders a write after the snapshot it was decided on,
+//! and every decision in flight dies with the process that holds the store. A decision made after a restart
+//! starts from a snapshot at or after the loaded revision, which is newer than every passing before it. One
+//! process holds a store at a time.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -44,8 +44,8 @@ impl Fences {
         }
     }
 
-    /// Forgetting is safe in one direction only: a forgotten fence counts as passed at the floor, so that a decision
-    /// on a snapshot older than that is refused, never wrongly let through.
+    /// Forgetting is safe in one direction only: a forgotten fence counts as passed at the floor, so that a
+    /// decision on a snapshot older than that is refused, never wrongly let through.
     fn forget_older_half(&mut self) {
         let mut revisions: Vec<_> = self.passed.values().copied().collect();
         revisions.sort_unstable();

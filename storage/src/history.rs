@@ -24,8 +24,8 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// 16,384 changes and 32 MiB per resource, 256 MiB in all, for five minutes, which is how often a kube-apiserver lets
-    /// etcd forget; of older ones 1 MiB per resource.
+    /// 16,384 changes and 32 MiB per resource, 256 MiB in all, for five minutes, which is how often a
+    /// kube-apiserver lets etcd forget; of older ones 1 MiB per resource.
     fn default() -> Self {
         Self {
             events: 16 * 1024,
@@ -37,8 +37,8 @@ impl Default for Limits {
     }
 }
 
-/// About the memory that a change takes beside the bytes of its object: metadata that is kept parsed, places, keys, and
-/// the change itself.
+/// About the memory that a change takes beside the bytes of its object: metadata that is kept parsed, places,
+/// keys, and the change itself.
 const BESIDE: usize = 1280;
 
 /// About the memory that `object` takes, as if all of it were kept for it alone.
@@ -46,7 +46,8 @@ pub(crate) fn weight(object: &Object) -> usize {
     BESIDE + object.len()
 }
 
-/// How many changes keep their frames. Watchers are at the newest ones; one that is further behind makes its own again.
+/// How many changes keep their frames. Watchers are at the newest ones; one that is further behind makes its
+/// own again.
 const FRAMED: usize = 256;
 
 /// How many changes a watcher is usually behind at most.
@@ -116,7 +117,8 @@ impl History {
         size
     }
 
-    /// Takes the frame from the change that is old enough: with it, it would take twice the room that is counted.
+    /// Takes the frame from the change that is old enough: with it, it would take twice the room that is
+    /// counted.
     fn drop_frame(&mut self) {
         let index = self.entries.len().checked_sub(FRAMED + 1);
         let Some(entry) = index.and_then(|index| self.entries.get(index)) else {

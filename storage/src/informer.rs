@@ -1,4 +1,5 @@
-//! A controller's loop: list, watch from there, and list again when the watch ends, as every informer of Kubernetes does.
+//! A controller's loop: list, watch from there, and list again when the watch ends, as every informer of
+//! Kubernetes does.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -17,9 +18,9 @@ pub trait Handler: Send {
     /// How long what could not be done waits before it is tried again.
     const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-    /// Lists what is there, and forgets what was known before: nobody knows what was missed. The watch gives every
-    /// change since before this was called, so that some of them may be in the lists already. A controller that
-    /// looks at everything whenever anything changes has nothing to do here.
+    /// Lists what is there, and forgets what was known before: nobody knows what was missed. The watch gives
+    /// every change since before this was called, so that some of them may be in the lists already. A
+    /// controller that looks at everything whenever anything changes has nothing to do here.
     ///
     /// # Errors
     /// What the source says; then it is listed again later.
@@ -33,8 +34,8 @@ pub trait Handler: Send {
         async {}
     }
 
-    /// Does what is to be done: after the list, after each [`Handler::handle`], and when something else woke it.
-    /// Whether all of it is done; else it is called again after [`Handler::RETRY_AFTER`] at the latest.
+    /// Does what is to be done: after the list, after each [`Handler::handle`], and when something else woke
+    /// it. Whether all of it is done; else it is called again after [`Handler::RETRY_AFTER`] at the latest.
     fn work(&mut self) -> impl Future<Output = bool> + Send;
 
     /// Ends when there is something to do although nothing has changed in the source. Must be cancel safe.
@@ -42,8 +43,8 @@ pub trait Handler: Send {
         std::future::pending()
     }
 
-    /// Tells the log that the list failed or the watch ended, in the controller's own words. Gives how long to wait
-    /// before it is listed again.
+    /// Tells the log that the list failed or the watch ended, in the controller's own words. Gives how long
+    /// to wait before it is listed again.
     fn ended(&self, problem: &StoreError) -> Duration;
 }
 

@@ -1,7 +1,8 @@
-//! Stores of objects: the traits [`Source`], [`Writer`] and [`Store`], the backends, and the watch cache they share.
+//! Stores of objects: the traits [`Source`], [`Writer`] and [`Store`], the backends, and the watch cache they
+//! share.
 //!
-//! A [`Source`] can be listed and watched; a [`Writer`] takes guarded [`Step`]s; a [`Store`] is both, with one
-//! increasing [`Revision`] across all kinds. This crate knows no kind and no HTTP. Every backend passes
+//! A [`Source`] can be listed and watched; a [`Writer`] takes guarded [`Step`]s; a [`Store`] is both, with
+//! one increasing [`Revision`] across all kinds. This crate knows no kind and no HTTP. Every backend passes
 //! the one conformance suite in `conformance`.
 //!
 //! ```

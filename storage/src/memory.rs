@@ -30,8 +30,9 @@ impl Default for MemoryStore {
 }
 
 impl MemoryStore {
-    /// An empty store whose first write gets the revision after `start`; nothing is known of what came before, so
-    /// that a watch from an earlier revision is `Expired`. `start` must be above 0 where it is shown to clients.
+    /// An empty store whose first write gets the revision after `start`; nothing is known of what came
+    /// before, so that a watch from an earlier revision is `Expired`. `start` must be above 0 where it is
+    /// shown to clients.
     #[must_use]
     pub fn new(start: Revision, limits: Limits) -> Self {
         Self {

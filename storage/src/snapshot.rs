@@ -14,8 +14,8 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// The first object of `self` that is not the same in `other`, revisions apart, or of `other` that is not in
-    /// `self`.
+    /// The first object of `self` that is not the same in `other`, revisions apart, or of `other` that is not
+    /// in `self`.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Option<Key> {
         let mut theirs = other.objects.iter();

@@ -76,7 +76,8 @@ pub trait Source: Send + Sync + 'static {
     /// `Expired`, `TooNew` or `Unavailable`.
     async fn list(&self, resource: GroupResource, at: At) -> Result<Collection, StoreError>;
 
-    /// Returns the objects at hand now, without waiting; they may be stale on a store shared with other processes.
+    /// Returns the objects at hand now, without waiting; they may be stale on a store shared with other
+    /// processes.
     fn cached(&self, resource: GroupResource) -> Collection;
 
     /// Every change after revision `after`.
@@ -92,8 +93,9 @@ pub trait Source: Send + Sync + 'static {
 /// A place objects can be written.
 #[async_trait]
 pub trait Writer: Send + Sync + 'static {
-    /// Applies the steps in order, each with a revision of its own. The embedded and memory stores commit all or
-    /// nothing; elsewhere a prefix may be left behind, which the caller must be able to finish by deciding again.
+    /// Applies the steps in order, each with a revision of its own. The embedded and memory stores commit all
+    /// or nothing; elsewhere a prefix may be left behind, which the caller must be able to finish by deciding
+    /// again.
     ///
     /// # Errors
     /// The first step's error that could not be applied. When this returns `Ok`, every step is durable.
@@ -103,8 +105,9 @@ pub trait Writer: Send + Sync + 'static {
 /// A store of our own: source and writer, with snapshots at past revisions.
 #[async_trait]
 pub trait Store: Source + Writer {
-    /// Keeps `collection` (as listed from `resource`) readable by [`At::Exact`] for a while, so that the following
-    /// pages of a list see the same revision: five minutes or 64 MiB of held objects, whichever ends first.
+    /// Keeps `collection` (as listed from `resource`) readable by [`At::Exact`] for a while, so that the
+    /// following pages of a list see the same revision: five minutes or 64 MiB of held objects, whichever
+    /// ends first.
     fn hold(&self, resource: GroupResource, collection: &Collection);
 
     /// Whether other processes write to it too, so that what is at hand may not be the newest.

@@ -1,7 +1,8 @@
 //! Everything a store holds in memory at one revision: the objects of each resource and their known history.
 //!
-//! A state is immutable once published. The next one is made from a clone (persistent maps: only what changes is
-//! copied), so readers and watchers never take a lock and always see objects, history and revision that agree.
+//! A state is immutable once published. The next one is made from a clone (persistent maps: only what changes
+//! is copied), so readers and watchers never take a lock and always see objects, history and revision that
+//! agree.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,7 +19,8 @@ use crate::source::{Event, Scope};
 
 /// Undoing more changes than this to answer a list at a past revision is not cheap any more (about 2 ms).
 const UNDO_LIMIT: usize = 1024;
-/// How many changes of a resource are forgotten at once for their age, so that what a burst left holds nobody up.
+/// How many changes of a resource are forgotten at once for their age, so that what a burst left holds nobody
+/// up.
 const AGED_AT_ONCE: usize = 64;
 
 /// The objects of one resource and what is known of its past.
@@ -38,7 +40,8 @@ impl Shelf {
         }
     }
 
-    /// The memory of all objects ever replaced or deleted here; differences of it say what a held list keeps alive.
+    /// The memory of all objects ever replaced or deleted here; differences of it say what a held list keeps
+    /// alive.
     pub(crate) fn superseded(&self) -> u64 {
         self.superseded
     }
@@ -167,7 +170,8 @@ impl State {
         self.shelf_mut(resource).items = items;
     }
 
-    /// Moves to the revision of the last of `changes`, made at `now`, and remembers them, as far as `limits` allow.
+    /// Moves to the revision of the last of `changes`, made at `now`, and remembers them, as far as `limits`
+    /// allow.
     pub(crate) fn record(
         &mut self,
         changes: Vec<(Change, Option<Arc<Object>>)>,

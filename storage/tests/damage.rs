@@ -1,4 +1,5 @@
-//! Single flipped bits anywhere in a database file: noticed, or without any effect. Never silently different objects.
+//! Single flipped bits anywhere in a database file: noticed, or without any effect. Never silently different
+//! objects.
 
 #![expect(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
@@ -48,7 +49,8 @@ async fn write_some(store: &EmbeddedStore, from: i64, count: i64) {
     }
 }
 
-/// Every byte of the header, three bytes of every page that holds anything, one bit each; every bit of the flags.
+/// Every byte of the header, three bytes of every page that holds anything, one bit each; every bit of the
+/// flags.
 fn bits(bytes: &[u8]) -> Vec<usize> {
     let mut bits: Vec<usize> = (0..HEADER).map(|byte| byte * 8 + byte % 8).collect();
     bits.extend(9 * 8..10 * 8);

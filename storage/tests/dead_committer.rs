@@ -1,6 +1,7 @@
 //! A thread that commits and panics: the store is not ready from then on, and writes say why.
 //!
-//! The panic comes from a log subscriber that fails at every event, which a process has one of: hence a test of its own.
+//! The panic comes from a log subscriber that fails at every event, which a process has one of: hence a test
+//! of its own.
 
 use std::time::{Duration, Instant};
 

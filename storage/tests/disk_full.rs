@@ -1,7 +1,9 @@
-//! A full disk: writes are refused with a reason, reads go on, and every acknowledged write is there once there is
-//! room again. The limit is on the size of files (`ulimit -f`), so that the failure is the operating system's.
+//! A full disk: writes are refused with a reason, reads go on, and every acknowledged write is there once
+//! there is room again. The limit is on the size of files (`ulimit -f`), so that the failure is the operating
+//! system's.
 //!
-//! The test starts its own executable again as the process that runs into the limit; that one tells on stdout.
+//! The test starts its own executable again as the process that runs into the limit; that one tells on
+//! stdout.
 
 #![expect(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 

@@ -1,5 +1,5 @@
-//! Secrets in etcd are encrypted as those in a file are: etcd holds no plain text, keys are exchanged without losing an
-//! object, and a missing key refuses the start.
+//! Secrets in etcd are encrypted as those in a file are: etcd holds no plain text, keys are exchanged without
+//! losing an object, and a missing key refuses the start.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
-//! etcd killed, stopped and restarted, and without its leader, while clients and watchers of two stores are at work:
-//! every acknowledged write is there, every watcher saw every change once and in order, and the history is
-//! linearizable. Every etcd here waits for the disk, as for real.
+//! etcd killed, stopped and restarted, and without its leader, while clients and watchers of two stores are
+//! at work: every acknowledged write is there, every watcher saw every change once and in order, and the
+//! history is linearizable. Every etcd here waits for the disk, as for real.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

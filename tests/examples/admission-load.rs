@@ -1,8 +1,9 @@
-//! How long the admission webhooks take under load: 200 reviews a second for 20 seconds, over TLS with kept connections,
-//! as a busy kube-apiserver asks. Prints p50 and p99, counted from the instant each review was due.
+//! How long the admission webhooks take under load: 200 reviews a second for 20 seconds, over TLS with kept
+//! connections, as a busy kube-apiserver asks. Prints p50 and p99, counted from the instant each review was
+//! due.
 //!
-//! `cargo run --release -p berth-tests --example admission-load`, on a machine with nothing else to do; `BERTH_PROGRAM` names a
-//! program to measure as it is.
+//! `cargo run --release -p berth-tests --example admission-load`, on a machine with nothing else to do;
+//! `BERTH_PROGRAM` names a program to measure as it is.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -66,7 +67,8 @@ async fn main() {
     );
 }
 
-/// What a hub asks about: a Shoot that gets its place, the same judged, a namespace and a binding that are refused.
+/// What a hub asks about: a Shoot that gets its place, the same judged, a namespace and a binding that are
+/// refused.
 fn mix() -> Vec<Asked> {
     let shoot = json!({
         "apiVersion": "core.gardener.cloud/v1beta1", "kind": "Shoot",

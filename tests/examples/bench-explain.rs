@@ -1,9 +1,9 @@
-//! What explaining costs beside deciding, by fleet size: the server's processor time for reports, pages of candidates, creates
-//! and changes, how long whole lists take with kubectl, starts and memory. OCM, with a Placement for every four clusters
-//! of the first 20,000, standalone.
+//! What explaining costs beside deciding, by fleet size: the server's processor time for reports, pages of
+//! candidates, creates and changes, how long whole lists take with kubectl, starts and memory. OCM, with a
+//! Placement for every four clusters of the first 20,000, standalone.
 //!
-//! `make bench-explain` writes `docs/benchmarks/explain.md`, on a machine with nothing else to do. `BENCH_CLUSTERS` names other
-//! fleet sizes, `BERTH_PROGRAM` a program to measure as it is.
+//! `make bench-explain` writes `docs/benchmarks/explain.md`, on a machine with nothing else to do.
+//! `BENCH_CLUSTERS` names other fleet sizes, `BERTH_PROGRAM` a program to measure as it is.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -1,8 +1,9 @@
-//! Cost of looking at a hub without Berth, from cold: `berth why`, `compare` and the first view of `berth console`, each as a
-//! process of its own that reads a real kube-apiserver, on which OCM's placement controller has decided.
+//! Cost of looking at a hub without Berth, from cold: `berth why`, `compare` and the first view of `berth
+//! console`, each as a process of its own that reads a real kube-apiserver, on which OCM's placement
+//! controller has decided.
 //!
-//! `make bench-look` writes `docs/benchmarks/look.md`, on a machine with nothing else to do, and fails where a figure is above
-//! its bound. `BERTH_PROGRAM` names a program to measure as it is.
+//! `make bench-look` writes `docs/benchmarks/look.md`, on a machine with nothing else to do, and fails where
+//! a figure is above its bound. `BERTH_PROGRAM` names a program to measure as it is.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
@@ -27,7 +28,8 @@ const LOOK: Duration = Duration::from_millis(5);
 
 /// Clusters and requests of the hubs that are looked at.
 const LOOKED_AT: (usize, usize) = (2_000, 500);
-/// Clusters and requests of the hub that a server observes. Nobody has decided these requests: OCM's controller takes long for them.
+/// Clusters and requests of the hub that a server observes. Nobody has decided these requests: OCM's
+/// controller takes long for them.
 const OBSERVED: (usize, usize) = (10_000, 1_000);
 
 /// Seconds, seconds of a processor and MiB of one run.

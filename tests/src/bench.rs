@@ -1,4 +1,5 @@
-//! What the benchmarks share: a client, objects to store, figures of processes, middle values, tables and plots.
+//! What the benchmarks share: a client, objects to store, figures of processes, middle values, tables and
+//! plots.
 
 pub mod chart;
 pub mod http;

@@ -1,4 +1,5 @@
-//! A consumer of PlacementDecisions that sees every event, and notes when a cluster is in no slice that is decided.
+//! A consumer of PlacementDecisions that sees every event, and notes when a cluster is in no slice that is
+//! decided.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead as _, BufReader};
@@ -55,7 +56,8 @@ pub struct Consumer {
 }
 
 impl Consumer {
-    /// Follows all slices in `namespace` of the server that `kubeconfig` names; `home` is for kubectl's caches.
+    /// Follows all slices in `namespace` of the server that `kubeconfig` names; `home` is for kubectl's
+    /// caches.
     #[must_use]
     pub fn start(kubeconfig: PathBuf, home: PathBuf, namespace: &str) -> Self {
         let slices =
@@ -88,7 +90,8 @@ impl Consumer {
         Self { seen, ended }
     }
 
-    /// Says which clusters are decided from now on until this is called again: they must be in a slice at every event.
+    /// Says which clusters are decided from now on until this is called again: they must be in a slice at
+    /// every event.
     pub fn expect(&self, lasting: BTreeSet<String>) {
         self.ask(|seen| seen.lasting = lasting);
     }

@@ -1,4 +1,5 @@
-//! A decision over many clusters of OCM, published and changed again and again: for tests of what becomes of its slices.
+//! A decision over many clusters of OCM, published and changed again and again: for tests of what becomes of
+//! its slices.
 
 use std::collections::BTreeSet;
 

@@ -87,8 +87,8 @@ fn shown(value: Option<&Value>) -> String {
     text.chars().take(300).collect()
 }
 
-/// Every member of an object, however deep, as the JSON pointer of the object and the member's name; `apiVersion` and
-/// `kind` are none.
+/// Every member of an object, however deep, as the JSON pointer of the object and the member's name;
+/// `apiVersion` and `kind` are none.
 #[must_use]
 pub fn members(value: &Value) -> Vec<(String, String)> {
     let mut into = Vec::new();

@@ -1,4 +1,5 @@
-//! Real etcd processes: built from the Go module in `tests/hub/etcd`, started on free ports, stopped with the test.
+//! Real etcd processes: built from the Go module in `tests/hub/etcd`, started on free ports, stopped with the
+//! test.
 //!
 //! Only the standard library and tempfile, since other crates' tests include this file too.
 

@@ -1,6 +1,6 @@
-//! Gardener as it runs on a hub: its API server, and its scheduler under its own service account and rights, both from its Go
-//! module. Of the admission of its API server only what asks the hub's policies and webhooks is on: the rest wants more of
-//! Gardener than is here.
+//! Gardener as it runs on a hub: its API server, and its scheduler under its own service account and rights,
+//! both from its Go module. Of the admission of its API server only what asks the hub's policies and webhooks
+//! is on: the rest wants more of Gardener than is here.
 
 use std::process::Command;
 
@@ -214,7 +214,8 @@ fn rights() -> Value {
     json!({"apiVersion": "v1", "kind": "List", "items": [role, binding]})
 }
 
-/// Writes a Project, a CloudProfile and Seeds of two regions with room for some Shoots each, one of them tainted and one hidden.
+/// Writes a Project, a CloudProfile and Seeds of two regions with room for some Shoots each, one of them
+/// tainted and one hidden.
 ///
 /// # Panics
 /// When the hub refuses.

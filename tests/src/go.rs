@@ -1,12 +1,13 @@
-//! Programs in Go, built from the modules in this folder once and cached: the first build takes minutes, after that Go's
-//! cache answers.
+//! Programs in Go, built from the modules in this folder once and cached: the first build takes minutes,
+//! after that Go's cache answers.
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
 use serde_json::Value;
 
-/// Builds `package`, of the module in the folder `module` below `tests`, as `target/<module>/<name>`: its path.
+/// Builds `package`, of the module in the folder `module` below `tests`, as `target/<module>/<name>`: its
+/// path.
 ///
 /// # Panics
 /// Without Go, and when the module does not build.
@@ -60,7 +61,8 @@ pub fn test(module: &str) {
     );
 }
 
-/// The folder of the Go module `wanted`, in the version that the module in the folder `module` below `tests` asks for.
+/// The folder of the Go module `wanted`, in the version that the module in the folder `module` below `tests`
+/// asks for.
 ///
 /// # Panics
 /// Without Go, and when it cannot be had.

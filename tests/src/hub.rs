@@ -1,9 +1,9 @@
-//! A real control plane for the tests of Berth behind an aggregator: etcd, kube-apiserver and, for those who need
-//! them, the garbage collector and the namespace controller. All on loopback, without containers, with certificates of
-//! our own making.
+//! A real control plane for the tests of Berth behind an aggregator: etcd, kube-apiserver and, for those who
+//! need them, the garbage collector and the namespace controller. All on loopback, without containers, with
+//! certificates of our own making.
 //!
-//! The programs are built from Go modules (`tests/hub`) once and cached. They end with their standard input, so nothing
-//! is left running however a test ends.
+//! The programs are built from Go modules (`tests/hub`) once and cached. They end with their standard input,
+//! so nothing is left running however a test ends.
 
 pub mod audit;
 pub mod balancer;
@@ -74,8 +74,8 @@ impl Hub {
         Self::start_as(Purpose::Testing)
     }
 
-    /// A control plane as one is run for real: etcd waits for the disk, and no audit log is kept, since nothing else
-    /// that is measured beside it keeps one.
+    /// A control plane as one is run for real: etcd waits for the disk, and no audit log is kept, since
+    /// nothing else that is measured beside it keeps one.
     ///
     /// # Panics
     /// When it cannot be built or does not become ready; the message has the end of its log.
@@ -104,7 +104,8 @@ impl Hub {
         hub
     }
 
-    /// Starts the garbage collector, the namespace controller and the controller that sums up aggregated roles.
+    /// Starts the garbage collector, the namespace controller and the controller that sums up aggregated
+    /// roles.
     pub fn start_controllers(&mut self) {
         control_plane::start_controllers(self, build::program());
     }
@@ -158,8 +159,8 @@ impl Hub {
         audit::Witness::new(self)
     }
 
-    /// Starts another program, whose output goes to `<name>.log` in the hub's folder and whose input stays open. It ends with
-    /// what is returned.
+    /// Starts another program, whose output goes to `<name>.log` in the hub's folder and whose input stays
+    /// open. It ends with what is returned.
     #[must_use]
     pub fn run(&self, command: &mut Command, name: &str) -> Process {
         Process::start(command, &self.folder, name)

@@ -1,5 +1,5 @@
-//! The harness of the black-box tests: a real `berth serve` on a free port, the real `kubectl`, deadlines instead of
-//! pauses. Everything a test starts ends with it.
+//! The harness of the black-box tests: a real `berth serve` on a free port, the real `kubectl`, deadlines
+//! instead of pauses. Everything a test starts ends with it.
 
 pub mod bench;
 pub mod consumer;
@@ -33,9 +33,9 @@ pub const DEADLINE: Duration = Duration::from_secs(60);
 
 /// The `berth` program of this build, brought up to date once.
 ///
-/// `cargo test --workspace` has built it already (for `berth`'s own integration tests); the same command without running
-/// anything is then a check of a second. Another command would resolve features anew and build everything twice.
-/// `BERTH_PROGRAM` names a program to take as it is.
+/// `cargo test --workspace` has built it already (for `berth`'s own integration tests); the same command
+/// without running anything is then a check of a second. Another command would resolve features anew and
+/// build everything twice. `BERTH_PROGRAM` names a program to take as it is.
 #[must_use]
 pub fn berth() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
@@ -64,7 +64,8 @@ pub fn berth() -> &'static Path {
         if profile.ends_with("release") {
             build.arg("--release");
         }
-        // Not through `eprintln`, which a test's harness keeps back: where this takes minutes, it must be seen why.
+        // Not through `eprintln`, which a test's harness keeps back: where this takes minutes, it must be
+        // seen why.
         let notice =
             "building berth as `cargo test --workspace` does (BERTH_PROGRAM names one to take as it is)\n";
         std::io::stderr()
@@ -144,7 +145,8 @@ impl Server {
         self.restart_with_fault(port, "");
     }
 
-    /// The same with a fault point (`BERTH_TEST_FAULT`), at which it dies, where it is built with debug assertions.
+    /// The same with a fault point (`BERTH_TEST_FAULT`), at which it dies, where it is built with debug
+    /// assertions.
     ///
     /// # Panics
     /// When it does not serve.
@@ -252,7 +254,8 @@ impl Server {
         Kubectl::new(kubeconfig, self.folder.path(), arguments)
     }
 
-    /// Leaves the binding of new objects of `dialects` to whoever makes a Binding, so that a test sees them unbound.
+    /// Leaves the binding of new objects of `dialects` to whoever makes a Binding, so that a test sees them
+    /// unbound.
     pub fn bind_by_hand(&self, dialects: &[&str]) {
         for dialect in dialects {
             let configuration = format!(

@@ -1,5 +1,5 @@
-//! Open Cluster Management as it runs on a hub: its definitions, and its placement controller under its own service account and
-//! rights, all from its Go module.
+//! Open Cluster Management as it runs on a hub: its definitions, and its placement controller under its own
+//! service account and rights, all from its Go module.
 
 pub mod world;
 
@@ -129,8 +129,8 @@ pub fn decided(hub: &Hub, requests: usize) {
     }
 }
 
-/// Has every request decided anew, until nothing moves any more: what the controller decides depends on what it decided for
-/// others, and it looks at a request only when something happens to it.
+/// Has every request decided anew, until nothing moves any more: what the controller decides depends on what
+/// it decided for others, and it looks at a request only when something happens to it.
 ///
 /// # Panics
 /// When something goes on moving.
@@ -149,8 +149,8 @@ pub fn settle(hub: &Hub) {
     panic!("OCM's placement controller goes on moving after {ROUNDS} rounds");
 }
 
-/// Waits until the controller has looked at all that happened so far: it works in order, and a last request that nothing fits is
-/// decided after all others.
+/// Waits until the controller has looked at all that happened so far: it works in order, and a last request
+/// that nothing fits is decided after all others.
 fn pass(hub: &Hub, round: usize) {
     let name = format!("last-{round}");
     let last = json!({

@@ -144,7 +144,8 @@ pub async fn write(client: &Client, method: Method, path: &str, value: &Value) -
     .await
 }
 
-/// Reads `path` of a server on loopback without TLS, such as a console at `http://127.0.0.1:<port>`: code and JSON.
+/// Reads `path` of a server on loopback without TLS, such as a console at `http://127.0.0.1:<port>`: code and
+/// JSON.
 ///
 /// # Panics
 /// When no answer comes.

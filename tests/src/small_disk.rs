@@ -1,4 +1,5 @@
-//! A file system of a few megabytes, in a mount namespace of its own: its owner needs no rights on this machine.
+//! A file system of a few megabytes, in a mount namespace of its own: its owner needs no rights on this
+//! machine.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;

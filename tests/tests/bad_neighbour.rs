@@ -1,5 +1,5 @@
-//! Abusive clients of different rights, and none, beside one ordinary user: whatever they send, the user's reads are
-//! answered, the user's writes succeed, probes answer, and memory stays bounded.
+//! Abusive clients of different rights, and none, beside one ordinary user: whatever they send, the user's
+//! reads are answered, the user's writes succeed, probes answer, and memory stays bounded.
 //!
 //! Times are measured and printed. Only a generous deadline is asserted, since tests run on busy machines.
 

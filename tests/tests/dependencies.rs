@@ -1,5 +1,5 @@
-//! What we take from others, as `deny.toml` allows it: licences, crates in several versions, and where they come from. And no
-//! crate of ours asks for one that it does not use.
+//! What we take from others, as `deny.toml` allows it: licences, crates in several versions, and where they
+//! come from. And no crate of ours asks for one that it does not use.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -268,8 +268,9 @@ fn a_crate_is_named_by_a_whole_word() {
     assert!(!names("let my_bytes = bytesize();", "bytes"));
 }
 
-/// Features that the workspace does not turn on for every crate, and what code says that needs one. A crate that leaves
-/// it out builds in the workspace, where another one asks for it, and not by itself (`make alone`).
+/// Features that the workspace does not turn on for every crate, and what code says that needs one. A crate
+/// that leaves it out builds in the workspace, where another one asks for it, and not by itself (`make
+/// alone`).
 const FEATURES: [(&str, &str, &[&str]); 3] = [
     (
         "tokio",

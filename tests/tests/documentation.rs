@@ -1,4 +1,5 @@
-//! What the documentation and the code say about each other: links lead somewhere, and so does every citation.
+//! What the documentation and the code say about each other: links lead somewhere, and so does every
+//! citation.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

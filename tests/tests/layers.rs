@@ -1,5 +1,5 @@
-//! The layers of ARCHITECTURE.md ("The map"), held by a test: every dependency between crates of the workspace points
-//! downwards, and every source file keeps the rules of the house.
+//! The layers of ARCHITECTURE.md ("The map"), held by a test: every dependency between crates of the
+//! workspace points downwards, and every source file keeps the rules of the house.
 
 #[path = "layers/circles.rs"]
 mod circles;
@@ -16,8 +16,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// The layers, lowest first, by the crates' names without the prefix that all of them have ([`PREFIX`]). `dialect-*` stands
-/// for every dialect but not for what they stand on.
+/// The layers, lowest first, by the crates' names without the prefix that all of them have ([`PREFIX`]).
+/// `dialect-*` stands for every dialect but not for what they stand on.
 const LAYERS: [&[&str]; 11] = [
     &["apimachinery", "cel"],
     &[
@@ -246,7 +246,8 @@ fn metadata() -> Value {
     serde_json::from_slice(&output.stdout).expect("cargo metadata writes JSON")
 }
 
-/// Every crate of the workspace with its dependencies of all sorts, normal, build and dev, by names without [`PREFIX`].
+/// Every crate of the workspace with its dependencies of all sorts, normal, build and dev, by names without
+/// [`PREFIX`].
 fn crates() -> BTreeMap<String, BTreeSet<String>> {
     let metadata = metadata();
     let name = |value: &Value| {

@@ -1,4 +1,5 @@
-//! Which policies a write meets, and what follows from what they say: one pass, with the access reviews made so far.
+//! Which policies a write meets, and what follows from what they say: one pass, with the access reviews made
+//! so far.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -87,7 +88,8 @@ impl<'w, 's> Pass<'w, 's> {
         }
     }
 
-    /// The reviews to make before this can be done again; none when what was said counts, which is noted then.
+    /// The reviews to make before this can be done again; none when what was said counts, which is noted
+    /// then.
     pub(crate) fn finish(self) -> BTreeSet<Review> {
         let unasked = self.unasked.into_inner();
         if unasked.is_empty() {
@@ -416,8 +418,8 @@ impl<'w, 's> Pass<'w, 's> {
         }
     }
 
-    /// Every MutatingAdmissionPolicy that takes part in this round, one after the other: each sees what those before it
-    /// did.
+    /// Every MutatingAdmissionPolicy that takes part in this round, one after the other: each sees what those
+    /// before it did.
     pub(crate) fn mutate(
         &mut self,
         in_force: &InForce,

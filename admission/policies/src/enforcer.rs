@@ -19,8 +19,8 @@ use crate::set::{Bound, InForce};
 use crate::stored::Stored;
 use crate::surroundings::Surroundings;
 
-/// How often a write is evaluated again for access reviews. Each costs an expression a third of what it may, so few are
-/// met; who needs more makes them one by one in variables.
+/// How often a write is evaluated again for access reviews. Each costs an expression a third of what it may,
+/// so few are met; who needs more makes them one by one in variables.
 const MOST_ROUNDS: usize = 64;
 
 /// Highest cost up to which policies are evaluated on the thread that asks for them. Dearer
@@ -30,8 +30,9 @@ const AT_ONCE: u64 = 100_000;
 /// With how many parameters a policy is evaluated, as far as is counted before.
 const MOST_PARAMS: usize = 1_000;
 
-/// The groups about which no policy has a say, as in kube-apiserver: that of policies and webhook configurations, so that
-/// whoever sets one up wrong can take it away, and those of reviews, which store nothing and which others rely on.
+/// The groups about which no policy has a say, as in kube-apiserver: that of policies and webhook
+/// configurations, so that whoever sets one up wrong can take it away, and those of reviews, which store
+/// nothing and which others rely on.
 const EXEMPT: [&str; 3] = [
     "admissionregistration.k8s.io",
     "authentication.k8s.io",
@@ -65,8 +66,8 @@ impl Enforcer {
         })
     }
 
-    /// Puts in force what is stored now, so that the log says at once what of it cannot be evaluated, and not only when the
-    /// next write meets it.
+    /// Puts in force what is stored now, so that the log says at once what of it cannot be evaluated, and not
+    /// only when the next write meets it.
     pub fn look(&self) {
         drop(self.in_force());
     }
@@ -111,7 +112,8 @@ impl Enforcer {
         now
     }
 
-    /// One pass by `work`, which may cost what is `left`. What costs little is done at once; else all of it again, aside.
+    /// One pass by `work`, which may cost what is `left`. What costs little is done at once; else all of it
+    /// again, aside.
     fn pass<'s, T>(
         &'s self,
         subject: &'s Subject<'s>,

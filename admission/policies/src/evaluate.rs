@@ -1,4 +1,5 @@
-//! Evaluating the expressions of one policy on one write: budgets, variables, reviews that must be made first.
+//! Evaluating the expressions of one policy on one write: budgets, variables, reviews that must be made
+//! first.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -134,8 +135,8 @@ impl<'a, 's> Evaluation<'a, 's> {
     }
 }
 
-/// Whether the match conditions of a policy hold; an error when that could not be found out and no other excludes the
-/// write.
+/// Whether the match conditions of a policy hold; an error when that could not be found out and no other
+/// excludes the write.
 pub(crate) fn conditions_hold<'a>(
     policy: &'a Policy,
     evaluation: Evaluation<'a, '_>,

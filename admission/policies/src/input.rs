@@ -52,7 +52,8 @@ impl Input {
         self.object = Some(object);
     }
 
-    /// The variables of an expression, in the order of [`berth_cel::AdmissionVariable`]. Match conditions see no namespace.
+    /// The variables of an expression, in the order of [`berth_cel::AdmissionVariable`]. Match conditions see
+    /// no namespace.
     pub(crate) fn values<'a>(&'a self, params: Option<Option<&'a Json>>, conditions: bool) -> Vec<Value<'a>> {
         let of = |value: Option<&'a Json>| value.map_or(Value::Null, Value::from);
         let namespace = Some(&self.namespace).filter(|_| !conditions);
@@ -70,8 +71,8 @@ impl Input {
     }
 }
 
-/// The request without its objects. As in kube-apiserver, CEL finds no field that an AdmissionRequest leaves out when it is empty
-/// (`subResource`, `userInfo.uid`).
+/// The request without its objects. As in kube-apiserver, CEL finds no field that an AdmissionRequest leaves
+/// out when it is empty (`subResource`, `userInfo.uid`).
 fn request(subject: &Subject<'_>, version: &str) -> Json {
     let shown = client::request("", &Subject { ..*subject }, version, None);
     let Json::Object(mut fields) = shown else {

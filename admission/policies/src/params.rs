@@ -58,8 +58,8 @@ impl ParamRef {
         }
     }
 
-    /// The parameters for a write in `namespace`. `None` as an element is no parameter, with which a policy is evaluated as
-    /// well.
+    /// The parameters for a write in `namespace`. `None` as an element is no parameter, with which a policy
+    /// is evaluated as well.
     ///
     /// # Errors
     /// Why the binding cannot be used, in kube-apiserver's words.

@@ -136,8 +136,9 @@ impl Policy {
         self.dearest.load(Ordering::Relaxed) != u64::MAX
     }
 
-    /// Notes a write that its rules name and its selectors leave out, which costs nothing. Other writes are expected to be
-    /// such too, until one is evaluated: else a policy that selects no object would make each of them heavy.
+    /// Notes a write that its rules name and its selectors leave out, which costs nothing. Other writes are
+    /// expected to be such too, until one is evaluated: else a policy that selects no object would make each
+    /// of them heavy.
     pub(crate) fn met_nothing(&self) {
         let (never, nothing) = (u64::MAX, 0);
         let order = Ordering::Relaxed;
@@ -156,7 +157,8 @@ impl Policy {
         self.dearest.store(dearest, Ordering::Relaxed);
     }
 
-    /// Says in the log why it could not be evaluated, once for each problem in a row: every write may meet it.
+    /// Says in the log why it could not be evaluated, once for each problem in a row: every write may meet
+    /// it.
     pub(crate) fn tell(&self, policy_type: PolicyType, binding: &str, problem: &str) {
         let mut told = self.told.lock();
         if *told != problem {

@@ -42,7 +42,8 @@ pub trait Catalog: Send + Sync + 'static {
     /// [`ParamError::Unknown`] when it is not.
     fn find(&self, kind: &ParamKind) -> Result<(), ParamError>;
 
-    /// Objects of `kind`: of `namespace` where they are in namespaces, and of the name `name` if one is asked for.
+    /// Objects of `kind`: of `namespace` where they are in namespaces, and of the name `name` if one is asked
+    /// for.
     ///
     /// # Errors
     /// Why they cannot be known.

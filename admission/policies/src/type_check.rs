@@ -1,5 +1,6 @@
-//! Type checking of ValidatingAdmissionPolicies: what is wrong with their expressions where the kinds are known that their
-//! rules name. A warning says what will fail when such an object is written; the policy stays in force as it is.
+//! Type checking of ValidatingAdmissionPolicies: what is wrong with their expressions where the kinds are
+//! known that their rules name. A warning says what will fail when such an object is written; the policy
+//! stays in force as it is.
 
 mod schema;
 
@@ -99,7 +100,8 @@ fn params(spec: &Value, kinds: &dyn Kinds) -> Option<Type> {
     Some(schema.map_or(Type::Dyn, |schema| schema::declared(schema, &kind.kind)))
 }
 
-/// The kinds that the rules of a policy name one by one, in order. A rule with a `*` names none, and no subresource is one.
+/// The kinds that the rules of a policy name one by one, in order. A rule with a `*` names none, and no
+/// subresource is one.
 fn named(spec: &Value, kinds: &dyn Kinds) -> BTreeSet<Name> {
     let mut found = BTreeSet::new();
     for rule in list(&spec["matchConstraints"]["resourceRules"]) {

@@ -126,8 +126,8 @@ pub(crate) fn evaluate<'a>(policy: &'a Policy, evaluation: &mut Evaluation<'a, '
     said
 }
 
-/// What the message expressions give; nothing where there is none, or it gives nothing that can be shown. As in
-/// kube-apiserver all of them are evaluated, and out of one budget with the validations.
+/// What the message expressions give; nothing where there is none, or it gives nothing that can be shown. As
+/// in kube-apiserver all of them are evaluated, and out of one budget with the validations.
 fn messages<'a>(
     validations: &'a [Validation],
     evaluation: &mut Evaluation<'a, '_>,

@@ -35,8 +35,9 @@ impl Chain {
         all.filter(|policies| policies.concern(subject))
     }
 
-    /// Has others change `object`, which the plugins have changed already; null on delete. What they change is shown to
-    /// the plugins again, and then once more to those who want to know. Gives the names of those who changed it.
+    /// Has others change `object`, which the plugins have changed already; null on delete. What they change
+    /// is shown to the plugins again, and then once more to those who want to know. Gives the names of those
+    /// who changed it.
     ///
     /// # Errors
     /// The first refusal, as the client sees it.

@@ -81,9 +81,9 @@ pub struct Hook {
 }
 
 impl Hook {
-    /// The webhooks of `configuration`, a `MutatingWebhookConfiguration` or a `ValidatingWebhookConfiguration`, in the
-    /// order they stand there. What cannot be understood is the hook's [problem](Hook::problem), so that it is treated
-    /// like one that cannot be reached.
+    /// The webhooks of `configuration`, a `MutatingWebhookConfiguration` or a
+    /// `ValidatingWebhookConfiguration`, in the order they stand there. What cannot be understood is the
+    /// hook's [problem](Hook::problem), so that it is treated like one that cannot be reached.
     #[must_use]
     pub fn all(configuration: &Value) -> Vec<Self> {
         let name: Arc<str> = configuration["metadata"]["name"]
@@ -153,8 +153,8 @@ impl Hook {
         (Arc::clone(&self.configuration), self.index)
     }
 
-    /// The version of the resource in which the webhook wants to see `subject`; `None` when it is not about it. Its
-    /// [conditions](Hook::conditions) are not looked at. `labels` gives those of a namespace.
+    /// The version of the resource in which the webhook wants to see `subject`; `None` when it is not about
+    /// it. Its [conditions](Hook::conditions) are not looked at. `labels` gives those of a namespace.
     ///
     /// # Errors
     /// 404 when the labels of the write's namespace matter and there is no such namespace.

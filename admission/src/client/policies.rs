@@ -28,7 +28,8 @@ pub trait Policies: Send + Sync + 'static {
         ("MutatingAdmissionWebhook", "ValidatingAdmissionWebhook")
     }
 
-    /// Whether anybody is to be asked about writes of this subject at all. Cheap; a yes may turn out to be a no.
+    /// Whether anybody is to be asked about writes of this subject at all. Cheap; a yes may turn out to be a
+    /// no.
     fn concern(&self, subject: &Subject<'_>) -> bool;
 
     /// Cost to this server of asking these policies about a write of this subject, as far as it is

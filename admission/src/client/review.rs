@@ -12,8 +12,8 @@ pub fn review(request: &Value) -> Value {
     json!({"apiVersion": API_VERSION, "kind": KIND, "request": request})
 }
 
-/// The `request` of an AdmissionReview about `subject`, shown in `version`. `object` is as it is held, and so is the old
-/// one of the subject.
+/// The `request` of an AdmissionReview about `subject`, shown in `version`. `object` is as it is held, and so
+/// is the old one of the subject.
 #[must_use]
 pub fn request(uid: &str, subject: &Subject<'_>, version: &str, object: Option<&Value>) -> Value {
     let asked = subject.request;

@@ -16,7 +16,8 @@ pub struct Rounds {
     willing: BTreeSet<HookId>,
     /// To be called in the second round.
     due: BTreeSet<HookId>,
-    /// The names of the configurations that changed the object, each once, in the order in which they first did.
+    /// The names of the configurations that changed the object, each once, in the order in which they first
+    /// did.
     changers: Vec<Arc<str>>,
     /// The object as the first round left it.
     left: Option<Value>,
@@ -35,7 +36,8 @@ impl Rounds {
         !self.again || self.due.contains(id)
     }
 
-    /// Notes that a webhook was called, whether it is `willing` to be called again, and whether it changed the object.
+    /// Notes that a webhook was called, whether it is `willing` to be called again, and whether it changed
+    /// the object.
     pub fn called(&mut self, id: HookId, willing: bool, changed: bool) {
         if changed {
             // Those before it; not itself, which has seen what it did.
@@ -68,8 +70,8 @@ impl Rounds {
         self.changers
     }
 
-    /// Begins the second round over `object`; whether anybody takes part. What our own rules changed after the first
-    /// round concerns everyone who was called in it.
+    /// Begins the second round over `object`; whether anybody takes part. What our own rules changed after
+    /// the first round concerns everyone who was called in it.
     pub fn again(&mut self, object: &Value) -> bool {
         self.again = true;
         if self.left.as_ref() != Some(object) {

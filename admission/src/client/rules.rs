@@ -59,8 +59,8 @@ impl Rule {
     }
 }
 
-/// The version in which `subject` is to be shown, if any of `rules` is about it: the one the client named where a rule
-/// names that, else, unless `exact`, the first other one that a rule names.
+/// The version in which `subject` is to be shown, if any of `rules` is about it: the one the client named
+/// where a rule names that, else, unless `exact`, the first other one that a rule names.
 #[must_use]
 pub(super) fn version<'a>(rules: &[Rule], exact: bool, subject: &Subject<'a>) -> Option<&'a str> {
     let covered = |version: &&str| rules.iter().any(|rule| rule.covers(subject.request, version));

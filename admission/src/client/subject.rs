@@ -75,7 +75,8 @@ impl Subject<'_> {
         if version == held {
             return value.clone();
         }
-        // What has malformed metadata is shown as it came: it is refused later, with a better word than a webhook's.
+        // What has malformed metadata is shown as it came: it is refused later, with a better word than a
+        // webhook's.
         let converted = Object::new(value, Revision(0))
             .ok()
             .and_then(|object| kind.to_served(version, &object));

@@ -19,8 +19,8 @@ struct Verdict {
 }
 
 impl Review {
-    /// The answer of a mutating webhook: the plugins' changes as a JSON Patch. Operations without an object of their
-    /// own to store (delete, connect) pass.
+    /// The answer of a mutating webhook: the plugins' changes as a JSON Patch. Operations without an object
+    /// of their own to store (delete, connect) pass.
     ///
     /// # Errors
     /// 500 when the patch cannot be written, which no patch is known to cause.
@@ -136,7 +136,8 @@ fn patch(before: &Value, after: &Value) -> Result<Option<Vec<u8>>, Status> {
         .map_err(|problem| Status::internal(problem.to_string()))
 }
 
-/// The answer to a review of a version that is not spoken here, in that version, so that its sender can read it.
+/// The answer to a review of a version that is not spoken here, in that version, so that its sender can read
+/// it.
 #[must_use]
 pub fn refused_version(api_version: &str, uid: &str) -> Value {
     let text = format!(

@@ -39,7 +39,8 @@ struct Named {
 }
 
 impl Subject {
-    /// What the review in `body` is about. `None` where that is not plain: [`read`](super::read) says what is wrong.
+    /// What the review in `body` is about. `None` where that is not plain: [`read`](super::read) says what is
+    /// wrong.
     #[must_use]
     pub fn of(body: &[u8]) -> Option<Self> {
         let envelope: Envelope = serde_json::from_slice(body).ok()?;

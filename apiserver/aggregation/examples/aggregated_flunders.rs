@@ -1,5 +1,6 @@
-//! The server of `apiserver/examples/flunders.rs` behind a kube-apiserver: users and their rights are the hub's, and the
-//! APIService is registered and kept current. `cargo run -p berth-aggregation --example aggregated_flunders KUBECONFIG`.
+//! The server of `apiserver/examples/flunders.rs` behind a kube-apiserver: users and their rights are the
+//! hub's, and the APIService is registered and kept current. `cargo run -p berth-aggregation --example
+//! aggregated_flunders KUBECONFIG`.
 
 #[path = "../../examples/flunders.rs"]
 mod flunders;

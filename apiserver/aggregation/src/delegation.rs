@@ -78,8 +78,8 @@ impl Delegation {
     /// Reads which client CAs and front proxies the hub trusts. What is `given` wins over that.
     ///
     /// # Errors
-    /// When the ConfigMap cannot be read though it is required, or when one CA would be trusted for users and for front
-    /// proxies of any name.
+    /// When the ConfigMap cannot be read though it is required, or when one CA would be trusted for users and
+    /// for front proxies of any name.
     pub async fn new(
         clients: Clients,
         given: StaticTrust,
@@ -140,7 +140,8 @@ impl Delegation {
         ))
     }
 
-    /// Follows the ConfigMap until the task is aborted: a rotated CA needs no restart. `None` where it is not read.
+    /// Follows the ConfigMap until the task is aborted: a rotated CA needs no restart. `None` where it is not
+    /// read.
     #[must_use]
     pub fn follow(&self) -> Option<JoinHandle<()>> {
         let published = Arc::clone(self.published.as_ref()?);

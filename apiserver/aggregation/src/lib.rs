@@ -1,15 +1,17 @@
-//! What makes an API server an aggregated one: everything between `apiserver` and a kube-apiserver in front of it (a
-//! hub).
+//! What makes an API server an aggregated one: everything between `apiserver` and a kube-apiserver in front
+//! of it (a hub).
 //!
 //! - [`Delegation`]: users are who the hub says they are (client CAs and front proxy from the ConfigMap
-//!   kube-system/extension-apiserver-authentication, TokenReviews) and may do what it says (SubjectAccessReviews).
-//! - [`Registration`]: the caBundles of APIServices and webhook configurations follow the serving certificate's CA, which
-//!   replicas may share.
-//! - [`Policies`] and [`HubPolicies`]: the hub's admission webhooks are called, and its admission policies known, for the
-//!   kinds that this server stores, because kube-apiserver passes requests for them on before its own admission.
+//!   kube-system/extension-apiserver-authentication, TokenReviews) and may do what it says
+//!   (SubjectAccessReviews).
+//! - [`Registration`]: the caBundles of APIServices and webhook configurations follow the serving
+//!   certificate's CA, which replicas may share.
+//! - [`Policies`] and [`HubPolicies`]: the hub's admission webhooks are called, and its admission policies
+//!   known, for the kinds that this server stores, because kube-apiserver passes requests for them on before
+//!   its own admission.
 //!
-//! It stands on `apiserver` (and `client`) alone and knows no kind, so any server made with that library can use it.
-//! `examples/aggregated_flunders.rs` is a whole one; what makes it ask the hub is this:
+//! It stands on `apiserver` (and `client`) alone and knows no kind, so any server made with that library can
+//! use it. `examples/aggregated_flunders.rs` is a whole one; what makes it ask the hub is this:
 //!
 //! ```no_run
 //! use std::sync::Arc;

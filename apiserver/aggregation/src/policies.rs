@@ -1,10 +1,11 @@
-//! The hub's admission webhooks and policies, asked about the objects that this server stores. kube-apiserver passes
-//! requests for them on before its own admission (docs/admission.md, "Policies and webhooks of the hub"), so what
-//! somebody set up for the whole hub would not hold for them unless it is asked from here.
+//! The hub's admission webhooks and policies, asked about the objects that this server stores. kube-apiserver
+//! passes requests for them on before its own admission (docs/admission.md, "Policies and webhooks of the
+//! hub"), so what somebody set up for the whole hub would not hold for them unless it is asked from here.
 //!
-//! Configurations are watched and compiled when they change; what is known stays in force while the watch is lost.
-//! Which webhook is called about which write, and what its answer may be, are pure questions, answered by
-//! [`berth_admission::client`]; policies are evaluated by the crate `berth-policies`, for which [`HubPolicies`] has them.
+//! Configurations are watched and compiled when they change; what is known stays in force while the watch is
+//! lost. Which webhook is called about which write, and what its answer may be, are pure questions, answered
+//! by [`berth_admission::client`]; policies are evaluated by the crate `berth-policies`, for which
+//! [`HubPolicies`] has them.
 
 mod call;
 mod catalog;
@@ -53,7 +54,8 @@ pub const WATCHED: [(&str, &str); 6] = [
     (GROUP, catalog::KINDS[3].1),
 ];
 
-/// The label of the cluster roles whose rules say what else may be the parameters of policies, beside ConfigMaps.
+/// The label of the cluster roles whose rules say what else may be the parameters of policies, beside
+/// ConfigMaps.
 pub const PARAMETERS: &str = "rbac.berth.dev/aggregate-to-policy-params";
 
 /// What is read to find the way to a webhook.
@@ -100,8 +102,8 @@ pub struct Policies {
 }
 
 impl Policies {
-    /// None yet. `client` finds the Services of webhooks, `store` has the copies of the hub's namespaces, `own` tells
-    /// which webhooks are this server's, and `decider` says who may do what.
+    /// None yet. `client` finds the Services of webhooks, `store` has the copies of the hub's namespaces,
+    /// `own` tells which webhooks are this server's, and `decider` says who may do what.
     #[must_use]
     pub fn new(client: Client, store: &Arc<dyn Store>, own: Own, decider: Arc<dyn Decider>) -> Arc<Self> {
         Arc::new(Self {
@@ -142,7 +144,8 @@ impl Policies {
         Ok(tasks)
     }
 
-    /// Puts the webhooks of `configurations`, by their name, in force. What did not change keeps its connections.
+    /// Puts the webhooks of `configurations`, by their name, in force. What did not change keeps its
+    /// connections.
     fn replace(&self, webhook_type: WebhookType, configurations: &BTreeMap<String, Arc<Value>>) {
         let before = Arc::clone(self.hooks.read().of(webhook_type));
         let now: Arc<[_]> = self.maker.all(configurations, &before).into();

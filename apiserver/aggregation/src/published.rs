@@ -1,5 +1,6 @@
-//! Whom the hub believes, followed: the ConfigMap kube-system/extension-apiserver-authentication, watched, and read again
-//! every minute in case the watch is deaf. A rotation needs no restart and leaves open watches alone.
+//! Whom the hub believes, followed: the ConfigMap kube-system/extension-apiserver-authentication, watched,
+//! and read again every minute in case the watch is deaf. A rotation needs no restart and leaves open watches
+//! alone.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,9 +1,9 @@
-//! A server's registration on a hub: the caBundles of its APIServices and webhook configurations, filled in and kept
-//! current when the CA of the serving certificate changes. Get and patch of these objects by name is all the rights it
-//! needs; with [`Options::create`] it also creates those that are missing.
+//! A server's registration on a hub: the caBundles of its APIServices and webhook configurations, filled in
+//! and kept current when the CA of the serving certificate changes. Get and patch of these objects by name is
+//! all the rights it needs; with [`Options::create`] it also creates those that are missing.
 //!
-//! Servers behind one Service may share one CA ([`SharedCaOptions`]). When it gives way to the next, both are in every
-//! caBundle before any server signs with the new one.
+//! Servers behind one Service may share one CA ([`SharedCaOptions`]). When it gives way to the next, both are
+//! in every caBundle before any server signs with the new one.
 
 mod objects;
 mod shared_ca;
@@ -87,7 +87,8 @@ pub struct Options {
 }
 
 impl Options {
-    /// `objects` for `service`, made where they are missing, written as `manager`; the certificate is the folder's own.
+    /// `objects` for `service`, made where they are missing, written as `manager`; the certificate is the
+    /// folder's own.
     #[must_use]
     pub fn own(service: Service, objects: Vec<Value>, manager: impl Into<String>) -> Self {
         Self {
@@ -116,7 +117,8 @@ pub struct Registration {
     /// How often to look.
     calm: Duration,
     clock: Arc<dyn Clock>,
-    /// What keeps the hub from finding and trusting this server, as it was last seen; `None` before the first look.
+    /// What keeps the hub from finding and trusting this server, as it was last seen; `None` before the first
+    /// look.
     state: Mutex<Option<Result<(), String>>>,
 }
 
@@ -162,8 +164,8 @@ enum Standing {
 }
 
 impl Registration {
-    /// A registration that nothing was done about yet: [`follow`](Self::follow) does it. `folder` has the server's own
-    /// CA.
+    /// A registration that nothing was done about yet: [`follow`](Self::follow) does it. `folder` has the
+    /// server's own CA.
     #[must_use]
     pub fn new(client: &Client, options: Options, folder: &Folder, clock: &Arc<dyn Clock>) -> Self {
         let Options {
@@ -271,8 +273,9 @@ impl Registration {
         *last = Some(state);
     }
 
-    /// Looks at everything once: creates what is missing, moves a rotation on, and fills in whom to trust. Objects are
-    /// read before the CA, and patched only as they were read, so that who knows the newer CA wins.
+    /// Looks at everything once: creates what is missing, moves a rotation on, and fills in whom to trust.
+    /// Objects are read before the CA, and patched only as they were read, so that who knows the newer CA
+    /// wins.
     async fn look(&self, certificate: &ServingCertificate) -> Result<Seen> {
         let service = &self.service;
         let mut seen = Seen {

@@ -1,6 +1,7 @@
-//! Kubernetes' own kinds, as a standalone server serves them (docs/reference.md, "Kubernetes' own kinds"): namespaces,
-//! configmaps, secrets, serviceaccounts, services, resourcequotas, deployments, both Event APIs over one store, RBAC, and
-//! admission policies. One file each; behind an aggregator they are never registered.
+//! Kubernetes' own kinds, as a standalone server serves them (docs/reference.md, "Kubernetes' own kinds"):
+//! namespaces, configmaps, secrets, serviceaccounts, services, resourcequotas, deployments, both Event APIs
+//! over one store, RBAC, and admission policies. One file each; behind an aggregator they are never
+//! registered.
 
 pub mod admission_policies;
 pub mod config_map;

@@ -1,9 +1,9 @@
 //! The garbage collector: what belongs to an owner goes with it.
 //!
-//! It follows every change of the store and does what kube-controller-manager's does (Background, Foreground with
-//! blockOwnerDeletion, Orphan). Nothing is polled; a timer only repeats what the store could not take.
-//! Its writes go past admission, since it cleans up after others; but what is in use it does not delete, any more than
-//! anybody else ([`Protection`]).
+//! It follows every change of the store and does what kube-controller-manager's does (Background, Foreground
+//! with blockOwnerDeletion, Orphan). Nothing is polled; a timer only repeats what the store could not take.
+//! Its writes go past admission, since it cleans up after others; but what is in use it does not delete, any
+//! more than anybody else ([`Protection`]).
 
 mod graph;
 mod kinds;

@@ -1,10 +1,11 @@
-//! Kubernetes' own part of a standalone server: what kube-apiserver and kube-controller-manager do for every cluster, and
-//! what a server without one in front of it must do itself.
+//! Kubernetes' own part of a standalone server: what kube-apiserver and kube-controller-manager do for every
+//! cluster, and what a server without one in front of it must do itself.
 //!
-//! The kinds of [`core`] with RBAC as authorizer ([`rbac`]), the reviews that ask it ([`reviews`]), the garbage
-//! collector ([`garbage`]), the namespace controller ([`namespaces`]), quotas ([`quota`]), the types in admission policies
-//! ([`type_checking`]) and protobuf request bodies ([`protobuf`]). It stands on `apiserver` and knows nothing of scheduling.
-//! Behind an aggregator none of it is registered: there kube-apiserver serves these kinds. Start reading at [`core::groups`].
+//! The kinds of [`core`] with RBAC as authorizer ([`rbac`]), the reviews that ask it ([`reviews`]), the
+//! garbage collector ([`garbage`]), the namespace controller ([`namespaces`]), quotas ([`quota`]), the types
+//! in admission policies ([`type_checking`]) and protobuf request bodies ([`protobuf`]). It stands on
+//! `apiserver` and knows nothing of scheduling. Behind an aggregator none of it is registered: there
+//! kube-apiserver serves these kinds. Start reading at [`core::groups`].
 //!
 //! ```
 //! use std::sync::Arc;

@@ -1,9 +1,10 @@
-//! Kubernetes' protobuf, as far as clients send it for the kinds served here: kubectl creates namespaces, configmaps,
-//! secrets, serviceaccounts, services, deployments, RBAC objects and reviews with it, and client libraries may delete with it.
+//! Kubernetes' protobuf, as far as clients send it for the kinds served here: kubectl creates namespaces,
+//! configmaps, secrets, serviceaccounts, services, deployments, RBAC objects and reviews with it, and client
+//! libraries may delete with it.
 //!
-//! A body is the four bytes `k8s\0` and an envelope (runtime.Unknown) that names apiVersion and kind and holds the
-//! message. Go writes every field that is not a pointer, empty ones too, so empty texts, zeros and empty messages read
-//! as absent. Answers are JSON: the clients accept both.
+//! A body is the four bytes `k8s\0` and an envelope (runtime.Unknown) that names apiVersion and kind and
+//! holds the message. Go writes every field that is not a pointer, empty ones too, so empty texts, zeros and
+//! empty messages read as absent. Answers are JSON: the clients accept both.
 
 mod authorization;
 mod core;

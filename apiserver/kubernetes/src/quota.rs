@@ -1,8 +1,9 @@
 //! ResourceQuota: how many objects of a resource may be in a namespace (docs/admission.md, "Quota").
 //!
-//! A create is judged by the objects there are, not by a number kept beside them, and passes a fence that every create of
-//! that resource in that namespace passes: two that count the same room cannot both be stored, and nothing has to be put
-//! right after a crash. The numbers in a quota's status are for its readers ([`spawn`]).
+//! A create is judged by the objects there are, not by a number kept beside them, and passes a fence that
+//! every create of that resource in that namespace passes: two that count the same room cannot both be
+//! stored, and nothing has to be put right after a crash. The numbers in a quota's status are for its readers
+//! ([`spawn`]).
 
 mod usage;
 
@@ -22,7 +23,8 @@ pub use usage::spawn;
 /// Core resources whose limit may also be named without `count/`.
 const SHORT: [&str; 4] = ["configmaps", "resourcequotas", "secrets", "services"];
 
-/// Whether objects of `resource` are counted at all. Events come by themselves, and no quota of Kubernetes counts them.
+/// Whether objects of `resource` are counted at all. Events come by themselves, and no quota of Kubernetes
+/// counts them.
 fn is_counted(resource: GroupResource) -> bool {
     resource.resource != "events"
 }

@@ -1,5 +1,5 @@
-//! The status of ValidatingAdmissionPolicies: what does not go with the types of the kinds that their rules name, found out
-//! when a policy is new or changed, as kube-controller-manager does it.
+//! The status of ValidatingAdmissionPolicies: what does not go with the types of the kinds that their rules
+//! name, found out when a policy is new or changed, as kube-controller-manager does it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,8 +22,8 @@ const MANAGER: &str = "validatingadmissionpolicy-status";
 /// As whom it is written.
 const USER: &str = "system:serviceaccount:kube-system:validatingadmissionpolicy-status-controller";
 
-/// Checks the policies in `source` against the kinds of `groups`, and writes what is found through `registry`, until `stop`
-/// is cancelled.
+/// Checks the policies in `source` against the kinds of `groups`, and writes what is found through
+/// `registry`, until `stop` is cancelled.
 pub fn spawn(
     registry: &Arc<Registry>,
     source: &Arc<dyn Source>,

@@ -24,8 +24,8 @@ pub(crate) const CONFIDENTIAL: &str = "it holds credentials";
 /// The same where it is in no form that can be written as JSON.
 pub(crate) const UNREADABLE: &str = "it cannot be read as JSON";
 
-/// Whether bodies of what was asked for hold credentials: Secrets, and tokens that are made or reviewed. They are written
-/// at no level, whatever a policy says, and neither are messages of errors, which may quote them.
+/// Whether bodies of what was asked for hold credentials: Secrets, and tokens that are made or reviewed. They
+/// are written at no level, whatever a policy says, and neither are messages of errors, which may quote them.
 pub(crate) fn are_confidential(asked: Asked<'_>) -> bool {
     match (asked.group, asked.resource) {
         ("", "secrets") | ("authentication.k8s.io", "tokenreviews") => true,

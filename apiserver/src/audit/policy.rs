@@ -1,4 +1,5 @@
-//! Which requests are audited, and how much of them: kube-apiserver's audit policy (`audit.k8s.io/v1` Policy).
+//! Which requests are audited, and how much of them: kube-apiserver's audit policy (`audit.k8s.io/v1`
+//! Policy).
 
 mod read;
 

@@ -50,7 +50,8 @@ impl Rotating {
 
     fn rotate(&mut self) -> io::Result<()> {
         self.file.flush()?;
-        // Two within the same millisecond must not be one, and a clock that was set back must not make this the oldest.
+        // Two within the same millisecond must not be one, and a clock that was set back must not make this
+        // the oldest.
         let newest = self
             .old_files()?
             .first()
@@ -125,8 +126,8 @@ fn instant(text: &str) -> Option<Timestamp> {
     format!("{date}T{}Z", time.replace('-', ":")).parse().ok()
 }
 
-/// It says who did what: for its owner only, as in kube-apiserver. The mode of one that is there stays, since a shipper of
-/// logs may need its group; that everyone can read it is told.
+/// It says who did what: for its owner only, as in kube-apiserver. The mode of one that is there stays, since
+/// a shipper of logs may need its group; that everyone can read it is told.
 fn append_to(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.append(true).create(true);

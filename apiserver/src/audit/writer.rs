@@ -1,5 +1,5 @@
-//! The audit log's writer: a thread of its own behind a bounded queue, so that a slow disk slows requests down and
-//! never blocks the runtime.
+//! The audit log's writer: a thread of its own behind a bounded queue, so that a slow disk slows requests
+//! down and never blocks the runtime.
 
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -46,8 +46,8 @@ pub struct AuditConfig {
     pub log: Option<AuditLog>,
     /// The webhook.
     pub webhook: Option<(Arc<dyn Deliver>, Batching)>,
-    /// The domain of the annotations that the server makes itself: with `example.com`, `audit.example.com/cause` says what
-    /// made it write. Without a domain the key is `audit/cause`.
+    /// The domain of the annotations that the server makes itself: with `example.com`,
+    /// `audit.example.com/cause` says what made it write. Without a domain the key is `audit/cause`.
     pub domain: String,
 }
 

@@ -1,4 +1,5 @@
-//! What is known about a connection: the peer's address and certificates, and what they were found to be good for.
+//! What is known about a connection: the peer's address and certificates, and what they were found to be good
+//! for.
 
 use std::fmt::Debug;
 use std::net::SocketAddr;
@@ -12,8 +13,8 @@ use rustls::pki_types::CertificateDer;
 use super::trust::{CaPool, TrustState};
 use super::x509::{self, Identity};
 
-/// One client connection. Certificates are verified at its first request and again only when the trusted CAs change or
-/// one of the certificates starts or stops being valid.
+/// One client connection. Certificates are verified at its first request and again only when the trusted CAs
+/// change or one of the certificates starts or stops being valid.
 #[derive(Debug)]
 pub struct Connection {
     peer: SocketAddr,

@@ -1,5 +1,6 @@
-//! Trust that a hub publishes: the ConfigMap in which a kube-apiserver tells extension servers whose certificates it
-//! believes, and with which certificate and headers it passes users on (docs/reference.md, "Identity").
+//! Trust that a hub publishes: the ConfigMap in which a kube-apiserver tells extension servers whose
+//! certificates it believes, and with which certificate and headers it passes users on (docs/reference.md,
+//! "Identity").
 
 use std::collections::BTreeMap;
 

@@ -8,8 +8,8 @@ use http::{HeaderMap, HeaderName};
 
 use super::trust::RequestHeaderTrust;
 
-/// Prefixes of identity headers that are removed even where no front proxy is configured: nothing behind this point
-/// may take them for the truth.
+/// Prefixes of identity headers that are removed even where no front proxy is configured: nothing behind this
+/// point may take them for the truth.
 const REMOTE_PREFIX: &str = "x-remote-";
 
 /// The user the headers name; `None` when they name none.

@@ -26,11 +26,12 @@ struct Wanted {
     extra: BTreeMap<String, Vec<String>>,
 }
 
-/// The user the request acts as, when it asks for another one and `user` may act as them. The headers are removed.
+/// The user the request acts as, when it asks for another one and `user` may act as them. The headers are
+/// removed.
 ///
 /// # Errors
-/// 400 when a group, uid or attribute comes without a user; 403 for the first right that is missing; 500 when the
-/// authorizer could not answer.
+/// 400 when a group, uid or attribute comes without a user; 403 for the first right that is missing; 500 when
+/// the authorizer could not answer.
 pub async fn impersonate(
     user: &UserInfo,
     headers: &mut HeaderMap,

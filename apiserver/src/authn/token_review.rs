@@ -22,7 +22,8 @@ pub struct TokenReviews {
     reviewer: Arc<dyn Reviewer>,
     answers: Remembered<[u8; 32], Option<UserInfo>>,
     keep: Duration,
-    /// Tokens are not kept, only digests of them, and these cannot be compared with anything outside the process.
+    /// Tokens are not kept, only digests of them, and these cannot be compared with anything outside the
+    /// process.
     salt: Uuid,
 }
 

@@ -155,8 +155,8 @@ impl RequestHeaderTrust {
         }
     }
 
-    /// Checks that users with certificates of `client` cannot pass for front proxies: where the CAs overlap, front
-    /// proxies must be named.
+    /// Checks that users with certificates of `client` cannot pass for front proxies: where the CAs overlap,
+    /// front proxies must be named.
     ///
     /// # Errors
     /// When they overlap and every name is allowed.

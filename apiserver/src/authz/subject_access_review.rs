@@ -135,8 +135,8 @@ fn spec(attributes: &Attributes) -> Value {
     Value::Object(spec)
 }
 
-/// A requirement as reviews write it. Comparisons have no form there; without one the question is about more than is
-/// asked for, which is never answered yes where the narrower one would be answered no.
+/// A requirement as reviews write it. Comparisons have no form there; without one the question is about more
+/// than is asked for, which is never answered yes where the narrower one would be answered no.
 fn requirement(requirement: &Requirement) -> Option<Value> {
     let operator = match requirement.operator {
         Operator::In => "In",

@@ -24,21 +24,21 @@ use crate::memory::Charge;
 use crate::signal::Signal;
 use crate::unread::Patience;
 
-/// How much of a body that is too long is still read, and for how long. A client that writes its whole body before it
-/// reads would otherwise see a broken connection instead of the refusal.
+/// How much of a body that is too long is still read, and for how long. A client that writes its whole body
+/// before it reads would otherwise see a broken connection instead of the refusal.
 const DISCARD: usize = 16 * 1024 * 1024;
 const DISCARD_FOR: Duration = Duration::from_secs(2);
 
-/// How long a body may take whatever it is, and how many bytes have to come in each second beyond that, on average: what it
-/// holds meanwhile is not to be had for a byte now and then.
+/// How long a body may take whatever it is, and how many bytes have to come in each second beyond that, on
+/// average: what it holds meanwhile is not to be had for a byte now and then.
 const ARRIVAL: Duration = Duration::from_secs(10);
 const LEAST_RATE: usize = 4 * 1024;
 
 /// Reads a whole request body of at most `limit` bytes, which are added to `charge` as they arrive.
 ///
 /// # Errors
-/// 413 when it is longer, by its own word or in fact; 429 when there is no memory for it; 400 when it breaks off; 408 when it
-/// trickles.
+/// 413 when it is longer, by its own word or in fact; 429 when there is no memory for it; 400 when it breaks
+/// off; 408 when it trickles.
 pub(super) async fn read(
     headers: &HeaderMap,
     mut body: Body,
@@ -122,8 +122,8 @@ async fn discard(mut body: Body) {
 
 /// A request body that outlives whoever reads it.
 ///
-/// Refusing a request without reading its body drops the body, and on HTTP/2 that resets the stream before the refusal
-/// is sent. So the answer keeps the body until it is sent itself.
+/// Refusing a request without reading its body drops the body, and on HTTP/2 that resets the stream before
+/// the refusal is sent. So the answer keeps the body until it is sent itself.
 #[derive(Clone)]
 pub(super) struct Kept(Arc<Mutex<Body>>);
 
@@ -156,8 +156,8 @@ impl http_body::Body for Kept {
     }
 }
 
-/// A response body under way. Its end, however it comes, completes the request: the metrics, the audit event, and the
-/// place among the requests in flight.
+/// A response body under way. Its end, however it comes, completes the request: the metrics, the audit event,
+/// and the place among the requests in flight.
 pub(super) struct Followed {
     inner: Body,
     ending: Option<Ending>,
@@ -296,8 +296,8 @@ impl http_body::Body for Followed {
         Poll::Ready(frame)
     }
 
-    /// The last part is not the end: on HTTP/2 it lies in a buffer until the client reads it, and until then this is to be
-    /// followed. Whoever asks for what comes next has room for it.
+    /// The last part is not the end: on HTTP/2 it lies in a buffer until the client reads it, and until then
+    /// this is to be followed. Whoever asks for what comes next has room for it.
     fn is_end_stream(&self) -> bool {
         self.inner.is_end_stream() && (!self.begun || self.ending.is_none())
     }

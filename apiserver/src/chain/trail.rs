@@ -1,4 +1,5 @@
-//! What is noted about a request on its way, and what becomes of it at the end: a log line, metrics, audit events.
+//! What is noted about a request on its way, and what becomes of it at the end: a log line, metrics, audit
+//! events.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -139,7 +140,8 @@ impl Trail {
         audit.judge(Asked::of(info, &self.user))
     }
 
-    /// Whether an event of `verdict` has the bodies that `level` asks for. That credentials are left out is annotated.
+    /// Whether an event of `verdict` has the bodies that `level` asks for. That credentials are left out is
+    /// annotated.
     fn may_write_bodies(&self, verdict: &Verdict, level: Level) -> bool {
         if verdict.level < level {
             return false;
@@ -251,7 +253,8 @@ fn source_ips(headers: &HeaderMap, connection: &Connection) -> Vec<String> {
     ips
 }
 
-/// A request whose answer is decided: completes it when dropped, after the last byte or whatever came instead.
+/// A request whose answer is decided: completes it when dropped, after the last byte or whatever came
+/// instead.
 pub(super) struct Ending {
     trail: Trail,
     code: u16,
@@ -306,7 +309,8 @@ impl Ending {
         }
     }
 
-    /// Notes bytes handed over. This is done for every event of every watcher: what it takes is looked up beforehand.
+    /// Notes bytes handed over. This is done for every event of every watcher: what it takes is looked up
+    /// beforehand.
     pub(super) fn sent(&mut self, data: &Bytes) {
         self.sent += data.len() as u64;
         let Some(watching) = &mut self.watching else {
@@ -320,8 +324,8 @@ impl Ending {
         }
     }
 
-    /// Writes the audit event that is due when the answer is decided: the start of a long-running one, the end of any
-    /// other. Here the log may make the request wait.
+    /// Writes the audit event that is due when the answer is decided: the start of a long-running one, the
+    /// end of any other. Here the log may make the request wait.
     pub(super) async fn record(&mut self, panicked: bool) {
         let stage = match (panicked, self.trail.long_running) {
             (true, _) => Stage::Panic,

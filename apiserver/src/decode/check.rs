@@ -1,5 +1,5 @@
-//! What a decoded body must be before anything looks at its meaning: the right kind, metadata of the right types, and
-//! no unknown or duplicate fields where the client asks for that.
+//! What a decoded body must be before anything looks at its meaning: the right kind, metadata of the right
+//! types, and no unknown or duplicate fields where the client asks for that.
 
 use berth_apimachinery::schema::{Mistyped, Unknown};
 use berth_apimachinery::{Schema, Status};
@@ -216,8 +216,8 @@ pub(crate) fn duplicate_fields(paths: &[String]) -> Vec<String> {
         .collect()
 }
 
-/// Does with `found` (what is told of the text of the body) and with unknown fields what the client asked for; the error
-/// begins with "strict decoding error: ".
+/// Does with `found` (what is told of the text of the body) and with unknown fields what the client asked
+/// for; the error begins with "strict decoding error: ".
 pub(crate) fn check_fields(
     validation: FieldValidation,
     unknown: impl FnOnce() -> Unknown,

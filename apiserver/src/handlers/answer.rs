@@ -224,7 +224,8 @@ impl Cx<'_> {
         self.chunked(accepted, None, table).await
     }
 
-    /// A body that is written already; `key` says under what its compressed form is kept, where others may want it.
+    /// A body that is written already; `key` says under what its compressed form is kept, where others may
+    /// want it.
     async fn chunked(
         &self,
         accepted: Accepted,

@@ -129,7 +129,8 @@ impl Apply<'_> {
         let force = !self.meets_keeper(&stored)? && self.options.force;
         let applied = match stored.apply(force) {
             Err(Refused::Conflicts(conflicts)) => {
-                // What kubectl applied from the client before is its own; that was never a part of the object.
+                // What kubectl applied from the client before is its own; that was never a part of the
+                // object.
                 let foreign = match self.is_of_the_whole() {
                     true => last_applied::foreign(cx, &stored.live, conflicts),
                     false => conflicts,

@@ -17,8 +17,8 @@ impl Cx<'_> {
         }
     }
 
-    /// The body of a create or an update: of the expected kind, with metadata of the right types, in the request's
-    /// namespace, and strict where that is asked for.
+    /// The body of a create or an update: of the expected kind, with metadata of the right types, in the
+    /// request's namespace, and strict where that is asked for.
     pub(super) fn read_body(
         &self,
         expected: Expected<'_>,

@@ -1,4 +1,5 @@
-//! Resources made at each request: the program's handler makes the objects, the server selects, pages and renders.
+//! Resources made at each request: the program's handler makes the objects, the server selects, pages and
+//! renders.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -98,7 +99,8 @@ impl<'a> Rest<'a> {
             .encode()
     }
 
-    /// A page of at most `limit` objects (0 is all), written by the listing; `None` where each has to be made.
+    /// A page of at most `limit` objects (0 is all), written by the listing; `None` where each has to be
+    /// made.
     fn written(&self, limit: usize) -> Result<Option<(Page, Chunks)>, Status> {
         if !self.selection.is_left_to_others() {
             return Ok(None);
@@ -155,7 +157,8 @@ impl<'a> Rest<'a> {
 /// How many objects are written into one piece of a body.
 const PIECE: usize = 512;
 
-/// The objects of `listing` at `places` as JSON with commas between them, in pieces; `None` where it cannot write them.
+/// The objects of `listing` at `places` as JSON with commas between them, in pieces; `None` where it cannot
+/// write them.
 fn written(listing: &dyn Listing, places: Range<usize>) -> Result<Option<Chunks>, Status> {
     let mut items = Chunks::default();
     for start in places.clone().step_by(PIECE) {

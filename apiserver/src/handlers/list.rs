@@ -18,9 +18,9 @@ use crate::selection::Selection;
 
 /// Tables of what is computed here are answered whole where pages of this many rows or more are asked for.
 ///
-/// Who asks for tables is kubectl: for 500 rows a page, and for five pages a second after the first ten, so that a fleet of
-/// 20,000 takes it six seconds of waiting. A server may answer more than it was asked for, as kube-apiserver does from its
-/// cache; who wants small answers asks for smaller pages.
+/// Who asks for tables is kubectl: for 500 rows a page, and for five pages a second after the first ten, so
+/// that a fleet of 20,000 takes it six seconds of waiting. A server may answer more than it was asked for, as
+/// kube-apiserver does from its cache; who wants small answers asks for smaller pages.
 const WHOLE: usize = 500;
 
 /// One page of a list.
@@ -120,7 +120,8 @@ fn freshness(options: &ListOptions) -> At {
 pub(super) async fn read(cx: &Cx<'_>, at: At) -> Result<Collection, Status> {
     let source = cx.served.source().ok_or_else(Status::method_not_allowed)?;
     let result = match at {
-        // A projection's revisions are given out here alone: one from ahead will not come, however long we wait.
+        // A projection's revisions are given out here alone: one from ahead will not come, however long we
+        // wait.
         At::NotOlderThan(asked) | At::Exact(asked)
             if cx.served.own_sequence() && asked > source.revision() =>
         {
@@ -145,7 +146,8 @@ async fn following(cx: &Cx<'_>, token: &Token) -> Result<Collection, Status> {
     let source = cx.served.source().ok_or_else(Status::method_not_allowed)?;
     match source.list(cx.served.stored, At::Exact(revision)).await {
         Ok(collection) => Ok(collection),
-        // A token from ahead was made before a restart, or elsewhere: it cannot be honoured any more than an old one.
+        // A token from ahead was made before a restart, or elsewhere: it cannot be honoured any more than an
+        // old one.
         Err(StoreError::Expired { .. } | StoreError::TooNew { .. }) => Err(token.clone().expired()),
         Err(error) => Err(errors::of_store(error, cx.served)),
     }

@@ -99,8 +99,8 @@ impl Patching {
     }
 }
 
-/// 422 when the patch changes the uid. In the body of an update another uid is a conflict, since it says which object
-/// was meant; a patch that sets one has no older state that it could be read again from.
+/// 422 when the patch changes the uid. In the body of an update another uid is a conflict, since it says
+/// which object was meant; a patch that sets one has no older state that it could be read again from.
 fn same_uid(cx: &Cx<'_>, value: &Value, before: &Value) -> Result<(), Status> {
     let uid = |object: &Value| object["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
     let patched = uid(value);
@@ -112,7 +112,8 @@ fn same_uid(cx: &Cx<'_>, value: &Value, before: &Value) -> Result<(), Status> {
     Err(Status::invalid(info.group, info.kind, cx.name, &[error]))
 }
 
-/// 422 on `patch`, as kube-apiserver answers a patch with unknown fields: of no object, for nothing was made that could be one.
+/// 422 on `patch`, as kube-apiserver answers a patch with unknown fields: of no object, for nothing was made
+/// that could be one.
 fn invalid_patch(cx: &Cx<'_>, problem: &str) -> Status {
     let error = FieldError::invalid(
         "patch",

@@ -92,8 +92,8 @@ impl<'a> Custom<'a> {
         self.cx.reply(accepted, code, &reply)
     }
 
-    /// Whether admission lets the user connect, as kube-apiserver asks it about every request to a proxy: the object is the
-    /// options, where to.
+    /// Whether admission lets the user connect, as kube-apiserver asks it about every request to a proxy: the
+    /// object is the options, where to.
     async fn connect(&self) -> Result<(), Status> {
         let rest = &self.cx.request.info.rest;
         let path = if rest.is_empty() {
@@ -122,8 +122,8 @@ impl<'a> Custom<'a> {
         self.subresource.schema.as_deref().or_else(own)
     }
 
-    /// What an update of it finds, for those who are asked about it; a body of the resource's own kind is judged when it
-    /// is written.
+    /// What an update of it finds, for those who are asked about it; a body of the resource's own kind is
+    /// judged when it is written.
     async fn before(&self) -> Result<Option<Value>, Status> {
         if self.subresource.schema.is_none() || !self.subresource.verbs.contains(&"get") {
             return Ok(None);
@@ -160,8 +160,8 @@ impl<'a> Custom<'a> {
         Ok((self.cx.call(options.dry_run), value))
     }
 
-    /// Admission and validation of a body by its own schema. One of the resource's kind goes through both when it is
-    /// written.
+    /// Admission and validation of a body by its own schema. One of the resource's kind goes through both
+    /// when it is written.
     async fn admit(
         &self,
         operation: Operation,
@@ -224,7 +224,8 @@ impl<'a> Custom<'a> {
         Ok(value)
     }
 
-    /// Defaults and validates a body by its own schema. One of the resource's kind is judged when it is written.
+    /// Defaults and validates a body by its own schema. One of the resource's kind is judged when it is
+    /// written.
     fn judge(&self, mut value: Value) -> Result<Value, Status> {
         let Some(schema) = &self.subresource.schema else {
             return Ok(value);

@@ -23,7 +23,8 @@ use crate::websocket::Handshake;
 use feed::{Feed, Start};
 use frame::Framer;
 
-/// Without `timeoutSeconds`, a watch ends after this and up to as much again (docs/reference.md, "Lists and watches").
+/// Without `timeoutSeconds`, a watch ends after this and up to as much again (docs/reference.md, "Lists and
+/// watches").
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
 pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
@@ -34,7 +35,8 @@ pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
     let source = cx.served.source().ok_or_else(Status::method_not_allowed)?;
     let framer = Framer::new(cx, accepted)?;
 
-    // From here on the answer is a success, and what goes wrong is an event: that is where clients look for it.
+    // From here on the answer is a success, and what goes wrong is an event: that is where clients look for
+    // it.
     let begun = start(cx, source, &options).await.and_then(|(there, watch)| {
         let initial = there.map(|there| feed::present(&there, &selection, cx.served));
         Ok((initial.transpose()?, watch))

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-/// A user with nothing running is let in though all places are taken, until this many times as many run: whatever others do
-/// then takes no more than a share of the processors.
+/// A user with nothing running is let in though all places are taken, until this many times as many run:
+/// whatever others do then takes no more than a share of the processors.
 const BEYOND: usize = 2;
 
 /// Places, and who waits for one.

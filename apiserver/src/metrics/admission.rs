@@ -1,5 +1,5 @@
-//! How long admission takes and what it refuses, under kube-apiserver's names (docs/reference.md, "Health, metrics,
-//! stopping").
+//! How long admission takes and what it refuses, under kube-apiserver's names (docs/reference.md, "Health,
+//! metrics, stopping").
 
 use std::sync::Arc;
 
@@ -31,7 +31,8 @@ struct Controller {
     rejected: &'static str,
 }
 
-/// Admission's metrics, per plugin (an admission controller, as Kubernetes calls it) and per pass of the whole chain.
+/// Admission's metrics, per plugin (an admission controller, as Kubernetes calls it) and per pass of the
+/// whole chain.
 #[derive(Debug)]
 pub struct AdmissionMetrics {
     steps: Family<Step, Histogram, fn() -> Histogram>,

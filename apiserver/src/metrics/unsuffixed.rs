@@ -1,7 +1,8 @@
 //! Counters that Kubernetes named without `_total`.
 //!
-//! The exposition format puts `_total` behind every counter, and dashboards would not find these under that name. So
-//! they are exposed without a type, which leaves names alone; rates are computed from the samples all the same.
+//! The exposition format puts `_total` behind every counter, and dashboards would not find these under that
+//! name. So they are exposed without a type, which leaves names alone; rates are computed from the samples
+//! all the same.
 
 use prometheus_client::encoding::{EncodeMetric, MetricEncoder};
 use prometheus_client::metrics::counter::Counter;

@@ -1,5 +1,5 @@
-//! What calls of a hub's admission webhooks cost and decide, under kube-apiserver's names (docs/reference.md, "Health,
-//! metrics, stopping").
+//! What calls of a hub's admission webhooks cost and decide, under kube-apiserver's names (docs/reference.md,
+//! "Health, metrics, stopping").
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -176,7 +176,8 @@ impl WebhookMetrics {
         self.fail_opens.get_or_create(&opened).inc();
     }
 
-    /// Notes that the conditions of the webhook `name` excluded a write, or (`failed`) could not be evaluated.
+    /// Notes that the conditions of the webhook `name` excluded a write, or (`failed`) could not be
+    /// evaluated.
     pub fn condition(&self, name: &str, webhook_type: WebhookType, operation: Operation, failed: bool) {
         let condition = Condition {
             name: name.to_owned(),

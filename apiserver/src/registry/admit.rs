@@ -1,8 +1,9 @@
-//! The order of admission, the same for whatever is admitted: writes, deletions, objects that are only answered, bodies of
-//! subresources, connections to a proxy.
+//! The order of admission, the same for whatever is admitted: writes, deletions, objects that are only
+//! answered, bodies of subresources, connections to a proxy.
 //!
-//! In each pass our own plugins come first, then others (admission policies, the hub's webhooks), since they take longest
-//! and what happens meanwhile is noticed by the guards. What is counted comes last: what anybody refuses takes no room.
+//! In each pass our own plugins come first, then others (admission policies, the hub's webhooks), since they
+//! take longest and what happens meanwhile is noticed by the guards. What is counted comes last: what anybody
+//! refuses takes no room.
 
 use std::sync::Arc;
 
@@ -78,8 +79,8 @@ impl Candidate for Deletion {
 }
 
 impl Admission<'_> {
-    /// Takes `value` (null on delete) through admission. Gives what came of it, and what must still be true when it is
-    /// stored.
+    /// Takes `value` (null on delete) through admission. Gives what came of it, and what must still be true
+    /// when it is stored.
     pub(crate) async fn admit(
         &self,
         asked: Asked<'_>,

@@ -1,5 +1,5 @@
-//! Server-side apply: what a manager wants of an object, merged into what others want. A controller in this process applies
-//! here; a request has checks of its own before and after (`handlers::apply`).
+//! Server-side apply: what a manager wants of an object, merged into what others want. A controller in this
+//! process applies here; a request has checks of its own before and after (`handlers::apply`).
 
 use std::sync::Arc;
 
@@ -113,7 +113,8 @@ impl Registry {
     }
 }
 
-/// The configuration of one manager on its way into an object: of a request, or of a controller in this process.
+/// The configuration of one manager on its way into an object: of a request, or of a controller in this
+/// process.
 pub(crate) struct Application<'a> {
     pub(crate) ownership: Ownership<'a>,
     pub(crate) served: &'a Served,

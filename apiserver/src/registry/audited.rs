@@ -29,8 +29,8 @@ impl Registry {
         }
     }
 
-    /// Records a list of writes that was made, or refused, with what was `noted` of each. Those without a cause are part of a
-    /// request, which has an event of its own.
+    /// Records a list of writes that was made, or refused, with what was `noted` of each. Those without a
+    /// cause are part of a request, which has an event of its own.
     pub(super) async fn record(
         &self,
         author: Author<'_>,

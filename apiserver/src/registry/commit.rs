@@ -11,11 +11,13 @@ use crate::registry::transaction::{Author, Origin, Transaction};
 use crate::registry::{CONFLICT_ATTEMPTS, Registry};
 
 impl Registry {
-    /// Takes `writes` through admission and validation as the `author`'s own, in order, each seeing the ones before it, and
-    /// applies them as one list under `guards`. Answers the objects as written, one per write, as stored.
+    /// Takes `writes` through admission and validation as the `author`'s own, in order, each seeing the ones
+    /// before it, and applies them as one list under `guards`. Answers the objects as written, one per write,
+    /// as stored.
     ///
     /// # Errors
-    /// Why nothing was written: something moved, or the first refusal, as that user's own request would get it.
+    /// Why nothing was written: something moved, or the first refusal, as that user's own request would get
+    /// it.
     pub async fn commit(
         &self,
         author: Author<'_>,

@@ -68,14 +68,14 @@ pub trait CreateHook: Send + Sync + 'static {
     /// Whether anything is done about new objects of `resource`, as the client named it.
     fn concerns(&self, resource: GroupResource) -> bool;
 
-    /// Gives the writes to commit in one transaction with the object, which has passed admission and has no revision yet. Not
-    /// asked in a dry run, nor where the store makes one write after the other.
+    /// Gives the writes to commit in one transaction with the object, which has passed admission and has no
+    /// revision yet. Not asked in a dry run, nor where the store makes one write after the other.
     async fn extend(&self, _creating: &Created) -> Option<Extension> {
         None
     }
 
-    /// Gives the object to answer with, where its transaction was not extended. The create itself has happened (but for a
-    /// dry run), so what goes wrong here is a warning.
+    /// Gives the object to answer with, where its transaction was not extended. The create itself has
+    /// happened (but for a dry run), so what goes wrong here is a warning.
     async fn created(&self, created: Created) -> Arc<Object>;
 }
 
@@ -189,7 +189,8 @@ impl Hooked<'_> {
         }
     }
 
-    /// Stores `draft` where `guards` hold: with what the hook adds, or by itself where that is nothing or is refused.
+    /// Stores `draft` where `guards` hold: with what the hook adds, or by itself where that is nothing or is
+    /// refused.
     ///
     /// # Errors
     /// Why `draft` itself is not stored.
@@ -233,7 +234,8 @@ impl Hooked<'_> {
         };
         let first = making(key.clone(), draft.clone(), guards.to_vec());
         let (registry, store) = (Arc::clone(self.registry), Arc::clone(store));
-        // In a task of its own: a client that goes away leaves nobody untold, and a panic is not one of the create.
+        // In a task of its own: a client that goes away leaves nobody untold, and a panic is not one of the
+        // create.
         let committing = tokio::spawn(async move { registry.commit_extended(store, first, extension).await });
         match committing.await {
             Ok(Ok(object)) => Ok(Some(object)),
@@ -252,7 +254,8 @@ impl Hooked<'_> {
     }
 }
 
-/// Whether `error` is about the new object at `key`, stored under `guards`, whatever is added to its transaction.
+/// Whether `error` is about the new object at `key`, stored under `guards`, whatever is added to its
+/// transaction.
 fn is_about(error: &StoreError, key: &Key, guards: &[Guard]) -> bool {
     match error {
         StoreError::AlreadyExists { key: there } => there == key,

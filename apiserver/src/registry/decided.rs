@@ -1,4 +1,5 @@
-//! In-process writes are stored as they were decided: admission policies and webhooks may add to them, and no more.
+//! In-process writes are stored as they were decided: admission policies and webhooks may add to them, and no
+//! more.
 
 use std::sync::Arc;
 
@@ -6,10 +7,12 @@ use berth_apimachinery::overruled::{self, Absent};
 use berth_apimachinery::{FieldError, GroupResource, Status};
 use serde_json::Value;
 
-/// The refusal of a write of `resource`/`name` by `user`, where `changers` made of it something else than was decided.
+/// The refusal of a write of `resource`/`name` by `user`, where `changers` made of it something else than was
+/// decided.
 ///
-/// `decided` is the object as the process would write it, `stored` the object that it changes (null for a new one),
-/// `changed` what admission made of it. Whatever the write does not change itself may be changed by others.
+/// `decided` is the object as the process would write it, `stored` the object that it changes (null for a new
+/// one), `changed` what admission made of it. Whatever the write does not change itself may be changed by
+/// others.
 pub(super) fn overruled(
     (resource, name): (GroupResource, &str),
     user: &str,

@@ -1,4 +1,5 @@
-//! Objects some of whose fields somebody keeps ([`berth_apimachinery::Kind::keeper`]): in what others write they stay as they are.
+//! Objects some of whose fields somebody keeps ([`berth_apimachinery::Kind::keeper`]): in what others write
+//! they stay as they are.
 
 use berth_apimachinery::kind::Via;
 use berth_apimachinery::{Keeper, Object, Status};
@@ -26,8 +27,8 @@ impl Writing<'_> {
         Ok(true)
     }
 
-    /// `value` with the fields that are kept as they are in `live`, which is how `stored` is served. The client hears of it
-    /// where that makes a difference.
+    /// `value` with the fields that are kept as they are in `live`, which is how `stored` is served. The
+    /// client hears of it where that makes a difference.
     pub(super) fn kept(&self, stored: &Object, live: &Value, value: Value) -> Value {
         let Some(keeper) = self.served.kind().keeper() else {
             return value;

@@ -1,7 +1,7 @@
 //! Which manager owns which field: what a write makes of the managed fields of an object.
 //!
-//! The rules are in the crate `berth-apply`. Here is what it needs to know of a kind (its versions, and which fields a
-//! write through which resource cannot set), and which managed fields a write starts from.
+//! The rules are in the crate `berth-apply`. Here is what it needs to know of a kind (its versions, and which
+//! fields a write through which resource cannot set), and which managed fields a write starts from.
 
 use std::borrow::Cow;
 
@@ -161,7 +161,8 @@ impl<'a> Ownership<'a> {
         before.update(&self.versions, &nothing(value), value, &self.writer())
     }
 
-    /// The managed fields of `value`, which replaces `stored`, `live` in the served version, and came with those `sent`.
+    /// The managed fields of `value`, which replaces `stored`, `live` in the served version, and came with
+    /// those `sent`.
     pub(crate) fn updated(
         &self,
         stored: &Object,

@@ -1,5 +1,5 @@
-//! The way of every write from a decoded body to a draft: system fields, admission ([`super::admit`]), and between its
-//! passes defaults, the kind's own preparation, validation of everything at once.
+//! The way of every write from a decoded body to a draft: system fields, admission ([`super::admit`]), and
+//! between its passes defaults, the kind's own preparation, validation of everything at once.
 
 use std::sync::Arc;
 
@@ -167,7 +167,8 @@ impl Writing<'_> {
         }
     }
 
-    /// Takes from the stored object what this write may not touch: system fields, and the status or all but it.
+    /// Takes from the stored object what this write may not touch: system fields, and the status or all but
+    /// it.
     fn confine(&self, mut value: Value, old: &Value) -> Value {
         if self.via == Via::Subresource("status") {
             value = system::only_status(value, old);
@@ -178,7 +179,8 @@ impl Writing<'_> {
         value
     }
 
-    /// An object that is answered and not kept: `value` as decoded. It needs no name and gets no system fields.
+    /// An object that is answered and not kept: `value` as decoded. It needs no name and gets no system
+    /// fields.
     pub(crate) async fn answer(&self, value: Value) -> Result<Value, Status> {
         let request = self.request(None);
         let subject = subject(self.served, &request, self.served.version);
@@ -257,8 +259,8 @@ impl Writing<'_> {
         })
     }
 
-    /// Those of `errors` that this write can do something about. What is wrong outside of the status was so before its write,
-    /// and must not keep anybody from saying so (kube-apiserver's validation ratcheting).
+    /// Those of `errors` that this write can do something about. What is wrong outside of the status was so
+    /// before its write, and must not keep anybody from saying so (kube-apiserver's validation ratcheting).
     fn can_be_mended(&self, mut errors: Vec<FieldError>) -> Vec<FieldError> {
         if matches!(self.via, Via::Subresource("status")) {
             errors.retain(|error| {

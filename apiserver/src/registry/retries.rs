@@ -61,9 +61,9 @@ impl Refused {
 
 /// The retry policy of one write.
 ///
-/// On a shared store (etcd) a linearizable read costs a round trip. The cache is nearly always current, and the write is a
-/// compare-and-swap on the revision it was judged on; so the first try reads the cache. Only a success counts there: a
-/// rejection is judged again on a fresh read.
+/// On a shared store (etcd) a linearizable read costs a round trip. The cache is nearly always current, and
+/// the write is a compare-and-swap on the revision it was judged on; so the first try reads the cache. Only a
+/// success counts there: a rejection is judged again on a fresh read.
 pub(crate) struct Retries {
     at: At,
     made: usize,

@@ -84,8 +84,9 @@ pub(crate) fn touched(value: &Value, old: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// Keeps the first of owner references that are equal in every field; the text for the client where there were more.
-/// References of one uid that differ elsewhere stay: nobody but their writer knows which one is right.
+/// Keeps the first of owner references that are equal in every field; the text for the client where there
+/// were more. References of one uid that differ elsewhere stay: nobody but their writer knows which one is
+/// right.
 pub(crate) fn deduplicate_owners(value: &mut Value) -> Option<String> {
     let owners = value
         .get_mut("metadata")?
@@ -205,7 +206,8 @@ fn differs_in_substance(new: &Value, old: &Value) -> bool {
 const MAPS: [&str; 2] = ["annotations", "labels"];
 const LISTS: [&str; 2] = ["finalizers", "ownerReferences"];
 
-/// Kubernetes' own encoders write `null` for empty metadata fields, or an empty list or map; they mean absent.
+/// Kubernetes' own encoders write `null` for empty metadata fields, or an empty list or map; they mean
+/// absent.
 pub(crate) fn drop_nulls(value: &mut Value) {
     let Some(fields) = value.get_mut("metadata") else {
         return;

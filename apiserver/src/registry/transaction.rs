@@ -1,4 +1,5 @@
-//! Transactions: writes that are made one after the other, each seeing those before it, and go into one store at once.
+//! Transactions: writes that are made one after the other, each seeing those before it, and go into one store
+//! at once.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -34,17 +35,20 @@ pub struct Author<'a> {
 pub(super) struct Origin {
     /// Texts for whoever asked for it; nobody hears those of the process itself.
     pub(super) warnings: Option<Warnings>,
-    /// The annotations of the request that it is part of; those of the process itself are in events of their own.
+    /// The annotations of the request that it is part of; those of the process itself are in events of their
+    /// own.
     pub(super) annotations: Option<Annotations>,
     /// Whether others were asked already, about the body of a subresource.
     pub(super) asked: bool,
 }
 
-/// Distributes the guards of a list over its writes, for stores that make them one by one: the guards of each write.
+/// Distributes the guards of a list over its writes, for stores that make them one by one: the guards of each
+/// write.
 ///
-/// `Unchanged` guards go on the first write, since later writes of the list may change those objects themselves. A fence
-/// goes on the first create: if it were passed earlier, another scheduler could take a snapshot after the fence but before
-/// the object exists, and count the same capacity twice. Without a create it goes on the first write.
+/// `Unchanged` guards go on the first write, since later writes of the list may change those objects
+/// themselves. A fence goes on the first create: if it were passed earlier, another scheduler could take a
+/// snapshot after the fence but before the object exists, and count the same capacity twice. Without a create
+/// it goes on the first write.
 #[must_use]
 pub fn share_guards(writes: &[Write], guards: Vec<Guard>) -> Vec<Vec<Guard>> {
     let mut shared = vec![Vec::new(); writes.len()];
@@ -71,7 +75,8 @@ pub(super) struct Transaction {
 }
 
 impl Registry {
-    /// Takes `writes` through admission and validation as the `author`'s own, in order, and adds them to `transaction`.
+    /// Takes `writes` through admission and validation as the `author`'s own, in order, and adds them to
+    /// `transaction`.
     ///
     /// # Errors
     /// The first refusal, as that user's own request would get it.

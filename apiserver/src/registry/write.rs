@@ -50,8 +50,9 @@ pub(crate) enum Next {
 }
 
 impl Registry {
-    /// Stores the next state of an object. `edit` makes it of the current one, in the served version; a resource
-    /// version in what it makes must be the current one. `unconditional` says whether it may be missing.
+    /// Stores the next state of an object. `edit` makes it of the current one, in the served version; a
+    /// resource version in what it makes must be the current one. `unconditional` says whether it may be
+    /// missing.
     pub(crate) async fn update<E: Into<CommitError>>(
         &self,
         target: Target<'_>,
@@ -76,14 +77,16 @@ impl Registry {
             };
             match tried.await {
                 Ok(object) => return Ok(object),
-                // A resource version the client gave is found stale at the next turn; all else is decided afresh.
+                // A resource version the client gave is found stale at the next turn; all else is decided
+                // afresh.
                 Err(refused) if retries.again(&refused) => {}
                 Err(refused) => return Err(refused.into_error(target.served)),
             }
         }
     }
 
-    /// What `wish` makes of `current`, after admission and validation, and what must still be true when it is stored.
+    /// What `wish` makes of `current`, after admission and validation, and what must still be true when it is
+    /// stored.
     pub(crate) async fn next_state(
         &self,
         target: Target<'_>,

@@ -51,8 +51,8 @@ const WINDOWS: Windows = Windows {
     connection: 16 * 1024 * 1024,
 };
 
-/// Those of peers whose certificate is not known here, or that have none: what they send before they are identified waits
-/// in memory.
+/// Those of peers whose certificate is not known here, or that have none: what they send before they are
+/// identified waits in memory.
 const SMALL_WINDOWS: Windows = Windows {
     stream: 64 * 1024,
     connection: 256 * 1024,
@@ -132,8 +132,8 @@ impl Endpoint {
     }
 }
 
-/// The program's own routes, each request followed and guarded as the API's are. They find the [`Connection`] among the
-/// request's extensions.
+/// The program's own routes, each request followed and guarded as the API's are. They find the [`Connection`]
+/// among the request's extensions.
 fn open(chain: Arc<Chain>, routes: Router) -> Router {
     if !routes.has_routes() {
         return routes;
@@ -151,7 +151,8 @@ fn open(chain: Arc<Chain>, routes: Router) -> Router {
         },
     );
     let refuse = || async { respond::status(&Status::method_not_allowed()) };
-    // `route_layer` keeps the guard for requests that one of these routes takes; all others are the fallback's.
+    // `route_layer` keeps the guard for requests that one of these routes takes; all others are the
+    // fallback's.
     routes.method_not_allowed_fallback(refuse).route_layer(guard)
 }
 
@@ -191,9 +192,11 @@ fn second(limits: ConnectionLimits, windows: Windows) -> http2::Builder<Streams>
     builder
 }
 
-/// Serves one connection until it ends, is idle for too long, or `finish` is cancelled and its requests are answered.
+/// Serves one connection until it ends, is idle for too long, or `finish` is cancelled and its requests are
+/// answered.
 ///
-/// Both parts are boxed: the first is large and soon over, and whoever only watches has nothing but the second for hours.
+/// Both parts are boxed: the first is large and soon over, and whoever only watches has nothing but the
+/// second for hours.
 pub(super) async fn serve(
     endpoint: Arc<Endpoint>,
     acceptor: TlsAcceptor,
@@ -256,7 +259,8 @@ async fn secure(
         .collect();
     Some(Secured {
         connection: Arc::new(Connection::new(peer, certificates).of_stranger(seat)),
-        // The handshake has settled the protocol; guessing it from the first bytes would wait for them without a limit.
+        // The handshake has settled the protocol; guessing it from the first bytes would wait for them
+        // without a limit.
         http2: session.alpn_protocol() == Some(b"h2"),
         stream,
     })
@@ -306,8 +310,8 @@ async fn requests(endpoint: &Endpoint, secured: Secured, activity: Arc<Activity>
     }
 }
 
-/// Serves requests until the connection ends, is idle for too long, or `finish` is cancelled and its requests are answered.
-/// `shut_down` is how `http` is told to begin no more of them.
+/// Serves requests until the connection ends, is idle for too long, or `finish` is cancelled and its requests
+/// are answered. `shut_down` is how `http` is told to begin no more of them.
 async fn drive<H: Future<Output = hyper::Result<()>>>(
     http: H,
     shut_down: impl Fn(Pin<&mut H>),

@@ -1,7 +1,7 @@
 //! A stream that gives up on a peer that does not read.
 //!
-//! A peer whose receive window stays full would hold a connection, its buffers and its requests' places for ever: no
-//! body is asked for more while its connection cannot be written to.
+//! A peer whose receive window stays full would hold a connection, its buffers and its requests' places for
+//! ever: no body is asked for more while its connection cannot be written to.
 
 use std::future::Future;
 use std::io;

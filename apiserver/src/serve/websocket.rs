@@ -1,7 +1,9 @@
-//! A connection that has switched to a WebSocket: the lines of a watch as messages, until either side ends it.
+//! A connection that has switched to a WebSocket: the lines of a watch as messages, until either side ends
+//! it.
 //!
-//! Nothing is queued for a client that does not read: the next part of the answer is asked for when the last one has been
-//! written, and nothing is read from the client meanwhile. [`super::stall`] ends a connection that takes nothing.
+//! Nothing is queued for a client that does not read: the next part of the answer is asked for when the last
+//! one has been written, and nothing is read from the client meanwhile. [`super::stall`] ends a connection
+//! that takes nothing.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +17,8 @@ use parking_lot::Mutex;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use tokio_websockets::{Error, Limits, Message, ServerBuilder, WebSocketStream};
 
-/// How often a client is asked whether it is there, which also keeps what lies between from forgetting the connection.
+/// How often a client is asked whether it is there, which also keeps what lies between from forgetting the
+/// connection.
 const PING_EVERY: Duration = Duration::from_secs(30);
 
 /// How long the client may take to answer that the connection is closed.

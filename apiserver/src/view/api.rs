@@ -26,8 +26,8 @@ pub struct ViewApi {
 }
 
 impl ViewApi {
-    /// The API of `resources`, which are served by `registry`, through `view`. `documents` are those of the same
-    /// resources (see [`documents`]).
+    /// The API of `resources`, which are served by `registry`, through `view`. `documents` are those of the
+    /// same resources (see [`documents`]).
     ///
     /// # Errors
     /// When a resource is not served, or stands twice.
@@ -81,8 +81,8 @@ impl Inner for ViewApi {
     }
 }
 
-/// Discovery and OpenAPI of `resources` as a view shows them, `/version`, and the probes clients ask for. They are the
-/// same for every view on these resources.
+/// Discovery and OpenAPI of `resources` as a view shows them, `/version`, and the probes clients ask for.
+/// They are the same for every view on these resources.
 ///
 /// # Errors
 /// When a resource is not served, or stands twice.

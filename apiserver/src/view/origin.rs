@@ -23,11 +23,12 @@ pub struct OriginWrite<'a> {
     pub dry_run: bool,
 }
 
-/// What stores the objects that a registry has copies of: with its own rules and its own admission, so that nothing is
-/// judged here.
+/// What stores the objects that a registry has copies of: with its own rules and its own admission, so that
+/// nothing is judged here.
 #[async_trait]
 pub trait Origin: Send + Sync + 'static {
-    /// Stores the next state of an object if it is still as its copy shows it, and gives the copy as it is afterwards.
+    /// Stores the next state of an object if it is still as its copy shows it, and gives the copy as it is
+    /// afterwards.
     ///
     /// # Errors
     /// Why it was not stored.

@@ -1,5 +1,5 @@
-//! One resource of a registry, seen through a view: a source that lists and watches as the stored one does, with the
-//! same revisions.
+//! One resource of a registry, seen through a view: a source that lists and watches as the stored one does,
+//! with the same revisions.
 
 use std::sync::Arc;
 
@@ -137,7 +137,8 @@ impl SeenWatch {
         StoreError::Expired { asked, oldest }
     }
 
-    /// The event as it is seen, if it is. One that looks as it is stored stays as it is, with the frame it shares.
+    /// The event as it is seen, if it is. One that looks as it is stored stays as it is, with the frame it
+    /// shares.
     fn look(&self, event: &Arc<Event>) -> Option<Arc<Event>> {
         let change = &event.change;
         let look = |object: &Option<Arc<Object>>| {

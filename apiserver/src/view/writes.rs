@@ -1,6 +1,6 @@
-//! Writes through a view: the client changes what it sees, the view says what that makes of the stored object, and the
-//! registry stores it as the view's user, through the same admission and validation as every write. Where the registry
-//! has copies, the view's [`Origin`] stores it, with its own.
+//! Writes through a view: the client changes what it sees, the view says what that makes of the stored
+//! object, and the registry stores it as the view's user, through the same admission and validation as every
+//! write. Where the registry has copies, the view's [`Origin`] stores it, with its own.
 
 use std::sync::Arc;
 
@@ -17,8 +17,8 @@ use crate::render;
 use crate::resource::{Change, View};
 use crate::served::Served;
 
-/// How often a write that depends on nobody's resource version is made again when the object moved under it, elsewhere:
-/// each time is a request there.
+/// How often a write that depends on nobody's resource version is made again when the object moved under it,
+/// elsewhere: each time is a request there.
 const ATTEMPTS: usize = 8;
 
 /// One write, to be made of whatever the object is.
@@ -100,15 +100,16 @@ impl ViewSource {
                 dry_run: edit.actor.dry_run,
             };
             match origin.write(write).await {
-                // A resource version the client gave is found stale at the next turn; all else is decided afresh.
+                // A resource version the client gave is found stale at the next turn; all else is decided
+                // afresh.
                 Err(error) if error.why == Why::Changed && attempt < ATTEMPTS => attempt += 1,
                 result => return result.map(|written| self.rules.show(&written)),
             }
         }
     }
 
-    /// The stored object, now `current`, as it is to be after `edit`, with the resource version and uid that the client
-    /// knows of.
+    /// The stored object, now `current`, as it is to be after `edit`, with the resource version and uid that
+    /// the client knows of.
     fn next(&self, edit: &mut Edit<'_>, current: &Object) -> Result<Value, CommitError> {
         let (served, key) = (edit.served, edit.key);
         // The registry hands out what is stored; it is seen as a list would show it.

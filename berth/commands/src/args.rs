@@ -61,12 +61,13 @@ impl FromStr for Origin {
 /// What answers.
 #[derive(Args, Clone, Debug, Default)]
 pub struct OriginArgs {
-    /// What to decide by: Berth's `server`; the systems' objects on the `hub`, which are read and never written, and need no
-    /// Berth there; or those of a folder. By default the server where it is registered, and the hub where not.
+    /// What to decide by: Berth's `server`; the systems' objects on the `hub`, which are read and never
+    /// written, and need no Berth there; or those of a folder. By default the server where it is registered,
+    /// and the hub where not.
     #[arg(long, value_name = "server|hub|FOLDER", value_hint = ValueHint::AnyPath)]
     pub from: Option<Origin>,
-    /// The rules that decide, where this process does and a system's newest release contradicts the documentation that its page
-    /// names; by default what its SchedulerConfiguration says.
+    /// The rules that decide, where this process does and a system's newest release contradicts the
+    /// documentation that its page names; by default what its SchedulerConfiguration says.
     #[arg(long, value_name = "Auto|Documented|Current", value_parser = rules)]
     pub rules: Option<RulesChoice>,
 }
@@ -89,10 +90,12 @@ impl OriginArgs {
 /// What a plan is asked for, and how it is printed.
 #[derive(Args, Clone, Debug)]
 pub struct PlanQuestion {
-    /// Objects to create or replace, and SchedulingReviews with `spec.changes`; `-` is standard input; repeatable.
+    /// Objects to create or replace, and SchedulingReviews with `spec.changes`; `-` is standard input;
+    /// repeatable.
     #[arg(short = 'f', long = "filename", num_args = 1.., value_name = "PATH")]
     pub filename: Vec<PathBuf>,
-    /// Show what draining this cluster would do: the name of its Target, with or without the system; repeatable.
+    /// Show what draining this cluster would do: the name of its Target, with or without the system;
+    /// repeatable.
     #[arg(long, value_name = "TARGET")]
     pub drain: Vec<String>,
     /// Show what deleting this object would do; repeatable.
@@ -115,7 +118,8 @@ pub struct PlanArgs {
     /// Question to answer.
     #[command(flatten)]
     pub question: PlanQuestion,
-    /// The kubeconfig of the server, or of the hub; by default the admin's of --data-dir, and where there is none, kubectl's.
+    /// The kubeconfig of the server, or of the hub; by default the admin's of --data-dir, and where there is
+    /// none, kubectl's.
     #[arg(long, env = "KUBECONFIG")]
     pub kubeconfig: Option<PathBuf>,
     /// The data folder of the standalone server.
@@ -290,7 +294,8 @@ pub struct ExportArgs {
 /// Files to show in the place of a server.
 #[derive(Args, Clone, Debug, Default)]
 pub struct FilesArgs {
-    /// Show these files and folders of YAML or JSON instead of a server, each decided as `berth simulate --independent` does.
+    /// Show these files and folders of YAML or JSON instead of a server, each decided as `berth simulate
+    /// --independent` does.
     #[arg(short = 'f', long = "filename", num_args = 1.., value_name = "PATH",
           conflicts_with_all = ["allow_writes", "kubeconfig", "context", "from"])]
     pub filename: Vec<PathBuf>,
@@ -349,15 +354,15 @@ pub enum SimulateOutput {
 /// Arguments of `berth simulate`.
 #[derive(Args, Clone, Debug)]
 pub struct SimulateArgs {
-    /// Files and folders of YAML or JSON, of any mix of systems; `-` is standard input. Without it the objects of the hub
-    /// that the kubeconfig names are read, and never written.
+    /// Files and folders of YAML or JSON, of any mix of systems; `-` is standard input. Without it the
+    /// objects of the hub that the kubeconfig names are read, and never written.
     #[arg(short = 'f', long = "filename", num_args = 1.., value_name = "PATH")]
     pub filename: Vec<PathBuf>,
     /// A system's own configuration file, or a SchedulerConfiguration; repeatable, one per system.
     #[arg(long, value_name = "FILE")]
     pub config: Vec<PathBuf>,
-    /// The rules that decide, where a system's newest release contradicts the documentation that its page names; by default
-    /// what its SchedulerConfiguration says.
+    /// The rules that decide, where a system's newest release contradicts the documentation that its page
+    /// names; by default what its SchedulerConfiguration says.
     #[arg(long, value_name = "Auto|Documented|Current", value_parser = rules)]
     pub rules: Option<RulesChoice>,
     /// The instant to decide for (RFC 3339); the clock's by default.
@@ -384,16 +389,17 @@ pub struct SimulateArgs {
     /// How to print.
     #[arg(short = 'o', long, value_enum, default_value_t = SimulateOutput::Table)]
     pub output: SimulateOutput,
-    /// How much -o json and -o yaml say of clusters that are not picked; by default all, and counts where there are more than
-    /// 10,000 pairs of a request and a cluster.
+    /// How much -o json and -o yaml say of clusters that are not picked; by default all, and counts where
+    /// there are more than 10,000 pairs of a request and a cluster.
     #[arg(long, value_enum)]
     pub reasons: Option<Reasons>,
-    /// Exit with 1 when something found no place, or not all it asked for; of a plan: when anything would change.
+    /// Exit with 1 when something found no place, or not all it asked for; of a plan: when anything would
+    /// change.
     #[arg(long)]
     pub exit_code: bool,
-    /// Decide nothing and exit with 2 when an object cannot be read, has a field that its kind has not, or is of a kind of
-    /// these systems that no scheduler looks at. Without it, that is told, the rest is decided, and the exit code is 3 when
-    /// an object was set aside.
+    /// Decide nothing and exit with 2 when an object cannot be read, has a field that its kind has not, or is
+    /// of a kind of these systems that no scheduler looks at. Without it, that is told, the rest is decided,
+    /// and the exit code is 3 when an object was set aside.
     #[arg(long)]
     pub strict: bool,
 }
@@ -436,14 +442,15 @@ pub enum CompareOutput {
 /// What `berth compare` is asked.
 #[derive(Args, Clone, Debug)]
 pub struct CompareQuestion {
-    /// Compare in these files and folders of YAML or JSON instead of on the server of the kubeconfig; `-` is standard input.
+    /// Compare in these files and folders of YAML or JSON instead of on the server of the kubeconfig; `-` is
+    /// standard input.
     #[arg(short = 'f', long = "filename", num_args = 1.., value_name = "PATH")]
     pub filename: Vec<PathBuf>,
     /// A system's own configuration file, or a SchedulerConfiguration; repeatable, one per system.
     #[arg(long, value_name = "FILE")]
     pub config: Vec<PathBuf>,
-    /// The rules that decide, where a system's newest release contradicts the documentation that its page names; by default
-    /// what its SchedulerConfiguration says.
+    /// The rules that decide, where a system's newest release contradicts the documentation that its page
+    /// names; by default what its SchedulerConfiguration says.
     #[arg(long, value_name = "Auto|Documented|Current", value_parser = rules)]
     pub rules: Option<RulesChoice>,
     /// The instant to decide for (RFC 3339); the clock's by default.
@@ -452,8 +459,8 @@ pub struct CompareQuestion {
     /// Leave out the requests that are decided the same.
     #[arg(long)]
     pub only_different: bool,
-    /// How long after its creation a request may be without what Berth would decide: the other scheduler may not have come
-    /// to it yet (such as 30s).
+    /// How long after its creation a request may be without what Berth would decide: the other scheduler may
+    /// not have come to it yet (such as 30s).
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = parse_unsigned)]
     pub agreement_grace_period: Duration,
     /// How to print.
@@ -482,7 +489,8 @@ pub struct ChangeArgs {
     /// `spec.changes`; `-` is standard input; repeatable.
     #[arg(long, value_name = "PATH", conflicts_with_all = ["for", "independent"])]
     pub change: Vec<PathBuf>,
-    /// Tell what emptying this cluster would do: the name of its Target, with or without the system; repeatable.
+    /// Tell what emptying this cluster would do: the name of its Target, with or without the system;
+    /// repeatable.
     #[arg(long, value_name = "TARGET", conflicts_with_all = ["for", "independent"])]
     pub drain: Vec<String>,
     /// Tell what deleting this object would do; repeatable.
@@ -531,12 +539,12 @@ pub struct LoadArgs {
     /// The data folder of the standalone server.
     #[arg(long, env = "BERTH_DATA_DIR", default_value = "berth-data")]
     pub data_dir: PathBuf,
-    /// What becomes of fields that a kind has not, or that stand twice: `strict` refuses the object, `warn` tells them, as
-    /// is always done of a status. With --server-side unknown fields are always refused.
+    /// What becomes of fields that a kind has not, or that stand twice: `strict` refuses the object, `warn`
+    /// tells them, as is always done of a status. With --server-side unknown fields are always refused.
     #[arg(long, value_enum, default_value_t = Validate::Strict)]
     pub validate: Validate,
-    /// Use server-side apply for the objects and their status: fields that another manager owns and that differ are a
-    /// conflict, and fields left out since the last apply are removed.
+    /// Use server-side apply for the objects and their status: fields that another manager owns and that
+    /// differ are a conflict, and fields left out since the last apply are removed.
     #[arg(long)]
     pub server_side: bool,
     /// The field manager of the writes.

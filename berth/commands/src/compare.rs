@@ -1,5 +1,6 @@
-//! `berth compare`: does Berth decide as the scheduler did? What is placed is read as it stands, every request is decided by
-//! itself on just that, as in life, and the two are held against each other (docs/try-on-your-hub.md).
+//! `berth compare`: does Berth decide as the scheduler did? What is placed is read as it stands, every
+//! request is decided by itself on just that, as in life, and the two are held against each other
+//! (docs/try-on-your-hub.md).
 
 mod print;
 
@@ -30,8 +31,8 @@ use crate::simulate::{By, DONE, MALFORMED, SET_ASIDE, UNPLACED, load};
 /// How many clusters of each side of an entry are told of. The counts are of all.
 const SHOWN: usize = 50;
 
-/// Reads, compares and prints. What is wrong with the input goes to standard error, all of it: a file that cannot be read at all
-/// ends it with exit code 2, what was set aside lets it end with 3.
+/// Reads, compares and prints. What is wrong with the input goes to standard error, all of it: a file that
+/// cannot be read at all ends it with exit code 2, what was set aside lets it end with 3.
 ///
 /// # Errors
 /// When no server answers, or a dialect is at fault.
@@ -76,8 +77,8 @@ pub async fn run(question: &CompareQuestion, connection: &ConnectionArgs) -> Res
     }))
 }
 
-/// Compares what is placed of `system` with what Berth would decide by `config`, of those requests that `selector` matches:
-/// prints where it differs, and gives how many do.
+/// Compares what is placed of `system` with what Berth would decide by `config`, of those requests that
+/// `selector` matches: prints where it differs, and gives how many do.
 ///
 /// # Errors
 /// When no server answers, a configuration is malformed, or a dialect is at fault.

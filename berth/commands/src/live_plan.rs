@@ -16,9 +16,9 @@ use crate::simulate::{DONE, MALFORMED, SET_ASIDE, UNPLACED};
 use crate::source::Source;
 use crate::why::missing;
 
-/// Asks `source` and prints. Objects that name no namespace are in `namespace`, if one is given. What is wrong with the changes
-/// goes to standard error, all of it, and ends it with exit code 2, before anybody is asked. Documents that cannot be read are
-/// set aside: the rest is asked about, and the exit code is 3.
+/// Asks `source` and prints. Objects that name no namespace are in `namespace`, if one is given. What is
+/// wrong with the changes goes to standard error, all of it, and ends it with exit code 2, before anybody is
+/// asked. Documents that cannot be read are set aside: the rest is asked about, and the exit code is 3.
 ///
 /// # Errors
 /// When nobody answers, or the answer is no plan.

@@ -1,5 +1,5 @@
-//! `berth load`: writes objects with their status, which `kubectl apply` cannot; replaced as the files have them, or by
-//! server-side apply.
+//! `berth load`: writes objects with their status, which `kubectl apply` cannot; replaced as the files have
+//! them, or by server-side apply.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -14,8 +14,8 @@ use crate::terminal::shown;
 
 /// So many objects are written at once where there are many of one kind.
 const AT_ONCE: usize = 32;
-/// Fewer of one kind in a row are written one after the other, since there the order may matter: who comes first is
-/// placed first.
+/// Fewer of one kind in a row are written one after the other, since there the order may matter: who comes
+/// first is placed first.
 const MANY: usize = 100;
 /// How often a long load says how far it is.
 const PROGRESS: Duration = Duration::from_secs(2);
@@ -46,13 +46,13 @@ impl WriteMode {
     }
 }
 
-/// Writes every object of `paths` (namespaces first), each with its status, and prints a line for each. What belongs to a
-/// scheduler stays as it is stored; where a file says otherwise, a line on standard error says so. Many objects of one
-/// kind in a row are written side by side.
+/// Writes every object of `paths` (namespaces first), each with its status, and prints a line for each. What
+/// belongs to a scheduler stays as it is stored; where a file says otherwise, a line on standard error says
+/// so. Many objects of one kind in a row are written side by side.
 ///
 /// # Errors
-/// Where a file cannot be read at all, before anything is written; the documents that are no objects, and the objects that
-/// the server refused, after the others are written.
+/// Where a file cannot be read at all, before anything is written; the documents that are no objects, and the
+/// objects that the server refused, after the others are written.
 pub async fn run(client: &mut Client, paths: &[PathBuf], mode: WriteMode, validate: Validate) -> Result<()> {
     let (documents, unread) = manifest::read_all(paths);
     if unread.iter().any(|problem| problem.number == 0) {
@@ -91,7 +91,8 @@ pub async fn run(client: &mut Client, paths: &[PathBuf], mode: WriteMode, valida
     }
 }
 
-/// Tells fields that stand twice, which no server sees any more; with `Strict`, takes the objects that have any out.
+/// Tells fields that stand twice, which no server sees any more; with `Strict`, takes the objects that have
+/// any out.
 fn without_duplicates(
     documents: Vec<Document>,
     validate: Validate,

@@ -1,5 +1,5 @@
-//! Reading manifests: files and folders of YAML or JSON, several documents each. Nothing is skipped silently: every
-//! problem is told with its file and document.
+//! Reading manifests: files and folders of YAML or JSON, several documents each. Nothing is skipped silently:
+//! every problem is told with its file and document.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -71,8 +71,8 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Reads files and, without descending into them, folders (`*.yaml`, `*.yml`, `*.json`, by name); `-` is standard
-/// input. Gives what could be read, and every problem with the rest.
+/// Reads files and, without descending into them, folders (`*.yaml`, `*.yml`, `*.json`, by name); `-` is
+/// standard input. Gives what could be read, and every problem with the rest.
 #[must_use]
 pub fn read_all(paths: &[PathBuf]) -> (Vec<Document>, Vec<Problem>) {
     let mut documents = Vec::new();
@@ -143,7 +143,8 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, Problem> {
     Ok(list)
 }
 
-/// Parses the documents of one text; a `List` stands for its items. What cannot be read takes no other document with it.
+/// Parses the documents of one text; a `List` stands for its items. What cannot be read takes no other
+/// document with it.
 pub fn parse(file: &str, text: &str, documents: &mut Vec<Document>, problems: &mut Vec<Problem>) {
     for (number, found) in (1..).zip(values(text)) {
         let mut tell = |problem: String, is_note: bool| {
@@ -235,8 +236,8 @@ fn judge(object: &Value) -> Result<(), &'static str> {
     }
 }
 
-/// Why an object that could not be stored is nothing wrong: programs' own configuration files have no metadata, and stand in
-/// the folders of what they are about.
+/// Why an object that could not be stored is nothing wrong: programs' own configuration files have no
+/// metadata, and stand in the folders of what they are about.
 fn configuration(object: &Value) -> Option<String> {
     if object.get("metadata").is_some() || config::is_stored_form(object) {
         return None;

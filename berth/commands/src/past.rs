@@ -77,7 +77,8 @@ fn path(place: &Place) -> String {
     }
 }
 
-/// Whether any of the decisions without records is there, as far as that may be known: one that never changed has none.
+/// Whether any of the decisions without records is there, as far as that may be known: one that never changed
+/// has none.
 async fn is_there(client: &Client, answers: &[(Place, Answer)]) -> Result<bool> {
     for (place, _) in answers {
         match client.send(Method::GET, &path(place), None).await? {

@@ -73,8 +73,9 @@ pub async fn run_on(args: &SimulateArgs, connection: &ConnectionArgs) -> anyhow:
     Ok(run(args, namespace, reading.inputs()))
 }
 
-/// Decides what is in the files of `args`, and what was `read`, as far as it is in `namespace` or in none, and prints; what is to be
-/// said of the input goes to standard error, and the exit code says whether all of it was decided. The rest is input all the same.
+/// Decides what is in the files of `args`, and what was `read`, as far as it is in `namespace` or in none,
+/// and prints; what is to be said of the input goes to standard error, and the exit code says whether all of
+/// it was decided. The rest is input all the same.
 #[must_use]
 pub fn run(args: &SimulateArgs, namespace: Option<&str>, read: impl IntoIterator<Item = Input>) -> ExitCode {
     let terms = Terms {

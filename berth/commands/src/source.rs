@@ -1,5 +1,5 @@
-//! Whom questions are asked: a server that decides, or objects that were read of a hub or of files and that this process
-//! decides by, with the same answers.
+//! Whom questions are asked: a server that decides, or objects that were read of a hub or of files and that
+//! this process decides by, with the same answers.
 
 use std::any::Any;
 

@@ -17,8 +17,8 @@ pub const WARNING: Style = AnsiColor::Yellow.on_default();
 /// Beside the point.
 pub const DIM: Style = Style::new().dimmed();
 
-/// A line on standard output, formatted as by `println!`. Where nobody reads any more (`| head`) it is lost, and what is
-/// being done is done to its end.
+/// A line on standard output, formatted as by `println!`. Where nobody reads any more (`| head`) it is lost,
+/// and what is being done is done to its end.
 #[macro_export]
 macro_rules! say {
     () => { $crate::terminal::say("") };
@@ -41,8 +41,8 @@ pub fn say(text: &str) {
     writeln!(anstream::stdout(), "{text}").unwrap_or_default();
 }
 
-/// Says `text` on standard error, where somebody may read it or not. Much of what is said there are words of others, so that
-/// its lines are made safe as by [`shown`].
+/// Says `text` on standard error, where somebody may read it or not. Much of what is said there are words of
+/// others, so that its lines are made safe as by [`shown`].
 pub fn say_error(text: &str) {
     writeln!(anstream::stderr(), "{}", shown_lines(text)).unwrap_or_default();
 }
@@ -104,8 +104,8 @@ const LEAST: usize = 30;
 /// The indent of text that goes below its row.
 const BELOW: usize = 4;
 
-/// As [`styled_table`], so that lines fit `width`: the last column, which has the longest texts, is broken between words, beside
-/// the other columns, or below them where these leave too little room.
+/// As [`styled_table`], so that lines fit `width`: the last column, which has the longest texts, is broken
+/// between words, beside the other columns, or below them where these leave too little room.
 #[must_use]
 pub fn fitted_table(headings: &[&str], rows: &[Vec<Cell>], width: Option<usize>) -> String {
     let headings: Vec<Cell> = headings.iter().map(|&text| Cell::plain(text)).collect();
@@ -185,15 +185,15 @@ fn below(row: &[Cell], widths: &[usize], width: usize) -> String {
     text
 }
 
-/// Whether a character moves, colours or reorders text: controls, the ends of lines, and Unicode's marks of direction, by
-/// which a name can look like another.
+/// Whether a character moves, colours or reorders text: controls, the ends of lines, and Unicode's marks of
+/// direction, by which a name can look like another.
 fn commands_terminals(letter: char) -> bool {
     let reorders = matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     reorders || letter.is_control() || matches!(letter, '\u{2028}' | '\u{2029}')
 }
 
-/// Text of others, that no part of it commands the terminal: control characters are written as `^[` and alike, marks of
-/// direction as U+FFFD.
+/// Text of others, that no part of it commands the terminal: control characters are written as `^[` and
+/// alike, marks of direction as U+FFFD.
 #[must_use]
 pub fn shown(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());

@@ -194,7 +194,8 @@ pub async fn absent(source: &Source, words: &[String], places: &[Place]) -> anyh
     question.absent().await
 }
 
-/// Leaves of the candidates those that `cluster` names: the system's name, or the Target's, with or without the system.
+/// Leaves of the candidates those that `cluster` names: the system's name, or the Target's, with or without
+/// the system.
 fn only(report: &mut Value, cluster: &str) -> Result<()> {
     let Scheduling { spec, status } = read(report)?;
     let Some(Decided { candidates, .. }) = status else {

@@ -1,5 +1,5 @@
-//! Words for people of what reports call outcomes, verdicts and actions: those of the console and of the documentation
-//! (docs/glossary.md). Fields of JSON keep their names.
+//! Words for people of what reports call outcomes, verdicts and actions: those of the console and of the
+//! documentation (docs/glossary.md). Fields of JSON keep their names.
 
 use anstyle::Style;
 
@@ -14,8 +14,8 @@ pub struct Standing {
     pub style: Style,
 }
 
-/// The standing of a request whose report has this `outcome`, and so many clusters of those that it asks for, where it asks
-/// for a number.
+/// The standing of a request whose report has this `outcome`, and so many clusters of those that it asks for,
+/// where it asks for a number.
 #[must_use]
 pub fn standing(outcome: &str, picked: usize, wanted: Option<i64>) -> Standing {
     let number = match wanted {
@@ -56,8 +56,8 @@ pub fn outcome(outcome: &str) -> &str {
     }
 }
 
-/// Word for what becomes of a cluster: `would be placed`, or `would come back (Unscheduled → Bound)` where the system names
-/// its states.
+/// Word for what becomes of a cluster: `would be placed`, or `would come back (Unscheduled → Bound)` where
+/// the system names its states.
 #[must_use]
 pub fn action(action: &str, from: &str, to: &str) -> String {
     let word = match action {

@@ -31,11 +31,12 @@ pub struct PageArgs {
     /// Offer to bind. Without it nothing can be written through the page, whatever your rights are.
     #[arg(long)]
     pub allow_writes: bool,
-    /// A further Host to answer, with its port if it is another, for a proxy on this machine; repeatable. Pages from that
-    /// host can then reach this server with your rights, if they know its token.
+    /// A further Host to answer, with its port if it is another, for a proxy on this machine; repeatable.
+    /// Pages from that host can then reach this server with your rights, if they know its token.
     #[arg(long, value_name = "HOST[:PORT]")]
     pub allow_host: Vec<String>,
-    /// Exit after so long without a request; an open page sends some all the time. By default only Ctrl-C ends it.
+    /// Exit after so long without a request; an open page sends some all the time. By default only Ctrl-C
+    /// ends it.
     #[arg(long, value_name = "DURATION", value_parser = berth_apimachinery::duration::parse_unsigned)]
     pub idle_timeout: Option<Duration>,
 }

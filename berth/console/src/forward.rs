@@ -11,8 +11,8 @@ pub(crate) const LARGEST_BODY: usize = 1 << 20;
 
 /// Sends one request on and gives the answer as it streams in.
 ///
-/// Of the browser's headers only those that negotiate are kept: who asks is the kubeconfig's affair alone. Of the
-/// server's only those that the page reads.
+/// Of the browser's headers only those that negotiate are kept: who asks is the kubeconfig's affair alone. Of
+/// the server's only those that the page reads.
 pub(crate) async fn send(
     client: &kube::Client,
     method: Method,

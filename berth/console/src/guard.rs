@@ -1,7 +1,8 @@
 //! Who is answered: the checks that every request passes before anything else looks at it.
 //!
-//! A server on loopback is reached by every page that the browser shows and by every user of the machine. So the name
-//! it was called by, where the request comes from and a token each have to be right; none stands in for another.
+//! A server on loopback is reached by every page that the browser shows and by every user of the machine. So
+//! the name it was called by, where the request comes from and a token each have to be right; none stands in
+//! for another.
 
 use http::header::{CONTENT_TYPE, HOST, ORIGIN};
 use http::request::Parts;
@@ -10,7 +11,8 @@ use ring::rand::{SecureRandom, SystemRandom};
 
 use crate::refusal::Refusal;
 
-/// The header that carries the token: one of our own, so that a page of another origin needs a preflight to send it.
+/// The header that carries the token: one of our own, so that a page of another origin needs a preflight to
+/// send it.
 pub(crate) const TOKEN_HEADER: &str = "x-berth-console-token";
 /// What the paths of API requests begin with.
 pub(crate) const API: &str = "/cluster";

@@ -1,5 +1,5 @@
-//! Whether anybody still asks: a page that is open holds watches open, so that a console nobody looks at has no answer on
-//! its way.
+//! Whether anybody still asks: a page that is open holds watches open, so that a console nobody looks at has
+//! no answer on its way.
 
 use std::pin::Pin;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! `berth console`: a page that answers "which cluster, and why?", served on loopback.
 //!
-//! Start reading at [`server::Console`]: what [`guard`] lets through is an asset of the page, or a request to the API
-//! that [`forward`] sends on with the person's own kubeconfig. [`docs/console.md`](../../../docs/console.md) lists the
-//! rules and the tests that hold them.
+//! Start reading at [`server::Console`]: what [`guard`] lets through is an asset of the page, or a request to
+//! the API that [`forward`] sends on with the person's own kubeconfig.
+//! [`docs/console.md`](../../../docs/console.md) lists the rules and the tests that hold them.
 //!
 //! ```
 //! // All that the page is made of is in the program.

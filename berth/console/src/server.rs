@@ -125,8 +125,8 @@ impl Console {
         )
     }
 
-    /// Prints the address with `note`, opens a browser unless told not to, and serves until Ctrl-C, or until nobody has
-    /// asked for as long as `page` says.
+    /// Prints the address with `note`, opens a browser unless told not to, and serves until Ctrl-C, or until
+    /// nobody has asked for as long as `page` says.
     ///
     /// # Errors
     /// When a listener fails.

@@ -1,5 +1,5 @@
-//! A hub that Berth is not installed on: what can be asked of it all the same, by reading alone (docs/try-on-your-hub.md).
-//! Nothing that is told here changes the hub.
+//! A hub that Berth is not installed on: what can be asked of it all the same, by reading alone
+//! (docs/try-on-your-hub.md). Nothing that is told here changes the hub.
 
 use std::collections::BTreeSet;
 

@@ -68,7 +68,8 @@ impl Asked<'_> {
         Ok(findings)
     }
 
-    /// The Service that the hub finds Berth at: that of its APIService, or the usual one where that cannot be read.
+    /// The Service that the hub finds Berth at: that of its APIService, or the usual one where that cannot be
+    /// read.
     pub(crate) async fn service(&self) -> Result<Service> {
         let path = format!("{API_SERVICES}/{VERSION}.{GROUP}");
         let registered = match self.read(&path).await? {
@@ -78,7 +79,8 @@ impl Asked<'_> {
         Ok(registered.unwrap_or_else(default_service))
     }
 
-    /// The Deployment behind `service`: the one of its name, or the only one in its namespace with Berth's label.
+    /// The Deployment behind `service`: the one of its name, or the only one in its namespace with Berth's
+    /// label.
     pub(crate) async fn deployment(&self, service: &Service) -> Result<Read> {
         let all = format!("/apis/apps/v1/namespaces/{}/deployments", service.namespace);
         let named = self.read(&format!("{all}/{}", service.name)).await?;
@@ -103,7 +105,8 @@ impl Asked<'_> {
         Ok(matches!(self.read(&path).await?, Read::Object(_)))
     }
 
-    /// The definitions of configurations and of the systems, and what is installed by them and by how Berth was started.
+    /// The definitions of configurations and of the systems, and what is installed by them and by how Berth
+    /// was started.
     async fn definitions(
         &self,
         service: &Service,
@@ -190,7 +193,8 @@ impl Asked<'_> {
         Ok((findings, installation))
     }
 
-    /// The finding about the Deployment behind the Service, or its absence, and what the Deployment starts Berth with.
+    /// The finding about the Deployment behind the Service, or its absence, and what the Deployment starts
+    /// Berth with.
     async fn workload(&self, service: &Service) -> Result<(Finding, Started)> {
         let Service { name, namespace, .. } = service;
         let subject = format!("Deployment {namespace}/{name}");

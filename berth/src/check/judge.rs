@@ -308,8 +308,8 @@ pub(super) fn lease(object: &Value, now: Timestamp) -> Option<Finding> {
     Some(finding)
 }
 
-/// The targets that something is wrong with beside their readiness: a line for each of the first [`NAMED`] warnings, and how
-/// many more there are.
+/// The targets that something is wrong with beside their readiness: a line for each of the first [`NAMED`]
+/// warnings, and how many more there are.
 pub(super) fn targets(targets: &[Value]) -> Vec<Finding> {
     let warnings = targets.iter().flat_map(|target| {
         let warnings = target["status"]["warnings"].as_array().into_iter().flatten();

@@ -1,4 +1,5 @@
-//! The webhook configurations of a hub: which of them an installation needs, and whether those that it has ask Berth.
+//! The webhook configurations of a hub: which of them an installation needs, and whether those that it has
+//! ask Berth.
 
 use anyhow::Result;
 use berth_configuration::Mode;

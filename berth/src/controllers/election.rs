@@ -10,7 +10,8 @@ use clap::Args;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Leader election")]
 pub struct LeaderElectionArgs {
-    /// How long the Lease of a server that died keeps its controllers from running elsewhere, in whole seconds.
+    /// How long the Lease of a server that died keeps its controllers from running elsewhere, in whole
+    /// seconds.
     #[arg(long, default_value = "5s", value_parser = parse_unsigned, value_name = "DURATION")]
     pub leader_elect_lease_duration: Duration,
     /// How long a leader that cannot renew its Lease goes on; shorter than the lease duration.

@@ -1,7 +1,7 @@
 //! The events of decisions: taken where bindings are made, written by a task of their own.
 //!
-//! Nothing waits for an event, and none is worth a decision: what comes faster than it can be written is dropped and
-//! counted.
+//! Nothing waits for an event, and none is worth a decision: what comes faster than it can be written is
+//! dropped and counted.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -37,7 +37,8 @@ const WAITING: usize = 4096;
 /// How many are taken together, and written at once, so that they share commits.
 const TOGETHER: usize = 256;
 const AT_ONCE: usize = 32;
-/// How long the first of them waits for others: objects that are created one after the other share commits, too.
+/// How long the first of them waits for others: objects that are created one after the other share commits,
+/// too.
 const DELAY: Duration = Duration::from_millis(100);
 
 /// Hears of bindings and has their events written.
@@ -48,7 +49,8 @@ pub struct Events {
 }
 
 impl Events {
-    /// Events of the bindings of `engine`, kept among the objects of `registry`, and the task that writes them.
+    /// Events of the bindings of `engine`, kept among the objects of `registry`, and the task that writes
+    /// them.
     #[must_use]
     pub fn served(
         engine: &Arc<Engine>,
@@ -98,8 +100,8 @@ impl BindObserver for Events {
         }
     }
 
-    /// Only what was refused, and what another writer keeps changing, concerns the owner of the object; the rest is tried
-    /// again.
+    /// Only what was refused, and what another writer keeps changing, concerns the owner of the object; the
+    /// rest is tried again.
     fn failed(&self, dialect: &str, demand: &Key, error: &BindError) {
         let Some(engine) = self.engine.upgrade() else {
             return;

@@ -1,7 +1,7 @@
 //! Which events are new, which repeat one, and which are too many.
 //!
-//! As in client-go: what says the same of the same object is one event with a count, and an object that has much to
-//! tell is cut short.
+//! As in client-go: what says the same of the same object is one event with a count, and an object that has
+//! much to tell is cut short.
 
 use std::collections::{HashMap, HashSet};
 
@@ -195,8 +195,8 @@ impl Book {
         admitted
     }
 
-    /// Forgets what is over, and where that is not enough, the half that was silent longest: an event that repeats
-    /// afterwards is a new one.
+    /// Forgets what is over, and where that is not enough, the half that was silent longest: an event that
+    /// repeats afterwards is a new one.
     fn forget(&mut self, now: Timestamp) {
         let unwritten = &self.unwritten;
         if now.duration_since(self.swept) >= SWEEP {

@@ -1,5 +1,5 @@
-//! Events about systems that Berth is to decide and does not yet, since their own scheduler runs (docs/take-over.md): on the
-//! system's SchedulerConfiguration, stored or not.
+//! Events about systems that Berth is to decide and does not yet, since their own scheduler runs
+//! (docs/take-over.md): on the system's SchedulerConfiguration, stored or not.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,7 +20,8 @@ use super::events::Events;
 /// The action of these events.
 const ACTION: &str = "Deciding";
 
-/// Tells of every system of `engine` that begins or ceases to wait, while `leading` says that this server is the one to do it.
+/// Tells of every system of `engine` that begins or ceases to wait, while `leading` says that this server is
+/// the one to do it.
 pub(super) fn spawn(
     engine: &Arc<Engine>,
     modes: &Arc<Modes>,

@@ -1,5 +1,5 @@
-//! Keeps the agents of the demo's clusters alive: members and workload clusters that stop sending heartbeats are
-//! passed over after a while, and nothing runs in the demo that would send them.
+//! Keeps the agents of the demo's clusters alive: members and workload clusters that stop sending heartbeats
+//! are passed over after a while, and nothing runs in the demo that would send them.
 
 use std::time::Duration;
 

@@ -1,7 +1,8 @@
-//! What happens by itself: a disaster and an eviction, with what a user would type and what `kubectl get` shows.
+//! What happens by itself: a disaster and an eviction, with what a user would type and what `kubectl get`
+//! shows.
 //!
-//! Nothing is bound by hand here. The story changes a cluster, as whoever operates it would, and waits for the
-//! controllers.
+//! Nothing is bound by hand here. The story changes a cluster, as whoever operates it would, and waits for
+//! the controllers.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -158,8 +158,8 @@ async fn load(client: &mut Client, path: &str, now: Timestamp) -> Result<()> {
     Ok(())
 }
 
-/// Shows what the scheduler would decide, binds it when something fits, and shows where it is bound. Without a
-/// namespace it is a ClusterDecision.
+/// Shows what the scheduler would decide, binds it when something fits, and shows where it is bound. Without
+/// a namespace it is a ClusterDecision.
 async fn place(client: &Client, namespace: &str, name: &str) -> Result<()> {
     let (path, shown_name) = if namespace.is_empty() {
         (format!("{GROUP}/clusterdecisions/{name}"), name.to_owned())

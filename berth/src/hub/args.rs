@@ -35,9 +35,10 @@ pub struct HubArgs {
     /// Start although that ConfigMap cannot be read; requests through the aggregator get 401 until it can.
     #[arg(long)]
     pub authentication_tolerate_lookup_failure: bool,
-    /// Where the objects of a system are: `gardener=hub` on the hub, `gardener=owned` in Berth's own store; `gardener=off`: nothing
-    /// of that system is served. Standalone every system is `owned`; behind a kube-apiserver one that is not named is off. The
-    /// namespaces that kcp places, and what it syncs in them, are the hub's even where `kcp=owned`. Repeatable.
+    /// Where the objects of a system are: `gardener=hub` on the hub, `gardener=owned` in Berth's own store;
+    /// `gardener=off`: nothing of that system is served. Standalone every system is `owned`; behind a
+    /// kube-apiserver one that is not named is off. The namespaces that kcp places, and what it syncs in
+    /// them, are the hub's even where `kcp=owned`. Repeatable.
     #[arg(long, value_parser = source, value_name = "SYSTEM=owned|hub|off")]
     pub source: Vec<Source>,
     /// How long to cache the results of TokenReviews (such as 10s).

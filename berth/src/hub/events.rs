@@ -1,4 +1,5 @@
-//! Events written to the hub, as the user who decided: there people look for them, and the hub forgets them in time.
+//! Events written to the hub, as the user who decided: there people look for them, and the hub forgets them
+//! in time.
 
 use async_trait::async_trait;
 use berth_hub::wire::{self, Ask, Wire};

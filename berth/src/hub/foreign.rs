@@ -1,5 +1,5 @@
-//! Whether somebody else serves a group that Berth is to serve (docs/concepts.md, "Where objects are"): Berth serves
-//! every version of a group, or none.
+//! Whether somebody else serves a group that Berth is to serve (docs/concepts.md, "Where objects are"): Berth
+//! serves every version of a group, or none.
 
 use std::collections::BTreeSet;
 
@@ -13,8 +13,8 @@ use serde_json::Value;
 
 use crate::manifests::Installation;
 
-/// Refuses where an APIService that is not for Berth's Service has a group that Berth stores. A kube-apiserver makes
-/// such APIServices for CustomResourceDefinitions, too.
+/// Refuses where an APIService that is not for Berth's Service has a group that Berth stores. A
+/// kube-apiserver makes such APIServices for CustomResourceDefinitions, too.
 ///
 /// # Errors
 /// Every such APIService with the way out; or that they cannot be listed, which `strict` makes an error.

@@ -1,5 +1,5 @@
-//! Looks whether the systems' own schedulers run on the hub, for as long as Berth might decide there: two that decide the
-//! same undo each other's work, so that Berth waits (docs/take-over.md).
+//! Looks whether the systems' own schedulers run on the hub, for as long as Berth might decide there: two
+//! that decide the same undo each other's work, so that Berth waits (docs/take-over.md).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

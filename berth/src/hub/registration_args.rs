@@ -25,15 +25,17 @@ pub struct RegistrationArgs {
     /// The port of that Service.
     #[arg(long, default_value_t = 443)]
     pub service_port: u16,
-    /// The Secret, in the namespace of the Service, of a CA that all servers share: made by the first of them, and
-    /// renewed by itself. Without it, each server has a CA of its own in its data folder. An annotation
-    /// `scheduling.berth.dev/rotate-ca` on the Secret asks for a new CA before its time.
+    /// The Secret, in the namespace of the Service, of a CA that all servers share: made by the first of
+    /// them, and renewed by itself. Without it, each server has a CA of its own in its data folder. An
+    /// annotation `scheduling.berth.dev/rotate-ca` on the Secret asks for a new CA before its time.
     #[arg(long, value_name = "NAME", conflicts_with = "tls_cert_file")]
     pub ca_secret: Option<String>,
-    /// How long each of the three steps takes by which a shared CA gives way to the next: trusted, signing, alone.
+    /// How long each of the three steps takes by which a shared CA gives way to the next: trusted, signing,
+    /// alone.
     #[arg(long, default_value = "10m", value_parser = parse_unsigned, value_name = "DURATION")]
     pub ca_rotation_step: Duration,
-    /// The CA (PEM) of --tls-cert-file, which Berth is to fill in as caBundle; read again when it changes. Without it, the caBundle of such a certificate is somebody else's business, such as cert-manager's.
+    /// The CA (PEM) of --tls-cert-file, which Berth is to fill in as caBundle; read again when it changes.
+    /// Without it, the caBundle of such a certificate is somebody else's business, such as cert-manager's.
     #[arg(long, value_name = "FILE", requires = "tls_cert_file")]
     pub ca_bundle_file: Option<PathBuf>,
     /// Create the APIServices and webhook configurations that are missing. Needs the ClusterRole

@@ -20,8 +20,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// The key without which nobody comes through the aggregator.
 const PROXY_CA: &str = "requestheader-client-ca-file";
 
-/// Checks that Berth may ask the hub what it has to, and that the hub has what Berth needs: less, where it is only
-/// `observing`.
+/// Checks that Berth may ask the hub what it has to, and that the hub has what Berth needs: less, where it is
+/// only `observing`.
 ///
 /// # Errors
 /// Everything that is missing, one line each, with its remedy.

@@ -1,5 +1,5 @@
-//! The APIServices of Berth's virtual group and of the systems' groups that Berth serves itself (docs/reference.md,
-//! "Resources"; docs/concepts.md, "Where objects are").
+//! The APIServices of Berth's virtual group and of the systems' groups that Berth serves itself
+//! (docs/reference.md, "Resources"; docs/concepts.md, "Where objects are").
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,15 +19,15 @@ const OWNED_PRIORITY: u32 = 2000;
 
 /// The APIService that registers `scheduling.berth.dev` at an aggregator.
 ///
-/// It has no caBundle: Berth fills it in, or cert-manager. Until then an aggregator trusts its system's roots only, and
-/// never a cluster's own authority, so the APIService is not Available.
+/// It has no caBundle: Berth fills it in, or cert-manager. Until then an aggregator trusts its system's roots
+/// only, and never a cluster's own authority, so the APIService is not Available.
 #[must_use]
 pub fn api_service(service: &Service) -> Value {
     registered(service, GROUP, VERSION, GROUP_PRIORITY, VERSION_PRIORITY)
 }
 
-/// The APIServices that register the groups of systems whose objects Berth stores itself. They must not meet a
-/// CustomResourceDefinition or a foreign APIService of the same group.
+/// The APIServices that register the groups of systems whose objects Berth stores itself. They must not meet
+/// a CustomResourceDefinition or a foreign APIService of the same group.
 #[must_use]
 pub fn owned_api_services<'a>(
     service: &Service,

@@ -7,9 +7,9 @@ use berth_dialect_contract::Dialect;
 use berth_publications::{self, Publication};
 use serde_json::Value;
 
-/// The CustomResourceDefinition of SchedulerConfiguration, which behind an aggregator is always the hub's to serve
-/// (docs/concepts.md, "Configuration"). What a schema cannot say (a name is that of a system, a system's configuration
-/// is valid) is for the webhook.
+/// The CustomResourceDefinition of SchedulerConfiguration, which behind an aggregator is always the hub's to
+/// serve (docs/concepts.md, "Configuration"). What a schema cannot say (a name is that of a system, a
+/// system's configuration is valid) is for the webhook.
 #[must_use]
 pub fn scheduler_configurations() -> Value {
     berth_openapi::crd::definition(&SchedulerConfiguration::new(berth_dialect_registry::all()))
@@ -21,8 +21,8 @@ pub fn publications() -> Value {
     berth_openapi::crd::definition(&Publication::new(&berth_dialect_registry::all()))
 }
 
-/// The CustomResourceDefinitions of what is published, for hubs that do not have them from elsewhere. Never to be applied
-/// over others.
+/// The CustomResourceDefinitions of what is published, for hubs that do not have them from elsewhere. Never
+/// to be applied over others.
 #[must_use]
 pub fn published_definitions() -> Vec<Value> {
     let kinds = berth_publications::on_hub();
@@ -32,8 +32,8 @@ pub fn published_definitions() -> Vec<Value> {
         .collect()
 }
 
-/// The CustomResourceDefinitions of the systems' kinds, for hubs without the systems. Never to be applied over the
-/// systems' own: `kubectl create` leaves alone what is there.
+/// The CustomResourceDefinitions of the systems' kinds, for hubs without the systems. Never to be applied
+/// over the systems' own: `kubectl create` leaves alone what is there.
 #[must_use]
 pub fn system_definitions<'a>(dialects: impl IntoIterator<Item = &'a Arc<dyn Dialect>>) -> Vec<Value> {
     let kinds = dialects.into_iter().flat_map(|dialect| dialect.kinds());

@@ -1,7 +1,7 @@
-//! What a hub must be told where it has objects that decisions depend on: Berth reads them as itself and writes its
-//! decisions as the systems' scheduler, whom it impersonates (docs/concepts.md, "Actors"). With `--source=<system>=hub`
-//! that is all of the system; of one that Berth stores it is what stays Kubernetes' own, kcp's namespaces and what is
-//! in them.
+//! What a hub must be told where it has objects that decisions depend on: Berth reads them as itself and
+//! writes its decisions as the systems' scheduler, whom it impersonates (docs/concepts.md, "Actors"). With
+//! `--source=<system>=hub` that is all of the system; of one that Berth stores it is what stays Kubernetes'
+//! own, kcp's namespaces and what is in them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -69,8 +69,8 @@ pub fn hub_sources(installation: &Installation) -> Vec<Value> {
     objects
 }
 
-/// Rule for reading the Leases of `scheduler`, by name and in whatever namespace: that of the usual one may not be there, and
-/// a Role in it could not be created then. `None` where it has none.
+/// Rule for reading the Leases of `scheduler`, by name and in whatever namespace: that of the usual one may
+/// not be there, and a Role in it could not be created then. `None` where it has none.
 fn leases(scheduler: OwnScheduler) -> Option<Value> {
     let names: BTreeSet<&str> = scheduler.leases.iter().map(|lease| lease.name).collect();
     (!names.is_empty()).then(|| {

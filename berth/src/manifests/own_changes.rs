@@ -1,6 +1,6 @@
-//! What holds Berth's service account to what it needs of its registration. RBAC can name the objects it may patch, but not
-//! the fields: with a patch of its webhook configuration a server that was taken over could intercept every write on the
-//! hub. A ValidatingAdmissionPolicy leaves it `caBundle` alone.
+//! What holds Berth's service account to what it needs of its registration. RBAC can name the objects it may
+//! patch, but not the fields: with a patch of its webhook configuration a server that was taken over could
+//! intercept every write on the hub. A ValidatingAdmissionPolicy leaves it `caBundle` alone.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,8 @@ use super::Service;
 const NAME: &str = "berth-registration";
 const API: &str = "admissionregistration.k8s.io/v1";
 
-/// The policy and its binding. With `--self-register` Berth creates whole objects, and changes no more of them either.
+/// The policy and its binding. With `--self-register` Berth creates whole objects, and changes no more of
+/// them either.
 #[must_use]
 pub fn own_changes(service: &Service) -> Vec<Value> {
     let account = format!("system:serviceaccount:{}:{}", service.namespace, service.name);

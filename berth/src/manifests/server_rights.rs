@@ -1,4 +1,5 @@
-//! What Berth itself may do on a hub: no more than the code needs (docs/security.md, "What Berth may do on a hub").
+//! What Berth itself may do on a hub: no more than the code needs (docs/security.md, "What Berth may do on a
+//! hub").
 
 use berth_aggregation::policies;
 use berth_apiserver::authn::delegated;
@@ -25,9 +26,9 @@ const CONFIG_MAPS: &str = "berth:policy-params-configmaps";
 /// The role of the lock records: which replica works, whose store it is, and fences of counted capacity.
 const LOCKS: &str = "berth:locks";
 
-/// The service account, and what it may do: ask whose token something is and who may do what, read whom the hub
-/// believes, copy what decisions and quotas depend on, say which configurations are in force, publish, ask the hub's admission webhooks about
-/// what is stored here, and keep lock records in its own namespace.
+/// The service account, and what it may do: ask whose token something is and who may do what, read whom the
+/// hub believes, copy what decisions and quotas depend on, say which configurations are in force, publish,
+/// ask the hub's admission webhooks about what is stored here, and keep lock records in its own namespace.
 #[must_use]
 pub fn server_rights(installation: &Installation) -> Vec<Value> {
     let (service, decides) = (&installation.service, !installation.is_observer());

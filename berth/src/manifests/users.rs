@@ -34,7 +34,8 @@ pub fn reach(dialects: &[Arc<dyn Dialect>]) -> Reach {
     }
 }
 
-/// The cluster roles for Berth's users, the same a standalone server makes at its start, and one for reading metrics.
+/// The cluster roles for Berth's users, the same a standalone server makes at its start, and one for reading
+/// metrics.
 #[must_use]
 pub fn cluster_roles(installation: &Installation) -> Vec<Value> {
     let reach = Reach {
@@ -50,8 +51,8 @@ pub fn cluster_roles(installation: &Installation) -> Vec<Value> {
     roles
 }
 
-/// What `view` and `edit` gain where Berth stores the objects of `dialects`: as a standalone server has it. On a hub
-/// that has the systems, these roles are the systems' business.
+/// What `view` and `edit` gain where Berth stores the objects of `dialects`: as a standalone server has it.
+/// On a hub that has the systems, these roles are the systems' business.
 #[must_use]
 pub fn owned_roles<'a>(dialects: impl IntoIterator<Item = &'a Arc<dyn Dialect>>) -> Vec<Value> {
     let dialects: Vec<Arc<dyn Dialect>> = dialects.into_iter().map(Arc::clone).collect();

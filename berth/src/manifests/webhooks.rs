@@ -1,8 +1,8 @@
-//! The admission webhooks: a hub asks Berth about what is written to the objects it stores (docs/admission.md,
-//! "Admission").
+//! The admission webhooks: a hub asks Berth about what is written to the objects it stores
+//! (docs/admission.md, "Admission").
 //!
-//! While nobody answers everything goes through: no write of a hub waits for Berth. Berth's own namespace and kube-system are never asked about, so that Berth
-//! can always be brought back.
+//! While nobody answers everything goes through: no write of a hub waits for Berth. Berth's own namespace and
+//! kube-system are never asked about, so that Berth can always be brought back.
 
 mod rules;
 
@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 use super::{Installation, Service};
 use rules::Entry;
 
-/// How long a hub waits for an answer, in seconds: an answer takes milliseconds, and whoever writes waits meanwhile.
+/// How long a hub waits for an answer, in seconds: an answer takes milliseconds, and whoever writes waits
+/// meanwhile.
 const TIMEOUT: u8 = 5;
 /// The label of a namespace that the API server sets and nobody can change.
 const NAMESPACE_LABEL: &str = "kubernetes.io/metadata.name";
@@ -25,7 +26,8 @@ pub fn configuration_name(service: &Service) -> &str {
     &service.name
 }
 
-/// The mutating and the validating webhook configuration. They have no caBundle: Berth fills it in, or cert-manager.
+/// The mutating and the validating webhook configuration. They have no caBundle: Berth fills it in, or
+/// cert-manager.
 #[must_use]
 pub fn webhooks(installation: &Installation) -> [Value; 2] {
     let entries = rules::of(installation);

@@ -1,4 +1,5 @@
-//! What runs: a Deployment with its Service, disruption budget, network policy, and the Secret of the servers' CA.
+//! What runs: a Deployment with its Service, disruption budget, network policy, and the Secret of the
+//! servers' CA.
 
 use std::collections::BTreeMap;
 
@@ -17,8 +18,8 @@ const USER: u32 = 65532;
 const DATA: &str = "/var/lib/berth";
 /// Where cert-manager's certificate is.
 const TLS: &str = "/etc/berth/tls";
-/// Processors and memory: for fleets of some thousand clusters and placements, with what requests may hold beside
-/// (`--max-bytes-inflight`).
+/// Processors and memory: for fleets of some thousand clusters and placements, with what requests may hold
+/// beside (`--max-bytes-inflight`).
 const LIMITS: (&str, &str) = ("2", "1Gi");
 /// The ports outside the cluster's Pods that Berth connects to: DNS, kube-apiserver, etcd.
 const PEERS: [(u16, &str); 7] = [
@@ -113,8 +114,9 @@ fn own_service(service: &Service) -> Value {
     })
 }
 
-/// Anyone may reach the port: a kube-apiserver has no labels to select it by. Outwards Berth talks to the hub, its webhooks
-/// (Pods, on any port), etcd and DNS. Their addresses are a cluster's own, so that outside of Pods only ports are named.
+/// Anyone may reach the port: a kube-apiserver has no labels to select it by. Outwards Berth talks to the
+/// hub, its webhooks (Pods, on any port), etcd and DNS. Their addresses are a cluster's own, so that outside
+/// of Pods only ports are named.
 fn network_policy(service: &Service) -> Value {
     let peers = PEERS.map(|(port, protocol)| json!({"port": port, "protocol": protocol}));
     json!({
@@ -176,7 +178,8 @@ pub fn deployment(installation: &Installation) -> Value {
     let strategy = match installation.storage {
         // A database has one server: the old one goes before the new one comes.
         Storage::Embedded => json!({"type": "Recreate"}),
-        // An aggregated API that is away holds up the deletion of every namespace: one more comes before one goes.
+        // An aggregated API that is away holds up the deletion of every namespace: one more comes before one
+        // goes.
         Storage::Memory | Storage::Etcd => {
             json!({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}})
         }

@@ -1,5 +1,5 @@
-//! Completion of `kubectl berth`: kubectl runs `kubectl_complete-berth` with the words after `berth`, and reads proposals,
-//! one a line, and after them a number that says what the shell does with them.
+//! Completion of `kubectl berth`: kubectl runs `kubectl_complete-berth` with the words after `berth`, and
+//! reads proposals, one a line, and after them a number that says what the shell does with them.
 
 use std::fmt;
 use std::time::Duration;
@@ -260,7 +260,8 @@ async fn names_of(names: Names, given: &Given, partial: &str) -> Vec<(String, St
     all
 }
 
-/// The object of the Decision `item` as `KIND/NAME`, where it is of `kind` as that is written; and where it stands in a word.
+/// The object of the Decision `item` as `KIND/NAME`, where it is of `kind` as that is written; and where it
+/// stands in a word.
 fn of_kind(item: &Value, kind: &str) -> Option<(String, String)> {
     let source = &item["spec"]["sourceRef"];
     let (own, name) = (source["kind"].as_str()?, source["name"].as_str()?);

@@ -1,7 +1,7 @@
 //! Answers `berth backup` at a socket in the data folder, while the server serves.
 //!
-//! Whoever connects gets a backup; nothing is read from them. The folder and the socket are their owner's only, who
-//! could read the database as well.
+//! Whoever connects gets a backup; nothing is read from them. The folder and the socket are their owner's
+//! only, who could read the database as well.
 
 use std::fs::{self, Permissions};
 use std::io::{BufWriter, ErrorKind};
@@ -21,7 +21,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// How long to wait when connections cannot be accepted.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Answers in `folder` until the task is aborted. Without a socket the server serves all the same, and says so.
+/// Answers in `folder` until the task is aborted. Without a socket the server serves all the same, and says
+/// so.
 pub(super) fn answer(folder: &Path, backups: Backups) -> Option<JoinHandle<()>> {
     let path = folder.join(SOCKET);
     match bind(&path) {

@@ -6,7 +6,8 @@ use berth_storage::{Expect, Step, Store, StoreError, Verb};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Makes what is missing of those of `dialects` whose objects are not `on_hub`: there they are made by the system.
+/// Makes what is missing of those of `dialects` whose objects are not `on_hub`: there they are made by the
+/// system.
 ///
 /// # Errors
 /// When the store refuses.

@@ -1,4 +1,5 @@
-//! `--config FILE`: a system's own configuration file, taken unmodified where no SchedulerConfiguration is stored.
+//! `--config FILE`: a system's own configuration file, taken unmodified where no SchedulerConfiguration is
+//! stored.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -80,8 +81,8 @@ pub(super) async fn choose(
     Ok(())
 }
 
-/// The dialect that `file` is of, and the spec of its SchedulerConfiguration: where the file is one, all of it, `mode` and
-/// `autoBind` too.
+/// The dialect that `file` is of, and the spec of its SchedulerConfiguration: where the file is one, all of
+/// it, `mode` and `autoBind` too.
 fn read(
     dialects: &[Arc<dyn Dialect>],
     file: &Value,
@@ -104,8 +105,8 @@ fn read(
     }
 }
 
-/// Stores `spec` unless there is one. Beside copies of a hub's it stands with its `origin`, until the hub has one, and
-/// gives way to what the file says at the next start.
+/// Stores `spec` unless there is one. Beside copies of a hub's it stands with its `origin`, until the hub has
+/// one, and gives way to what the file says at the next start.
 async fn create(
     store: &Arc<dyn Store>,
     dialect: &str,
@@ -156,7 +157,8 @@ async fn forget(store: &Arc<dyn Store>, kept: &BTreeSet<&str>) -> Result<()> {
     Ok(())
 }
 
-/// Applies one step. Another server on the same store, or a copy that has just come, may have been faster: that stays.
+/// Applies one step. Another server on the same store, or a copy that has just come, may have been faster:
+/// that stays.
 async fn apply(
     store: &Arc<dyn Store>,
     key: Key,

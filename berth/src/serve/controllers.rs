@@ -54,8 +54,8 @@ pub(super) fn writing(options: &Options, leadership: &Leadership) -> watch::Rece
     }
 }
 
-/// Takes part in electing the server that does what only one may do: by a record in the store
-/// that servers share, by a Lease on the hub where each has a store of its own, and without any where there is only one.
+/// Takes part in electing the server that does what only one may do: by a record in the store that servers
+/// share, by a Lease on the hub where each has a store of its own, and without any where there is only one.
 pub(super) fn lead(
     options: &Options,
     store: &Arc<dyn Store>,

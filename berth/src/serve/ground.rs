@@ -1,5 +1,5 @@
-//! Everything that a server stands on, and what it begins from there, step by step: what follows its surroundings, what works in the
-//! background, and the port.
+//! Everything that a server stands on, and what it begins from there, step by step: what follows its
+//! surroundings, what works in the background, and the port.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -103,8 +103,8 @@ impl Ground {
         Ok((ground, Kept { backups, writes }))
     }
 
-    /// Begins to be the rest of a control plane until `ending`, or to follow the hub; `lost` is cancelled when another server takes
-    /// the store over.
+    /// Begins to be the rest of a control plane until `ending`, or to follow the hub; `lost` is cancelled
+    /// when another server takes the store over.
     ///
     /// # Errors
     /// When the defaults cannot be stored, or another server has the store.
@@ -204,7 +204,8 @@ impl Ground {
         Ok((Server::bind(config).await?, certificate))
     }
 
-    /// The admin's kubeconfig for `server`, written where there is no hub, which has administrators of its own.
+    /// The admin's kubeconfig for `server`, written where there is no hub, which has administrators of its
+    /// own.
     ///
     /// # Errors
     /// When it cannot be written.

@@ -1,5 +1,6 @@
-//! What is served, and by whom: Kubernetes' own kinds, the dialects' kinds, the configuration and the virtual API. What differs
-//! between a server that stands alone and one behind a hub is in [`Standalone`] and [`Hub`], each a [`Surroundings`].
+//! What is served, and by whom: Kubernetes' own kinds, the dialects' kinds, the configuration and the virtual
+//! API. What differs between a server that stands alone and one behind a hub is in [`Standalone`] and
+//! [`Hub`], each a [`Surroundings`].
 
 mod behind_hub;
 mod core_parts;
@@ -83,8 +84,8 @@ pub(super) struct Parts {
     pub registry: Arc<Registry>,
 }
 
-/// Puts the parts together over one store. Kubernetes' own kinds and the configurations are served only where no hub
-/// does (docs/reference.md, "Kubernetes' own kinds").
+/// Puts the parts together over one store. Kubernetes' own kinds and the configurations are served only where
+/// no hub does (docs/reference.md, "Kubernetes' own kinds").
 ///
 /// # Errors
 /// When two parts claim the same resource.

@@ -41,8 +41,8 @@ pub(super) fn certificate(
     Ok(certificate)
 }
 
-/// Whom the server believes: client certificates of its own CA (and the given one), request headers from front proxies
-/// with certificates of the front-proxy CA (and the given one).
+/// Whom the server believes: client certificates of its own CA (and the given one), request headers from
+/// front proxies with certificates of the front-proxy CA (and the given one).
 ///
 /// # Errors
 /// When a CA file cannot be read, or a header name is none.

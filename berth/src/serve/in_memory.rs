@@ -1,5 +1,5 @@
-//! Objects served within the process: no port, no certificates, no controllers; those of one instant, or of a hub as they
-//! change. What is asked is decided as by a server that has just these objects.
+//! Objects served within the process: no port, no certificates, no controllers; those of one instant, or of a
+//! hub as they change. What is asked is decided as by a server that has just these objects.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -99,8 +99,8 @@ impl InMemory {
         Self::over(Arc::new(store), settings, Arc::new(Still(now)), None).await
     }
 
-    /// Serves the objects of `kinds` as they are on the hub behind `client` and as they change there, decided by another
-    /// scheduler. Gives how many there are of each kind by now.
+    /// Serves the objects of `kinds` as they are on the hub behind `client` and as they change there, decided
+    /// by another scheduler. Gives how many there are of each kind by now.
     ///
     /// # Errors
     /// When the parts do not come up.
@@ -207,8 +207,8 @@ impl InMemory {
     }
 }
 
-/// Copies the objects of `kinds` from the hub into `store`, and follows them: the tasks that do. What is there by now is there
-/// when this returns, as far as the hub gives it in time.
+/// Copies the objects of `kinds` from the hub into `store`, and follows them: the tasks that do. What is
+/// there by now is there when this returns, as far as the hub gives it in time.
 async fn copies<'a>(
     client: &kube::Client,
     store: &Arc<dyn Store>,

@@ -1,5 +1,5 @@
-//! What is measured of the server's own parts: how long writes take until they are durable, how large the store is, when
-//! certificates expire.
+//! What is measured of the server's own parts: how long writes take until they are durable, how large the
+//! store is, when certificates expire.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -118,7 +118,8 @@ pub(super) fn expose(
         );
     }
     let (certificate, folder) = (Arc::clone(certificate), Arc::clone(folder));
-    // Behind a hub the shared CA signs, whose next one comes by itself; those of the folder then sign nothing.
+    // Behind a hub the shared CA signs, whose next one comes by itself; those of the folder then sign
+    // nothing.
     let standalone = !options.args.hub.is_aggregated();
     metrics.read_at_scrape(
         "berth_certificate_expiration_timestamp_seconds",
@@ -134,7 +135,8 @@ pub(super) fn expose(
     );
 }
 
-/// Exposes which policies and webhooks in force have expressions that do not compile: before a write meets them.
+/// Exposes which policies and webhooks in force have expressions that do not compile: before a write meets
+/// them.
 pub(super) fn expose_uncompiled(
     metrics: &Metrics,
     enforcer: &Arc<Enforcer>,

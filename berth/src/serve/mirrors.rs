@@ -16,8 +16,9 @@ use berth_storage::encryption::Encryption;
 
 use crate::stores::Storage;
 
-/// Kubernetes' own resources that are copied: namespaces and their quotas, and what the reconcilers of `dialects` watch.
-/// Wherever a system's own kinds are, Kubernetes' are the hub's (docs/concepts.md, "Where objects are").
+/// Kubernetes' own resources that are copied: namespaces and their quotas, and what the reconcilers of
+/// `dialects` watch. Wherever a system's own kinds are, Kubernetes' are the hub's (docs/concepts.md, "Where
+/// objects are").
 pub(super) fn followed(dialects: &[Arc<dyn Dialect>]) -> BTreeSet<GroupResource> {
     let reconcilers = dialects
         .iter()
@@ -28,7 +29,8 @@ pub(super) fn followed(dialects: &[Arc<dyn Dialect>]) -> BTreeSet<GroupResource>
         .collect()
 }
 
-/// Those of Kubernetes' own resources that are copied where `dialects` are only looked at: what they read, and namespaces.
+/// Those of Kubernetes' own resources that are copied where `dialects` are only looked at: what they read,
+/// and namespaces.
 pub(super) fn observed(dialects: &[Arc<dyn Dialect>]) -> BTreeSet<GroupResource> {
     // For some objects of a resource that a scheduler looks at by their labels nobody is to read all of it.
     let read = dialects.iter().flat_map(|dialect| {
@@ -38,8 +40,8 @@ pub(super) fn observed(dialects: &[Arc<dyn Dialect>]) -> BTreeSet<GroupResource>
     read.chain([namespace::RESOURCE]).collect()
 }
 
-/// The copies in `source` of the objects of `kinds`, to be looked at as if they were served here. Nothing can be written
-/// there, and resource versions are good for this process only.
+/// The copies in `source` of the objects of `kinds`, to be looked at as if they were served here. Nothing can
+/// be written there, and resource versions are good for this process only.
 ///
 /// # Errors
 /// When a kind stands twice.
@@ -63,7 +65,8 @@ pub(super) fn copies(
     Ok(registry)
 }
 
-/// What makes an object of `resource` worth a copy; `None` where one of `dialects`, or the server itself, goes by all.
+/// What makes an object of `resource` worth a copy; `None` where one of `dialects`, or the server itself,
+/// goes by all.
 pub(super) fn concerns(dialects: &[Arc<dyn Dialect>], resource: GroupResource) -> Option<Concerns> {
     if [namespace::RESOURCE, resource_quota::RESOURCE].contains(&resource) {
         return None;
@@ -112,7 +115,8 @@ pub(super) fn needs(dialects: &[Arc<dyn Dialect>], mirrored: &[Arc<dyn Kind>]) -
     let of = |dialect: &Arc<dyn Dialect>| {
         let reconcilers = dialect.controllers().reconcilers(None).into_iter();
         let watched = reconcilers.flat_map(|reconciler| reconciler.watches());
-        // Nothing waits for objects that are looked at by their labels: they are there only if somebody else reads all of them.
+        // Nothing waits for objects that are looked at by their labels: they are there only if somebody else
+        // reads all of them.
         let whole = |resource: &GroupResource| dialect.reach(*resource).labels.is_empty();
         let reads = dialect.reads().into_iter().filter(whole).chain(watched);
         // An older release of the system has no others.
@@ -161,7 +165,8 @@ mod tests {
             ["seeds.core.gardener.cloud", "shoots.core.gardener.cloud"]
         );
         assert!(named("ocm").reads.is_empty());
-        // kcp has all ConfigMaps copied: where they cannot be read, Gardener does not wait for those with distances.
+        // kcp has all ConfigMaps copied: where they cannot be read, Gardener does not wait for those with
+        // distances.
         let core = berth_kubernetes::core::kinds();
         let needs = super::needs(&gardener, &core);
         assert!(!needs[0].reads.contains(&of_all), "{:?}", needs[0].reads);

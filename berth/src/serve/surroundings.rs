@@ -107,8 +107,8 @@ pub(super) async fn behind(
     (sync_status, mirror.progress, tasks)
 }
 
-/// Makes sure that objects stored here are not stored by another server too, each in a store of its own. What is only a
-/// copy does not count.
+/// Makes sure that objects stored here are not stored by another server too, each in a store of its own. What
+/// is only a copy does not count.
 ///
 /// # Errors
 /// When another server does: which, and what to do.
@@ -181,7 +181,8 @@ pub(super) async fn certificate(
     identity::certificate(options, folder, clock)
 }
 
-/// The hub's admission policies and webhooks, in force before anything is written here; nothing where there is no hub.
+/// The hub's admission policies and webhooks, in force before anything is written here; nothing where there
+/// is no hub.
 ///
 /// # Errors
 /// When the hub does not list them.

@@ -15,10 +15,12 @@ use serde_json::{Value, json};
 pub struct TakeoverArgs {
     /// The system: fleet, gardener, kcp, ocm or openmcp.
     pub system: String,
-    /// Take over only the requests with these labels, as `kubectl -l` has them (spec.requests); without it all of them.
+    /// Take over only the requests with these labels, as `kubectl -l` has them (spec.requests); without it
+    /// all of them.
     #[arg(short = 'l', long, value_name = "SELECTOR")]
     pub selector: Option<String>,
-    /// The system's own configuration file, or a SchedulerConfiguration, that Berth was started with: what would move is decided by it.
+    /// The system's own configuration file, or a SchedulerConfiguration, that Berth was started with: what
+    /// would move is decided by it.
     #[arg(long, value_name = "FILE")]
     pub config: Vec<PathBuf>,
     /// Decide beside the system's own scheduler, which runs on (spec.otherScheduler: Ignore).

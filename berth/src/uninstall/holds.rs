@@ -25,7 +25,8 @@ pub(super) struct Waiting {
     objects: Vec<ObjectMeta>,
 }
 
-/// Every object of the hub that one of `holds` is on. What Berth itself serves, under the groups `own`, goes with it.
+/// Every object of the hub that one of `holds` is on. What Berth itself serves, under the groups `own`, goes
+/// with it.
 ///
 /// # Errors
 /// When a resource may not be listed.

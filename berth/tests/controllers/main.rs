@@ -1,5 +1,5 @@
-//! Controllers over real dialects, a store in memory, the server's registry and a clock moved by hand; no HTTP. That
-//! something does not happen is shown by something later that has happened.
+//! Controllers over real dialects, a store in memory, the server's registry and a clock moved by hand; no
+//! HTTP. That something does not happen is shown by something later that has happened.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 

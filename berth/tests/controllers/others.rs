@@ -1,4 +1,5 @@
-//! Other schedulers beside Berth's: one that writes what Berth decides, and one that has some of the requests.
+//! Other schedulers beside Berth's: one that writes what Berth decides, and one that has some of the
+//! requests.
 
 use std::collections::BTreeSet;
 
@@ -28,8 +29,8 @@ impl World {
         self.write(verb, &key, "", value).await;
     }
 
-    /// Another scheduler puts the placement `p` on the cluster `b`. Berth looks at it again at once, and where it leaves it alone as
-    /// it does every five minutes.
+    /// Another scheduler puts the placement `p` on the cluster `b`. Berth looks at it again at once, and
+    /// where it leaves it alone as it does every five minutes.
     async fn others_decide(&self) {
         let key = Key::new(DECISIONS, "ns", "p-decision-1");
         self.edit(&key, "status", |value| {

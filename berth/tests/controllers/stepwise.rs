@@ -1,4 +1,5 @@
-//! Stores that make the writes of a decision one after the other, as etcd does: what others decide in between.
+//! Stores that make the writes of a decision one after the other, as etcd does: what others decide in
+//! between.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -114,7 +115,8 @@ impl World {
     }
 }
 
-/// The fence of new Clusters is passed with the Cluster, not with the finalizer that the request gets before it.
+/// The fence of new Clusters is passed with the Cluster, not with the finalizer that the request gets before
+/// it.
 #[tokio::test]
 async fn of_two_requests_that_find_no_room_the_second_shares_what_the_first_makes() {
     let store = Arc::new(Stepwise::default());

@@ -1,5 +1,5 @@
-//! The program on a real etcd: a store moves from the embedded database to etcd and back, two servers share one, and
-//! a server killed under load has lost nothing.
+//! The program on a real etcd: a store moves from the embedded database to etcd and back, two servers share
+//! one, and a server killed under load has lost nothing.
 #![cfg(feature = "etcd")]
 
 mod program;

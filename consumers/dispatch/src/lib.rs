@@ -1,7 +1,8 @@
 //! Decisions handed on to systems that dispatch by themselves, as they ask for it: `berth dispatch`.
 //!
-//! A dispatcher is a process of its own, with rights of its own. It reads decisions from any server that has them, alone or
-//! behind a hub, and writes where the other system is. What is to be written is a pure function of what was read.
+//! A dispatcher is a process of its own, with rights of its own. It reads decisions from any server that has
+//! them, alone or behind a hub, and writes where the other system is. What is to be written is a pure
+//! function of what was read.
 //!
 //! [`multikueue`] is Kueue's (docs/consumers.md, "MultiKueue").
 //!
@@ -39,8 +40,8 @@ pub struct DispatchArgs {
 pub enum To {
     /// Kueue: nominate the clusters of decisions for its Workloads, as an external dispatcher of MultiKueue
     ///
-    /// A Workload names a decision in its label or annotation scheduling.berth.dev/decision. It works only while Kueue's
-    /// configuration names scheduling.berth.dev/dispatcher as multiKueue.dispatcherName.
+    /// A Workload names a decision in its label or annotation scheduling.berth.dev/decision. It works only
+    /// while Kueue's configuration names scheduling.berth.dev/dispatcher as multiKueue.dispatcherName.
     #[command(name = "multikueue")]
     MultiKueue(MultiKueueArgs),
 }
@@ -48,7 +49,8 @@ pub enum To {
 /// Hands decisions on until a termination signal.
 ///
 /// # Errors
-/// When a kubeconfig cannot be used, or signals cannot be listened to. A server that does not answer is waited for.
+/// When a kubeconfig cannot be used, or signals cannot be listened to. A server that does not answer is
+/// waited for.
 pub async fn run(args: DispatchArgs) -> Result<()> {
     match args.to {
         To::MultiKueue(args) => multikueue::run(&args).await,

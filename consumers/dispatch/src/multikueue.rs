@@ -1,8 +1,8 @@
-//! Kueue's MultiKueue: a Workload names a decision of any system, and the decision's clusters are nominated for it, the best
-//! first (docs/consumers.md, "MultiKueue").
+//! Kueue's MultiKueue: a Workload names a decision of any system, and the decision's clusters are nominated
+//! for it, the best first (docs/consumers.md, "MultiKueue").
 //!
-//! [`nominate`] says which clusters, [`body`] what is sent; both are pure. [`dispatcher`] reads, writes and tells about one
-//! Workload, [`watch`] says when.
+//! [`nominate`] says which clusters, [`body`] what is sent; both are pure. [`dispatcher`] reads, writes and
+//! tells about one Workload, [`watch`] says when.
 
 mod again;
 mod body;

@@ -26,8 +26,8 @@ pub struct Decided<'a> {
     pub kind: &'a str,
 }
 
-/// The clusters `view` is placed on, as the system names them, each with the reason. A cluster on its way out is no
-/// place any more.
+/// The clusters `view` is placed on, as the system names them, each with the reason. A cluster on its way out
+/// is no place any more.
 pub fn reasons(view: &DemandView) -> impl Iterator<Item = (&str, String)> {
     let unit = view.amount.map_or("", |amount| amount.name);
     told(&view.placed, unit).into_iter()
@@ -40,7 +40,8 @@ fn told<'a>(placed: &'a [Placed], unit: &str) -> Vec<(&'a str, String)> {
         .collect()
 }
 
-/// The reason in the system's own words, its rank by the recorded scores, its amount in `unit`s, and the state of the binding.
+/// The reason in the system's own words, its rank by the recorded scores, its amount in `unit`s, and the
+/// state of the binding.
 fn reason(place: &Placed, rank: Option<Rank>, unit: &str) -> String {
     let mut parts = Vec::new();
     if !place.reason.is_empty() {

@@ -1,6 +1,7 @@
 //! The two kinds as they are served: schemas, names, columns, and whose the fields are.
 //!
-//! The schemas are upstream's, so that what others write (their own entries of the status, say) is kept whole.
+//! The schemas are upstream's, so that what others write (their own entries of the status, say) is kept
+//! whole.
 
 use berth_apimachinery::kind::KindInfo;
 use berth_apimachinery::schema::types::{Condition, Time};

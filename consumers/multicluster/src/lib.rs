@@ -1,8 +1,9 @@
-//! The kinds that tools of many vendors read: ClusterProfile (KEP-4322) and PlacementDecision (KEP-5313), made from the
-//! targets and decisions of any dialect.
+//! The kinds that tools of many vendors read: ClusterProfile (KEP-4322) and PlacementDecision (KEP-5313),
+//! made from the targets and decisions of any dialect.
 //!
-//! Everything here is a pure function: [`profile`] and [`decision`] convert, [`slices`] says in which order lists of
-//! clusters are written so that nobody who deploys by them ever sees a decided cluster missing. Docs: docs/consumers.md.
+//! Everything here is a pure function: [`profile`] and [`decision`] convert, [`slices`] says in which order
+//! lists of clusters are written so that nobody who deploys by them ever sees a decided cluster missing.
+//! Docs: docs/consumers.md.
 //!
 //! ```
 //! use std::collections::{BTreeMap, BTreeSet};

@@ -1,7 +1,8 @@
 //! Which objects Berth published, and what it said in them.
 //!
-//! One annotation names the Publication: only objects that have it are ever written or deleted. The other is a digest of
-//! what Berth wants of the object, so that a write is needed only where that has changed, or where others changed it.
+//! One annotation names the Publication: only objects that have it are ever written or deleted. The other is
+//! a digest of what Berth wants of the object, so that a write is needed only where that has changed, or
+//! where others changed it.
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -20,8 +21,8 @@ pub(crate) fn put(object: &mut Value, publication: &str) {
     object["metadata"]["annotations"][DIGEST] = digest.into();
 }
 
-/// The digest of everything but the values of the status: of these it has the names. Values change often, and the object
-/// itself is not to be written for that.
+/// The digest of everything but the values of the status: of these it has the names. Values change often, and
+/// the object itself is not to be written for that.
 fn digest(object: &Value) -> String {
     let mut object = object.clone();
     let status = object["status"].take();

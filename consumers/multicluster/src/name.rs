@@ -15,8 +15,8 @@ const CLUSTER: &str = "-cluster";
 
 /// The name of the ClusterProfile of the target `target` (without its system) of `system`.
 ///
-/// Consumers put `<namespace>-<name>` into a label value, so both together have at most 63 characters; what is longer,
-/// or is no name, is shortened and gets a hash, which keeps different names different.
+/// Consumers put `<namespace>-<name>` into a label value, so both together have at most 63 characters; what
+/// is longer, or is no name, is shortened and gets a hash, which keeps different names different.
 #[must_use]
 pub fn profile(settings: &Settings, system: &str, target: &str) -> String {
     let wanted = match settings.names {
@@ -27,8 +27,8 @@ pub fn profile(settings: &Settings, system: &str, target: &str) -> String {
     fit(&wanted, room)
 }
 
-/// The name that all slices of a decision begin with, which is their `decision-key` too: of the decision that stands in
-/// `namespace` (empty for a ClusterDecision) as `name` (`<source>.<system>`).
+/// The name that all slices of a decision begin with, which is their `decision-key` too: of the decision that
+/// stands in `namespace` (empty for a ClusterDecision) as `name` (`<source>.<system>`).
 ///
 /// Namespaces have no dots, and what stands in none ends differently, so two decisions never share a name.
 #[must_use]
@@ -41,7 +41,8 @@ pub fn decision(namespace: &str, name: &str) -> String {
     fit(&whole, LABEL_VALUE)
 }
 
-/// The system of the decision that [`decision`] gave `name`; nothing where it cannot be told, since `name` was shortened.
+/// The system of the decision that [`decision`] gave `name`; nothing where it cannot be told, since `name`
+/// was shortened.
 #[must_use]
 pub fn system_of(name: &str) -> Option<&str> {
     // What is shortened has no dots.

@@ -34,7 +34,8 @@ pub struct Target<'a> {
     pub facts: &'a Facts,
 }
 
-/// What Berth says in the ClusterProfile of `target`. `old` is the object as it was, which keeps its transition time.
+/// What Berth says in the ClusterProfile of `target`. `old` is the object as it was, which keeps its
+/// transition time.
 #[must_use]
 pub fn render(settings: &Settings, target: Target<'_>, old: Option<&Value>, now: Timestamp) -> Value {
     let created = target.view.object.meta().creation_timestamp();
@@ -128,8 +129,8 @@ fn healthy(view: &TargetView, created: Option<Timestamp>, old: Option<&Value>, n
     })
 }
 
-/// What the system says of the cluster, under its own names, and what Berth adds under qualified ones. What the schema
-/// does not take (an empty value, one too long) is left out.
+/// What the system says of the cluster, under its own names, and what Berth adds under qualified ones. What
+/// the schema does not take (an empty value, one too long) is left out.
 fn properties(target: Target<'_>) -> BTreeMap<String, String> {
     let mut properties = target.facts.properties.clone();
     for (name, value) in [

@@ -1,8 +1,8 @@
 //! Which cluster of a decision stands in which slice, and in which order slices are written.
 //!
-//! A cluster that consumers do not find any more is undeployed, so a cluster never moves: it keeps its slice as long as
-//! it is decided. Clusters that come are written before any that goes is taken out, so a reader who has seen only the
-//! first few writes sees every cluster that is decided before and after.
+//! A cluster that consumers do not find any more is undeployed, so a cluster never moves: it keeps its slice
+//! as long as it is decided. Clusters that come are written before any that goes is taken out, so a reader
+//! who has seen only the first few writes sees every cluster that is decided before and after.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,9 +27,9 @@ pub enum Write {
     Delete(u32),
 }
 
-/// The writes, in order, that make `old` slices show exactly the clusters `wanted`. Where nothing is decided one empty
-/// slice is left, which tells "none" from "nothing known". The indices of `closed` cannot be used: those of slices that
-/// are being deleted, whose clusters need another one.
+/// The writes, in order, that make `old` slices show exactly the clusters `wanted`. Where nothing is decided
+/// one empty slice is left, which tells "none" from "nothing known". The indices of `closed` cannot be used:
+/// those of slices that are being deleted, whose clusters need another one.
 #[must_use]
 pub fn plan(old: &[Slice], wanted: &BTreeMap<String, String>, closed: &BTreeSet<u32>) -> Vec<Write> {
     let mut slices = kept(old, wanted);

@@ -1,5 +1,5 @@
-//! The conditions of Publications: Valid says whether what is stored is in force, Published whether everything it says is
-//! published.
+//! The conditions of Publications: Valid says whether what is stored is in force, Published whether
+//! everything it says is published.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,7 +1,8 @@
-//! PublishedDecisions: the decisions that a Publication shows in its namespace with flat entries, made at each read.
+//! PublishedDecisions: the decisions that a Publication shows in its namespace with flat entries, made at
+//! each read.
 //!
-//! Who reads them takes off a cluster what it no longer finds. So where not all there is can be known the answer is 503, of
-//! lists that could show a decision of that system, too.
+//! Who reads them takes off a cluster what it no longer finds. So where not all there is can be known the
+//! answer is 503, of lists that could show a decision of that system, too.
 
 use std::sync::Arc;
 
@@ -29,7 +30,8 @@ const RESOURCE: GroupResource = GroupResource::new(GROUP, published::PLURAL);
 /// Seconds after which a client should ask again while Publications are not known.
 const RETRY_AFTER: u32 = 5;
 
-/// The resource `publisheddecisions` over what `engine` knows; `copies` says how far Publications are copied from a hub.
+/// The resource `publisheddecisions` over what `engine` knows; `copies` says how far Publications are copied
+/// from a hub.
 pub(super) fn resource(engine: &Arc<Engine>, copies: Option<Arc<Copies>>) -> Resource {
     let flat = Flat {
         engine: Arc::clone(engine),

@@ -1,5 +1,5 @@
-//! Which Publications are in force, and what each may publish: the valid ones, of those that name one namespace the
-//! oldest, and in it what nobody else publishes.
+//! Which Publications are in force, and what each may publish: the valid ones, of those that name one
+//! namespace the oldest, and in it what nobody else publishes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -65,7 +65,8 @@ pub(super) struct Judged {
     pub(super) in_force: Vec<InForce>,
     /// The verdict on each.
     pub(super) verdicts: Vec<Verdict>,
-    /// The namespaces that any of them names, in force or not: nothing is deleted there that one in force does not say.
+    /// The namespaces that any of them names, in force or not: nothing is deleted there that one in force
+    /// does not say.
     pub(super) named: BTreeSet<String>,
 }
 
@@ -99,8 +100,8 @@ pub(super) fn judge(source: &dyn Source, dialects: &[Arc<dyn Dialect>]) -> Judge
     judged
 }
 
-/// The Publications in force in `source` whose namespace is there, of a server that serves `dialects`: for what is made at
-/// each read.
+/// The Publications in force in `source` whose namespace is there, of a server that serves `dialects`: for
+/// what is made at each read.
 pub(super) fn readable(source: &dyn Source, dialects: &[Arc<dyn Dialect>]) -> Vec<InForce> {
     let mut in_force = read(&stored(source), &systems(dialects)).in_force;
     in_force.retain(|published| missing(source, &published.rules.settings.namespace).is_none());

@@ -33,8 +33,8 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// Takes in the profiles of one cluster: what is to be written to `changes`, those that are no more to `gone`. Whether
-    /// there are others than before.
+    /// Takes in the profiles of one cluster: what is to be written to `changes`, those that are no more to
+    /// `gone`. Whether there are others than before.
     pub(super) fn take_profiles(
         &mut self,
         dialect: &'static str,

@@ -1,9 +1,10 @@
-//! Publications (docs/consumers.md): ClusterProfiles and PlacementDecisions of `multicluster.x-k8s.io` in the namespaces
-//! that objects of kind Publication name.
+//! Publications (docs/consumers.md): ClusterProfiles and PlacementDecisions of `multicluster.x-k8s.io` in the
+//! namespaces that objects of kind Publication name.
 //!
-//! They are stored objects that many write: a [`publisher`] applies what Berth knows, others add what is theirs. Standing
-//! alone Berth serves the two kinds from its own store, and on a hub it writes into the hub's
-//! ([`outlet`]). What is to be done about one object is [`deed`], about one target or decision [`make`].
+//! They are stored objects that many write: a [`publisher`] applies what Berth knows, others add what is
+//! theirs. Standing alone Berth serves the two kinds from its own store, and on a hub it writes into the
+//! hub's ([`outlet`]). What is to be done about one object is [`deed`], about one target or decision
+//! [`make`].
 //!
 //! ```
 //! use std::sync::Arc;
@@ -83,8 +84,8 @@ pub fn group(store: &Arc<dyn Store>) -> Group {
     )
 }
 
-/// PublishedDecisions, of what `engine` knows, for the group of what is computed; `copies` says how far Publications are
-/// copied, where they are a hub's.
+/// PublishedDecisions, of what `engine` knows, for the group of what is computed; `copies` says how far
+/// Publications are copied, where they are a hub's.
 #[must_use]
 pub fn flat(engine: &Arc<Engine>, copies: Option<Arc<Copies>>) -> Resource {
     flat::resource(engine, copies)
@@ -99,8 +100,9 @@ pub fn on_hub() -> Vec<Arc<dyn Kind>> {
     ]
 }
 
-/// Starts publishing what `engine` knows, while `leading` says that this server is the one to do it, and keeps the
-/// conditions of each Publication, through `committer`. `progress` says how far the copies of a hub are.
+/// Starts publishing what `engine` knows, while `leading` says that this server is the one to do it, and
+/// keeps the conditions of each Publication, through `committer`. `progress` says how far the copies of a hub
+/// are.
 #[must_use]
 pub fn spawn(
     engine: &Arc<Engine>,

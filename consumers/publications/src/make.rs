@@ -101,8 +101,8 @@ pub(super) struct MadeSlices {
     pub(super) deeds: Vec<SliceDeed>,
 }
 
-/// The slices of the decision about `demand`, where those that are published stand in `shown`, and `profiles` in turn
-/// `published`.
+/// The slices of the decision about `demand`, where those that are published stand in `shown`, and `profiles`
+/// in turn `published`.
 pub(super) fn slices(
     snapshot: &Snapshot,
     in_force: &[InForce],
@@ -141,7 +141,8 @@ pub(super) fn slices(
     made
 }
 
-/// The clusters a decision shows in `namespace`, with reasons: those that have a profile there, and that somebody can find.
+/// The clusters a decision shows in `namespace`, with reasons: those that have a profile there, and that
+/// somebody can find.
 fn clusters(
     system: &'static str,
     view: &DemandView,

@@ -31,7 +31,8 @@ pub(super) trait Outlet: Send + Sync {
     /// What is in the way.
     fn ready(&self) -> Result<(), Obstacle>;
 
-    /// Applies `config` to the object at `key`, or to a `subresource` of it. It must be as of `base`, or not be there.
+    /// Applies `config` to the object at `key`, or to a `subresource` of it. It must be as of `base`, or not
+    /// be there.
     async fn apply(
         &self,
         key: &Key,

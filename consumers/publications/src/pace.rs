@@ -1,4 +1,5 @@
-//! How often a ClusterProfile is written: no fast-moving data, on average once in 30 seconds, ten times at once (KEP-4322).
+//! How often a ClusterProfile is written: no fast-moving data, on average once in 30 seconds, ten times at
+//! once (KEP-4322).
 //!
 //! That holds as well where somebody on a hub keeps changing what Berth keeps changing back.
 

@@ -1,5 +1,5 @@
-//! The publisher: keeps what is published as it is to be, when the engine says that something is stale, when Publications,
-//! namespaces or the objects themselves change, and when its time has come.
+//! The publisher: keeps what is published as it is to be, when the engine says that something is stale, when
+//! Publications, namespaces or the objects themselves change, and when its time has come.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
@@ -28,8 +28,8 @@ const LOOK: Duration = Duration::from_secs(5);
 /// How many objects that are not published are named.
 const NAMED: usize = 3;
 
-/// Starts publishing through `outlet` while `leading` says so, telling `told` of Publications. It runs until the handle is
-/// aborted.
+/// Starts publishing through `outlet` while `leading` says so, telling `told` of Publications. It runs until
+/// the handle is aborted.
 pub(super) fn spawn(
     engine: &Arc<Engine>,
     outlet: Arc<dyn Outlet>,
@@ -236,8 +236,8 @@ impl Publisher {
         self.sweep().await;
     }
 
-    /// Publishes `targets` and `demands`: new profiles before decisions that refer to them, and those that go after the
-    /// decisions that did. A dialect that is not all there is left as it is.
+    /// Publishes `targets` and `demands`: new profiles before decisions that refer to them, and those that go
+    /// after the decisions that did. A dialect that is not all there is left as it is.
     async fn publish(&mut self, dialect: &'static str, targets: Marked<Arc<str>>, demands: Marked<Key>) {
         let snapshot = match self.engine.complete(dialect) {
             Ok(()) => self.engine.snapshot(dialect),
@@ -409,8 +409,8 @@ impl Publisher {
         }
     }
 
-    /// Whether it is certain that `object`, which nothing asks for, is to go: nobody names its namespace, or whoever does
-    /// leaves it out knowing of all there is.
+    /// Whether it is certain that `object`, which nothing asks for, is to go: nobody names its namespace, or
+    /// whoever does leaves it out knowing of all there is.
     fn may_go(&self, object: &Object) -> bool {
         let meta = object.meta();
         let Some(judged) = &self.judged else { return false };

@@ -130,8 +130,8 @@ pub(super) fn read(publication: &Value, systems: &[&'static str]) -> Result<Rule
     })
 }
 
-/// What an update may not change, since everything published would get other names, and whoever deploys by them would
-/// undeploy.
+/// What an update may not change, since everything published would get other names, and whoever deploys by
+/// them would undeploy.
 pub(super) fn immutable(old: &Value, new: &Value) -> Vec<FieldError> {
     let fields = [
         ("namespace", ""),

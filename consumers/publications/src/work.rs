@@ -82,7 +82,8 @@ pub(super) async fn slices(outlet: &dyn Outlet, decisions: Vec<MadeSlices>) -> V
     all.buffer_unordered(ABREAST).collect().await
 }
 
-/// One decision: what comes is written before anything is taken out, so nothing follows what could not be written.
+/// One decision: what comes is written before anything is taken out, so nothing follows what could not be
+/// written.
 async fn decision(outlet: &dyn Outlet, made: MadeSlices) -> DoneSlices {
     let mut done = DoneSlices {
         demand: made.demand,
@@ -114,8 +115,8 @@ async fn decision(outlet: &dyn Outlet, made: MadeSlices) -> DoneSlices {
     done
 }
 
-/// One object. A new one needs to be there before its status is written; of one that is there the object comes last, since
-/// it says which names the status has.
+/// One object. A new one needs to be there before its status is written; of one that is there the object
+/// comes last, since it says which names the status has.
 async fn one(outlet: &dyn Outlet, change: Change) -> Result<Revision, Trouble> {
     let Change {
         key,

@@ -1,9 +1,11 @@
-//! kcp's execution plane: copying workloads to the clusters that were chosen, which is beside deciding. It is the only
-//! crate outside `dialects/` that knows kcp; what it does follows from the pure functions of
+//! kcp's execution plane: copying workloads to the clusters that were chosen, which is beside deciding. It is
+//! the only crate outside `dialects/` that knows kcp; what it does follows from the pure functions of
 //! [`berth_dialect_kcp::syncer_view`].
 //!
-//! - [`view`] serves `targets/NAME.kcp/proxy`, the API that one syncer sees; [`OnHub`] takes its writes to a hub.
-//! - [`process`] is `berth syncer`, the other end: it copies what the view shows to the workload cluster, and status back.
+//! - [`view`] serves `targets/NAME.kcp/proxy`, the API that one syncer sees; [`OnHub`] takes its writes to a
+//!   hub.
+//! - [`process`] is `berth syncer`, the other end: it copies what the view shows to the workload cluster, and
+//!   status back.
 //! - [`rights`] are the RBAC objects for both.
 //!
 //! Start reading at [`view`] (the hub's side) or [`process`] (the cluster's).

@@ -1,11 +1,12 @@
-//! `berth syncer`: the process at a workload cluster of kcp. It copies the objects that its view on the hub shows down
-//! to the cluster, and their status up; drains what is to leave, and says that it is alive (docs/systems/kcp.md, "Order
-//! of removal" and "The syncer's view").
+//! `berth syncer`: the process at a workload cluster of kcp. It copies the objects that its view on the hub
+//! shows down to the cluster, and their status up; drains what is to leave, and says that it is alive
+//! (docs/systems/kcp.md, "Order of removal" and "The syncer's view").
 //!
-//! Everything it does follows from how both sides look, step by step ([`berth_dialect_kcp::syncer_view::step`]): it may be killed
-//! at any point and started again. [`session`] is the loop, [`work`] what it turns; [`mirrors`] is what is known of both sides, kept
-//! by [`follow`]; [`act`] makes a step, [`leftovers`] finds what earlier registrations left; [`problems`] is told on the hub by
-//! [`heartbeat`]; [`ends`] are the two connections.
+//! Everything it does follows from how both sides look, step by step
+//! ([`berth_dialect_kcp::syncer_view::step`]): it may be killed at any point and started again. [`session`]
+//! is the loop, [`work`] what it turns; [`mirrors`] is what is known of both sides, kept by [`follow`];
+//! [`act`] makes a step, [`leftovers`] finds what earlier registrations left; [`problems`] is told on the hub
+//! by [`heartbeat`]; [`ends`] are the two connections.
 
 mod act;
 mod ends;
@@ -33,7 +34,8 @@ use tokio_util::sync::CancellationToken;
 use self::ends::Ends;
 use self::session::{End, Session};
 
-/// How long to wait before a hub that did not answer at the start is asked again: the first time, and at most.
+/// How long to wait before a hub that did not answer at the start is asked again: the first time, and at
+/// most.
 const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
 
 /// Arguments of `berth syncer`.
@@ -46,8 +48,8 @@ pub struct SyncerArgs {
     /// The context in --from-kubeconfig; the current one by default.
     #[arg(long)]
     pub from_context: Option<String>,
-    /// The logical cluster that objects come from: part of what downstream namespaces are named after. Give each hub
-    /// that is synced to the same cluster another one.
+    /// The logical cluster that objects come from: part of what downstream namespaces are named after. Give
+    /// each hub that is synced to the same cluster another one.
     #[arg(long, default_value = "root")]
     pub from_cluster: String,
     /// The kubeconfig of the workload cluster; in a Pod on it, the service account by default.
@@ -62,11 +64,12 @@ pub struct SyncerArgs {
     /// The resources to sync, such as configmaps,deployments.apps; by default all that the hub shows.
     #[arg(long, value_delimiter = ',', value_name = "RESOURCE")]
     pub resources: Vec<String>,
-    /// The uid of an earlier registration of this WorkloadCluster: the copies that its syncer made are taken over. Those of
-    /// a WorkloadCluster of the same name on the same hub are without it.
+    /// The uid of an earlier registration of this WorkloadCluster: the copies that its syncer made are taken
+    /// over. Those of a WorkloadCluster of the same name on the same hub are without it.
     #[arg(long, value_delimiter = ',', value_name = "UID")]
     pub adopt: Vec<String>,
-    /// How long a copy of an earlier registration that the hub does not show is left alone before it is removed (such as 5m).
+    /// How long a copy of an earlier registration that the hub does not show is left alone before it is
+    /// removed (such as 5m).
     #[arg(long, default_value = "5m", value_parser = berth_apimachinery::duration::parse_unsigned)]
     pub remove_leftovers_after: Duration,
     /// How often the syncer sends a heartbeat to the hub (such as 20s).
@@ -77,7 +80,8 @@ pub struct SyncerArgs {
 /// Syncs until a termination signal.
 ///
 /// # Errors
-/// When a kubeconfig cannot be used, or signals cannot be listened to. A server that does not answer is waited for.
+/// When a kubeconfig cannot be used, or signals cannot be listened to. A server that does not answer is
+/// waited for.
 pub async fn run(args: SyncerArgs) -> Result<()> {
     let ends = Ends::connect(&args).await?;
     let stop = CancellationToken::new();

@@ -1,6 +1,7 @@
-//! Rights of the syncer of one of kcp's workload clusters (`berth syncer-rights`): use its view, tell that it is
-//! alive, and know which hub that is. What it syncs is a hub's where there is one; Berth then writes there for it as `berth:syncer:<identifier>`, whom
-//! it may be for the clusters it was told of, each by name: RBAC knows no patterns.
+//! Rights of the syncer of one of kcp's workload clusters (`berth syncer-rights`): use its view, tell that it
+//! is alive, and know which hub that is. What it syncs is a hub's where there is one; Berth then writes there
+//! for it as `berth:syncer:<identifier>`, whom it may be for the clusters it was told of, each by name: RBAC
+//! knows no patterns.
 
 use berth_apimachinery::GroupResource;
 use berth_dialect_contract::names::GROUP;
@@ -22,8 +23,8 @@ pub struct SyncerRightsArgs {
     /// The user its syncer is, such as system:serviceaccount:NAMESPACE:NAME.
     #[arg(long)]
     pub user: String,
-    /// Behind a kube-apiserver: the metadata.uid of the WorkloadCluster. The syncer's writes are made on the hub by Berth,
-    /// which must be allowed to act for it.
+    /// Behind a kube-apiserver: the metadata.uid of the WorkloadCluster. The syncer's writes are made on the
+    /// hub by Berth, which must be allowed to act for it.
     #[arg(long, value_name = "UID")]
     pub identifier: Option<String>,
     /// The namespace Berth runs in on the hub.

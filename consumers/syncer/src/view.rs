@@ -1,13 +1,14 @@
-//! `targets/<name>.kcp/proxy/…`: the API endpoint that the syncer of one workload cluster sees (docs/systems/kcp.md,
-//! "The syncer's view"). A complete one: the URL up to `proxy` is the server of a syncer's kubeconfig.
+//! `targets/<name>.kcp/proxy/…`: the API endpoint that the syncer of one workload cluster sees
+//! (docs/systems/kcp.md, "The syncer's view"). A complete one: the URL up to `proxy` is the server of a
+//! syncer's kubeconfig.
 //!
-//! What is shown and what becomes of writes is the dialect's ([`berth_dialect_kcp::syncer_view`]); serving it is the server
-//! library's ([`berth_apiserver::view`]). Here the two meet: [`rules::SyncerRules`] is the adapter, [`SyncerViews`] keeps one API
-//! per workload cluster. One grant of `targets/proxy` by the target's name lets a syncer do its work, as
-//! `berth:syncer:<identifier>`, and nothing else.
+//! What is shown and what becomes of writes is the dialect's ([`berth_dialect_kcp::syncer_view`]); serving it
+//! is the server library's ([`berth_apiserver::view`]). Here the two meet: [`rules::SyncerRules`] is the
+//! adapter, [`SyncerViews`] keeps one API per workload cluster. One grant of `targets/proxy` by the target's
+//! name lets a syncer do its work, as `berth:syncer:<identifier>`, and nothing else.
 //!
-//! Behind a hub the objects are the hub's ([`Home`]): what is shown are the copies of them, and writes go there. The
-//! workload clusters themselves are there or here.
+//! Behind a hub the objects are the hub's ([`Home`]): what is shown are the copies of them, and writes go
+//! there. The workload clusters themselves are there or here.
 
 mod followed;
 mod home;

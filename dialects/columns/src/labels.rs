@@ -1,5 +1,6 @@
-//! The labels (or whatever else is key and value) of all clusters, by key: who has it and with which value, so that a
-//! selector is judged for the whole fleet in one pass per requirement, and the domains of a topology are small integers.
+//! The labels (or whatever else is key and value) of all clusters, by key: who has it and with which value,
+//! so that a selector is judged for the whole fleet in one pass per requirement, and the domains of a
+//! topology are small integers.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;

@@ -44,8 +44,8 @@ pub struct Renumbering {
 }
 
 impl Renumbering {
-    /// Removes the candidates in `gone` of `count`, and inserts a new one before each old index in `came` (`count` appends).
-    /// Both are ascending.
+    /// Removes the candidates in `gone` of `count`, and inserts a new one before each old index in `came`
+    /// (`count` appends). Both are ascending.
     pub fn new(count: Ix, gone: &[Ix], came: &[Ix]) -> Self {
         let mut stretches = Vec::with_capacity(gone.len() + came.len() + 1);
         let (mut gone, mut came) = (gone.iter().copied().peekable(), came.iter().copied().peekable());
@@ -95,7 +95,8 @@ impl Renumbering {
             .collect()
     }
 
-    /// The entries of candidates that stay, with their new numbers, and `more` of new candidates; all are ascending.
+    /// The entries of candidates that stay, with their new numbers, and `more` of new candidates; all are
+    /// ascending.
     pub fn entries<T: Numbered>(&self, entries: &[T], more: Vec<T>) -> Vec<T> {
         let mut moved = Vec::with_capacity(entries.len() + more.len());
         let mut more = more.into_iter().peekable();

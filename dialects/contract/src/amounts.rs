@@ -1,7 +1,7 @@
 //! Amounts per cluster, held against each other: for whoever asks whether a demand is where it was.
 //!
-//! Two sides with the same clusters are the same only where the amounts are, too. Systems that divide nothing have `None`
-//! everywhere, and only their clusters count.
+//! Two sides with the same clusters are the same only where the amounts are, too. Systems that divide nothing
+//! have `None` everywhere, and only their clusters count.
 
 use std::collections::BTreeMap;
 use std::fmt;

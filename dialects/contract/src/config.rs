@@ -1,5 +1,6 @@
-//! Where configuration comes from: the SchedulerConfiguration of a dialect (docs/concepts.md, "Configuration") is
-//! folded into its inventory like any other object, so that reviews and `simulate` overlay it the same way.
+//! Where configuration comes from: the SchedulerConfiguration of a dialect (docs/concepts.md,
+//! "Configuration") is folded into its inventory like any other object, so that reviews and `simulate`
+//! overlay it the same way.
 
 use std::sync::Arc;
 
@@ -29,8 +30,8 @@ pub fn is_stored_form(file: &Value) -> bool {
     file["apiVersion"] == format!("{GROUP}/{VERSION}")
 }
 
-/// The dialect a configuration file is of, and its part of a SchedulerConfiguration: the file is either one of the
-/// system itself or a SchedulerConfiguration.
+/// The dialect a configuration file is of, and its part of a SchedulerConfiguration: the file is either one
+/// of the system itself or a SchedulerConfiguration.
 ///
 /// # Errors
 /// Why the file is neither, or everything wrong with what it configures, with paths in the file.

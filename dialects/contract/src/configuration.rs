@@ -17,40 +17,41 @@ pub trait Configuration {
         &NO_SETTINGS
     }
 
-    /// Judges the dialect's part of a SchedulerConfiguration (`spec.<dialect>`, given with `path`), all errors at once:
-    /// those of [`Configuration::schema`], unknown fields, and what no schema can say.
+    /// Judges the dialect's part of a SchedulerConfiguration (`spec.<dialect>`, given with `path`), all
+    /// errors at once: those of [`Configuration::schema`], unknown fields, and what no schema can say.
     fn validate(&self, spec: &Value, path: &str) -> Vec<FieldError> {
         let reading = self.schema().read::<Anything>(spec, path);
         reading.into_errors()
     }
 
-    /// What is legal but surely not meant, as sentences that name the field (below `path`), where `rules` are chosen.
-    /// Asked only of what [`Configuration::validate`] finds no error in.
+    /// What is legal but surely not meant, as sentences that name the field (below `path`), where `rules` are
+    /// chosen. Asked only of what [`Configuration::validate`] finds no error in.
     fn warnings(&self, _spec: &Value, _path: &str, _rules: RulesChoice) -> Vec<String> {
         Vec::new()
     }
 
-    /// The dialect's part of a SchedulerConfiguration in `file`, if that is a configuration file of the system itself,
-    /// which `--config` takes unmodified. Only looks at what the file is; [`Configuration::validate`] judges it.
+    /// The dialect's part of a SchedulerConfiguration in `file`, if that is a configuration file of the
+    /// system itself, which `--config` takes unmodified. Only looks at what the file is;
+    /// [`Configuration::validate`] judges it.
     fn own_file(&self, _file: &Value) -> Option<Value> {
         None
     }
 
-    /// The field of its part by which it selects the requests that it places, where it has one of its own for that and
-    /// lets go of the others, so that no further selection is to be made.
+    /// The field of its part by which it selects the requests that it places, where it has one of its own for
+    /// that and lets go of the others, so that no further selection is to be made.
     fn selects_requests(&self) -> Option<&'static str> {
         None
     }
 
-    /// [`Dialect::admission`](crate::Dialect::admission), by number and order, as `spec`, if there is one, and the `users` of the
-    /// system's own programs change the rules; `None` where they do not. Asked only with what [`Configuration::validate`]
-    /// finds no error in.
+    /// [`Dialect::admission`](crate::Dialect::admission), by number and order, as `spec`, if there is one,
+    /// and the `users` of the system's own programs change the rules; `None` where they do not. Asked only
+    /// with what [`Configuration::validate`] finds no error in.
     fn admission_under(&self, _spec: Option<&Value>, _users: &SystemUsers) -> Option<Vec<Arc<dyn Plugin>>> {
         None
     }
 
-    /// The resources beside [`Dialect::kinds`](crate::Dialect::kinds) that the admission rules guard, with `spec` as the
-    /// configuration in force, if there is one.
+    /// The resources beside [`Dialect::kinds`](crate::Dialect::kinds) that the admission rules guard, with
+    /// `spec` as the configuration in force, if there is one.
     fn guards(&self, _spec: Option<&Value>) -> Vec<GroupResource> {
         Vec::new()
     }

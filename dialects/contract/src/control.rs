@@ -1,5 +1,5 @@
-//! Directions of a dialect to the controller that keeps its decisions current: how to pace itself, and what to report as
-//! Kubernetes events. Pure, like everything here.
+//! Directions of a dialect to the controller that keeps its decisions current: how to pace itself, and what
+//! to report as Kubernetes events. Pure, like everything here.
 
 use std::time::Duration;
 
@@ -113,8 +113,8 @@ pub struct Note {
     pub related: Option<Related>,
 }
 
-/// The events of systems that have none of their own: `Scheduled` and `FailedScheduling`, as kube-scheduler has them.
-/// `wrote` says whether the decision has changed anything.
+/// The events of systems that have none of their own: `Scheduled` and `FailedScheduling`, as kube-scheduler
+/// has them. `wrote` says whether the decision has changed anything.
 #[must_use]
 pub fn default_notes(inventory: &(impl Words + ?Sized), decision: &Decision, wrote: bool) -> Vec<Note> {
     let anew =

@@ -121,7 +121,8 @@ pub struct Decision {
     pub amounts: Vec<i64>,
     /// The names of the scorers, by [`berth_scheduling::ScoreColumn::plugin`].
     pub scorers: Vec<Arc<str>>,
-    /// Clusters named by the request that are no candidates, with plugin, token and detail code (Fleet's PickFixed).
+    /// Clusters named by the request that are no candidates, with plugin, token and detail code (Fleet's
+    /// PickFixed).
     pub unknown: Vec<(Arc<str>, &'static str, &'static str)>,
     /// Places where it is bound now.
     pub current: Vec<Current>,

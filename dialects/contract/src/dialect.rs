@@ -26,7 +26,8 @@ pub struct DemandKind {
     pub version: &'static str,
     /// Whether it is namespaced (`decisions`) or not (`clusterdecisions`).
     pub namespaced: bool,
-    /// The field that says where the object is, where the system has a `binding` subresource of its own to write it.
+    /// The field that says where the object is, where the system has a `binding` subresource of its own to
+    /// write it.
     pub own_place: Option<&'static OwnPlace>,
 }
 
@@ -40,14 +41,14 @@ pub trait Dialect: Send + Sync + 'static {
     /// The kinds served when the dialect is owned.
     fn kinds(&self) -> Vec<Arc<dyn Kind>>;
 
-    /// Kinds of the system that nothing is decided by. They are kept as they are where Berth stores the system's objects, so that
-    /// its files can be applied whole; a hub has them itself.
+    /// Kinds of the system that nothing is decided by. They are kept as they are where Berth stores the
+    /// system's objects, so that its files can be applied whole; a hub has them itself.
     fn further_kinds(&self) -> Vec<Arc<dyn Kind>> {
         Vec::new()
     }
 
-    /// Clause that names the counterpart of objects of `resource`, one of [`Dialect::further_kinds`], by which decisions are made,
-    /// where people may expect these to count.
+    /// Clause that names the counterpart of objects of `resource`, one of [`Dialect::further_kinds`], by
+    /// which decisions are made, where people may expect these to count.
     fn counterpart(&self, _resource: GroupResource) -> Option<&'static str> {
         None
     }
@@ -59,8 +60,8 @@ pub trait Dialect: Send + Sync + 'static {
         kinds
     }
 
-    /// Every resource [`Inventory::fold`] wants to see, those of [`Dialect::kinds`] included where it reads them, and
-    /// [`crate::config::RESOURCE`] for its configuration.
+    /// Every resource [`Inventory::fold`] wants to see, those of [`Dialect::kinds`] included where it reads
+    /// them, and [`crate::config::RESOURCE`] for its configuration.
     fn reads(&self) -> Vec<GroupResource>;
 
     /// How far decisions look at the objects of `resource`, one of [`Dialect::reads`].
@@ -102,8 +103,8 @@ pub trait Dialect: Send + Sync + 'static {
         Guarded::default()
     }
 
-    /// The objects that the system makes by itself wherever it runs, as they are written. A server that stores the system's objects
-    /// makes those that are missing when it starts.
+    /// The objects that the system makes by itself wherever it runs, as they are written. A server that
+    /// stores the system's objects makes those that are missing when it starts.
     fn built_in(&self) -> Vec<(Key, Value)> {
         Vec::new()
     }

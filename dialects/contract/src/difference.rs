@@ -1,8 +1,9 @@
-//! The difference of two reports: which clusters have another verdict, amount or score, and which reasons came and went.
+//! The difference of two reports: which clusters have another verdict, amount or score, and which reasons
+//! came and went.
 //!
-//! Pure, over two [`Report`]s of one demand: before and after a change, yesterday and today, one fleet and another.
-//! Ranks are left out, since one better cluster moves every rank below it; so are sentences that only count others
-//! (why a feasible cluster was not picked), of which the token is compared.
+//! Pure, over two [`Report`]s of one demand: before and after a change, yesterday and today, one fleet and
+//! another. Ranks are left out, since one better cluster moves every rank below it; so are sentences that
+//! only count others (why a feasible cluster was not picked), of which the token is compared.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! Facts that a cluster-like object reports of its cluster beyond scheduling: for inventories that other tools read.
+//! Facts that a cluster-like object reports of its cluster beyond scheduling: for inventories that other
+//! tools read.
 
 use std::collections::BTreeMap;
 
@@ -29,6 +30,7 @@ pub struct Access {
 pub struct Producer {
     /// The name of the cluster manager in its profiles.
     pub manager: &'static str,
-    /// Whether it deletes and overwrites by name whatever is in its namespace, so that nobody else can publish there.
+    /// Whether it deletes and overwrites by name whatever is in its namespace, so that nobody else can
+    /// publish there.
     pub is_alone: bool,
 }

@@ -1,12 +1,13 @@
-//! Which objects of a system are guarded in the light of others, as data. What is known of the others is asked of
-//! [`Guarding`](crate::Guarding).
+//! Which objects of a system are guarded in the light of others, as data. What is known of the others is
+//! asked of [`Guarding`](crate::Guarding).
 
 use std::sync::Arc;
 
 use berth_apimachinery::{GroupResource, Key};
 use serde_json::Value;
 
-/// A resource whose objects are not deleted while objects of another one use them (docs/admission.md, "Guards").
+/// A resource whose objects are not deleted while objects of another one use them (docs/admission.md,
+/// "Guards").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Protected {
     /// Resource that is used.
@@ -24,7 +25,8 @@ pub struct Guarded {
     pub uses: fn(GroupResource, &Value) -> Vec<Key>,
     /// The resources whose objects must agree with other objects.
     pub judges: &'static [GroupResource],
-    /// The resources of which new objects are completed in the light of other objects, where Berth stores them.
+    /// The resources of which new objects are completed in the light of other objects, where Berth stores
+    /// them.
     pub completes: &'static [GroupResource],
     /// The resources of which objects may be reserved for the scheduler.
     pub reserves: &'static [GroupResource],
@@ -42,9 +44,10 @@ impl Default for Guarded {
     }
 }
 
-/// The name of the fence that every write passes which begins a use of the protected object at `key` of the dialect
-/// named `dialect`, and its deletion too. Where decisions count capacity on it, this is the fence they name
-/// ([`Decision::fences`](crate::Decision::fences)), so that a concurrent binding and deletion conflict.
+/// The name of the fence that every write passes which begins a use of the protected object at `key` of the
+/// dialect named `dialect`, and its deletion too. Where decisions count capacity on it, this is the fence
+/// they name ([`Decision::fences`](crate::Decision::fences)), so that a concurrent binding and deletion
+/// conflict.
 #[must_use]
 pub fn fence(dialect: &str, key: &Key) -> Arc<str> {
     let resource = key.resource.resource;

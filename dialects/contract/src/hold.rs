@@ -1,4 +1,5 @@
-//! Finalizers that nobody but a dialect's own controllers takes off: objects with one wait for ever once Berth is gone.
+//! Finalizers that nobody but a dialect's own controllers takes off: objects with one wait for ever once
+//! Berth is gone.
 
 use std::fmt;
 

@@ -1,7 +1,8 @@
 //! The trait [`Inventory`]: everything a dialect knows of the world, and its decisions on it.
 //!
-//! What every system has is in the trait and in the two below it, [`Targets`] and [`Words`]. What only some have is apart,
-//! as capabilities that do nothing unless a dialect says otherwise: [`Control`], [`Advisor`], [`Guarding`].
+//! What every system has is in the trait and in the two below it, [`Targets`] and [`Words`]. What only some
+//! have is apart, as capabilities that do nothing unless a dialect says otherwise: [`Control`], [`Advisor`],
+//! [`Guarding`].
 
 use std::any::Any;
 use std::sync::Arc;
@@ -75,13 +76,14 @@ pub trait Targets {
     /// The candidate with this cluster name.
     fn candidate(&self, cluster_name: &str) -> Option<Ix>;
 
-    /// The name of the Target object without its dialect: `<name>`, or `<namespace>.<name>` of namespaced ones.
+    /// The name of the Target object without its dialect: `<name>`, or `<namespace>.<name>` of namespaced
+    /// ones.
     fn target_name(&self, candidate: Ix) -> String {
         self.cluster_name(candidate).replace('/', ".")
     }
 
-    /// Whether [`Targets::target_name`] is the cluster name itself, of every target: then candidates are in the order of
-    /// both.
+    /// Whether [`Targets::target_name`] is the cluster name itself, of every target: then candidates are in
+    /// the order of both.
     fn has_plain_names(&self) -> bool {
         false
     }
@@ -89,8 +91,8 @@ pub trait Targets {
     /// What there is to say of a target.
     fn target(&self, candidate: Ix, now: Timestamp) -> TargetView;
 
-    /// [`Targets::target_name`] and [`Targets::target`] of the cluster with this name. Whoever follows single targets
-    /// asks here: where candidates are numbered only for decisions, this does not number them.
+    /// [`Targets::target_name`] and [`Targets::target`] of the cluster with this name. Whoever follows single
+    /// targets asks here: where candidates are numbered only for decisions, this does not number them.
     fn target_of(&self, cluster_name: &str, now: Timestamp) -> Option<(String, TargetView)> {
         let candidate = self.candidate(cluster_name)?;
         Some((self.target_name(candidate), self.target(candidate, now)))
@@ -99,8 +101,8 @@ pub trait Targets {
 
 /// Everything a dialect knows of the world, and its decisions on it.
 ///
-/// Inventories are shared as `Arc<dyn Inventory>` snapshots and copied on write: [`Inventory::fork`] must be cheap
-/// (share columns and records, copy pointers). A dialect's own reconcilers get theirs back by its type.
+/// Inventories are shared as `Arc<dyn Inventory>` snapshots and copied on write: [`Inventory::fork`] must be
+/// cheap (share columns and records, copy pointers). A dialect's own reconcilers get theirs back by its type.
 pub trait Inventory: Targets + Words + Any + Send + Sync {
     /// A cheap copy that can change on its own.
     fn fork(&self) -> Arc<dyn Inventory>;
@@ -109,7 +111,8 @@ pub trait Inventory: Targets + Words + Any + Send + Sync {
     /// [`RulesChoice::Auto`](crate::rules::RulesChoice::Auto) is `Current` for them.
     fn set_on_hub(&mut self) {}
 
-    /// Takes in one change. An object that does not fit its kind is left out and listed by [`Inventory::unusable`].
+    /// Takes in one change. An object that does not fit its kind is left out and listed by
+    /// [`Inventory::unusable`].
     fn fold(&mut self, change: &Change) -> Due;
 
     /// The objects that could not be read, with the reason.
@@ -133,22 +136,25 @@ pub trait Inventory: Targets + Words + Any + Send + Sync {
     /// Where a demand is bound now, read from the objects alone (nothing is decided).
     fn demand(&self, demand: &Key, now: Timestamp) -> Option<DemandView>;
 
-    /// How much work deciding `demand` is, as a number of targets that are judged by comparing fields, at some 150 ns each:
-    /// fewer where columns are compared, more where expressions run.
+    /// How much work deciding `demand` is, as a number of targets that are judged by comparing fields, at
+    /// some 150 ns each: fewer where columns are compared, more where expressions run.
     fn effort(&self, _demand: &Key) -> u32 {
         self.count()
     }
 
-    /// Derives from the targets what decisions read, where the first decision would: before one on a fork, which goes.
+    /// Derives from the targets what decisions read, where the first decision would: before one on a fork,
+    /// which goes.
     fn derive(&self) {}
 
     /// Decides. `None` when the demand is not in the inventory.
     ///
     /// # Errors
-    /// Only with [`Ask::chosen`]: the targets that are unknown, infeasible or too many, each with its reasons.
+    /// Only with [`Ask::chosen`]: the targets that are unknown, infeasible or too many, each with its
+    /// reasons.
     fn decide(&self, ask: &Ask<'_>) -> Option<Result<Decision, Refused>>;
 
-    /// Exactly what binding would write, in order: every prefix is a valid state, and deciding again finishes it.
+    /// Exactly what binding would write, in order: every prefix is a valid state, and deciding again finishes
+    /// it.
     fn writes(&self, decision: &Decision) -> Vec<Write>;
 
     /// What the controller goes by that keeps decisions current.
@@ -174,8 +180,8 @@ impl dyn Inventory + '_ {
         self.control().pace()
     }
 
-    /// What is reported as events on the demand once `decision` is committed; `wrote` says whether anything changed by
-    /// it. Asked also of decisions that change nothing: what is repeated here becomes a series.
+    /// What is reported as events on the demand once `decision` is committed; `wrote` says whether anything
+    /// changed by it. Asked also of decisions that change nothing: what is repeated here becomes a series.
     #[must_use]
     pub fn notes(&self, decision: &Decision, wrote: bool) -> Vec<Note> {
         let own = self.control().notes(decision, wrote);
@@ -192,22 +198,24 @@ impl Guarding for Nothing {}
 
 /// A capability: proposals of what to change. Only proposals: whoever advises decides again with each.
 pub trait Advisor {
-    /// What may lift `refusal` of `candidate` in `decision`, the ways that change least first; with no `refusal`, what may
-    /// have the candidate picked, which is feasible and is not. Where no change of an object helps, a remedy without
-    /// edits says why.
+    /// What may lift `refusal` of `candidate` in `decision`, the ways that change least first; with no
+    /// `refusal`, what may have the candidate picked, which is feasible and is not. Where no change of an
+    /// object helps, a remedy without edits says why.
     fn remedies(&self, _decision: &Decision, _candidate: Ix, _refusal: Option<&Rejection>) -> Vec<Remedy> {
         Vec::new()
     }
 
-    /// What an administrator changes to empty the cluster with this name: nothing new comes to it, and what is there looks
-    /// for another place. Where the system itself never moves what is placed, the edits show where it would go if
-    /// its place were taken away. `None` where there is no such cluster, or the system has no way to empty one.
+    /// What an administrator changes to empty the cluster with this name: nothing new comes to it, and what
+    /// is there looks for another place. Where the system itself never moves what is placed, the edits show
+    /// where it would go if its place were taken away. `None` where there is no such cluster, or the system
+    /// has no way to empty one.
     fn drain(&self, _cluster_name: &str, _now: Timestamp) -> Option<Vec<Edit>> {
         None
     }
 }
 
-/// Whose decision an object holds, which only the scheduler ([`Dialect::actor`](crate::Dialect::actor)) may write then.
+/// Whose decision an object holds, which only the scheduler ([`Dialect::actor`](crate::Dialect::actor)) may
+/// write then.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reserved {
     /// The demand, as `Placement "p"`.
@@ -218,7 +226,8 @@ pub struct Reserved {
 
 /// A capability: what guards ask of the world, about the resources that [`Guarded`](crate::Guarded) names.
 pub trait Guarding {
-    /// The users of the protected object at `key`: at most `most` of them, in key order, and how many there are.
+    /// The users of the protected object at `key`: at most `most` of them, in key order, and how many there
+    /// are.
     fn users(&self, _key: &Key, _most: usize) -> (Vec<Key>, usize) {
         (Vec::new(), 0)
     }
@@ -228,8 +237,9 @@ pub trait Guarding {
         None
     }
 
-    /// The demands whose decisions are written by making `new` of `old`, an object of `resource` that is none of them; either
-    /// is absent where it is made or deleted. `None` where objects of this resource hold no decisions.
+    /// The demands whose decisions are written by making `new` of `old`, an object of `resource` that is none
+    /// of them; either is absent where it is made or deleted. `None` where objects of this resource hold no
+    /// decisions.
     fn decisions_in(
         &self,
         _resource: GroupResource,
@@ -239,9 +249,10 @@ pub trait Guarding {
         None
     }
 
-    /// What speaks against an update of `old` to `new`, or against making `new`, in the light of the other objects that
-    /// are known here. Both are of `resource`, which is one of those judged. Asked only when the spec changes, and
-    /// not about the scheduler's own writes. What a kind can tell from the object alone is not told again.
+    /// What speaks against an update of `old` to `new`, or against making `new`, in the light of the other
+    /// objects that are known here. Both are of `resource`, which is one of those judged. Asked only when the
+    /// spec changes, and not about the scheduler's own writes. What a kind can tell from the object alone is
+    /// not told again.
     fn judge(
         &self,
         _resource: GroupResource,
@@ -251,21 +262,23 @@ pub trait Guarding {
         Vec::new()
     }
 
-    /// Fills into `new`, an object that is made, what the system's own admission fills in, in the light of the other
-    /// objects: it is of `resource`, which is one of those completed. Gives what speaks against making it.
+    /// Fills into `new`, an object that is made, what the system's own admission fills in, in the light of
+    /// the other objects: it is of `resource`, which is one of those completed. Gives what speaks against
+    /// making it.
     fn complete(&self, _resource: GroupResource, _new: &mut serde_json::Value) -> Vec<FieldError> {
         Vec::new()
     }
 
-    /// Objections to making `new`, which nobody has stored yet, in the light of objects that may not be all there are
-    /// ([`Guarding::judge`] knows all of them).
+    /// Objections to making `new`, which nobody has stored yet, in the light of objects that may not be all
+    /// there are ([`Guarding::judge`] knows all of them).
     fn judge_offline(&self, resource: GroupResource, new: &serde_json::Value) -> Vec<FieldError> {
         self.judge(resource, None, new)
     }
 
-    /// Judges `new`, which somebody wants to store over the demand `old` through a binding subresource of the system's
-    /// own (Gardener's `shoots/binding`), and fills in what the system fills in there. Gives the fences the write must
-    /// pass, as [`Decision::fences`]. Systems without such a subresource have nothing to say.
+    /// Judges `new`, which somebody wants to store over the demand `old` through a binding subresource of the
+    /// system's own (Gardener's `shoots/binding`), and fills in what the system fills in there. Gives the
+    /// fences the write must pass, as [`Decision::fences`]. Systems without such a subresource have nothing
+    /// to say.
     ///
     /// # Errors
     /// What speaks against the binding.

@@ -1,8 +1,8 @@
 //! What a dialect is: the one contract every scheduling system implements, and the report everyone reads.
 //!
-//! A dialect is pure. It says which kinds it serves, folds changes of objects into an [`Inventory`], and decides on a
-//! snapshot of it: `(inventory, demand, now, seed) -> Decision`. Text is made only in the view ([`report`]). Nothing
-//! here knows storage, HTTP or a clock. Start reading at [`dialect`].
+//! A dialect is pure. It says which kinds it serves, folds changes of objects into an [`Inventory`], and
+//! decides on a snapshot of it: `(inventory, demand, now, seed) -> Decision`. Text is made only in the view
+//! ([`report`]). Nothing here knows storage, HTTP or a clock. Start reading at [`dialect`].
 //!
 //! What two reports differ in, for example, is told by their contents alone:
 //!

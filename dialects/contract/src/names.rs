@@ -1,4 +1,5 @@
-//! Names of virtual objects (docs/reference.md, "Names"), as far as they are made from the source's name alone.
+//! Names of virtual objects (docs/reference.md, "Names"), as far as they are made from the source's name
+//! alone.
 
 use berth_apimachinery::{GroupResource, Key};
 

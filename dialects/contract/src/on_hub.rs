@@ -17,8 +17,8 @@ pub type Concerns = Arc<[Concern]>;
 /// What a hub must know.
 #[derive(Clone, Debug, Default)]
 pub struct OnHub {
-    /// What it must ask about for [`Dialect::admission`](crate::Dialect::admission) to work there. What follows
-    /// from [`Dialect::guarded`](crate::Dialect::guarded) is asked anyway.
+    /// What it must ask about for [`Dialect::admission`](crate::Dialect::admission) to work there. What
+    /// follows from [`Dialect::guarded`](crate::Dialect::guarded) is asked anyway.
     pub rules: Vec<HubRule>,
     /// The finalizers that this dialect's controllers put on objects and nobody else takes off.
     pub holds: Vec<Hold>,
@@ -31,8 +31,8 @@ pub struct OnHub {
     pub users: &'static [&'static str],
     /// The scheduler that the system brings along, where it does.
     pub scheduler: Option<OwnScheduler>,
-    /// What makes the objects of a resource the business of this dialect, where not all of them are: those that pass, and
-    /// those in a namespace that does. No other is copied. `None`: all of them.
+    /// What makes the objects of a resource the business of this dialect, where not all of them are: those
+    /// that pass, and those in a namespace that does. No other is copied. `None`: all of them.
     pub concern: Option<fn(GroupResource) -> Option<Concern>>,
 }
 

@@ -1,4 +1,5 @@
-//! Objects whose place is a field of their own, written through a `binding` subresource of their system's own, as data.
+//! Objects whose place is a field of their own, written through a `binding` subresource of their system's
+//! own, as data.
 
 use berth_apimachinery::GroupResource;
 use serde_json::Value;

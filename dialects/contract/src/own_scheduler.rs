@@ -9,14 +9,14 @@ pub struct LeaseName {
     pub name: &'static str,
 }
 
-/// The scheduler that a system brings along. Two that decide the same requests undo each other's work, so that Berth
-/// decides once this one is stopped.
+/// The scheduler that a system brings along. Two that decide the same requests undo each other's work, so
+/// that Berth decides once this one is stopped.
 #[derive(Clone, Copy, Debug)]
 pub struct OwnScheduler {
     /// Name of it within a sentence: `OCM's placement controller`.
     pub name: &'static str,
-    /// The Leases of its usual installations: one of them is renewed while it runs. None where it holds none that is known,
-    /// so that nobody can see whether it runs.
+    /// The Leases of its usual installations: one of them is renewed while it runs. None where it holds none
+    /// that is known, so that nobody can see whether it runs.
     pub leases: &'static [LeaseName],
     /// Steps that stop it, each a sentence or a command.
     pub stop: &'static [&'static str],
@@ -24,6 +24,7 @@ pub struct OwnScheduler {
     pub start: &'static [&'static str],
     /// How single requests are kept from it while it runs, where the system has a way.
     pub leaves_out: Option<&'static str>,
-    /// Consequence of stopping it, where it is a part of a program that does other work and cannot be stopped alone.
+    /// Consequence of stopping it, where it is a part of a program that does other work and cannot be stopped
+    /// alone.
     pub is_part_of: Option<&'static str>,
 }

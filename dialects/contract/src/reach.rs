@@ -1,4 +1,5 @@
-//! How far decisions look: what whoever reads a part of a hub has to take along, and what is wrong without it.
+//! How far decisions look: what whoever reads a part of a hub has to take along, and what is wrong without
+//! it.
 
 /// How the decisions about one namespace look at the objects of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

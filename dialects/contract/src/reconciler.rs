@@ -1,9 +1,9 @@
-//! A dialect's further controllers, *reconcilers*: they carry out what was decided, and report what they see. The seeds
-//! describe them beside the scheduler (kcp's namespace and resource controllers).
+//! A dialect's further controllers, *reconcilers*: they carry out what was decided, and report what they see.
+//! The seeds describe them beside the scheduler (kcp's namespace and resource controllers).
 //!
-//! A reconciler is pure, like everything here: it says which changes make which keys due, and what is to be written about
-//! one key. The engine runs it: one queue of due keys with back-off and alarms, bounded parallelism, and writes guarded
-//! by the revisions they were made of.
+//! A reconciler is pure, like everything here: it says which changes make which keys due, and what is to be
+//! written about one key. The engine runs it: one queue of due keys with back-off and alarms, bounded
+//! parallelism, and writes guarded by the revisions they were made of.
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ pub trait Objects: Sync {
     /// The object at `key`.
     fn get(&self, key: &Key) -> Option<&Arc<Object>>;
 
-    /// The objects of `resource` in `namespace` (all there are with `None`), by namespace and name. Asking for one
-    /// namespace costs no more than the objects in it.
+    /// The objects of `resource` in `namespace` (all there are with `None`), by namespace and name. Asking
+    /// for one namespace costs no more than the objects in it.
     fn list<'a>(
         &'a self,
         resource: GroupResource,
@@ -56,17 +56,18 @@ pub trait Reconciler: Send + Sync + 'static {
     /// The resources whose changes concern it, and whose objects it reads.
     fn watches(&self) -> Vec<GroupResource>;
 
-    /// Resources that are no longer its business, whose objects it clears of what it once left on them: watched and
-    /// written where they are at hand, but nobody is asked for them.
+    /// Resources that are no longer its business, whose objects it clears of what it once left on them:
+    /// watched and written where they are at hand, but nobody is asked for them.
     fn former(&self) -> Vec<GroupResource> {
         Vec::new()
     }
 
-    /// Which of those it [watches](Reconciler::watches) it writes: what its user must be allowed to update, with their status.
+    /// Which of those it [watches](Reconciler::watches) it writes: what its user must be allowed to update,
+    /// with their status.
     fn writes(&self) -> Vec<GroupResource>;
 
-    /// The keys that `change` makes due: only those there is something to do about, so that its own writes make none
-    /// due. `context` shows the world after the change, perhaps with later changes.
+    /// The keys that `change` makes due: only those there is something to do about, so that its own writes
+    /// make none due. `context` shows the world after the change, perhaps with later changes.
     fn due(&self, change: &Change, context: &Context<'_>) -> Vec<Key>;
 
     /// The keys that are due whatever has changed: when it begins to work, or has missed changes. Those whose

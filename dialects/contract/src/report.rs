@@ -1,5 +1,5 @@
-//! The Scheduling report (docs/reference.md, "The scheduling report"): one builder for all dialects, a view of a
-//! [`Decision`].
+//! The Scheduling report (docs/reference.md, "The scheduling report"): one builder for all dialects, a view
+//! of a [`Decision`].
 
 mod cause;
 mod counts;
@@ -59,7 +59,8 @@ pub fn writes(inventory: &dyn Inventory, decision: &Decision) -> Vec<WriteEntry>
         .collect()
 }
 
-/// The refusal that says that a target with these `refusals` is none to choose from; `scope` is the filter that says so.
+/// The refusal that says that a target with these `refusals` is none to choose from; `scope` is the filter
+/// that says so.
 fn out_of_scope(scope: Option<u16>, refusals: &[Rejection]) -> Option<&Rejection> {
     let scope = scope?;
     refusals.iter().find(|refusal| refusal.plugin == scope)
@@ -152,8 +153,8 @@ impl Places {
 /// Targets that more filters refuse are as far from fitting as those that so many do.
 const FAR: usize = 16;
 
-/// The targets without a rank, the nearest to fitting first: those to choose from before all others, then those that need the
-/// fewest [`Steps`], then by name. One pass, however many they are.
+/// The targets without a rank, the nearest to fitting first: those to choose from before all others, then
+/// those that need the fewest [`Steps`], then by name. One pass, however many they are.
 #[must_use]
 pub fn nearest(inventory: &dyn Inventory, decision: &Decision, places: &Places) -> Vec<u32> {
     let scope = inventory.scope();
@@ -196,7 +197,8 @@ pub struct View<'a> {
 }
 
 impl View<'_> {
-    /// Every target considered: in rank order, then the [nearest] to fitting first; then the names of which there is no cluster.
+    /// Every target considered: in rank order, then the [nearest] to fitting first; then the names of which
+    /// there is no cluster.
     #[must_use]
     pub fn entries(&self) -> Vec<Entry> {
         let rest = match self.considered_count() {

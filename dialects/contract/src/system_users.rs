@@ -1,4 +1,5 @@
-//! The users that a system's own programs write as, beside its scheduler's: whose work goes on whatever Berth decides.
+//! The users that a system's own programs write as, beside its scheduler's: whose work goes on whatever Berth
+//! decides.
 
 use std::sync::Arc;
 

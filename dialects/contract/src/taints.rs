@@ -58,8 +58,8 @@ pub fn toleration(taint: &Taint) -> Value {
     toleration
 }
 
-/// Takes `taint` off the target at `key`, `object`, which is of `kind`: the one at `place` in `spec.taints` among those that
-/// `counts`.
+/// Takes `taint` off the target at `key`, `object`, which is of `kind`: the one at `place` in `spec.taints`
+/// among those that `counts`.
 #[must_use]
 pub fn removal(
     taint: &Taint,

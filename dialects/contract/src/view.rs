@@ -53,8 +53,8 @@ pub struct TargetView {
     pub provider: String,
     /// The labels scheduling sees.
     pub labels: Labels,
-    /// Sentences about what is wrong with it beside that it may not be ready: what does not get there, what does not let go of
-    /// it.
+    /// Sentences about what is wrong with it beside that it may not be ready: what does not get there, what
+    /// does not let go of it.
     pub warnings: Vec<String>,
     /// When time alone changes this view.
     pub due_at: Option<Timestamp>,
@@ -119,7 +119,8 @@ pub struct Placed {
     pub state: String,
     /// The amount, where the system divides one among clusters.
     pub amount: Option<i64>,
-    /// Whether it is on its way out: the cluster is no longer a place of the demand, though it is still occupied.
+    /// Whether it is on its way out: the cluster is no longer a place of the demand, though it is still
+    /// occupied.
     pub leaving: bool,
 }
 
@@ -130,8 +131,9 @@ pub struct DemandView {
     pub object: Arc<Object>,
     /// Its kind.
     pub kind: &'static str,
-    /// The phase; `Pending` for an unbound demand (whoever shows it decides whether it is `Unschedulable` or `Invalid`), `Invalid`
-    /// for a bound one that seems not to be understood (whoever shows it decides whether that is so).
+    /// The phase; `Pending` for an unbound demand (whoever shows it decides whether it is `Unschedulable` or
+    /// `Invalid`), `Invalid` for a bound one that seems not to be understood (whoever shows it decides
+    /// whether that is so).
     pub phase: Phase,
     /// Where it is bound, by cluster name.
     pub placed: Vec<Placed>,

@@ -1,13 +1,15 @@
-//! Whose words a condition has. Another controller that says the same thing says it in other words, and two that mend each
-//! other's words would go on for ever: type, status and reason are what a condition says.
+//! Whose words a condition has. Another controller that says the same thing says it in other words, and two
+//! that mend each other's words would go on for ever: type, status and reason are what a condition says.
 
-/// The sentences that a dialect writes in conditions, each by how it begins; `#` stands for a number, `*` for a word.
+/// The sentences that a dialect writes in conditions, each by how it begins; `#` stands for a number, `*` for
+/// a word.
 #[derive(Clone, Copy, Debug)]
 pub struct Sentences(pub &'static [&'static str]);
 
 impl Sentences {
-    /// Whether `known`, the message of a condition that is right in all else, is left as it is where `ours` would be said:
-    /// it is the same, or somebody else's words. Any sentence of the dialect gives way to the one that holds now.
+    /// Whether `known`, the message of a condition that is right in all else, is left as it is where `ours`
+    /// would be said: it is the same, or somebody else's words. Any sentence of the dialect gives way to the
+    /// one that holds now.
     #[must_use]
     pub fn leave(self, known: &str, ours: &str) -> bool {
         debug_assert!(

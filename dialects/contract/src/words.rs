@@ -18,15 +18,16 @@ pub trait Words {
     /// The sentence of a refusal in `decision`.
     fn sentence(&self, decision: &Decision, candidate: Ix, plugin: u16, reason: Reason) -> String;
 
-    /// A number that stands for all that [`Words::sentence`] tells of the candidate itself: within one decision the sentences
-    /// of refusals by one `plugin` for one `reason` are the same where this number is. `None` where nothing of the kind
-    /// is known.
+    /// A number that stands for all that [`Words::sentence`] tells of the candidate itself: within one
+    /// decision the sentences of refusals by one `plugin` for one `reason` are the same where this number is.
+    /// `None` where nothing of the kind is known.
     fn alike(&self, _decision: &Decision, _candidate: Ix, _plugin: u16, _reason: Reason) -> Option<u32> {
         None
     }
 
-    /// The filter whose refusal says that a target is none to choose from at all. Of such a target nothing else matters: it is told
-    /// last, and counted for that reason alone. `None` where all targets are to choose from.
+    /// The filter whose refusal says that a target is none to choose from at all. Of such a target nothing
+    /// else matters: it is told last, and counted for that reason alone. `None` where all targets are to
+    /// choose from.
     fn scope(&self) -> Option<u16> {
         None
     }
@@ -36,25 +37,26 @@ pub trait Words {
         ["cluster", "clusters"]
     }
 
-    /// The labels that this filter asks of every target, where it lets pass exactly those that have all of them. `None` where it
-    /// asks for anything else, or in several ways.
+    /// The labels that this filter asks of every target, where it lets pass exactly those that have all of
+    /// them. `None` where it asks for anything else, or in several ways.
     fn asked_labels<'a>(&'a self, _decision: &'a Decision, _filter: u16) -> Option<&'a Selector> {
         None
     }
 
-    /// The value of a label that [`Words::asked_labels`] asks for, of `candidate`; `None` where it has no such label.
+    /// The value of a label that [`Words::asked_labels`] asks for, of `candidate`; `None` where it has no
+    /// such label.
     fn label(&self, _candidate: Ix, _key: &str) -> Option<&str> {
         None
     }
 
-    /// The targets whose labels meet `asked`, as bits, the lowest of the first word being that of the first target. `None` where
-    /// they are asked one by one, by [`Words::label`].
+    /// The targets whose labels meet `asked`, as bits, the lowest of the first word being that of the first
+    /// target. `None` where they are asked one by one, by [`Words::label`].
     fn meeting(&self, _asked: &Requirement) -> Option<Vec<u64>> {
         None
     }
 
-    /// How many changes a refusal for `reason` is away from none: more than one for what nobody changes, such as the region that
-    /// a target is in.
+    /// How many changes a refusal for `reason` is away from none: more than one for what nobody changes, such
+    /// as the region that a target is in.
     fn steps(&self, _reason: Reason) -> usize {
         1
     }
@@ -64,30 +66,33 @@ pub trait Words {
         None
     }
 
-    /// Why the value that the scorer at this place of [`Decision::scorers`] gave the feasible `candidate` is not one that was
-    /// measured; `None` where it is.
+    /// Why the value that the scorer at this place of [`Decision::scorers`] gave the feasible `candidate` is
+    /// not one that was measured; `None` where it is.
     fn score_message(&self, _decision: &Decision, _candidate: Ix, _scorer: u16) -> Option<String> {
         None
     }
 
-    /// The rules that decisions go by, where the system of today has others than its documentation that Berth follows.
+    /// The rules that decisions go by, where the system of today has others than its documentation that Berth
+    /// follows.
     fn rules_in_force(&self) -> Option<InForce> {
         None
     }
 
-    /// Warnings for whoever asked, whatever the verdict: fields without effect, values that do not count, rules that fail.
+    /// Warnings for whoever asked, whatever the verdict: fields without effect, values that do not count,
+    /// rules that fail.
     fn warnings(&self, _decision: &Decision) -> Vec<String> {
         Vec::new()
     }
 
-    /// Behaviour of the system's own scheduler that may have it choose otherwise than `decision` did, and is meant to differ
-    /// (docs/systems, "Differences from upstream"): a clause such as `OCM looks at scores that expire at the next event`.
-    /// `None` where the two should agree.
+    /// Behaviour of the system's own scheduler that may have it choose otherwise than `decision` did, and is
+    /// meant to differ (docs/systems, "Differences from upstream"): a clause such as `OCM looks at scores
+    /// that expire at the next event`. `None` where the two should agree.
     fn known_difference(&self, _decision: &Decision) -> Option<&'static str> {
         None
     }
 
-    /// The amount that `decision` divides among the picked clusters, where it divides one; `placed` is what they get together.
+    /// The amount that `decision` divides among the picked clusters, where it divides one; `placed` is what
+    /// they get together.
     fn amount(&self, _decision: &Decision) -> Option<Amount> {
         None
     }

@@ -1,10 +1,11 @@
-//! How long one decision takes, by number of clusters: `cargo run --release -p berth-dialect-fleet --example bench-fleet`.
+//! How long one decision takes, by number of clusters: `cargo run --release -p berth-dialect-fleet --example
+//! bench-fleet`.
 //!
-//! "PickN": 10 of the clusters a label term keeps (half of them), ranked by a label and by a property, none bound yet.
-//! "spread": 100 picks under one DoNotSchedule constraint over 7 regions; "racks": the same over as many domains as there
-//! are clusters by two. "PickAll": nine tenths of the fleet, all of them bound already. All with warm views, the middle of
-//! many runs and the fastest; "after a heartbeat" folds one first, on a fork, as the engine does. The second table grows what else is
-//! placed on 10,000 clusters.
+//! "PickN": 10 of the clusters a label term keeps (half of them), ranked by a label and by a property, none
+//! bound yet. "spread": 100 picks under one DoNotSchedule constraint over 7 regions; "racks": the same over
+//! as many domains as there are clusters by two. "PickAll": nine tenths of the fleet, all of them bound
+//! already. All with warm views, the middle of many runs and the fastest; "after a heartbeat" folds one
+//! first, on a fork, as the engine does. The second table grows what else is placed on 10,000 clusters.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

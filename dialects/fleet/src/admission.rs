@@ -1,8 +1,9 @@
-//! The admission rule beside the kinds' own validation (docs/systems/fleet.md, "What is guarded"): policy snapshots and
-//! bindings hold what the scheduler decided, so that it alone writes them. With a binding it shares one co-owner: the
-//! rollout takes it over, fills in what is rolled out, reports on it, and takes it away: Unscheduled ones, and those that its
-//! eviction controller evicts (docs/systems/fleet.md, "What is guarded"). Of snapshots KubeFleet's placement controller makes,
-//! labels and deletes its own; what was decided, their status, it leaves alone.
+//! The admission rule beside the kinds' own validation (docs/systems/fleet.md, "What is guarded"): policy
+//! snapshots and bindings hold what the scheduler decided, so that it alone writes them. With a binding it
+//! shares one co-owner: the rollout takes it over, fills in what is rolled out, reports on it, and takes it
+//! away: Unscheduled ones, and those that its eviction controller evicts (docs/systems/fleet.md, "What is
+//! guarded"). Of snapshots KubeFleet's placement controller makes, labels and deletes its own; what was
+//! decided, their status, it leaves alone.
 //!
 //! The rule compares the object before and after, whatever the subresource.
 
@@ -25,8 +26,8 @@ pub struct Settings {
     pub rollout_users: SystemUsers,
 }
 
-/// Keeps snapshots and bindings to the scheduler, and what is the rollout's to the rollout. Members of the break-glass
-/// group pass it.
+/// Keeps snapshots and bindings to the scheduler, and what is the rollout's to the rollout. Members of the
+/// break-glass group pass it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DecisionGuard {
     /// KubeFleet's own controllers.
@@ -67,7 +68,8 @@ impl DecisionGuard {
 fn keeps_status(request: &Request<'_>, object: Option<&Value>) -> Result<(), Denied> {
     let status = |object: Option<&Value>| object.map_or(Value::Null, |object| object["status"].clone());
     let (before, after) = (status(request.old), status(object));
-    // A status that comes with a new object is dropped, and one that goes with its object is no decision any more.
+    // A status that comes with a new object is dropped, and one that goes with its object is no decision any
+    // more.
     if request.operation != Operation::Update || before == after {
         return Ok(());
     }

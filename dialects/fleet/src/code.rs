@@ -24,7 +24,8 @@ berth_scheduling::filters! {
         /// The detail is the place of the first taint that is not tolerated.
         Untolerated = "Untolerated",
     }
-    /// Keeps a placement from one cluster twice. It refuses nothing: what has a live binding is kept, not picked again.
+    /// Keeps a placement from one cluster twice. It refuses nothing: what has a live binding is kept, not
+    /// picked again.
     SamePlacementAntiAffinity = "SamePlacementAntiAffinity" {}
     /// No hard constraint is upset, given all picks.
     TopologySpreadConstraints = "TopologySpreadConstraints" {

@@ -1,7 +1,7 @@
 //! All clusters as columns, in name order: what filters and scorers read.
 //!
-//! Built at the first read after clusters came or went, and then kept up to date in place: the columns are shared with
-//! older snapshots until one of them changes.
+//! Built at the first read after clusters came or went, and then kept up to date in place: the columns are
+//! shared with older snapshots until one of them changes.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;

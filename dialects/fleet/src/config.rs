@@ -1,5 +1,5 @@
-//! The dialect's part of a SchedulerConfiguration. KubeFleet has no configuration file; these two are options of its
-//! scheduler (docs/systems/fleet.md, "Configuration").
+//! The dialect's part of a SchedulerConfiguration. KubeFleet has no configuration file; these two are options
+//! of its scheduler (docs/systems/fleet.md, "Configuration").
 
 use std::sync::LazyLock;
 

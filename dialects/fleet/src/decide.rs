@@ -1,5 +1,5 @@
-//! One decision: which bindings stay, which clusters are picked, which bindings go (docs/systems/fleet.md, "Policy
-//! snapshots" to "What is written").
+//! One decision: which bindings stay, which clusters are picked, which bindings go (docs/systems/fleet.md,
+//! "Policy snapshots" to "What is written").
 
 mod classify;
 mod readable;
@@ -53,8 +53,8 @@ fn current(fleet: &Fleet, ask: &Ask<'_>) -> Vec<Current> {
         .collect()
 }
 
-/// The clusters that are done with once the scheduler takes its finalizer off, as far as `changes` says nothing else of
-/// them.
+/// The clusters that are done with once the scheduler takes its finalizer off, as far as `changes` says
+/// nothing else of them.
 fn released_clusters(fleet: &Fleet, ask: &Ask<'_>, changes: &[BindingChange]) -> Vec<BindingChange> {
     let named: HashSet<&str> = changes.iter().map(|change| &*change.cluster_name).collect();
     let places = fleet.places_of(ask.demand).into_iter();
@@ -91,8 +91,8 @@ fn unjudged(
         current: current(fleet, ask),
         changes: Vec::new(),
         fences: Vec::new(),
-        // Nothing placed moves because time passes, and nothing becomes eligible by it (docs/systems/fleet.md,
-        // "Eligibility" and "When it runs").
+        // Nothing placed moves because time passes, and nothing becomes eligible by it
+        // (docs/systems/fleet.md, "Eligibility" and "When it runs").
         due_at: None,
         now: ask.now,
         detail: Box::new(Detail::default()),
@@ -129,7 +129,8 @@ fn released(fleet: &Fleet, record: &PlacementRecord, ask: &Ask<'_>) -> Decision 
     }
 }
 
-/// A policy that got past validation and cannot be understood, or values that it cannot compare: everything stays.
+/// A policy that got past validation and cannot be understood, or values that it cannot compare: everything
+/// stays.
 fn invalid(
     fleet: &Fleet,
     record: &PlacementRecord,
@@ -228,8 +229,9 @@ fn decided(policy: &Policy, selection: &Selection, ask: &Ask<'_>) -> Vec<Cluster
         .collect()
 }
 
-/// Steps for each binding, and the changes they make. New bindings come first, in the order of the picks, so that deciding
-/// again after some of them goes on where this decision stopped; then those go that are no longer wanted.
+/// Steps for each binding, and the changes they make. New bindings come first, in the order of the picks, so
+/// that deciding again after some of them goes on where this decision stopped; then those go that are no
+/// longer wanted.
 fn steps(
     classes: &Classes<'_>,
     selection: &Selection,

@@ -24,7 +24,7 @@ pub(crate) struct Detail {
     pub(crate) unfit: Vec<Ix>,
     /// For every constraint the emptiest domain; `None` where there is no domain.
     pub(crate) emptiest: Vec<Option<Emptiest>>,
-    /// For every candidate that a constraint refuses, in their order: how many clusters its domain and the emptiest
-    /// domain have.
+    /// For every candidate that a constraint refuses, in their order: how many clusters its domain and the
+    /// emptiest domain have.
     pub(crate) skews: Vec<(Ix, u32, u32)>,
 }

@@ -135,7 +135,8 @@ impl Dialect for KubeFleet {
     fn on_hub(&self) -> OnHub {
         OnHub {
             rules: hub_rules::all(),
-            // The hub agent puts the scheduler's finalizers on, and finishes them: nothing waits for Berth alone.
+            // The hub agent puts the scheduler's finalizers on, and finishes them: nothing waits for Berth
+            // alone.
             holds: Vec::new(),
             records: &[SNAPSHOTS, BINDINGS, RESOURCE_SNAPSHOTS, RESOURCE_BINDINGS],
             users: USERS,

@@ -1,4 +1,5 @@
-//! Whether a cluster may take anything at all: the member agent's word (docs/systems/fleet.md, "Eligibility").
+//! Whether a cluster may take anything at all: the member agent's word (docs/systems/fleet.md,
+//! "Eligibility").
 
 use berth_apimachinery::Timestamp;
 use berth_apimachinery::schema::types::{Condition, Time, condition};
@@ -162,8 +163,8 @@ impl Standing {
         [silent, ill].into_iter().flatten().min()
     }
 
-    /// Whether the change from `old` to this can have made the cluster eligible. A heartbeat does when it ends a
-    /// silence longer than the limit.
+    /// Whether the change from `old` to this can have made the cluster eligible. A heartbeat does when it
+    /// ends a silence longer than the limit.
     pub(crate) fn improves_on(&self, old: &Self, limits: Limits) -> bool {
         let spoke_again =
             self.heartbeat > old.heartbeat && self.heartbeat.duration_since(old.heartbeat) > limits.heartbeat;

@@ -1,4 +1,5 @@
-//! The filters. Each judges the whole fleet once, column by column; asking about one cluster is then a look-up.
+//! The filters. Each judges the whole fleet once, column by column; asking about one cluster is then a
+//! look-up.
 
 pub(crate) mod spread;
 
@@ -204,8 +205,8 @@ impl Filter<Columns> for TaintToleration<'_> {
     }
 }
 
-/// Keeps a placement from one cluster twice: clusters with a live binding are not picked. They are not refused either,
-/// since the decision that asks keeps them or lets them go.
+/// Keeps a placement from one cluster twice: clusters with a live binding are not picked. They are not
+/// refused either, since the decision that asks keeps them or lets them go.
 pub(crate) struct SamePlacementAntiAffinity<'a>(pub(crate) &'a Bits);
 
 impl SamePlacementAntiAffinity<'_> {

@@ -1,5 +1,5 @@
-//! Everything the dialect knows of a hub. Records are kept in persistent maps and shared between snapshots; columns
-//! ([`crate::columns`]) are derived from the clusters.
+//! Everything the dialect knows of a hub. Records are kept in persistent maps and shared between snapshots;
+//! columns ([`crate::columns`]) are derived from the clusters.
 
 pub(crate) mod cluster;
 mod due;
@@ -30,7 +30,8 @@ pub(crate) struct Fleet {
     snapshots: imbl::HashMap<Key, Own<SnapshotRecord>>,
     /// The bindings of each placement, there or not.
     bindings: imbl::HashMap<Key, Own<BindingRecord>>,
-    /// The placement of each snapshot and binding: names are unique across the placements of a form and a namespace.
+    /// The placement of each snapshot and binding: names are unique across the placements of a form and a
+    /// namespace.
     parents: imbl::HashMap<Key, Key>,
     /// Cluster, placement and name of every live binding.
     on_cluster: imbl::OrdSet<(Arc<str>, Key, Arc<str>)>,
@@ -64,8 +65,8 @@ impl Fleet {
         own.flat_map(|own| own.values())
     }
 
-    /// One binding of `placement` for each cluster, by cluster name: those on their way out included, where there is
-    /// none to stay.
+    /// One binding of `placement` for each cluster, by cluster name: those on their way out included, where
+    /// there is none to stay.
     pub(crate) fn places_of(&self, placement: &Key) -> Vec<&Arc<BindingRecord>> {
         let mut places: Vec<&Arc<BindingRecord>> = self.bindings_of(placement).collect();
         places.sort_by(|a, b| a.cluster.cmp(&b.cluster).then_with(|| a.hold().cmp(&b.hold())));

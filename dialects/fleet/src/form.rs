@@ -1,5 +1,5 @@
-//! The two forms of a placement, of the whole hub and of one namespace, with the kinds of each (docs/systems/fleet.md,
-//! "API objects"). They are decided alike.
+//! The two forms of a placement, of the whole hub and of one namespace, with the kinds of each
+//! (docs/systems/fleet.md, "API objects"). They are decided alike.
 
 use std::sync::Arc;
 

@@ -6,16 +6,17 @@ use sha2::{Digest, Sha256};
 
 use crate::kind::PlacementPolicy;
 
-/// The hash of a policy as a snapshot stores it: the lower-case hex SHA-256 of the policy's JSON without its number of
-/// clusters, the hex text being the bytes that JSON carries in base64 (docs/systems/fleet.md, "Names"). No policy
-/// hashes `null`.
+/// The hash of a policy as a snapshot stores it: the lower-case hex SHA-256 of the policy's JSON without its
+/// number of clusters, the hex text being the bytes that JSON carries in base64 (docs/systems/fleet.md,
+/// "Names"). No policy hashes `null`.
 pub(crate) fn policy(policy: Option<&PlacementPolicy>) -> String {
     let json = serde_json::to_string(&policy.map(PlacementPolicy::without_number))
         .expect("a policy has no map that JSON cannot carry");
     STANDARD.encode(hex(&Sha256::digest(as_go_writes(&json))))
 }
 
-/// JSON with the characters escaped that Go's encoder escapes for the sake of HTML. They stand in strings only.
+/// JSON with the characters escaped that Go's encoder escapes for the sake of HTML. They stand in strings
+/// only.
 fn as_go_writes(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for letter in json.chars() {
@@ -33,9 +34,9 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A name for the binding of `cluster` to the placement `name` with `uid`: upstream's form, 26 and 27 bytes of the two
-/// names and eight hexadecimal digits, which here follow from the placement and the cluster, so that deciding again
-/// gives the same name. `taken` says which names are in use.
+/// A name for the binding of `cluster` to the placement `name` with `uid`: upstream's form, 26 and 27 bytes
+/// of the two names and eight hexadecimal digits, which here follow from the placement and the cluster, so
+/// that deciding again gives the same name. `taken` says which names are in use.
 pub(crate) fn binding_name(name: &str, uid: &str, cluster: &str, taken: impl Fn(&str) -> bool) -> String {
     let part = |text: &str, most: usize| -> String {
         // Names are ASCII; a label has no dots and begins with no dash.

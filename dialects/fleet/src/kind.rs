@@ -1,5 +1,5 @@
-//! The kinds of KubeFleet that Berth serves when it owns the groups, one file each. The same types give the schema and
-//! the read-only views.
+//! The kinds of KubeFleet that Berth serves when it owns the groups, one file each. The same types give the
+//! schema and the read-only views.
 
 mod binding;
 mod member_cluster;

@@ -1,5 +1,5 @@
-//! The names of the system: groups, resources, labels, annotations, finalizers, condition types (docs/systems/fleet.md,
-//! "API objects" and "Names").
+//! The names of the system: groups, resources, labels, annotations, finalizers, condition types
+//! (docs/systems/fleet.md, "API objects" and "Names").
 
 use berth_apimachinery::GroupResource;
 

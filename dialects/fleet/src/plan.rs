@@ -80,8 +80,8 @@ pub(crate) enum CurrentSnapshot {
 }
 
 impl SnapshotPlan {
-    /// Plans the snapshots of `placement`. A snapshot counts when it is the newest and its policy is the placement's,
-    /// the number of clusters left aside (docs/systems/fleet.md, "Policy snapshots").
+    /// Plans the snapshots of `placement`. A snapshot counts when it is the newest and its policy is the
+    /// placement's, the number of clusters left aside (docs/systems/fleet.md, "Policy snapshots").
     pub(crate) fn make(fleet: &Fleet, record: &PlacementRecord, placement: &Key) -> Self {
         let staying = || {
             fleet
@@ -128,8 +128,8 @@ impl SnapshotPlan {
     }
 }
 
-/// Name and number of the next snapshot: above every number in use, those that only bindings still name included, lest
-/// an old binding passes for one of the new policy.
+/// Name and number of the next snapshot: above every number in use, those that only bindings still name
+/// included, lest an old binding passes for one of the new policy.
 fn next(fleet: &Fleet, placement: &Key) -> (Arc<str>, u64) {
     let number = |snapshot: &str| -> Option<u64> {
         let rest = snapshot.strip_prefix(&*placement.name)?;

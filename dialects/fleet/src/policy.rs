@@ -1,4 +1,5 @@
-//! A placement policy compiled: selectors parsed, quantities read, names collected. Done once when a placement is read.
+//! A placement policy compiled: selectors parsed, quantities read, names collected. Done once when a
+//! placement is read.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

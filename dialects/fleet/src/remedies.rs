@@ -1,5 +1,5 @@
-//! Ways to lift a refusal (docs/adding-a-system.md, "Advice"): a label, a required term, a toleration, a taint, a spread
-//! constraint, a name, a larger number.
+//! Ways to lift a refusal (docs/adding-a-system.md, "Advice"): a label, a required term, a toleration, a
+//! taint, a spread constraint, a name, a larger number.
 
 use berth_apimachinery::Key;
 use berth_dialect_contract::remedy::{labels, push};
@@ -121,7 +121,8 @@ impl Case<'_> {
             .collect()
     }
 
-    /// The term at `index` without what the cluster does not meet; without anything left to ask for, no terms at all.
+    /// The term at `index` without what the cluster does not meet; without anything left to ask for, no terms
+    /// at all.
     fn relaxed(&self, index: usize, failing: &[usize]) -> Option<Remedy> {
         let mut gone = Vec::new();
         let remedy = self.asked(String::new(), |policy| {
@@ -165,8 +166,8 @@ impl Case<'_> {
         vec![tolerate, taints::removal(&taint, target, place, |_| true)]
     }
 
-    /// The taint that keeps the placement from the only cluster of the emptiest domain: with that one filled the others may
-    /// take one more.
+    /// The taint that keeps the placement from the only cluster of the emptiest domain: with that one filled
+    /// the others may take one more.
     fn emptiest(&self, constraint: usize) -> Vec<Remedy> {
         let emptiest = self.decision.detail::<Detail>().map(|detail| &detail.emptiest);
         let emptiest = emptiest.and_then(|all| all.get(constraint)?.as_ref()?.only);

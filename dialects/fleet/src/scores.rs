@@ -52,8 +52,8 @@ pub(crate) fn affinity(preferred: &[Preferred], columns: &Columns) -> Vec<i32> {
     sums
 }
 
-/// Share of `weight` that each cluster with the property gets. The range is that of all clusters, whether they may be chosen
-/// or not.
+/// Share of `weight` that each cluster with the property gets. The range is that of all clusters, whether
+/// they may be chosen or not.
 fn shares(sorter: &Sorter, weight: i32, columns: &Columns) -> Vec<(Ix, i32)> {
     let values: Vec<(Ix, f64)> = columns
         .property(&sorter.name)

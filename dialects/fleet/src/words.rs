@@ -63,7 +63,8 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// Why the constraint of this number refuses a cluster; `counts` are those of its domain and of the emptiest.
+    /// Why the constraint of this number refuses a cluster; `counts` are those of its domain and of the
+    /// emptiest.
     pub(super) fn skew(&self, candidate: Ix, number: u32, counts: Option<(u32, u32)>) -> String {
         let constraint = self.policy.and_then(|policy| policy.spread.get(number as usize));
         let Some(constraint) = constraint else {
@@ -177,8 +178,8 @@ pub(crate) fn not_found(name: &str) -> String {
     format!("there is no MemberCluster \"{name}\"")
 }
 
-/// The difference from KubeFleet's scheduler that may show in `decision`, if one may (docs/systems/fleet.md, "Differences
-/// from upstream").
+/// The difference from KubeFleet's scheduler that may show in `decision`, if one may (docs/systems/fleet.md,
+/// "Differences from upstream").
 pub(crate) fn known_difference(fleet: &Fleet, decision: &Decision) -> Option<&'static str> {
     let policy = fleet.placements.get(&decision.demand)?.policy.as_ref();
     let names_nothing = matches!(policy, Ok(Policy { mode: Mode::Fixed(names), .. }) if names.is_empty());
@@ -275,8 +276,8 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
     cause.map_or_else(|| picked.clone(), |cause| format!("{picked}. {cause}"))
 }
 
-/// Whether there are fewer clusters than are wanted, or none, so that it matters why no other one fits. Named clusters are
-/// told by their names.
+/// Whether there are fewer clusters than are wanted, or none, so that it matters why no other one fits. Named
+/// clusters are told by their names.
 fn is_short(fleet: &Fleet, decision: &Decision) -> bool {
     let policy = fleet
         .placements

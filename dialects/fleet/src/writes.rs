@@ -1,9 +1,9 @@
-//! The objects a decision writes, in an order of which every prefix is a valid state (docs/concepts.md, "Where objects
-//! are").
+//! The objects a decision writes, in an order of which every prefix is a valid state (docs/concepts.md,
+//! "Where objects are").
 //!
-//! First the snapshots: an old one stops counting before the new one is made. Then bindings, new and returning ones before
-//! those that go. Last what was found: the status of the snapshot, then the condition of the placement. Objects are
-//! edited as they are stored, so that fields nobody here knows survive.
+//! First the snapshots: an old one stops counting before the new one is made. Then bindings, new and
+//! returning ones before those that go. Last what was found: the status of the snapshot, then the condition
+//! of the placement. Objects are edited as they are stored, so that fields nobody here knows survive.
 
 mod edit;
 
@@ -286,8 +286,8 @@ impl Writer<'_> {
         object
     }
 
-    /// Puts a new object into the placement's namespace and makes the placement the owner, so that nothing is left when
-    /// it goes.
+    /// Puts a new object into the placement's namespace and makes the placement the owner, so that nothing is
+    /// left when it goes.
     fn stand_beside(&self, object: &mut Value, controller: bool) {
         if !self.placement.namespace.is_empty() {
             object["metadata"]["namespace"] = (&*self.placement.namespace).into();

@@ -165,7 +165,8 @@ fn placement(name: &str, policy: Option<&Value>) -> Value {
     value
 }
 
-/// The object of a ResourcePlacement in the namespace `team` that stands for one of a ClusterResourcePlacement.
+/// The object of a ResourcePlacement in the namespace `team` that stands for one of a
+/// ClusterResourcePlacement.
 fn in_namespace(mut value: Value) -> Value {
     let kind = value["kind"].as_str().unwrap_or_default();
     value["kind"] = kind.trim_start_matches("Cluster").into();
@@ -205,7 +206,8 @@ fn binding(placement: &'static str, index: usize) -> BoxedStrategy<Value> {
         .boxed()
 }
 
-/// A thing that happens: clusters and placements change, come and go, time passes. Placement `q` may be `spaced`, of a namespace.
+/// A thing that happens: clusters and placements change, come and go, time passes. Placement `q` may be
+/// `spaced`, of a namespace.
 fn later(kind: u8, plain: bool, spaced: bool) -> BoxedStrategy<Later> {
     let named = |kind: &str, group: &str, name: String| json!({"apiVersion": format!("{group}.kubernetes-fleet.io/v1beta1"), "kind": kind, "metadata": {"name": name}});
     prop_oneof![

@@ -1,7 +1,9 @@
-//! How long one decision takes, by number of seeds: `cargo run --release -p berth-dialect-gardener --example bench-gardener`.
+//! How long one decision takes, by number of seeds: `cargo run --release -p berth-dialect-gardener --example
+//! bench-gardener`.
 //!
-//! The fleet is like a large installation: 40 regions of three providers, five labels a seed, one seed in ten tainted,
-//! capacities, two shoots on each seed. Times are medians; "fold" is one binding taken in after a fork.
+//! The fleet is like a large installation: 40 regions of three providers, five labels a seed, one seed in ten
+//! tainted, capacities, two shoots on each seed. Times are medians; "fold" is one binding taken in after a
+//! fork.
 
 use std::sync::Arc;
 use std::time::Duration;

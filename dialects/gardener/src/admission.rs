@@ -1,9 +1,10 @@
-//! The admission rules beside the kinds' own validation: `spec.seedName` changes through `shoots/binding` only, a Shoot whose
-//! control plane moves is not deleted, and what a Project allows takes a right of its own.
+//! The admission rules beside the kinds' own validation: `spec.seedName` changes through `shoots/binding`
+//! only, a Shoot whose control plane moves is not deleted, and what a Project allows takes a right of its
+//! own.
 //!
-//! The kind refuses the first one too (422). That plugin runs first, so that clients see the 403 that Gardener answers. Behind a
-//! webhook it is the only rule, and there Shoots may be a CRD without that subresource, so the scheduler's own user
-//! writes them plainly (docs/systems/gardener.md, "Binding").
+//! The kind refuses the first one too (422). That plugin runs first, so that clients see the 403 that
+//! Gardener answers. Behind a webhook it is the only rule, and there Shoots may be a CRD without that
+//! subresource, so the scheduler's own user writes them plainly (docs/systems/gardener.md, "Binding").
 
 pub(crate) mod hub_rules;
 
@@ -66,7 +67,8 @@ impl Plugin for SeedNameGuard {
     }
 }
 
-/// Refuses to delete a Shoot while its control plane moves to another seed: what is on the way would be left behind.
+/// Refuses to delete a Shoot while its control plane moves to another seed: what is on the way would be left
+/// behind.
 #[derive(Clone, Copy, Debug)]
 pub struct MoveGuard;
 

@@ -1,6 +1,7 @@
-//! What a Shoot says in the light of other objects (docs/systems/gardener.md, "Shoot" and "Binding"): its provider type
-//! is that of its cloud profile, which lists its region; it tolerates what its project allows; once it has a seed, its selector changes to nothing that does not match that seed, and
-//! while that seed is being deleted, it only leaves.
+//! What a Shoot says in the light of other objects (docs/systems/gardener.md, "Shoot" and "Binding"): its
+//! provider type is that of its cloud profile, which lists its region; it tolerates what its project allows;
+//! once it has a seed, its selector changes to nothing that does not match that seed, and while that seed is
+//! being deleted, it only leaves.
 
 use berth_apimachinery::FieldError;
 use serde::Deserialize;
@@ -33,7 +34,8 @@ pub(crate) fn of_shoot(fleet: &Fleet, old: Option<&Value>, new: &Value) -> Vec<F
     errors
 }
 
-/// Judges the raw Shoot `new` of some files, which may be without its Project: that says nothing of its tolerations then.
+/// Judges the raw Shoot `new` of some files, which may be without its Project: that says nothing of its
+/// tolerations then.
 pub(crate) fn of_file(fleet: &Fleet, new: &Value) -> Vec<FieldError> {
     let namespace = new.pointer("/metadata/namespace").and_then(Value::as_str);
     let mut errors = of_shoot(fleet, None, new);

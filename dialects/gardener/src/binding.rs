@@ -20,14 +20,16 @@ use crate::request::Request;
 use crate::words;
 use crate::writes::given;
 
-/// Judges the shoot `new` that is to be stored over `old` through `shoots/binding`, by Gardener's own rules, and writes
-/// into it the network ranges its seed gives. Gives the fences the write must pass.
+/// Judges the shoot `new` that is to be stored over `old` through `shoots/binding`, by Gardener's own rules,
+/// and writes into it the network ranges its seed gives. Gives the fences the write must pass.
 ///
 /// Checked are (docs/systems/gardener.md, "Binding"): the seed is there and not being deleted, its taints are
-/// tolerated, there is room, the cloud profile's labels and its provider types fit, the networks are disjoint, there are
-/// zones for the control plane, access restrictions are offered, and, when a bound shoot moves, both seeds have a backup
-/// and the domains that the shoot has. Not checked, so that an operator can bind on purpose: visibility, readiness, region,
-/// distance, DNS, zones of workers, the shoot's own labels and provider types, and whether it may tolerate what it does. How the name itself may change is the kind's rule.
+/// tolerated, there is room, the cloud profile's labels and its provider types fit, the networks are
+/// disjoint, there are zones for the control plane, access restrictions are offered, and, when a bound shoot
+/// moves, both seeds have a backup and the domains that the shoot has. Not checked, so that an operator can
+/// bind on purpose: visibility, readiness, region, distance, DNS, zones of workers, the shoot's own labels
+/// and provider types, and whether it may tolerate what it does. How the name itself may change is the kind's
+/// rule.
 ///
 /// # Errors
 /// [`Denied::Invalid`] with everything that speaks against the binding, at `spec.seedName`.

@@ -20,8 +20,8 @@ berth_scheduling::filters! {
     ShootSelector = "ShootSelector" {
         ShootMismatch = "SelectorMismatch",
     }
-    /// With zones for the control plane, and near enough to the workers. What seeds prefer is judged afterwards, among those
-    /// that are left so far.
+    /// With zones for the control plane, and near enough to the workers. What seeds prefer is judged
+    /// afterwards, among those that are left so far.
     Zones = "Zones" {
         TooFewZones = "TooFewZones",
         ZonesMissing = "ZonesMissing",
@@ -32,7 +32,8 @@ berth_scheduling::filters! {
     AccessRestrictions = "AccessRestrictions" {
         AccessRestricted = "AccessRestricted",
     }
-    /// With the default domain that the shoot's own is below. Judged afterwards, among those that are left so far.
+    /// With the default domain that the shoot's own is below. Judged afterwards, among those that are left so
+    /// far.
     DefaultDomain = "DefaultDomain" {
         DomainUnsupported = "DomainUnsupported",
     }
@@ -48,7 +49,8 @@ berth_scheduling::filters! {
     Dns = "DNS" {
         DnsDisabled = "DNSDisabled",
     }
-    /// With networks that are disjoint from the shoot's: all nine pairs, or by the rules of today those of IPv6.
+    /// With networks that are disjoint from the shoot's: all nine pairs, or by the rules of today those of
+    /// IPv6.
     Networks = "Networks" {
         NetworksOverlap = "NetworksOverlap",
         RangeMissing = "RangeMissing",
@@ -58,7 +60,8 @@ berth_scheduling::filters! {
     Capacity = "Capacity" {
         Full = "Full",
     }
-    /// Region and provider that the strategy or the purpose wants. The smallest distance is judged afterwards, on what is left.
+    /// Region and provider that the strategy or the purpose wants. The smallest distance is judged
+    /// afterwards, on what is left.
     Strategy = "Strategy" {
         NotSameRegion = "NotSameRegion",
         NotSameProvider = "NotSameProvider",

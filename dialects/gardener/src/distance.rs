@@ -1,8 +1,8 @@
 //! How far a seed's region is from a shoot's, by name alone (docs/systems/gardener.md, "Distance").
 //!
-//! A region is split into a base and an orientation. The distance is twice the Levenshtein distance of the bases, plus
-//! 1 when exactly one region has an orientation and 2 when both have different ones, plus 2 when the provider types
-//! differ.
+//! A region is split into a base and an orientation. The distance is twice the Levenshtein distance of the
+//! bases, plus 1 when exactly one region has an orientation and 2 when both have different ones, plus 2 when
+//! the provider types differ.
 
 /// The orientations, in the order they are tried: not by their place in the name.
 const ORIENTATIONS: [&str; 5] = ["north", "south", "east", "west", "central"];

@@ -1,4 +1,5 @@
-//! Default domains: a shoot's own domain is `<shoot>.<project>.<default domain>` (docs/systems/gardener.md, "Default domains").
+//! Default domains: a shoot's own domain is `<shoot>.<project>.<default domain>` (docs/systems/gardener.md,
+//! "Default domains").
 
 use crate::fleet::seed::Row;
 use crate::fleet::shoot::Wants;

@@ -1,5 +1,5 @@
-//! The filters, in the order of docs/systems/gardener.md, "Filters". Each judges every seed, so that every refusal is
-//! known.
+//! The filters, in the order of docs/systems/gardener.md, "Filters". Each judges every seed, so that every
+//! refusal is known.
 
 pub(crate) mod networks;
 pub(crate) mod zones;

@@ -80,8 +80,8 @@ pub(crate) struct Resident {
     pub(crate) record: Option<Arc<Record>>,
 }
 
-/// The seeds a shoot counts on: that of its spec, and that of its status where it differs (docs/systems/gardener.md,
-/// "Picking").
+/// The seeds a shoot counts on: that of its spec, and that of its status where it differs
+/// (docs/systems/gardener.md, "Picking").
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Seats(pub(crate) [Option<Arc<str>>; 2]);
 

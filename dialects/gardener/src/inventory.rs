@@ -186,7 +186,8 @@ impl Words for Fleet {
         words::message(self, decision)
     }
 
-    /// None: Gardener reports scheduling in events and in `status.lastOperation` (docs/systems/gardener.md, "Events").
+    /// None: Gardener reports scheduling in events and in `status.lastOperation` (docs/systems/gardener.md,
+    /// "Events").
     fn conditions(&self, _decision: &Decision) -> Vec<Value> {
         Vec::new()
     }
@@ -203,8 +204,8 @@ impl Control for Fleet {
 }
 
 impl Advisor for Fleet {
-    /// Gardener never moves a control plane by itself: the Seed is hidden, and each Shoot on it is taken off, so that the
-    /// plan shows where its migration would go.
+    /// Gardener never moves a control plane by itself: the Seed is hidden, and each Shoot on it is taken off,
+    /// so that the plan shows where its migration would go.
     fn drain(&self, cluster_name: &str, _now: Timestamp) -> Option<Vec<Edit>> {
         self.seed(cluster_name)?;
         let hide = Edit::Merge {

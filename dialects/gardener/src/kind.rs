@@ -1,7 +1,8 @@
-//! The kinds of `core.gardener.cloud/v1beta1` that scheduling reads: one file each, with their types, defaults, rules
-//! and columns (docs/systems/gardener.md, "API objects").
+//! The kinds of `core.gardener.cloud/v1beta1` that scheduling reads: one file each, with their types,
+//! defaults, rules and columns (docs/systems/gardener.md, "API objects").
 //!
-//! The types are read-only views: fields that matter are typed and documented, all others pass through untouched.
+//! The types are read-only views: fields that matter are typed and documented, all others pass through
+//! untouched.
 
 pub mod cloud_profile;
 pub mod common;
@@ -38,8 +39,8 @@ pub fn further() -> Vec<Arc<dyn Kind>> {
     kinds
 }
 
-/// The typed view of `value`. A value of wrong types is `Err` with nothing in it when the schema says what is wrong
-/// already, and with an error when only the view stumbles.
+/// The typed view of `value`. A value of wrong types is `Err` with nothing in it when the schema says what is
+/// wrong already, and with an error when only the view stumbles.
 fn view<'a, T: Deserialize<'a>>(
     schema: &Schema,
     value: &'a Value,
@@ -57,8 +58,8 @@ fn view<'a, T: Deserialize<'a>>(
     })
 }
 
-/// The map at `name` in `parent`, made when it is absent or null; `None` when something else is there, which the
-/// schema then refuses.
+/// The map at `name` in `parent`, made when it is absent or null; `None` when something else is there, which
+/// the schema then refuses.
 pub(crate) fn child<'a>(
     parent: &'a mut Map<String, Value>,
     name: &str,

@@ -1,5 +1,5 @@
-//! The events of a decision, with Gardener's own reasons, and how its controller tries again (docs/systems/gardener.md,
-//! "Events").
+//! The events of a decision, with Gardener's own reasons, and how its controller tries again
+//! (docs/systems/gardener.md, "Events").
 
 use std::time::Duration;
 

@@ -1,6 +1,7 @@
-//! The two steps whose answer about one seed depends on which others are left: what seeds prefer, and default domains
-//! (docs/systems/gardener.md, "Steps that compare seeds"). Each looks at exactly those that pass the steps before it, as
-//! gardener-scheduler does, and not at those after it, although that may leave no seed where another order would leave one.
+//! The two steps whose answer about one seed depends on which others are left: what seeds prefer, and default
+//! domains (docs/systems/gardener.md, "Steps that compare seeds"). Each looks at exactly those that pass the
+//! steps before it, as gardener-scheduler does, and not at those after it, although that may leave no seed
+//! where another order would leave one.
 
 use berth_scheduling::{Ix, Rejection};
 
@@ -10,7 +11,8 @@ use crate::filters::zones;
 use crate::fleet::seed::{Row, ZoneMode};
 use crate::request::Request;
 
-/// Adds the refusals of these steps to those of the filters, by candidate, then plugin. Whether there are any.
+/// Adds the refusals of these steps to those of the filters, by candidate, then plugin. Whether there are
+/// any.
 pub(crate) fn refuse(request: &Request<'_>, rejections: &mut Vec<Rejection>) -> bool {
     let first = rejections.len();
     for step in [Step::Prefer, Step::DefaultDomain] {
@@ -57,7 +59,8 @@ impl Step {
         }
     }
 
-    /// Refusals among the seeds that are left. Their detail is the first seed that is preferred, or has the domain.
+    /// Refusals among the seeds that are left. Their detail is the first seed that is preferred, or has the
+    /// domain.
     fn refusals(self, request: &Request<'_>, left: &[Ix]) -> Vec<Rejection> {
         let keeps = |candidate: Ix| match self {
             Self::Prefer => {

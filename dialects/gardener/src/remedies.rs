@@ -1,5 +1,5 @@
-//! What lifts a refusal (docs/adding-a-system.md, "Advice"): a switch or a label of the seed, what the shoot or its profile
-//! select, a toleration, a taint, a range, the strategy.
+//! What lifts a refusal (docs/adding-a-system.md, "Advice"): a switch or a label of the seed, what the shoot
+//! or its profile select, a toleration, a taint, a range, the strategy.
 
 use berth_apimachinery::{Key, selector::Selector};
 use berth_dialect_contract::remedy::{labels, push};
@@ -355,7 +355,8 @@ impl Case<'_> {
         both
     }
 
-    /// Ranges of the shoot's own where the seed's defaults meet the seed's networks. Its own ones stay what they are.
+    /// Ranges of the shoot's own where the seed's defaults meet the seed's networks. Its own ones stay what
+    /// they are.
     fn overlap(&self, pairs: u32) -> Vec<Remedy> {
         if pairs >> HELD_PAIRS != 0 {
             return self.held();

@@ -1,4 +1,5 @@
-//! One question put to the fleet: the rows in one list, and what the shoot asks for in the fleet's own numbers.
+//! One question put to the fleet: the rows in one list, and what the shoot asks for in the fleet's own
+//! numbers.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -171,8 +172,8 @@ impl<'a> Request<'a> {
         Some(row.facts.region) == self.region
     }
 
-    /// How far each of `candidates` is by the ConfigMap that has the distances of the shoot's profile, as far as it
-    /// knows.
+    /// How far each of `candidates` is by the ConfigMap that has the distances of the shoot's profile, as far
+    /// as it knows.
     pub(crate) fn known_distances(&self, candidates: &[Ix]) -> Vec<Option<i64>> {
         let known = self.fleet.distances_from(self.wants);
         let of = |candidate: &Ix| known?.to(&self.row(*candidate).record.seed.spec.provider.region);

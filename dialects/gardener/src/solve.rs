@@ -1,5 +1,5 @@
-//! The pipeline: filters, then the strategy on what is left, then the order (docs/systems/gardener.md, "Filters" and
-//! "Picking").
+//! The pipeline: filters, then the strategy on what is left, then the order (docs/systems/gardener.md,
+//! "Filters" and "Picking").
 
 use std::sync::Arc;
 
@@ -57,8 +57,8 @@ pub(crate) fn solve(request: &Request<'_>) -> Solution {
     }
 }
 
-/// The distance of each of `feasible`, and the smallest: by a ConfigMap where it knows any of their regions, else by
-/// name. Regions that the ConfigMap does not know have none then.
+/// The distance of each of `feasible`, and the smallest: by a ConfigMap where it knows any of their regions,
+/// else by name. Regions that the ConfigMap does not know have none then.
 fn measured(request: &Request<'_>, feasible: &[Ix]) -> (Minimum, Vec<Option<i64>>) {
     let known = request.known_distances(feasible);
     if let Some(&least) = known.iter().flatten().min() {

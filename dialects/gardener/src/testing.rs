@@ -50,7 +50,8 @@ pub(crate) fn profile(name: &str) -> Value {
     })
 }
 
-/// A project of the namespace `garden-dev` whose shoots have these tolerations by default, and may have those allowed.
+/// A project of the namespace `garden-dev` whose shoots have these tolerations by default, and may have those
+/// allowed.
 pub(crate) fn project(defaults: &Value, allowed: &Value) -> Value {
     json!({
         "apiVersion": "core.gardener.cloud/v1beta1", "kind": "Project", "metadata": {"name": "dev"},

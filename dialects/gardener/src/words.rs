@@ -321,7 +321,8 @@ pub(crate) fn only_in_region<'a>(fleet: &'a Fleet, decision: &Decision, candidat
     (there.next() == Some(candidate) && there.next().is_none()).then_some(region)
 }
 
-/// Warnings for whoever asked: seeds that only the order of Gardener's steps keeps from a shoot that has none.
+/// Warnings for whoever asked: seeds that only the order of Gardener's steps keeps from a shoot that has
+/// none.
 pub(crate) fn warnings(fleet: &Fleet, decision: &Decision) -> Vec<String> {
     if decision.outcome != Outcome::Unschedulable {
         return Vec::new();

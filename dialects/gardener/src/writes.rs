@@ -13,8 +13,8 @@ use crate::kind::shoot::binding::{Given, bind};
 use crate::kind::{child, fill};
 use crate::words;
 
-/// One update of the shoot: through `shoots/binding` what is bound, or in its status, by the rules of today, why nothing is.
-/// Nothing where neither is new.
+/// One update of the shoot: through `shoots/binding` what is bound, or in its status, by the rules of today,
+/// why nothing is. Nothing where neither is new.
 pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
     let failed = matches!(decision.outcome, Outcome::Unschedulable | Outcome::Invalid);
     if failed && fleet.rules() == Rules::Current {
@@ -49,7 +49,8 @@ fn without_version(shoot: &Record) -> Value {
     object
 }
 
-/// Writes into `status.lastOperation` that the shoot is still to be made, and why: what Gardener's dashboard shows.
+/// Writes into `status.lastOperation` that the shoot is still to be made, and why: what Gardener's dashboard
+/// shows.
 fn pending(fleet: &Fleet, decision: &Decision) -> Option<Write> {
     let shoot = fleet.shoot(&decision.demand)?;
     let description = format!("Failed to schedule Shoot: {}", words::message(fleet, decision));
@@ -77,7 +78,8 @@ fn pending(fleet: &Fleet, decision: &Decision) -> Option<Write> {
     })
 }
 
-/// The domain that a shoot without one gets below the first default domain of its seed, unless nobody manages its records.
+/// The domain that a shoot without one gets below the first default domain of its seed, unless nobody manages
+/// its records.
 fn domain(fleet: &Fleet, row: &Row, wants: &Wants) -> Option<String> {
     let default = row
         .facts

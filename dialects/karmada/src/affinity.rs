@@ -1,4 +1,5 @@
-//! Cluster affinities, compiled: which clusters are meant, and if one is not, which part of the affinity says so.
+//! Cluster affinities, compiled: which clusters are meant, and if one is not, which part of the affinity says
+//! so.
 
 use std::collections::BTreeSet;
 

@@ -63,8 +63,8 @@ pub(crate) struct Choice {
     pub(crate) tried: Vec<Tried>,
 }
 
-/// Chooses for `question`. Groups are tried from the observed one on, from the first one where none is observed or it is decided
-/// from scratch; earlier ones are not come back to.
+/// Chooses for `question`. Groups are tried from the observed one on, from the first one where none is
+/// observed or it is decided from scratch; earlier ones are not come back to.
 pub(crate) fn choose(question: &Question<'_>, settings: Settings) -> Choice {
     let mut common = Common::of(question);
     let groups = question.policy.groups();
@@ -186,8 +186,8 @@ impl Run {
     }
 }
 
-/// Division among the `wanted` clusters alone, in the group that `whole` is about. They are selected as they are:
-/// whoever names clusters has spread them.
+/// Division among the `wanted` clusters alone, in the group that `whole` is about. They are selected as they
+/// are: whoever names clusters has spread them.
 pub(crate) fn among(
     question: &Question<'_>,
     whole: &Choice,
@@ -213,7 +213,8 @@ pub(crate) fn among(
     (run, whole.group)
 }
 
-/// One group: the clusters that fit, the order, the selection, the division. What is refused is told by [`Run::judged`].
+/// One group: the clusters that fit, the order, the selection, the division. What is refused is told by
+/// [`Run::judged`].
 fn run(asked: &Try<'_>, common: &mut Common, settings: Settings) -> Run {
     let passing = common.passing.iter().copied();
     let feasible: Vec<Ix> = passing

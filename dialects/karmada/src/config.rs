@@ -1,5 +1,5 @@
-//! The dialect's part of a SchedulerConfiguration: options and feature gates of Karmada's scheduler that change decisions
-//! (docs/systems/karmada.md, "Configuration").
+//! The dialect's part of a SchedulerConfiguration: options and feature gates of Karmada's scheduler that
+//! change decisions (docs/systems/karmada.md, "Configuration").
 
 use std::sync::LazyLock;
 

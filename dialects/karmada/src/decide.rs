@@ -1,7 +1,7 @@
 //! Deciding: the binding, the clusters, now, and out comes a decision; pure and the same twice.
 //!
-//! The choice is made whether Karmada would make it now or not: where nothing makes it look, what is listed stays, and the choice
-//! explains.
+//! The choice is made whether Karmada would make it now or not: where nothing makes it look, what is listed
+//! stays, and the choice explains.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

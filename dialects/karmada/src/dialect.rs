@@ -19,7 +19,8 @@ use crate::{config, kind};
 #[derive(Debug, Default)]
 pub(crate) struct Karmada;
 
-/// The controller manager, which evicts and fails over, and the descheduler. Karmada's own components share one user by default.
+/// The controller manager, which evicts and fails over, and the descheduler. Karmada's own components share
+/// one user by default.
 const USERS: &[&str] = &[
     "system:admin",
     "system:karmada:controller-manager",

@@ -30,8 +30,8 @@ pub(crate) struct Wish<'a> {
 /// Replicas by cluster, none of them 0.
 pub(crate) type Shares = BTreeMap<Ix, i64>;
 
-/// Divides among the `selected`, in their order. `cluster` gives what a rule of static weights looks at. With `tiers`, what has
-/// no room in a tier goes into the next one.
+/// Divides among the `selected`, in their order. `cluster` gives what a rule of static weights looks at. With
+/// `tiers`, what has no room in a tier goes into the next one.
 ///
 /// # Errors
 /// Where there is not enough room, or no such way to divide.
@@ -128,7 +128,8 @@ fn give(amount: i64, weighed: &[Weighed<'_>], is_descending: bool) -> Shares {
     all.collect()
 }
 
-/// By room: more replicas go where room is, fewer are taken in proportion, and as many as before stay as they are.
+/// By room: more replicas go where room is, fewer are taken in proportion, and as many as before stay as they
+/// are.
 fn by_room(wish: &Wish<'_>, selected: &[Standing]) -> Result<Shares, Failure> {
     let by_candidate: BTreeMap<Ix, &Standing> = selected
         .iter()
@@ -166,8 +167,8 @@ fn by_room(wish: &Wish<'_>, selected: &[Standing]) -> Result<Shares, Failure> {
     }
 }
 
-/// Divides `amount` by `weights`, in the order that ties fall to. For Aggregated those that have replicas of `kept` come first,
-/// and only as many as it takes count.
+/// Divides `amount` by `weights`, in the order that ties fall to. For Aggregated those that have replicas of
+/// `kept` come first, and only as many as it takes count.
 fn dispense(
     wish: &Wish<'_>,
     amount: i64,

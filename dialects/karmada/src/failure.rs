@@ -1,4 +1,5 @@
-//! Why a group of clusters does not take what is asked for: the decision's reason, which is no single cluster's.
+//! Why a group of clusters does not take what is asked for: the decision's reason, which is no single
+//! cluster's.
 
 /// Why a group of clusters does not take what is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,5 @@
-//! The filters. Each judges every cluster, so that every refusal is known; Karmada tells one of them, whichever it met first.
+//! The filters. Each judges every cluster, so that every refusal is known; Karmada tells one of them,
+//! whichever it met first.
 
 use berth_scheduling::{Filter, Ix, Verdict};
 

@@ -1,4 +1,5 @@
-//! Everything the dialect knows of a control plane. Records are kept in persistent maps and shared between snapshots.
+//! Everything the dialect knows of a control plane. Records are kept in persistent maps and shared between
+//! snapshots.
 
 mod due;
 pub(crate) mod fold;
@@ -59,8 +60,8 @@ impl Fleet {
         }
     }
 
-    /// Where other workloads in the namespace of `key` are for which `group` gives the name that it gives for `record`; none
-    /// without a name, or where workloads do not look at one another.
+    /// Where other workloads in the namespace of `key` are for which `group` gives the name that it gives for
+    /// `record`; none without a name, or where workloads do not look at one another.
     fn peers(&self, key: &Key, record: &Record, group: fn(&Record) -> &str) -> Peers {
         let name = group(record);
         if name.is_empty() || !self.settings.workload_affinity {

@@ -1,4 +1,5 @@
-//! The names of the system: groups, resources, labels, annotations, condition reasons (docs/systems/karmada.md, "Names").
+//! The names of the system: groups, resources, labels, annotations, condition reasons
+//! (docs/systems/karmada.md, "Names").
 
 use berth_apimachinery::GroupResource;
 

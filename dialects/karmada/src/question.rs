@@ -127,7 +127,8 @@ impl<'a> Try<'a> {
         first
     }
 
-    /// The place of the affinity that takes `candidate` in: 0 for the group's own, then the overflows in their order.
+    /// The place of the affinity that takes `candidate` in: 0 for the group's own, then the overflows in
+    /// their order.
     pub(crate) fn tier(&self, candidate: Ix) -> u32 {
         let Some(group) = self.group else {
             return 0;

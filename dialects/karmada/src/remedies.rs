@@ -1,5 +1,5 @@
-//! Ways to lift a refusal or a shortage (docs/adding-a-system.md, "Advice"). What a binding asks for is its policy's: the edits are
-//! of the binding's copy, and the sentences say where they belong.
+//! Ways to lift a refusal or a shortage (docs/adding-a-system.md, "Advice"). What a binding asks for is its
+//! policy's: the edits are of the binding's copy, and the sentences say where they belong.
 
 use berth_apimachinery::Key;
 use berth_apimachinery::selector::Selector;

@@ -1,7 +1,7 @@
 //! Room: how many replicas more a cluster says it could run (docs/systems/karmada.md, "Room").
 //!
-//! The general estimator of Karmada, over the cluster's own summary or its models of nodes, and answers of accurate
-//! estimators where somebody stored them. Each figure says what it is bound by.
+//! The general estimator of Karmada, over the cluster's own summary or its models of nodes, and answers of
+//! accurate estimators where somebody stored them. Each figure says what it is bound by.
 
 mod estimate;
 mod models;
@@ -133,7 +133,8 @@ impl Reserve {
         })
     }
 
-    /// How many replicas of `request` fit beside what is there. `None` asks for a template that asks for nothing.
+    /// How many replicas of `request` fit beside what is there. `None` asks for a template that asks for
+    /// nothing.
     pub(crate) fn room(&self, request: Option<&Request>) -> Room {
         let general = self.general(request);
         let estimated =

@@ -47,8 +47,8 @@ impl Strategy {
     }
 }
 
-/// Whether `raw` makes spread constraints have no effect: static weights, given or even. `weightPreference: {}` divides evenly as
-/// well, and leaves them in force.
+/// Whether `raw` makes spread constraints have no effect: static weights, given or even. `weightPreference:
+/// {}` divides evenly as well, and leaves them in force.
 pub(crate) fn ignores_spread(raw: Option<&ReplicaScheduling>) -> bool {
     raw.is_some_and(|raw| {
         raw.replica_scheduling_type == "Divided"

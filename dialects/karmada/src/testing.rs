@@ -73,7 +73,8 @@ fn targets(text: &str) -> Vec<Value> {
         .collect()
 }
 
-/// A binding with `placement` that wants `replicas` and is on `held`; requirements are there and empty where `replicas` are wanted.
+/// A binding with `placement` that wants `replicas` and is on `held`; requirements are there and empty where
+/// `replicas` are wanted.
 pub(crate) fn binding_value(placement: &Value, replicas: i64, held: &str) -> Value {
     json!({
         "apiVersion": "work.karmada.io/v1alpha2", "kind": "ResourceBinding",

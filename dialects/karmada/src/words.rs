@@ -129,7 +129,8 @@ pub(crate) fn refusal(fleet: &Fleet, decision: &Decision, candidate: Ix, reason:
     }
 }
 
-/// A number for all that [`refusal`] takes from the cluster itself, where that is nothing; taints are the cluster's own.
+/// A number for all that [`refusal`] takes from the cluster itself, where that is nothing; taints are the
+/// cluster's own.
 pub(crate) fn alike(reason: Reason) -> Option<u32> {
     match Code::of_reason(reason) {
         Code::Untolerated => None,

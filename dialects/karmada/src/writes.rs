@@ -1,5 +1,6 @@
-//! The writes of a decision (docs/systems/karmada.md, "What is written"): the group of clusters that is observed from now on, the
-//! clusters with the placement they were decided by, then the rest of the status. Objects are edited as they are stored, so that fields nobody here knows survive.
+//! The writes of a decision (docs/systems/karmada.md, "What is written"): the group of clusters that is
+//! observed from now on, the clusters with the placement they were decided by, then the rest of the status.
+//! Objects are edited as they are stored, so that fields nobody here knows survive.
 
 use std::collections::BTreeMap;
 
@@ -90,8 +91,8 @@ fn wanted<'a>(fleet: &'a Fleet, shares: &Shares) -> BTreeMap<&'a str, i64> {
         .collect()
 }
 
-/// Lists the `wanted` clusters in `spec.clusters`, by name, unless they are listed so in whatever order; says whether anything is
-/// different. What else an entry says stays, where its cluster does.
+/// Lists the `wanted` clusters in `spec.clusters`, by name, unless they are listed so in whatever order; says
+/// whether anything is different. What else an entry says stays, where its cluster does.
 fn list(object: &mut Value, wanted: &BTreeMap<&str, i64>) -> bool {
     let spec = object["spec"].as_object_mut();
     let Some(spec) = spec else {
@@ -141,7 +142,8 @@ fn annotate(object: &mut Value, record: &Record) -> bool {
     true
 }
 
-/// Brings the status up to the decision, about an object of this generation; says whether anything is different.
+/// Brings the status up to the decision, about an object of this generation; says whether anything is
+/// different.
 fn report(
     object: &mut Value,
     record: &Record,

@@ -1,7 +1,7 @@
 //! Laws of every decision, tried on generated control planes.
 //!
-//! Nobody asks for a decision from scratch here: it looks at what is there, so that one cut off between its writes goes on from
-//! another state than it began with, as Karmada's does.
+//! Nobody asks for a decision from scratch here: it looks at what is there, so that one cut off between its
+//! writes goes on from another state than it began with, as Karmada's does.
 
 use std::sync::Arc;
 

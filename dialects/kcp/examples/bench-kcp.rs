@@ -1,9 +1,11 @@
-//! How long one decision takes, by number of workload clusters: `cargo run --release -p berth-dialect-kcp --example bench-kcp`.
+//! How long one decision takes, by number of workload clusters: `cargo run --release -p berth-dialect-kcp
+//! --example bench-kcp`.
 //!
-//! Twenty locations by region and tier; one cluster in ten is cordoned, one in ten has a stale heartbeat, one in twenty
-//! belongs to no location. "place" finds a place for a namespace that has none, "evict" one that must leave its cluster,
-//! "keep" judges one that stays. Times are medians; "heartbeat" is one folded after a fork, as the engine does it, "load"
-//! the whole fleet. The second table has the same decisions beside more and more other placed namespaces: it must be flat.
+//! Twenty locations by region and tier; one cluster in ten is cordoned, one in ten has a stale heartbeat, one
+//! in twenty belongs to no location. "place" finds a place for a namespace that has none, "evict" one that
+//! must leave its cluster, "keep" judges one that stays. Times are medians; "heartbeat" is one folded after a
+//! fork, as the engine does it, "load" the whole fleet. The second table has the same decisions beside more
+//! and more other placed namespaces: it must be flat.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

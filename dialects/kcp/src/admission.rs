@@ -1,11 +1,11 @@
-//! The admission rules beside the kinds' own validation (docs/systems/kcp.md, "What is guarded"): the placement
-//! annotation, the syncing labels and annotations, and the syncers' finalizers change only through the actor and the
-//! transition that own them. Cluster admins are no exception.
+//! The admission rules beside the kinds' own validation (docs/systems/kcp.md, "What is guarded"): the
+//! placement annotation, the syncing labels and annotations, and the syncers' finalizers change only through
+//! the actor and the transition that own them. Cluster admins are no exception.
 //!
-//! The guard compares the object before and after, whatever the subresource: metadata changes through `status` and
-//! `finalize` too. What must stay possible for everyone is: edits that leave guarded fields byte-identical, soft
-//! finalizers, the label that disables scheduling, and deleting. It stops mistakes and ordinary grants: whoever may
-//! impersonate the actors can pass it.
+//! The guard compares the object before and after, whatever the subresource: metadata changes through
+//! `status` and `finalize` too. What must stay possible for everyone is: edits that leave guarded fields
+//! byte-identical, soft finalizers, the label that disables scheduling, and deleting. It stops mistakes and
+//! ordinary grants: whoever may impersonate the actors can pass it.
 
 pub(crate) mod hub_rules;
 mod keys;
@@ -59,7 +59,8 @@ pub struct PlacementGuard {
     settings: Settings,
 }
 
-/// Refuses values that no controller could understand, whoever writes them, the break-glass group included. Runs after
+/// Refuses values that no controller could understand, whoever writes them, the break-glass group included.
+/// Runs after
 /// [`PlacementGuard`]: who may not write at all need not learn how.
 #[derive(Clone, Debug, Default)]
 pub struct PlacementValues {
@@ -186,7 +187,8 @@ impl Plugin for PlacementGuard {
         judge(&self.writer(request), request, object)
     }
 
-    /// Judges once more what other plugins made of the object. Everybody may delete but syncers, which only let go.
+    /// Judges once more what other plugins made of the object. Everybody may delete but syncers, which only
+    /// let go.
     fn validate(
         &self,
         request: &Request<'_>,

@@ -1,5 +1,5 @@
-//! Conditions: as WorkloadClusters carry them, and the one namespaces get, `NamespaceScheduled` (docs/systems/kcp.md,
-//! "The namespace's condition").
+//! Conditions: as WorkloadClusters carry them, and the one namespaces get, `NamespaceScheduled`
+//! (docs/systems/kcp.md, "The namespace's condition").
 
 use berth_apimachinery::Timestamp;
 use berth_dialect_contract::wording::Sentences;

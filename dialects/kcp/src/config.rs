@@ -1,5 +1,5 @@
-//! The configuration of this dialect, `spec.kcp` of a SchedulerConfiguration. kcp itself has flags for these things and
-//! no configuration file, so the form is Berth's own:
+//! The configuration of this dialect, `spec.kcp` of a SchedulerConfiguration. kcp itself has flags for these
+//! things and no configuration file, so the form is Berth's own:
 //!
 //! ```yaml
 //! locationCluster: root:compute      # first segment of location strings

@@ -206,8 +206,8 @@ impl Case<'_> {
         }
     }
 
-    /// The clusters the caller names: those the namespace is on stay, the others must be feasible, and no more than are
-    /// wanted.
+    /// The clusters the caller names: those the namespace is on stay, the others must be feasible, and no
+    /// more than are wanted.
     fn asked(&self, kept: &Kept, judged: &Judged, names: &[String]) -> Result<Vec<Choice>, Refused> {
         let mut errors = Vec::new();
         let mut asked: Vec<Ix> = Vec::new();

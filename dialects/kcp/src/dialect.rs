@@ -142,8 +142,8 @@ impl Dialect for Kcp {
     }
 }
 
-/// What makes an object of `resource` kcp's business: of what is synced, that it is in a placed namespace, or has the marks of
-/// a cluster still on it.
+/// What makes an object of `resource` kcp's business: of what is synced, that it is in a placed namespace, or
+/// has the marks of a cluster still on it.
 fn concern(resource: GroupResource) -> Option<Concern> {
     let is_own = READS.contains(&resource);
     (!is_own).then_some(|object| !identifiers(object).is_empty())

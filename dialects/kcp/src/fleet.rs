@@ -1,4 +1,5 @@
-//! The inventory: workload clusters as rows in name order, locations, namespaces and configuration, all copied on write.
+//! The inventory: workload clusters as rows in name order, locations, namespaces and configuration, all
+//! copied on write.
 
 mod cluster;
 mod fold;
@@ -45,7 +46,8 @@ pub struct Fleet {
     waiting: OrdSet<Key>,
     /// Identifier and namespace of every placement entry.
     placed: OrdSet<(Arc<str>, Key)>,
-    /// How many namespaces are on each workload cluster (or come or go), those that are not there (yet) included.
+    /// How many namespaces are on each workload cluster (or come or go), those that are not there (yet)
+    /// included.
     counts: HashMap<Arc<str>, i64>,
     /// How many of those are to leave it.
     leaving: HashMap<Arc<str>, i64>,
@@ -54,7 +56,8 @@ pub struct Fleet {
 }
 
 impl Fleet {
-    /// An empty inventory that goes by the locations and namespaces of `usual` where its configuration does not say.
+    /// An empty inventory that goes by the locations and namespaces of `usual` where its configuration does
+    /// not say.
     #[must_use]
     pub fn usually(usual: Config) -> Self {
         Self {

@@ -1,9 +1,9 @@
-//! What the heartbeat controller reports of a WorkloadCluster (docs/systems/kcp.md, "Heartbeats"): whether its syncer
-//! is heard of, in the condition HeartbeatHealthy, and what that makes of the condition Ready. A pure function over the
-//! stored object.
+//! What the heartbeat controller reports of a WorkloadCluster (docs/systems/kcp.md, "Heartbeats"): whether
+//! its syncer is heard of, in the condition HeartbeatHealthy, and what that makes of the condition Ready. A
+//! pure function over the stored object.
 //!
-//! A cluster whose syncer was never heard of has the same time from its creation on, and is not healthy then, unless somebody
-//! else reports that it is ready: without a syncer, readiness is theirs to tell.
+//! A cluster whose syncer was never heard of has the same time from its creation on, and is not healthy then,
+//! unless somebody else reports that it is ready: without a syncer, readiness is theirs to tell.
 
 use berth_apimachinery::Timestamp;
 use berth_dialect_contract::wording::Sentences;
@@ -24,18 +24,19 @@ fn heard(cluster: &Value) -> Option<Timestamp> {
         .and_then(berth_apimachinery::time::parse)
 }
 
-/// Since when the syncer of `cluster` is waited for: since it was last heard of, or since the cluster was made.
+/// Since when the syncer of `cluster` is waited for: since it was last heard of, or since the cluster was
+/// made.
 #[must_use]
 pub fn awaited_since(cluster: &Value) -> Option<Timestamp> {
     let created = || cluster["metadata"]["creationTimestamp"].as_str();
     heard(cluster).or_else(|| created().and_then(berth_apimachinery::time::parse))
 }
 
-/// `cluster` with its conditions brought up to date at `now`; `None` when they say the same already. Exactly at the
-/// threshold a heartbeat is still healthy.
+/// `cluster` with its conditions brought up to date at `now`; `None` when they say the same already. Exactly
+/// at the threshold a heartbeat is still healthy.
 ///
-/// Silence makes Ready False. That it ends makes Ready what its parts say, unless Ready is False for another reason:
-/// then it is left to whoever found that one.
+/// Silence makes Ready False. That it ends makes Ready what its parts say, unless Ready is False for another
+/// reason: then it is left to whoever found that one.
 #[must_use]
 pub fn judge(cluster: &Value, threshold: SignedDuration, now: Timestamp) -> Option<Value> {
     let last = heard(cluster);

@@ -1,7 +1,8 @@
-//! The kinds of kcp that scheduling reads: one file each, with their types, rules and columns (docs/systems/kcp.md,
-//! "API objects"). Namespaces are Kubernetes' own and served elsewhere.
+//! The kinds of kcp that scheduling reads: one file each, with their types, rules and columns
+//! (docs/systems/kcp.md, "API objects"). Namespaces are Kubernetes' own and served elsewhere.
 //!
-//! The types are read-only views: fields that matter are typed and documented, all others pass through untouched.
+//! The types are read-only views: fields that matter are typed and documented, all others pass through
+//! untouched.
 
 pub mod location;
 pub mod workload_cluster;
@@ -21,8 +22,8 @@ pub fn all() -> Vec<Arc<dyn Kind>> {
     ]
 }
 
-/// The typed view of `value`. A value of wrong types is `Err` with nothing in it when the schema says what is wrong
-/// already, and with an error when only the view stumbles.
+/// The typed view of `value`. A value of wrong types is `Err` with nothing in it when the schema says what is
+/// wrong already, and with an error when only the view stumbles.
 fn view<'a, T: Deserialize<'a>>(schema: &Schema, value: &'a Value) -> Result<T, Vec<FieldError>> {
     T::deserialize(value).map_err(|error| {
         if schema.validate(value).is_empty() {

@@ -1,5 +1,5 @@
-//! What the location controller reports of a Location (docs/systems/kcp.md, "API objects"): counts in its status, and
-//! its labels as one text in an annotation.
+//! What the location controller reports of a Location (docs/systems/kcp.md, "API objects"): counts in its
+//! status, and its labels as one text in an annotation.
 
 use berth_apimachinery::{Labels, Timestamp};
 use serde_json::{Value, json};

@@ -1,5 +1,5 @@
-//! Location strings, `<location cluster>+<location>+<workload cluster identifier>` (docs/systems/kcp.md, "Location
-//! strings"): the keys of the placement annotation.
+//! Location strings, `<location cluster>+<location>+<workload cluster identifier>` (docs/systems/kcp.md,
+//! "Location strings"): the keys of the placement annotation.
 //!
 //! There is no escaping, and none is needed: no segment may hold a `+`.
 

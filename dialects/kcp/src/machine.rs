@@ -1,6 +1,6 @@
-//! The two state machines (docs/systems/kcp.md, "The placement annotation" and "Controllers"): one pure function per
-//! actor says what it does next, and tables say which changes are legal at all. Admission judges changes with the
-//! tables; a test holds the functions to them.
+//! The two state machines (docs/systems/kcp.md, "The placement annotation" and "Controllers"): one pure
+//! function per actor says what it does next, and tables say which changes are legal at all. Admission judges
+//! changes with the tables; a test holds the functions to them.
 //!
 //! 1. The *placement* of a namespace, in its annotation: who may move an entry from which [`State`] to which.
 //! 2. The *syncing* of an object (a namespace or a resource in it), in its state label: [`SyncState`].
@@ -164,8 +164,8 @@ pub fn moved(old: &Placement, new: &Placement) -> Vec<Moved> {
     places.into_iter().filter_map(entry).collect()
 }
 
-/// What the placement controller makes of a stored entry, before it chooses anything new: an admissible entry stays,
-/// one that nobody adopted is dropped, a bound one is asked to leave. A removal is never taken back.
+/// What the placement controller makes of a stored entry, before it chooses anything new: an admissible entry
+/// stays, one that nobody adopted is dropped, a bound one is asked to leave. A removal is never taken back.
 #[must_use]
 pub const fn placement_controller(state: State, admissible: bool) -> Option<State> {
     match (state, admissible) {
@@ -176,8 +176,8 @@ pub const fn placement_controller(state: State, admissible: bool) -> Option<Stat
     }
 }
 
-/// What the namespace controller makes of an entry: it adopts what is pending, and reports what the cluster has let go
-/// of, which it has when the namespace has lost its state label or the cluster is no more.
+/// What the namespace controller makes of an entry: it adopts what is pending, and reports what the cluster
+/// has let go of, which it has when the namespace has lost its state label or the cluster is no more.
 #[must_use]
 pub const fn namespace_controller(state: State, labelled: bool, cluster_exists: bool) -> State {
     match state {
@@ -285,9 +285,10 @@ pub fn may_sync(actor: Actor, namespace: bool, from: Option<SyncState>, to: Opti
     from == to || who_may_sync(namespace, from, to).any(|legal| legal == actor)
 }
 
-/// What the resource controller makes of a resource's state label, given that of its namespace. `leaving` is whether
-/// the resource is to leave the cluster, with its namespace or by itself, `held` whether anything (the syncer's
-/// finalizer, soft finalizers) still holds it, `coordinated` whether a coordination controller has the first look.
+/// What the resource controller makes of a resource's state label, given that of its namespace. `leaving` is
+/// whether the resource is to leave the cluster, with its namespace or by itself, `held` whether anything
+/// (the syncer's finalizer, soft finalizers) still holds it, `coordinated` whether a coordination controller
+/// has the first look.
 #[must_use]
 pub const fn resource_controller(
     label: Option<SyncState>,

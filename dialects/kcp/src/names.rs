@@ -1,5 +1,5 @@
-//! Names of kcp's APIs, in the spelling of its documentation (docs/systems/kcp.md, "API objects" and "Keys"): the
-//! domain is `workloads.kcp.dev`, plural, as API group and in labels alike.
+//! Names of kcp's APIs, in the spelling of its documentation (docs/systems/kcp.md, "API objects" and "Keys"):
+//! the domain is `workloads.kcp.dev`, plural, as API group and in labels alike.
 
 use berth_apimachinery::GroupResource;
 

@@ -1,5 +1,5 @@
-//! What the namespace controller does with a namespace (docs/systems/kcp.md, "Controllers"): it adopts what is pending,
-//! asks clusters to let go, and reports when they have. A pure function over the stored object.
+//! What the namespace controller does with a namespace (docs/systems/kcp.md, "Controllers"): it adopts what
+//! is pending, asks clusters to let go, and reports when they have. A pure function over the stored object.
 
 use berth_apimachinery::Timestamp;
 use serde_json::Value;
@@ -10,8 +10,8 @@ use crate::machine::{self, SyncState};
 use crate::names::{PLACEMENT, is_system_namespace};
 use crate::placement::{Form, Reading, State};
 
-/// The namespace as the controller makes it, in one write; `None` when there is nothing to do. `exists` tells whether
-/// there is a WorkloadCluster with an identifier.
+/// The namespace as the controller makes it, in one write; `None` when there is nothing to do. `exists` tells
+/// whether there is a WorkloadCluster with an identifier.
 ///
 /// Without a placement there is nothing to do. While the annotation holds entries that nobody understands the
 /// controller waits: the placement controller takes them out first.

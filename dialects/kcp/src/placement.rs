@@ -1,5 +1,5 @@
-//! The annotation `scheduling.kcp.dev/placement`: a JSON object from location strings to states (docs/systems/kcp.md,
-//! "Location strings" and "The placement annotation").
+//! The annotation `scheduling.kcp.dev/placement`: a JSON object from location strings to states
+//! (docs/systems/kcp.md, "Location strings" and "The placement annotation").
 //!
 //! Two readers: [`Placement::parse`] is strict and names everything wrong, for whoever judges a write;
 //! [`Reading::of`] makes the best of what is stored, for the controllers that must go on with it.

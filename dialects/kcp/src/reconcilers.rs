@@ -1,8 +1,8 @@
-//! The controllers beside the placement controller, joined with their computations: who watches what, what a change
-//! makes due, and what is written (docs/systems/kcp.md, "Controllers").
+//! The controllers beside the placement controller, joined with their computations: who watches what, what a
+//! change makes due, and what is written (docs/systems/kcp.md, "Controllers").
 //!
-//! Each says that a key is due only when its computation would write something, so that nobody's own writes, heartbeats
-//! or edits of contents cost anything.
+//! Each says that a key is due only when its computation would write something, so that nobody's own writes,
+//! heartbeats or edits of contents cost anything.
 
 mod heartbeats;
 mod locations;
@@ -24,7 +24,8 @@ use crate::names::WORKLOAD_CLUSTERS;
 
 pub(crate) use resources::Resources;
 
-/// The controllers, with the one of resources as it is given; `targets_url` is the URL of all Targets, where it is known.
+/// The controllers, with the one of resources as it is given; `targets_url` is the URL of all Targets, where
+/// it is known.
 pub(crate) fn all(resources: Resources, targets_url: Option<Arc<str>>) -> Vec<Arc<dyn Reconciler>> {
     vec![
         Arc::new(heartbeats::Heartbeats { targets_url }),
@@ -40,8 +41,8 @@ fn fleet<'a>(context: &Context<'a>) -> Option<&'a Fleet> {
     any.downcast_ref()
 }
 
-/// Whether there is a WorkloadCluster with this identifier. One that cannot be read is one all the same: what it holds
-/// must not be taken from it.
+/// Whether there is a WorkloadCluster with this identifier. One that cannot be read is one all the same: what
+/// it holds must not be taken from it.
 fn exists(fleet: &Fleet, context: &Context<'_>, wanted: &str) -> bool {
     let unreadable = || {
         let objects = fleet.unreadable(WORKLOAD_CLUSTERS);

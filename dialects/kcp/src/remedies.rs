@@ -1,5 +1,5 @@
-//! What lifts a refusal (docs/adding-a-system.md, "Advice"): labels that a location asks for, a cordon or an eviction taken
-//! back.
+//! What lifts a refusal (docs/adding-a-system.md, "Advice"): labels that a location asks for, a cordon or an
+//! eviction taken back.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
-//! What the resource controller does with a resource in a placed namespace (docs/systems/kcp.md, "Controllers"): it
-//! hands the namespace's state labels and removals on, and tidies up after clusters that are gone. A pure function over
-//! the stored objects.
+//! What the resource controller does with a resource in a placed namespace (docs/systems/kcp.md,
+//! "Controllers"): it hands the namespace's state labels and removals on, and tidies up after clusters that
+//! are gone. A pure function over the stored objects.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +24,8 @@ pub struct Context<'a> {
     pub now: Timestamp,
 }
 
-/// The resource `object` of `namespace` as the controller makes it, in one write; `None` when there is nothing to do.
+/// The resource `object` of `namespace` as the controller makes it, in one write; `None` when there is
+/// nothing to do.
 #[must_use]
 pub fn reconcile(namespace: &Value, object: &Value, context: &Context<'_>) -> Option<Value> {
     if is_system_namespace(name(namespace)) {
@@ -43,9 +44,9 @@ pub fn reconcile(namespace: &Value, object: &Value, context: &Context<'_>) -> Op
     (new != *object).then_some(new)
 }
 
-/// The resource `object` of a kind that is no longer synced, cleared of every cluster, in one write; `None` when it knows
-/// none. Its syncers do not see it any more, so that nobody else would take their finalizers from it. What they have made
-/// at their clusters stays there.
+/// The resource `object` of a kind that is no longer synced, cleared of every cluster, in one write; `None`
+/// when it knows none. Its syncers do not see it any more, so that nobody else would take their finalizers
+/// from it. What they have made at their clusters stays there.
 #[must_use]
 pub fn clear(object: &Value) -> Option<Value> {
     let mut new = object.clone();

@@ -1,9 +1,9 @@
-//! Selection (docs/systems/kcp.md, "Selection"): what becomes of the entries there are, where a new cluster is looked
-//! for, and which one is chosen. Pure; text is made elsewhere.
+//! Selection (docs/systems/kcp.md, "Selection"): what becomes of the entries there are, where a new cluster
+//! is looked for, and which one is chosen. Pure; text is made elsewhere.
 //!
-//! The location is sticky: while an entry in it is active nothing new is chosen there, and a namespace that must leave a
-//! cluster gets another one of the same location, in the same write. Only a namespace without any active entry that is
-//! not leaving a location either may go anywhere.
+//! The location is sticky: while an entry in it is active nothing new is chosen there, and a namespace that
+//! must leave a cluster gets another one of the same location, in the same write. Only a namespace without
+//! any active entry that is not leaving a location either may go anywhere.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -75,8 +75,8 @@ impl Fleet {
                 || self.locations.is_empty() && *place.location == *DEFAULT_LOCATION)
     }
 
-    /// Whether an entry may stay: its cluster is in its location and not evicting. Whether it is ready or cordoned does
-    /// not matter.
+    /// Whether an entry may stay: its cluster is in its location and not evicting. Whether it is ready or
+    /// cordoned does not matter.
     fn is_admissible(&self, place: &LocationString, now: Timestamp) -> bool {
         let Some((_, row)) = self.cluster(&place.identifier) else {
             return false;
@@ -270,8 +270,8 @@ fn members(fleet: &Fleet, free: &Free, location: &Arc<str>) -> Vec<Ix> {
     members.map(|&(candidate, _)| candidate).collect()
 }
 
-/// Finds a location for each of the clusters `asked` for, all of them feasible and no more than wanted; `None` when
-/// they do not go together.
+/// Finds a location for each of the clusters `asked` for, all of them feasible and no more than wanted;
+/// `None` when they do not go together.
 pub(crate) fn assign(fleet: &Fleet, kept: &Kept, asked: &[Ix], seed: u64) -> Option<Vec<Choice>> {
     let alone = |candidate: Ix| vec![(candidate, fleet.row(candidate).facts.locations)];
     if kept.anywhere {

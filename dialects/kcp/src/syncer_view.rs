@@ -1,10 +1,11 @@
-//! What the syncer of one workload cluster sees of an object, and what becomes of its writes (docs/systems/kcp.md, "The
-//! syncer's view"). Pure functions over the stored objects; the server in front of them serves get, list, watch, update
-//! and patch, and `status`.
+//! What the syncer of one workload cluster sees of an object, and what becomes of its writes
+//! (docs/systems/kcp.md, "The syncer's view"). Pure functions over the stored objects; the server in front of
+//! them serves get, list, watch, update and patch, and `status`.
 //!
-//! The view is the object as it concerns this cluster alone: another cluster's labels, annotations and finalizers are
-//! not in it, the placement of the namespace neither, and the deletion annotation shows as a deletionTimestamp. Soft
-//! finalizers stay visible: the syncer holds the downstream deletion while there are any.
+//! The view is the object as it concerns this cluster alone: another cluster's labels, annotations and
+//! finalizers are not in it, the placement of the namespace neither, and the deletion annotation shows as a
+//! deletionTimestamp. Soft finalizers stay visible: the syncer holds the downstream deletion while there are
+//! any.
 
 mod allocated;
 pub mod copy;
@@ -26,8 +27,8 @@ use crate::names::{
     SOFT_FINALIZERS, SPEC_DIFF, STATE, STATUS_OF, SYNCER_FINALIZER,
 };
 
-/// What the patch of a spec may copy. The annotation it stands in is no longer than that, and its outcome is kept for
-/// every object and syncer.
+/// What the patch of a spec may copy. The annotation it stands in is no longer than that, and its outcome is
+/// kept for every object and syncer.
 const SPEC_DIFF_COPIES: u64 = 256 * 1024;
 
 /// One syncer's eye.
@@ -186,9 +187,10 @@ impl Syncer<'_> {
         }
     }
 
-    /// The stored object after the syncer wrote `written` (as it sees the object) over it. The server has compared
-    /// resourceVersions. Taken are the syncer's own finalizer and nothing else; or, on an object that is being deleted
-    /// in its view and no longer carries that finalizer, the release: the object leaves the view.
+    /// The stored object after the syncer wrote `written` (as it sees the object) over it. The server has
+    /// compared resourceVersions. Taken are the syncer's own finalizer and nothing else; or, on an object
+    /// that is being deleted in its view and no longer carries that finalizer, the release: the object leaves
+    /// the view.
     ///
     /// `remaining` is how many resources of a namespace the cluster still has; it is released after them.
     ///

@@ -1,5 +1,5 @@
-//! Warnings about what is wrong though the place is right: what does not get to a workload cluster, and who does not let go of a namespace
-//! (docs/systems/kcp.md, "What is not synced").
+//! Warnings about what is wrong though the place is right: what does not get to a workload cluster, and who
+//! does not let go of a namespace (docs/systems/kcp.md, "What is not synced").
 
 use std::sync::Arc;
 

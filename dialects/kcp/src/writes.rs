@@ -1,5 +1,5 @@
-//! What the placement controller writes: the namespace's annotation, then its condition. Each is an update of the stored
-//! object with nothing else touched.
+//! What the placement controller writes: the namespace's annotation, then its condition. Each is an update of
+//! the stored object with nothing else touched.
 
 use berth_dialect_contract::{Decision, Verb, Write};
 use serde_json::{Map, Value, json};

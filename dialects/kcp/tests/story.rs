@@ -1,6 +1,6 @@
-//! All actors together: a namespace is placed, evicted and released, step by step in the order of docs/systems/kcp.md,
-//! "Order of removal". Every write is made by the function of its actor and passes the guard as that actor, and as
-//! nobody else.
+//! All actors together: a namespace is placed, evicted and released, step by step in the order of
+//! docs/systems/kcp.md, "Order of removal". Every write is made by the function of its actor and passes the
+//! guard as that actor, and as nobody else.
 
 use std::sync::Arc;
 
@@ -190,7 +190,8 @@ fn a_namespace_moves_to_another_cluster_without_a_gap() {
         "nothing to do"
     );
 
-    // 1: evicted, and replaced in the same write. 2, 3: the removal is stamped on the namespace, then on the resource.
+    // 1: evicted, and replaced in the same write. 2, 3: the removal is stamped on the namespace, then on the
+    // resource.
     world.cluster("new", json!({}));
     world.cluster("old", json!({"evictAfter": "2021-10-28T09:00:00Z"}));
     assert_eq!(

@@ -1,10 +1,12 @@
-//! How long one decision takes, by number of clusters: `cargo run --release -p berth-dialect-ocm --example bench-ocm`.
+//! How long one decision takes, by number of clusters: `cargo run --release -p berth-dialect-ocm --example
+//! bench-ocm`.
 //!
-//! The placement wants 10 of the clusters a label predicate keeps (half of them), ranked by Balance, Steady and one
-//! AddOn score, beside 1,000 other PlacementDecisions of 10 clusters each. "cold" is the first decision after a load;
-//! "warm" one with nothing changed; "all kept" that of a placement that has selected every cluster and keeps them;
-//! "after a …" folds a new score, a label, a new cluster or one's end first, on a fork, as the engine does. A second
-//! table has more and more other PlacementDecisions beside 10,000 clusters.
+//! The placement wants 10 of the clusters a label predicate keeps (half of them), ranked by Balance, Steady
+//! and one AddOn score, beside 1,000 other PlacementDecisions of 10 clusters each. "cold" is the first
+//! decision after a load; "warm" one with nothing changed; "all kept" that of a placement that has selected
+//! every cluster and keeps them; "after a …" folds a new score, a label, a new cluster or one's end first, on
+//! a fork, as the engine does. A second table has more and more other PlacementDecisions beside 10,000
+//! clusters.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,6 +1,7 @@
-//! The admission rule beside the kinds' own validation (docs/systems/ocm.md, "What is guarded"): some changes to
-//! clusters, sets and bindings take a right of their own, on subresources that exist for rights only. The hub's
-//! administrators give them to those who may let a cluster in, move one between sets, or let a namespace use a set.
+//! The admission rule beside the kinds' own validation (docs/systems/ocm.md, "What is guarded"): some changes
+//! to clusters, sets and bindings take a right of their own, on subresources that exist for rights only. The
+//! hub's administrators give them to those who may let a cluster in, move one between sets, or let a
+//! namespace use a set.
 //!
 //! The set `default` takes in every cluster that names none, so that making a cluster in it takes no right.
 
@@ -14,7 +15,8 @@ use crate::kind::{PlacementSpec, without_effect};
 
 use crate::names::{BINDINGS, CLUSTERS, DEFAULT_SET, GROUP, PLACEMENTS, REGISTER_GROUP, SET_LABEL};
 
-/// Warns of fields of a Placement that have no effect (docs/systems/ocm.md, "Placement spec"), when the spec is written.
+/// Warns of fields of a Placement that have no effect (docs/systems/ocm.md, "Placement spec"), when the spec
+/// is written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WithoutEffect;
 

@@ -1,9 +1,9 @@
 //! CEL expressions over a cluster: compiled once, results kept per cluster.
 //!
-//! An expression sees one variable, `managedCluster`, the object as a map (docs/systems/ocm.md, "CEL"), and the
-//! functions that OCM's own selectors have. Its result depends on the object alone, or with `scores()` also on the cluster's
-//! AddOnPlacementScores and on which of them have expired, and is kept until these change. What it costs is counted, per
-//! cluster and per decision.
+//! An expression sees one variable, `managedCluster`, the object as a map (docs/systems/ocm.md, "CEL"), and
+//! the functions that OCM's own selectors have. Its result depends on the object alone, or with `scores()`
+//! also on the cluster's AddOnPlacementScores and on which of them have expired, and is kept until these
+//! change. What it costs is counted, per cluster and per decision.
 
 mod results;
 
@@ -117,7 +117,8 @@ pub(crate) fn compile(source: &str) -> Result<Expression, String> {
     })
 }
 
-/// Compiled expressions by source, shared by every snapshot, so that equal expressions also share their results.
+/// Compiled expressions by source, shared by every snapshot, so that equal expressions also share their
+/// results.
 #[derive(Debug, Default)]
 pub(crate) struct Cache(Mutex<HashMap<String, Arc<Expression>>>);
 

@@ -72,8 +72,8 @@ impl Cluster {
         &self.taints
     }
 
-    /// Whether no decision can tell this reading from `other` by anything but labels, claims and expressions over the
-    /// whole object.
+    /// Whether no decision can tell this reading from `other` by anything but labels, claims and expressions
+    /// over the whole object.
     pub(crate) fn acts_like(&self, other: &Self) -> bool {
         self.terminating() == other.terminating()
             && self.taints() == other.taints()
@@ -86,8 +86,8 @@ impl Cluster {
     }
 }
 
-/// The allocatable amount of `resource`; it counts only where the capacity is reported as well (docs/systems/ocm.md,
-/// "Scores").
+/// The allocatable amount of `resource`; it counts only where the capacity is reported as well
+/// (docs/systems/ocm.md, "Scores").
 fn allocatable(view: &ManagedCluster, resource: &str) -> Result<Option<f64>, String> {
     let status = &view.status;
     let read = |field: &str, amounts: &BTreeMap<String, crate::kind::Amount>| match amounts.get(resource) {

@@ -1,7 +1,8 @@
 //! All clusters as columns, in name order: what filters and scorers read.
 //!
-//! Built at the first read and then kept up to date: in place where a cluster changes (the columns are shared with older
-//! snapshots until one of them does), by copying stretches ([`moved`]) at the first read after clusters came or went.
+//! Built at the first read and then kept up to date: in place where a cluster changes (the columns are shared
+//! with older snapshots until one of them does), by copying stretches ([`moved`]) at the first read after
+//! clusters came or went.
 
 pub(crate) mod moved;
 pub(crate) mod taints;

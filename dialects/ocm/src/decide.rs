@@ -1,5 +1,5 @@
-//! One decision: who may be chosen, in which order, who is, and what that changes (docs/systems/ocm.md, "Candidates" to
-//! "Conditions").
+//! One decision: who may be chosen, in which order, who is, and what that changes (docs/systems/ocm.md,
+//! "Candidates" to "Conditions").
 
 pub(crate) mod status;
 
@@ -165,8 +165,8 @@ impl Case<'_> {
             }
             _ => match self.policy.problem(offered).cloned() {
                 Some(problem) => return Ok(self.misconfigured(problem, &bound, &sets, offered)),
-                // A filter that cannot be understood, but nothing to filter: everything there is, is refused by
-                // its set or its end anyway.
+                // A filter that cannot be understood, but nothing to filter: everything there is, is refused
+                // by its set or its end anyway.
                 None => (
                     self.policy.predicates.as_deref().unwrap_or_default(),
                     self.policy.tolerations.as_deref().unwrap_or_default(),
@@ -223,7 +223,8 @@ impl Case<'_> {
         Ok(self.conclude(solved, prioritizers, satisfied, exact, detail))
     }
 
-    /// When the next scores of a cluster in `scope` expire, whichever they are: expressions name them as they go.
+    /// When the next scores of a cluster in `scope` expire, whichever they are: expressions name them as they
+    /// go.
     fn next_expiry(&self, scope: &Bits) -> Option<Timestamp> {
         let names = scope.iter().map(|candidate| &self.columns.row(candidate).name);
         let scored = names.filter_map(|name| self.fleet.scored.get(name));
@@ -340,8 +341,8 @@ impl Case<'_> {
         }
     }
 
-    /// A placement that cannot be understood keeps what it has, as far as that is still there (docs/systems/ocm.md,
-    /// "Conditions").
+    /// A placement that cannot be understood keeps what it has, as far as that is still there
+    /// (docs/systems/ocm.md, "Conditions").
     fn misconfigured(
         &self,
         problem: Problem,

@@ -16,8 +16,8 @@ use crate::scored::ScoredCluster;
 
 /// Cost that the expressions of one predicate may have together on one cluster, as in OCM.
 const PER_PREDICATE: u64 = 10_000_000;
-/// Cost that the expressions of one decision may have together, in any fleet: a hundred clusters at the most that one
-/// may cost. It ends what would keep a server busy for minutes.
+/// Cost that the expressions of one decision may have together, in any fleet: a hundred clusters at the most
+/// that one may cost. It ends what would keep a server busy for minutes.
 const BASE: u64 = 100_000_000;
 /// Further cost that they may have for each cluster of the fleet: ten thousand times that of a label.
 const PER_CLUSTER: u64 = 50_000;
@@ -29,7 +29,8 @@ pub(crate) enum Failure {
     Value,
     /// The expressions of its predicate cost too much together on that cluster.
     Predicate,
-    /// All expressions of the decision cost too much together, which is this cost: the cluster was not looked at.
+    /// All expressions of the decision cost too much together, which is this cost: the cluster was not looked
+    /// at.
     Decision(u64),
 }
 
@@ -92,9 +93,9 @@ impl<'a> Evaluator<'a> {
         self.on.clear();
     }
 
-    /// Keeps in `matching` only the clusters of which `expression` is true. Errors, other values than true, and what
-    /// costs too much are no match; gives on which clusters of `scope` that is so. Two decisions that need the same
-    /// results wait for each other instead of both working.
+    /// Keeps in `matching` only the clusters of which `expression` is true. Errors, other values than true,
+    /// and what costs too much are no match; gives on which clusters of `scope` that is so. Two decisions
+    /// that need the same results wait for each other instead of both working.
     pub(crate) fn retain(
         &mut self,
         expression: &Expression,
@@ -155,8 +156,8 @@ impl<'a> Evaluator<'a> {
         one.has(candidate)
     }
 
-    /// Why `expression` is neither true nor false of the cluster at `candidate`; `None` where it is one of them. It is run again:
-    /// only what came of it is kept.
+    /// Why `expression` is neither true nor false of the cluster at `candidate`; `None` where it is one of
+    /// them. It is run again: only what came of it is kept.
     pub(crate) fn failure(&self, expression: &Expression, candidate: Ix) -> Option<String> {
         let cluster = self.fleet.columns().row(candidate);
         self.run(expression, cluster, |evaluation| match evaluation.value {

@@ -51,7 +51,8 @@ impl Filter<Columns> for Lifecycle {
     }
 }
 
-/// Asks for one matching predicate. Selectors were judged for the whole fleet; expressions run where those match.
+/// Asks for one matching predicate. Selectors were judged for the whole fleet; expressions run where those
+/// match.
 pub(crate) struct Predicates {
     matching: Option<Bits>,
     /// The clusters that an expression costs too much on.

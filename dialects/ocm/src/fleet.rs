@@ -1,5 +1,5 @@
-//! Everything the dialect knows of a hub. Records are kept in persistent maps and shared between snapshots; columns
-//! ([`crate::columns`]) are derived from them.
+//! Everything the dialect knows of a hub. Records are kept in persistent maps and shared between snapshots;
+//! columns ([`crate::columns`]) are derived from them.
 
 mod due;
 pub(crate) mod fold;

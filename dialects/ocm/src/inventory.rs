@@ -17,7 +17,8 @@ use std::sync::Arc;
 
 use crate::fleet::{Fleet, fold};
 
-/// How many clusters are judged in the time that comparing the fields of one takes (docs/benchmarks/scheduling.md).
+/// How many clusters are judged in the time that comparing the fields of one takes
+/// (docs/benchmarks/scheduling.md).
 const AT_ONCE: u32 = 5;
 
 impl Inventory for Fleet {
@@ -37,8 +38,8 @@ impl Inventory for Fleet {
         self.unusable.problem(key)
     }
 
-    /// Clusters are judged in columns, several in the time that one takes by its fields; expressions may take as long on one
-    /// as that does on thousands.
+    /// Clusters are judged in columns, several in the time that one takes by its fields; expressions may take
+    /// as long on one as that does on thousands.
     fn effort(&self, demand: &Key) -> u32 {
         let record = self.placements.get(demand);
         if record.is_some_and(|record| record.policy.uses_cel()) {

@@ -1,5 +1,5 @@
-//! The kinds of Open Cluster Management that Berth serves when it owns the group, one file each. The same types give
-//! the schema and the read-only views.
+//! The kinds of Open Cluster Management that Berth serves when it owns the group, one file each. The same
+//! types give the schema and the read-only views.
 
 mod addon_placement_score;
 mod cluster_claim;

@@ -1,4 +1,5 @@
-//! OCM's own placement controller where it is known to choose otherwise (docs/systems/ocm.md, "Differences from upstream").
+//! OCM's own placement controller where it is known to choose otherwise (docs/systems/ocm.md, "Differences
+//! from upstream").
 
 use berth_dialect_contract::{Decision, Outcome};
 

@@ -1,4 +1,5 @@
-//! Content of the PlacementDecisions: the selection divided into groups and objects (docs/systems/ocm.md, "Groups").
+//! Content of the PlacementDecisions: the selection divided into groups and objects (docs/systems/ocm.md,
+//! "Groups").
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -221,9 +222,9 @@ impl File {
     }
 }
 
-/// Divides `picked` into groups: the named ones take what they match and what none before took, the rest forms groups
-/// without a name; each is cut, in name order, into pieces of the size asked for. In rank order a selection that Steady
-/// only now prefers would be divided anew, and deciding twice would change something.
+/// Divides `picked` into groups: the named ones take what they match and what none before took, the rest
+/// forms groups without a name; each is cut, in name order, into pieces of the size asked for. In rank order
+/// a selection that Steady only now prefers would be divided anew, and deciding twice would change something.
 fn divide(columns: &Columns, groups: &Groups, picked: &[Ix]) -> Vec<Group> {
     let size = groups.size.of(picked.len());
     // Candidates are numbered in name order.

@@ -1,7 +1,8 @@
-//! A Placement's spec, compiled once when the object changes: selectors parsed, expressions compiled, weights settled.
+//! A Placement's spec, compiled once when the object changes: selectors parsed, expressions compiled, weights
+//! settled.
 //!
-//! What cannot be understood is kept as a [`Problem`] of the plugin it concerns, since the plugins report in pipeline
-//! order and the first one with a problem names it (docs/systems/ocm.md, "Conditions").
+//! What cannot be understood is kept as a [`Problem`] of the plugin it concerns, since the plugins report in
+//! pipeline order and the first one with a problem names it (docs/systems/ocm.md, "Conditions").
 
 pub(crate) mod groups;
 pub(crate) mod mention;
@@ -94,8 +95,8 @@ impl Policy {
         }
     }
 
-    /// The first problem, in the order the pipeline meets them. Filters only look at their configuration when there is
-    /// a candidate to judge (docs/systems/ocm.md, "Filters").
+    /// The first problem, in the order the pipeline meets them. Filters only look at their configuration when
+    /// there is a candidate to judge (docs/systems/ocm.md, "Filters").
     pub(crate) fn problem(&self, any_candidates: bool) -> Option<&Problem> {
         let filters = [self.predicates.as_ref().err(), self.tolerations.as_ref().err()];
         let filters = filters.into_iter().flatten().filter(|_| any_candidates);

@@ -96,7 +96,8 @@ impl PlacementRecord {
         self.object.meta().deletion_timestamp().is_some()
     }
 
-    /// Whether a decision could tell this reading from `other`: what the scheduler writes itself is left aside.
+    /// Whether a decision could tell this reading from `other`: what the scheduler writes itself is left
+    /// aside.
     pub(crate) fn decides_like(&self, other: &Self) -> bool {
         self.view.spec == other.view.spec
             && self.disabled() == other.disabled()

@@ -1,5 +1,5 @@
-//! Ways to lift a refusal (docs/adding-a-system.md, "Advice"): a set binding, a label, a part of a predicate, a toleration, a
-//! taint, a larger number.
+//! Ways to lift a refusal (docs/adding-a-system.md, "Advice"): a set binding, a label, a part of a predicate,
+//! a toleration, a taint, a larger number.
 
 use berth_apimachinery::{Key, selector::Selector};
 use berth_dialect_contract::remedy::{labels, push};
@@ -154,7 +154,8 @@ impl Case<'_> {
         })
     }
 
-    /// The set `name`, which the cluster is in, is bound where it is not, and asked for where the placement names sets.
+    /// The set `name`, which the cluster is in, is bound where it is not, and asked for where the placement
+    /// names sets.
     fn opened(&self, name: &std::sync::Arc<str>, unbound: bool) -> Option<Remedy> {
         let namespace = &self.decision.demand.namespace;
         let wanted = &self.record.policy.sets;

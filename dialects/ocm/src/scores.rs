@@ -1,8 +1,8 @@
-//! The prioritizers Balance, Steady, ResourceAllocatableCPU, ResourceAllocatableMemory and AddOn (docs/systems/ocm.md,
-//! "Scores").
+//! The prioritizers Balance, Steady, ResourceAllocatableCPU, ResourceAllocatableMemory and AddOn
+//! (docs/systems/ocm.md, "Scores").
 //!
-//! Formulas with a division are computed in doubles, operation for operation as documented, and cut to integers only at
-//! the end: exact fractions would round differently from the running system at the edges.
+//! Formulas with a division are computed in doubles, operation for operation as documented, and cut to
+//! integers only at the end: exact fractions would round differently from the running system at the edges.
 
 use berth_apimachinery::Timestamp;
 use berth_dialect_columns::Bits;
@@ -130,7 +130,8 @@ impl AddOn<'_> {
         first.and_then(|until| until.checked_add(jiff::SignedDuration::from_nanos(1)).ok())
     }
 
-    /// Calls `each` with the row, the last valid instant and the value of every feasible candidate with an entry.
+    /// Calls `each` with the row, the last valid instant and the value of every feasible candidate with an
+    /// entry.
     fn each(&self, feasible: &[Ix], mut each: impl FnMut(usize, Timestamp, i32)) {
         let Some(column) = self.column else { return };
         // Both are sorted by candidate.

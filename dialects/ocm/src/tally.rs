@@ -1,5 +1,5 @@
-//! How many decisions name each cluster, over all PlacementDecisions of the hub: counted once when a decision changes,
-//! so that Balance costs nothing but looking up the feasible clusters.
+//! How many decisions name each cluster, over all PlacementDecisions of the hub: counted once when a decision
+//! changes, so that Balance costs nothing but looking up the feasible clusters.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -135,8 +135,8 @@ impl Told<'_> {
     }
 }
 
-/// Parts of each predicate that a cluster does not meet. Of a large fleet most refusals are these, so that nothing is made
-/// in between.
+/// Parts of each predicate that a cluster does not meet. Of a large fleet most refusals are these, so that
+/// nothing is made in between.
 struct Unmatched<'a> {
     predicates: &'a [Predicate],
     fleet: &'a Fleet,

@@ -153,7 +153,8 @@ fn groups() -> impl Strategy<Value = Value> {
 }
 
 fn prioritizers() -> impl Strategy<Value = Value> {
-    // A negative weight of Steady may flip at every decision (docs/systems/ocm.md, "Differences from upstream").
+    // A negative weight of Steady may flip at every decision (docs/systems/ocm.md, "Differences from
+    // upstream").
     let steady = prop_oneof![9 => 0..=3i32, 1 => Just(-1)];
     let mode = select(vec!["Additive", "Exact"]);
     (mode, -3..=3i32, steady, -3..=3i32, -3..=3i32, -3..=3i32).prop_map(

@@ -1,7 +1,8 @@
-//! How long one decision takes, by number of Clusters: `cargo run --release -p berth-dialect-openmcp --example bench-openmcp`.
+//! How long one decision takes, by number of Clusters: `cargo run --release -p berth-dialect-openmcp
+//! --example bench-openmcp`.
 //!
-//! Four purposes, Clusters in 200 namespaces, three labels each, one in ten Exclusive, one in twenty being deleted, two
-//! requests on each. Times are medians; "fold" is one binding taken in after a fork.
+//! Four purposes, Clusters in 200 namespaces, three labels each, one in ten Exclusive, one in twenty being
+//! deleted, two requests on each. Times are medians; "fold" is one binding taken in after a fork.
 
 use std::sync::Arc;
 use std::time::Duration;

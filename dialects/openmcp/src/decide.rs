@@ -16,8 +16,8 @@ use crate::naming::NamingError;
 use crate::release::Release;
 use crate::request::Request;
 
-/// The fence that decisions to make a Cluster for several requests pass: of two requests that find no room at the same
-/// time, the second looks again and shares the Cluster of the first.
+/// The fence that decisions to make a Cluster for several requests pass: of two requests that find no room at
+/// the same time, the second looks again and shares the Cluster of the first.
 const NEW_CLUSTERS: &str = "openmcp/new-clusters";
 
 /// The parts of a decision that are the same however it ends.
@@ -42,8 +42,8 @@ impl Fleet {
         Some(case.judge())
     }
 
-    /// Where a live request is bound: the Clusters that carry its finalizer and the one its status names, if it is
-    /// there. One that is being deleted is bound only as long as its finalizers are.
+    /// Where a live request is bound: the Clusters that carry its finalizer and the one its status names, if
+    /// it is there. One that is being deleted is bound only as long as its finalizers are.
     pub(crate) fn bound(&self, request: &Record) -> Vec<Current> {
         let granted = request.said.cluster.as_ref();
         let state = |place: &Place| match granted {
@@ -168,8 +168,8 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// The Cluster that carries the request's finalizer already, when its status was lost: the first of those that are
-    /// looked at, whether or not they could be taken anew.
+    /// The Cluster that carries the request's finalizer already, when its status was lost: the first of those
+    /// that are looked at, whether or not they could be taken anew.
     fn recovered(&self, solved: &Solved) -> Option<(Ix, Place)> {
         let held = self.fleet.held_by(&self.request.wants.holder);
         held.filter_map(|place| Some((self.fleet.find(place)?.0, place.clone())))

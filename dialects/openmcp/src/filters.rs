@@ -1,5 +1,5 @@
-//! The filters, in the order of docs/systems/openmcp.md, "Filters". Each judges every Cluster, so that every refusal is
-//! known.
+//! The filters, in the order of docs/systems/openmcp.md, "Filters". Each judges every Cluster, so that every
+//! refusal is known.
 
 use berth_scheduling::{Filter, Ix, Verdict};
 

@@ -1,5 +1,5 @@
-//! The inventory: Clusters as rows in the order of namespace and name, requests, who uses what, and the configuration;
-//! all copied on write.
+//! The inventory: Clusters as rows in the order of namespace and name, requests, who uses what, and the
+//! configuration; all copied on write.
 
 mod fold;
 mod intern;
@@ -167,7 +167,8 @@ impl Fleet {
         }
     }
 
-    /// The rules that decisions go by, and the reason; `None` without a configuration, by which nothing is decided.
+    /// The rules that decisions go by, and the reason; `None` without a configuration, by which nothing is
+    /// decided.
     pub(crate) fn in_force(&self) -> Option<InForce> {
         let config = self.config.as_ref()?;
         let rules = self.rules();

@@ -74,7 +74,8 @@ impl Inventory for Fleet {
 }
 
 impl Guarding for Fleet {
-    /// The requests whose finalizers come to a Cluster or go from it. One whose request is not known is another's.
+    /// The requests whose finalizers come to a Cluster or go from it. One whose request is not known is
+    /// another's.
     fn decisions_in(
         &self,
         resource: GroupResource,
@@ -165,8 +166,8 @@ impl Words for Fleet {
 }
 
 impl Control for Fleet {
-    /// One at a time, as the system itself does it: two requests decided at once would each get a new Cluster where
-    /// one is enough for both.
+    /// One at a time, as the system itself does it: two requests decided at once would each get a new Cluster
+    /// where one is enough for both.
     fn pace(&self) -> Pace {
         Pace {
             parallel: 1,
@@ -176,8 +177,8 @@ impl Control for Fleet {
 }
 
 impl Advisor for Fleet {
-    /// A request keeps its Cluster for good: the plan takes the Cluster away and forgets the grants, and so shows where
-    /// the requests would go.
+    /// A request keeps its Cluster for good: the plan takes the Cluster away and forgets the grants, and so
+    /// shows where the requests would go.
     fn drain(&self, cluster_name: &str, _now: Timestamp) -> Option<Vec<Edit>> {
         let place = Place::parse(cluster_name)?;
         self.find(&place)?;

@@ -1,5 +1,5 @@
-//! Names of new Clusters and of the finalizers of requests (docs/systems/openmcp.md, "New Clusters" and "Names and
-//! labels").
+//! Names of new Clusters and of the finalizers of requests (docs/systems/openmcp.md, "New Clusters" and
+//! "Names and labels").
 
 use berth_apimachinery::name::{self, NameError};
 use berth_scheduling::Random;
@@ -10,7 +10,8 @@ use shake::digest::{ExtendableOutput, Update, XofReader};
 const LONGEST: usize = 63;
 /// The length of a hash.
 const HASH: usize = 8;
-/// The length of a random suffix, and what it is made of: no vowels, nothing that is mistaken for something else.
+/// The length of a random suffix, and what it is made of: no vowels, nothing that is mistaken for something
+/// else.
 const RANDOM: usize = 5;
 const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 
@@ -49,7 +50,8 @@ pub enum NamingError {
 }
 
 impl Naming {
-    /// The rule for `purpose`: `single` when any number of requests may share one Cluster. Empty names count as none.
+    /// The rule for `purpose`: `single` when any number of requests may share one Cluster. Empty names count
+    /// as none.
     #[must_use]
     pub fn of(purpose: &str, single: bool, name: Option<&str>, generate_name: Option<&str>) -> Self {
         let given = |text: Option<&str>| text.filter(|text| !text.is_empty()).map(str::to_owned);
@@ -117,7 +119,8 @@ pub(crate) fn hash(text: &str) -> String {
         .collect()
 }
 
-/// What stands for a request in its finalizers: its uid, or, in files, which have none, its namespace and name.
+/// What stands for a request in its finalizers: its uid, or, in files, which have none, its namespace and
+/// name.
 #[must_use]
 pub(crate) fn holder(uid: &str, namespace: &str, name: &str) -> String {
     if !uid.is_empty() {

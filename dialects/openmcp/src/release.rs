@@ -1,9 +1,9 @@
 //! A request that is being deleted lets go of its Clusters (docs/systems/openmcp.md, "Deletion").
 //!
-//! All Clusters that carry its finalizer lose it, wherever they are and whatever the configuration says now. A labelled
-//! Cluster it was the last request of is deleted *before* its finalizer goes: the finalizer keeps the Cluster in place
-//! meanwhile, the deletion is guarded by the revision at which nobody else used it, and wherever the writes are cut off,
-//! the finalizer still tells what is left to do.
+//! All Clusters that carry its finalizer lose it, wherever they are and whatever the configuration says now.
+//! A labelled Cluster it was the last request of is deleted *before* its finalizer goes: the finalizer keeps
+//! the Cluster in place meanwhile, the deletion is guarded by the revision at which nobody else used it, and
+//! wherever the writes are cut off, the finalizer still tells what is left to do.
 
 use std::sync::Arc;
 
@@ -52,7 +52,8 @@ fn stays_a_while(object: &Arc<Object>, holder: &str, deleted: bool) -> bool {
     (deleted || meta.deletion_timestamp().is_some()) && goes_with_last(meta) && !others && held_back
 }
 
-/// Whether `request` waits for the Cluster at `place` to be gone; unless it says so itself, for Exclusive ones.
+/// Whether `request` waits for the Cluster at `place` to be gone; unless it says so itself, for Exclusive
+/// ones.
 fn waits(fleet: &Fleet, request: &Record, place: &Place) -> bool {
     let exclusive = || fleet.find(place).is_some_and(|(_, row)| row.facts.exclusive);
     request.wants.wait.unwrap_or_else(exclusive)

@@ -1,5 +1,5 @@
-//! What lifts a refusal (docs/adding-a-system.md, "Advice"): a purpose, a label, a tenancy, and the configuration's scope and
-//! room.
+//! What lifts a refusal (docs/adding-a-system.md, "Advice"): a purpose, a label, a tenancy, and the
+//! configuration's scope and room.
 
 use berth_dialect_contract::remedy::{labels, push};
 use berth_dialect_contract::{Decision, Edit, Remedy, Whose, config};

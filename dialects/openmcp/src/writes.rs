@@ -1,8 +1,10 @@
-//! What a decision writes, in an order of which every prefix is a valid state (docs/concepts.md, "Where objects are").
+//! What a decision writes, in an order of which every prefix is a valid state (docs/concepts.md, "Where
+//! objects are").
 //!
-//! Granting: the request gets the scheduler's finalizer, then the Cluster gets that of the request (or is made with it):
-//! now the request is bound, whatever its status says; then the status says it. Each update is made of the stored object
-//! and names its revision, so of two requests for the last place on a Cluster one decides again.
+//! Granting: the request gets the scheduler's finalizer, then the Cluster gets that of the request (or is
+//! made with it): now the request is bound, whatever its status says; then the status says it. Each update is
+//! made of the stored object and names its revision, so of two requests for the last place on a Cluster one
+//! decides again.
 
 use std::sync::Arc;
 
@@ -114,7 +116,8 @@ fn update(object: &Arc<Object>, key: berth_apimachinery::Key, value: Value) -> W
     }
 }
 
-/// The request with the scheduler's finalizer and without the annotation `reconcile`, written where that is new.
+/// The request with the scheduler's finalizer and without the annotation `reconcile`, written where that is
+/// new.
 fn own_up(request: &Record, decision: &Decision, list: &mut Vec<Write>) -> Value {
     let mut value = stored(&request.object);
     if !request.finalized {
@@ -135,8 +138,8 @@ fn own_up(request: &Record, decision: &Decision, list: &mut Vec<Write>) -> Value
     value
 }
 
-/// What the granted Cluster needs: the request's finalizer, metadata that the request passes on and it `lacks`, or to
-/// be made.
+/// What the granted Cluster needs: the request's finalizer, metadata that the request passes on and it
+/// `lacks`, or to be made.
 fn cluster(
     fleet: &Fleet,
     request: &Record,

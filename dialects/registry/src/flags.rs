@@ -10,22 +10,24 @@ use crate::settings::{Settings, location_cluster, synced_resource};
 /// Who acts for whom, and what is guarded for them.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ActorArgs {
-    /// A user that rolls out Fleet's bindings: it moves them from Scheduled to Bound and deletes Unscheduled ones;
-    /// repeatable.
+    /// A user that rolls out Fleet's bindings: it moves them from Scheduled to Bound and deletes Unscheduled
+    /// ones; repeatable.
     #[arg(long, value_name = "USER")]
     pub fleet_rollout_user: Vec<String>,
     /// A user that acts as a coordination controller of kcp; repeatable.
     #[arg(long, value_name = "USER")]
     pub kcp_coordination_user: Vec<String>,
-    /// The resources that follow their namespace in kcp, unless its SchedulerConfiguration sets them [default: configmaps,secrets,serviceaccounts,services,deployments.apps]. Behind a kube-apiserver it can name none beside them.
+    /// The resources that follow their namespace in kcp, unless its SchedulerConfiguration sets them
+    /// [default: configmaps,secrets,serviceaccounts,services,deployments.apps]. Behind a kube-apiserver it
+    /// can name none beside them.
     #[arg(long, value_name = "RESOURCE", value_delimiter = ',', value_parser = synced_resource)]
     pub kcp_synced_resources: Option<Vec<GroupResource>>,
-    /// The namespaces kcp places, where its SchedulerConfiguration says nothing, as a label selector [default: behind a
-    /// kube-apiserver scheduling.berth.dev/kcp=enabled, elsewhere all].
+    /// The namespaces kcp places, where its SchedulerConfiguration says nothing, as a label selector
+    /// [default: behind a kube-apiserver scheduling.berth.dev/kcp=enabled, elsewhere all].
     #[arg(long, value_name = "SELECTOR", value_parser = Selector::parse)]
     pub kcp_namespace_selector: Option<Selector>,
-    /// Where kcp's Locations are, the first segment of location strings, where its SchedulerConfiguration says nothing
-    /// [default: root:compute].
+    /// Where kcp's Locations are, the first segment of location strings, where its SchedulerConfiguration
+    /// says nothing [default: root:compute].
     #[arg(long, value_name = "PATH", value_parser = location_cluster)]
     pub kcp_location_cluster: Option<String>,
 }
@@ -60,7 +62,8 @@ impl ActorArgs {
         }
     }
 
-    /// The defaults, where kcp places only the namespaces that say so: those of other systems' objects are left alone.
+    /// The defaults, where kcp places only the namespaces that say so: those of other systems' objects are
+    /// left alone.
     #[must_use]
     pub fn placing_labelled_namespaces() -> Self {
         Self {
@@ -69,7 +72,8 @@ impl ActorArgs {
         }
     }
 
-    /// Whether all of this can be done behind a hub: what is synced is copied from there, as one of the kinds of `known`.
+    /// Whether all of this can be done behind a hub: what is synced is copied from there, as one of the kinds
+    /// of `known`.
     ///
     /// # Errors
     /// When a resource to be synced is of no kind known here.
@@ -90,8 +94,8 @@ impl ActorArgs {
         })
     }
 
-    /// The same behind a hub, whose namespaces are not all there to be placed, and where nothing is synced that it was not
-    /// told of when rights were given.
+    /// The same behind a hub, whose namespaces are not all there to be placed, and where nothing is synced
+    /// that it was not told of when rights were given.
     #[must_use]
     pub fn settings_on_hub(&self) -> Settings {
         let mut settings = self.settings();

@@ -1,5 +1,5 @@
-//! The one list of all dialects. A sixth system is one folder beside this one and one line here; a program of one's own adds
-//! systems that are not in this repository by [`register`].
+//! The one list of all dialects. A sixth system is one folder beside this one and one line here; a program of
+//! one's own adds systems that are not in this repository by [`register`].
 //!
 //! ```
 //! let names: Vec<&str> = berth_dialect_registry::all().iter().map(|dialect| dialect.name()).collect();
@@ -46,7 +46,8 @@ static REGISTERED: RwLock<Vec<Arc<dyn Dialect>>> = RwLock::new(Vec::new());
 #[error("there is a system called {0:?} already")]
 pub struct NameTaken(pub &'static str);
 
-/// Adds a system to the list. Whoever asked for the list before goes on without it, so a program does this first.
+/// Adds a system to the list. Whoever asked for the list before goes on without it, so a program does this
+/// first.
 ///
 /// # Errors
 /// When there is one of that name.

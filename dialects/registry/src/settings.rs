@@ -16,10 +16,11 @@ pub struct Settings {
     pub fleet_rollout_users: Vec<String>,
     /// The users that act as kcp's coordination controllers.
     pub kcp_coordination_users: Vec<String>,
-    /// The resources that follow their namespace in kcp, where its configuration says nothing; `None` is the default.
+    /// The resources that follow their namespace in kcp, where its configuration says nothing; `None` is the
+    /// default.
     pub kcp_synced_resources: Option<Vec<GroupResource>>,
-    /// Whether kcp's configuration can name no other resources than these: behind a hub, whose rights and webhooks are made
-    /// for them.
+    /// Whether kcp's configuration can name no other resources than these: behind a hub, whose rights and
+    /// webhooks are made for them.
     pub kcp_synced_only: bool,
     /// The namespaces kcp places, where its configuration says nothing; `None` is all of them.
     pub kcp_namespace_selector: Option<Selector>,

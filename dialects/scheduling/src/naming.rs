@@ -1,8 +1,8 @@
-//! Numbers with names: the macros [`names!`](crate::names) and [`filters!`](crate::filters) declare once what a number in a
-//! [`Rejection`](crate::Rejection) stands for.
+//! Numbers with names: the macros [`names!`](crate::names) and [`filters!`](crate::filters) declare once what
+//! a number in a [`Rejection`](crate::Rejection) stands for.
 //!
-//! A pipeline keeps refusals as numbers. Whoever reads one gets an enum back and matches all of it, so that a filter that is new
-//! does not compile until every such place has an answer for it.
+//! A pipeline keeps refusals as numbers. Whoever reads one gets an enum back and matches all of it, so that a
+//! filter that is new does not compile until every such place has an answer for it.
 
 /// Declares an enum whose variants have numbers, from 0 in the order they stand in, and names.
 ///
@@ -61,9 +61,9 @@ macro_rules! names {
     };
 }
 
-/// Declares the filters of a system in pipeline order, each with the reasons it refuses for: the enums `Plugin` and `Code`, both
-/// as [`names!`](crate::names) declares them. The name of a reason is its token (docs/reference.md, "Reason tokens");
-/// several may share one, where only the sentences differ.
+/// Declares the filters of a system in pipeline order, each with the reasons it refuses for: the enums
+/// `Plugin` and `Code`, both as [`names!`](crate::names) declares them. The name of a reason is its token
+/// (docs/reference.md, "Reason tokens"); several may share one, where only the sentences differ.
 ///
 /// ```
 /// berth_scheduling::filters! {

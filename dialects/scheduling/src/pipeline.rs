@@ -20,8 +20,8 @@ pub trait Filter<F: ?Sized> {
     /// Whether `candidate` may be used.
     fn check(&self, fleet: &F, candidate: Ix) -> Verdict;
 
-    /// Who of the `count` candidates may not be used: what [`Filter::check`] says of each, for filters that know of whole
-    /// fleets.
+    /// Who of the `count` candidates may not be used: what [`Filter::check`] says of each, for filters that
+    /// know of whole fleets.
     fn refuse(&self, fleet: &F, count: Ix) -> Refusals<'_> {
         let mut refused = Vec::new();
         for candidate in 0..count {
@@ -38,7 +38,8 @@ pub trait Filter<F: ?Sized> {
 pub enum Refusals<'a> {
     /// These, in fleet order.
     These(Vec<(Ix, Reason)>),
-    /// All whose bits are not set, the lowest bit of the first word being the first candidate's, for one reason.
+    /// All whose bits are not set, the lowest bit of the first word being the first candidate's, for one
+    /// reason.
     AllBut(&'a [u64], Reason),
 }
 
@@ -51,8 +52,8 @@ pub trait Scorer<F: ?Sized> {
     fn score(&self, fleet: &F, feasible: &[Ix], values: &mut [Option<i64>]);
 }
 
-/// Runs every filter, in the order of their numbers, over every candidate, so that every refusal is known. Gives the feasible
-/// candidates in fleet order and the refusals by candidate, then plugin.
+/// Runs every filter, in the order of their numbers, over every candidate, so that every refusal is known.
+/// Gives the feasible candidates in fleet order and the refusals by candidate, then plugin.
 pub fn filter<F: ?Sized, P: Filter<F> + ?Sized>(
     fleet: &F,
     count: Ix,
@@ -199,8 +200,8 @@ pub fn score<F: ?Sized>(
     (columns, totals)
 }
 
-/// The feasible candidates by total, highest first; of equal totals the lowest candidate first, which is name order where
-/// candidates are numbered so.
+/// The feasible candidates by total, highest first; of equal totals the lowest candidate first, which is name
+/// order where candidates are numbered so.
 #[must_use]
 pub fn rank_by_total(feasible: &[Ix], totals: &[i64]) -> Vec<Ix> {
     let most = totals.iter().copied().max().unwrap_or_default();
@@ -210,7 +211,8 @@ pub fn rank_by_total(feasible: &[Ix], totals: &[i64]) -> Vec<Ix> {
         pairs.sort_unstable();
         return pairs.into_iter().map(|(_, candidate)| candidate).collect();
     }
-    // Totals are mostly close together: then one number says both, the candidate in its lower half, and is compared faster.
+    // Totals are mostly close together: then one number says both, the candidate in its lower half, and is
+    // compared faster.
     let keys = behind.zip(feasible);
     let mut keys: Vec<u64> = keys
         .map(|(behind, &candidate)| behind << 32 | u64::from(candidate))

@@ -1,4 +1,5 @@
-//! A further controller: every toy in a namespace gets the color of that namespace as a label, until it fades.
+//! A further controller: every toy in a namespace gets the color of that namespace as a label, until it
+//! fades.
 
 use std::sync::Arc;
 

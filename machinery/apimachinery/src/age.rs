@@ -2,8 +2,8 @@
 
 use crate::time::Timestamp;
 
-/// An age the way Kubernetes' tables print it: `45s`, `5m30s`, `3h12m`, `2d4h`, `45d`, `2y10d`, `9y`. A future of
-/// less than two seconds is clock skew (`0s`), any later one is `<invalid>`.
+/// An age the way Kubernetes' tables print it: `45s`, `5m30s`, `3h12m`, `2d4h`, `45d`, `2y10d`, `9y`. A
+/// future of less than two seconds is clock skew (`0s`), any later one is `<invalid>`.
 #[must_use]
 pub(crate) fn human_duration(from: Timestamp, now: Timestamp) -> String {
     // Whole seconds towards zero, as every further unit is.

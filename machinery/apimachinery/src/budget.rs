@@ -1,7 +1,9 @@
-//! Limits of the work on somebody's input, in steps and bytes, so that no input keeps the server busy or fills it.
+//! Limits of the work on somebody's input, in steps and bytes, so that no input keeps the server busy or
+//! fills it.
 //!
-//! Whoever works counts as it goes and stops with [`Exceeded`]. Steps are what takes nanoseconds: a comparison, an
-//! element looked at, a few dozen bytes copied. Limits are constants beside the work, far above what honest input needs.
+//! Whoever works counts as it goes and stops with [`Exceeded`]. Steps are what takes nanoseconds: a
+//! comparison, an element looked at, a few dozen bytes copied. Limits are constants beside the work, far
+//! above what honest input needs.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -53,8 +55,8 @@ impl Drop for Before {
     }
 }
 
-/// Whether somebody still waits for what this thread works on. To be asked between pieces of work that are bounded each
-/// and many together (one decision, one row). True where nothing was said about it.
+/// Whether somebody still waits for what this thread works on. To be asked between pieces of work that are
+/// bounded each and many together (one decision, one row). True where nothing was said about it.
 ///
 /// # Errors
 /// [`Exceeded::Ended`] when nobody does.
@@ -97,8 +99,8 @@ pub enum Exceeded {
 }
 
 impl Budget {
-    /// At most `steps` and `bytes` for `what`, which reads well in "the patch takes more than …". It ends when nobody waits
-    /// any more for what this thread works on.
+    /// At most `steps` and `bytes` for `what`, which reads well in "the patch takes more than …". It ends
+    /// when nobody waits any more for what this thread works on.
     #[must_use]
     pub fn new(what: &'static str, steps: u64, bytes: u64) -> Self {
         Self {

@@ -1,5 +1,5 @@
-//! Durations in Go's notation, as flags, queries and configuration files of Kubernetes have them: `15s`, `1h30m`, `1.5h`,
-//! `500ms`, `-2m`, `0`.
+//! Durations in Go's notation, as flags, queries and configuration files of Kubernetes have them: `15s`,
+//! `1h30m`, `1.5h`, `500ms`, `-2m`, `0`.
 
 use std::time::Duration;
 

@@ -28,7 +28,8 @@ pub enum FieldErrorKind {
     NotFound,
 }
 
-/// Adds to `errors` those of `more` that are about other fields: of one field, the first thing that is wrong is enough.
+/// Adds to `errors` those of `more` that are about other fields: of one field, the first thing that is wrong
+/// is enough.
 pub fn add_about_others(errors: &mut Vec<FieldError>, more: Vec<FieldError>) {
     if more.is_empty() {
         return;

@@ -7,8 +7,8 @@ const PATH: usize = 256;
 /// Stands for what is left out.
 const CUT: &str = "...";
 
-/// Path from the root of an object, as in `spec.taints[0].key`. Long names, and long paths at their end, are cut while they
-/// are written: names can be as long as a request, and stand above many fields.
+/// Path from the root of an object, as in `spec.taints[0].key`. Long names, and long paths at their end, are
+/// cut while they are written: names can be as long as a request, and stand above many fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldPath {
     text: String,

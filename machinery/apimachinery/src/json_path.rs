@@ -1,10 +1,11 @@
-//! The JSON paths of printer columns and selectable fields, as CustomResourceDefinitions have them: `.spec.seedName`,
-//! `.status.conditions[?(@.type=="Ready")].status`, `.spec.urls[*].url`, `.metadata.labels.example\.com/tier`.
+//! The JSON paths of printer columns and selectable fields, as CustomResourceDefinitions have them:
+//! `.spec.seedName`, `.status.conditions[?(@.type=="Ready")].status`, `.spec.urls[*].url`,
+//! `.metadata.labels.example\.com/tier`.
 
 use serde_json::Value;
 
-/// Returns the value at `path` in `value`: the first where a path leads to several. `None` where there is nothing, or the path
-/// is none of this form.
+/// Returns the value at `path` in `value`: the first where a path leads to several. `None` where there is
+/// nothing, or the path is none of this form.
 #[must_use]
 pub fn first<'a>(path: &str, value: &'a Value) -> Option<&'a Value> {
     let mut rest = path;

@@ -50,8 +50,8 @@ pub struct KindInfo {
     /// Whether `status` is a subresource of its own; then the main resource ignores status changes, and
     /// `metadata.generation` counts changes outside metadata and status.
     pub status: bool,
-    /// Whether an update without resourceVersion overwrites whatever is there (as for Kubernetes' own kinds and CRDs
-    /// it does not: 422 "must be specified for an update").
+    /// Whether an update without resourceVersion overwrites whatever is there (as for Kubernetes' own kinds
+    /// and CRDs it does not: 422 "must be specified for an update").
     pub unconditional_update: bool,
     /// Whether strategic merge patches are taken (Kubernetes' own kinds only); others answer 415.
     pub strategic: bool,
@@ -70,8 +70,8 @@ pub const ALL_VERBS: &[&str] = &[
 ];
 
 impl KindInfo {
-    /// A namespaced kind with all verbs, no `status` and no further names, served in `versions` and stored in the first of
-    /// them. Change the fields that differ: `KindInfo { status: true, ..KindInfo::new(…) }`.
+    /// A namespaced kind with all verbs, no `status` and no further names, served in `versions` and stored in
+    /// the first of them. Change the fields that differ: `KindInfo { status: true, ..KindInfo::new(…) }`.
     ///
     /// # Panics
     /// When there is no version; in a `const` that is an error of the compiler.
@@ -166,8 +166,8 @@ pub struct Column {
     pub description: &'static str,
     /// 0 is always shown, 1 only with `-o wide`.
     pub priority: i32,
-    /// Path of its cell in the object, as a CustomResourceDefinition says it ([`crate::json_path`]); empty where it is
-    /// computed.
+    /// Path of its cell in the object, as a CustomResourceDefinition says it ([`crate::json_path`]); empty
+    /// where it is computed.
     pub path: &'static str,
     /// Text of the cell where there is nothing at the path.
     pub absent: &'static str,
@@ -238,8 +238,8 @@ impl Column {
         self
     }
 
-    /// The cell of `object`: computed, or what stands at the column's path. It is empty where there is nothing and the column
-    /// has no text for that, as kube-apiserver shows custom resources.
+    /// The cell of `object`: computed, or what stands at the column's path. It is empty where there is
+    /// nothing and the column has no text for that, as kube-apiserver shows custom resources.
     #[must_use]
     pub fn cell(&self, object: &Object) -> Cell {
         if let Some(computed) = self.computed {
@@ -314,16 +314,18 @@ pub trait Kind: Send + Sync + 'static {
     /// The structural schema of `version`. Built once; the same reference each time.
     fn schema(&self, version: &str) -> &Schema;
 
-    /// Says what a body says in fields that are for writing only where it is kept, and leaves out what is the same as
-    /// nothing. Runs after schema defaulting, before it is told who owns what: whoever sent the body owns the outcome,
-    /// unlike what [`Kind::prepare`] makes of it. Configurations that are applied own what they name, and do not come here.
+    /// Says what a body says in fields that are for writing only where it is kept, and leaves out what is the
+    /// same as nothing. Runs after schema defaulting, before it is told who owns what: whoever sent the body
+    /// owns the outcome, unlike what [`Kind::prepare`] makes of it. Configurations that are applied own what
+    /// they name, and do not come here.
     fn read_body(&self, _old: Option<&Value>, _body: &mut Value) {}
 
-    /// Fills in and resets what the schema's defaults cannot: runs after schema defaulting, before validation.
+    /// Fills in and resets what the schema's defaults cannot: runs after schema defaulting, before
+    /// validation.
     fn prepare(&self, _write: &Write<'_>, _new: &mut Value) {}
 
-    /// Whether `metadata.generation` counts changes outside metadata and status. Kinds with a status have it; of those
-    /// without, the ones that are custom resources elsewhere do.
+    /// Whether `metadata.generation` counts changes outside metadata and status. Kinds with a status have it;
+    /// of those without, the ones that are custom resources elsewhere do.
     fn counts_generation(&self) -> bool {
         self.info().status
     }
@@ -333,7 +335,8 @@ pub trait Kind: Send + Sync + 'static {
         false
     }
 
-    /// Whether deletions of its objects say what becomes of their dependents. An event's does not, whatever was asked for.
+    /// Whether deletions of its objects say what becomes of their dependents. An event's does not, whatever
+    /// was asked for.
     fn has_dependents(&self) -> bool {
         true
     }
@@ -343,13 +346,14 @@ pub trait Kind: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// The top-level fields whose values stand in no error message, for whoever reads it may not be who wrote them.
+    /// The top-level fields whose values stand in no error message, for whoever reads it may not be who wrote
+    /// them.
     fn confidential(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Rules that the system's own API does not have: what breaks them is refused when it is written here, lest it go
-    /// wrong later. Objects as they are elsewhere (files, reviews, a hub's) are read all the same.
+    /// Rules that the system's own API does not have: what breaks them is refused when it is written here,
+    /// lest it go wrong later. Objects as they are elsewhere (files, reviews, a hub's) are read all the same.
     fn own_rules(&self, _write: &Write<'_>, _new: &Value) -> Vec<FieldError> {
         Vec::new()
     }
@@ -377,18 +381,20 @@ pub trait Kind: Send + Sync + 'static {
         &[]
     }
 
-    /// Groups that the kind has in releases of its system other than the one that is served: files may name it by them.
+    /// Groups that the kind has in releases of its system other than the one that is served: files may name
+    /// it by them.
     fn other_groups(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// The resource whose records hold this kind's objects: another one where two APIs show the same objects (Event).
+    /// The resource whose records hold this kind's objects: another one where two APIs show the same objects
+    /// (Event).
     fn stored_in(&self) -> GroupResource {
         self.info().resource()
     }
 
-    /// Returns who keeps the fields it applied to its objects, where somebody does: in every other write they stay as they are, and
-    /// what is beside them changes.
+    /// Returns who keeps the fields it applied to its objects, where somebody does: in every other write they
+    /// stay as they are, and what is beside them changes.
     fn keeper(&self) -> Option<Keeper> {
         None
     }
@@ -396,9 +402,9 @@ pub trait Kind: Send + Sync + 'static {
     /// Turns an object as served in `version` into what is stored, where more than `apiVersion` differs.
     fn to_stored(&self, _version: &str, _value: &mut Value) {}
 
-    /// Whether something beside `metadata.finalizers` holds back the removal of `object`, which is being deleted (a
-    /// Namespace's `spec.finalizers`). Called when it is deleted and at each later update without finalizers, until it
-    /// says no; may mark the object (`status.phase: Terminating`).
+    /// Whether something beside `metadata.finalizers` holds back the removal of `object`, which is being
+    /// deleted (a Namespace's `spec.finalizers`). Called when it is deleted and at each later update without
+    /// finalizers, until it says no; may mark the object (`status.phase: Terminating`).
     fn holds_deletion(&self, _object: &mut Value, _now: Timestamp) -> bool {
         false
     }
@@ -410,15 +416,15 @@ pub trait Kind: Send + Sync + 'static {
 }
 
 impl Object {
-    /// The table cells of this object, which is of `kind`: made at the first call and kept. What is parsed for them is not:
-    /// it takes many times the room, and of most objects nothing else is asked.
+    /// The table cells of this object, which is of `kind`: made at the first call and kept. What is parsed
+    /// for them is not: it takes many times the room, and of most objects nothing else is asked.
     #[must_use]
     pub fn cells(&self, kind: &dyn Kind) -> &Cells {
         self.cells.get_or_init(|| Cells::of(&self.row(kind)))
     }
 
-    /// The texts of `fields`, in their order: read at the first call and kept. As for cells, what is parsed for them is not.
-    /// Whoever asks for other fields than the first to ask has them read at each call.
+    /// The texts of `fields`, in their order: read at the first call and kept. As for cells, what is parsed
+    /// for them is not. Whoever asks for other fields than the first to ask has them read at each call.
     #[must_use]
     pub fn texts(&self, fields: &'static [SelectableField]) -> Cow<'_, [Box<str>]> {
         let kept = self.parsed().selectable.get_or_init(|| Selectable {

@@ -9,8 +9,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// `metadata.labels`: keys with their values, in the order of the keys.
 ///
-/// Every object has them, parsed, for as long as it is stored. A map of texts takes half a kilobyte for the first of
-/// them; this is one text, and where its parts end.
+/// Every object has them, parsed, for as long as it is stored. A map of texts takes half a kilobyte for the
+/// first of them; this is one text, and where its parts end.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Labels {
     /// Key, value, key, value, one after the other.
@@ -19,7 +19,8 @@ pub struct Labels {
     ends: Box<[u32]>,
 }
 
-/// The domains of deployment tools: what they made carries labels of theirs, and by those they know what to prune.
+/// The domains of deployment tools: what they made carries labels of theirs, and by those they know what to
+/// prune.
 const TOOLS: [&str; 5] = [
     "argocd.argoproj.io",
     "helm.sh",
@@ -99,8 +100,8 @@ impl Labels {
         (0..self.len()).map(|index| self.part(2 * index))
     }
 
-    /// Labels that hold for what is made of the object, too: all but the ones by which a deployment tool knows what it made,
-    /// and would prune what it did not.
+    /// Labels that hold for what is made of the object, too: all but the ones by which a deployment tool
+    /// knows what it made, and would prune what it did not.
     pub fn inherited(&self) -> impl Iterator<Item = (&str, &str)> {
         self.iter().filter(|(key, _)| !is_of_tool(key))
     }

@@ -20,8 +20,8 @@ impl GroupResource {
         Self { group, resource }
     }
 
-    /// A resource named at run time (a stored key, a flag). Each distinct name is kept for the life of the process,
-    /// so this must never be fed from unchecked requests.
+    /// A resource named at run time (a stored key, a flag). Each distinct name is kept for the life of the
+    /// process, so this must never be fed from unchecked requests.
     #[must_use]
     pub fn intern(group: &str, resource: &str) -> Self {
         Self {
@@ -105,7 +105,8 @@ fn is_alphanumeric(byte: u8) -> bool {
     byte.is_ascii_lowercase() || byte.is_ascii_digit()
 }
 
-/// Why a text is no name, worded as Kubernetes words it: clients read it behind `metadata.name: Invalid value: …: `.
+/// Why a text is no name, worded as Kubernetes words it: clients read it behind `metadata.name: Invalid
+/// value: …: `.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     /// More bytes than the rule allows.

@@ -1,9 +1,9 @@
 //! A stored object: the bytes as served, its revision, and the parts of its metadata that everyone asks for.
 //!
-//! Objects are written once as canonical JSON (sorted keys, no spaces) and served by copying slices: a get is the
-//! bytes, a list is a join of bytes, PartialObjectMetadata is the remembered metadata span. What thousands of objects have
-//! alike is kept once and put back where bytes are written. The request task makes a [`Draft`]; the committer only
-//! [splices](Draft::at) the revision in.
+//! Objects are written once as canonical JSON (sorted keys, no spaces) and served by copying slices: a get is
+//! the bytes, a list is a join of bytes, PartialObjectMetadata is the remembered metadata span. What
+//! thousands of objects have alike is kept once and put back where bytes are written. The request task makes
+//! a [`Draft`]; the committer only [splices](Draft::at) the revision in.
 
 mod annotations;
 mod draft;
@@ -76,8 +76,9 @@ impl Object {
         Draft::new(value).map(|draft| draft.at(revision))
     }
 
-    /// The object in `bytes` that were written here: [`Object::bytes`] of this very revision, or [`Draft::bytes`]. Much
-    /// faster than [`Object::new`], since no tree is made. `None` where the bytes are anything else.
+    /// The object in `bytes` that were written here: [`Object::bytes`] of this very revision, or
+    /// [`Draft::bytes`]. Much faster than [`Object::new`], since no tree is made. `None` where the bytes are
+    /// anything else.
     #[must_use]
     pub fn written(bytes: &[u8], revision: Revision) -> Option<Self> {
         let (meta, spans) = outline::read(bytes)?;
@@ -101,8 +102,8 @@ impl Object {
         })
     }
 
-    /// The canonical JSON, `resourceVersion` included: what a get answers. Copied where parts of it are kept for several
-    /// objects.
+    /// The canonical JSON, `resourceVersion` included: what a get answers. Copied where parts of it are kept
+    /// for several objects.
     #[must_use]
     pub fn bytes(&self) -> Bytes {
         self.text.slice(self.text.all())
@@ -137,7 +138,8 @@ impl Object {
         &self.meta
     }
 
-    /// The print of the labels: [`Meta::labels`] need not be looked at where it does not cover what is needed.
+    /// The print of the labels: [`Meta::labels`] need not be looked at where it does not cover what is
+    /// needed.
     #[must_use]
     pub fn print(&self) -> LabelPrint {
         self.print
@@ -155,8 +157,8 @@ impl Object {
         self.text.slice(self.spans.managed.range())
     }
 
-    /// [`Object::managed_fields`] for those who ask for managers and times alone: nothing is copied, and sets of fields that
-    /// are kept for several objects are empty in it.
+    /// [`Object::managed_fields`] for those who ask for managers and times alone: nothing is copied, and sets
+    /// of fields that are kept for several objects are empty in it.
     #[must_use]
     pub fn managers(&self) -> &[u8] {
         &self.text.own()[self.spans.managed.range()]
@@ -185,7 +187,8 @@ impl Object {
         std::str::from_utf8(&self.text.own()[self.spans.api_version.range()]).unwrap_or_default()
     }
 
-    /// Writes [`Object::bytes`] with another `apiVersion`: how another served version with the same fields is written.
+    /// Writes [`Object::bytes`] with another `apiVersion`: how another served version with the same fields is
+    /// written.
     pub fn write_in_version(&self, api_version: &str, out: &mut Vec<u8>) {
         let span = self.spans.api_version.range();
         self.text.write(0..span.start, out);
@@ -193,7 +196,8 @@ impl Object {
         self.text.write(span.end..self.text.all().end, out);
     }
 
-    /// The parsed object without its managed fields, shared: parsed at the first call and kept as long as the object.
+    /// The parsed object without its managed fields, shared: parsed at the first call and kept as long as the
+    /// object.
     #[must_use]
     pub fn value(&self) -> &Arc<Value> {
         self.parsed()
@@ -236,7 +240,8 @@ impl Object {
         serde_json::from_slice(&self.bytes()).expect("stored bytes are JSON that we wrote")
     }
 
-    /// Parses the object without its managed fields, which can be as large as the rest and are read by writes alone.
+    /// Parses the object without its managed fields, which can be as large as the rest and are read by writes
+    /// alone.
     #[must_use]
     pub fn parse_unmanaged(&self) -> Value {
         if self.spans.managed.is_empty() {
@@ -252,8 +257,9 @@ impl Object {
         serde_json::from_slice(&bytes).expect("stored bytes are JSON that we wrote")
     }
 
-    /// A typed, read-only view. Unknown fields are skipped. Sets of fields that are kept for several objects are empty in it,
-    /// so what has them, such as a tree, is not to be written back: that is [`Object::parse`].
+    /// A typed, read-only view. Unknown fields are skipped. Sets of fields that are kept for several objects
+    /// are empty in it, so what has them, such as a tree, is not to be written back: that is
+    /// [`Object::parse`].
     ///
     /// # Errors
     /// When a field has another type than `T` says.
@@ -261,8 +267,9 @@ impl Object {
         serde_json::from_slice(self.text.own())
     }
 
-    /// The owner reference to this object, which is of `kind`, in what is made of it in `namespace` (the empty one: in none).
-    /// `None` where there can be none: an owner stands in the same namespace, or in none. It holds up no deletion.
+    /// The owner reference to this object, which is of `kind`, in what is made of it in `namespace` (the
+    /// empty one: in none). `None` where there can be none: an owner stands in the same namespace, or in
+    /// none. It holds up no deletion.
     #[must_use]
     pub fn as_owner(&self, kind: &str, namespace: &str) -> Option<Value> {
         let meta = self.meta();

@@ -1,5 +1,5 @@
-//! Whether what was made of a write is what was decided: others (admission policies, webhooks) may add to it and change
-//! what it left alone, and no more.
+//! Whether what was made of a write is what was decided: others (admission policies, webhooks) may add to it
+//! and change what it left alone, and no more.
 
 use serde_json::Value;
 
@@ -13,13 +13,13 @@ const METADATA: [&str; 4] = ["labels", "annotations", "finalizers", "ownerRefere
 pub enum Absent {
     /// Somebody took it away.
     Counts,
-    /// The server may not know it, and leaves out what it does not know and what is empty: it counts only where nothing
-    /// of what was decided is there. Numbers are equal by their value.
+    /// The server may not know it, and leaves out what it does not know and what is empty: it counts only
+    /// where nothing of what was decided is there. Numbers are equal by their value.
     MayBePruned,
 }
 
-/// The path of the first field that `changed` has otherwise than `decided`, of those that `decided` changes in `stored`
-/// (null where there was no object).
+/// The path of the first field that `changed` has otherwise than `decided`, of those that `decided` changes
+/// in `stored` (null where there was no object).
 #[must_use]
 pub fn first(decided: &Value, stored: &Value, changed: &Value, absent: Absent) -> Option<String> {
     let mut walk = Walk {
@@ -63,7 +63,8 @@ struct Walk {
 }
 
 impl Walk {
-    /// Whether `changed` is not what `decided` makes of `stored`; `path` is then where. Null is a value that is absent.
+    /// Whether `changed` is not what `decided` makes of `stored`; `path` is then where. Null is a value that
+    /// is absent.
     fn differs(&mut self, decided: &Value, stored: &Value, changed: &Value) -> bool {
         const ABSENT: Value = Value::Null;
         if decided == stored {

@@ -1,5 +1,5 @@
-//! JSON patches (RFC 6902), with a budget: what an operation costs depends on the object it meets, so a patch of a few
-//! kilobytes could otherwise move or copy gigabytes.
+//! JSON patches (RFC 6902), with a budget: what an operation costs depends on the object it meets, so a patch
+//! of a few kilobytes could otherwise move or copy gigabytes.
 
 use std::fmt;
 use std::io;
@@ -50,8 +50,9 @@ pub fn apply(patch: &Patch, value: &mut Value, budget: &mut Budget) -> Result<()
     if patch.0.len() > OPERATIONS_LIMIT {
         return Err(Problem::Failed(too_many(patch.0.len())));
     }
-    // An upper bound of the nesting, raised by what each operation could add and measured only when it seems too much:
-    // copying a value into itself doubles the nesting, and deep values overflow the stack of whoever walks them.
+    // An upper bound of the nesting, raised by what each operation could add and measured only when it seems
+    // too much: copying a value into itself doubles the nesting, and deep values overflow the stack of
+    // whoever walks them.
     let mut bound = depth(value, DEPTH_LIMIT + 1);
     for (index, operation) in patch.0.iter().enumerate() {
         let failed = |problem: &dyn fmt::Display| Problem::Failed(format!("operation {index}{problem}"));
@@ -77,8 +78,8 @@ pub fn apply(patch: &Patch, value: &mut Value, budget: &mut Budget) -> Result<()
     Ok(())
 }
 
-/// Whether `operation` tests that a field is not there, and it is not: `null` stands for an absent field in a test, so
-/// that a patch can add a map only where there is none.
+/// Whether `operation` tests that a field is not there, and it is not: `null` stands for an absent field in a
+/// test, so that a patch can add a map only where there is none.
 fn tests_absence(operation: &PatchOperation, value: &Value) -> bool {
     let PatchOperation::Test(test) = operation else {
         return false;

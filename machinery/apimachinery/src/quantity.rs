@@ -37,8 +37,8 @@ struct Parts {
 }
 
 impl Quantity {
-    /// Parses a quantity as Kubernetes does; more than nine decimals are rounded up (away from zero), and what does
-    /// not fit is the largest value there is.
+    /// Parses a quantity as Kubernetes does; more than nine decimals are rounded up (away from zero), and
+    /// what does not fit is the largest value there is.
     ///
     /// # Errors
     /// Where the text is no quantity.

@@ -1,8 +1,9 @@
-//! Structural schemas: what fields an object has, their defaults and rules, in the dialect Kubernetes uses for CRDs.
+//! Structural schemas: what fields an object has, their defaults and rules, in the dialect Kubernetes uses
+//! for CRDs.
 //!
-//! A schema is made from a Rust type (doc comments become descriptions) and used four ways: defaulting, validation,
-//! finding unknown fields, and OpenAPI. It is compiled once into a tree of nodes; a request walks that tree and
-//! allocates nothing unless something is wrong.
+//! A schema is made from a Rust type (doc comments become descriptions) and used four ways: defaulting,
+//! validation, finding unknown fields, and OpenAPI. It is compiled once into a tree of nodes; a request walks
+//! that tree and allocates nothing unless something is wrong.
 
 mod condition_form;
 mod defaults;

@@ -22,13 +22,13 @@ pub fn budget() -> Budget {
     Budget::new("the strategic merge patch", STEPS, 0)
 }
 
-/// Applies the strategic merge `patch` to `target`: maps merge, lists replace unless the schema gives a merge key, and
-/// the directives `$patch: replace|delete|merge`, `$retainKeys`, `$deleteFromPrimitiveList` and `$setElementOrder`
-/// are honoured.
+/// Applies the strategic merge `patch` to `target`: maps merge, lists replace unless the schema gives a merge
+/// key, and the directives `$patch: replace|delete|merge`, `$retainKeys`, `$deleteFromPrimitiveList` and
+/// `$setElementOrder` are honoured.
 ///
 /// # Errors
-/// A sentence that says which directive or element is wrong and where, or that the budget is spent. `target` is then
-/// half patched: throw it away.
+/// A sentence that says which directive or element is wrong and where, or that the budget is spent. `target`
+/// is then half patched: throw it away.
 pub fn apply(schema: &Schema, target: &mut Value, patch: &Value, budget: &mut Budget) -> Result<(), Problem> {
     match (target, patch) {
         (Value::Object(target), Value::Object(patch)) => {

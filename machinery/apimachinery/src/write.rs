@@ -1,5 +1,5 @@
-//! A planned write, what must be true when it is made, and why it was not: one vocabulary from the dialect that plans it
-//! to the store, or the hub, that makes it.
+//! A planned write, what must be true when it is made, and why it was not: one vocabulary from the dialect
+//! that plans it to the store, or the hub, that makes it.
 
 use std::sync::Arc;
 
@@ -43,8 +43,8 @@ pub struct Write {
     pub subresource: &'static str,
     /// The object as it will be (as it was, for a delete), in any served version, without a resourceVersion.
     pub object: Value,
-    /// The revision the write was decided on. `None` takes the object as it is: for creates, and for objects that an
-    /// earlier write of the same list makes.
+    /// The revision the write was decided on. `None` takes the object as it is: for creates, and for objects
+    /// that an earlier write of the same list makes.
     pub base: Option<Revision>,
 }
 
@@ -59,8 +59,9 @@ pub enum Guard {
         /// Its revision.
         revision: Revision,
     },
-    /// No other write passed this fence after `not_after` (the revision of the snapshot decided on). Making the
-    /// write passes the fence. Fences serialize writes that count the same capacity, such as two bindings to one seed.
+    /// No other write passed this fence after `not_after` (the revision of the snapshot decided on). Making
+    /// the write passes the fence. Fences serialize writes that count the same capacity, such as two bindings
+    /// to one seed.
     Fence {
         /// The fence's name, such as `gardener/seeds/eu-1`.
         name: Arc<str>,
@@ -70,7 +71,8 @@ pub enum Guard {
 }
 
 impl Guard {
-    /// Passes the fence `name` without asking who passed it before: for writes that nothing older was decided for.
+    /// Passes the fence `name` without asking who passed it before: for writes that nothing older was decided
+    /// for.
     #[must_use]
     pub fn pass(name: Arc<str>) -> Self {
         Self::Fence {

@@ -89,7 +89,8 @@ pub enum Element {
 }
 
 impl Element {
-    /// Reads `f:name`, `k:{..}`, `v:..` or `i:1`. `None` for a letter that is not known, which readers leave out.
+    /// Reads `f:name`, `k:{..}`, `v:..` or `i:1`. `None` for a letter that is not known, which readers leave
+    /// out.
     ///
     /// # Errors
     /// When there is no colon, or what follows it is not what the letter says.

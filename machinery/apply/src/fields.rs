@@ -115,7 +115,8 @@ impl Set {
         });
     }
 
-    /// Takes out the members of `other` and what is below them, as [`Set::recursive_difference`] leaves them out.
+    /// Takes out the members of `other` and what is below them, as [`Set::recursive_difference`] leaves them
+    /// out.
     pub(crate) fn cut(&mut self, other: &Self) {
         if other.member {
             *self = Self::default();
@@ -156,8 +157,8 @@ impl Set {
         }
     }
 
-    /// Every member as it stands in messages (`.spec.ports[port=80,protocol="TCP"].name`): of each level the members first,
-    /// then what is below them.
+    /// Every member as it stands in messages (`.spec.ports[port=80,protocol="TCP"].name`): of each level the
+    /// members first, then what is below them.
     #[must_use]
     pub fn paths(&self) -> Vec<String> {
         let mut found = Vec::new();

@@ -8,7 +8,8 @@ use crate::items::Indexed;
 use crate::types::{DEDUCED, Node, Types};
 
 impl Types {
-    /// `changed` with the members of `owned` as they are in `live`; what is beside them stays as it was changed.
+    /// `changed` with the members of `owned` as they are in `live`; what is beside them stays as it was
+    /// changed.
     ///
     /// Both objects fit these types ([`Types::paths_of_stored`]).
     #[must_use]

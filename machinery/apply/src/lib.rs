@@ -1,33 +1,36 @@
 //! Server-side apply for objects of a structural schema, and the managed fields of every other write, as
-//! kube-apiserver has them: pure functions on JSON values, without I/O and without a clock. For API servers, for tools that
-//! predict what an apply will do, and for tests.
+//! kube-apiserver has them: pure functions on JSON values, without I/O and without a clock. For API servers,
+//! for tools that predict what an apply will do, and for tests.
 //!
 //! Start with [`Managers`], which is `metadata.managedFields` decoded:
 //! * [`Managers::update`] says who owns what after a create, update or patch;
-//! * [`Managers::apply`] merges a configuration into an object, takes out what its manager no longer names, and tells
-//!   [`Conflict`]s;
+//! * [`Managers::apply`] merges a configuration into an object, takes out what its manager no longer names,
+//!   and tells [`Conflict`]s;
 //! * [`Writer`] is who writes, through which subresource and when; [`Versions`] is what is known of the kind.
 //!
 //! `cargo run -p berth-apply --example owners` shows two managers and a conflict.
 //!
-//! Ownership is a set of *paths* ([`Set`], written as `fieldsV1`), never of values. [`Types`] is what a schema says about
-//! merging: which maps and lists are granular, which are one leaf, and what tells list items apart. On these stand
+//! Ownership is a set of *paths* ([`Set`], written as `fieldsV1`), never of values. [`Types`] is what a
+//! schema says about merging: which maps and lists are granular, which are one leaf, and what tells list
+//! items apart. On these stand
 //! * [`Types::paths`]: the fields an applied configuration names, which its manager will own;
 //! * [`Types::merge`]: the configuration merged into the live object;
 //! * [`Types::compare`]: what was removed, modified and added between two states of an object;
 //! * [`Types::prune`]: the merge without what the manager named before, names no more, and nobody else owns;
 //! * [`Types::kept`]: what others changed, with the fields of one owner as they were.
 //!
-//! Where it differs from kube-apiserver: pruning never leaves `null` in an object, which most schemas refuse. A container
-//! that loses its last entry goes, or stays empty if somebody owns it. Whether anything changed is asked by owner
-//! ([`Managers::same_but_times`]), so that entries that would only change places need not be written.
+//! Where it differs from kube-apiserver: pruning never leaves `null` in an object, which most schemas refuse.
+//! A container that loses its last entry goes, or stays empty if somebody owns it. Whether anything changed
+//! is asked by owner ([`Managers::same_but_times`]), so that entries that would only change places need not
+//! be written.
 //!
-//! Depth is limited ([`MAX_DEPTH`]), and so are the bytes of a list ([`MAX_BYTES`]); lists are indexed by key, so that the
-//! work grows with `n log n` of their length. What breaks a limit is refused or left untracked, and nothing panics.
+//! Depth is limited ([`MAX_DEPTH`]), and so are the bytes of a list ([`MAX_BYTES`]); lists are indexed by
+//! key, so that the work grows with `n log n` of their length. What breaks a limit is refused or left
+//! untracked, and nothing panics.
 //!
-//! The rules are those of <https://kubernetes.io/docs/reference/using-api/server-side-apply/> and of the enhancement
-//! proposal KEP-555. `tests/apply_reference` plays random writes here and on kube-apiserver's own field manager, and has
-//! `rows.json`: eighty short sequences with what comes out.
+//! The rules are those of <https://kubernetes.io/docs/reference/using-api/server-side-apply/> and of the
+//! enhancement proposal KEP-555. `tests/apply_reference` plays random writes here and on kube-apiserver's own
+//! field manager, and has `rows.json`: eighty short sequences with what comes out.
 //!
 //! ```
 //! use berth_apply::{Managers, Only, Refused, Reset, Types, Writer};

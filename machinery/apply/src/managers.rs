@@ -121,8 +121,8 @@ impl Managers {
         self.entries.get(owner)
     }
 
-    /// The managers a write starts from: those its body names, if they are valid and at least one; none if the body
-    /// takes them away by `[]` or `[{}]`; otherwise the `live` ones.
+    /// The managers a write starts from: those its body names, if they are valid and at least one; none if
+    /// the body takes them away by `[]` or `[{}]`; otherwise the `live` ones.
     ///
     /// Writes to a subresource start from the live ones, whatever their body says: do not call this for them.
     #[must_use]
@@ -150,7 +150,8 @@ impl Managers {
                 })
     }
 
-    /// Returns the errors of names and subresources in the list, as kube-apiserver validates what it is about to store.
+    /// Returns the errors of names and subresources in the list, as kube-apiserver validates what it is about
+    /// to store.
     #[must_use]
     pub fn validate(&self) -> Vec<FieldError> {
         let in_order = self.sorted().into_iter().enumerate();
@@ -167,8 +168,8 @@ impl Managers {
             .collect()
     }
 
-    /// The entries that are written, in the order they are written in: appliers first, then by time, name, version
-    /// and subresource.
+    /// The entries that are written, in the order they are written in: appliers first, then by time, name,
+    /// version and subresource.
     fn sorted(&self) -> Vec<(&Identity, &Entry)> {
         let mut entries: Vec<_> = self
             .entries

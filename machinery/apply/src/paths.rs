@@ -47,8 +47,8 @@ impl Types {
         self.walk(config, false)
     }
 
-    /// Returns the paths of a stored object. Duplicates are allowed there, and are one path; so are fields that the schema has
-    /// not, or has no more: they are of deduced types.
+    /// Returns the paths of a stored object. Duplicates are allowed there, and are one path; so are fields
+    /// that the schema has not, or has no more: they are of deduced types.
     ///
     /// # Errors
     /// Every place that does not fit.
@@ -61,8 +61,8 @@ impl Types {
         self.walk(object, true).map(drop)
     }
 
-    /// Returns what `last`, a configuration applied by other means, names and `live` still has unchanged: what its applier may
-    /// take over without force when it starts to apply here.
+    /// Returns what `last`, a configuration applied by other means, names and `live` still has unchanged:
+    /// what its applier may take over without force when it starts to apply here.
     ///
     /// # Errors
     /// Where either does not fit.

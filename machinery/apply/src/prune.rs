@@ -9,8 +9,8 @@ use crate::paths::Mismatch;
 use crate::types::{DEDUCED, List, Node, Shape, Types};
 
 impl Types {
-    /// `merged` without what only `last` owned: the set of this manager before, where `owned` is what all managers own
-    /// now, this one's new set included.
+    /// `merged` without what only `last` owned: the set of this manager before, where `owned` is what all
+    /// managers own now, this one's new set included.
     ///
     /// A container that empties goes with its last entry, unless somebody owns it: then it stays, empty.
     ///
@@ -63,8 +63,8 @@ impl Types {
         Ok(with_structs(&self.root, paths))
     }
 
-    /// `object` without the members of `set` and all below them. With `owned` given, containers that empty go unless
-    /// they are owned; without, they become `null`.
+    /// `object` without the members of `set` and all below them. With `owned` given, containers that empty go
+    /// unless they are owned; without, they become `null`.
     fn without(&self, object: &Value, set: &Set, owned: Option<&Set>) -> Value {
         let mut cut = object.clone();
         without(&self.root, &mut cut, set, owned);

@@ -1,4 +1,5 @@
-//! Two or more managers at one object, step by step, as kube-apiserver does it; and what holds for any of them.
+//! Two or more managers at one object, step by step, as kube-apiserver does it; and what holds for any of
+//! them.
 
 mod encoding;
 mod entries;

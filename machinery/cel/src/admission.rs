@@ -42,8 +42,9 @@ impl Environment {
             )
     }
 
-    /// Kubernetes' environment with the variables of admission policies: those of match conditions, `variables`, and
-    /// `params` where the policy has some. The fields of `variables` come after them as `variables.<name>`.
+    /// Kubernetes' environment with the variables of admission policies: those of match conditions,
+    /// `variables`, and `params` where the policy has some. The fields of `variables` come after them as
+    /// `variables.<name>`.
     #[must_use]
     pub fn policies(params: bool) -> Self {
         let environment = Self::match_conditions().with_variable("variables", variables());
@@ -54,9 +55,9 @@ impl Environment {
         }
     }
 
-    /// The environment in which the expressions of a policy are checked, not evaluated, against what its rules name: writes of
-    /// objects of the type `object`, with `params` where the policy has some. As in kube-apiserver
-    /// `authorizer.requestResource` is not in it.
+    /// The environment in which the expressions of a policy are checked, not evaluated, against what its
+    /// rules name: writes of objects of the type `object`, with `params` where the policy has some. As in
+    /// kube-apiserver `authorizer.requestResource` is not in it.
     #[must_use]
     pub fn checking_policies(object: &Type, params: Option<&Type>) -> Self {
         let environment = Self::kubernetes()

@@ -62,7 +62,8 @@ pub(crate) enum Select {
     Optional,
 }
 
-/// An element of a list or the value of a map's entry; an optional one (`?x`) is left out when it has no value.
+/// An element of a list or the value of a map's entry; an optional one (`?x`) is left out when it has no
+/// value.
 #[derive(Debug)]
 pub(crate) struct Item {
     pub(crate) value: Expr,

@@ -21,8 +21,8 @@ pub struct Environment {
     functions: HashMap<&'static str, Vec<Declared>>,
     variables: Vec<(Cow<'static, str>, Type)>,
     pub(crate) syntax: Syntax,
-    /// Whether the rules of Kubernetes' own environment hold: lists of one type, literals judged when they are
-    /// compiled, UTC.
+    /// Whether the rules of Kubernetes' own environment hold: lists of one type, literals judged when they
+    /// are compiled, UTC.
     admission: bool,
 }
 
@@ -103,8 +103,8 @@ impl Environment {
         self
     }
 
-    /// With the literals of mutations: `Object{...}` with any fields and fields of fields (`Object.spec{...}`), and
-    /// `JSONPatch{...}`.
+    /// With the literals of mutations: `Object{...}` with any fields and fields of fields
+    /// (`Object.spec{...}`), and `JSONPatch{...}`.
     #[must_use]
     pub fn with_mutations(mut self) -> Self {
         self.declare(Library::JsonPatch.functions());

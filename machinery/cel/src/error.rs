@@ -9,8 +9,8 @@ pub enum Error {
         /// The limit.
         limit: u64,
     },
-    /// An access review that nobody has made yet. No operator absorbs this: whoever evaluates makes it, and evaluates
-    /// again.
+    /// An access review that nobody has made yet. No operator absorbs this: whoever evaluates makes it, and
+    /// evaluates again.
     #[error("the access review is not made yet")]
     Unasked(Box<crate::review::Review>),
     /// Anything else.

@@ -1,8 +1,8 @@
 //! Meter of what an evaluation has cost so far.
 //!
-//! The units are those of cel-go and Kubernetes: 1 for a variable, a field or a call, 10 for a list, 30 for a map, 1 for
-//! ten bytes of text that are read or made. Beside them every step counts, since what upstream has for nothing (constants,
-//! `&&`, `||`) takes time as well.
+//! The units are those of cel-go and Kubernetes: 1 for a variable, a field or a call, 10 for a list, 30 for a
+//! map, 1 for ten bytes of text that are read or made. Beside them every step counts, since what upstream has
+//! for nothing (constants, `&&`, `||`) takes time as well.
 
 use std::any::Any;
 use std::collections::HashMap;

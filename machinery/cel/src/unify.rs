@@ -109,7 +109,8 @@ impl Unifier {
         }
     }
 
-    /// Whether `is` may stand for `variable`; `None` where nothing is known of it and it stands in `is` itself.
+    /// Whether `is` may stand for `variable`; `None` where nothing is known of it and it stands in `is`
+    /// itself.
     fn substitutes(&mut self, is: &Type, variable: usize) -> Option<bool> {
         if *is == Type::Param(variable) {
             return Some(true);

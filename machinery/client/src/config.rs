@@ -1,4 +1,5 @@
-//! kubeconfigs, and kube's configuration and client made of one: the one way everything here gets to a server.
+//! kubeconfigs, and kube's configuration and client made of one: the one way everything here gets to a
+//! server.
 
 use std::path::Path;
 

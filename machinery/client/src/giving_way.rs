@@ -1,5 +1,6 @@
-//! What of a file gives way to what is stored. A scheduler fills in fields, which then are its own or cannot be changed; a
-//! file that was written before knows nothing of them, and one that was read back may know them as they once were.
+//! What of a file gives way to what is stored. A scheduler fills in fields, which then are its own or cannot
+//! be changed; a file that was written before knows nothing of them, and one that was read back may know them
+//! as they once were.
 
 use berth_apimachinery::Status;
 use serde_json::Value;
@@ -7,9 +8,10 @@ use serde_json::Value;
 /// The reason of a cause that says that a field belongs to somebody else.
 const OWNED: &str = "FieldValueForbidden";
 
-/// Takes back in `next` the changes that `status` refuses, so that the rest can be written: of a field that `object` does
-/// not have, of what a map of it lacks, and of a field below `metadata` or `status` that belongs to somebody else, with a
-/// line in `kept`. Whether anything was taken back; not when one of the refused fields is a wish that has to be told.
+/// Takes back in `next` the changes that `status` refuses, so that the rest can be written: of a field that
+/// `object` does not have, of what a map of it lacks, and of a field below `metadata` or `status` that
+/// belongs to somebody else, with a line in `kept`. Whether anything was taken back; not when one of the
+/// refused fields is a wish that has to be told.
 pub(super) fn give_way(
     object: &Value,
     next: &mut Value,
@@ -46,8 +48,8 @@ pub(super) fn give_way(
     true
 }
 
-/// A field as a cause names it: `status.cluster`, or `metadata.finalizers[example.com/hold]` for an element of a list or
-/// an entry of a map.
+/// A field as a cause names it: `status.cluster`, or `metadata.finalizers[example.com/hold]` for an element
+/// of a list or an entry of a map.
 struct Field<'a> {
     path: Vec<&'a str>,
     element: Option<&'a str>,
@@ -70,7 +72,8 @@ impl<'a> Field<'a> {
         found.filter(|value| !value.is_null())
     }
 
-    /// Whether `object` says anything about it. A list that an element is missing from says something about the element.
+    /// Whether `object` says anything about it. A list that an element is missing from says something about
+    /// the element.
     fn is_said(&self, object: &Value) -> bool {
         match (self.of(object), self.element) {
             (Some(Value::Object(map)), Some(key)) => map.contains_key(key),
@@ -78,7 +81,8 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// Where it is a map, gives it in `next` the entries that only the one in `stored` has. Whether there were any.
+    /// Where it is a map, gives it in `next` the entries that only the one in `stored` has. Whether there
+    /// were any.
     fn fill(&self, next: &mut Value, stored: &Value) -> bool {
         let found = self.path.iter().try_fold(next, |value, part| value.get_mut(part));
         let (Some(Value::Object(map)), Some(Value::Object(before))) = (found, self.of(stored)) else {

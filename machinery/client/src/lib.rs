@@ -1,7 +1,8 @@
-//! A client of any API server: objects of any kind by apiVersion and kind, answers as JSON, refusals as `Status`.
+//! A client of any API server: objects of any kind by apiVersion and kind, answers as JSON, refusals as
+//! `Status`.
 //!
-//! Start reading at [`Client::send`] (one request), [`Client::put`] (create or update an object, as `berth load` does) and
-//! [`Client::apply`] (server-side apply, as `berth load --server-side` does).
+//! Start reading at [`Client::send`] (one request), [`Client::put`] (create or update an object, as `berth
+//! load` does) and [`Client::apply`] (server-side apply, as `berth load --server-side` does).
 //!
 //! ```no_run
 //! # async fn example() -> anyhow::Result<()> {
@@ -100,8 +101,8 @@ impl Client {
         Ok(Self::new(inner))
     }
 
-    /// Connects as kubectl does: with the kubeconfig at `path`, or what KUBECONFIG names, or `~/.kube/config`, in its
-    /// current context or the one that is named.
+    /// Connects as kubectl does: with the kubeconfig at `path`, or what KUBECONFIG names, or
+    /// `~/.kube/config`, in its current context or the one that is named.
     ///
     /// # Errors
     /// When there is none, or it does not make a configuration.
@@ -162,7 +163,8 @@ impl Client {
         }
     }
 
-    /// The same client, whose writes by [`Client::put`] and [`Client::apply`] belong to the field manager of that name.
+    /// The same client, whose writes by [`Client::put`] and [`Client::apply`] belong to the field manager of
+    /// that name.
     #[must_use]
     pub fn writing_as(mut self, manager: impl Into<String>) -> Self {
         self.manager = Some(manager.into());
@@ -286,8 +288,9 @@ impl Client {
             .map_err(|status| anyhow!("{path}: {}", status.message))
     }
 
-    /// Creates or replaces `object`, then writes its status where it has one and the kind a status subresource.
-    /// Gives `created`, `configured` or `unchanged`, and adds to `notes` what of the object gave way to what is stored.
+    /// Creates or replaces `object`, then writes its status where it has one and the kind a status
+    /// subresource. Gives `created`, `configured` or `unchanged`, and adds to `notes` what of the object gave
+    /// way to what is stored.
     ///
     /// # Errors
     /// When the server refused, or none answered.
@@ -347,8 +350,8 @@ impl Client {
         ))
     }
 
-    /// Writes `next`, made of `object`, over `stored` at `path`. What the server refuses to have changed gives way, as
-    /// [`give_way`] says, and the rest is written.
+    /// Writes `next`, made of `object`, over `stored` at `path`. What the server refuses to have changed
+    /// gives way, as [`give_way`] says, and the rest is written.
     async fn replace(
         &self,
         path: &str,

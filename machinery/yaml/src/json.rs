@@ -14,8 +14,8 @@ use crate::{Document, TOLD};
 /// Treatment of a double without a fraction: `1.0`, `1e2` and `-0`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doubles {
-    /// An integer, as it is to JSON Schema, and so to kube-apiserver in custom resources: they come from clients that keep
-    /// every number as a double, and go into integer fields.
+    /// An integer, as it is to JSON Schema, and so to kube-apiserver in custom resources: they come from
+    /// clients that keep every number as a double, and go into integer fields.
     Whole,
     /// A double, as it is written: readers of a kind's own type take none for an integer.
     Kept,

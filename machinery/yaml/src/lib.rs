@@ -1,8 +1,8 @@
 //! YAML as kubectl and kube-apiserver read it: documents in, JSON values out (docs/concepts.md, "YAML").
 //!
-//! Both go through a reader of YAML 1.1 that resolves scalars in its own way (`yes` is true, `017` is fifteen, a date is a
-//! text), so a crate that reads YAML 1.2 tells something else of the same file. Here a parser of events does the syntax,
-//! and this crate says what they mean.
+//! Both go through a reader of YAML 1.1 that resolves scalars in its own way (`yes` is true, `017` is
+//! fifteen, a date is a text), so a crate that reads YAML 1.2 tells something else of the same file. Here a
+//! parser of events does the syntax, and this crate says what they mean.
 
 mod build;
 pub mod json;

@@ -1,5 +1,5 @@
-//! The documents of a stream, separated as kubectl does it: by lines, before anything is parsed. So a document that is
-//! broken takes no other with it.
+//! The documents of a stream, separated as kubectl does it: by lines, before anything is parsed. So a
+//! document that is broken takes no other with it.
 
 use crate::{Document, Problem, build};
 

@@ -1,4 +1,5 @@
-//! Many documents, written by hand and generated, read by kubectl and by us: to the same values, or refused alike.
+//! Many documents, written by hand and generated, read by kubectl and by us: to the same values, or refused
+//! alike.
 
 #[path = "as_kubectl/corpus.rs"]
 mod corpus;
@@ -74,7 +75,8 @@ fn ours(index: usize, text: &str) -> Read {
         .collect()
 }
 
-/// Whether two numbers are the same, but for the last digit of a fraction: what kubectl prints is read back less exactly.
+/// Whether two numbers are the same, but for the last digit of a fraction: what kubectl prints is read back
+/// less exactly.
 fn near(one: &Number, other: &Number) -> bool {
     let (Some(one), Some(other)) = (one.as_f64(), other.as_f64()) else {
         return false;

@@ -1,4 +1,5 @@
-//! From the Swagger JSON we rendered to its protobuf form. One source, two encodings: what one says, the other says.
+//! From the Swagger JSON we rendered to its protobuf form. One source, two encodings: what one says, the
+//! other says.
 
 use prost::Message as _;
 use serde_json::Value;

@@ -1,5 +1,6 @@
-//! The messages of `openapi.v2` (the public OpenAPIv2.proto) that our document uses, with their field numbers.
-//! Fields we never write (security, examples, XML) are left out: protobuf readers take them as absent.
+//! The messages of `openapi.v2` (the public OpenAPIv2.proto) that our document uses, with their field
+//! numbers. Fields we never write (security, examples, XML) are left out: protobuf readers take them as
+//! absent.
 
 use prost::{Message, Oneof};
 

@@ -1,5 +1,5 @@
-//! What an object says in the light of others: a Shoot's provider type, which is its cloud profile's, and the like. The
-//! dialect judges by what it knows of the world ([`berth_dialect_contract::Guarding::judge`]).
+//! What an object says in the light of others: a Shoot's provider type, which is its cloud profile's, and the
+//! like. The dialect judges by what it knows of the world ([`berth_dialect_contract::Guarding::judge`]).
 //!
 //! Others may change afterwards, so that nothing has to be guarded until the write is stored.
 

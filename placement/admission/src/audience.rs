@@ -1,6 +1,7 @@
-//! Who hears what a webhook answers. A caller without a certificate may be a kube-apiserver or any Pod that reaches the port;
-//! the review says who writes, but that is only a claim. So where no certificate is demanded, a refusal says that the write
-//! is refused and by which rule, and nothing of objects other than the one in the review.
+//! Who hears what a webhook answers. A caller without a certificate may be a kube-apiserver or any Pod that
+//! reaches the port; the review says who writes, but that is only a claim. So where no certificate is
+//! demanded, a refusal says that the write is refused and by which rule, and nothing of objects other than
+//! the one in the review.
 
 use berth_admission::Denied;
 use berth_apimachinery::FieldError;

@@ -1,5 +1,6 @@
-//! `autoBind: OnCreate`: what a client makes is decided and bound before the create is answered (docs/concepts.md,
-//! "Configuration"): in one step with it where the store can, else once it is there. A dry run is answered with a forecast.
+//! `autoBind: OnCreate`: what a client makes is decided and bound before the create is answered
+//! (docs/concepts.md, "Configuration"): in one step with it where the store can, else once it is there. A dry
+//! run is answered with a forecast.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,10 +1,10 @@
-//! An object made with its place filled in (a Shoot with `spec.seedName`) is judged by feasibility, not by origin
-//! (docs/admission.md, "Guards"): what the scheduler could have picked passes; anything else, and by the rules of today
-//! any place, takes the right to bind, and must still be a binding the system allows.
+//! An object made with its place filled in (a Shoot with `spec.seedName`) is judged by feasibility, not by
+//! origin (docs/admission.md, "Guards"): what the scheduler could have picked passes; anything else, and by
+//! the rules of today any place, takes the right to bind, and must still be a binding the system allows.
 //!
-//! A webhook can judge the place, but cannot hold it until the object is stored ([`Held`]): of many creates at once each
-//! would find the last free place still free. There any given place takes the right to bind, as it does in Gardener's own
-//! API server; without it, the place is left out and the controller writes one.
+//! A webhook can judge the place, but cannot hold it until the object is stored ([`Held`]): of many creates
+//! at once each would find the last free place still free. There any given place takes the right to bind, as
+//! it does in Gardener's own API server; without it, the place is left out and the controller writes one.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -166,7 +166,8 @@ impl Plugin for BoundOnCreate {
         Some(self.knowledge.ready())
     }
 
-    /// Fills in what the system fills in when a place is given. Whether it may be given is judged on the final object.
+    /// Fills in what the system fills in when a place is given. Whether it may be given is judged on the
+    /// final object.
     fn mutate(&self, request: &Request<'_>, object: &mut Value, _: &mut Vec<String>) -> Result<(), Denied> {
         let Some((own, dialect)) = own_places::find(self.knowledge.engine(), request.resource) else {
             return Ok(());

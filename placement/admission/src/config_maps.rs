@@ -1,5 +1,6 @@
-//! ConfigMaps labelled `scheduling.berth.dev/config: <dialect>`: the configuration files in them are checked as if they
-//! were given to Berth (docs/concepts.md, "Configuration"). They are never rewritten and never read as configuration.
+//! ConfigMaps labelled `scheduling.berth.dev/config: <dialect>`: the configuration files in them are checked
+//! as if they were given to Berth (docs/concepts.md, "Configuration"). They are never rewritten and never
+//! read as configuration.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! SchedulerConfigurations: warnings about what is legal but surely not meant. Behind the webhook, where the kind is a
-//! CRD of the hub, everything wrong with one too.
+//! SchedulerConfigurations: warnings about what is legal but surely not meant. Behind the webhook, where the
+//! kind is a CRD of the hub, everything wrong with one too.
 
 use std::sync::Arc;
 

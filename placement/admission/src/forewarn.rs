@@ -1,11 +1,12 @@
-//! `autoBind: OnCreate` behind a hub, for objects whose binding is a field of their own (a Shoot's `spec.seedName`): the
-//! creator gets a warning when the scheduler finds no place. The place itself is written by the controller, moments later.
+//! `autoBind: OnCreate` behind a hub, for objects whose binding is a field of their own (a Shoot's
+//! `spec.seedName`): the creator gets a warning when the scheduler finds no place. The place itself is
+//! written by the controller, moments later.
 //!
-//! A webhook must not pick the place. It decides on copies that lag behind the hub and cannot reserve what it picked: the
-//! create may be a dry run or may be refused after it, another replica is asked about the next create, and none of them
-//! is stored before all are answered. So many creates at once would all be sent to the same place, past what that takes.
-//! The controller decides after the object is stored and writes under the fences of the counted capacity
-//! (`placement/hub/src/fences.rs`).
+//! A webhook must not pick the place. It decides on copies that lag behind the hub and cannot reserve what it
+//! picked: the create may be a dry run or may be refused after it, another replica is asked about the next
+//! create, and none of them is stored before all are answered. So many creates at once would all be sent to
+//! the same place, past what that takes. The controller decides after the object is stored and writes under
+//! the fences of the counted capacity (`placement/hub/src/fences.rs`).
 
 use std::sync::Arc;
 
@@ -64,7 +65,8 @@ impl Forewarn {
     ) -> Option<Warning> {
         let forecast = match self.forecast(request, object, dialect) {
             Ok(forecast) => forecast?,
-            // The owner of the kind refuses what is wrong with it; here it only means that nothing can be picked yet.
+            // The owner of the kind refuses what is wrong with it; here it only means that nothing can be
+            // picked yet.
             Err(problem) => return Some(Warning::Unplaced(format!("not bound: {problem}"))),
         };
         if forecast.outcome == Outcome::Scheduled {

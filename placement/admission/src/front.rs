@@ -1,6 +1,6 @@
-//! `/admission/mutate` and `/admission/validate`: pure, reserving nothing. Callers show a client certificate where one is
-//! demanded. Otherwise anyone is answered: bounded in size and per source address, and told nothing of other objects
-//! ([`super::Audience`]). Who writes is in the body and only a claim.
+//! `/admission/mutate` and `/admission/validate`: pure, reserving nothing. Callers show a client certificate
+//! where one is demanded. Otherwise anyone is answered: bounded in size and per source address, and told
+//! nothing of other objects ([`super::Audience`]). Who writes is in the body and only a claim.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -153,7 +153,8 @@ impl Front {
         }
     }
 
-    /// What the review in `body` is about, where nobody here has anything to say of it: then its objects are not read.
+    /// What the review in `body` is about, where nobody here has anything to say of it: then its objects are
+    /// not read.
     fn unknown(&self, body: &[u8]) -> Option<Subject> {
         let subject = Subject::of(body)?;
         self.known(&subject.group, &subject.resource)
@@ -184,7 +185,8 @@ impl Front {
         }
     }
 
-    /// Whether the rights that the write takes are asked for, or the caller has raised too many such questions.
+    /// Whether the rights that the write takes are asked for, or the caller has raised too many such
+    /// questions.
     fn may_ask(
         &self,
         request: &berth_admission::Request<'_>,

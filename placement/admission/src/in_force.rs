@@ -1,5 +1,6 @@
-//! The admission rules of a dialect as its configuration changes them, and whether they hold at all. A change takes effect live; one that is invalid
-//! and got past everything leaves the last valid one in force (docs/concepts.md, "Configuration").
+//! The admission rules of a dialect as its configuration changes them, and whether they hold at all. A change
+//! takes effect live; one that is invalid and got past everything leaves the last valid one in force
+//! (docs/concepts.md, "Configuration").
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -56,7 +57,8 @@ impl Rules {
         self.resources.contains(&resource)
     }
 
-    /// Whether the rules hold nothing against `request`, which makes `object`: `is_guard` says of which sort they are.
+    /// Whether the rules hold nothing against `request`, which makes `object`: `is_guard` says of which sort
+    /// they are.
     pub(super) fn pass(&self, request: &Request<'_>, object: Option<&Value>, is_guard: bool) -> bool {
         !self.engine.guards(self.dialect.name())
             || !is_guard && self.now().users.includes(&request.user.name)
@@ -72,7 +74,8 @@ impl Rules {
         let source = &**self.engine.source();
         let mut demands = self.dialect.demands().iter();
         if demands.any(|demand| demand.resource == request.resource) {
-            // By what it is before the write: whoever takes it from Berth takes it with the decision as it is.
+            // By what it is before the write: whoever takes it from Berth takes it with the decision as it
+            // is.
             let stated = request.old.or(object);
             return stated
                 .is_some_and(|object| !requests.include(source, request.namespace, &LabelsOf(object)));
@@ -121,7 +124,8 @@ impl Rules {
         self.now().plugins.get(number).map(Arc::clone)
     }
 
-    /// What is in force. Asked several times in every request, so that nothing is looked up while nothing changes.
+    /// What is in force. Asked several times in every request, so that nothing is looked up while nothing
+    /// changes.
     fn now(&self) -> MutexGuard<'_, Kept> {
         let all = self.engine.source().cached(config::RESOURCE);
         let mut kept = self.kept.lock();

@@ -1,9 +1,9 @@
 //! What is used is not deleted (docs/admission.md, "Guards"): refused with the users of it.
 //!
-//! Race-free in a store of ours. A write that begins a use passes a fence of what it uses; a deletion asks that nobody
-//! passed that fence since the snapshot it looked at, and passes it. A binding decided before the deletion fails at the
-//! same fence, since decisions that count capacity name it too, and is decided again without the deleted target. On a
-//! hub the answer is as good as the watch is fresh.
+//! Race-free in a store of ours. A write that begins a use passes a fence of what it uses; a deletion asks
+//! that nobody passed that fence since the snapshot it looked at, and passes it. A binding decided before the
+//! deletion fails at the same fence, since decisions that count capacity name it too, and is decided again
+//! without the deleted target. On a hub the answer is as good as the watch is fresh.
 
 use std::sync::Arc;
 

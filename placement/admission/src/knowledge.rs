@@ -65,8 +65,8 @@ impl Knowledge {
     }
 }
 
-/// A guard that fails, since no object has this revision: the verdict just given no longer holds, so the write must be
-/// judged again.
+/// A guard that fails, since no object has this revision: the verdict just given no longer holds, so the
+/// write must be judged again.
 pub(super) fn never(key: Key) -> Guard {
     Guard::Unchanged {
         key,

@@ -1,9 +1,9 @@
-//! Admission put together: which plugins guard the objects served here, and which the webhooks run (docs/admission.md,
-//! "Guards" and "Admission").
+//! Admission put together: which plugins guard the objects served here, and which the webhooks run
+//! (docs/admission.md, "Guards" and "Admission").
 //!
-//! The rules of one system are plugins of its dialect. Here are those that need to know the world (the engine's
-//! snapshot) or the program's own kinds, each for every dialect that asks for it through the contract. Start reading at
-//! [`Parts`]; the webhooks' routes are a [`Front`].
+//! The rules of one system are plugins of its dialect. Here are those that need to know the world (the
+//! engine's snapshot) or the program's own kinds, each for every dialect that asks for it through the
+//! contract. Start reading at [`Parts`]; the webhooks' routes are a [`Front`].
 //!
 //! ```
 //! use berth_placement_admission::{MUTATE_PATH, VALIDATE_PATH};
@@ -112,8 +112,8 @@ impl Parts {
             .ending_with(Arc::new(ResourceQuotas::new(Arc::clone(source))))
     }
 
-    /// The chain of the webhooks, which a hub asks about its own objects; `catalog` reads them, `audience` hears the
-    /// answers. The hub has its own namespace life cycle and RBAC.
+    /// The chain of the webhooks, which a hub asks about its own objects; `catalog` reads them, `audience`
+    /// hears the answers. The hub has its own namespace life cycle and RBAC.
     #[must_use]
     pub fn webhooks(&self, catalog: &Arc<Catalog>, audience: Audience) -> Chain {
         let rules = self.rules();

@@ -1,8 +1,9 @@
-//! Rights that owner references take, as kube-apiserver's plugin OwnerReferencesPermissionEnforcement asks for them.
+//! Rights that owner references take, as kube-apiserver's plugin OwnerReferencesPermissionEnforcement asks
+//! for them.
 //!
-//! An owner that is gone takes its dependents with it, so who changes the owners of an object that is there must be
-//! allowed to delete it. And an owner waits for dependents that block its deletion, so who makes an object block one
-//! must be allowed to set finalizers on that.
+//! An owner that is gone takes its dependents with it, so who changes the owners of an object that is there
+//! must be allowed to delete it. And an owner waits for dependents that block its deletion, so who makes an
+//! object block one must be allowed to set finalizers on that.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -84,7 +85,8 @@ impl Plugin for OwnerReferences {
     }
 }
 
-/// The right to make objects block an owner of a kind that is not known: only who may set finalizers on everything has it.
+/// The right to make objects block an owner of a kind that is not known: only who may set finalizers on
+/// everything has it.
 fn over_all(owner: &OwnerReference) -> Needed {
     let right = Right {
         verb: "update".to_owned(),

@@ -1,5 +1,5 @@
-//! Nobody reads through a policy what they may not read: whoever names the kind of parameters must be allowed to get all of
-//! them, and whoever binds some must be allowed to read those, as in kube-apiserver.
+//! Nobody reads through a policy what they may not read: whoever names the kind of parameters must be allowed
+//! to get all of them, and whoever binds some must be allowed to read those, as in kube-apiserver.
 
 use std::sync::Arc;
 

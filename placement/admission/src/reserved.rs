@@ -1,5 +1,5 @@
-//! What holds a scheduler's decision is written by that scheduler only (docs/admission.md, "Guards"), admins not
-//! excepted.
+//! What holds a scheduler's decision is written by that scheduler only (docs/admission.md, "Guards"), admins
+//! not excepted.
 
 use berth_admission::{Denied, Operation, Plugin, Ready, Request};
 use serde_json::Value;
@@ -69,7 +69,8 @@ impl Plugin for Reserved {
     }
 }
 
-/// Whether the object is being deleted: what a demand leaves behind when it goes can be cleaned up by anyone with the right.
+/// Whether the object is being deleted: what a demand leaves behind when it goes can be cleaned up by anyone
+/// with the right.
 fn is_removal(request: &Request<'_>) -> bool {
     let is_deleted = |old: &Value| old["metadata"].get("deletionTimestamp").is_some();
     request.operation == Operation::Delete || request.old.is_some_and(is_deleted)

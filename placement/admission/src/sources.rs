@@ -1,5 +1,5 @@
-//! What one address may have of the webhooks: reviews under way, and questions about the rights of users. The routes need no
-//! credentials, so nobody may take all there is.
+//! What one address may have of the webhooks: reviews under way, and questions about the rights of users. The
+//! routes need no credentials, so nobody may take all there is.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -8,8 +8,8 @@ use std::sync::Arc;
 use berth_apimachinery::Timestamp;
 use parking_lot::Mutex;
 
-/// How many questions about rights reviews from one address may raise at once, and how many each second after that. Each may
-/// be a SubjectAccessReview on the hub, in the name of the user that the review claims.
+/// How many questions about rights reviews from one address may raise at once, and how many each second after
+/// that. Each may be a SubjectAccessReview on the hub, in the name of the user that the review claims.
 const QUESTIONS: i64 = 200;
 const QUESTIONS_A_SECOND: i64 = 50;
 
@@ -54,7 +54,8 @@ impl Sources {
             return false;
         }
         all.insert(source, (before + count, now));
-        // Addresses without open questions are forgotten, so that the map does not grow with all there ever were.
+        // Addresses without open questions are forgotten, so that the map does not grow with all there ever
+        // were.
         if all.len() > 1024 {
             all.retain(|_, asked| left(*asked) > 0);
         }

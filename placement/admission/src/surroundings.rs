@@ -1,5 +1,5 @@
-//! What admission policies know of their surroundings: the policies themselves with their parameters, from here or from
-//! a hub, who may do what, and the namespaces in the store, which behind a hub are copies.
+//! What admission policies know of their surroundings: the policies themselves with their parameters, from
+//! here or from a hub, who may do what, and the namespaces in the store, which behind a hub are copies.
 
 use std::sync::Arc;
 
@@ -24,8 +24,8 @@ pub struct Surroundings {
 }
 
 impl Surroundings {
-    /// The policies of `catalog` where `authorizer` says who may do what, and namespaces are in `source`. What is found
-    /// out is counted in `metrics`.
+    /// The policies of `catalog` where `authorizer` says who may do what, and namespaces are in `source`.
+    /// What is found out is counted in `metrics`.
     #[must_use]
     pub fn new(
         catalog: Arc<dyn Catalog>,

@@ -1,4 +1,5 @@
-//! PublishedDecision: a decision as a Publication shows it to tools that copy every key of an entry into a template.
+//! PublishedDecision: a decision as a Publication shows it to tools that copy every key of an entry into a
+//! template.
 
 use berth_apimachinery::{Column, Schema};
 use schemars::JsonSchema;

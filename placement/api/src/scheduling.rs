@@ -1,5 +1,5 @@
-//! Scheduling: what the scheduler would decide now, and every reason for it (docs/reference.md, "The scheduling
-//! report").
+//! Scheduling: what the scheduler would decide now, and every reason for it (docs/reference.md, "The
+//! scheduling report").
 
 use berth_apimachinery::{Cell, Column, Schema};
 use berth_dialect_contract::Report;

@@ -1,4 +1,5 @@
-//! The condition Deciding of SchedulerConfigurations: whether Berth decides the system, and if not, what it waits for.
+//! The condition Deciding of SchedulerConfigurations: whether Berth decides the system, and if not, what it
+//! waits for.
 
 use berth_dialect_contract::{Dialect, OwnScheduler};
 use serde_json::Value;

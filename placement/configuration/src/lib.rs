@@ -1,5 +1,5 @@
-//! SchedulerConfiguration (docs/concepts.md, "Configuration"): one object per dialect, named after it, holding the
-//! system's own configuration form. What it means is the dialect's business; here it is a kind,
+//! SchedulerConfiguration (docs/concepts.md, "Configuration"): one object per dialect, named after it,
+//! holding the system's own configuration form. What it means is the dialect's business; here it is a kind,
 //! [`SchedulerConfiguration`], and [`validity`] keeps the condition in it that says whether it is in force.
 //!
 //! ```
@@ -114,8 +114,8 @@ impl SchedulerConfiguration {
         }
     }
 
-    /// Everything wrong with `configuration`, a whole object; fields that nobody knows are no mistake of what is stored, and
-    /// whatever its status says, it is no configuration.
+    /// Everything wrong with `configuration`, a whole object; fields that nobody knows are no mistake of what
+    /// is stored, and whatever its status says, it is no configuration.
     #[must_use]
     pub fn problems(&self, configuration: &Value, now: Timestamp) -> Vec<FieldError> {
         let write = Write {

@@ -46,7 +46,8 @@ impl Mode {
 pub enum Standing {
     /// It is observed, since nobody says that it is to be decided.
     Observes,
-    /// It is observed, since the configuration that is stored is invalid, and none was valid since the server started.
+    /// It is observed, since the configuration that is stored is invalid, and none was valid since the server
+    /// started.
     Misconfigured,
     /// It is to be decided, and is observed while its own scheduler runs: what was seen of that.
     Waits(Arc<str>),
@@ -73,9 +74,10 @@ struct Selected {
 impl Modes {
     /// The modes by the configurations of `engine`, which are judged as a whole from now on.
     ///
-    /// `flag` is the mode by the command line: `Observe` is for every system and whatever configurations say, `Decide` for
-    /// those whose configuration says nothing. `observed` are the systems that were there before Berth, on a hub, and have
-    /// schedulers of their own there: observed until somebody says otherwise. What Berth stores itself nobody else decides.
+    /// `flag` is the mode by the command line: `Observe` is for every system and whatever configurations say,
+    /// `Decide` for those whose configuration says nothing. `observed` are the systems that were there before
+    /// Berth, on a hub, and have schedulers of their own there: observed until somebody says otherwise. What
+    /// Berth stores itself nobody else decides.
     #[must_use]
     pub fn new(engine: &Engine, flag: Option<Mode>, observed: BTreeSet<&'static str>) -> Self {
         let dialects: Vec<Arc<dyn Dialect>> = engine.dialects().cloned().collect();
@@ -95,8 +97,8 @@ impl Modes {
         }
     }
 
-    /// The same, where no controller that decides the systems in `idle` runs here, which place objects of a hub's: others
-    /// write there.
+    /// The same, where no controller that decides the systems in `idle` runs here, which place objects of a
+    /// hub's: others write there.
     #[must_use]
     pub fn leaving(self, idle: BTreeSet<&'static str>) -> Self {
         Self { idle, ..self }
@@ -159,7 +161,8 @@ impl Mandate for Modes {
         !self.idle.contains(dialect) && self.decides(dialect)
     }
 
-    /// Where there is no configuration to go by, no request is Berth's, since nobody can tell which are meant.
+    /// Where there is no configuration to go by, no request is Berth's, since nobody can tell which are
+    /// meant.
     fn requests(&self, dialect: &str) -> Option<Arc<Requests>> {
         let in_force = match self.configurations.of(dialect) {
             InForce::Nothing => return None,

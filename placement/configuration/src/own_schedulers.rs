@@ -1,5 +1,5 @@
-//! The schedulers that the systems bring along: whether Berth waits until one of them is stopped (`spec.otherScheduler`), and
-//! what is known of them.
+//! The schedulers that the systems bring along: whether Berth waits until one of them is stopped
+//! (`spec.otherScheduler`), and what is known of them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -61,7 +61,8 @@ impl Default for OwnSchedulers {
 }
 
 impl OwnSchedulers {
-    /// Notes what was `seen` of the scheduler of `dialect`: `None` where it does not run. Says whether that is news.
+    /// Notes what was `seen` of the scheduler of `dialect`: `None` where it does not run. Says whether that
+    /// is news.
     pub fn note(&self, dialect: &'static str, seen: Option<&str>) -> bool {
         let mut running = self.running.lock();
         let before = running.get(dialect).map(|text| &**text);

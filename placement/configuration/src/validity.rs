@@ -1,7 +1,6 @@
-//! The conditions of SchedulerConfigurations (docs/concepts.md, "Configuration"): Valid, whether what is stored is in
-//! force, and Deciding, whether the system is decided.
-//! An invalid one is refused on write, but a hub may take one in while no webhook answers, and a newer version may
-//! think otherwise of what is stored.
+//! The conditions of SchedulerConfigurations (docs/concepts.md, "Configuration"): Valid, whether what is
+//! stored is in force, and Deciding, whether the system is decided. An invalid one is refused on write, but a
+//! hub may take one in while no webhook answers, and a newer version may think otherwise of what is stored.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,8 +23,8 @@ const VALID: &str = "Valid";
 /// Who writes it.
 pub const ACTOR: &str = "berth:scheduler";
 
-/// Keeps the conditions of every stored configuration of `engine`'s dialects, whose `modes` these are, writing through
-/// `committer`, while `leading` says that this server is the one to do it.
+/// Keeps the conditions of every stored configuration of `engine`'s dialects, whose `modes` these are,
+/// writing through `committer`, while `leading` says that this server is the one to do it.
 pub fn spawn(
     engine: &Arc<Engine>,
     modes: &Arc<Modes>,
@@ -68,8 +67,8 @@ impl Handler for Keeper {
         !*self.leading.borrow_and_update() || self.look().await
     }
 
-    /// When this server begins or ceases to be the one to do it, which is never where nobody is elected, and when another
-    /// scheduler was stopped or started.
+    /// When this server begins or ceases to be the one to do it, which is never where nobody is elected, and
+    /// when another scheduler was stopped or started.
     async fn woken(&mut self) {
         tokio::select! {
             () = changed(&mut self.leading) => {}

@@ -1,12 +1,12 @@
 //! Advice: the smallest change that makes a target fit (docs/adding-a-system.md, "Advice").
 //!
-//! Dialects propose edits that may lift one refusal ([`Advisor::remedies`](berth_dialect_contract::Advisor::remedies)). One
-//! search for all of them tries these on forked worlds and decides again after each; what is told is the difference
-//! between the objects at the end and those that are stored, and that has been tried once more on the world as it is.
-//! Nothing is stored.
+//! Dialects propose edits that may lift one refusal
+//! ([`Advisor::remedies`](berth_dialect_contract::Advisor::remedies)). One search for all of them tries these
+//! on forked worlds and decides again after each; what is told is the difference between the objects at the
+//! end and those that are stored, and that has been tried once more on the world as it is. Nothing is stored.
 //!
-//! Start reading at [`advise`]; [`search`] finds the sets of edits for one target, [`trial`] makes edits as an API server
-//! would, [`patch`] writes the difference of two objects down.
+//! Start reading at [`advise`]; [`search`] finds the sets of edits for one target, [`trial`] makes edits as
+//! an API server would, [`patch`] writes the difference of two objects down.
 
 pub mod patch;
 mod search;
@@ -161,7 +161,8 @@ impl Set {
     }
 }
 
-/// What may be done about `demand` in `world`, which stays as it is; `catalog` holds the kinds of what is changed.
+/// What may be done about `demand` in `world`, which stays as it is; `catalog` holds the kinds of what is
+/// changed.
 ///
 /// # Errors
 /// See [`NoAdvice`]. A search that takes too long is none: it says so ([`Advice::gave_up`]).
@@ -203,8 +204,8 @@ pub fn advise(world: &World, catalog: &Catalog, demand: &Key, terms: &Terms) -> 
     Ok(advice)
 }
 
-/// The decision on `demand`, with the clusters `chosen` if there are any. `Ok(None)` where it is not there or, with a
-/// choice, refuses it.
+/// The decision on `demand`, with the clusters `chosen` if there are any. `Ok(None)` where it is not there
+/// or, with a choice, refuses it.
 fn decide(
     snapshot: &Snapshot,
     demand: &Key,

@@ -1,5 +1,6 @@
 //! Agreement: whether a demand has the clusters that would be decided for it now, its own place included
-//! (docs/beside.md, "What agreement means"). Sets of clusters are compared, not the writes or texts of two schedulers.
+//! (docs/beside.md, "What agreement means"). Sets of clusters are compared, not the writes or texts of two
+//! schedulers.
 
 mod sentence;
 
@@ -119,7 +120,8 @@ pub struct Comparison {
     pub gains: Vec<Contested>,
     /// How many there are.
     pub gain_count: usize,
-    /// The clusters that it has and would keep with another amount, by name: the first of [`Comparison::resize_count`].
+    /// The clusters that it has and would keep with another amount, by name: the first of
+    /// [`Comparison::resize_count`].
     pub resizes: Vec<Resized>,
     /// How many there are.
     pub resize_count: usize,
@@ -130,8 +132,8 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Comparison of where a demand is, as `view` has it, with `decision` about it, both of `snapshot`. At most `shown`
-    /// clusters of each side are told of.
+    /// Comparison of where a demand is, as `view` has it, with `decision` about it, both of `snapshot`. At
+    /// most `shown` clusters of each side are told of.
     #[must_use]
     pub fn of(snapshot: &Snapshot, decision: &Decision, view: &DemandView, shown: usize) -> Self {
         let has = amounts::held(view);
@@ -198,8 +200,8 @@ impl Comparison {
         self.loss_count + self.gain_count + self.resize_count > 0
     }
 
-    /// Comparison at `now` of two that have differed `since` then (`None`: for ever), where the other scheduler has `grace` to
-    /// come to it.
+    /// Comparison at `now` of two that have differed `since` then (`None`: for ever), where the other
+    /// scheduler has `grace` to come to it.
     #[must_use]
     pub fn within(mut self, since: Option<Timestamp>, grace: Duration, now: Timestamp) -> Self {
         let is_over = since.is_none_or(|since| ends(since, grace).is_none_or(|end| end <= now));

@@ -1,6 +1,6 @@
-//! What was decided last about demands, for a controller that comes too late to wait for it: what made a demand due is
-//! dealt with by any decision on a world that holds it. A demand may be decided before it is made: that answer holds from
-//! the moment it is folded, if nothing else was since the decision.
+//! What was decided last about demands, for a controller that comes too late to wait for it: what made a
+//! demand due is dealt with by any decision on a world that holds it. A demand may be decided before it is
+//! made: that answer holds from the moment it is folded, if nothing else was since the decision.
 
 use std::collections::HashMap;
 
@@ -51,8 +51,8 @@ impl Answers {
         self.foreseen.lock().remove(uid);
     }
 
-    /// `change` is being folded, and the last one before it was at `before`: what was foreseen of a demand that is made now
-    /// holds, unless its world has changed in between.
+    /// `change` is being folded, and the last one before it was at `before`: what was foreseen of a demand
+    /// that is made now holds, unless its world has changed in between.
     pub(crate) fn made(&self, change: &Change, before: Revision) {
         let (None, Some(new)) = (&change.old, &change.new) else {
             return;
@@ -64,7 +64,8 @@ impl Answers {
         }
     }
 
-    /// What was decided about `demand` with every change up to `since`, if its time has not come at `now`. Said once.
+    /// What was decided about `demand` with every change up to `since`, if its time has not come at `now`.
+    /// Said once.
     pub(crate) fn take(&self, demand: &Key, since: Revision, now: Timestamp) -> Option<Answer> {
         let answer = self.given.lock().remove(demand)?;
         let is_due = answer.due_at.is_some_and(|due| due <= now);

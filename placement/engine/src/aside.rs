@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 
-/// With more targets than this to judge, which takes the better part of a millisecond, deciding is worth a thread of its own.
-/// Handing over takes the runtime's threads a tenth of that.
+/// With more targets than this to judge, which takes the better part of a millisecond, deciding is worth a
+/// thread of its own. Handing over takes the runtime's threads a tenth of that.
 const MANY: u32 = 5_000;
 
 /// Work that takes longer does better on a thread of its own.
 pub(crate) const LONG: Duration = Duration::from_micros(750);
 
-/// Does `work`, which is as much as judging so many `targets`. Where that is much, what else would run on this thread of the
-/// runtime (probes, other requests) runs on another one meanwhile.
+/// Does `work`, which is as much as judging so many `targets`. Where that is much, what else would run on
+/// this thread of the runtime (probes, other requests) runs on another one meanwhile.
 pub fn aside<T>(targets: u32, work: impl FnOnce() -> T) -> T {
     let has_others =
         Handle::try_current().is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread);

@@ -12,8 +12,8 @@ use crate::contest::{Allowed, Writing};
 use crate::dirty::Dirty;
 use crate::engine::{Engine, Slot};
 
-/// How often a binding is decided again on a fresh snapshot before the caller is told 409 (docs/concepts.md, "Settled
-/// questions").
+/// How often a binding is decided again on a fresh snapshot before the caller is told 409 (docs/concepts.md,
+/// "Settled questions").
 pub const ATTEMPTS: usize = 8;
 
 /// Commits writes: the server's registry, with validation and admission, in the program.
@@ -224,7 +224,8 @@ fn places_nothing(decision: &Decision) -> bool {
     ) && !lets_go
 }
 
-/// The writes of a decision with their guards: the demand as it was decided, and a fence per counted capacity.
+/// The writes of a decision with their guards: the demand as it was decided, and a fence per counted
+/// capacity.
 pub(crate) fn commit(bound: &Bound, slot: &Slot, dry_run: bool) -> Commit {
     let actor = slot.dialect.actor();
     let Bound {

@@ -1,6 +1,7 @@
-//! Two writers of one decision. What another program changes of it is put right, but not for ever: two that undo each
-//! other's writes load the API server and leave nobody with a decision. After [`CORRECTIONS`] the demand is left alone until
-//! somebody acts: changes its spec or the configuration, binds it, or starts Berth anew.
+//! Two writers of one decision. What another program changes of it is put right, but not for ever: two that
+//! undo each other's writes load the API server and leave nobody with a decision. After [`CORRECTIONS`] the
+//! demand is left alone until somebody acts: changes its spec or the configuration, binds it, or starts Berth
+//! anew.
 
 mod undone;
 
@@ -141,8 +142,8 @@ impl Contests {
         }
     }
 
-    /// Whether `change`, of an object that holds the decision about `demand`, is another program's, and is to be looked at: not
-    /// while Berth writes there, and not of one that is left alone.
+    /// Whether `change`, of an object that holds the decision about `demand`, is another program's, and is to
+    /// be looked at: not while Berth writes there, and not of one that is left alone.
     pub(crate) fn is_others(&self, demand: &Key, change: &Change) -> bool {
         if self.writing.lock().contains_key(demand) {
             return false;

@@ -1,16 +1,17 @@
 //! The controllers: every dialect's decisions kept right while the world changes.
 //!
-//! Folded changes make demands due ([`berth_dialect_contract::Due::decide`]); each dialect has one queue of due keys, decides
-//! them with bounded parallelism and writes through [`Engine::bind`], as everybody does. What fails or finds no place is
-//! tried again with growing delays ([`berth_dialect_contract::Pace`]), what time may change at its time
-//! ([`berth_dialect_contract::Decision::due_at`]). Time is the engine's clock; whoever moves a clock by hand calls
-//! [`Controllers::look`].
+//! Folded changes make demands due ([`berth_dialect_contract::Due::decide`]); each dialect has one queue of
+//! due keys, decides them with bounded parallelism and writes through [`Engine::bind`], as everybody does.
+//! What fails or finds no place is tried again with growing delays ([`berth_dialect_contract::Pace`]), what
+//! time may change at its time ([`berth_dialect_contract::Decision::due_at`]). Time is the engine's clock;
+//! whoever moves a clock by hand calls [`Controllers::look`].
 //!
-//! Beside the controller that decides a dialect may have reconcilers ([`berth_dialect_contract::Reconciler`]), which carry out and
-//! report. They run here too, each with a queue of its own.
+//! Beside the controller that decides a dialect may have reconcilers
+//! ([`berth_dialect_contract::Reconciler`]), which carry out and report. They run here too, each with a queue
+//! of its own.
 //!
-//! Several replicas may run over one store. The [`LeaderElector`] says whose controllers work; correctness does not rest on
-//! it, since every write is guarded, but two would decide everything twice.
+//! Several replicas may run over one store. The [`LeaderElector`] says whose controllers work; correctness
+//! does not rest on it, since every write is guarded, but two would decide everything twice.
 
 mod leader;
 mod lease;
@@ -40,7 +41,8 @@ pub use observer::{Attempt, Observer, Silent, StepResult, Stepped};
 pub struct Settings {
     /// The names of the dialects whose controllers run.
     pub dialects: Vec<&'static str>,
-    /// The names of the reconcilers that run. They carry out what is decided and decide nothing, so the gate is not theirs.
+    /// The names of the reconcilers that run. They carry out what is decided and decide nothing, so the gate
+    /// is not theirs.
     pub reconcilers: Vec<&'static str>,
     /// Writes the decisions.
     pub committer: Arc<dyn Committer>,

@@ -39,8 +39,8 @@ pub enum AlreadySet {
     Mandate,
 }
 
-/// Is told of every change as it is folded, before anybody decides on it. Called by the feeder under a dialect's lock: must
-/// be quick. What a load finds in the source is no change.
+/// Is told of every change as it is folded, before anybody decides on it. Called by the feeder under a
+/// dialect's lock: must be quick. What a load finds in the source is no change.
 pub trait Witness: Send + Sync + 'static {
     /// `change` was folded into the inventory of `dialect`, and made `due` stale.
     fn folded(&self, dialect: &'static str, change: &Change, due: &Due);
@@ -88,8 +88,8 @@ pub struct Engine {
     held: Mutex<BTreeMap<&'static str, String>>,
     /// The dialects of which nobody knows yet whether they are decided here.
     doubted: Mutex<BTreeSet<&'static str>>,
-    /// As many decisions for bindings at once as there are processors: each that takes a while has a thread of its own, and
-    /// every thread keeps memory that it used once.
+    /// As many decisions for bindings at once as there are processors: each that takes a while has a thread
+    /// of its own, and every thread keeps memory that it used once.
     pub(crate) deciding: Semaphore,
     pub(crate) observer: OnceLock<Arc<dyn BindObserver>>,
     pub(crate) witness: OnceLock<Arc<dyn Witness>>,
@@ -189,8 +189,8 @@ impl Engine {
         self.mandate.get().and_then(|mandate| mandate.requests(dialect))
     }
 
-    /// Whether a request with `labels` in `namespace` is among those of `dialect` that are decided here, where anything of it
-    /// is.
+    /// Whether a request with `labels` in `namespace` is among those of `dialect` that are decided here,
+    /// where anything of it is.
     #[must_use]
     pub fn includes(&self, dialect: &str, namespace: &str, labels: &impl LabelSet) -> bool {
         let requests = self.requests(dialect);
@@ -217,8 +217,8 @@ impl Engine {
         !self.is_doubted(dialect) && self.mandate.get().is_none_or(|mandate| mandate.guards(dialect))
     }
 
-    /// Marks what the configuration says of `dialect` as not known yet: until it is, the dialect is neither decided nor guarded,
-    /// since others may be about to decide it.
+    /// Marks what the configuration says of `dialect` as not known yet: until it is, the dialect is neither
+    /// decided nor guarded, since others may be about to decide it.
     pub fn doubt(&self, dialect: &'static str, unknown: bool) {
         let mut doubted = self.doubted.lock();
         match unknown {
@@ -231,14 +231,15 @@ impl Engine {
         self.doubted.lock().contains(dialect)
     }
 
-    /// The sentence about the decision on `demand` of `dialect` that another writer keeps changing, and that is left alone
-    /// for it.
+    /// The sentence about the decision on `demand` of `dialect` that another writer keeps changing, and that
+    /// is left alone for it.
     #[must_use]
     pub fn contest(&self, dialect: &str, demand: &Key) -> Option<Arc<str>> {
         self.slot(dialect)?.contests.of(demand)
     }
 
-    /// Starts the feeder. It runs until the handle is aborted or the engine's last other owner is gone with it.
+    /// Starts the feeder. It runs until the handle is aborted or the engine's last other owner is gone with
+    /// it.
     pub fn spawn(self: &Arc<Self>) -> JoinHandle<()> {
         tokio::spawn(Arc::clone(self).feed())
     }
@@ -312,7 +313,8 @@ impl Engine {
         Ok(self.snapshot(dialect))
     }
 
-    /// Marks `dialect` as not synced, with the reason: decisions fail with [`Behind::Held`] until it is cleared with `None`.
+    /// Marks `dialect` as not synced, with the reason: decisions fail with [`Behind::Held`] until it is
+    /// cleared with `None`.
     pub fn hold(&self, dialect: &'static str, why: Option<String>) {
         {
             let mut held = self.held.lock();

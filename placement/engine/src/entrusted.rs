@@ -1,4 +1,5 @@
-//! Changes of what is decided here: of the configuration that says so, and of the labels by which requests are selected.
+//! Changes of what is decided here: of the configuration that says so, and of the labels by which requests
+//! are selected.
 
 use std::sync::Arc;
 
@@ -37,8 +38,8 @@ impl Engine {
     }
 }
 
-/// Whether `change` is one of what the configuration of `dialect` says. Any part of it may make it another one that is in force,
-/// with all that it says of deciding.
+/// Whether `change` is one of what the configuration of `dialect` says. Any part of it may make it another
+/// one that is in force, with all that it says of deciding.
 fn is_of_mandate(change: &Change, dialect: &dyn Dialect) -> bool {
     let spec = |object: &Option<Arc<Object>>| object.as_ref().map(|object| object.value()["spec"].clone());
     is_configuration(change, dialect) && spec(&change.old) != spec(&change.new)

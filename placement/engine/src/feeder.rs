@@ -54,8 +54,9 @@ impl Engine {
         }
     }
 
-    /// Loads every inventory from lists and opens the watch that continues them. The lists may be of different
-    /// revisions; the watch begins at the oldest, and `listed` tells which of its changes are in a list already.
+    /// Loads every inventory from lists and opens the watch that continues them. The lists may be of
+    /// different revisions; the watch begins at the oldest, and `listed` tells which of its changes are in a
+    /// list already.
     async fn load(&self) -> Result<(Box<dyn Watch>, BTreeMap<GroupResource, Revision>), StoreError> {
         let read = self.slots.iter().flat_map(|slot| slot.reads.iter().copied());
         // Their labels may say which requests are decided here.
@@ -123,7 +124,8 @@ impl Engine {
     }
 }
 
-/// How long changes of each resource took lately. Most take microseconds, but one of a set may go through all its clusters.
+/// How long changes of each resource took lately. Most take microseconds, but one of a set may go through all
+/// its clusters.
 #[derive(Default)]
 struct Took(HashMap<GroupResource, Duration>);
 
@@ -183,8 +185,8 @@ impl Slot {
         inventory
     }
 
-    /// Folds the changes this dialect reads; gives what they made stale. Where it `decides`, what another program changes of a
-    /// decision is decided again.
+    /// Folds the changes this dialect reads; gives what they made stale. Where it `decides`, what another
+    /// program changes of a decision is decided again.
     fn fold(
         &self,
         changes: &[Cow<'_, Change>],

@@ -1,4 +1,5 @@
-//! Deciding a demand that is about to be made: what the scheduler wants of it then goes into the store in one step with it.
+//! Deciding a demand that is about to be made: what the scheduler wants of it then goes into the store in one
+//! step with it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,7 +22,8 @@ const SOON: Duration = Duration::from_millis(500);
 pub struct Foreseen {
     bound: Bound,
     expected: Expected,
-    /// Held until it is made where others want the same places: they bind once their demands are there, or most would lose.
+    /// Held until it is made where others want the same places: they bind once their demands are there, or
+    /// most would lose.
     _making: Option<OwnedMutexGuard<()>>,
 }
 
@@ -34,9 +36,9 @@ struct Expected {
 }
 
 impl Engine {
-    /// Decides `demand` of `dialect` as if `object` were stored already: what is decided, and what to write in one step with
-    /// it. Nothing where that cannot be foreseen soon, or others compete for the same places: then it is bound once it is
-    /// there.
+    /// Decides `demand` of `dialect` as if `object` were stored already: what is decided, and what to write
+    /// in one step with it. Nothing where that cannot be foreseen soon, or others compete for the same
+    /// places: then it is bound once it is there.
     pub async fn foresee(
         self: &Arc<Self>,
         committer: &dyn Committer,
@@ -76,14 +78,16 @@ impl Engine {
         Some((foreseen, commit))
     }
 
-    /// The decision on a world of now and `object`; nothing when the dialect cannot read it, or leaves it alone.
+    /// The decision on a world of now and `object`; nothing when the dialect cannot read it, or leaves it
+    /// alone.
     async fn decide_with(&self, slot: &Slot, demand: &Key, object: &Arc<Object>) -> Option<Bound> {
         let _place = self.deciding.acquire().await;
         let snapshot = slot.snapshot();
         aside(snapshot.inventory.effort(demand), || {
             snapshot.inventory.derive();
         });
-        // What the world is made of is asked about what is replaced; where there is such a demand already, none is made.
+        // What the world is made of is asked about what is replaced; where there is such a demand already,
+        // none is made.
         let mut world = World::over(snapshot, BTreeMap::new());
         world.put(demand, Arc::clone(object)).ok()?;
         let snapshot = world.begin();
@@ -103,8 +107,8 @@ fn is_contested(commit: &Commit, demand: &Key) -> bool {
 }
 
 impl Foreseen {
-    /// The demand was made, with all there was to write: `made` is the demand as it was made, `written` the rest, as it is
-    /// now.
+    /// The demand was made, with all there was to write: `made` is the demand as it was made, `written` the
+    /// rest, as it is now.
     ///
     /// # Errors
     /// When the engine does not answer in time.

@@ -1,5 +1,6 @@
-//! The configuration in force of each system: the stored one, or the last valid one while that is invalid (docs/concepts.md,
-//! "Configuration"). All of it or nothing: whoever goes by any part of a configuration asks here.
+//! The configuration in force of each system: the stored one, or the last valid one while that is invalid
+//! (docs/concepts.md, "Configuration"). All of it or nothing: whoever goes by any part of a configuration
+//! asks here.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -68,7 +69,8 @@ impl Configurations {
         }
     }
 
-    /// Sets the judge of whole configurations, once. Until then the part of the system itself is judged alone.
+    /// Sets the judge of whole configurations, once. Until then the part of the system itself is judged
+    /// alone.
     pub fn judged_by(&self, judge: Judge) {
         // A second one is of the same kind.
         drop(self.judge.set(judge));
@@ -113,8 +115,9 @@ impl Configurations {
         }
     }
 
-    /// Change that `dialect` is to fold for a change of its configuration: to the one in force. Where there is none to go by, one
-    /// whose own part cannot be understood is folded as it is, so that the system says why nothing is decided.
+    /// Change that `dialect` is to fold for a change of its configuration: to the one in force. Where there
+    /// is none to go by, one whose own part cannot be understood is folded as it is, so that the system says
+    /// why nothing is decided.
     ///
     /// `None` where there is nothing to fold.
     pub(crate) fn folded(&self, dialect: &dyn Dialect, change: &Change) -> Option<Change> {

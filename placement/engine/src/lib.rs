@@ -1,9 +1,10 @@
 //! The engine: what the dialects know of the world, kept current, and the decisions and bindings made on it.
 //!
-//! It follows a [`berth_storage::Source`], folds every change into one inventory per dialect, and decides on snapshots of
-//! them. It knows no dialect by name, no HTTP and no kind; time comes from a [`berth_apimachinery::Clock`]. Start reading at
-//! [`engine`]; [`controller`] keeps decisions current; [`what_if`] decides on worlds made up by hand (reviews), [`simulate`] on whole
-//! folders of them, [`mod@plan`] on what a change makes of them, [`mod@advice`] on what to change.
+//! It follows a [`berth_storage::Source`], folds every change into one inventory per dialect, and decides on
+//! snapshots of them. It knows no dialect by name, no HTTP and no kind; time comes from a
+//! [`berth_apimachinery::Clock`]. Start reading at [`engine`]; [`controller`] keeps decisions current;
+//! [`what_if`] decides on worlds made up by hand (reviews), [`simulate`] on whole folders of them,
+//! [`mod@plan`] on what a change makes of them, [`mod@advice`] on what to change.
 //!
 //! ```
 //! use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! The right to decide: whether anything is written for a system here, for which of its requests, and whether others are kept
-//! from the fields that hold these decisions.
+//! The right to decide: whether anything is written for a system here, for which of its requests, and whether
+//! others are kept from the fields that hold these decisions.
 
 use std::sync::Arc;
 
@@ -16,7 +16,8 @@ pub trait Mandate: Send + Sync + 'static {
     /// Whether the decisions of `dialect` are made and written here.
     fn decides(&self, dialect: &str) -> bool;
 
-    /// Whether what they are written in is kept from others. Where another scheduler writes it, it must not be.
+    /// Whether what they are written in is kept from others. Where another scheduler writes it, it must not
+    /// be.
     fn guards(&self, dialect: &str) -> bool;
 
     /// The requests of `dialect` that this is about; `None` where it is about all.

@@ -1,11 +1,12 @@
 //! Plans: what a change would do to the decisions, before it is made (docs/concepts.md, "Planning").
 //!
-//! A plan changes a copy of a world and does what the controllers would do: what folding the change makes due is
-//! decided in key order, each decision's writes are made before the next, and what those make due is decided after.
-//! Where a dialect tries again what found no place, that is decided again too, as long as anything changed. At the end the
-//! places of every demand are compared with those it had.
+//! A plan changes a copy of a world and does what the controllers would do: what folding the change makes due
+//! is decided in key order, each decision's writes are made before the next, and what those make due is
+//! decided after. Where a dialect tries again what found no place, that is decided again too, as long as
+//! anything changed. At the end the places of every demand are compared with those it had.
 //!
-//! Start reading at [`Plan::of`]; [`change`] says what changes there are, [`mod@compare`] what is told of a decision.
+//! Start reading at [`Plan::of`]; [`change`] says what changes there are, [`mod@compare`] what is told of a
+//! decision.
 
 pub mod change;
 pub mod compare;
@@ -52,13 +53,14 @@ pub struct Plan {
     /// The demands that went on changing when they had been decided eight times.
     #[serde(serialize_with = "as_text", skip_serializing_if = "Vec::is_empty")]
     pub unsettled: Vec<Key>,
-    /// Entries about what moves, in key order; of the demands asked for, and of those on a drained cluster, also about what stays.
+    /// Entries about what moves, in key order; of the demands asked for, and of those on a drained cluster,
+    /// also about what stays.
     pub entries: Vec<Entry>,
 }
 
 impl Plan {
-    /// What the changes that were made in `world` since it was `before` make of its decisions. `asked` says which
-    /// demands are told of even when nothing moves: they are decided, due or not.
+    /// What the changes that were made in `world` since it was `before` make of its decisions. `asked` says
+    /// which demands are told of even when nothing moves: they are decided, due or not.
     ///
     /// # Errors
     /// When the dialect breaks its contract.
@@ -71,8 +73,8 @@ impl Plan {
         Self::of_some(before, world, terms, asked, |_| true)
     }
 
-    /// Plan like that of [`Plan::of`], which tells and counts only the demands that `shown` is true for: the others are decided
-    /// all the same, since what becomes of them matters to these.
+    /// Plan like that of [`Plan::of`], which tells and counts only the demands that `shown` is true for: the
+    /// others are decided all the same, since what becomes of them matters to these.
     ///
     /// # Errors
     /// When the dialect breaks its contract.
@@ -242,7 +244,8 @@ impl Run<'_> {
                 self.step(demand)?;
             }
             let retries = self.world.snapshot().inventory.pace().unplaced.is_some();
-            // What found no place is tried again as long as the world is another one than when it was last tried.
+            // What found no place is tried again as long as the world is another one than when it was last
+            // tried.
             if !retries || tried_at.replace(self.world.changes()) == Some(self.world.changes()) {
                 return Ok(());
             }

@@ -1,5 +1,5 @@
-//! What the scheduler itself wants of a demand, decided once however many want it: the controller, which sees that the
-//! demand changed, and `autoBind: OnCreate`, which answers a create with the binding.
+//! What the scheduler itself wants of a demand, decided once however many want it: the controller, which sees
+//! that the demand changed, and `autoBind: OnCreate`, which answers a create with the binding.
 
 use std::sync::Arc;
 
@@ -13,8 +13,9 @@ use crate::engine::Engine;
 use crate::turns::Part;
 
 impl Engine {
-    /// Binds `demand` as the scheduler wants it, and writes what there is to say where nothing fits. Where that is being
-    /// done already, on a world that holds every change up to `since`, its answer is the answer.
+    /// Binds `demand` as the scheduler wants it, and writes what there is to say where nothing fits. Where
+    /// that is being done already, on a world that holds every change up to `since`, its answer is the
+    /// answer.
     pub async fn settle(
         &self,
         committer: &dyn Committer,
@@ -47,7 +48,8 @@ impl Engine {
 }
 
 impl Engine {
-    /// What was decided about `demand` after the change up to `since` that made it due, by somebody who is no longer at it.
+    /// What was decided about `demand` after the change up to `since` that made it due, by somebody who is no
+    /// longer at it.
     pub(crate) fn answered(&self, dialect: &str, demand: &Key, since: Revision) -> Option<Answer> {
         self.slot(dialect)?.answers.take(demand, since, self.clock.now())
     }
@@ -73,7 +75,8 @@ pub(crate) fn answer(bound: &Bound) -> Answer {
     }
 }
 
-/// What somebody else came to; nothing where that was decided on too old a world, was an error, or never ended.
+/// What somebody else came to; nothing where that was decided on too old a world, was an error, or never
+/// ended.
 async fn others(mut settled: watch::Receiver<Option<Settled>>, since: Revision) -> Option<Settled> {
     let settled = settled.wait_for(Option::is_some).await.ok()?.clone()?;
     let is_new_enough = matches!(&*settled, Ok(bound) if bound.snapshot.revision >= since);

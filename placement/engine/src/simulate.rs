@@ -92,8 +92,8 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// Reads `inputs` into one world for each of `dialects`. SchedulerConfigurations may be among them: as on a server,
-    /// they win over those of `configurations`. What cannot be taken is set aside, and
+    /// Reads `inputs` into one world for each of `dialects`. SchedulerConfigurations may be among them: as on
+    /// a server, they win over those of `configurations`. What cannot be taken is set aside, and
     /// [`Simulation::findings`] says so.
     #[must_use]
     pub fn load(
@@ -186,8 +186,8 @@ impl Simulation {
         list
     }
 
-    /// Decides the demands that `wanted` is true for, in output order, and shows each to `each` before its writes are
-    /// applied for the next.
+    /// Decides the demands that `wanted` is true for, in output order, and shows each to `each` before its
+    /// writes are applied for the next.
     ///
     /// # Errors
     /// The first error of `each`, or a [`Fault`] of a dialect.
@@ -223,8 +223,8 @@ pub enum NoPlan {
 }
 
 impl Simulation {
-    /// What `steps` make of the world once all it asks for is decided: see [`Plan`], which tells the demands that `wanted` is
-    /// true for.
+    /// What `steps` make of the world once all it asks for is decided: see [`Plan`], which tells the demands
+    /// that `wanted` is true for.
     ///
     /// # Errors
     /// Everything wrong with the changes, or the [`Fault`] of a dialect.
@@ -253,7 +253,8 @@ impl Simulation {
         Ok(whole)
     }
 
-    /// What is different in `other` once all that both ask for is decided, of the demands that `wanted` is true for.
+    /// What is different in `other` once all that both ask for is decided, of the demands that `wanted` is
+    /// true for.
     ///
     /// # Errors
     /// The [`Fault`] of a dialect.
@@ -289,8 +290,8 @@ impl Terms {
     }
 }
 
-/// Decides one demand and shows it; gives what binding it would write. A demand that an earlier decision removed has
-/// nothing to decide.
+/// Decides one demand and shows it; gives what binding it would write. A demand that an earlier decision
+/// removed has nothing to decide.
 fn step<E: From<Fault>>(
     world: &World,
     demand: &Key,

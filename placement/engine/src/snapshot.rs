@@ -8,7 +8,8 @@ use berth_dialect_contract::{Ask, Decision, Dialect, Inventory, Refused, Report,
 
 use crate::aside::aside;
 
-/// A dialect's inventory at a revision. Cloning is cheap; holding one makes the engine fork before its next change.
+/// A dialect's inventory at a revision. Cloning is cheap; holding one makes the engine fork before its next
+/// change.
 #[derive(Clone)]
 pub struct Snapshot {
     /// The dialect.
@@ -37,9 +38,9 @@ pub(crate) fn writable(inventory: &mut Arc<dyn Inventory>) -> &mut dyn Inventory
 }
 
 impl Snapshot {
-    /// Decides `demand` at `now`, with the seed every live decision on this state of the demand has (docs/reference.md,
-    /// "The scheduling report"): a binding does what the report read before it said. `None` when the demand is not
-    /// there.
+    /// Decides `demand` at `now`, with the seed every live decision on this state of the demand has
+    /// (docs/reference.md, "The scheduling report"): a binding does what the report read before it said.
+    /// `None` when the demand is not there.
     ///
     /// # Errors
     /// Only with `chosen`: the targets that cannot be bound, each with its reasons.
@@ -82,8 +83,9 @@ impl Snapshot {
     }
 }
 
-/// The seed of random strategies: the same for the same uid and generation on every machine and in every release, so
-/// it is written out here (FNV-1a, then one round of mixing) and not left to a hasher that may change.
+/// The seed of random strategies: the same for the same uid and generation on every machine and in every
+/// release, so it is written out here (FNV-1a, then one round of mixing) and not left to a hasher that may
+/// change.
 #[must_use]
 pub fn seed(meta: &Meta) -> u64 {
     let bytes = meta

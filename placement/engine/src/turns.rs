@@ -17,7 +17,8 @@ pub(crate) enum Part<'a, T> {
     Wait(watch::Receiver<Option<T>>),
 }
 
-/// The right to do it. Whoever waits is told by [`Turn::end`], or finds the answer missing when this is dropped.
+/// The right to do it. Whoever waits is told by [`Turn::end`], or finds the answer missing when this is
+/// dropped.
 pub(crate) struct Turn<'a, T> {
     turns: &'a Turns<T>,
     about: &'a Key,

@@ -1,5 +1,5 @@
-//! Worlds made up by hand: objects in, snapshot out. Reviews overlay the live world or bring their own, `simulate`
-//! reads files; both decide on the result exactly as the live engine does.
+//! Worlds made up by hand: objects in, snapshot out. Reviews overlay the live world or bring their own,
+//! `simulate` reads files; both decide on the result exactly as the live engine does.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -37,8 +37,8 @@ impl Catalog {
         }
     }
 
-    /// The kind named `kind` in the group and version of `api_version`, with its version. The group may be one that the
-    /// kind has in other releases.
+    /// The kind named `kind` in the group and version of `api_version`, with its version. The group may be
+    /// one that the kind has in other releases.
     #[must_use]
     pub fn find(&self, api_version: &str, kind: &str) -> Option<(&Arc<dyn Kind>, &'static str)> {
         let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
@@ -52,7 +52,8 @@ impl Catalog {
         Some((found, version))
     }
 
-    /// The kinds that people name so: kind, plural, singular or short name in any case, with or without `.group`.
+    /// The kinds that people name so: kind, plural, singular or short name in any case, with or without
+    /// `.group`.
     #[must_use]
     pub fn named(&self, text: &str) -> Vec<&Arc<dyn Kind>> {
         let (word, group) = text
@@ -86,8 +87,9 @@ impl Catalog {
         self.kinds.keys().any(|(known, _)| *known == group)
     }
 
-    /// Reads one object as it would be stored: defaulted, normalized and validated by its kind. A namespaced object
-    /// without a namespace is in `default`. Status is kept, since files and reviews describe a state, not a request.
+    /// Reads one object as it would be stored: defaulted, normalized and validated by its kind. A namespaced
+    /// object without a namespace is in `default`. Status is kept, since files and reviews describe a state,
+    /// not a request.
     ///
     /// # Errors
     /// Everything wrong with it, with paths that begin with `path` (the object's own paths when it is empty).
@@ -104,8 +106,8 @@ impl Catalog {
         }
     }
 
-    /// Reads one object like [`Catalog::read`], and gives it also where its kind has something against it: another API
-    /// server may have stored it all the same.
+    /// Reads one object like [`Catalog::read`], and gives it also where its kind has something against it:
+    /// another API server may have stored it all the same.
     ///
     /// # Errors
     /// Why it is no object of its kind at all.
@@ -130,7 +132,8 @@ impl Catalog {
         value["apiVersion"] = info.api_version(info.storage_version).into();
         let schema = kind.schema(info.storage_version);
         schema.default(&mut value);
-        // As an update of itself: rules for new objects would reset what the state says (taint times, status).
+        // As an update of itself: rules for new objects would reset what the state says (taint times,
+        // status).
         let old = value.clone();
         let write = kind::Write {
             via: Via::Update,
@@ -138,7 +141,8 @@ impl Catalog {
             now,
         };
         kind.prepare(&write, &mut value);
-        // What preparing filled in is no change of the object. What was never stored is judged as a create would be.
+        // What preparing filled in is no change of the object. What was never stored is judged as a create
+        // would be.
         let old = value.clone();
         let is_new = !stored(&value);
         let write = match is_new {
@@ -184,7 +188,8 @@ impl Catalog {
         })
     }
 
-    /// The paths of fields that the kind of `value` has not; the first ones, and none where there is no such kind.
+    /// The paths of fields that the kind of `value` has not; the first ones, and none where there is no such
+    /// kind.
     #[must_use]
     pub fn unknown_fields(&self, value: &Value) -> Vec<String> {
         let text = |field: &str| value[field].as_str().unwrap_or_default();
@@ -194,7 +199,8 @@ impl Catalog {
         })
     }
 
-    /// Which kind is probably meant by one that is not in the catalog: one of another version, or of another spelling.
+    /// Which kind is probably meant by one that is not in the catalog: one of another version, or of another
+    /// spelling.
     #[must_use]
     pub fn hint(&self, api_version: &str, kind: &str) -> Option<String> {
         let (group, _) = api_version.rsplit_once('/').unwrap_or(("", api_version));
@@ -275,8 +281,8 @@ pub(crate) struct Judged {
     pub(crate) errors: Vec<FieldError>,
 }
 
-/// Whether a file only says less of the status than its controller would: it reports, and nothing is decided by what it does not
-/// report.
+/// Whether a file only says less of the status than its controller would: it reports, and nothing is decided
+/// by what it does not report.
 fn is_left_unsaid(error: &FieldError) -> bool {
     let field = error.path.strip_prefix("status.");
     error.kind == FieldErrorKind::Required && field.is_some_and(|field| !field.contains(['.', '[']))
@@ -443,7 +449,8 @@ impl World {
         writable(&mut self.snapshot.inventory).set_on_hub();
     }
 
-    /// Puts the dialect's configuration in (`spec.<dialect>` of a SchedulerConfiguration). The choice of rules stays.
+    /// Puts the dialect's configuration in (`spec.<dialect>` of a SchedulerConfiguration). The choice of
+    /// rules stays.
     ///
     /// # Errors
     /// Everything wrong with it, with paths that begin with `path`.
@@ -499,8 +506,8 @@ impl World {
         self.change(key, None);
     }
 
-    /// Makes the writes of a decision happen in this world, as a server would: what has finalizers is marked when it is
-    /// deleted, and goes when it loses the last one.
+    /// Makes the writes of a decision happen in this world, as a server would: what has finalizers is marked
+    /// when it is deleted, and goes when it loses the last one.
     ///
     /// # Errors
     /// When a written object is none; a fault of the dialect.

@@ -1,4 +1,5 @@
-//! The changes that were seen and are not recorded yet: those of a moment fall together, without losing a cluster.
+//! The changes that were seen and are not recorded yet: those of a moment fall together, without losing a
+//! cluster.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -71,7 +72,8 @@ impl Book {
 
     /// Takes in where the decision at `place` stands now (`None`: it is gone).
     ///
-    /// One about another object of the same name is another decision, though nobody showed that there was none between.
+    /// One about another object of the same name is another decision, though nobody showed that there was
+    /// none between.
     pub(crate) fn note(&mut self, place: &Name, to: Option<(About, Standing)>, at: Timestamp) {
         if let (Some((was, _)), Some((is, _))) = (self.known.get(place), &to)
             && was.is_of_another(is)
@@ -174,7 +176,8 @@ impl Book {
     }
 }
 
-/// Whether `step` goes on with `last` as one: nothing is lost on the way, and it is not the end of what was there.
+/// Whether `step` goes on with `last` as one: nothing is lost on the way, and it is not the end of what was
+/// there.
 fn falls_together(last: &Step, step: &Step) -> bool {
     let (Some(was), Some(is)) = (&last.to, &step.to) else {
         return false;

@@ -1,8 +1,8 @@
 //! Why a decision changed: the changes of objects that made it due, noted as they are folded.
 //!
-//! A note for each change that made a decision due, of the last few for each decision: two that come right after one another
-//! are told apart by their revisions. Notes are forgotten when they were acted on, or when their time is over. That is bounded
-//! by the decisions there are, by [`EACH`] and by [`MOST`].
+//! A note for each change that made a decision due, of the last few for each decision: two that come right
+//! after one another are told apart by their revisions. Notes are forgotten when they were acted on, or when
+//! their time is over. That is bounded by the decisions there are, by [`EACH`] and by [`MOST`].
 
 mod notes;
 
@@ -23,7 +23,8 @@ use self::notes::{Dues, Views};
 const SOON: Duration = Duration::from_secs(10);
 /// How long a change waits for the decision it makes due.
 const LONG: Duration = Duration::from_mins(10);
-/// How many decisions there are notes of at most; then all are forgotten, and causes are missing for a moment.
+/// How many decisions there are notes of at most; then all are forgotten, and causes are missing for a
+/// moment.
 const MOST: usize = 200_000;
 
 /// A change of an object.
@@ -60,8 +61,8 @@ struct Slot {
     view: Views,
     /// Its own creation, of the newest object of that name.
     made: Option<Note>,
-    /// Its own deletion: what follows from that is no cause of its end, nor is it the cause of what the next object of that
-    /// name does.
+    /// Its own deletion: what follows from that is no cause of its end, nor is it the cause of what the next
+    /// object of that name does.
     gone: Option<Note>,
 }
 
@@ -81,8 +82,8 @@ struct Notes {
 }
 
 impl Causes {
-    /// None yet. Objects of `of_clusters` are named to readers of any namespace; `managers` says who wrote what does not
-    /// say so itself.
+    /// None yet. Objects of `of_clusters` are named to readers of any namespace; `managers` says who wrote
+    /// what does not say so itself.
     pub(crate) fn new(
         clock: Arc<dyn Clock>,
         of_clusters: BTreeSet<GroupResource>,
@@ -119,8 +120,8 @@ impl Causes {
         }
     }
 
-    /// What may have changed how `demand` looks, which was seen at `seen`: nobody here decided it. Of several changes the newest
-    /// that was there by then; those that came after wait for what follows from them.
+    /// What may have changed how `demand` looks, which was seen at `seen`: nobody here decided it. Of several
+    /// changes the newest that was there by then; those that came after wait for what follows from them.
     pub(crate) fn take_seen(&self, dialect: &str, demand: &Key, seen: Timestamp) -> Option<RecordCause> {
         let mut notes = self.notes.lock();
         let now = self.clock.now();

@@ -1,8 +1,9 @@
-//! The history of decisions (docs/reference.md, "History"): a record of each change of a decision, with its cause.
+//! The history of decisions (docs/reference.md, "History"): a record of each change of a decision, with its
+//! cause.
 //!
-//! Records are objects of the store that Berth's own objects are in, so that whatever holds for those (checks at start,
-//! backups, encryption, migration, watches) holds for them; on a hub that is Berth's own store, never the hub. Start
-//! reading at [`recorder`]; what a record says is made in [`record`], which is pure.
+//! Records are objects of the store that Berth's own objects are in, so that whatever holds for those (checks
+//! at start, backups, encryption, migration, watches) holds for them; on a hub that is Berth's own store,
+//! never the hub. Start reading at [`recorder`]; what a record says is made in [`record`], which is pure.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -74,8 +75,9 @@ pub struct Running {
 }
 
 impl History {
-    /// History of what `projection` shows of `engine`, kept in `store` within `bounds`. With `namespaces`, the resource
-    /// of them in that store, records go with their namespace; `managers` names who wrote copies of a hub's objects.
+    /// History of what `projection` shows of `engine`, kept in `store` within `bounds`. With `namespaces`,
+    /// the resource of them in that store, records go with their namespace; `managers` names who wrote copies
+    /// of a hub's objects.
     ///
     /// # Errors
     /// When somebody is told of the engine's changes already.
@@ -114,7 +116,8 @@ impl History {
         (self.bounds.per_decision > 0).then(|| Arc::clone(&self.seen) as Arc<_>)
     }
 
-    /// Starts to record, or removes what there is where nothing is to be kept. Where servers share the store, `leading` says whether this one records what no server did.
+    /// Starts to record, or removes what there is where nothing is to be kept. Where servers share the store,
+    /// `leading` says whether this one records what no server did.
     #[must_use]
     pub fn spawn(self: &Arc<Self>, leading: watch::Receiver<bool>) -> Running {
         let stop = CancellationToken::new();

@@ -152,7 +152,8 @@ pub(crate) fn counts_after(spec: &RecordSpec) -> Option<Reasons> {
     spec.counted.then(|| counts.collect())
 }
 
-/// The name of a record of `decision`: those of one decision sort by their numbers, which are microseconds since 1970.
+/// The name of a record of `decision`: those of one decision sort by their numbers, which are microseconds
+/// since 1970.
 pub(crate) fn name(decision: &str, number: i64) -> String {
     format!("{decision}.{number:014x}")
 }

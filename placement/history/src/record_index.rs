@@ -195,8 +195,8 @@ impl RecordIndex {
         all
     }
 
-    /// Takes out what is too old at `now`, and then, while there is too much altogether, the oldest record of the namespace
-    /// that has most: one whose decisions flap takes no other's history.
+    /// Takes out what is too old at `now`, and then, while there is too much altogether, the oldest record of
+    /// the namespace that has most: one whose decisions flap takes no other's history.
     pub(crate) fn take_surplus(&mut self, bounds: &Bounds, now: Timestamp) -> Vec<(Name, Arc<str>)> {
         let mut all = Vec::new();
         if bounds.max_age != Duration::ZERO

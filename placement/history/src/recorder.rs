@@ -1,7 +1,9 @@
-//! The recorder: follows the Decisions that are shown, and writes a record of each change, a moment later and many at once.
+//! The recorder: follows the Decisions that are shown, and writes a record of each change, a moment later and
+//! many at once.
 //!
-//! Nothing waits for it, and nothing is decided for it: what a record says of reasons and scores is what the decision said
-//! that was written. Where servers share a store, a change is recorded by the one that made it, else by the one that leads.
+//! Nothing waits for it, and nothing is decided for it: what a record says of reasons and scores is what the
+//! decision said that was written. Where servers share a store, a change is recorded by the one that made it,
+//! else by the one that leads.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -273,13 +275,14 @@ impl Recorder {
         record::number(&last.name).is_none_or(|number| number < self.started.as_microsecond())
     }
 
-    /// Whether what was created at `made` was there before anybody recorded. `creationTimestamp` has whole seconds: what was
-    /// created in the second of the start is taken as new.
+    /// Whether what was created at `made` was there before anybody recorded. `creationTimestamp` has whole
+    /// seconds: what was created in the second of the start is taken as new.
     fn was_there_before(&self, made: Timestamp) -> bool {
         made.as_second() < self.started.as_second()
     }
 
-    /// Takes in where a decision stands that was recorded to stand at `last` when nobody saw what it did since.
+    /// Takes in where a decision stands that was recorded to stand at `last` when nobody saw what it did
+    /// since.
     fn catch_up(&mut self, place: Name, last: Last, about: About, standing: Standing, now: Timestamp) {
         let about = if about == last.about {
             last.about.clone()
@@ -537,7 +540,8 @@ impl Recorder {
         }
     }
 
-    /// A namespace takes its records along, as all that is in it: the next one of that name may be somebody else's.
+    /// A namespace takes its records along, as all that is in it: the next one of that name may be somebody
+    /// else's.
     fn of_gone_namespaces(&mut self) -> Vec<(Name, Arc<str>)> {
         let Some(namespaces) = self.history.namespaces else {
             return Vec::new();

@@ -32,8 +32,8 @@ pub(crate) struct Said {
 }
 
 impl Said {
-    /// Whether this decision made a change by which `joined` came and `left` went, and after which the object `is_gone`:
-    /// one that binds or keeps a place is about an object that is there.
+    /// Whether this decision made a change by which `joined` came and `left` went, and after which the object
+    /// `is_gone`: one that binds or keeps a place is about an object that is there.
     pub(crate) fn explains(&self, joined: &[&str], left: &[&str], is_gone: bool) -> bool {
         (!is_gone || self.stays.is_empty())
             && joined.iter().all(|name| self.stays.contains(*name))

@@ -1,5 +1,5 @@
-//! What decisions said when they were written: heard from whoever binds, and kept for the moment until the change is
-//! recorded. Nothing is decided for a record.
+//! What decisions said when they were written: heard from whoever binds, and kept for the moment until the
+//! change is recorded. Nothing is decided for a record.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -39,8 +39,8 @@ impl Seen {
         }
     }
 
-    /// Takes what the decision said by which `joined` came to the one at `place` and `left` went, after which it `is_gone`
-    /// or not; the older ones about it are forgotten.
+    /// Takes what the decision said by which `joined` came to the one at `place` and `left` went, after which
+    /// it `is_gone` or not; the older ones about it are forgotten.
     pub(crate) fn take(&self, place: &Name, joined: &[&str], left: &[&str], is_gone: bool) -> Option<Said> {
         let mut all = self.said.lock();
         let list = all.get_mut(place)?;

@@ -29,7 +29,8 @@ pub struct Standing {
     pub cluster_count: usize,
     /// The clusters, by name; of a record the first [`SHOWN`].
     pub clusters: Vec<RecordedCluster>,
-    /// How many targets each reason refuses, where that is known. A record has the counts of both sides in one list.
+    /// How many targets each reason refuses, where that is known. A record has the counts of both sides in
+    /// one list.
     pub reasons: Option<Reasons>,
     /// Whether Berth agreed, where it observed. A record says it of the side after the change.
     pub agreement: Option<Agreement>,
@@ -90,8 +91,8 @@ impl Standing {
         record::held(&self.clusters)
     }
 
-    /// Whether `other` says something else that is worth a record: the phase, the reason, the clusters or their amounts. Either may
-    /// have been cut to what a record names.
+    /// Whether `other` says something else that is worth a record: the phase, the reason, the clusters or
+    /// their amounts. Either may have been cut to what a record names.
     #[must_use]
     pub fn differs(&self, other: &Self) -> bool {
         self.phase != other.phase
@@ -125,7 +126,8 @@ impl Standing {
     }
 }
 
-/// `standing`, in the room of `known` where that says the same: what is seen and what is recorded are mostly one.
+/// `standing`, in the room of `known` where that says the same: what is seen and what is recorded are mostly
+/// one.
 ///
 /// A record says of agreement what was so at its time: what it does not say takes no room of its own.
 #[must_use]
@@ -175,8 +177,8 @@ impl About {
 }
 
 impl Agreement {
-    /// Agreement by condition Agrees of `status`: what would change counts at once, though the condition leaves the other
-    /// scheduler time.
+    /// Agreement by condition Agrees of `status`: what would change counts at once, though the condition
+    /// leaves the other scheduler time.
     fn of(status: &DecisionStatus) -> Option<Self> {
         let mut conditions = status.conditions.iter().flatten();
         let condition = conditions.find(|condition| condition.r#type == AGREES)?;

@@ -192,8 +192,8 @@ impl Server {
         self.engine.bind(&committer, wish).await.unwrap();
     }
 
-    /// Records, oldest first: the change, the type of its cause, and the user. Each fits its schema, and its type holds all
-    /// of it.
+    /// Records, oldest first: the change, the type of its cause, and the user. Each fits its schema, and its
+    /// type holds all of it.
     fn recorded(&self) -> Vec<String> {
         let stored = self.store.cached(RECORDS);
         let kind = record::namespaced();
@@ -270,7 +270,8 @@ async fn changes_are_recorded_by_the_clock_and_go_when_they_are_old() {
     server.stop().await;
 }
 
-/// `kubectl replace --force` deletes and creates under one name, within the moment in which changes wait to be recorded.
+/// `kubectl replace --force` deletes and creates under one name, within the moment in which changes wait to
+/// be recorded.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_replaced_at_once_is_recorded_as_gone_and_then_as_bound() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
@@ -319,7 +320,8 @@ async fn what_was_replaced_while_nobody_recorded_is_recorded_as_it_stands() {
     last.until(&clock, &back).await;
 }
 
-/// `creationTimestamp` has whole seconds: what is created right after the start seems to be older than the server.
+/// `creationTimestamp` has whole seconds: what is created right after the start seems to be older than the
+/// server.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_created_in_the_second_of_the_start_is_recorded() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
@@ -354,7 +356,8 @@ async fn what_changed_while_nobody_recorded_is_told_to_be_unseen() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_servers_on_one_store_one_records_each_change() {
     let store: Arc<dyn Store> = Arc::new(Shared(MemoryStore::default()));
-    // The leader's clock stands still while the other one records: however long that takes here, it is within the grace.
+    // The leader's clock stands still while the other one records: however long that takes here, it is within
+    // the grace.
     let (clock, others) = (clock(), clock());
     let mut leader = Server::new(&store, &clock, true, Bounds::default());
     let other = Server::new(&store, &others, false, Bounds::default());

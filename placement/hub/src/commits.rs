@@ -1,7 +1,7 @@
-//! Decisions carried out on the hub: each write a request of its own, as the system's scheduler, on the state it was
-//! decided for. Every prefix of the list is valid and deciding again finishes it (docs/concepts.md, "Where objects
-//! are"). Capacity that was counted is guarded by [`fences`](super::fences). [`list`] goes through a list, some of
-//! which may be Berth's own.
+//! Decisions carried out on the hub: each write a request of its own, as the system's scheduler, on the state
+//! it was decided for. Every prefix of the list is valid and deciding again finishes it (docs/concepts.md,
+//! "Where objects are"). Capacity that was counted is guarded by [`fences`](super::fences). [`list`] goes
+//! through a list, some of which may be Berth's own.
 
 mod apply;
 mod list;
@@ -106,8 +106,8 @@ impl HubCommitter {
     /// Makes one write by itself, as `actor`, and gives the copy as it is afterwards.
     ///
     /// # Errors
-    /// [`Why::Changed`] when the copy it was made on is not the hub's newest, [`Why::Forbidden`] when the hub says that a
-    /// right is missing; else the hub's refusal.
+    /// [`Why::Changed`] when the copy it was made on is not the hub's newest, [`Why::Forbidden`] when the hub
+    /// says that a right is missing; else the hub's refusal.
     pub async fn write_alone(
         &self,
         actor: &str,
@@ -129,8 +129,8 @@ impl HubCommitter {
         self.result(write, &answer, dry_run).await
     }
 
-    /// The names of the objects of `resource`, served in `api_version`, in `namespace` that have the label `label`: on the
-    /// hub now, not as they are copied here.
+    /// The names of the objects of `resource`, served in `api_version`, in `namespace` that have the label
+    /// `label`: on the hub now, not as they are copied here.
     ///
     /// # Errors
     /// The hub's refusal, or that it does not answer.
@@ -215,8 +215,9 @@ impl HubCommitter {
         }
     }
 
-    /// Whether the object at `path` is not (any more) the one of `version`. A kube-apiserver asks mutating webhooks about
-    /// an update before it compares versions, so a stale write may be refused by a guard instead of as a conflict.
+    /// Whether the object at `path` is not (any more) the one of `version`. A kube-apiserver asks mutating
+    /// webhooks about an update before it compares versions, so a stale write may be refused by a guard
+    /// instead of as a conflict.
     async fn is_stale(&self, path: &str, version: Option<&str>) -> bool {
         let Some(version) = version else { return false };
         match self.wire.send(Ask::get(path)).await {

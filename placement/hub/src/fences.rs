@@ -1,16 +1,18 @@
 //! Capacity counted by several replicas at once, on a hub that has no transactions.
 //!
-//! Each counted capacity (such as the shoots of one seed) has a Lease in Berth's own namespace, its *fence*. Whoever
-//! writes a decision that counts on it first notes there which objects it is about to write, and on which version of
-//! each. The fence changes hands by the hub's own comparison of resourceVersions, so of two replicas one comes first.
-//! The second passes only if the snapshot it decided on shows every noted object past the noted version: then what the
-//! first wrote has been counted (and, since the hub's events of a resource come in order, whatever was written before
-//! it). An object that stays at the noted version is one whose writer has died or stands still; the second *touches* it,
-//! so that the first, should it come back, finds its version gone.
+//! Each counted capacity (such as the shoots of one seed) has a Lease in Berth's own namespace, its *fence*.
+//! Whoever writes a decision that counts on it first notes there which objects it is about to write, and on
+//! which version of each. The fence changes hands by the hub's own comparison of resourceVersions, so of two
+//! replicas one comes first. The second passes only if the snapshot it decided on shows every noted object
+//! past the noted version: then what the first wrote has been counted (and, since the hub's events of a
+//! resource come in order, whatever was written before it). An object that stays at the noted version is one
+//! whose writer has died or stands still; the second *touches* it, so that the first, should it come back,
+//! finds its version gone.
 //!
-//! What does not exist yet cannot be touched: an object that is noted as about to be made, and does not come, is
-//! *abandoned*, which the second notes in its turn. Whoever makes an object under a fence looks afterwards whether it was
-//! abandoned meanwhile, and takes it back. So no capacity stays counted twice, whoever stops where, and no clock decides.
+//! What does not exist yet cannot be touched: an object that is noted as about to be made, and does not come,
+//! is *abandoned*, which the second notes in its turn. Whoever makes an object under a fence looks afterwards
+//! whether it was abandoned meanwhile, and takes it back. So no capacity stays counted twice, whoever stops
+//! where, and no clock decides.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -39,8 +41,9 @@ const ABANDONED: &str = "scheduling.berth.dev/abandoned";
 const REMEMBERED: usize = 64;
 /// The annotation a touched object gets.
 const TOUCHED: &str = "scheduling.berth.dev/touched";
-/// How long a noted write may take to be seen before its object is touched, or abandoned. Whoever takes over from a dead
-/// leader waits that long once for each capacity; a writer that is slower than this only has to decide again.
+/// How long a noted write may take to be seen before its object is touched, or abandoned. Whoever takes over
+/// from a dead leader waits that long once for each capacity; a writer that is slower than this only has to
+/// decide again.
 const PATIENCE: Duration = Duration::from_millis(1500);
 
 /// Whether a Lease with these `annotations` is a fence.
@@ -107,8 +110,8 @@ impl Fences {
         LeaseLock::new(self.client.clone(), &self.namespace, &object)
     }
 
-    /// Passes the fence `name` for `writes`, each with the hub's version it is made on (for a create: the empty text),
-    /// decided on a snapshot at `not_after`.
+    /// Passes the fence `name` for `writes`, each with the hub's version it is made on (for a create: the
+    /// empty text), decided on a snapshot at `not_after`.
     ///
     /// # Errors
     /// [`Why::Fenced`] when the decision must be made again, else the hub's refusal.
@@ -154,7 +157,8 @@ impl Fences {
         Err(moved(name))
     }
 
-    /// Whether what was made at `key` under the fence `name` was abandoned before it came, and is counted by nobody.
+    /// Whether what was made at `key` under the fence `name` was abandoned before it came, and is counted by
+    /// nobody.
     ///
     /// # Errors
     /// The hub's refusal to show the fence.
@@ -209,7 +213,8 @@ impl Fences {
                 .then_some(Resolution::Settled)
                 .ok_or_else(|| moved(&key.to_string()));
         }
-        // One's own that is not being made any more has not been made: what was made is seen before that is over.
+        // One's own that is not being made any more has not been made: what was made is seen before that is
+        // over.
         let is_over = noted.holder == self.holder && !self.making.lock().contains(key);
         if is_over || own.contains(&key) {
             return Ok(Resolution::Settled);
@@ -225,7 +230,8 @@ impl Fences {
         Ok(Resolution::Abandoned)
     }
 
-    /// Changes the object at `key` if it is at the noted version, so that nothing can be written on that any more.
+    /// Changes the object at `key` if it is at the noted version, so that nothing can be written on that any
+    /// more.
     async fn touch(&self, noted: &Noted, key: &Key, actor: &str) -> Result<(), Status> {
         tracing::info!(%key, "announced write did not happen; annotating the object so that it cannot any more");
         let patch = json!({"metadata": {

@@ -1,9 +1,9 @@
 //! Copies of what the hub stores and decisions depend on, kept current in Berth's store.
 //!
-//! A copy has the hub's bytes, but for managedFields and the revision, which is one of Berth's store: so a copy is
-//! folded, guarded and decided on like any object stored here. A kind the hub does not have counts as a kind without
-//! objects, and is looked for again and again. Nothing waits for the hub: what is copied is there, what is not yet is
-//! said ([`Progress`]).
+//! A copy has the hub's bytes, but for managedFields and the revision, which is one of Berth's store: so a
+//! copy is folded, guarded and decided on like any object stored here. A kind the hub does not have counts as
+//! a kind without objects, and is looked for again and again. Nothing waits for the hub: what is copied is
+//! there, what is not yet is said ([`Progress`]).
 
 mod concerned;
 mod copies;
@@ -32,8 +32,8 @@ pub const ALWAYS: [(&str, &str); 2] = [
 /// Group and resource of the objects that are copied only where anything is written.
 pub const QUOTAS: (&str, &str) = ("", "resourcequotas");
 
-/// The annotation of a default that stands beside the copies until the hub has an object of that name. Its value says
-/// where it is from.
+/// The annotation of a default that stands beside the copies until the hub has an object of that name. Its
+/// value says where it is from.
 pub const FROM_FILE: &str = "config.berth.dev/from-file";
 
 /// How far the copies of one resource are.
@@ -59,9 +59,9 @@ pub struct Mirror {
 }
 
 impl Mirror {
-    /// Begins to copy the objects of `kinds` from the hub into `store`, while `leading` says so: nobody else may write
-    /// them there. Of a kind with [`Concerns`], only those that these are about. `versions` is told what the hub has in
-    /// any case.
+    /// Begins to copy the objects of `kinds` from the hub into `store`, while `leading` says so: nobody else
+    /// may write them there. Of a kind with [`Concerns`], only those that these are about. `versions` is told
+    /// what the hub has in any case.
     pub fn start(
         client: &Client,
         store: &Arc<dyn Store>,

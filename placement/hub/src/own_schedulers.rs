@@ -12,7 +12,8 @@ use super::lease::LeaseLock;
 /// How many seconds a Lease without a duration of its own holds: client-go's default.
 const DURATION: i64 = 15;
 
-/// Leases as they were seen. Clocks differ: a Lease that is renewed between two looks is held, whatever its time says.
+/// Leases as they were seen. Clocks differ: a Lease that is renewed between two looks is held, whatever its
+/// time says.
 #[derive(Debug, Default)]
 pub struct Renewals(BTreeMap<LeaseName, Renewal>);
 
@@ -25,7 +26,8 @@ struct Renewal {
 }
 
 impl Renewals {
-    /// Holder of the Lease `name`, which is `lease` at `now`; `None` where nobody holds it, or has not renewed it in time.
+    /// Holder of the Lease `name`, which is `lease` at `now`; `None` where nobody holds it, or has not
+    /// renewed it in time.
     pub fn holder(&mut self, name: LeaseName, lease: Option<&Value>, now: Timestamp) -> Option<String> {
         let Some((holder, renewed, duration)) = lease.and_then(read) else {
             self.0.remove(&name);

@@ -1,5 +1,6 @@
-//! One store of its own: a Berth that keeps systems' objects in its own file or memory must be the only one of its kind
-//! behind a hub, or every replica would answer from another truth. A Lease on the hub says whose store it is.
+//! One store of its own: a Berth that keeps systems' objects in its own file or memory must be the only one
+//! of its kind behind a hub, or every replica would answer from another truth. A Lease on the hub says whose
+//! store it is.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,7 +16,8 @@ use super::lease::LeaseLock;
 
 /// The name of the Lease.
 pub const NAME: &str = "berth-store";
-/// The file of the store's identity, in the data folder: the same process comes back to its own Lease at once.
+/// The file of the store's identity, in the data folder: the same process comes back to its own Lease at
+/// once.
 const FILE: &str = "store-id";
 /// How long the Lease of a Berth that is gone is waited for.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -1,5 +1,5 @@
-//! How much of each system has come from the hub, told to the engine (which decides nothing for a system that is not all
-//! there) and to people.
+//! How much of each system has come from the hub, told to the engine (which decides nothing for a system that
+//! is not all there) and to people.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -70,8 +70,8 @@ fn judge(needs: &Needs, progress: &Progress) -> Option<Note> {
     })
 }
 
-/// Whether it is not known yet what the hub's SchedulerConfigurations say of a system whose objects are there: another scheduler
-/// may decide it.
+/// Whether it is not known yet what the hub's SchedulerConfigurations say of a system whose objects are
+/// there: another scheduler may decide it.
 fn is_unconfigured(needs: &Needs, progress: &Progress) -> bool {
     let configurations = progress.get(&config::RESOURCE);
     !needs.essential.is_empty() && matches!(configurations, Some(Copied::Waiting(_)))
@@ -142,8 +142,8 @@ impl SyncStatus {
     }
 }
 
-/// Waits until nothing of `progress` is waited for, at most `limit`: so that the first answers are complete where the
-/// hub is at hand.
+/// Waits until nothing of `progress` is waited for, at most `limit`: so that the first answers are complete
+/// where the hub is at hand.
 pub async fn settled(mut progress: watch::Receiver<Progress>, limit: Duration) {
     let is_settled = |progress: &Progress| {
         let mut all = progress.values();

@@ -1,5 +1,5 @@
-//! `decisions/advice` and `clusterdecisions/advice`: the smallest changes that make targets fit (docs/reference.md,
-//! "Advice").
+//! `decisions/advice` and `clusterdecisions/advice`: the smallest changes that make targets fit
+//! (docs/reference.md, "Advice").
 
 use std::sync::Arc;
 

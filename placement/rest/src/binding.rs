@@ -152,8 +152,8 @@ pub(super) fn check_name(body: &Value, call: &Call) -> Result<(), Status> {
     Ok(())
 }
 
-/// The clusters `spec.targets` names, as the system names them; `None` when it is empty. What is no Target is passed
-/// on as it is, for the dialect to refuse together with the infeasible ones.
+/// The clusters `spec.targets` names, as the system names them; `None` when it is empty. What is no Target is
+/// passed on as it is, for the dialect to refuse together with the infeasible ones.
 fn chosen(snapshot: &Snapshot, body: &Value, targets: &[String]) -> Result<Option<Vec<String>>, Status> {
     if targets.is_empty() {
         return Ok(None);
@@ -257,7 +257,8 @@ fn refusal(error: BindError, name: &str, namespace: &str) -> Status {
     }
 }
 
-/// 403 where another scheduler decides the request, or the whole system: two that write would undo each other's work.
+/// 403 where another scheduler decides the request, or the whole system: two that write would undo each
+/// other's work.
 fn observed(
     engine: &Engine,
     snapshot: &Snapshot,

@@ -92,8 +92,8 @@ impl Candidates {
         Ok(Arc::new(Rows::new(decided.into_iter().collect(), query)))
     }
 
-    /// What every decision of its system says of one target. A decision is let go once its candidate is made: there may be
-    /// thousands.
+    /// What every decision of its system says of one target. A decision is let go once its candidate is made:
+    /// there may be thousands.
     fn of_target(
         &self,
         call: &Call,

@@ -1,9 +1,9 @@
 //! Fault points: where tests of crash safety have the process die.
 //!
-//! Only in builds with debug assertions, and only where `BERTH_TEST_FAULT` says so: no other build looks at it.
-//! `BERTH_TEST_FAULT=before=3` ends the process, as `kill -9` would, when the third list of writes of a decision is about
-//! to be committed. `BERTH_TEST_FAULT=before=3,stepwise` commits each write of a list on its own, as etcd and a hub do,
-//! and counts writes.
+//! Only in builds with debug assertions, and only where `BERTH_TEST_FAULT` says so: no other build looks at
+//! it. `BERTH_TEST_FAULT=before=3` ends the process, as `kill -9` would, when the third list of writes of a
+//! decision is about to be committed. `BERTH_TEST_FAULT=before=3,stepwise` commits each write of a list on
+//! its own, as etcd and a hub do, and counts writes.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,7 +29,8 @@ pub(super) fn in_force() -> Option<&'static Faults> {
     IN_FORCE.as_ref()
 }
 
-/// One write of the process that is no decision's, such as one of a Publication's, here or on a hub: dies if it is time to.
+/// One write of the process that is no decision's, such as one of a Publication's, here or on a hub: dies if
+/// it is time to.
 pub fn point() {
     if let Some(faults) = in_force() {
         faults.point();

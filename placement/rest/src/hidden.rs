@@ -1,5 +1,5 @@
-//! Planned writes as a caller may see them. A report says what binding would write, which is whole objects: of those that the
-//! caller may not `get`, only kind, namespace, name and the paths that change are shown.
+//! Planned writes as a caller may see them. A report says what binding would write, which is whole objects:
+//! of those that the caller may not `get`, only kind, namespace, name and the paths that change are shown.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,8 @@ use berth_apiserver::{Attributes, Call};
 use berth_engine::{Catalog, Engine};
 use serde_json::{Value, json};
 
-/// How many objects are asked about one by one, each of which may be a SubjectAccessReview: further ones are not shown.
+/// How many objects are asked about one by one, each of which may be a SubjectAccessReview: further ones are
+/// not shown.
 const ASKED: usize = 20;
 /// How many paths of an object are named.
 const PATHS: usize = 100;
@@ -73,8 +74,8 @@ fn hidden(write: &Value, before: &Value) -> Value {
     shown
 }
 
-/// Adds the paths (as JSON pointers) at which `new` differs from `old`, down to whole lists and plain values. Keys of maps
-/// with names of their own (labels, annotations) are paths, too.
+/// Adds the paths (as JSON pointers) at which `new` differs from `old`, down to whole lists and plain values.
+/// Keys of maps with names of their own (labels, annotations) are paths, too.
 fn changed(old: &Value, new: &Value, path: &mut String, paths: &mut Vec<String>) {
     if paths.len() >= PATHS || old == new || path == "/metadata/resourceVersion" {
         return;

@@ -1,8 +1,9 @@
-//! The virtual API `scheduling.berth.dev` (docs/reference.md, "Resources"): what the engine knows and decides, as
-//! resources.
+//! The virtual API `scheduling.berth.dev` (docs/reference.md, "Resources"): what the engine knows and
+//! decides, as resources.
 //!
-//! Targets and Decisions are projections that can be watched; candidates, reviews and the subresources `scheduling`
-//! and `binding` are made at each request. Start reading at [`VirtualApi`]; the shapes are in `berth_scheduling_api`.
+//! Targets and Decisions are projections that can be watched; candidates, reviews and the subresources
+//! `scheduling` and `binding` are made at each request. Start reading at [`VirtualApi`]; the shapes are in
+//! `berth_scheduling_api`.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -86,8 +87,8 @@ pub struct VirtualApi {
 }
 
 impl VirtualApi {
-    /// The virtual API over `engine`, which binds by writing through `registry`. Reviews may bring objects of any of
-    /// `kinds`, and of the dialects' own.
+    /// The virtual API over `engine`, which binds by writing through `registry`. Reviews may bring objects of
+    /// any of `kinds`, and of the dialects' own.
     #[must_use]
     pub fn new(engine: Arc<Engine>, registry: Arc<Registry>, kinds: Vec<Arc<dyn Kind>>) -> Self {
         let own: Vec<Arc<dyn Kind>> = engine
@@ -108,7 +109,8 @@ impl VirtualApi {
         }
     }
 
-    /// Gives another scheduler `grace` to do what Berth would, before an observed decision says that they differ.
+    /// Gives another scheduler `grace` to do what Berth would, before an observed decision says that they
+    /// differ.
     #[must_use]
     pub fn observing(mut self, grace: Duration) -> Self {
         self.grace = grace;
@@ -238,8 +240,9 @@ impl VirtualApi {
         Arc::new(move || resolve::effort(&engine))
     }
 
-    /// The effort of writes of what can be placed. Binding is the engine's, which has bounds of its own; a write decides by
-    /// itself where it is tried only, which may run expressions that it brings, or where the object may name its place.
+    /// The effort of writes of what can be placed. Binding is the engine's, which has bounds of its own; a
+    /// write decides by itself where it is tried only, which may run expressions that it brings, or where the
+    /// object may name its place.
     fn deciding(&self, names_its_place: bool) -> Effort {
         let effort = self.effort();
         Arc::new(move |info| {

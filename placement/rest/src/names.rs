@@ -1,8 +1,9 @@
 //! Names of virtual objects (docs/reference.md, "Names"): made from the source's name, and read back.
 //!
-//! A Decision is `<source name>.<dialect>`, a Target `<target name>.<dialect>`: the dialect is what follows the last
-//! dot. A Candidate is `<decision>:<target name>`, such as `p1.ocm:cluster1`: no object of any of the systems may have
-//! a colon in its name, so the parts are told apart, and the dialect stands once since both parts share it.
+//! A Decision is `<source name>.<dialect>`, a Target `<target name>.<dialect>`: the dialect is what follows
+//! the last dot. A Candidate is `<decision>:<target name>`, such as `p1.ocm:cluster1`: no object of any of
+//! the systems may have a colon in its name, so the parts are told apart, and the dialect stands once since
+//! both parts share it.
 
 use std::borrow::Cow;
 
@@ -58,7 +59,8 @@ pub fn demand(
     beside.chain(inside).find(|key| inventory.object(key).is_some())
 }
 
-/// The candidate that `name` means: the name of a Target, with or without its dialect, or the system's own name.
+/// The candidate that `name` means: the name of a Target, with or without its dialect, or the system's own
+/// name.
 #[must_use]
 pub fn target(inventory: &dyn Inventory, dialect: &str, name: &str) -> Option<Ix> {
     let bare = name.strip_suffix(dialect).and_then(|rest| rest.strip_suffix('.'));
@@ -67,8 +69,8 @@ pub fn target(inventory: &dyn Inventory, dialect: &str, name: &str) -> Option<Ix
         .or_else(|| inventory.candidate(name))
 }
 
-/// The candidate whose Target is named `name`. In most systems that is the cluster name; only where it is not are all
-/// of them looked at.
+/// The candidate whose Target is named `name`. In most systems that is the cluster name; only where it is not
+/// are all of them looked at.
 fn by_target_name(inventory: &dyn Inventory, name: &str) -> Option<Ix> {
     let likely = inventory
         .candidate(name)
@@ -78,8 +80,8 @@ fn by_target_name(inventory: &dyn Inventory, name: &str) -> Option<Ix> {
         .or_else(|| (0..inventory.count()).find(|&candidate| inventory.target_name(candidate) == name))
 }
 
-/// The uid of the virtual object of `kind` about the object with `meta`: the same on every replica, as long as the
-/// source lives.
+/// The uid of the virtual object of `kind` about the object with `meta`: the same on every replica, as long
+/// as the source lives.
 #[must_use]
 pub fn uid(meta: &Meta, kind: &str) -> String {
     uid_within(identity(meta), kind).to_string()

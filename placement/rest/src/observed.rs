@@ -1,5 +1,5 @@
-//! Observed decisions: whether Berth agrees with what the other scheduler placed (docs/beside.md), as a condition and as
-//! what would change.
+//! Observed decisions: whether Berth agrees with what the other scheduler placed (docs/beside.md), as a
+//! condition and as what would change.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -46,8 +46,8 @@ pub(crate) struct Told {
 }
 
 impl Compared {
-    /// Comparison of where a demand is with `decision` about it, which follows `before`. What is met for the first time has
-    /// differed since it was created.
+    /// Comparison of where a demand is with `decision` about it, which follows `before`. What is met for the
+    /// first time has differed since it was created.
     pub(crate) fn of(
         snapshot: &Snapshot,
         decision: &Decision,
@@ -69,7 +69,8 @@ impl Compared {
     }
 }
 
-/// Words about a demand with `view`, where `compared` is the last comparison and the other scheduler has `grace`.
+/// Words about a demand with `view`, where `compared` is the last comparison and the other scheduler has
+/// `grace`.
 pub(crate) fn told(view: &DemandView, compared: Option<&Compared>, grace: Duration, now: Timestamp) -> Told {
     let known = compared.filter(|compared| compared.place == place(view));
     let Some(compared) = known else {
@@ -112,7 +113,8 @@ fn would_change(comparison: &Comparison) -> Option<WouldChange> {
     })
 }
 
-/// A number for where a demand is and what it asks for: another one as soon as its clusters, their amounts or its spec change.
+/// A number for where a demand is and what it asks for: another one as soon as its clusters, their amounts or
+/// its spec change.
 fn place(view: &DemandView) -> u64 {
     let mut hasher = DefaultHasher::new();
     let meta = view.object.meta();

@@ -1,4 +1,5 @@
-//! Objects whose place is a field of their own ([`OwnPlace`]): whose they are, and the right that binding one takes.
+//! Objects whose place is a field of their own ([`OwnPlace`]): whose they are, and the right that binding one
+//! takes.
 
 use std::sync::Arc;
 

@@ -122,7 +122,8 @@ impl WholeObject {
         Key::new(self.own.resource, &call.namespace, &call.name)
     }
 
-    /// What the system says of the object put, which it completes; gives the guards under which it may be stored.
+    /// What the system says of the object put, which it completes; gives the guards under which it may be
+    /// stored.
     fn judge(&self, snapshot: &Snapshot, key: &Key, new: &mut Value) -> Result<Vec<Guard>, Status> {
         let old = snapshot.inventory.object(key);
         let old = old.ok_or_else(|| Status::not_found(key.resource, &key.name))?;

@@ -88,8 +88,8 @@ impl Reviews {
                     continue;
                 }
                 let version = self.catalog.version_of(key.resource).unwrap_or(config::VERSION);
-                // Whoever may read all of them, everywhere or there, need not be asked about each. One drain may change
-                // thousands: then only the first two count.
+                // Whoever may read all of them, everywhere or there, need not be asked about each. One drain
+                // may change thousands: then only the first two count.
                 let mut wanted = vec![everywhere];
                 if !key.namespace.is_empty() {
                     wanted.push(there);

@@ -1,9 +1,9 @@
-//! Where Targets and Decisions are read: a store in memory that the [`updater`](super::updater) keeps in step with the
-//! engine.
+//! Where Targets and Decisions are read: a store in memory that the [`updater`](super::updater) keeps in step
+//! with the engine.
 //!
-//! To a reader they are computed on read: a list first waits until everything acknowledged before it is shown.
-//! Revisions are a sequence of this process, from its start in microseconds, so that one of another process (or of
-//! this one before a restart) is known to be foreign.
+//! To a reader they are computed on read: a list first waits until everything acknowledged before it is
+//! shown. Revisions are a sequence of this process, from its start in microseconds, so that one of another
+//! process (or of this one before a restart) is known to be foreign.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -84,10 +84,11 @@ impl Projection {
     /// Waits until every write acknowledged before this call, by whichever server, is shown.
     ///
     /// # Errors
-    /// `Unavailable` when that takes longer than ten seconds, or when a shared store does not say how far it is.
+    /// `Unavailable` when that takes longer than ten seconds, or when a shared store does not say how far it
+    /// is.
     pub async fn caught_up(&self) -> Result<(), StoreError> {
-        // Nothing of this resource is stored, and still the answer is as new as the store. What this process has seen of
-        // it may be older: another server may have written.
+        // Nothing of this resource is stored, and still the answer is as new as the store. What this process
+        // has seen of it may be older: another server may have written.
         let newest = self.engine.source().list(TARGETS, At::Latest).await?;
         let wanted = newest.revision;
         let mut shown = self.shown.subscribe();

@@ -1,4 +1,5 @@
-//! History as resources: where records are, how much of them is kept, and `decisions/history`, which reads them.
+//! History as resources: where records are, how much of them is kept, and `decisions/history`, which reads
+//! them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -96,7 +97,8 @@ impl SubresourceHandler for Past {
         EACH.saturating_mul(self.0.bounds.per_decision)
     }
 
-    /// Those who asked may not know that there is no such decision, or none any more: then there is no record either.
+    /// Those who asked may not know that there is no such decision, or none any more: then there is no record
+    /// either.
     async fn get(&self, call: &Call) -> Result<Reply, Status> {
         let limit = limit(&call.query)?;
         let resource = resource_of(&call.namespace);
@@ -129,7 +131,8 @@ fn limit(query: &Query) -> Result<usize, Status> {
     }
 }
 
-/// The records of `decision` in `namespace`, oldest first. A record is named after its decision, and a number that grows.
+/// The records of `decision` in `namespace`, oldest first. A record is named after its decision, and a number
+/// that grows.
 fn of(stored: &Collection, namespace: &str, decision: &str) -> Vec<Arc<Object>> {
     let prefix = format!("{decision}.");
     let after = Name::new(namespace, &prefix);

@@ -58,7 +58,8 @@ pub fn tree<T: Serialize>(object: &Manifest<T>) -> Value {
     serde_json::to_value(object).expect("names, texts and numbers are JSON")
 }
 
-/// Nothing but the kind is read: a tree kept for every cluster-like object would take more room than the objects.
+/// Nothing but the kind is read: a tree kept for every cluster-like object would take more room than the
+/// objects.
 fn kind_of(object: &Object) -> String {
     #[derive(serde::Deserialize)]
     struct Kinded {
@@ -134,8 +135,8 @@ pub(crate) struct Shown<'a> {
     pub(crate) now: Timestamp,
 }
 
-/// The Decision about `shown`. An unbound demand is decided, to tell a Pending one from an Unschedulable one, and so is one
-/// that may be Invalid.
+/// The Decision about `shown`. An unbound demand is decided, to tell a Pending one from an Unschedulable one,
+/// and so is one that may be Invalid.
 pub(crate) fn decision(shown: Shown<'_>, old: Option<&Object>) -> (Rendered, Tally) {
     let standing = Standing::of(&shown);
     let Shown {
@@ -372,8 +373,8 @@ impl<'a> Since<'a> {
         }
     }
 
-    /// The condition of `type`. Its transition time moves only when its status does; at first sight it is the source's
-    /// creation, which is the same on every replica and after every restart.
+    /// The condition of `type`. Its transition time moves only when its status does; at first sight it is the
+    /// source's creation, which is the same on every replica and after every restart.
     fn condition(&self, r#type: &str, status: &str, reason: &str, message: &str) -> Condition {
         let mut before = self.before.iter().flatten();
         let last_transition_time = match before.find(|condition| condition.r#type == r#type) {

@@ -1,4 +1,5 @@
-//! A SchedulingReview as a pure function: a world, objects and a question in, a report out. `simulate` asks the same.
+//! A SchedulingReview as a pure function: a world, objects and a question in, a report out. `simulate` asks
+//! the same.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

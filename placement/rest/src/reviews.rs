@@ -1,4 +1,5 @@
-//! `schedulingreviews` and `localschedulingreviews`: what-if questions over HTTP. The answer itself is made in [`review`](super::review).
+//! `schedulingreviews` and `localschedulingreviews`: what-if questions over HTTP. The answer itself is made
+//! in [`review`](super::review).
 
 use std::sync::Arc;
 
@@ -190,8 +191,8 @@ impl Reviews {
     }
 }
 
-/// That a review in `namespace` is about what is there, or about the namespace itself. One without a namespace may be
-/// about anything.
+/// That a review in `namespace` is about what is there, or about the namespace itself. One without a
+/// namespace may be about anything.
 fn within(namespace: &str, demand: &Demand) -> Result<(), FieldError> {
     let key = &demand.key;
     let itself = key.resource == GroupResource::new("", "namespaces") && *key.name == *namespace;
@@ -207,8 +208,8 @@ fn within(namespace: &str, demand: &Demand) -> Result<(), FieldError> {
     Err(FieldError::invalid(path, key.namespace.to_string(), detail))
 }
 
-/// A review by reference needs `get` on the source; one on the live world needs `list targets`, unless it is about one
-/// namespace: those who may explain there read of the targets in the reports of what is there.
+/// A review by reference needs `get` on the source; one on the live world needs `list targets`, unless it is
+/// about one namespace: those who may explain there read of the targets in the reports of what is there.
 async fn authorize(call: &Call, demand: &Demand, mode: &str) -> Result<(), Status> {
     if demand.object.is_none() {
         readable(call, demand).await?;

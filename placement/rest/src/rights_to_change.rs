@@ -1,4 +1,5 @@
-//! Advice as a caller may take it: which patches they may make, and what they may read of those that they may not.
+//! Advice as a caller may take it: which patches they may make, and what they may read of those that they may
+//! not.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +12,12 @@ use berth_scheduling_api::{GROUP, VERSION};
 
 use super::own_places;
 
-/// How many rights are asked about, each of which may be a SubjectAccessReview: further ones count as not given.
+/// How many rights are asked about, each of which may be a SubjectAccessReview: further ones count as not
+/// given.
 const ASKED: usize = 60;
 
-/// Notes in each set whether `call`'s user may make it, hides what they may not read, and puts of sets as small those first
-/// that they may make. `demand` is what the advice is about.
+/// Notes in each set whether `call`'s user may make it, hides what they may not read, and puts of sets as
+/// small those first that they may make. `demand` is what the advice is about.
 ///
 /// # Errors
 /// When it cannot be found out what the user may do.
@@ -113,7 +115,8 @@ impl Rights<'_> {
         }
     }
 
-    /// The right to do `verb` to the object at `key`. Bindings are authorized as their decision's subresource.
+    /// The right to do `verb` to the object at `key`. Bindings are authorized as their decision's
+    /// subresource.
     fn right(&self, verb: &str, key: &Key) -> Attributes {
         let (resource, subresource) = match key.resource.resource {
             "bindings" if key.resource.group == GROUP => ("decisions", "binding"),

@@ -115,7 +115,8 @@ struct Choice {
 
 impl Choice {
     /// # Errors
-    /// 400 for a limit that is no number of candidates, and for words that are none of those a parameter takes.
+    /// 400 for a limit that is no number of candidates, and for words that are none of those a parameter
+    /// takes.
     fn parse(query: &Query) -> Result<Self, Status> {
         let limit = match query.first("limit").unwrap_or_default() {
             "" | "0" => usize::MAX,
@@ -253,8 +254,8 @@ pub(crate) fn decide(snapshot: &Snapshot, demand: &Key, now: Timestamp) -> Resul
     }
 }
 
-/// The Scheduling of `decision` without its candidates, as a tree: what is picked and what changes, and with `counts` how
-/// many targets each reason refuses. Its size does not grow with the fleet.
+/// The Scheduling of `decision` without its candidates, as a tree: what is picked and what changes, and with
+/// `counts` how many targets each reason refuses. Its size does not grow with the fleet.
 pub fn summary_of(snapshot: &Snapshot, decision: &Decision, counts: bool) -> Result<Value, Status> {
     let inventory = &*snapshot.inventory;
     let places = Places::of(inventory, decision);

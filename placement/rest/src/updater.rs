@@ -1,7 +1,9 @@
-//! The updater: makes Targets and Decisions anew when the engine says they are stale, or when their time has come.
+//! The updater: makes Targets and Decisions anew when the engine says they are stale, or when their time has
+//! come.
 //!
-//! Deciding all demands of a large fleet takes seconds. Nobody waits for what observed decisions say of agreement: of many
-//! that a change makes due, a few are compared at once, and the rest bit by bit, in half of the time there is.
+//! Deciding all demands of a large fleet takes seconds. Nobody waits for what observed decisions say of
+//! agreement: of many that a change makes due, a few are compared at once, and the rest bit by bit, in half
+//! of the time there is.
 
 mod alarms;
 mod following;
@@ -24,8 +26,8 @@ use self::make::{Demanded, Made, Maker, Shown};
 use super::observed::Budget;
 use super::projection::Projection;
 
-/// How long changes fall together that nobody waits for: an object and its place, which follows at once, are shown by one
-/// step then, and what is bound by the end of it is not decided to show that it was not yet.
+/// How long changes fall together that nobody waits for: an object and its place, which follows at once, are
+/// shown by one step then, and what is bound by the end of it is not decided to show that it was not yet.
 const TOGETHER: Duration = Duration::from_millis(20);
 /// How soon something that says its time has come already is looked at again, at the earliest.
 pub const AGAIN: jiff::SignedDuration = jiff::SignedDuration::from_secs(1);
@@ -126,7 +128,8 @@ impl Updater {
         self.projection.shown.send_replace(Some(batch.through));
     }
 
-    /// Renews what time has changed. The right to decide may have come or gone with nothing stored that says so.
+    /// Renews what time has changed. The right to decide may have come or gone with nothing stored that says
+    /// so.
     async fn ring(&mut self) {
         let mut due = self.alarms.take(self.projection.engine.clock().now());
         for dialect in self.turned() {

@@ -109,7 +109,8 @@ fn overdue(held: &mut VecDeque<Held>, state: &State) -> Vec<Held> {
     dropped
 }
 
-/// Bytes that all lists together keep alive. Lists of one resource share most of it, so only the heaviest counts.
+/// Bytes that all lists together keep alive. Lists of one resource share most of it, so only the heaviest
+/// counts.
 fn total(held: &VecDeque<Held>, state: &State) -> u64 {
     let mut heaviest: BTreeMap<GroupResource, u64> = BTreeMap::new();
     for held in held {
@@ -119,7 +120,8 @@ fn total(held: &VecDeque<Held>, state: &State) -> u64 {
     heaviest.values().sum()
 }
 
-/// Bytes that `collection` keeps alive and `state` no longer shows. A current list, the usual case, is told at once.
+/// Bytes that `collection` keeps alive and `state` no longer shows. A current list, the usual case, is told
+/// at once.
 fn burden(state: &State, resource: GroupResource, collection: &Collection) -> u64 {
     let current = state.collection(resource);
     if current.items.ptr_eq(&collection.items) {

@@ -1,4 +1,5 @@
-//! Waking those who wait for changes: per resource, so that a write of one does not wake the watchers of another.
+//! Waking those who wait for changes: per resource, so that a write of one does not wake the watchers of
+//! another.
 
 use std::collections::HashMap;
 
@@ -39,7 +40,8 @@ impl Wake {
 
     /// Rings for `resources`, which changed up to `revision`.
     pub(crate) fn wake(&self, resources: impl IntoIterator<Item = GroupResource>, revision: Revision) {
-        // Senders are cloned out (they are shared pointers), so that a subscriber never waits for a long ring.
+        // Senders are cloned out (they are shared pointers), so that a subscriber never waits for a long
+        // ring.
         let bells: Vec<_> = {
             let each = self.each.lock();
             resources
@@ -54,8 +56,8 @@ impl Wake {
     }
 }
 
-/// Never backwards: two writers may ring in another order than they published, and whoever waits for a revision must
-/// not miss it. A ring left out was covered by one made after the same publication.
+/// Never backwards: two writers may ring in another order than they published, and whoever waits for a
+/// revision must not miss it. A ring left out was covered by one made after the same publication.
 fn ring(bell: &watch::Sender<Revision>, revision: Revision) {
     bell.send_if_modified(|at| {
         let newer = revision > *at;

@@ -17,7 +17,8 @@ use crate::state::State;
 pub(crate) struct Watcher {
     state: Arc<ArcSwap<State>>,
     scope: Scope,
-    /// Every change up to here has been given out. Atomic because `revision` moves it on when nothing is pending.
+    /// Every change up to here has been given out. Atomic because `revision` moves it on when nothing is
+    /// pending.
     cursor: AtomicU64,
     woken: Receiver<Revision>,
 }
@@ -58,8 +59,8 @@ impl Watcher {
 impl Watch for Watcher {
     async fn next(&mut self, max: usize) -> Result<Vec<Arc<Event>>, StoreError> {
         loop {
-            // Marked as seen before looking: a change after the look rings again. Nothing is taken before the wait
-            // is over, so dropping this future loses nothing.
+            // Marked as seen before looking: a change after the look rings again. Nothing is taken before the
+            // wait is over, so dropping this future loses nothing.
             self.woken.mark_unchanged();
             let events = self.take(max.max(1))?;
             if !events.is_empty() {

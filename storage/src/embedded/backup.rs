@@ -1,7 +1,8 @@
 //! Backups: a stream of all records as they lie in the file, each with its checksum and its encryption.
 //!
-//! A backup is taken of one state while the store serves, so it holds every write that was acknowledged before it began
-//! and none by half. It ends with what all records add up to: a stream that was cut off is never taken for a whole one.
+//! A backup is taken of one state while the store serves, so it holds every write that was acknowledged
+//! before it began and none by half. It ends with what all records add up to: a stream that was cut off is
+//! never taken for a whole one.
 
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -77,8 +78,9 @@ impl EmbeddedStore {
         }
     }
 
-    /// Makes the database `file` of the backup in `input`, in place of what is there. Each object keeps its revision; the
-    /// store goes on `raise` after the backup's, so that no revision given out since comes again for another object. Blocks.
+    /// Makes the database `file` of the backup in `input`, in place of what is there. Each object keeps its
+    /// revision; the store goes on `raise` after the backup's, so that no revision given out since comes
+    /// again for another object. Blocks.
     ///
     /// # Errors
     /// When the backup is damaged or cut off, or `file` cannot be written; `file` then is as it was.

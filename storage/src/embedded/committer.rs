@@ -50,8 +50,8 @@ pub(crate) struct Committer {
     failed: Arc<OnceLock<String>>,
     /// When a full disk was last looked at.
     looked: Option<Instant>,
-    /// Bytes of objects that were deleted, or became smaller, on a full disk: they are free in the file, which stays as
-    /// large as it is.
+    /// Bytes of objects that were deleted, or became smaller, on a full disk: they are free in the file,
+    /// which stays as large as it is.
     freed: u64,
 }
 
@@ -80,7 +80,8 @@ impl Committer {
         }
     }
 
-    /// Requests of `batch` that can be written: all, or on a full disk only those that need no more room. The rest is answered.
+    /// Requests of `batch` that can be written: all, or on a full disk only those that need no more room. The
+    /// rest is answered.
     fn fitting(&mut self, batch: Vec<Request>) -> Vec<Request> {
         let reserve = self.disk.reserve();
         if !reserve.is_spent() {
@@ -108,8 +109,9 @@ impl Committer {
         fitting
     }
 
-    /// Holds the reserve again where the disk has room, which may be in the file: if deletions freed as much as the
-    /// reserve takes, the file is made small first. What they freed is otherwise only used for new objects.
+    /// Holds the reserve again where the disk has room, which may be in the file: if deletions freed as much
+    /// as the reserve takes, the file is made small first. What they freed is otherwise only used for new
+    /// objects.
     fn make_room(&mut self) {
         self.disk.reserve().hold();
         let wanted = self.disk.reserve().bytes();
@@ -144,7 +146,8 @@ impl Committer {
         for Request { steps, reply } in batch {
             let result = stage.list(&self.fences, &steps);
             if stage.is_empty() {
-                // Judged by what is durable already. A later refusal or no-op may rest on a write of this batch.
+                // Judged by what is durable already. A later refusal or no-op may rest on a write of this
+                // batch.
                 answer(reply, result);
             } else {
                 waiting.push((reply, result));
@@ -177,8 +180,8 @@ impl Committer {
         self.cache.wake(touched);
     }
 
-    /// The disk refused. What it holds now is uncertain, so nothing more is written until a restart has read it
-    /// again; reads go on from memory, which shows exactly what was acknowledged.
+    /// The disk refused. What it holds now is uncertain, so nothing more is written until a restart has read
+    /// it again; reads go on from memory, which shows exactly what was acknowledged.
     fn fail(&mut self, error: &StoreError, waiting: Vec<Waiting>) {
         let why = format!("{error}; writes are refused until the cause is mended and the server restarted");
         // Before anything else that could go wrong, such as the log line.
@@ -204,7 +207,8 @@ impl Drop for Ending {
     }
 }
 
-/// Whether a step needs more room on the disk than what it replaces. To mark an object as being deleted is a deletion.
+/// Whether a step needs more room on the disk than what it replaces. To mark an object as being deleted is a
+/// deletion.
 fn grows(state: &State, step: &Step) -> bool {
     let Some(draft) = &step.object else { return false };
     match (step.verb, state.get(&step.key)) {

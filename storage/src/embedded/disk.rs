@@ -1,9 +1,10 @@
 //! The redb file: opening, checking, writing.
 //!
-//! Commits have two phases, so after a crash the newest one is known to be whole and redb never falls back to an older
-//! one. Opening verifies redb's own checksums of every page (a damaged page is then an error and no panic, and damaged
-//! free space cannot swallow later writes) and after that every record of ours. It learns from that which pages are free,
-//! so that commits need not say it (redb's `quick_repair`, two fifths of a small commit's processor time).
+//! Commits have two phases, so after a crash the newest one is known to be whole and redb never falls back to
+//! an older one. Opening verifies redb's own checksums of every page (a damaged page is then an error and no
+//! panic, and damaged free space cannot swallow later writes) and after that every record of ours. It learns
+//! from that which pages are free, so that commits need not say it (redb's `quick_repair`, two fifths of a
+//! small commit's processor time).
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -30,11 +31,13 @@ use record::Totals;
 
 /// The revision of an empty store: 0 is no valid resourceVersion.
 const FIRST: Revision = Revision(1);
-/// redb's page cache. Objects are served from memory of our own; this is for the pages that commits go through, and
-/// those that are not in it are mostly in the system's. Whatever it may hold, reading a file at the start fills it with.
+/// redb's page cache. Objects are served from memory of our own; this is for the pages that commits go
+/// through, and those that are not in it are mostly in the system's. Whatever it may hold, reading a file at
+/// the start fills it with.
 const PAGE_CACHE: usize = 2 << 20;
 
-/// A file is made small at the start when it has more than so many bytes for each byte of records, and these beside.
+/// A file is made small at the start when it has more than so many bytes for each byte of records, and these
+/// beside.
 const LOOSE: u64 = 4;
 const LARGE: u64 = 32 << 20;
 
@@ -72,8 +75,9 @@ pub(crate) fn open(path: &Path, encryption: &Arc<Encryption>) -> Result<Opened, 
     open_with(&file, reserve, encryption, create).map_err(|error| name_record(path, &file, encryption, error))
 }
 
-/// redb's check says only that some page is damaged. This looks for the record that is hit, so that the error can name
-/// it. It reads on a thread of its own and is not waited for long, since damaged pages may lead redb in circles.
+/// redb's check says only that some page is damaged. This looks for the record that is hit, so that the error
+/// can name it. It reads on a thread of its own and is not waited for long, since damaged pages may lead redb
+/// in circles.
 fn name_record(path: &Path, file: &str, encryption: &Arc<Encryption>, error: StoreError) -> StoreError {
     if !matches!(&error, StoreError::Corrupt { key, .. } if key == PAGES) {
         return error;
@@ -106,7 +110,8 @@ pub(crate) fn verify(file: &str, path: &Path) -> Result<(), StoreError> {
     builder.open(path).map(drop).map_err(|error| broken(file, error))
 }
 
-/// Opens the database that `open` gives, known as `file` in errors; `reserve` is what its writes fall back on.
+/// Opens the database that `open` gives, known as `file` in errors; `reserve` is what its writes fall back
+/// on.
 pub(crate) fn open_with(
     file: &str,
     reserve: Arc<Reserve>,
@@ -153,8 +158,8 @@ impl Disk {
     /// Gives back to the file system what was freed in the file. Nothing else is written meanwhile.
     ///
     /// # Errors
-    /// `Unavailable` where the file is being read (for a backup, say), so that it is to be tried again; else as
-    /// [`Disk::write`].
+    /// `Unavailable` where the file is being read (for a backup, say), so that it is to be tried again; else
+    /// as [`Disk::write`].
     pub(crate) fn shrink(&mut self) -> Result<(), StoreError> {
         guarded(&self.file, || shrink(&self.file, &mut self.database))
     }
@@ -219,7 +224,8 @@ impl Disk {
         Ok(())
     }
 
-    /// Writes `changes`, in order, as one transaction that ends at `revision`. When this returns `Ok` it is on disk.
+    /// Writes `changes`, in order, as one transaction that ends at `revision`. When this returns `Ok` it is
+    /// on disk.
     ///
     /// # Errors
     /// `Unavailable` or `Corrupt`; what the file holds is then uncertain, though never half of `changes`.
@@ -266,7 +272,8 @@ impl Disk {
                 }
                 None => records.remove(key.as_slice()),
             };
-            // The CRC that goes is the stored one: were it computed anew, a difference could never be noticed.
+            // The CRC that goes is the stored one: were it computed anew, a difference could never be
+            // noticed.
             let replaced = replaced.map_err(|error| fail(error.into()))?;
             let gone = replaced.map(|old| record::decode(old.value()).map(|record| record.crc));
             match (gone, was_there) {
@@ -321,8 +328,8 @@ impl Disk {
     }
 }
 
-/// Makes the file before redb does: with access for its owner only (it holds Secrets), and with its directory entry on
-/// disk, so that no power cut takes away a file full of acknowledged writes.
+/// Makes the file before redb does: with access for its owner only (it holds Secrets), and with its directory
+/// entry on disk, so that no power cut takes away a file full of acknowledged writes.
 fn prepare(path: &Path) -> std::io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -352,9 +359,10 @@ fn check_header(path: &Path, file: &str) -> Result<(), StoreError> {
     }
 }
 
-/// Makes a file small that is much larger than what is in it, which was all checked just now. While the store serves, what
-/// is freed is used again, and the end of the file given back only where nothing lies in the second half; to move what lies
-/// there needs the database for itself. A crash meanwhile costs nothing: each step is a commit.
+/// Makes a file small that is much larger than what is in it, which was all checked just now. While the store
+/// serves, what is freed is used again, and the end of the file given back only where nothing lies in the
+/// second half; to move what lies there needs the database for itself. A crash meanwhile costs nothing: each
+/// step is a commit.
 fn compact(file: &str, database: &mut Database, held: u64) -> Result<(), StoreError> {
     // There is no file in tests of a failing one.
     if size(file) <= LARGE + LOOSE * held {
@@ -415,8 +423,8 @@ fn write_totals(file: &str, transaction: redb::WriteTransaction, totals: Totals)
     transaction.commit().map_err(|error| fail(error.into()))
 }
 
-/// Runs `work` on the file. redb may panic on pages that are not what it wrote; at this boundary, and nowhere above
-/// it, such a panic becomes an error. What `work` touched is not used again after one.
+/// Runs `work` on the file. redb may panic on pages that are not what it wrote; at this boundary, and nowhere
+/// above it, such a panic becomes an error. What `work` touched is not used again after one.
 pub(crate) fn guarded<T>(file: &str, work: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);

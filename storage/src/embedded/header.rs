@@ -1,8 +1,9 @@
-//! The one damage of a redb file that redb itself cannot notice: a flip of the bit that says which of two commits is
-//! the newest. Both are valid, so following it would silently undo the last commit.
+//! The one damage of a redb file that redb itself cannot notice: a flip of the bit that says which of two
+//! commits is the newest. Both are valid, so following it would silently undo the last commit.
 //!
-//! Layout (redb's file format 3): a 64-byte header whose byte 9 holds flags (1: the second slot is the newest; 2: not
-//! closed cleanly), then two slots of 128 bytes with the transaction number at byte 104 of each.
+//! Layout (redb's file format 3): a 64-byte header whose byte 9 holds flags (1: the second slot is the
+//! newest; 2: not closed cleanly), then two slots of 128 bytes with the transaction number at byte 104 of
+//! each.
 
 const FLAGS: usize = 9;
 const SECOND_IS_NEWEST: u8 = 1;
@@ -12,16 +13,16 @@ const TRANSACTION: usize = 104;
 /// The bytes this looks at.
 pub(crate) const LENGTH: usize = 64 + 2 * 128;
 
-/// Makes `header` that of a file that was closed cleanly, so that a copy can be read without redb mending it first: after a
-/// crash the newest commit is whole, as it was written in two phases.
+/// Makes `header` that of a file that was closed cleanly, so that a copy can be read without redb mending it
+/// first: after a crash the newest commit is whole, as it was written in two phases.
 pub(crate) fn as_closed(header: &mut [u8; LENGTH]) {
     header[FLAGS] &= !UNCLEAN;
 }
 
 /// What is wrong with the first bytes of a database file, if anything is that redb would not notice.
 ///
-/// After a crash the other slot may rightly be newer: a commit is on disk a moment before it is made the newest, and
-/// nobody has been told of it. So only cleanly closed files can be judged.
+/// After a crash the other slot may rightly be newer: a commit is on disk a moment before it is made the
+/// newest, and nobody has been told of it. So only cleanly closed files can be judged.
 pub(crate) fn problem(header: &[u8; LENGTH]) -> Option<String> {
     let flags = header[FLAGS];
     if flags & UNCLEAN != 0 {

@@ -16,7 +16,8 @@ use crate::stage::Staged;
 /// Objects per transaction.
 const BATCH: usize = 1000;
 
-/// Writes `snapshot` as a new database `file`, each object at its own revision and the store at the snapshot's.
+/// Writes `snapshot` as a new database `file`, each object at its own revision and the store at the
+/// snapshot's.
 pub(crate) fn import(
     file: &Path,
     snapshot: &Snapshot,
@@ -31,9 +32,11 @@ pub(crate) fn import(
     whole(file, |partial| write(partial, snapshot, encryption))
 }
 
-/// Lets `make` make a database, which is put at `file` (in place of what is there) when it is whole and on the disk.
+/// Lets `make` make a database, which is put at `file` (in place of what is there) when it is whole and on
+/// the disk.
 ///
-/// Until then it has another name, so that nobody starts on half of it; what is left of a failed attempt is removed.
+/// Until then it has another name, so that nobody starts on half of it; what is left of a failed attempt is
+/// removed.
 pub(crate) fn whole<T, E: From<StoreError>>(
     file: &Path,
     make: impl FnOnce(&Path) -> Result<T, E>,

@@ -17,8 +17,8 @@ use crate::state::State;
 
 /// Fewer records than this are not worth a thread.
 const WORTH_A_THREAD: usize = 512;
-/// So many records for each thread, or bytes in all, are read before they are parsed and let go: objects then lie side by side
-/// in memory, not between what was read of all.
+/// So many records for each thread, or bytes in all, are read before they are parsed and let go: objects then
+/// lie side by side in memory, not between what was read of all.
 const TOGETHER: usize = 2 * WORTH_A_THREAD;
 /// See [`TOGETHER`].
 const TOGETHER_BYTES: usize = 16 << 20;

@@ -1,8 +1,8 @@
 //! How objects and totals are written as bytes, with what is needed to notice any change of them.
 //!
-//! redb does not check what it reads on an ordinary run, so every record carries a CRC32 over key, revision and value,
-//! and one record of totals carries the number of records and the XOR of all their CRCs: a damaged record fails its
-//! own check, a lost or doubled one fails the totals.
+//! redb does not check what it reads on an ordinary run, so every record carries a CRC32 over key, revision
+//! and value, and one record of totals carries the number of records and the XOR of all their CRCs: a damaged
+//! record fails its own check, a lost or doubled one fails the totals.
 
 use berth_apimachinery::{GroupResource, Key, Revision};
 use bytes::Bytes;

@@ -1,7 +1,7 @@
 //! Taking single records out of a database file, and reading what can be read of a damaged one.
 //!
-//! The file itself is not changed before a new one is whole: damage is read from a copy, forwards and then backwards, so
-//! that pages redb cannot read cost what is on them and nothing else.
+//! The file itself is not changed before a new one is whole: damage is read from a copy, forwards and then
+//! backwards, so that pages redb cannot read cost what is on them and nothing else.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -68,7 +68,8 @@ impl Rescue {
         let (mut intact, mut damaged) = (Vec::new(), Vec::new());
         for raw in found.records {
             match load::parse(&raw.0, &raw.1, encryption, None) {
-                // What cannot be decrypted now is not damaged by that; what nobody can any more goes at the next start.
+                // What cannot be decrypted now is not damaged by that; what nobody can any more goes at the
+                // next start.
                 Ok(_) | Err(Problem::Sealed(_) | Problem::Ephemeral(_)) => intact.push(raw),
                 Err(Problem::Damaged(problem)) => damaged.push(Damage {
                     record: shown(&raw.0),
@@ -147,8 +148,8 @@ impl Rescue {
             .collect()
     }
 
-    /// Puts a file in place that has the whole records, `without` those. What was there is kept beside it, under the
-    /// name that is given back. Blocks.
+    /// Puts a file in place that has the whole records, `without` those. What was there is kept beside it,
+    /// under the name that is given back. Blocks.
     ///
     /// # Errors
     /// When the new file cannot be written; the old one then is where it was.
@@ -252,7 +253,8 @@ struct Found {
 impl Found {
     fn read(name: &str, copy: &Path) -> Result<Self, StoreError> {
         let database = guarded(name, || {
-            // Beside another process redb reads no lists of free pages, which are there only after a clean end.
+            // Beside another process redb reads no lists of free pages, which are there only after a clean
+            // end.
             let mut builder = Builder::new();
             builder.set_concurrency_mode(ConcurrencyMode::SingleWriter);
             let opened = builder.open_read_only(copy);
@@ -298,7 +300,8 @@ enum Way<'a> {
     BackwardsUntil(Option<&'a [u8]>),
 }
 
-/// Reads records one way into `found`, as far as that goes. Keys that do not go on in order are pages that lead in circles.
+/// Reads records one way into `found`, as far as that goes. Keys that do not go on in order are pages that
+/// lead in circles.
 fn walk(
     name: &str,
     database: &ReadOnlyDatabase,

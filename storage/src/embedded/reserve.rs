@@ -1,9 +1,9 @@
 //! Disk space that is held back, so that a full disk still lets deletions through.
 //!
-//! A file beside the database takes up the space. When the operating system has no room for a write, that file is
-//! removed and the write made again, so the commit under way succeeds; from then on only writes that need no more room
-//! are taken, until there is room to hold the reserve again. redb itself cannot go on after a failed write, which is
-//! why this happens below it.
+//! A file beside the database takes up the space. When the operating system has no room for a write, that
+//! file is removed and the write made again, so the commit under way succeeds; from then on only writes that
+//! need no more room are taken, until there is room to hold the reserve again. redb itself cannot go on after
+//! a failed write, which is why this happens below it.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
@@ -14,7 +14,8 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use redb::{BackendError, StorageBackend};
 
-/// What is held back: several times the largest batch of a commit, which is more than its pages and redb's own take.
+/// What is held back: several times the largest batch of a commit, which is more than its pages and redb's
+/// own take.
 pub(crate) const BYTES: u64 = 16 << 20;
 
 /// Advice about a full disk.
@@ -41,7 +42,8 @@ pub(crate) struct Reserve {
 }
 
 impl Reserve {
-    /// The reserve of `bytes` beside `file`, as an earlier process left it; nothing is held yet where it left none.
+    /// The reserve of `bytes` beside `file`, as an earlier process left it; nothing is held yet where it left
+    /// none.
     pub(crate) fn beside(file: &Path, bytes: u64) -> Arc<Self> {
         let mut name = file.as_os_str().to_owned();
         name.push(".reserve");
@@ -55,8 +57,8 @@ impl Reserve {
         })
     }
 
-    /// Holds the space, where it is not held. A full disk is noted; a file system that cannot do this is told of, and
-    /// the store goes on without a reserve.
+    /// Holds the space, where it is not held. A full disk is noted; a file system that cannot do this is told
+    /// of, and the store goes on without a reserve.
     pub(crate) fn hold(&self) {
         let mut state = self.state.lock();
         if *state == State::Held {

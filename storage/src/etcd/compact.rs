@@ -1,5 +1,6 @@
-//! Compaction: etcd keeps every old state until it is told to forget. Every replica tries once per interval; a key says
-//! which of them does it, so that history is kept for one to two intervals however many replicas there are.
+//! Compaction: etcd keeps every old state until it is told to forget. Every replica tries once per interval;
+//! a key says which of them does it, so that history is kept for one to two intervals however many replicas
+//! there are.
 
 use std::sync::Arc;
 use std::time::Duration;

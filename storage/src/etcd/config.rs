@@ -14,12 +14,13 @@ use crate::error::StoreError;
 pub const DEFAULT_PREFIX: &str = "/berth";
 /// How often history is compacted when nothing else is said, as kube-apiserver does.
 pub const DEFAULT_COMPACTION: Duration = Duration::from_mins(5);
-/// How many revisions before the newest are read at start, so that watches from before a restart, and from another
-/// replica, go on.
+/// How many revisions before the newest are read at start, so that watches from before a restart, and from
+/// another replica, go on.
 const REPLAY: u64 = 10_000;
 /// How long a connection may take.
 const CONNECT: Duration = Duration::from_secs(2);
-/// Pings on a quiet connection: how often (etcd refuses more than one in five seconds), and how long an answer may take.
+/// Pings on a quiet connection: how often (etcd refuses more than one in five seconds), and how long an
+/// answer may take.
 const PING: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(5));
 
 /// Which etcd, and how to talk to it.

@@ -1,7 +1,8 @@
 //! Feed of the watch cache: the watch's changes and progress, and this process' own writes.
 //!
-//! A write of our own is shown as soon as it is answered, when nothing lies between it and what is shown: the watch
-//! tells of it later and is not heard a second time. With a gap before it, it waits for the watch to fill that.
+//! A write of our own is shown as soon as it is answered, when nothing lies between it and what is shown: the
+//! watch tells of it later and is not heard a second time. With a gap before it, it waits for the watch to
+//! fill that.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,7 +19,8 @@ use crate::history::Limits;
 use crate::stage::Staged;
 use crate::state::State;
 
-/// How often progress is asked for while somebody waits: etcd leaves a request unanswered while the watch is behind.
+/// How often progress is asked for while somebody waits: etcd leaves a request unanswered while the watch is
+/// behind.
 const ASK_AGAIN: std::time::Duration = std::time::Duration::from_millis(100);
 
 /// One object's new state at a revision; `None` when it is gone.
@@ -99,8 +101,8 @@ impl Feed {
         watched.own.get(&revision).cloned().map(Some)
     }
 
-    /// Takes in what the watch told, in order. `reached` is a revision nothing is missing up to. The last good state of
-    /// what is `spoiled` stays shown, and the store is not ready until it is mended.
+    /// Takes in what the watch told, in order. `reached` is a revision nothing is missing up to. The last
+    /// good state of what is `spoiled` stays shown, and the store is not ready until it is mended.
     pub(crate) fn told(&self, changes: Vec<Seen>, spoiled: Vec<Spoiled>, reached: Option<Revision>) {
         let mut watched = self.watched.lock();
         let state = (*self.cache.state()).clone();
@@ -122,7 +124,8 @@ impl Feed {
         self.advance(watched, state, changes, reached);
     }
 
-    /// Shows `state` instead of what is shown: the changes between the two are lost, which `state`'s start says.
+    /// Shows `state` instead of what is shown: the changes between the two are lost, which `state`'s start
+    /// says.
     pub(crate) fn replace(&self, state: State, unreadable: Vec<(Key, Unreadable)>) {
         let mut watched = self.watched.lock();
         let revision = state.revision();
@@ -199,8 +202,8 @@ impl Feed {
     /// How long [`Feed::wait_for`] waits.
     pub(crate) const WAIT: std::time::Duration = FUTURE_WAIT;
 
-    /// Publishes what `changes`, `reached` and the own writes that now have nothing missing before them make of
-    /// `state`.
+    /// Publishes what `changes`, `reached` and the own writes that now have nothing missing before them make
+    /// of `state`.
     fn advance(
         &self,
         mut watched: parking_lot::MutexGuard<'_, Watched>,

@@ -1,8 +1,8 @@
 //! The one watch of a store: every object below the prefix, in one order, from where the cache is.
 //!
-//! When it breaks it is opened again on the next member, from the revision after the last one shown, so nothing is
-//! missed and nothing comes twice. When etcd has compacted what was missed, everything is read again, and watchers
-//! from before get `Expired`.
+//! When it breaks it is opened again on the next member, from the revision after the last one shown, so
+//! nothing is missed and nothing comes twice. When etcd has compacted what was missed, everything is read
+//! again, and watchers from before get `Expired`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -90,7 +90,8 @@ impl Reflector {
                     true
                 }
             };
-            // The channel of requests holds a hundred; it is full only when the stream does not move any more.
+            // The channel of requests holds a hundred; it is full only when the stream does not move any
+            // more.
             if ask && !matches!(timeout(BEAT, stream.request_progress()).await, Ok(Ok(()))) {
                 return Failure::Unknown("the watch takes no requests".to_owned());
             }

@@ -1,5 +1,6 @@
-//! Consistent reads from the cache: what is the newest revision of all? Whoever asks while a question is on its way
-//! shares the next one with all others who do, so that a thousand readers cost one small read at a time.
+//! Consistent reads from the cache: what is the newest revision of all? Whoever asks while a question is on
+//! its way shares the next one with all others who do, so that a thousand readers cost one small read at a
+//! time.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! Copying a whole store into etcd, and out of it.
 //!
-//! While a copy is made the store's mark says so, and nobody opens it. etcd numbers writes itself, so objects get new
-//! revisions; that none of them is one a client has seen before, etcd's revision is first raised to the source's, one
-//! small write each.
+//! While a copy is made the store's mark says so, and nobody opens it. etcd numbers writes itself, so objects
+//! get new revisions; that none of them is one a client has seen before, etcd's revision is first raised to
+//! the source's, one small write each.
 
 use std::sync::Arc;
 
@@ -57,7 +57,8 @@ impl EtcdStore {
     /// Every object of the store `config` names, read at one revision.
     ///
     /// # Errors
-    /// `Unavailable` when etcd does not answer or nothing was ever stored there; `Unreadable` when a value is no object.
+    /// `Unavailable` when etcd does not answer or nothing was ever stored there; `Unreadable` when a value is
+    /// no object.
     pub async fn export(config: &EtcdConfig) -> Result<Snapshot, StoreError> {
         let link = Link::new(config)?;
         let layout = Layout::new(&config.prefix, &config.encryption);
@@ -80,13 +81,13 @@ impl EtcdStore {
         snapshot(&link, &layout).await
     }
 
-    /// Copies `source` into the store `config` names, which must hold no objects, and checks that all of it is there.
-    /// Gives the revision the store begins at, which is above the source's. An import that was interrupted is begun
-    /// anew.
+    /// Copies `source` into the store `config` names, which must hold no objects, and checks that all of it
+    /// is there. Gives the revision the store begins at, which is above the source's. An import that was
+    /// interrupted is begun anew.
     ///
     /// # Errors
-    /// `Unavailable` when etcd does not answer, the store holds objects, or etcd's revision is too far below the
-    /// source's.
+    /// `Unavailable` when etcd does not answer, the store holds objects, or etcd's revision is too far below
+    /// the source's.
     pub async fn import(
         config: &EtcdConfig,
         source: &Snapshot,
@@ -110,7 +111,8 @@ impl EtcdStore {
         import.put(import.layout.store(), Marker::written(false)).await
     }
 
-    /// Takes a copy that was made into the store `config` names back: nobody opens it, and the next import begins anew.
+    /// Takes a copy that was made into the store `config` names back: nobody opens it, and the next import
+    /// begins anew.
     ///
     /// # Errors
     /// `Unavailable` when etcd does not answer.
@@ -281,7 +283,8 @@ impl Import {
             .and_then([TxnOp::put(stored, value, None)]))
     }
 
-    /// Makes all of `writes`, several at once. Made again when nobody answers: each is a creation or means nothing.
+    /// Makes all of `writes`, several at once. Made again when nobody answers: each is a creation or means
+    /// nothing.
     async fn all(&self, writes: impl IntoIterator<Item = Txn>) -> Result<(), StoreError> {
         let mut running = JoinSet::new();
         let mut writes = writes.into_iter();
@@ -300,8 +303,8 @@ impl Import {
             }
             match running.join_next().await {
                 None => return Ok(()),
-                // Not made means there already: by the first of two calls, or by somebody else. The comparison at the
-                // end tells.
+                // Not made means there already: by the first of two calls, or by somebody else. The
+                // comparison at the end tells.
                 Some(Ok(Ok(_))) => {}
                 Some(Ok(Err(failure))) => return Err(self.link.unread(&failure)),
                 Some(Err(panicked)) => return Err(self.refused(&panicked.to_string())),

@@ -1,7 +1,8 @@
 //! Which keys there are, below the prefix:
 //!
-//! - `objects/<group>/<resource>/<namespace>/<name>`: an object's canonical JSON, its `resourceVersion` empty. The
-//!   revision is the key's own; the group of core kinds and the namespace of cluster-scoped objects are empty.
+//! - `objects/<group>/<resource>/<namespace>/<name>`: an object's canonical JSON, its `resourceVersion`
+//!   empty. The revision is the key's own; the group of core kinds and the namespace of cluster-scoped
+//!   objects are empty.
 //! - `fences/<name>`: passed at the key's revision; the value names the object that passed it.
 //! - `store`: which layout this is, and since when. No revision from before this key's is ever shown.
 //! - `compacted`: how far history was to be compacted, and by whom first.

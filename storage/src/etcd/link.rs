@@ -1,8 +1,8 @@
 //! Calls to etcd: which member is asked, how long it may take, and what is asked again.
 //!
-//! One member serves everything until it fails; then the next one does. A call that only reads is made again until its
-//! time is over. A write is made again only when etcd certainly did not take it; otherwise it may have been made, and
-//! the error says that nobody knows.
+//! One member serves everything until it fails; then the next one does. A call that only reads is made again
+//! until its time is over. A write is made again only when etcd certainly did not take it; otherwise it may
+//! have been made, and the error says that nobody knows.
 
 use std::future::Future;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -216,7 +216,8 @@ impl Link {
             *held = Some(client.clone());
             Ok(client)
         };
-        // With credentials this asks for a token, which a stopped member never answers; others wait for it meanwhile.
+        // With credentials this asks for a token, which a stopped member never answers; others wait for it
+        // meanwhile.
         timeout(CALL, connecting)
             .await
             .map_err(|_elapsed| Failure::NotTaken(format!("{endpoint} does not answer")))?

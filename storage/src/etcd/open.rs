@@ -101,8 +101,8 @@ fn begin(
     }
 }
 
-/// The objects as they were a while ago, so that the watch brings the history since; as they are now when etcd does
-/// not know that any more.
+/// The objects as they were a while ago, so that the watch brings the history since; as they are now when
+/// etcd does not know that any more.
 async fn read(
     link: &Link,
     layout: &Layout,

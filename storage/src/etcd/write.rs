@@ -1,8 +1,8 @@
 //! Steps as etcd transactions: one step is one transaction, and one transaction is one revision.
 //!
-//! A step is judged by the cache and sent with everything it rests on as conditions. When a condition fails, etcd
-//! answers with what is really there, and the step is judged again by that. A refusal is never given on the cache's
-//! word alone, since the cache may be behind.
+//! A step is judged by the cache and sent with everything it rests on as conditions. When a condition fails,
+//! etcd answers with what is really there, and the step is judged again by that. A refusal is never given on
+//! the cache's word alone, since the cache may be behind.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;

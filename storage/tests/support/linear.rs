@@ -1,8 +1,9 @@
-//! A checker of recorded histories: is there one order of all operations on a key that agrees with what each of them
-//! answered and with the time at which it ran (linearizability)?
+//! A checker of recorded histories: is there one order of all operations on a key that agrees with what each
+//! of them answered and with the time at which it ran (linearizability)?
 //!
-//! Operations whose outcome nobody knows may have happened at any time after their call, or not at all. The search is
-//! that of Wing and Gong with remembered dead ends: which operations are done and what the key holds.
+//! Operations whose outcome nobody knows may have happened at any time after their call, or not at all. The
+//! search is that of Wing and Gong with remembered dead ends: which operations are done and what the key
+//! holds.
 
 use std::collections::HashSet;
 
@@ -77,7 +78,8 @@ pub fn check(operations: &[Operation]) -> Result<(), String> {
     ))
 }
 
-/// Where a search stands: everything definite before the first number is done, and these besides; and what is held.
+/// Where a search stands: everything definite before the first number is done, and these besides; and what is
+/// held.
 type Place = (usize, Vec<usize>, Option<i64>);
 
 struct Search {
@@ -143,8 +145,8 @@ impl Search {
         self.deepest = self.deepest.max(self.first);
     }
 
-    /// What may come next, always in the same order: whatever is called after another one was answered comes after it.
-    /// And the end of those that can be done already.
+    /// What may come next, always in the same order: whatever is called after another one was answered comes
+    /// after it. And the end of those that can be done already.
     fn candidates(&self) -> (Vec<usize>, usize) {
         let mut bound = u64::MAX;
         let mut candidates = Vec::new();

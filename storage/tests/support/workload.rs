@@ -1,5 +1,5 @@
-//! Clients that read and write the same few keys at once while something is done to the store, and what must be true
-//! of everything they and the watchers saw.
+//! Clients that read and write the same few keys at once while something is done to the store, and what must
+//! be true of everything they and the watchers saw.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -146,8 +146,8 @@ async fn latest(store: &Arc<dyn Store>) -> Revision {
 
 type History = Vec<(Revision, Key, Option<i64>)>;
 
-/// What a watcher saw up to `reached`: every acknowledged write, each change once, in order, and each beginning where
-/// the one before it ended.
+/// What a watcher saw up to `reached`: every acknowledged write, each change once, in order, and each
+/// beginning where the one before it ended.
 async fn watched(
     mut watch: Box<dyn Watch>,
     reached: Revision,

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-/// Holds docs/reference.md ("Reason tokens") and the page of `system` to its filters, each with the tokens of its
-/// reasons.
+/// Holds docs/reference.md ("Reason tokens") and the page of `system` to its filters, each with the tokens of
+/// its reasons.
 ///
 /// # Panics
 /// When the row of the system says anything else, or its page leaves a filter or a token out.

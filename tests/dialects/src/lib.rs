@@ -1,10 +1,10 @@
-//! What the dialects' own tests share: the runner of their scenario folders, the properties every decision has, and
-//! what their benchmarks have in common.
+//! What the dialects' own tests share: the runner of their scenario folders, the properties every decision
+//! has, and what their benchmarks have in common.
 //!
 //! Only tests use this crate, so it may stand above the dialects it serves: they name it as a dev-dependency.
 //!
-//! A test of scenario folders is one line, `berth_dialect_testing::scenarios(dialect(), folder)`. What is expected is matched as
-//! a subset:
+//! A test of scenario folders is one line, `berth_dialect_testing::scenarios(dialect(), folder)`. What is
+//! expected is matched as a subset:
 //!
 //! ```
 //! use berth_dialect_testing::matching::differences;

@@ -5,8 +5,8 @@ use serde_json::Value;
 /// The expected value of a field that must not be there.
 const ABSENT: &str = "!absent";
 
-/// Every difference between `expected` and `found`, each with its path. Fields that `expected` does not name are not
-/// looked at; a list has exactly the elements expected, in their order.
+/// Every difference between `expected` and `found`, each with its path. Fields that `expected` does not name
+/// are not looked at; a list has exactly the elements expected, in their order.
 #[must_use]
 pub fn differences(expected: &Value, found: &Value) -> Vec<String> {
     let mut list = Vec::new();

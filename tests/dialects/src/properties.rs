@@ -1,11 +1,11 @@
 //! What holds for every decision of every dialect, tried on generated worlds.
 //!
-//! A dialect implements [`Generator`] and calls [`properties!`](crate::properties!) in `tests/properties.rs`; each
-//! [`Property`] becomes a test of its own. A failure is shrunk and shown with its case as YAML. 64 cases each unless
-//! `PROPTEST_CASES` says otherwise, `PROPTEST_RNG_SEED` fixes them; nothing is written to disk.
+//! A dialect implements [`Generator`] and calls [`properties!`](crate::properties!) in `tests/properties.rs`;
+//! each [`Property`] becomes a test of its own. A failure is shrunk and shown with its case as YAML. 64 cases
+//! each unless `PROPTEST_CASES` says otherwise, `PROPTEST_RNG_SEED` fixes them; nothing is written to disk.
 //!
-//! Start reading at [`Property`]; `server` is the small API server the writes go through, `laws` says what must hold of
-//! one decision, `worlds` what must hold of whole worlds.
+//! Start reading at [`Property`]; `server` is the small API server the writes go through, `laws` says what
+//! must hold of one decision, `worlds` what must hold of whole worlds.
 
 mod advice;
 mod case;
@@ -34,18 +34,18 @@ pub trait Generator {
     /// The dialect that is tried.
     fn dialect(&self) -> Arc<dyn Dialect>;
 
-    /// Fleets, demands, configurations and what happens to them later. Names should be drawn from few, so that two
-    /// cases have objects in common: one case is also reached from another by updates and deletes.
+    /// Fleets, demands, configurations and what happens to them later. Names should be drawn from few, so
+    /// that two cases have objects in common: one case is also reached from another by updates and deletes.
     fn case(&self) -> BoxedStrategy<Case>;
 
-    /// Whether deciding again must change nothing in `case`: false only for documented exceptions (OCM with a negative
-    /// Steady weight).
+    /// Whether deciding again must change nothing in `case`: false only for documented exceptions (OCM with a
+    /// negative Steady weight).
     fn settles(&self, _case: &Case) -> bool {
         true
     }
 
-    /// Takes out of a stored object what may differ between two ways to one state, such as a generated name. Generation,
-    /// uid, creation time and resourceVersion are gone already.
+    /// Takes out of a stored object what may differ between two ways to one state, such as a generated name.
+    /// Generation, uid, creation time and resourceVersion are gone already.
     fn even_out(&self, _object: &mut Value) {}
 }
 
@@ -54,7 +54,8 @@ pub trait Generator {
 pub enum Property {
     /// Once the writes are made, deciding again writes nothing, changes nothing and picks the same.
     DecidingTwiceChangesNothing,
-    /// Objects and configuration may arrive in any order, with decisions in between: every report is the same.
+    /// Objects and configuration may arrive in any order, with decisions in between: every report is the
+    /// same.
     InputOrderDoesNotMatter,
     /// One seed gives one answer, on the same world and on one built anew.
     SameSeedSameAnswer,
@@ -66,9 +67,11 @@ pub enum Property {
     TheCauseIsTrue,
     /// A target that no demand can use changes no pick, and leaves no trace once it is gone.
     InfeasibleTargetChangesNoPick,
-    /// What the report announces as changes is what the demand's view shows after the writes, no more and no less.
+    /// What the report announces as changes is what the demand's view shows after the writes, no more and no
+    /// less.
     WritesGiveExactlyTheChanges,
-    /// Amounts are one for each pick, together what is wanted where that is fulfilled, and none where nothing is divided.
+    /// Amounts are one for each pick, together what is wanted where that is fulfilled, and none where nothing
+    /// is divided.
     AmountsAddUp,
     /// Wherever the writes are cut off, deciding again ends in the same objects.
     AnyPrefixIsFinished,

@@ -1,8 +1,8 @@
 //! The runner of scenario folders: objects in files, the reports they must give beside them.
 //!
-//! A folder is named after the rule it shows and holds `inventory.yaml` (clusters and whatever else is stored),
-//! `request.yaml` (what wants a place), optionally `config.yaml` (the system's own configuration file, or a
-//! SchedulerConfiguration) and `expected.yaml`:
+//! A folder is named after the rule it shows and holds `inventory.yaml` (clusters and whatever else is
+//! stored), `request.yaml` (what wants a place), optionally `config.yaml` (the system's own configuration
+//! file, or a SchedulerConfiguration) and `expected.yaml`:
 //!
 //! ```yaml
 //! at: 2021-10-28T09:00:00Z   # the instant to decide for; this one where it is left out

@@ -1,9 +1,10 @@
-//! How cost grows with the store: create, get, pages of a list, decisions, start and memory with more and more objects, and
-//! with more and more targets. Nothing but lists and starts may grow; what does is named in the page.
+//! How cost grows with the store: create, get, pages of a list, decisions, start and memory with more and
+//! more objects, and with more and more targets. Nothing but lists and starts may grow; what does is named in
+//! the page.
 //!
-//! `make bench-growth` writes `docs/benchmarks/growth.md`, `.svg`. `GROWTH_OBJECTS` and `GROWTH_TARGETS` name other sizes,
-//! `GROWTH_SECONDS` how long an operation is repeated, `BENCH_OUTPUT` another folder, `BERTH_PROGRAM` a program to measure as
-//! it is.
+//! `make bench-growth` writes `docs/benchmarks/growth.md`, `.svg`. `GROWTH_OBJECTS` and `GROWTH_TARGETS` name
+//! other sizes, `GROWTH_SECONDS` how long an operation is repeated, `BENCH_OUTPUT` another folder,
+//! `BERTH_PROGRAM` a program to measure as it is.
 
 mod measure;
 mod report;

@@ -1,4 +1,5 @@
-//! What is in a store: ConfigMaps in twenty namespaces, ManagedClusters in eight regions, and a few Placements.
+//! What is in a store: ConfigMaps in twenty namespaces, ManagedClusters in eight regions, and a few
+//! Placements.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -15,7 +15,8 @@ use crate::world::World;
 
 /// Clusters whose claim changes.
 const CLUSTERS: usize = 50;
-/// Once in this time a profile may be written for it; a second less, since an event may be longer on its way than the next one.
+/// Once in this time a profile may be written for it; a second less, since an event may be longer on its way
+/// than the next one.
 const ONCE_IN: Duration = Duration::from_secs(29);
 /// How long the last value may take to be published.
 const LAST: Duration = Duration::from_secs(60);

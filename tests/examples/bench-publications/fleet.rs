@@ -1,5 +1,5 @@
-//! The fleet: ManagedClusters in groups of sixteen, Placements for three clusters of a group each; and beside them MemberClusters of
-//! KubeFleet, whose heartbeats are in their status, all in one decision.
+//! The fleet: ManagedClusters in groups of sixteen, Placements for three clusters of a group each; and beside
+//! them MemberClusters of KubeFleet, whose heartbeats are in their status, all in one decision.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -100,8 +100,8 @@ fn joined() -> Value {
         "lastTransitionTime": "2026-01-01T00:00:00Z", "observedGeneration": 1})
 }
 
-/// What a member's agents report with their heartbeat `number`. The first is an hour ahead: that silence makes a member ill is
-/// another matter.
+/// What a member's agents report with their heartbeat `number`. The first is an hour ahead: that silence
+/// makes a member ill is another matter.
 pub(crate) fn agents(number: u64) -> Value {
     let ahead = Duration::from_secs(3600 + number);
     let heard = SystemClock.now().checked_add(ahead).expect("it is an instant");

@@ -1,10 +1,11 @@
-//! What a change costs those who follow what is published: events and the server's processor time for one cluster's change, one
-//! decision's, and a heartbeat, with thousands of decisions over a large fleet published, standalone. Fails where anything is
-//! written that the change does not concern, or a cluster's fast-moving data more than once in thirty seconds.
+//! What a change costs those who follow what is published: events and the server's processor time for one
+//! cluster's change, one decision's, and a heartbeat, with thousands of decisions over a large fleet
+//! published, standalone. Fails where anything is written that the change does not concern, or a cluster's
+//! fast-moving data more than once in thirty seconds.
 //!
 //! `make bench-publications` writes `docs/benchmarks/publications.md`, on a machine with nothing else to do.
-//! `PUBLICATIONS_TARGETS` and `PUBLICATIONS_DECISIONS` name other sizes, `PUBLICATIONS_SECONDS` how long data move fast,
-//! `BENCH_OUTPUT` another folder, `BERTH_PROGRAM` a program to measure as it is.
+//! `PUBLICATIONS_TARGETS` and `PUBLICATIONS_DECISIONS` name other sizes, `PUBLICATIONS_SECONDS` how long data
+//! move fast, `BENCH_OUTPUT` another folder, `BERTH_PROGRAM` a program to measure as it is.
 
 mod changes;
 mod fast;

@@ -1,10 +1,10 @@
-//! One decision, ours and the originals': OCM's placement scheduler, KubeFleet's scheduling framework and the reconciler
-//! of Gardener's scheduler, as they are published as Go modules, on the same fleets, read from the same files. The
-//! decisions must be equal, cluster by cluster; where scores are added, score by score. Writes
-//! `docs/benchmarks/scheduling.md`, `.svg` and `.json`.
+//! One decision, ours and the originals': OCM's placement scheduler, KubeFleet's scheduling framework and the
+//! reconciler of Gardener's scheduler, as they are published as Go modules, on the same fleets, read from the
+//! same files. The decisions must be equal, cluster by cluster; where scores are added, score by score.
+//! Writes `docs/benchmarks/scheduling.md`, `.svg` and `.json`.
 //!
-//! `make bench-scheduling-peers` builds what it needs and runs it. `BENCH_ROUNDS` (5) rounds, in which original and ours
-//! take turns, `BENCH_CLUSTERS` (1000,5000,10000) sizes of fleets.
+//! `make bench-scheduling-peers` builds what it needs and runs it. `BENCH_ROUNDS` (5) rounds, in which
+//! original and ours take turns, `BENCH_CLUSTERS` (1000,5000,10000) sizes of fleets.
 
 mod fleets;
 mod ours;
@@ -41,8 +41,8 @@ struct Measured {
 }
 
 impl Measured {
-    /// How often the original's time is ours, round by round. The smaller of the clock's and the processor's counts:
-    /// on a busy machine the original waits for its turn, on an idle one it uses several processors.
+    /// How often the original's time is ours, round by round. The smaller of the clock's and the processor's
+    /// counts: on a busy machine the original waits for its turn, on an idle one it uses several processors.
     fn ratio(&self) -> f64 {
         let theirs = self.theirs.iter().zip(&self.processor);
         let ratios: Vec<f64> = theirs

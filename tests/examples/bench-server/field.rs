@@ -206,8 +206,9 @@ impl Field {
             .await
     }
 
-    /// How long each program takes from its start until it is ready, on the objects that stand in its store. The
-    /// embedded one has its store to itself and is therefore ended first; nothing can be measured after this.
+    /// How long each program takes from its start until it is ready, on the objects that stand in its store.
+    /// The embedded one has its store to itself and is therefore ended first; nothing can be measured after
+    /// this.
     pub(crate) async fn start_times(&mut self, key: &'static str) -> Result<Option<Duration>> {
         let port = ports::free();
         let data = |name: &str| self.folder.path().join(name);

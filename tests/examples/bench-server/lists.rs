@@ -1,5 +1,5 @@
-//! Lists: all objects at once over both versions of HTTP, compressed, four at the same time, in pages, and one of all by
-//! label.
+//! Lists: all objects at once over both versions of HTTP, compressed, four at the same time, in pages, and
+//! one of all by label.
 
 use std::time::{Duration, Instant};
 

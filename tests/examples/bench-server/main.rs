@@ -1,10 +1,10 @@
-//! Berth beside its peers, on one machine, in one run, with one client: kube-apiserver with a CRD of the same schema,
-//! sample-apiserver, and Berth, embedded, on etcd and behind the aggregator; every one over TLS, with durable writes, on
-//! objects of the same size. Writes `docs/benchmarks/server.md`, `.svg` and `.json`.
+//! Berth beside its peers, on one machine, in one run, with one client: kube-apiserver with a CRD of the same
+//! schema, sample-apiserver, and Berth, embedded, on etcd and behind the aggregator; every one over TLS, with
+//! durable writes, on objects of the same size. Writes `docs/benchmarks/server.md`, `.svg` and `.json`.
 //!
-//! `make bench-server` builds what it needs and runs it; `settings.rs` has the environment variables that make it
-//! shorter. Contestants take turns in every round, and what is told are medians, so that a shared machine weighs on all
-//! of them alike.
+//! `make bench-server` builds what it needs and runs it; `settings.rs` has the environment variables that
+//! make it shorter. Contestants take turns in every round, and what is told are medians, so that a shared
+//! machine weighs on all of them alike.
 
 mod contestant;
 mod field;

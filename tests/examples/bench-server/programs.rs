@@ -166,7 +166,8 @@ pub(crate) fn register_sample(hub: &Hub, port: u16) {
     }
 }
 
-/// Makes the hub serve ManagedClusters itself, with Berth's schema, in a group of its own: Berth's is Berth's there.
+/// Makes the hub serve ManagedClusters itself, with Berth's schema, in a group of its own: Berth's is Berth's
+/// there.
 pub(crate) fn install_crd(hub: &Hub) -> Result<()> {
     let ocm = berth_dialect_registry::by_name("ocm").context("there is a dialect called ocm")?;
     let kinds = ocm.kinds();

@@ -1,4 +1,5 @@
-//! Watch fan-out: many watchers, a few writes a second, and how long after a write was sent each watcher has it.
+//! Watch fan-out: many watchers, a few writes a second, and how long after a write was sent each watcher has
+//! it.
 //!
 //! Every watcher must see every write, once: what is missing or twice fails the run.
 

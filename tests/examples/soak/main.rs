@@ -1,10 +1,10 @@
-//! Sustained load: reads, writes, pages, decisions and a crowd of watchers while thousands of objects come and go. Prints what
-//! memory, latencies and the file do over time, and fails on any error, on an event that a watcher missed, and on memory or
-//! a file that goes on growing. What a page written beside the server's file takes to be durable is shown, too: a stall that
-//! both have is the machine's.
+//! Sustained load: reads, writes, pages, decisions and a crowd of watchers while thousands of objects come
+//! and go. Prints what memory, latencies and the file do over time, and fails on any error, on an event that
+//! a watcher missed, and on memory or a file that goes on growing. What a page written beside the server's
+//! file takes to be durable is shown, too: a stall that both have is the machine's.
 //!
-//! `make soak` runs it for `SOAK_MINUTES`. `SOAK_OBJECTS` come and go, `SOAK_WATCHERS` watch, `SOAK_RATE` multiplies
-//! how often everything is done; `BERTH_PROGRAM` names a program to take as it is.
+//! `make soak` runs it for `SOAK_MINUTES`. `SOAK_OBJECTS` come and go, `SOAK_WATCHERS` watch, `SOAK_RATE`
+//! multiplies how often everything is done; `BERTH_PROGRAM` names a program to take as it is.
 
 mod load;
 mod probe;

@@ -1,13 +1,14 @@
-//! Fuzzing without extra tools: what strangers send (AdmissionReviews, placement annotations, selectors, configuration
-//! files, patches, managed fields) is made of seeds by mutation and fed to its readers, which must not panic and must keep what they
-//! promise.
+//! Fuzzing without extra tools: what strangers send (AdmissionReviews, placement annotations, selectors,
+//! configuration files, patches, managed fields) is made of seeds by mutation and fed to its readers, which
+//! must not panic and must keep what they promise.
 //!
-//! A crate of its own on stable Rust, not targets of a coverage-guided fuzzer: those need a nightly compiler and a tool
-//! beside it, which neither the build nor CI has, and `forbid(unsafe_code)` leaves them mostly panics to find. What
-//! coverage would guide to is put into the seeds and words of each target.
+//! A crate of its own on stable Rust, not targets of a coverage-guided fuzzer: those need a nightly compiler
+//! and a tool beside it, which neither the build nor CI has, and `forbid(unsafe_code)` leaves them mostly
+//! panics to find. What coverage would guide to is put into the seeds and words of each target.
 //!
-//! `make fuzz` runs a minute; `FUZZ_SECONDS` and `FUZZ_SEED` say otherwise. A failure prints the input, the case's number
-//! and the seed: the same seed gives the same cases in the same order. An input that once failed belongs into the seeds.
+//! `make fuzz` runs a minute; `FUZZ_SECONDS` and `FUZZ_SEED` say otherwise. A failure prints the input, the
+//! case's number and the seed: the same seed gives the same cases in the same order. An input that once
+//! failed belongs into the seeds.
 
 mod mutate;
 mod target;
@@ -29,7 +30,8 @@ pub struct Failure {
     pub case: u64,
 }
 
-/// Feeds `target` its seeds as they are, then mutations of them, until `time` is over. Gives the number of cases.
+/// Feeds `target` its seeds as they are, then mutations of them, until `time` is over. Gives the number of
+/// cases.
 ///
 /// # Errors
 /// The first input on which the target panicked; the panic's message is on standard error.

@@ -1,5 +1,5 @@
-//! The client: one connection over TLS, HTTP/1.1 or HTTP/2, with as little work of its own as possible, since it shares
-//! the processors with what it measures.
+//! The client: one connection over TLS, HTTP/1.1 or HTTP/2, with as little work of its own as possible, since
+//! it shares the processors with what it measures.
 
 use std::net::SocketAddr;
 use std::path::Path;

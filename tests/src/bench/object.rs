@@ -1,4 +1,5 @@
-//! The object that is stored, of the same size and make in every store: labels, annotations, a description of a cluster.
+//! The object that is stored, of the same size and make in every store: labels, annotations, a description of
+//! a cluster.
 
 use anyhow::{Context, Result};
 use http::Method;

@@ -93,7 +93,8 @@ fn status(process: u32, field: &str) -> f64 {
     kibibytes / 1024.0
 }
 
-/// The process whose first arguments, after the program's name, are `first`, and that has `other` among the rest.
+/// The process whose first arguments, after the program's name, are `first`, and that has `other` among the
+/// rest.
 #[must_use]
 pub fn running(first: &str, other: &str) -> Option<u32> {
     let processes = fs::read_dir("/proc").ok()?.flatten();

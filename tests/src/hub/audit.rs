@@ -9,8 +9,8 @@ use super::Hub;
 /// Berth's own user on a hub.
 pub const BERTH_USER: &str = "system:serviceaccount:berth-system:berth";
 
-/// Resource, namespace and name of what an observing Berth writes: its Lease, its CA, the caBundle of its APIService, and
-/// questions about who asks it and what they may (docs/security.md, "Rights by mode").
+/// Resource, namespace and name of what an observing Berth writes: its Lease, its CA, the caBundle of its
+/// APIService, and questions about who asks it and what they may (docs/security.md, "Rights by mode").
 const OBSERVERS: [&str; 8] = [
     "leases.coordination.k8s.io berth-system/berth-controllers",
     "secrets berth-system/berth-ca",
@@ -51,8 +51,8 @@ impl Entry {
         self.0["responseStatus"]["code"].as_u64().unwrap_or_default()
     }
 
-    /// The resource with its subresource and group: `placements/status.cluster.open-cluster-management.io`, `secrets`; the
-    /// path where it is about none.
+    /// The resource with its subresource and group: `placements/status.cluster.open-cluster-management.io`,
+    /// `secrets`; the path where it is about none.
     #[must_use]
     pub fn resource(&self) -> String {
         let object = &self.0["objectRef"];
@@ -172,7 +172,8 @@ impl<'a> Witness<'a> {
         entries
     }
 
-    /// Requires that Berth has written since, but nothing beside what an observer writes and what is `further` its own.
+    /// Requires that Berth has written since, but nothing beside what an observer writes and what is
+    /// `further` its own.
     ///
     /// # Panics
     /// When it has written nothing, or something else.

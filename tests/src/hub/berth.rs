@@ -46,8 +46,8 @@ pub struct Berth {
 }
 
 impl Berth {
-    /// Applies the manifests of `deploy/`, starts Berth as the service account they make, registers its API and waits
-    /// until the hub says it is available.
+    /// Applies the manifests of `deploy/`, starts Berth as the service account they make, registers its API
+    /// and waits until the hub says it is available.
     ///
     /// # Panics
     /// When any of that fails.
@@ -80,7 +80,8 @@ impl Berth {
         berth
     }
 
-    /// The Berth that the tests of one program share behind the shared hub, with the example fleets loaded through it.
+    /// The Berth that the tests of one program share behind the shared hub, with the example fleets loaded
+    /// through it.
     #[must_use]
     pub fn shared() -> (&'static Hub, &'static Self) {
         static SHARED: OnceLock<Berth> = OnceLock::new();
@@ -107,7 +108,8 @@ impl Berth {
         Self::run(hub, account, name, arguments, "")
     }
 
-    /// Starts Berth with a fault point (`BERTH_TEST_FAULT`), at which it dies, where it is built with debug assertions.
+    /// Starts Berth with a fault point (`BERTH_TEST_FAULT`), at which it dies, where it is built with debug
+    /// assertions.
     #[must_use]
     pub fn start_with_fault(hub: &Hub, name: &str, arguments: &[&str], fault: &str) -> Self {
         Self::run(hub, BERTH, name, arguments, fault)
@@ -161,7 +163,8 @@ impl Berth {
         register(hub, self.port(), &ca, files);
     }
 
-    /// Creates the Service of `account`, and those of the APIServices of owned groups that are `wanted`, for it.
+    /// Creates the Service of `account`, and those of the APIServices of owned groups that are `wanted`, for
+    /// it.
     ///
     /// # Panics
     /// When the hub refuses.
@@ -263,7 +266,8 @@ impl Berth {
 
     /// Ends it without warning.
     pub fn kill(&mut self) {
-        // It ends with its input, as everything of the hub's does; the wait fails only when it has ended already.
+        // It ends with its input, as everything of the hub's does; the wait fails only when it has ended
+        // already.
         drop(self.child.stdin.take());
         drop(self.child.wait());
     }
@@ -275,7 +279,8 @@ impl Drop for Berth {
     }
 }
 
-/// Creates the Service and the APIServices of `files`, for a server on `port` of loopback with a certificate of `ca` (PEM).
+/// Creates the Service and the APIServices of `files`, for a server on `port` of loopback with a certificate
+/// of `ca` (PEM).
 ///
 /// # Panics
 /// When the hub refuses.
@@ -327,7 +332,8 @@ pub fn available(hub: &Hub) {
     });
 }
 
-/// Stores objects on the hub that say by themselves whether a system's controllers bind: `Off` or `Controller`.
+/// Stores objects on the hub that say by themselves whether a system's controllers bind: `Off` or
+/// `Controller`.
 ///
 /// # Panics
 /// When the hub refuses.
@@ -343,7 +349,8 @@ pub fn auto_bind(hub: &Hub, systems: &[&str], mode: &str) {
     }
 }
 
-/// A file for `--encryption-provider-config` that encrypts Secrets: where kcp's are copied to an etcd they have to be.
+/// A file for `--encryption-provider-config` that encrypts Secrets: where kcp's are copied to an etcd they
+/// have to be.
 #[must_use]
 pub fn encryption(hub: &Hub) -> String {
     const CONFIGURATION: &str = "
@@ -407,7 +414,8 @@ pub fn serve(kubeconfig: &Path, data: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// Systems in Berth's own store, which has to be said of each: those that `arguments` do not name, and kcp where they name none.
+/// Systems in Berth's own store, which has to be said of each: those that `arguments` do not name, and kcp
+/// where they name none.
 fn owned(arguments: &[&str]) -> impl Iterator<Item = &'static str> {
     let is_named = |system: &str| {
         let flag = format!("--source={system}=");

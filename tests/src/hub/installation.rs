@@ -1,5 +1,5 @@
-//! An installation as a user makes it, but for what needs nodes: no Pod runs here, so the Service is an ExternalName for
-//! loopback, where the test starts what the Deployment would.
+//! An installation as a user makes it, but for what needs nodes: no Pod runs here, so the Service is an
+//! ExternalName for loopback, where the test starts what the Deployment would.
 
 use std::process::Command;
 

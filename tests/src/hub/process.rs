@@ -14,8 +14,8 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts `command`, whose output goes to `<name>.log` in `folder`. Its input stays open as long as this process
-    /// lives.
+    /// Starts `command`, whose output goes to `<name>.log` in `folder`. Its input stays open as long as this
+    /// process lives.
     pub(super) fn start(command: &mut Command, folder: &Path, name: &str) -> Self {
         let log = folder.join(format!("{name}.log"));
         let file = File::create(&log).expect("the log can be written");
@@ -42,7 +42,8 @@ impl Process {
         self.child.id()
     }
 
-    /// Asks `ready` until it says yes; fails with the end of the log when the process ends or the time is over.
+    /// Asks `ready` until it says yes; fails with the end of the log when the process ends or the time is
+    /// over.
     pub(super) fn wait_until(&mut self, limit: Duration, ready: impl Fn() -> bool) {
         let start = Instant::now();
         while !ready() {
@@ -100,8 +101,8 @@ impl Drop for Process {
 pub(super) struct Runs;
 
 impl Runs {
-    /// A new folder. Those of processes that are gone are removed: a shared control plane has nobody to tidy up
-    /// after it.
+    /// A new folder. Those of processes that are gone are removed: a shared control plane has nobody to tidy
+    /// up after it.
     pub(super) fn new_folder() -> PathBuf {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         let test = std::env::current_exe().expect("a test knows its own path");

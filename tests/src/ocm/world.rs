@@ -1,5 +1,5 @@
-//! A hub of OCM that is in use: clusters of several sets, tainted and scored ones among them, and requests of several teams of
-//! every sort.
+//! A hub of OCM that is in use: clusters of several sets, tainted and scored ones among them, and requests of
+//! several teams of every sort.
 
 use serde_json::{Value, json};
 

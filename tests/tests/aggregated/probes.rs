@@ -1,5 +1,6 @@
-//! Probes of what an aggregator and its users ask an extension API server for: as the front proxy asks for discovery and
-//! documents, and as users do through it. The same probes of a server that stands alone are in `probes.rs` of these tests.
+//! Probes of what an aggregator and its users ask an extension API server for: as the front proxy asks for
+//! discovery and documents, and as users do through it. The same probes of a server that stands alone are in
+//! `probes.rs` of these tests.
 
 use berth_apimachinery::Clock as _;
 use berth_apiserver::SystemClock;

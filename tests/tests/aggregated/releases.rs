@@ -1,6 +1,6 @@
-//! Helm 3 and 4 with a chart of kinds that Berth stores: installed, upgraded, rolled back and uninstalled behind a real
-//! kube-apiserver. Helm 3 patches, Helm 4 applies on the server; to both, what the scheduler decides and what others
-//! write stays.
+//! Helm 3 and 4 with a chart of kinds that Berth stores: installed, upgraded, rolled back and uninstalled
+//! behind a real kube-apiserver. Helm 3 patches, Helm 4 applies on the server; to both, what the scheduler
+//! decides and what others write stays.
 
 use berth_tests::eventually;
 use berth_tests::helm::Helm;

@@ -1,5 +1,5 @@
-//! Policies, and what each is asked about. Every policy is about the Placements that carry its name as a label, so that
-//! all of them can be in force at once.
+//! Policies, and what each is asked about. Every policy is about the Placements that carry its name as a
+//! label, so that all of them can be in force at once.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,6 @@
-//! The same admission policies on kube-apiserver, which has Placements as a CustomResourceDefinition, and on a Berth that
-//! owns them: the same writes get the same verdicts, messages and warnings, and become the same objects.
+//! The same admission policies on kube-apiserver, which has Placements as a CustomResourceDefinition, and on
+//! a Berth that owns them: the same writes get the same verdicts, messages and warnings, and become the same
+//! objects.
 
 mod cases;
 mod meant;
@@ -42,7 +43,8 @@ impl<'a> Side<'a> {
             .ok();
     }
 
-    /// What the cases need, and then the policies: all at once, so that the last one is in force when the others are.
+    /// What the cases need, and then the policies: all at once, so that the last one is in force when the
+    /// others are.
     async fn prepare(&self, cases: &[Case]) {
         let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE, "labels": {"tier": "gold"}}});
         self.apply(&[namespace]);

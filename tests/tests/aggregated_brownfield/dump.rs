@@ -24,7 +24,8 @@ impl Dump {
         Self(objects.map(|object| (place(object), lasting(object))).collect())
     }
 
-    /// Requires that nothing else is there in a moment, and nothing is missing: the hub's controllers end what depends on others.
+    /// Requires that nothing else is there in a moment, and nothing is missing: the hub's controllers end
+    /// what depends on others.
     pub(crate) fn requires_the_same(&self, hub: &Hub) {
         berth_tests::until(
             "all to be as it was",
@@ -59,7 +60,8 @@ impl Dump {
     }
 }
 
-/// Whether a resource holds no objects: events tell of what happened, and Berth's own API and the components' status are computed.
+/// Whether a resource holds no objects: events tell of what happened, and Berth's own API and the components'
+/// status are computed.
 fn is_left_out(resource: &str) -> bool {
     ["events", "events.events.k8s.io", "componentstatuses"].contains(&resource)
         || resource.ends_with(".scheduling.berth.dev")

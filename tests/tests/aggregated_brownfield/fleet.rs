@@ -1,5 +1,5 @@
-//! A hub of KubeFleet whose hub agent goes on beside Berth, played by a client with its user and its verbs: whatever it rolls out,
-//! evicts and cleans up is never refused.
+//! A hub of KubeFleet whose hub agent goes on beside Berth, played by a client with its user and its verbs:
+//! whatever it rolls out, evicts and cleans up is never refused.
 
 use std::path::PathBuf;
 
@@ -188,8 +188,8 @@ fn two(hub: &Hub, gone: &str) -> Vec<Value> {
     })
 }
 
-/// A placement's whole life with the agent's work in it. Where Berth decides it makes and lets go of what the agent's scheduler
-/// otherwise does.
+/// A placement's whole life with the agent's work in it. Where Berth decides it makes and lets go of what the
+/// agent's scheduler otherwise does.
 fn life(hub: &Hub, agent: &Agent<'_>, berth_decides: bool) {
     let own: &[&str] = match berth_decides {
         true => &["kubernetes-fleet.io/work-cleanup"],

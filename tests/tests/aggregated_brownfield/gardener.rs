@@ -1,5 +1,5 @@
-//! A hub of Gardener: its own API server and its own scheduler beside Berth, which foretells every Seed while it observes, and
-//! decides once the scheduler is stopped.
+//! A hub of Gardener: its own API server and its own scheduler beside Berth, which foretells every Seed while
+//! it observes, and decides once the scheduler is stopped.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -18,7 +18,8 @@ use crate::{agrees, healthy, set_mode};
 /// How many Shoots come at least.
 const LEAST: usize = 24;
 
-/// The Seeds that Berth would take for a Shoot: the one that it decides, and those that are as good, of which the scheduler takes any.
+/// The Seeds that Berth would take for a Shoot: the one that it decides, and those that are as good, of which
+/// the scheduler takes any.
 fn foretold(hub: &Hub, name: &str) -> BTreeSet<String> {
     let path = format!(
         "get --raw /apis/scheduling.berth.dev/v1alpha1/namespaces/{}/decisions/{name}.gardener/scheduling",
@@ -63,8 +64,8 @@ fn create(hub: &Hub, number: usize) -> String {
         .to_owned()
 }
 
-/// Shoots come one after the other, each with its Seed foretold before the scheduler has looked; Shoots go, and Seeds are hidden and
-/// shown again. Gives how many came.
+/// Shoots come one after the other, each with its Seed foretold before the scheduler has looked; Shoots go,
+/// and Seeds are hidden and shown again. Gives how many came.
 fn churn(hub: &Hub, scheduler: &Scheduler) -> usize {
     let seconds = Duration::from_secs(variable(SECONDS.0, SECONDS.1));
     let (started, mut number) = (Instant::now(), 0);

@@ -1,4 +1,5 @@
-//! A hub that Berth is not installed on and OCM decides, looked at by somebody who may only read (docs/try-on-your-hub.md).
+//! A hub that Berth is not installed on and OCM decides, looked at by somebody who may only read
+//! (docs/try-on-your-hub.md).
 
 use std::path::Path;
 

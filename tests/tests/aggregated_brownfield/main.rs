@@ -1,7 +1,7 @@
-//! Hubs that live: other schedulers run there, as real processes under their own rights, people change things, and Berth looks,
-//! observes, decides and goes away again. The audit log of a real kube-apiserver is the witness. These tests build and run a
-//! kube-apiserver, Open Cluster Management's placement controller and Gardener's API server and scheduler, so they are
-//! `make e2e`, and ignored elsewhere.
+//! Hubs that live: other schedulers run there, as real processes under their own rights, people change
+//! things, and Berth looks, observes, decides and goes away again. The audit log of a real kube-apiserver is
+//! the witness. These tests build and run a kube-apiserver, Open Cluster Management's placement controller
+//! and Gardener's API server and scheduler, so they are `make e2e`, and ignored elsewhere.
 
 mod dump;
 mod fleet;
@@ -49,7 +49,8 @@ fn set_mode(hub: &Hub, system: &str, mode: &str) {
     hub.kubectl("apply -f -").input(configuration.to_string()).ok();
 }
 
-/// Waits until `berth check` finds nothing wrong. No Pod runs here, so that the Deployment is said to be ready.
+/// Waits until `berth check` finds nothing wrong. No Pod runs here, so that the Deployment is said to be
+/// ready.
 fn healthy(hub: &Hub) {
     hub.kubectl_args(&[
         "patch",

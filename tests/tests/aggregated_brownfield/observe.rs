@@ -1,4 +1,5 @@
-//! Berth observes a hub on which OCM decides and people change things: what it writes, what it refuses, what waits for it.
+//! Berth observes a hub on which OCM decides and people change things: what it writes, what it refuses, what
+//! waits for it.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -16,8 +17,8 @@ use crate::{agrees, berth, for_ocm, gone, healthy, says_that_it_agrees, told};
 /// How many seconds things change for, unless this environment variable says otherwise.
 pub(crate) const SECONDS: (&str, u64) = ("BROWNFIELD_SECONDS", 10);
 
-/// Clusters are tainted and freed again, relabelled, and go; requests come, change and go, and namespaces with them; for some
-/// seconds.
+/// Clusters are tainted and freed again, relabelled, and go; requests come, change and go, and namespaces
+/// with them; for some seconds.
 pub(crate) fn churn(hub: &Hub) {
     let seconds = Duration::from_secs(variable(SECONDS.0, SECONDS.1));
     let started = Instant::now();
@@ -77,7 +78,8 @@ pub(crate) fn is_still(hub: &Hub) {
     assert!(before == after && writes.is_empty(), "{writes:#?}");
 }
 
-/// A namespace waits for an APIService without anybody behind it, and no longer once that is taken away (docs/install.md).
+/// A namespace waits for an APIService without anybody behind it, and no longer once that is taken away
+/// (docs/install.md).
 fn namespaces_wait_while_berth_is_down(hub: &Hub, berth: &mut Berth) {
     hub.kubectl("create namespace waiting").ok();
     berth.kill();

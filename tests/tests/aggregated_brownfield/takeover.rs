@@ -1,5 +1,5 @@
-//! A hub that OCM decides is taken over by Berth and given back, with leaders that die in between: no request is ever without its
-//! clusters.
+//! A hub that OCM decides is taken over by Berth and given back, with leaders that die in between: no request
+//! is ever without its clusters.
 
 use berth_tests::hub::audit::Witness;
 use berth_tests::hub::balancer::Balancer;
@@ -29,7 +29,8 @@ struct Replicas {
 }
 
 impl Replicas {
-    /// Installs Berth with the rights to decide, and with a configuration that says that it observes all the same.
+    /// Installs Berth with the rights to decide, and with a configuration that says that it observes all the
+    /// same.
     fn install(hub: &Hub) -> Self {
         let ports = [ports::free(), ports::free()];
         let balancer = Balancer::start(ports.to_vec());
@@ -221,7 +222,8 @@ fn a_hub_is_taken_over_from_ocm_and_given_back_and_no_request_is_ever_without_it
     let cluster = drained(&hub);
     healthy(&hub);
 
-    // Somebody starts OCM's controller all the same: it is refused what it would decide, and both come to rest.
+    // Somebody starts OCM's controller all the same: it is refused what it would decide, and both come to
+    // rest.
     let controller = ocm::Controller::start(&hub);
     free(&hub, &cluster);
     ocm::settle(&hub);

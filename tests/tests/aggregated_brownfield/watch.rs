@@ -45,7 +45,8 @@ impl Watch {
         watch
     }
 
-    /// Ends it, and requires that no request that is there at the end has been without clusters since it first had some.
+    /// Ends it, and requires that no request that is there at the end has been without clusters since it
+    /// first had some.
     pub(crate) fn end(mut self, hub: &Hub) {
         assert!(
             self.child.try_wait().expect("the process is ours").is_none(),

@@ -1,5 +1,5 @@
-//! Whether the comparison sees anything: one Berth beside another is equal, and a difference that is planted in the
-//! answers of one of them is found and made small. No kube-apiserver is needed for that.
+//! Whether the comparison sees anything: one Berth beside another is equal, and a difference that is planted
+//! in the answers of one of them is found and made small. No kube-apiserver is needed for that.
 
 use std::sync::Arc;
 

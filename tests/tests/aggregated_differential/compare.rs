@@ -48,8 +48,8 @@ pub(crate) struct Difference {
     pub(crate) answers: [String; 2],
 }
 
-/// The request with what may be answered from a cache answered from the newest state: kube-apiserver's cache may lag
-/// behind the write before.
+/// The request with what may be answered from a cache answered from the newest state: kube-apiserver's cache
+/// may lag behind the write before.
 fn newest(request: &Request) -> Request {
     let mut request = request.clone();
     if request.method == Method::GET {
@@ -156,8 +156,8 @@ fn text(body: &[u8]) -> String {
     String::from_utf8_lossy(body).chars().take(700).collect()
 }
 
-/// The `place`th way to make a sequence smaller: without one of its requests but the last, then without one of the
-/// members of a body.
+/// The `place`th way to make a sequence smaller: without one of its requests but the last, then without one
+/// of the members of a body.
 fn smaller(requests: &[Request], place: usize) -> Option<Vec<Request>> {
     let droppable = requests.len().saturating_sub(1);
     if place < droppable {
@@ -182,7 +182,8 @@ fn smaller(requests: &[Request], place: usize) -> Option<Vec<Request>> {
 }
 
 impl Difference {
-    /// What differs at which sort of request: one of each is shown, and stays what it is while it is made small.
+    /// What differs at which sort of request: one of each is shown, and stays what it is while it is made
+    /// small.
     pub(crate) fn sort(&self) -> String {
         let last = self.requests.last();
         let method = last.map_or("", |request| request.method.as_str());

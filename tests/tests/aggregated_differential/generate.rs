@@ -260,7 +260,8 @@ impl Draw {
         Request::new(Method::PATCH, path).with(MERGE, self.addition(kind).to_string())
     }
 
-    /// A change that leaves no map empty: Go's types leave such out of Kubernetes' own kinds, and their owners with them.
+    /// A change that leaves no map empty: Go's types leave such out of Kubernetes' own kinds, and their
+    /// owners with them.
     fn addition(&mut self, kind: &Kind) -> Value {
         let change = kind.change(self.below(64));
         if change.to_string().contains("null") {

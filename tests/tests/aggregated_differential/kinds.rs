@@ -1,4 +1,5 @@
-//! The kinds that sequences are about, each with an object that both servers take and with fields worth changing.
+//! The kinds that sequences are about, each with an object that both servers take and with fields worth
+//! changing.
 
 use serde_json::{Value, json};
 

@@ -1,8 +1,8 @@
-//! The same generated requests to kube-apiserver, which has our kinds as CustomResourceDefinitions, and to a Berth that
-//! owns them: the answers are equal but for what [`meant`] lists.
+//! The same generated requests to kube-apiserver, which has our kinds as CustomResourceDefinitions, and to a
+//! Berth that owns them: the answers are equal but for what [`meant`] lists.
 //!
-//! `DIFFERENTIAL_SEQUENCES` and `DIFFERENTIAL_SEED` say how many and which ones. What needs a kube-apiserver is part of
-//! `make e2e`, with more of them `make differential`, and ignored elsewhere.
+//! `DIFFERENTIAL_SEQUENCES` and `DIFFERENTIAL_SEED` say how many and which ones. What needs a kube-apiserver
+//! is part of `make e2e`, with more of them `make differential`, and ignored elsewhere.
 
 mod blindness;
 mod compare;

@@ -1,4 +1,5 @@
-//! The differences that are meant. Each says why; what it takes away from a comparison is as little as can be.
+//! The differences that are meant. Each says why; what it takes away from a comparison is as little as can
+//! be.
 
 use http::Method;
 use serde_json::{Value, json};

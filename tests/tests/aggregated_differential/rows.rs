@@ -1,5 +1,6 @@
-//! The known sequences of server-side apply (`machinery/apply/tests/apply_reference/rows.json`) sent to a definition of their schema on
-//! kube-apiserver: it answers as they say, as Berth does (`apiserver/src/handlers/tests/rows.rs`).
+//! The known sequences of server-side apply (`machinery/apply/tests/apply_reference/rows.json`) sent to a
+//! definition of their schema on kube-apiserver: it answers as they say, as Berth does
+//! (`apiserver/src/handlers/tests/rows.rs`).
 
 #[path = "../../../machinery/apply/tests/apply_reference/asked.rs"]
 mod asked;
@@ -22,9 +23,9 @@ const GROUP: &str = "example.dev";
 const BESIDE: usize = 8;
 /// A little more than what times of managed fields count in.
 const SECOND: Duration = Duration::from_millis(1050);
-/// What kube-apiserver does otherwise with a custom resource, where the row says what Berth does: it refuses the null that is
-/// left of a list or map (32, 42) or is sent (49b), forgets every entry when one is of a version that is not served (71), and
-/// writes to put entries in order (80). 78 needs a webhook.
+/// What kube-apiserver does otherwise with a custom resource, where the row says what Berth does: it refuses
+/// the null that is left of a list or map (32, 42) or is sent (49b), forgets every entry when one is of a
+/// version that is not served (71), and writes to put entries in order (80). 78 needs a webhook.
 const OTHERWISE: [&str; 6] = ["32", "42", "49b", "71", "78", "80"];
 
 /// Defines the kind, and waits until it is served.
@@ -102,7 +103,8 @@ impl Widget<'_> {
     async fn play(&self, row: &Value) {
         let mut before = None;
         let steps = row["steps"].as_array().expect("a row has steps");
-        // Entries have times of whole seconds; where their order is looked at, each step has a second of its own.
+        // Entries have times of whole seconds; where their order is looked at, each step has a second of its
+        // own.
         let has_order = steps.iter().any(|step| step.get("order").is_some());
         for (index, step) in steps.iter().enumerate() {
             if has_order && index > 0 {

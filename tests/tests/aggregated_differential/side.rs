@@ -37,8 +37,8 @@ impl Side {
         }
     }
 
-    /// Waits until the server lists a kind: kube-apiserver answers 429 while it begins to watch what a new definition
-    /// is about.
+    /// Waits until the server lists a kind: kube-apiserver answers 429 while it begins to watch what a new
+    /// definition is about.
     pub(crate) async fn until_listed(&self, kind: &Kind) {
         let path = kind.path.replace(ID, "default");
         let end = tokio::time::Instant::now() + berth_tests::DEADLINE;

@@ -1,5 +1,5 @@
-//! The Helm chart, by Helm itself: it comes to what `berth manifests` prints for the same choice, a real kube-apiserver
-//! keeps it as it is, and what does not go together is refused.
+//! The Helm chart, by Helm itself: it comes to what `berth manifests` prints for the same choice, a real
+//! kube-apiserver keeps it as it is, and what does not go together is refused.
 
 mod choices;
 mod drift;

@@ -1,6 +1,6 @@
-//! Berth installed on a real kube-apiserver as `berth manifests` says: applied, registered, trusted, asked by webhooks,
-//! given a new CA, and taken off again. These tests build and run a kube-apiserver, so they are `make e2e`, and ignored
-//! elsewhere.
+//! Berth installed on a real kube-apiserver as `berth manifests` says: applied, registered, trusted, asked by
+//! webhooks, given a new CA, and taken off again. These tests build and run a kube-apiserver, so they are
+//! `make e2e`, and ignored elsewhere.
 
 mod apply;
 mod chart;

@@ -1,4 +1,5 @@
-//! An installation that only looks: it explains, refuses nothing, and writes nothing of the systems', since it may not.
+//! An installation that only looks: it explains, refuses nothing, and writes nothing of the systems', since
+//! it may not.
 
 use berth_tests::hub::Hub;
 use berth_tests::hub::berth::load;

@@ -1,4 +1,5 @@
-//! A system changes its scheduler and changes back, on a hub where the other scheduler is a Lease that the test holds.
+//! A system changes its scheduler and changes back, on a hub where the other scheduler is a Lease that the
+//! test holds.
 
 use std::process::{Child, Command, Output, Stdio};
 

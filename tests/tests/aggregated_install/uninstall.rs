@@ -120,7 +120,8 @@ fn five_systems(hub: &Hub, installation: &Installation) {
         (request["metadata"]["finalizers"] == json!(["clusters.openmcp.cloud/request"])).then_some(())
     });
     berth.kill();
-    // What KubeFleet's hub agent has put on, and what a syncer that will never come back has left, guarded by nobody any more.
+    // What KubeFleet's hub agent has put on, and what a syncer that will never come back has left, guarded by
+    // nobody any more.
     hub.kubectl("delete mutatingwebhookconfiguration,validatingwebhookconfiguration berth")
         .ok();
     let held = json!({"metadata": {"finalizers": ["kubernetes-fleet.io/scheduler-cleanup"]}}).to_string();

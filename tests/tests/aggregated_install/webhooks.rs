@@ -1,4 +1,5 @@
-//! The webhooks as a real kube-apiserver calls them: about what is protected, while Berth is there and while it is not.
+//! The webhooks as a real kube-apiserver calls them: about what is protected, while Berth is there and while
+//! it is not.
 
 use berth_tests::eventually;
 use berth_tests::hub::Hub;

@@ -1,5 +1,6 @@
-//! Webhooks that somebody set up on the hub, about objects that Berth owns: kube-apiserver does not call them for
-//! aggregated kinds, so Berth does. A real kube-apiserver, so these tests are `make e2e`, and ignored elsewhere.
+//! Webhooks that somebody set up on the hub, about objects that Berth owns: kube-apiserver does not call them
+//! for aggregated kinds, so Berth does. A real kube-apiserver, so these tests are `make e2e`, and ignored
+//! elsewhere.
 
 #[allow(dead_code, reason = "the unit tests of the calling side use the rest of it")]
 #[path = "../../../apiserver/aggregation/src/policies/tests/server.rs"]
@@ -64,7 +65,8 @@ impl Scene {
         json!({"service": service, "caBundle": STANDARD.encode(&self.server.ca)})
     }
 
-    /// Sets the webhook up on the hub, for creates of placements in the test's namespace, with `fields` over that.
+    /// Sets the webhook up on the hub, for creates of placements in the test's namespace, with `fields` over
+    /// that.
     fn configure(&self, kind: &str, fields: &Value) {
         let mut hook = json!({
             "name": format!("{}.policies.example", self.name),
@@ -96,7 +98,8 @@ impl Scene {
         .to_string()
     }
 
-    /// Tries to create placements, as dry runs, until the configuration is in force: until one fails. What it said.
+    /// Tries to create placements, as dry runs, until the configuration is in force: until one fails. What it
+    /// said.
     fn refusal(&self, arguments: &str) -> String {
         eventually("the configuration to be in force", || {
             let command = format!("create -f - {arguments}");

@@ -1,5 +1,5 @@
-//! `kill -9` between any two writes that Berth publishes with on a hub: no consumer ever sees a cluster in no slice that was decided
-//! before and is after. The fault point is in builds with debug assertions only.
+//! `kill -9` between any two writes that Berth publishes with on a hub: no consumer ever sees a cluster in no
+//! slice that was decided before and is after. The fault point is in builds with debug assertions only.
 
 use std::collections::BTreeSet;
 

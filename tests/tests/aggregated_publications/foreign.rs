@@ -1,5 +1,5 @@
-//! Objects of other producers that have the names Berth would give: nobody's object is touched, and the Publication says why not
-//! everything is published.
+//! Objects of other producers that have the names Berth would give: nobody's object is touched, and the
+//! Publication says why not everything is published.
 
 use berth_tests::eventually;
 use berth_tests::hub::Hub;

@@ -1,5 +1,6 @@
-//! Publications on a real hub: Berth writes into the CustomResourceDefinitions that are there, upstream's own, and leaves
-//! alone what is not its own. These tests build and run a kube-apiserver, so they are `make e2e`, and ignored elsewhere.
+//! Publications on a real hub: Berth writes into the CustomResourceDefinitions that are there, upstream's
+//! own, and leaves alone what is not its own. These tests build and run a kube-apiserver, so they are `make
+//! e2e`, and ignored elsewhere.
 
 #[cfg(debug_assertions)]
 mod crashes;

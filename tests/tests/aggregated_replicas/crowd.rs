@@ -1,4 +1,5 @@
-//! Many requests at once: some are told to come back later, and who keeps watch over the server is served all the same.
+//! Many requests at once: some are told to come back later, and who keeps watch over the server is served all
+//! the same.
 
 use berth_tests::hub::Hub;
 use berth_tests::hub::berth::{self, Berth};

@@ -32,7 +32,8 @@ impl Load {
         }
     }
 
-    /// Ends them; gives how many requests were answered, and how many answers were failures that were tried again.
+    /// Ends them; gives how many requests were answered, and how many answers were failures that were tried
+    /// again.
     pub(crate) async fn stop(self) -> (usize, usize) {
         self.end.store(true, Ordering::Relaxed);
         let mut count = 0;
@@ -51,7 +52,8 @@ async fn read(client: Client, end: Arc<AtomicBool>, retries: Arc<AtomicUsize>) -
             let request = http::Request::get(TARGETS).body(Body::empty());
             match client.send(request.expect("a request")).await {
                 Ok(response) if response.status().is_success() => break,
-                // A read may always be repeated: these are the aggregator's words for a server that went away.
+                // A read may always be repeated: these are the aggregator's words for a server that went
+                // away.
                 Ok(response) if [429, 502, 503, 504].contains(&response.status().as_u16()) => {}
                 Ok(response) => panic!("{TARGETS}: {}", response.status()),
                 // A connection that breaks is opened anew.

@@ -1,5 +1,5 @@
-//! A watch through the aggregator outlives two minutes, which is more than any timeout of a request, and a new serving
-//! certificate.
+//! A watch through the aggregator outlives two minutes, which is more than any timeout of a request, and a
+//! new serving certificate.
 
 use std::io::BufReader;
 use std::sync::mpsc;

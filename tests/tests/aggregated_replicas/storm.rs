@@ -1,6 +1,6 @@
-//! A storm of creates at two replicas behind a hub, for each system with counted capacity and under each `autoBind`; the
-//! leader is killed in its middle. Nothing gets more than it takes, nothing stays unbound that has room, and no create is
-//! refused.
+//! A storm of creates at two replicas behind a hub, for each system with counted capacity and under each
+//! `autoBind`; the leader is killed in its middle. Nothing gets more than it takes, nothing stays unbound
+//! that has room, and no create is refused.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -28,8 +28,8 @@ const REQUESTS: usize = 24;
 const TENANTS: usize = 4;
 /// What a binding is sent as.
 const JSON: [(&str, &str); 1] = [("content-type", "application/json")];
-/// How long everything may take to be bound. The Lease of the dead leader runs out after 5 to 6 seconds, and what it noted at
-/// a fence is waited for 1.5 more: 8 seconds in all were measured with two busy cores.
+/// How long everything may take to be bound. The Lease of the dead leader runs out after 5 to 6 seconds, and
+/// what it noted at a fence is waited for 1.5 more: 8 seconds in all were measured with two busy cores.
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// Two replicas behind one port, installed with webhooks as a user installs them.
@@ -232,8 +232,8 @@ impl Round {
                     let text = String::from_utf8_lossy(&answer.body);
                     panic!("{decision}: {}: {text}", answer.code);
                 }
-                // The replica was killed when its answer had begun: kube-apiserver, which passes it on, then breaks the
-                // connection to its own client. Binding again is the same binding.
+                // The replica was killed when its answer had begun: kube-apiserver, which passes it on, then
+                // breaks the connection to its own client. Binding again is the same binding.
                 Err(error) => assert!(start.elapsed() < LIMIT, "{decision}: {error}"),
             }
             tokio::time::sleep(Duration::from_millis(50)).await;

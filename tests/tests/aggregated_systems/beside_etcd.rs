@@ -1,4 +1,5 @@
-//! One system on the hub, the others in an etcd that Berth shares with nobody: both are decided, each where it is.
+//! One system on the hub, the others in an etcd that Berth shares with nobody: both are decided, each where
+//! it is.
 
 use berth_tests::eventually;
 use berth_tests::hub::Hub;

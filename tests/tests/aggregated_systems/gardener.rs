@@ -1,5 +1,6 @@
-//! Gardener's objects behind another API server, which has `shoots/binding`: a CustomResourceDefinition cannot. A second
-//! Berth that owns Gardener's group stands in for gardener-apiserver, in a namespace of its own, and places nothing.
+//! Gardener's objects behind another API server, which has `shoots/binding`: a CustomResourceDefinition
+//! cannot. A second Berth that owns Gardener's group stands in for gardener-apiserver, in a namespace of its
+//! own, and places nothing.
 
 use std::process::Command;
 

@@ -1,5 +1,5 @@
-//! A hub that answers nothing for a while: what is known is read on, writes say that the hub is missing, and everything
-//! goes on when it is back.
+//! A hub that answers nothing for a while: what is known is read on, writes say that the hub is missing, and
+//! everything goes on when it is back.
 
 use std::process::Command;
 

@@ -1,5 +1,6 @@
-//! All five systems' objects on a real hub, as CustomResourceDefinitions rendered from the kinds: Berth decides over
-//! copies and writes there. These tests build and run a kube-apiserver, so they are `make e2e`, and ignored elsewhere.
+//! All five systems' objects on a real hub, as CustomResourceDefinitions rendered from the kinds: Berth
+//! decides over copies and writes there. These tests build and run a kube-apiserver, so they are `make e2e`,
+//! and ignored elsewhere.
 
 mod beside_etcd;
 mod binding;

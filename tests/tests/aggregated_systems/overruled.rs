@@ -93,7 +93,8 @@ fn a_decision_that_a_policy_of_the_hub_changes_is_put_back_told_and_made_once_th
     );
     let before = shown(&hub, "bent");
     assert_eq!(before["spec"]["seedName"], Value::Null, "{before}");
-    // It is not fought for: by the time another one is told of, whoever wrote at once again would have done so many times.
+    // It is not fought for: by the time another one is told of, whoever wrote at once again would have done
+    // so many times.
     hub.kubectl("create -f -").input(shoot("other").to_string()).ok();
     eventually("the owner of the other to be told", || {
         let events = hub.kubectl("get events -n garden-dev -o json").json();

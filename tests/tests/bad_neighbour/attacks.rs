@@ -1,5 +1,5 @@
-//! What abusive users send, again and again. Each checks that it is refused, or answered, as it should be: an attack that
-//! the server does not understand would prove nothing.
+//! What abusive users send, again and again. Each checks that it is refused, or answered, as it should be: an
+//! attack that the server does not understand would prove nothing.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -51,7 +51,8 @@ impl Told {
     }
 }
 
-/// Sends `body`; `None` where the server refuses it before it is all there and the connection ends, as HTTP/1.1 must.
+/// Sends `body`; `None` where the server refuses it before it is all there and the connection ends, as
+/// HTTP/1.1 must.
 async fn attempt(client: &Client, path: &'static str, body: &str) -> Option<Answer> {
     let (client, body) = (client.clone(), body.to_owned());
     let sent = tokio::spawn(async move { send(&client, Method::POST, path, &JSON, body.as_bytes()).await });

@@ -1,5 +1,5 @@
-//! Those who may ask what would be decided, and why, ask for the most: expressions that never end, reviews full of
-//! objects, and explanations of a large fleet.
+//! Those who may ask what would be decided, and why, ask for the most: expressions that never end, reviews
+//! full of objects, and explanations of a large fleet.
 
 use std::fmt::Write as _;
 use std::sync::atomic::Ordering;

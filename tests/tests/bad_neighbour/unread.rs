@@ -96,7 +96,8 @@ async fn unread(address: String, over: Over) -> usize {
             answers.push(sender.send_request(request));
             streams += 1;
         }
-        // The heads come; the bodies have no window. Then again, until the server has had enough of this connection.
+        // The heads come; the bodies have no window. Then again, until the server has had enough of this
+        // connection.
         let heads = futures::future::join_all(answers);
         let waiting = tokio::time::timeout(Duration::from_secs(2), heads).await;
         tokio::time::sleep(Duration::from_millis(500)).await;

@@ -1,4 +1,5 @@
-//! As many objects as a fleet has, from an API server of the test's own: pages of 500 and a watch, as any server has them.
+//! As many objects as a fleet has, from an API server of the test's own: pages of 500 and a watch, as any
+//! server has them.
 
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
@@ -169,7 +170,8 @@ fn twenty_thousand_targets_scroll_and_filter_with_only_the_rows_on_screen() {
     );
 }
 
-/// Takes the map away and draws it again, five times, and gives how long each took until it was on screen, sorted.
+/// Takes the map away and draws it again, five times, and gives how long each took until it was on screen,
+/// sorted.
 const DRAW: &str = "return (async () => {
     const button = [...document.querySelectorAll('.filters button')].find((one) => one.innerText === 'map');
     const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));

@@ -32,8 +32,8 @@ impl Browser {
         let port = ports::free();
         let folder = tempfile::tempdir().expect("a temporary folder");
         let log = File::create(folder.path().join("driver.log")).expect("the folder is writable");
-        // Neither inherits a pipe, which nobody would read, nor the test's own output, which would stay open for as long as
-        // any process of the browser lives. The group is what ends them all.
+        // Neither inherits a pipe, which nobody would read, nor the test's own output, which would stay open
+        // for as long as any process of the browser lives. The group is what ends them all.
         let driver = Command::new("chromedriver")
             .arg(format!("--port={port}"))
             .stdin(Stdio::null())
@@ -213,7 +213,8 @@ impl Browser {
     }
 }
 
-/// One request and its answer, read by its length: chromedriver says that it closes the connection, and leaves it open.
+/// One request and its answer, read by its length: chromedriver says that it closes the connection, and
+/// leaves it open.
 fn request(
     port: u16,
     method: &str,
@@ -271,7 +272,8 @@ impl Read for Until {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // Ending the session ends the browser in order; what is left after that, or after a failure, ends with the group.
+        // Ending the session ends the browser in order; what is left after that, or after a failure, ends
+        // with the group.
         if !self.session.is_empty() {
             let path = format!("/session/{}", self.session);
             drop(request(self.port, "DELETE", &path, "", Duration::from_secs(5)));

@@ -1,6 +1,6 @@
-//! Decisions as Argo CD's cluster decision generator reads them: `deploy/consumers/argocd`, applied as it is, over the examples of
-//! every system. What the generator does is done here in a few lines, by its rules: a list in its namespace as its
-//! ServiceAccount, a list of maps in the status, a key that is a cluster's name.
+//! Decisions as Argo CD's cluster decision generator reads them: `deploy/consumers/argocd`, applied as it is,
+//! over the examples of every system. What the generator does is done here in a few lines, by its rules: a
+//! list in its namespace as its ServiceAccount, a list of maps in the status, a key that is a cluster's name.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -70,7 +70,8 @@ fn listed(server: &Server, selector: &str) -> Vec<Value> {
     list["items"].as_array().unwrap().clone()
 }
 
-/// What the generator hands to the template of `set` for each cluster that Argo CD knows by a name in `clusters`.
+/// What the generator hands to the template of `set` for each cluster that Argo CD knows by a name in
+/// `clusters`.
 fn generated(server: &Server, set: &Value, clusters: &BTreeSet<String>) -> Vec<BTreeMap<String, String>> {
     let configuration = configuration();
     let generator = &set["spec"]["generators"][0]["clusterDecisionResource"];

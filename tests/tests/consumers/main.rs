@@ -1,4 +1,5 @@
-//! Who reads what Berth decides and publishes: Argo CD, the SIG's libraries, Kueue, and the programs of both in Go.
+//! Who reads what Berth decides and publishes: Argo CD, the SIG's libraries, Kueue, and the programs of both
+//! in Go.
 
 mod argocd;
 mod conformance;

@@ -1,5 +1,6 @@
-//! What the readers' own libraries and controllers make of what Berth publishes and decides: `tests/consumers`, programs in
-//! Go. They are built on first use (`make consumers`), so these are ignored elsewhere.
+//! What the readers' own libraries and controllers make of what Berth publishes and decides:
+//! `tests/consumers`, programs in Go. They are built on first use (`make consumers`), so these are ignored
+//! elsewhere.
 
 mod argocd;
 mod kueue;
@@ -155,7 +156,8 @@ fn clusters(said: &Value) -> BTreeSet<String> {
         .collect()
 }
 
-/// An informer over a decision's slices never misses a cluster that stays decided, while another leaves. Gives that one.
+/// An informer over a decision's slices never misses a cluster that stays decided, while another leaves.
+/// Gives that one.
 fn followed(world: &World) -> String {
     let mut following = Running::start(program(world, &["-name", KEY, "follow"]));
     let mut before = clusters(&following.next());
@@ -216,8 +218,8 @@ fn printed(output: &Output) -> Vec<Value> {
         .collect()
 }
 
-/// Argo CD's clusterDecisionResource finds the clusters of a Decision in the namespace it stands in, and an error where there is
-/// none: nothing is removed for that.
+/// Argo CD's clusterDecisionResource finds the clusters of a Decision in the namespace it stands in, and an
+/// error where there is none: nothing is removed for that.
 fn generated(world: &World) {
     let run = |name: &str| {
         let mut command = Command::new(go::build("consumers", ".", "consumers"));

@@ -1,5 +1,5 @@
-//! `kill -9` between any two writes of what is published: no consumer ever sees a cluster in no slice that was decided before and
-//! is after. The fault point is in builds with debug assertions only.
+//! `kill -9` between any two writes of what is published: no consumer ever sees a cluster in no slice that
+//! was decided before and is after. The fault point is in builds with debug assertions only.
 
 #![cfg(debug_assertions)]
 

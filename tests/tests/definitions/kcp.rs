@@ -1,4 +1,5 @@
-//! kcp, by the one release of 2022 whose module can be had: it has Locations, and WorkloadClusters under their later name.
+//! kcp, by the one release of 2022 whose module can be had: it has Locations, and WorkloadClusters under
+//! their later name.
 
 use crate::{Definition, Meant, compare};
 

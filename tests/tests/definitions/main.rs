@@ -1,8 +1,10 @@
-//! The kinds that Berth serves of other projects, compared with those projects' own CustomResourceDefinitions (of Gardener, with
-//! the schemas that its API server publishes), which Go modules carry (`tests/definitions`): what one takes the other must take, or an object stored by Berth does not go to a
+//! The kinds that Berth serves of other projects, compared with those projects' own CustomResourceDefinitions
+//! (of Gardener, with the schemas that its API server publishes), which Go modules carry
+//! (`tests/definitions`): what one takes the other must take, or an object stored by Berth does not go to a
 //! hub, nor the other way. What differs on purpose is said in the file of the system, with the reason.
 //!
-//! To have another system compared: name its module in `tests/definitions/go.mod`, and write a file like `ocm.rs`.
+//! To have another system compared: name its module in `tests/definitions/go.mod`, and write a file like
+//! `ocm.rs`.
 
 mod compare;
 mod fleet;
@@ -53,7 +55,8 @@ pub(crate) struct Meant {
     pub(crate) why: &'static str,
 }
 
-/// Compares the kinds of `dialect` with `definitions`, version by version. Every version that is in both is compared.
+/// Compares the kinds of `dialect` with `definitions`, version by version. Every version that is in both is
+/// compared.
 pub(crate) fn compare(dialect: &str, definitions: &[Definition], meant: &[Meant]) {
     let kinds = kinds(dialect);
     let mut lines = Vec::new();
@@ -85,7 +88,8 @@ pub(crate) fn kinds(dialect: &str) -> Vec<Arc<dyn Kind>> {
     dialect.expect("it is registered").stored_kinds()
 }
 
-/// The end of a line about an object whose unknown fields Berth keeps, so that what newer releases write survives.
+/// The end of a line about an object whose unknown fields Berth keeps, so that what newer releases write
+/// survives.
 const KEPT: &str = ": x-kubernetes-preserve-unknown-fields: true here, null there";
 
 /// Fails with every line that is not meant, and with what is meant and not there.

@@ -1,5 +1,5 @@
-//! Whether the comparison sees anything: we beside ourselves are equal, and what is planted in the worlds of one side is
-//! seen and made small. No original is needed for that.
+//! Whether the comparison sees anything: we beside ourselves are equal, and what is planted in the worlds of
+//! one side is seen and made small. No original is needed for that.
 
 use serde_json::Value;
 

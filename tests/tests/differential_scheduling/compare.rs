@@ -136,8 +136,8 @@ impl Outcome {
 }
 
 impl Difference {
-    /// What differs, without the names of clusters: one of each sort is shown, and stays what it is while it is made
-    /// small.
+    /// What differs, without the names of clusters: one of each sort is shown, and stays what it is while it
+    /// is made small.
     pub(crate) fn sort(&self) -> String {
         let sorts = self.lines.iter().map(|line| sort_of(line));
         sorts.min().map(|(_, sort)| sort).unwrap_or_default()

@@ -30,8 +30,8 @@ pub(crate) static FLEET: System = System {
     planted: PLANTED,
 };
 
-/// Whether each placement has one latest snapshot, of its own policy, and a fixed list binds nothing else by it, and
-/// without scores.
+/// Whether each placement has one latest snapshot, of its own policy, and a fixed list binds nothing else by
+/// it, and without scores.
 fn fits(world: &World) -> bool {
     let all = |kind: &'static str| world.objects.iter().filter(move |object| object["kind"] == kind);
     all("ClusterResourcePlacement").all(|placement| {

@@ -1,5 +1,5 @@
-//! Gardener: its scheduler of v1.8.0 and that of today. Worlds of today have Seeds that say so, and then our dialect goes by the
-//! rules of today; those of 2020 have none of what came later.
+//! Gardener: its scheduler of v1.8.0 and that of today. Worlds of today have Seeds that say so, and then our
+//! dialect goes by the rules of today; those of 2020 have none of what came later.
 
 mod generate;
 mod meant;

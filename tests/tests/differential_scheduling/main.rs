@@ -1,8 +1,8 @@
-//! Random worlds, decided by the originals' own schedulers and by us: picks, scores, what is written, and what every filter
-//! says of every cluster are equal but for what `meant` lists.
+//! Random worlds, decided by the originals' own schedulers and by us: picks, scores, what is written, and
+//! what every filter says of every cluster are equal but for what `meant` lists.
 //!
-//! `SCHEDULING_WORLDS` and `SCHEDULING_SEED` say how many and which ones. What needs the originals, Go modules, is part of
-//! `make e2e`, with more of them `make differential-scheduling`, and ignored elsewhere.
+//! `SCHEDULING_WORLDS` and `SCHEDULING_SEED` say how many and which ones. What needs the originals, Go
+//! modules, is part of `make e2e`, with more of them `make differential-scheduling`, and ignored elsewhere.
 
 mod blindness;
 mod compare;

@@ -1,5 +1,5 @@
-//! The differences that are meant: each says why, and stands on the system's page in `docs/systems`. What it takes away
-//! from a comparison is as little as can be.
+//! The differences that are meant: each says why, and stands on the system's page in `docs/systems`. What it
+//! takes away from a comparison is as little as can be.
 
 use serde_json::Value;
 
@@ -8,8 +8,8 @@ use crate::world::World;
 /// A difference that is meant.
 pub(crate) struct Meant {
     pub(crate) why: &'static str,
-    /// Takes it away from what the original and we say about one demand, where it is there; what differs after that is
-    /// not meant.
+    /// Takes it away from what the original and we say about one demand, where it is there; what differs
+    /// after that is not meant.
     pub(crate) settle: fn(&Case<'_>, &mut Value, &mut Value),
 }
 

@@ -1,5 +1,5 @@
-//! openMCP: its operator's scheduler over a fake client. Its filters are no functions of their own: what is compared is
-//! whether a Cluster can be taken, asked in a world in which it is the only one.
+//! openMCP: its operator's scheduler over a fake client. Its filters are no functions of their own: what is
+//! compared is whether a Cluster can be taken, asked in a world in which it is the only one.
 
 mod generate;
 mod meant;
@@ -30,8 +30,8 @@ pub(crate) static OPENMCP: System = System {
     planted: PLANTED,
 };
 
-/// Whether no request was given a Cluster that is being deleted: an API server lets nobody hold that any more, and the fake
-/// client does.
+/// Whether no request was given a Cluster that is being deleted: an API server lets nobody hold that any
+/// more, and the fake client does.
 fn fits(world: &World) -> bool {
     let all = |kind: &'static str| world.objects.iter().filter(move |object| object["kind"] == kind);
     all("ClusterRequest").all(|request| {

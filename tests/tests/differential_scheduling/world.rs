@@ -48,8 +48,8 @@ impl World {
         })
     }
 
-    /// The `place`th way to make it smaller: without one of its objects, then without one of the items of a list in
-    /// it, then without one of the members of an object.
+    /// The `place`th way to make it smaller: without one of its objects, then without one of the items of a
+    /// list in it, then without one of the members of an object.
     pub(crate) fn smaller(&self, place: usize) -> Option<Self> {
         let mut fewer = self.clone();
         if place < self.objects.len() {

@@ -1,4 +1,5 @@
-//! What every `kubectl` user does all day, against Berth's own kinds: namespaces, config maps, labels, events.
+//! What every `kubectl` user does all day, against Berth's own kinds: namespaces, config maps, labels,
+//! events.
 
 use std::io::{BufRead, BufReader};
 
@@ -376,7 +377,8 @@ fn kubectl_takes_the_server_for_a_kubernetes_of_its_own_age() {
     );
     let version = answered["gitVersion"].as_str().unwrap();
     assert!(version.starts_with("v1.34.0+berth."), "{version}");
-    // It warns where the server is more than a minor version away from it, as any 1.34 is from an older kubectl.
+    // It warns where the server is more than a minor version away from it, as any 1.34 is from an older
+    // kubectl.
     let minor = versions["clientVersion"]["minor"].as_str().unwrap();
     let minor: i32 = minor.trim_end_matches('+').parse().unwrap();
     assert_eq!(output.err.is_empty(), (minor - 34).abs() <= 1, "{}", output.err);

@@ -1,4 +1,5 @@
-//! `berth console -f`: files in the console, decided as `berth simulate --independent` does (docs/console.md, "Files").
+//! `berth console -f`: files in the console, decided as `berth simulate --independent` does (docs/console.md,
+//! "Files").
 
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt as _;

@@ -1,5 +1,6 @@
-//! Looking without Berth's server: what is read of a hub is decided here as a server decides (docs/try-on-your-hub.md). The
-//! standalone server stands for the hub: it serves the same objects, and its own answers are there to compare with.
+//! Looking without Berth's server: what is read of a hub is decided here as a server decides
+//! (docs/try-on-your-hub.md). The standalone server stands for the hub: it serves the same objects, and its
+//! own answers are there to compare with.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};

@@ -1,4 +1,5 @@
-//! What people do on a terminal: kubectl, the plugin `kubectl berth` and the commands of `berth`, each as a process.
+//! What people do on a terminal: kubectl, the plugin `kubectl berth` and the commands of `berth`, each as a
+//! process.
 
 mod advice;
 mod apply;

@@ -1,9 +1,10 @@
-//! `docs/tour.md` as its readers go through it: each command in its `console` blocks is run, in order, against a real
-//! server and with the real `kubectl`, and must print what the page shows.
+//! `docs/tour.md` as its readers go through it: each command in its `console` blocks is run, in order,
+//! against a real server and with the real `kubectl`, and must print what the page shows.
 //!
-//! On the page, `$ ` begins a command and `> ` continues it; what follows is its output. `…` stands for output that is
-//! left out: the end of a line, or any number of lines. Ages are compared as ages, blanks as one. Commands that only
-//! read are run again until they show what the page does, since controllers need a moment.
+//! On the page, `$ ` begins a command and `> ` continues it; what follows is its output. `…` stands for
+//! output that is left out: the end of a line, or any number of lines. Ages are compared as ages, blanks as
+//! one. Commands that only read are run again until they show what the page does, since controllers need a
+//! moment.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;

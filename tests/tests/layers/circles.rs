@@ -1,7 +1,7 @@
 //! No circles between the modules of a crate: of two modules that stand side by side, one is above the other.
 //!
-//! Modules are compared with their siblings, each with everything below it; a module and what is inside it may know
-//! each other. None is left, so [`LEFT`] stays empty; what may know each other goes into one module.
+//! Modules are compared with their siblings, each with everything below it; a module and what is inside it
+//! may know each other. None is left, so [`LEFT`] stays empty; what may know each other goes into one module.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

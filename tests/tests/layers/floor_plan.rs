@@ -1,5 +1,5 @@
-//! One floor plan for every dialect (docs/adding-a-system.md, "The folder"): the same file for the same role, so that
-//! whoever knows one dialect finds the way in the next.
+//! One floor plan for every dialect (docs/adding-a-system.md, "The folder"): the same file for the same role,
+//! so that whoever knows one dialect finds the way in the next.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,5 @@
-//! Whoever adds a system adds a dialect: no other code knows one by its name. Comments and tests may name them.
+//! Whoever adds a system adds a dialect: no other code knows one by its name. Comments and tests may name
+//! them.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,6 @@
-//! The rooms of the house: every crate stands in a folder of the top level, and the arrows between those folders make no
-//! circle, so that the first look at the repository shows what stands on what (ARCHITECTURE.md, "The map").
+//! The rooms of the house: every crate stands in a folder of the top level, and the arrows between those
+//! folders make no circle, so that the first look at the repository shows what stands on what
+//! (ARCHITECTURE.md, "The map").
 
 use std::collections::{BTreeMap, BTreeSet};
 

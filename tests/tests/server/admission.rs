@@ -1,4 +1,5 @@
-//! Admission as a user meets it: what is bound on create, what is refused and in which words, and the webhooks.
+//! Admission as a user meets it: what is bound on create, what is refused and in which words, and the
+//! webhooks.
 
 mod binding;
 mod fields;

@@ -21,8 +21,8 @@ fn rule(operations: &[&str], resources: &[&str]) -> Value {
     json!({"apiGroups": ["apps"], "apiVersions": ["v1"], "operations": operations, "resources": resources})
 }
 
-/// A policy about creates and updates of Deployments, unless `spec` says otherwise, and its binding, which denies unless
-/// `bound` says otherwise.
+/// A policy about creates and updates of Deployments, unless `spec` says otherwise, and its binding, which
+/// denies unless `bound` says otherwise.
 fn policy(kind: &str, name: &str, spec: &Value, bound: &Value) -> [Value; 2] {
     let api = "admissionregistration.k8s.io/v1";
     let rules = [rule(&["CREATE", "UPDATE"], &["deployments"])];

@@ -1,4 +1,5 @@
-//! The server by itself, as its clients and its operators meet it: verbs, admission, bad input, restarts, what it tells of itself.
+//! The server by itself, as its clients and its operators meet it: verbs, admission, bad input, restarts,
+//! what it tells of itself.
 
 mod admission;
 mod admission_policies;

@@ -1,4 +1,5 @@
-//! What `deploy/observability` asks of Prometheus: metrics that a running server has, and a runbook for every alert.
+//! What `deploy/observability` asks of Prometheus: metrics that a running server has, and a runbook for every
+//! alert.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -11,8 +12,9 @@ use serde_json::{Value, json};
 
 /// Those of Prometheus itself.
 const NOT_OURS: [&str; 1] = ["up"];
-/// Those that count calls of a hub's webhooks and judgements of admission policies, or expressions that do not compile: a new server without a hub has none. Their
-/// names are held by the unit tests of the files that register them.
+/// Those that count calls of a hub's webhooks and judgements of admission policies, or expressions that do
+/// not compile: a new server without a hub has none. Their names are held by the unit tests of the files that
+/// register them.
 const NOT_AT_FIRST: [&str; 4] = [
     "apiserver_admission_webhook_",
     "apiserver_mutating_admission_policy_",
@@ -89,7 +91,8 @@ fn the_metrics_of_a_query_are_found() {
     );
 }
 
-/// Whether the exposition has the metric: counters and histograms have suffixes behind the names of their families.
+/// Whether the exposition has the metric: counters and histograms have suffixes behind the names of their
+/// families.
 fn exposes(text: &str, metric: &str) -> bool {
     let families = text.lines().filter_map(|line| line.strip_prefix("# TYPE "));
     let mut families = families.filter_map(|line| line.split_once(' '));
@@ -102,7 +105,8 @@ fn exposes(text: &str, metric: &str) -> bool {
     })
 }
 
-/// A write that is refused by a guard, and a Placement without a cluster: so that everything was counted once.
+/// A write that is refused by a guard, and a Placement without a cluster: so that everything was counted
+/// once.
 async fn stir(server: &Server, client: &kube::Client) {
     assert_eq!(get(client, "/readyz?verbose").await.code, 200);
     let shoot = json!({

@@ -1,5 +1,5 @@
-//! Black-box probes of what a first-class API server must do, over TLS against a real `berth serve`. What needs a front
-//! proxy or another CA is tested in `apiserver`.
+//! Black-box probes of what a first-class API server must do, over TLS against a real `berth serve`. What
+//! needs a front proxy or another CA is tested in `apiserver`.
 
 use berth_tests::raw::{self, get, send, write};
 use berth_tests::{DEADLINE, Server};

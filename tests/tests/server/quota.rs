@@ -1,4 +1,5 @@
-//! ResourceQuota on a standalone server: no over-run however many create at once, and numbers that are right after a crash.
+//! ResourceQuota on a standalone server: no over-run however many create at once, and numbers that are right
+//! after a crash.
 
 use std::sync::Arc;
 

@@ -85,7 +85,8 @@ fn map(schema: &Value, path: &str, merges: &mut BTreeMap<String, String>, silent
     }
 }
 
-/// Whether objects of a definition are stored: lists are answers, and a patch is in the form of its media type.
+/// Whether objects of a definition are stored: lists are answers, and a patch is in the form of its media
+/// type.
 fn is_written(definition: &str) -> bool {
     !definition.ends_with("List") && !definition.ends_with(".Patch")
 }

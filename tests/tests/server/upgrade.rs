@@ -1,5 +1,6 @@
-//! A store that 0.1.0 wrote (`tests/data/store-0.1.0`: the examples, loaded and decided) is opened by this version, with
-//! every object as it was. The files are never made anew: what an old version wrote does not change.
+//! A store that 0.1.0 wrote (`tests/data/store-0.1.0`: the examples, loaded and decided) is opened by this
+//! version, with every object as it was. The files are never made anew: what an old version wrote does not
+//! change.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

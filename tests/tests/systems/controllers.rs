@@ -1,5 +1,5 @@
-//! The controllers, from outside: decisions stay right while the world changes. That something does *not* happen is shown
-//! by something later that has happened, and by the counted decisions.
+//! The controllers, from outside: decisions stay right while the world changes. That something does *not*
+//! happen is shown by something later that has happened, and by the counted decisions.
 
 #[cfg(debug_assertions)]
 mod crash;

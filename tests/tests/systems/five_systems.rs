@@ -1,5 +1,5 @@
-//! Every system through the same door: targets, decisions, explanations, bindings, reviews and live configuration, with
-//! real `kubectl` and the examples' fleets.
+//! Every system through the same door: targets, decisions, explanations, bindings, reviews and live
+//! configuration, with real `kubectl` and the examples' fleets.
 
 use berth_tests::example::example;
 use berth_tests::{Server, eventually};

@@ -1,5 +1,5 @@
-//! The history of decisions (docs/reference.md, "History"): what is recorded of binding, draining, binding again and
-//! deleting, who sees it, how long it stays, and that a restart keeps it.
+//! The history of decisions (docs/reference.md, "History"): what is recorded of binding, draining, binding
+//! again and deleting, who sees it, how long it stays, and that a restart keeps it.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};

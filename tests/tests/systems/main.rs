@@ -1,4 +1,5 @@
-//! The systems side by side on a standalone server: stories, controllers, kcp's syncer, history and observing.
+//! The systems side by side on a standalone server: stories, controllers, kcp's syncer, history and
+//! observing.
 
 mod controllers;
 mod five_systems;

@@ -1,12 +1,13 @@
-//! A system that another scheduler decides (docs/beside.md), with kubectl: whether Berth agrees, who did what, and what is
-//! counted. The other scheduler is whoever writes PlacementDecisions here.
+//! A system that another scheduler decides (docs/beside.md), with kubectl: whether Berth agrees, who did
+//! what, and what is counted. The other scheduler is whoever writes PlacementDecisions here.
 
 use std::process::Command;
 
 use berth_tests::{Server, eventually, until};
 use serde_json::{Value, json};
 
-/// Two clusters, the second of which nothing tolerates, and a Placement that the other scheduler decides to be there.
+/// Two clusters, the second of which nothing tolerates, and a Placement that the other scheduler decides to
+/// be there.
 fn hub() -> Server {
     let server = Server::start_with(&["--agreement-grace-period=2s"]);
     let configuration = json!({

@@ -1,11 +1,12 @@
-//! Warnings about types: those that the type checker of Kubernetes 1.36.3 has of the same policies, over the same kinds.
+//! Warnings about types: those that the type checker of Kubernetes 1.36.3 has of the same policies, over the
+//! same kinds.
 
 use serde_json::Value;
 
 use crate::{Kinds, check_types};
 
-/// Kinds, policies and what upstream says of each. Its names of types have a number of their own in each run, which is left
-/// out here.
+/// Kinds, policies and what upstream says of each. Its names of types have a number of their own in each run,
+/// which is left out here.
 const TYPED: &str = include_str!("typed.json");
 
 struct Served(Vec<Value>);

@@ -1,8 +1,8 @@
-//! The hub's admission policies, with their bindings and the parameters they name, watched. Parameters of kinds that are
-//! stored here are read where they are.
+//! The hub's admission policies, with their bindings and the parameters they name, watched. Parameters of
+//! kinds that are stored here are read where they are.
 //!
-//! What is known stays in force while a watch is lost. A policy comes into force once its parameters were listed, so that
-//! it is not evaluated without them only because it is new.
+//! What is known stays in force while a watch is lost. A policy comes into force once its parameters were
+//! listed, so that it is not evaluated without them only because it is new.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -81,7 +81,8 @@ impl HubPolicies {
         self.changed.subscribe()
     }
 
-    /// Begins to follow them, and waits until all there are now are in force. A kind that the hub does not serve has none.
+    /// Begins to follow them, and waits until all there are now are in force. A kind that the hub does not
+    /// serve has none.
     ///
     /// # Errors
     /// When the hub does not list them within a minute.

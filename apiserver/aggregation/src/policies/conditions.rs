@@ -1,9 +1,9 @@
-//! `matchConditions`: CEL expressions over the request, its object and the old one, all of which must hold for the
-//! webhook to be called.
+//! `matchConditions`: CEL expressions over the request, its object and the old one, all of which must hold
+//! for the webhook to be called.
 //!
-//! What cannot be compiled, evaluated or afforded is an evaluation error, and the failure policy decides. Judging is pure:
-//! access reviews that `authorizer` asks for are named, and once they are made everything is judged again with their
-//! answers.
+//! What cannot be compiled, evaluated or afforded is an evaluation error, and the failure policy decides.
+//! Judging is pure: access reviews that `authorizer` asks for are named, and once they are made everything is
+//! judged again with their answers.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
@@ -61,7 +61,8 @@ impl Conditions {
         self.0.is_empty()
     }
 
-    /// Whether all hold of `request`, the `request` of an AdmissionReview, with the access reviews made so far.
+    /// Whether all hold of `request`, the `request` of an AdmissionReview, with the access reviews made so
+    /// far.
     pub(super) fn judge(&self, request: &Json, decisions: &Arc<Decisions>) -> Verdict {
         let shown = shown(request);
         let variables = variables(request, &shown);
@@ -175,8 +176,8 @@ fn resource(review: &Json) -> Asked {
     asked
 }
 
-/// The request without its objects. As in kube-apiserver, CEL finds no field that an AdmissionRequest leaves out when it is empty
-/// (`subResource`, `userInfo.uid`).
+/// The request without its objects. As in kube-apiserver, CEL finds no field that an AdmissionRequest leaves
+/// out when it is empty (`subResource`, `userInfo.uid`).
 fn shown(review: &Json) -> Json {
     let fields = review.as_object().into_iter().flatten();
     let without = fields.filter(|(name, _)| !OBJECTS.iter().any(|(object, _)| object == name));

@@ -27,8 +27,8 @@ pub(super) struct Maker {
 }
 
 impl Maker {
-    /// The webhooks of `configurations` in the order they are called: by the configuration's name, then as they stand
-    /// there. Those that are as in `before` are taken over.
+    /// The webhooks of `configurations` in the order they are called: by the configuration's name, then as
+    /// they stand there. Those that are as in `before` are taken over.
     pub(super) fn all(
         &self,
         configurations: &BTreeMap<String, Arc<Value>>,

@@ -1,4 +1,5 @@
-//! Where a webhook's host is: in DNS, or behind a Service of the hub, which need not be in this program's DNS.
+//! Where a webhook's host is: in DNS, or behind a Service of the hub, which need not be in this program's
+//! DNS.
 
 use std::future::Future;
 use std::io;

@@ -32,7 +32,8 @@ pub(super) struct Registered {
 pub(super) enum Found {
     /// It is not there.
     Missing,
-    /// Somebody else fills in its caBundles; and what keeps the hub from finding this server by it, if anything does.
+    /// Somebody else fills in its caBundles; and what keeps the hub from finding this server by it, if
+    /// anything does.
     Foreign(Option<String>),
     /// As it is now.
     Ours(Value),
@@ -118,8 +119,8 @@ impl Registered {
         }
     }
 
-    /// Makes everything in `object`, which is as it was read, trust `bundle`. Somebody who changed it meanwhile wins; it
-    /// is looked at again.
+    /// Makes everything in `object`, which is as it was read, trust `bundle`. Somebody who changed it
+    /// meanwhile wins; it is looked at again.
     pub(super) async fn fill(
         &self,
         client: &Client,

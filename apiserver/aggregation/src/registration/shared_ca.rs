@@ -1,5 +1,5 @@
-//! The CA that all servers of an installation share, in a Secret; and its certificate alone, for whoever only has to
-//! trust it, in a ConfigMap of the same name.
+//! The CA that all servers of an installation share, in a Secret; and its certificate alone, for whoever only
+//! has to trust it, in a ConfigMap of the same name.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -89,8 +89,8 @@ impl SharedCa {
         bail!("too many conflicts on {}", self.place.display())
     }
 
-    /// Takes the next step of a rotation, if it is time for one. `announced` says whether everybody trusts what is to be
-    /// trusted now.
+    /// Takes the next step of a rotation, if it is time for one. `announced` says whether everybody trusts
+    /// what is to be trusted now.
     pub(super) async fn advance(&self, read: Read, now: Timestamp, announced: bool) -> Result<Read> {
         let annotations = read.secret.metadata.annotations.as_ref();
         let moment = Moment {
@@ -115,8 +115,8 @@ impl SharedCa {
         Ok(Read { secret, shared: next })
     }
 
-    /// Tells those who only have to trust the CA (Prometheus) which certificates those are. A ConfigMap that nobody has
-    /// made, or that this server may not write, is nobody's.
+    /// Tells those who only have to trust the CA (Prometheus) which certificates those are. A ConfigMap that
+    /// nobody has made, or that this server may not write, is nobody's.
     pub(super) async fn publish(&self, bundle: &str) -> Result<()> {
         let name = &self.options.secret;
         let failed = |problem: kube::Error| match problem {

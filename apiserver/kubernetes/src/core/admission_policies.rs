@@ -1,7 +1,8 @@
-//! `admissionregistration.k8s.io`: ValidatingAdmissionPolicy, MutatingAdmissionPolicy and their bindings. What they mean
-//! is evaluated by the crate `berth-policies`; here is what they may say.
+//! `admissionregistration.k8s.io`: ValidatingAdmissionPolicy, MutatingAdmissionPolicy and their bindings.
+//! What they mean is evaluated by the crate `berth-policies`; here is what they may say.
 //!
-//! Mutating ones are served in `v1` and in `v1beta1`, in which manifests name them that are older than Kubernetes 1.36.
+//! Mutating ones are served in `v1` and in `v1beta1`, in which manifests name them that are older than
+//! Kubernetes 1.36.
 
 mod binding;
 mod expressions;

@@ -1,5 +1,5 @@
-//! `v1` ServiceAccount. Standalone it is a name that RBAC can bind and that controllers such as kcp's sync; Berth issues
-//! no tokens for it.
+//! `v1` ServiceAccount. Standalone it is a name that RBAC can bind and that controllers such as kcp's sync;
+//! Berth issues no tokens for it.
 
 use std::sync::LazyLock;
 

@@ -1,5 +1,6 @@
-//! The types of all fields of a kind whose schema names only those that are looked at here: the object is read as
-//! Kubernetes' clients read it. One that they cannot read would end every typed list and watch of its collection.
+//! The types of all fields of a kind whose schema names only those that are looked at here: the object is
+//! read as Kubernetes' clients read it. One that they cannot read would end every typed list and watch of its
+//! collection.
 
 use berth_apimachinery::{FieldError, Schema};
 use serde::de::DeserializeOwned;

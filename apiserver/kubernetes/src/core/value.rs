@@ -48,7 +48,8 @@ fn at<'a>(value: &'a Value, path: &[&str]) -> Option<&'a Value> {
     path.iter().try_fold(value, |value, name| value.get(name))
 }
 
-/// Takes out those of `fields` that are an empty map or list: where Kubernetes leaves them out, they say nothing.
+/// Takes out those of `fields` that are an empty map or list: where Kubernetes leaves them out, they say
+/// nothing.
 pub(crate) fn drop_empty(object: &mut Value, fields: &[&str]) {
     let Some(object) = object.as_object_mut() else {
         return;

@@ -69,7 +69,8 @@ impl Removal {
         }
     }
 
-    /// Deletes the object while it is still the one with `uid`: removed at once, or marked when something holds it.
+    /// Deletes the object while it is still the one with `uid`: removed at once, or marked when something
+    /// holds it.
     pub(crate) async fn delete(
         &self,
         key: &Key,
@@ -95,8 +96,8 @@ impl Removal {
         }
     }
 
-    /// Changes the object while it is still the one with `uid`; `edit` says whether it changed anything. An object
-    /// being deleted goes with its last finalizer.
+    /// Changes the object while it is still the one with `uid`; `edit` says whether it changed anything. An
+    /// object being deleted goes with its last finalizer.
     pub(crate) async fn edit(
         &self,
         key: &Key,
@@ -114,8 +115,8 @@ impl Removal {
         .await
     }
 
-    /// Applies what `next` makes of the object as it is now (`None`: nothing to do; no value: it goes), again when it
-    /// moved meanwhile. Says whether anything was written.
+    /// Applies what `next` makes of the object as it is now (`None`: nothing to do; no value: it goes), again
+    /// when it moved meanwhile. Says whether anything was written.
     async fn on_current(
         &self,
         key: &Key,
@@ -142,8 +143,9 @@ impl Removal {
         Ok(current.filter(|object| object.meta().uid() == uid).cloned())
     }
 
-    /// Writes `value` over `current`, or removes it without one, and says whether that changed anything. `None` when the
-    /// object, or what `guards` ask for, moved meanwhile: each such turn is somebody else's success, so this ends.
+    /// Writes `value` over `current`, or removes it without one, and says whether that changed anything.
+    /// `None` when the object, or what `guards` ask for, moved meanwhile: each such turn is somebody else's
+    /// success, so this ends.
     async fn written(
         &self,
         key: &Key,

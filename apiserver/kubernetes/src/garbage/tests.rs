@@ -108,7 +108,8 @@ impl World {
         let deadline = Instant::now() + Duration::from_secs(10);
         while !holds(self) {
             assert!(Instant::now() < deadline, "{what}: still {:?}", self.names());
-            // A poll: the test's clock moves only when every task waits, so the collector goes first; the deadline is on that clock.
+            // A poll: the test's clock moves only when every task waits, so the collector goes first; the
+            // deadline is on that clock.
             tokio::time::sleep(LOOK).await;
         }
     }

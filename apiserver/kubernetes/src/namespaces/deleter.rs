@@ -1,7 +1,7 @@
 //! Empties namespaces that are being deleted, then lets them go.
 //!
-//! Driven by the changes of the store: a namespace is looked at when it begins to terminate, and again whenever
-//! something in it comes or goes. A timer only repeats what the store could not take.
+//! Driven by the changes of the store: a namespace is looked at when it begins to terminate, and again
+//! whenever something in it comes or goes. A timer only repeats what the store could not take.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -246,7 +246,8 @@ fn condition(kind: &str, holds: bool, reason: &str, message: &str) -> Value {
     json!({"type": kind, "status": status, "reason": reason, "message": message})
 }
 
-/// Puts the conditions in the status, each with the time its status last changed; says whether anything is new.
+/// Puts the conditions in the status, each with the time its status last changed; says whether anything is
+/// new.
 fn set_conditions(object: &mut Value, conditions: &[Value], now: &str) -> bool {
     let Some(status) = value::object_mut(object, "status") else {
         return false;

@@ -1,8 +1,8 @@
-//! The admission plugin of the same name in Kubernetes: nothing is made in namespaces that are missing or going, and
-//! the default ones are not deleted.
+//! The admission plugin of the same name in Kubernetes: nothing is made in namespaces that are missing or
+//! going, and the default ones are not deleted.
 //!
-//! A create is stored only while its namespace is as it was when the create was judged. So whatever the deleter finds
-//! in a namespace that is going is all there will ever be in it.
+//! A create is stored only while its namespace is as it was when the create was judged. So whatever the
+//! deleter finds in a namespace that is going is all there will ever be in it.
 
 use std::sync::Arc;
 

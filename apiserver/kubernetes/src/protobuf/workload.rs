@@ -1,5 +1,5 @@
-//! Services and Deployments, as far as `kubectl create` makes them. Their messages have hundreds of fields; one that
-//! sets a field which is not read here is refused by name of its kind, never cut short.
+//! Services and Deployments, as far as `kubectl create` makes them. Their messages have hundreds of fields;
+//! one that sets a field which is not read here is refused by name of its kind, never cut short.
 
 use k8s_pb::api::apps::v1 as apps_v1;
 use k8s_pb::api::core::v1 as core_v1;
@@ -150,7 +150,8 @@ impl Fields {
     }
 }
 
-/// Whether a message sets any field to more than zero, false, an empty text or an empty message. Go writes those too.
+/// Whether a message sets any field to more than zero, false, an empty text or an empty message. Go writes
+/// those too.
 fn says_something(mut bytes: &[u8]) -> bool {
     while !bytes.is_empty() {
         let Some(key) = varint(&mut bytes) else {

@@ -1,4 +1,5 @@
-//! The numbers in the status of quotas: counted again whenever something comes or goes in a namespace that has one.
+//! The numbers in the status of quotas: counted again whenever something comes or goes in a namespace that
+//! has one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,7 +15,8 @@ use super::{is_counted, limits, names};
 use crate::core::resource_quota::RESOURCE;
 use crate::garbage::Kinds;
 
-/// How long changes are collected before they are counted, so that a thousand creates are not a thousand counts.
+/// How long changes are collected before they are counted, so that a thousand creates are not a thousand
+/// counts.
 const COLLECT: Duration = Duration::from_millis(100);
 
 /// Counts in `store` until `stop` is cancelled.

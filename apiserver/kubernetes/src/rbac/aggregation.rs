@@ -1,5 +1,5 @@
-//! The rules in aggregated ClusterRoles: those of the roles that they select, as kube-controller-manager's controller
-//! clusterrole-aggregation writes them.
+//! The rules in aggregated ClusterRoles: those of the roles that they select, as kube-controller-manager's
+//! controller clusterrole-aggregation writes them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -25,13 +25,13 @@ const WRITE: [&str; 5] = ["create", "delete", "deletecollection", "patch", "upda
 pub struct Reach {
     /// The namespaced resources that systems place: `view` reads them, `edit` writes them.
     pub placeable: Vec<GroupResource>,
-    /// The cluster-scoped ones: `view` reads them, for whom it is bound everywhere. Writing one places onto a whole
-    /// fleet, which `edit` does not give.
+    /// The cluster-scoped ones: `view` reads them, for whom it is bound everywhere. Writing one places onto a
+    /// whole fleet, which `edit` does not give.
     pub fleet_wide: Vec<GroupResource>,
     /// What else users of a system may read (kcp's Locations).
     pub readable: Vec<GroupResource>,
-    /// Whether the systems' objects are bound by this server: an observer answers no Binding, and on a hub the right to
-    /// make one would be a right to the system's own.
+    /// Whether the systems' objects are bound by this server: an observer answers no Binding, and on a hub
+    /// the right to make one would be a right to the system's own.
     pub is_bound: bool,
 }
 
@@ -64,9 +64,9 @@ pub async fn ensure(store: &Arc<dyn Store>, clock: &dyn Clock, reach: &Reach) ->
     Ok(())
 }
 
-/// The cluster roles for Berth's users as manifests: names, rules and the labels that aggregate them, without what only
-/// a stored object has (uid, time) and without the marks of the roles a server restores by itself. A hub gets them
-/// applied; a standalone server makes the same ones in [`ensure`].
+/// The cluster roles for Berth's users as manifests: names, rules and the labels that aggregate them, without
+/// what only a stored object has (uid, time) and without the marks of the roles a server restores by itself.
+/// A hub gets them applied; a standalone server makes the same ones in [`ensure`].
 #[must_use]
 pub fn manifests(reach: &Reach) -> Vec<Value> {
     berth_roles(reach).iter().map(role_manifest).collect()

@@ -1,7 +1,7 @@
 //! Whether some rules allow all that others do.
 //!
-//! A rule is a product: each of its verbs on each resource of each group, by each name. It is looked at part by part,
-//! and never written out: a few kilobytes can multiply to millions of parts.
+//! A rule is a product: each of its verbs on each resource of each group, by each name. It is looked at part
+//! by part, and never written out: a few kilobytes can multiply to millions of parts.
 
 use std::collections::{HashMap, HashSet};
 
@@ -21,8 +21,8 @@ const STEPS: u64 = 5_000_000;
 /// What is not covered.
 #[derive(Debug, Default)]
 pub(crate) struct Missing {
-    /// The first parts of it, as rules of one verb, one group, one resource and at most one name, or one verb and one
-    /// path.
+    /// The first parts of it, as rules of one verb, one group, one resource and at most one name, or one verb
+    /// and one path.
     pub(crate) rules: Vec<PolicyRule>,
     /// Whether there may be more.
     pub(crate) more: bool,

@@ -1,5 +1,5 @@
-//! Nobody gives away what they do not have: writing a role asks for all its rules or the verb `escalate`, writing a
-//! binding for all rules of its role or the verb `bind`.
+//! Nobody gives away what they do not have: writing a role asks for all its rules or the verb `escalate`,
+//! writing a binding for all rules of its role or the verb `bind`.
 
 use std::fmt::Write as _;
 use std::sync::Arc;

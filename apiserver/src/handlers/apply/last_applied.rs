@@ -1,6 +1,6 @@
-//! `kubectl apply` from the client keeps what it applied in an annotation. When kubectl goes over to the server, fields
-//! that still are as it left them are its own, whatever manager the server knows for them; and the annotation is kept
-//! current, for the way back.
+//! `kubectl apply` from the client keeps what it applied in an annotation. When kubectl goes over to the
+//! server, fields that still are as it left them are its own, whatever manager the server knows for them; and
+//! the annotation is kept current, for the way back.
 
 use berth_apply::Conflict;
 use serde_json::Value;

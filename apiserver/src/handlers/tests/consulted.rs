@@ -1,4 +1,5 @@
-//! Others who have a say in writes after our own admission: when they are asked, what they see, what they can change.
+//! Others who have a say in writes after our own admission: when they are asked, what they see, what they can
+//! change.
 
 use std::sync::Mutex;
 

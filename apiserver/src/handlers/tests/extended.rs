@@ -94,7 +94,8 @@ impl Fitter {
         fitter
     }
 
-    /// How often it was asked for an extension, heard that it was committed, and was told of an object that was stored alone.
+    /// How often it was asked for an extension, heard that it was committed, and was told of an object that
+    /// was stored alone.
     pub(super) fn counts(&self) -> [usize; 3] {
         let told = self.told.lock().len();
         [

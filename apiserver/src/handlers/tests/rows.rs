@@ -1,5 +1,6 @@
-//! The sequences of `machinery/apply/tests/apply_reference/rows.json` as requests: beside who owns what, their codes, that what changes
-//! nothing is not written, status as a subresource, dry runs, admission, and kubectl's annotation.
+//! The sequences of `machinery/apply/tests/apply_reference/rows.json` as requests: beside who owns what,
+//! their codes, that what changes nothing is not written, status as a subresource, dry runs, admission, and
+//! kubectl's annotation.
 
 #[path = "../../../../machinery/apply/tests/apply_reference/asked.rs"]
 mod asked;

@@ -1,4 +1,5 @@
-//! An API seen through a view: gadgets have a proxy that shows the widgets of their team, with less than there is.
+//! An API seen through a view: gadgets have a proxy that shows the widgets of their team, with less than
+//! there is.
 
 mod outlived;
 
@@ -30,7 +31,8 @@ struct Team {
     lender: Option<Lender>,
 }
 
-/// What keeps the widgets of a team elsewhere: somebody is faster the first time, and what is too big is refused.
+/// What keeps the widgets of a team elsewhere: somebody is faster the first time, and what is too big is
+/// refused.
 #[derive(Default)]
 struct Lender {
     asked: AtomicUsize,

@@ -1,7 +1,7 @@
 //! One running watch: the objects it begins with, then changes, bookmarks between them, and its end.
 //!
-//! Nothing is queued per watcher: each pulls from the history the store keeps anyway, so a watcher that stops reading
-//! costs nobody anything, and finds at its next read that it is too late (`410` as an ERROR event).
+//! Nothing is queued per watcher: each pulls from the history the store keeps anyway, so a watcher that stops
+//! reading costs nobody anything, and finds at its next read that it is too late (`410` as an ERROR event).
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -71,7 +71,8 @@ pub(super) struct Feed {
     bookmarks: bool,
     announce_end: bool,
     deadline: Instant,
-    /// Rings when the next bookmark is due, and at the deadline. One for all events: setting one up is not free.
+    /// Rings when the next bookmark is due, and at the deadline. One for all events: setting one up is not
+    /// free.
     timer: Pin<Box<Sleep>>,
     /// Told what is handed out.
     progress: Progress,
@@ -241,7 +242,8 @@ impl Feed {
         out.into()
     }
 
-    /// What `event` is to this watcher: an object that leaves the selection is deleted, one that enters it added.
+    /// What `event` is to this watcher: an object that leaves the selection is deleted, one that enters it
+    /// added.
     fn seen(&self, event: &Event) -> Option<(EventType, Arc<Object>)> {
         let change = &event.change;
         if self
@@ -305,7 +307,8 @@ fn unfiltered(event: &Event) -> EventType {
     }
 }
 
-/// When to be rung next: where bookmarks are sent a minute from now, but at the latest shortly before the end.
+/// When to be rung next: where bookmarks are sent a minute from now, but at the latest shortly before the
+/// end.
 fn due(bookmarks: bool, now: Instant, deadline: Instant) -> Instant {
     if !bookmarks {
         return deadline;

@@ -20,7 +20,8 @@ fn cluster(name: &str, taints: &Value) -> Value {
     })
 }
 
-/// Two clusters, one with a taint, in a set that is bound to `team`, and a Placement there that is decided to `on`.
+/// Two clusters, one with a taint, in a set that is bound to `team`, and a Placement there that is decided to
+/// `on`.
 fn hub(on: &[&str]) -> Vec<Value> {
     let decisions: Vec<Value> = on
         .iter()

@@ -31,7 +31,8 @@ pub struct Changes {
     pub problems: Vec<String>,
 }
 
-/// Reads the changes of `args`. Objects that should have a namespace and name none are in `namespace`, if it is given.
+/// Reads the changes of `args`. Objects that should have a namespace and name none are in `namespace`, if it
+/// is given.
 #[must_use]
 pub fn read(args: &ChangeArgs, catalog: &Catalog, namespace: Option<&str>) -> Changes {
     let mut changes = Changes::default();

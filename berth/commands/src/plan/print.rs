@@ -146,7 +146,8 @@ pub(crate) fn escaped(text: &str) -> String {
                 escaped.push('\\');
                 escaped.push(letter);
             }
-            // Nobody is called by a name in a cluster's label: an empty comment keeps it from being a mention.
+            // Nobody is called by a name in a cluster's label: an empty comment keeps it from being a
+            // mention.
             '@' => escaped.push_str("@<!-- -->"),
             other => escaped.push(other),
         }

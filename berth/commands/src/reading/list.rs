@@ -67,8 +67,8 @@ pub(super) async fn of(
     Ok(Answer::Objects(Objects::default()))
 }
 
-/// Every page of a list; nothing where there is no such list. It is asked of the server's cache, which costs its store
-/// nothing.
+/// Every page of a list; nothing where there is no such list. It is asked of the server's cache, which costs
+/// its store nothing.
 async fn pages(
     client: &Client,
     path: &str,
@@ -132,7 +132,8 @@ fn some<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Vec<I
     Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
-/// An object in its own bytes, without what no scheduler reads and every write changes: a tree takes ten times as much memory.
+/// An object in its own bytes, without what no scheduler reads and every write changes: a tree takes ten
+/// times as much memory.
 #[derive(Clone, Debug)]
 struct Item(Box<[u8]>);
 

@@ -1,4 +1,5 @@
-//! How advice is printed: edit by edit, each with how many clusters it lets in, those that help the most first.
+//! How advice is printed: edit by edit, each with how many clusters it lets in, those that help the most
+//! first.
 
 use std::io::{self, Write};
 
@@ -72,8 +73,8 @@ pub fn edits(out: &mut impl Write, status: &Value, commands: bool, width: Option
     }
 }
 
-/// The edits of all `targets`: those that whoever asked can make first, then those that place it, then the smallest, then those
-/// that let in the most.
+/// The edits of all `targets`: those that whoever asked can make first, then those that place it, then the
+/// smallest, then those that let in the most.
 fn grouped(targets: &[Value]) -> Vec<Edit<'_>> {
     let mut edits: Vec<Edit<'_>> = Vec::new();
     for target in targets {
@@ -108,7 +109,8 @@ fn owner(change: &Value) -> u8 {
     }
 }
 
-/// The changes of `set` in words, without the name of `cluster`, so that those of several clusters are the same.
+/// The changes of `set` in words, without the name of `cluster`, so that those of several clusters are the
+/// same.
 fn words(set: &Value, cluster: &str) -> String {
     let changes = list(set, "changes").iter();
     let changes: Vec<String> = changes

@@ -1,5 +1,5 @@
-//! `-o json` and `-o yaml`: a SchedulingList, written item by item, so that a large fleet needs no memory for all of
-//! them at once.
+//! `-o json` and `-o yaml`: a SchedulingList, written item by item, so that a large fleet needs no memory for
+//! all of them at once.
 
 use std::io::{self, Write};
 

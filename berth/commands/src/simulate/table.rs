@@ -1,7 +1,8 @@
-//! `-o table`: one block per demand, made to be read: the picked first, then what changes, then the rest with reasons.
+//! `-o table`: one block per demand, made to be read: the picked first, then what changes, then the rest with
+//! reasons.
 //!
-//! A long fleet is cut: after [`SHOWN`] clusters that were not picked the others are counted by reason. JSON and YAML
-//! have them all.
+//! A long fleet is cut: after [`SHOWN`] clusters that were not picked the others are counted by reason. JSON
+//! and YAML have them all.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -269,8 +270,8 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// The feasible that others were better than, then the refused, the nearest to fitting first. Of many, those that are none to
-    /// choose from are only counted.
+    /// The feasible that others were better than, then the refused, the nearest to fitting first. Of many,
+    /// those that are none to choose from are only counted.
     fn not_picked(&mut self) {
         let view = View {
             dialect: "",

@@ -1,5 +1,5 @@
-//! Which demands are asked about: those of `-n`, or with `--for KIND/[NAMESPACE/]NAME` one by name, with the kind as `kubectl`
-//! users write it.
+//! Which demands are asked about: those of `-n`, or with `--for KIND/[NAMESPACE/]NAME` one by name, with the
+//! kind as `kubectl` users write it.
 
 use berth_apimachinery::Key;
 use berth_dialect_contract::{Dialect, names};
@@ -32,8 +32,8 @@ impl Wanted<'_> {
     }
 }
 
-/// Finds what `text` names, in the namespace `within` where it names none. Kinds are taken in any case, singular or plural, with or
-/// without their group.
+/// Finds what `text` names, in the namespace `within` where it names none. Kinds are taken in any case,
+/// singular or plural, with or without their group.
 ///
 /// # Errors
 /// How it should be written, or which demands there are.

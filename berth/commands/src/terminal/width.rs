@@ -5,8 +5,8 @@ use std::io::{self, IsTerminal as _};
 /// The narrowest terminal that lines are broken for.
 const NARROWEST: usize = 40;
 
-/// How many columns a line on standard output has: as the variable `COLUMNS` says, or the terminal. `None` in a pipe and in a
-/// file, whose lines stay whole.
+/// How many columns a line on standard output has: as the variable `COLUMNS` says, or the terminal. `None` in
+/// a pipe and in a file, whose lines stay whole.
 #[must_use]
 pub fn width() -> Option<usize> {
     let said = std::env::var("COLUMNS")

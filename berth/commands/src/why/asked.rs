@@ -109,7 +109,8 @@ pub fn within<'a>(words: &'a [String], dialects: &[Arc<dyn Dialect>], catalog: &
     split(words, dialects, catalog).1
 }
 
-/// The words that name the object, and the namespace before them. A first word that is a kind, or nearly one, is no namespace.
+/// The words that name the object, and the namespace before them. A first word that is a kind, or nearly one,
+/// is no namespace.
 fn split<'a>(
     words: &'a [String],
     dialects: &[Arc<dyn Dialect>],
@@ -128,7 +129,8 @@ fn split<'a>(
     }
 }
 
-/// Whether `word`, before a slash, can only be a namespace: it is no kind, and none that is scheduled is spelled nearly so.
+/// Whether `word`, before a slash, can only be a namespace: it is no kind, and none that is scheduled is
+/// spelled nearly so.
 fn is_namespace(word: &str, dialects: &[Arc<dyn Dialect>], catalog: &Catalog) -> bool {
     let is_decision = |known: &&str| known.eq_ignore_ascii_case(word.split('.').next().unwrap_or(word));
     let lower = word.to_lowercase();

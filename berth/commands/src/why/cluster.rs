@@ -1,4 +1,5 @@
-//! `berth why cluster/NAME`: who is on a cluster, who wants it and does not get it, and what draining it would move.
+//! `berth why cluster/NAME`: who is on a cluster, who wants it and does not get it, and what draining it
+//! would move.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -32,8 +33,8 @@ pub struct Asked {
     pub systems: BTreeSet<&'static str>,
 }
 
-/// The cluster that `words` ask about: `cluster/NAME`, or by the kind that the system has (`seed/NAME`). `None` where they ask
-/// about something else.
+/// The cluster that `words` ask about: `cluster/NAME`, or by the kind that the system has (`seed/NAME`).
+/// `None` where they ask about something else.
 #[must_use]
 pub fn asked(words: &[String], dialects: &[Arc<dyn Dialect>], catalog: &Catalog) -> Option<Asked> {
     let (kind, name) = match words {

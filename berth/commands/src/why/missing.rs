@@ -147,8 +147,8 @@ fn lacks_right(status: &Status) -> bool {
     status.code == 403
 }
 
-/// Sentence about refusals of reading `places`, with the right to ask for. The one about the object's own namespace is told:
-/// refusals of other systems' decisions are about something else.
+/// Sentence about refusals of reading `places`, with the right to ask for. The one about the object's own
+/// namespace is told: refusals of other systems' decisions are about something else.
 pub async fn refused(client: &Client, mut refusals: Vec<(Place, Box<Status>)>) -> anyhow::Error {
     refusals.sort_by_key(|(place, _)| place.namespace.is_empty());
     let Some((place, status)) = refusals.into_iter().next() else {

@@ -20,7 +20,8 @@ pub(super) struct Answer<'a> {
     pub(super) read: &'a Manifest<Scheduling>,
 }
 
-/// Prints `answer` as it is asked for. `counts` are the reasons of all clusters, where not all of them are in it.
+/// Prints `answer` as it is asked for. `counts` are the reasons of all clusters, where not all of them are in
+/// it.
 ///
 /// # Errors
 /// When `out` takes no more.

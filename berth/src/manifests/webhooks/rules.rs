@@ -1,4 +1,5 @@
-//! Everything a hub asks about: what the dialects say themselves, what follows from their contract, and configuration.
+//! Everything a hub asks about: what the dialects say themselves, what follows from their contract, and
+//! configuration.
 
 use std::sync::Arc;
 
@@ -22,7 +23,8 @@ pub(super) struct Entry {
     pub(super) label: Option<&'static str>,
 }
 
-/// All of them, in a fixed order. Nothing is asked about objects that Berth stores itself: it guards those in-process.
+/// All of them, in a fixed order. Nothing is asked about objects that Berth stores itself: it guards those
+/// in-process.
 pub(super) fn of(installation: &Installation) -> Vec<Entry> {
     let owned = owned_resources(installation);
     let mut entries = configuration();
@@ -47,7 +49,8 @@ pub(super) fn of(installation: &Installation) -> Vec<Entry> {
     entries
 }
 
-/// Configurations, which Berth judges beyond their schema. One that nobody judged leaves the last good one in force.
+/// Configurations, which Berth judges beyond their schema. One that nobody judged leaves the last good one in
+/// force.
 fn configuration() -> Vec<Entry> {
     let entry = |name, resource, label| Entry {
         dialect: "config",
@@ -67,7 +70,8 @@ fn configuration() -> Vec<Entry> {
     ]
 }
 
-/// Objects whose place is a field of their own: their creator hears when none is found, and a place that is given is judged.
+/// Objects whose place is a field of their own: their creator hears when none is found, and a place that is
+/// given is judged.
 fn placed(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
     let own = dialect.demands().iter().filter_map(|demand| demand.own_place);
     own.flat_map(|own| {

@@ -37,7 +37,8 @@ pub(super) trait Surroundings {
     fn namespaces(&self) -> Option<GroupResource>;
     /// The field managers that wrote objects elsewhere.
     fn managers(&self) -> Option<Managers>;
-    /// The places that decisions, events and publications are written to, and what is served beside the systems' groups.
+    /// The places that decisions, events and publications are written to, and what is served beside the
+    /// systems' groups.
     ///
     /// # Errors
     /// When two parts claim the same resource.

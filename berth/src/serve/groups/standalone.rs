@@ -71,7 +71,8 @@ impl Surroundings for Standalone {
                 configuration: core.configured(),
             },
             first,
-            // After the systems' own, some of which have kinds of the same names, so that `kubectl` takes theirs for a bare name.
+            // After the systems' own, some of which have kinds of the same names, so that `kubectl` takes
+            // theirs for a bare name.
             last: vec![berth_publications::group(core.store)],
         })
     }

@@ -17,7 +17,8 @@ struct Last {
     times: u32,
 }
 
-/// The nominations of late, by the uids of the Workloads. Times are those of any clock that only goes forward.
+/// The nominations of late, by the uids of the Workloads. Times are those of any clock that only goes
+/// forward.
 #[derive(Default)]
 pub(super) struct Again(HashMap<String, Last>);
 

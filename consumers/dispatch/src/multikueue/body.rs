@@ -1,9 +1,10 @@
 //! What is sent to nominate clusters.
 //!
-//! Kueue takes `status.nominatedClusterNames` away when a cluster has the Workload, by applying the rest of the status
-//! as `kueue-admission`. That only takes away what this manager alone applied, and a Workload whose names stay is never
-//! admitted. So they are applied by the same manager; and since applying takes away what a manager leaves out, together with
-//! all that it applied before, as it is now, on the version it was read in.
+//! Kueue takes `status.nominatedClusterNames` away when a cluster has the Workload, by applying the rest of
+//! the status as `kueue-admission`. That only takes away what this manager alone applied, and a Workload
+//! whose names stay is never admitted. So they are applied by the same manager; and since applying takes away
+//! what a manager leaves out, together with all that it applied before, as it is now, on the version it was
+//! read in.
 
 use serde_json::{Value, json};
 

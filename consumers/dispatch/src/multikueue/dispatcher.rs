@@ -217,7 +217,8 @@ impl Dispatcher {
             None => body::body(workload, names),
         };
         let body = body.map_err(Trouble::Unreadable)?;
-        // Not by force: whatever another manager says otherwise of the status is not this dispatcher's to settle.
+        // Not by force: whatever another manager says otherwise of the status is not this dispatcher's to
+        // settle.
         let params = PatchParams {
             field_manager: Some(owned::MANAGER.to_owned()),
             ..PatchParams::default()

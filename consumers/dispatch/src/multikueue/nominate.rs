@@ -1,4 +1,5 @@
-//! Which clusters are nominated for a Workload: those of its decision, the best first, by the names Kueue has for them.
+//! Which clusters are nominated for a Workload: those of its decision, the best first, by the names Kueue has
+//! for them.
 
 use std::collections::BTreeMap;
 
@@ -20,8 +21,8 @@ pub(super) struct Place {
     score: Option<i64>,
 }
 
-/// The clusters of the Decision `decision`, the highest score first; those with the same score, and all where there are no
-/// scores, in the decision's own order. What is on its way out is no place any more.
+/// The clusters of the Decision `decision`, the highest score first; those with the same score, and all where
+/// there are no scores, in the decision's own order. What is on its way out is no place any more.
 ///
 /// # Errors
 /// When there is none.
@@ -113,7 +114,8 @@ pub(super) fn nominations(places: &[Place], known: &Known<'_>) -> Result<Vec<Str
     Ok(found)
 }
 
-/// The MultiKueueCluster that is the target `target` of `system`: first by the name that only this target has.
+/// The MultiKueueCluster that is the target `target` of `system`: first by the name that only this target
+/// has.
 fn worker<'a>(known: &Known<'a>, system: &str, target: &str) -> Option<&'a Worker> {
     let profile = |names: NameRule| {
         let settings = Settings {

@@ -30,8 +30,8 @@ pub(super) fn status(workload: &Value) -> Result<Map<String, Value>, String> {
     }
 }
 
-/// The members of `fields` as they stand in `value`; `None` where it has none of them. What is a member by itself, with
-/// nothing below it, is taken whole.
+/// The members of `fields` as they stand in `value`; `None` where it has none of them. What is a member by
+/// itself, with nothing below it, is taken whole.
 fn part(fields: &Map<String, Value>, value: &Value) -> Result<Option<Value>, String> {
     let is_member = fields.contains_key(".");
     if fields.keys().all(|key| key == ".") {

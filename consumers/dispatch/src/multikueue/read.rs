@@ -83,8 +83,8 @@ pub(super) async fn workers(client: &Client, version: &str, name: &str) -> Resul
     Ok(found)
 }
 
-/// The Decision named `name` in `namespace`, or the ClusterDecision. A server that does not know all of it yet answers
-/// with an error, never with fewer clusters.
+/// The Decision named `name` in `namespace`, or the ClusterDecision. A server that does not know all of it
+/// yet answers with an error, never with fewer clusters.
 pub(super) async fn decision(client: &Client, namespace: &str, name: &str) -> Result<Value, Trouble> {
     if names::split(name).is_none() || berth_apimachinery::name::path_segment(name).is_err() {
         return Err(Problem::NoName(name.to_owned()).into());

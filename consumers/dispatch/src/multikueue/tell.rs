@@ -75,7 +75,8 @@ impl Teller {
             action: "Nominate".to_owned(),
             secondary: None,
         };
-        // One that remembers others would count this as one of them, by the reason alone, and keep their note.
+        // One that remembers others would count this as one of them, by the reason alone, and keep their
+        // note.
         let recorder = Recorder::new(self.client.clone(), reporter());
         if let Err(error) = recorder.publish(&event, &regarding).await {
             let error = format!("{:#}", anyhow::Error::new(error));

@@ -1,4 +1,5 @@
-//! When Workloads are looked at: when they change, when their decisions do, and all of them when Kueue's clusters and checks do.
+//! When Workloads are looked at: when they change, when their decisions do, and all of them when Kueue's
+//! clusters and checks do.
 
 use std::sync::Arc;
 use std::time::Duration;

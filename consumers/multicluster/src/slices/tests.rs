@@ -92,7 +92,8 @@ proptest! {
             let wanted = clusters(names);
             let writes = plan(&slices, &wanted, &BTreeSet::new());
             let lasting: BTreeSet<&String> = before.keys().filter(|name| wanted.contains_key(*name)).collect();
-            // Killed after some of the writes, and finished by whoever comes next, which sees only what is written.
+            // Killed after some of the writes, and finished by whoever comes next, which sees only what is
+            // written.
             for write in writes.iter().take(killed) {
                 apply(&mut slices, write);
                 prop_assert!(lasting.is_subset(&shown(&slices)));
@@ -122,8 +123,8 @@ proptest! {
         }
     }
 
-    /// Nobody ever finishes what was begun: each comes, sees what is written (and which slices are being deleted, which
-    /// somebody's finalizer keeps for a while), and is killed after some writes.
+    /// Nobody ever finishes what was begun: each comes, sees what is written (and which slices are being
+    /// deleted, which somebody's finalizer keeps for a while), and is killed after some writes.
     #[test]
     fn whoever_is_killed_and_whatever_lingers_a_cluster_stays_shown_as_long_as_it_is_decided(
         steps in prop::collection::vec(
@@ -135,7 +136,8 @@ proptest! {
             let wanted = clusters(names);
             shown_while_decided.retain(|name| wanted.contains_key(name));
             let closed: BTreeSet<u32> = lingering.iter().map(|slice| slice.index).collect();
-            // What lingers is no place: a cluster that is decided and only there gets another before that goes.
+            // What lingers is no place: a cluster that is decided and only there gets another before that
+            // goes.
             for write in plan(&slices, &wanted, &closed).iter().take(killed) {
                 if let (Write::Delete(index), true) = (write, held) {
                     lingering.extend(slices.iter().filter(|slice| slice.index == *index).cloned());

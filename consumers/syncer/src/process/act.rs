@@ -1,7 +1,7 @@
 //! One step, made: a request or two, and what came of it.
 //!
-//! Every write carries what it was decided on (resourceVersion, uid), so that one decided on an old state is refused
-//! and decided again.
+//! Every write carries what it was decided on (resourceVersion, uid), so that one decided on an old state is
+//! refused and decided again.
 
 use anyhow::{Result, anyhow, bail};
 use berth_apimachinery::{Status, StatusReason};
@@ -86,8 +86,8 @@ impl Hands {
         done(self.view.send(Method::PATCH, path, Some((MERGE, &patch))).await?)
     }
 
-    /// Whether nothing of ours is at `path` downstream: what was seen may be older than what was made. What lost its mark
-    /// gets it back, so that it is seen and goes its way.
+    /// Whether nothing of ours is at `path` downstream: what was seen may be older than what was made. What
+    /// lost its mark gets it back, so that it is seen and goes its way.
     async fn is_gone(&self, key: &Key, path: &str) -> Result<bool> {
         let found = match self.cluster.send(Method::GET, path, None).await? {
             Ok(found) => found,
@@ -104,7 +104,8 @@ impl Hands {
         }
     }
 
-    /// Whether what stands below without a mark is the copy of `key`: a namespace has its locator, all else its record.
+    /// Whether what stands below without a mark is the copy of `key`: a namespace has its locator, all else
+    /// its record.
     fn was_ours(&self, key: &Key, found: &Value) -> bool {
         if key.kind == NAMESPACES {
             located(&self.of.logical_cluster, found).as_ref() == Some(&key.name)
@@ -150,8 +151,8 @@ impl Hands {
         }
     }
 
-    /// Whether what stands below was made by an earlier registration. Of what is in a namespace, that namespace tells: it is
-    /// ours by now, and nobody else makes anything there.
+    /// Whether what stands below was made by an earlier registration. Of what is in a namespace, that
+    /// namespace tells: it is ours by now, and nobody else makes anything there.
     fn is_earlier(&self, key: &Key, found: &Value) -> bool {
         match key.kind {
             NAMESPACES => self.of.claim(found) == Claim::Earlier,

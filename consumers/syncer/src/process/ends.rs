@@ -65,7 +65,8 @@ impl Ends {
 }
 
 impl Ends {
-    /// Finds out which hub and WorkloadCluster these are, however often they are made; `None` where the syncer may not know the hub.
+    /// Finds out which hub and WorkloadCluster these are, however often they are made; `None` where the
+    /// syncer may not know the hub.
     ///
     /// # Errors
     /// When the hub does not answer.

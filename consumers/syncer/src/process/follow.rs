@@ -74,7 +74,8 @@ impl Reflector {
                     let text = format!("{:#}", anyhow::Error::new(problem));
                     failures = failures.saturating_add(1);
                     let told = match is_absent {
-                        // A kind that the cluster does not have is as good as one without objects. The view has all.
+                        // A kind that the cluster does not have is as good as one without objects. The view
+                        // has all.
                         true => vec![Seen::Begin, Seen::End],
                         // A watch that broke is mostly begun again at once.
                         false if failures > 1 => vec![Seen::Failed(text.clone())],

@@ -66,9 +66,9 @@ enum Told {
 }
 
 impl Heart<'_> {
-    /// Says every `interval` that the syncer is alive, as long as the workload cluster answers it: work would only seem to
-    /// be done there. While it does not, the condition SyncerReady says so, and the hub hears of no heartbeat. Ends when
-    /// the WorkloadCluster is another one.
+    /// Says every `interval` that the syncer is alive, as long as the workload cluster answers it: work would
+    /// only seem to be done there. While it does not, the condition SyncerReady says so, and the hub hears of
+    /// no heartbeat. Ends when the WorkloadCluster is another one.
     pub(super) async fn beat(&self, interval: Duration) {
         let mut last: Option<String> = None;
         loop {
@@ -135,7 +135,8 @@ impl Heart<'_> {
         }
     }
 
-    /// Writes the conditions of `cluster` that do not say so yet. Controllers of the hub write conditions, too.
+    /// Writes the conditions of `cluster` that do not say so yet. Controllers of the hub write conditions,
+    /// too.
     async fn say(&self, mut cluster: Value, said: &[Said]) -> Told {
         let mut told = Told::Outdated(String::new());
         for _ in 0..TRIES {

@@ -1,5 +1,5 @@
-//! Problems of a syncer, and how it tells them on the hub: in the condition Synced (docs/systems/kcp.md, "What is
-//! not synced").
+//! Problems of a syncer, and how it tells them on the hub: in the condition Synced (docs/systems/kcp.md,
+//! "What is not synced").
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -31,7 +31,8 @@ pub(super) struct Problems {
     objects: BTreeMap<Key, Problem>,
     /// Kinds that cannot be followed.
     watches: BTreeMap<(usize, Side), String>,
-    /// How many namespaces of the cluster were made for each other identifier, which may have been this cluster's.
+    /// How many namespaces of the cluster were made for each other identifier, which may have been this
+    /// cluster's.
     unproven: BTreeMap<String, usize>,
     /// How many objects the hub shows.
     shown: usize,

@@ -1,4 +1,5 @@
-//! What is due: each key stands here once, is worked on once at a time, and is tried again with growing delays.
+//! What is due: each key stands here once, is worked on once at a time, and is tried again with growing
+//! delays.
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::time::Duration;

@@ -53,7 +53,8 @@ impl Said {
         }
     }
 
-    /// `conditions` with this among them; `None` when it is there already. The time moves with status, severity and reason.
+    /// `conditions` with this among them; `None` when it is there already. The time moves with status,
+    /// severity and reason.
     pub(super) fn among(&self, conditions: &Value, now: Timestamp) -> Option<Value> {
         let mut list = conditions.as_array().cloned().unwrap_or_default();
         let slot = list.iter_mut().find(|known| known["type"] == self.kind);

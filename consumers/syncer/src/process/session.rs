@@ -1,5 +1,5 @@
-//! A session: what is synced is known, both sides are followed, and step after step is made ([`super::work`]), until it is
-//! stopped or what it was begun on has changed.
+//! A session: what is synced is known, both sides are followed, and step after step is made
+//! ([`super::work`]), until it is stopped or what it was begun on has changed.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! Writes that others undo below: made again, the later the more often that was so, so that the syncer fights nobody.
+//! Writes that others undo below: made again, the later the more often that was so, so that the syncer fights
+//! nobody.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -32,7 +33,8 @@ pub(super) struct Undone {
 }
 
 impl Undone {
-    /// Until when `step` is to wait, because it was made before and did not stay; `None` where it may be made now.
+    /// Until when `step` is to wait, because it was made before and did not stay; `None` where it may be made
+    /// now.
     pub(super) fn waits(&self, key: &Key, step: &Step, now: Instant) -> Option<Instant> {
         let written = self.written.get(key)?;
         if what(step).as_ref() != Some(&written.what) {

@@ -37,8 +37,8 @@ pub(super) struct Work {
     pub(super) queue: Queue,
     hands: Arc<Hands>,
     pub(super) running: JoinSet<(Key, Made)>,
-    /// The status of each object as it was reported last. Where several clusters report, the last word stands: it is
-    /// not said again until it is another one.
+    /// The status of each object as it was reported last. Where several clusters report, the last word
+    /// stands: it is not said again until it is another one.
     reported: HashMap<Key, Value>,
     /// Problems that are told on the hub.
     pub(super) problems: Arc<Mutex<Problems>>,
@@ -100,8 +100,8 @@ impl Work {
         self.problems.lock().shows(self.mirrors.count());
     }
 
-    /// Takes in what earlier registrations left. What the hub shows is taken over by its own steps; the rest goes after a
-    /// while.
+    /// Takes in what earlier registrations left. What the hub shows is taken over by its own steps; the rest
+    /// goes after a while.
     pub(super) fn found(&mut self, found: Found) {
         let (names, now) = (found.unproven.keys().cloned().collect::<Vec<_>>(), Instant::now());
         if self.problems.lock().found_unproven(found.unproven) && !names.is_empty() {
@@ -127,8 +127,8 @@ impl Work {
         self.leftovers = since;
     }
 
-    /// Plans what is to be done about `key`: a copy of an earlier registration that the hub still does not show gets the mark of
-    /// this one, and goes as everything that has it and is not shown.
+    /// Plans what is to be done about `key`: a copy of an earlier registration that the hub still does not
+    /// show gets the mark of this one, and goes as everything that has it and is not shown.
     fn plan(&mut self, key: &Key) -> Option<Plan> {
         let condemned = self.condemned.remove(key);
         let Some(leftover) = condemned.filter(|_| self.mirrors.shows(key) == Some(false)) else {

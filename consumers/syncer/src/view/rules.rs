@@ -41,7 +41,8 @@ pub(super) struct SyncerRules {
 }
 
 impl SyncerRules {
-    /// The view of the syncer of the cluster `identifier` for a `term`, of which `synced` is all that is seen.
+    /// The view of the syncer of the cluster `identifier` for a `term`, of which `synced` is all that is
+    /// seen.
     pub(super) fn new(
         identifier: &str,
         advanced: bool,
@@ -77,7 +78,8 @@ impl SyncerRules {
         }
     }
 
-    /// The names of the objects of `served` in `namespace` that the cluster still has, as they are known here.
+    /// The names of the objects of `served` in `namespace` that the cluster still has, as they are known
+    /// here.
     fn known(&self, served: &Served, namespace: &str) -> BTreeSet<String> {
         let Some(source) = served.source() else {
             return BTreeSet::new();

@@ -1,5 +1,5 @@
-//! CEL of the conditions, put together so that no part of it fails on an object that lacks a field: a condition that
-//! fails is taken for one that holds (or, worse, refuses the write).
+//! CEL of the conditions, put together so that no part of it fails on an object that lacks a field: a
+//! condition that fails is taken for one that holds (or, worse, refuses the write).
 
 /// `text` as a CEL literal.
 #[must_use]
@@ -47,7 +47,8 @@ pub fn turned_on(path: &[&str]) -> String {
     )
 }
 
-/// Whether an entry of the map `path` whose key fits `pattern` (an expression over `key`) differs before and after.
+/// Whether an entry of the map `path` whose key fits `pattern` (an expression over `key`) differs before and
+/// after.
 #[must_use]
 pub fn entry_differs(path: &[&str], pattern: &str) -> String {
     let (new, old) = (field("object", path, "{}"), field("oldObject", path, "{}"));
@@ -57,8 +58,8 @@ pub fn entry_differs(path: &[&str], pattern: &str) -> String {
     )
 }
 
-/// Whether an element of the list `path` that fits `pattern` (an expression over `item`) is there only before or only
-/// after.
+/// Whether an element of the list `path` that fits `pattern` (an expression over `item`) is there only before
+/// or only after.
 #[must_use]
 pub fn element_differs(path: &[&str], pattern: &str) -> String {
     let (new, old) = (field("object", path, "[]"), field("oldObject", path, "[]"));

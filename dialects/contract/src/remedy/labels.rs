@@ -1,5 +1,5 @@
-//! Labels and the selectors that ask for them: which labels to change so that a selector matches, and what is left of a
-//! selector when it asks only for what is there.
+//! Labels and the selectors that ask for them: which labels to change so that a selector matches, and what is
+//! left of a selector when it asks only for what is there.
 
 use std::collections::BTreeMap;
 
@@ -24,8 +24,8 @@ fn says_where(key: &str) -> bool {
     key == ZONE || PLACES.contains(&last)
 }
 
-/// Returns the changes of `labels` after which `selector` matches. `None` when no labels can match it, or when one that says where
-/// something is would have to say otherwise.
+/// Returns the changes of `labels` after which `selector` matches. `None` when no labels can match it, or
+/// when one that says where something is would have to say otherwise.
 #[must_use]
 pub fn to_match(selector: &Selector, labels: &impl LabelSet) -> Option<Changes> {
     let mut changes = Changes::new();
@@ -85,8 +85,8 @@ pub fn words(what: &str, changes: &Changes) -> String {
     }
 }
 
-/// Takes out of `selector`, a label selector in its object form, the requirements that `labels` do not meet; other fields
-/// stay. Gives what was taken out in the short form, or nothing when all of it is met.
+/// Takes out of `selector`, a label selector in its object form, the requirements that `labels` do not meet;
+/// other fields stay. Gives what was taken out in the short form, or nothing when all of it is met.
 pub fn relax(selector: &mut Value, labels: &impl LabelSet) -> Vec<String> {
     let mut gone = Vec::new();
     let mut unmet = |one: &LabelSelector| match Selector::compile(one, "") {

@@ -1,4 +1,5 @@
-//! The cause why no target fits, or no other one: labels that nobody has, or the target nearest to fitting and what keeps it away.
+//! The cause why no target fits, or no other one: labels that nobody has, or the target nearest to fitting
+//! and what keeps it away.
 
 use std::fmt;
 
@@ -44,8 +45,8 @@ pub enum Lack {
     },
 }
 
-/// The cause why `decision` has no target, or no other ones. `None` where targets would fit, where there are none to choose
-/// from, and where the request was not judged.
+/// The cause why `decision` has no target, or no other ones. `None` where targets would fit, where there are
+/// none to choose from, and where the request was not judged.
 #[must_use]
 pub fn cause(inventory: &dyn Inventory, decision: &Decision) -> Option<Cause> {
     let solved = &decision.solved;
@@ -178,7 +179,8 @@ impl fmt::Display for Cause {
     }
 }
 
-/// `none has region=eu-west-9; 297 have cloud=gcp`, or `none has all of cloud=gcp (297), region=eu-west-1 (12)`.
+/// `none has region=eu-west-9; 297 have cloud=gcp`, or `none has all of cloud=gcp (297), region=eu-west-1
+/// (12)`.
 fn unmet(f: &mut fmt::Formatter<'_>, requirements: &[(Requirement, usize)]) -> fmt::Result {
     // What must not be there, and what is compared, nobody "has".
     let plain = |asked: &Requirement| match asked.operator {

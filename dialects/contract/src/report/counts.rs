@@ -1,4 +1,5 @@
-//! What tables show of a decision in one cell: the score of a target, and how many targets each reason refuses.
+//! What tables show of a decision in one cell: the score of a target, and how many targets each reason
+//! refuses.
 
 use std::ptr;
 
@@ -8,8 +9,8 @@ use super::{ReasonCount, out_of_scope};
 use crate::decision::Decision;
 use crate::inventory::Inventory;
 
-/// The score as a table shows it: the total, or where the system ranks by one score after the other and adds nothing up,
-/// all of them in that order. Empty where nothing was scored.
+/// The score as a table shows it: the total, or where the system ranks by one score after the other and adds
+/// nothing up, all of them in that order. Empty where nothing was scored.
 #[must_use]
 pub fn score_cell(total: Option<i64>, parts: impl Iterator<Item = Option<i64>>) -> String {
     if let Some(total) = total {
@@ -24,7 +25,8 @@ pub fn score_cell(total: Option<i64>, parts: impl Iterator<Item = Option<i64>>) 
     parts.join("/")
 }
 
-/// How many targets each reason refuses, by plugin in pipeline order. Those that are none to choose from count for that alone.
+/// How many targets each reason refuses, by plugin in pipeline order. Those that are none to choose from
+/// count for that alone.
 #[must_use]
 pub fn reason_counts(inventory: &dyn Inventory, decision: &Decision) -> Vec<ReasonCount> {
     // Refusals are as many as targets, reasons are few.

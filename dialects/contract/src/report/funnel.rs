@@ -14,7 +14,8 @@ struct Group<'a> {
     first: &'a Rejection,
 }
 
-/// The steps of `decision`, one for each filter in its order. Every target counts at the first filter that refuses it.
+/// The steps of `decision`, one for each filter in its order. Every target counts at the first filter that
+/// refuses it.
 pub(super) fn steps(inventory: &dyn Inventory, decision: &Decision) -> Vec<FunnelStep> {
     let groups = grouped(inventory, decision);
     let mut left = i64::from(inventory.count());

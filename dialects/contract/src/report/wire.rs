@@ -1,5 +1,5 @@
-//! The report on the wire, once: what is written, and the schema that is published. What these types say of themselves is
-//! what `kubectl explain` shows.
+//! The report on the wire, once: what is written, and the schema that is published. What these types say of
+//! themselves is what `kubectl explain` shows.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -12,7 +12,8 @@ use serde_json::{Map, Value};
 pub type Token = Cow<'static, str>;
 
 /// A decision with everything that led to it.
-// `status` of a Scheduling. Its long lists may be of another form: candidates are mostly written by `Written`.
+// `status` of a Scheduling. Its long lists may be of another form: candidates are mostly written by
+// `Written`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Report<Candidates = Vec<Candidate>, Writes = Vec<WriteEntry>, Advice = Value> {

@@ -1,5 +1,5 @@
-//! Candidates as JSON, written from the decision itself: no tree and no list of them in between, and what is said of many
-//! is worded once.
+//! Candidates as JSON, written from the decision itself: no tree and no list of them in between, and what is
+//! said of many is worded once.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -17,8 +17,8 @@ const USUAL: usize = 288;
 /// So many refusals are kept to be written again.
 const MOST: usize = 1024;
 
-/// Candidates that are made while they are written, so that those of a large fleet are never all there at once. They read
-/// as a list of [`super::Candidate`]s.
+/// Candidates that are made while they are written, so that those of a large fleet are never all there at
+/// once. They read as a list of [`super::Candidate`]s.
 pub struct Written<'a> {
     /// View that the candidates are of.
     pub view: View<'a>,
@@ -72,8 +72,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Writes `entry` behind what is in `out`, as a [`super::Candidate`] reads. All entries go into the same `out`, to which
-    /// nothing but more is done in between: what was said before is copied from there.
+    /// Writes `entry` behind what is in `out`, as a [`super::Candidate`] reads. All entries go into the same
+    /// `out`, to which nothing but more is done in between: what was said before is copied from there.
     pub fn write(&mut self, entry: Entry, out: &mut Vec<u8>) {
         match entry {
             Entry::Target(candidate) => self.target(candidate, out),

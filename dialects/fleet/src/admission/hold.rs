@@ -1,5 +1,5 @@
-//! The scheduler's hold on placements: a placement with its finalizer goes once its bindings are gone, so that nobody
-//! else takes the finalizer off (docs/systems/fleet.md, "What is guarded").
+//! The scheduler's hold on placements: a placement with its finalizer goes once its bindings are gone, so
+//! that nobody else takes the finalizer off (docs/systems/fleet.md, "What is guarded").
 
 use berth_admission::{Denied, Operation, Plugin, Request};
 use berth_apimachinery::FieldError;
@@ -9,8 +9,8 @@ use serde_json::Value;
 use crate::form::Form;
 use crate::names::{ACTOR, PLACEMENT_FINALIZER};
 
-/// Keeps the scheduler's finalizer where it is. Members of the break-glass group pass it, and KubeFleet's own scheduler, which
-/// sets the same finalizer, once the placement is being deleted.
+/// Keeps the scheduler's finalizer where it is. Members of the break-glass group pass it, and KubeFleet's own
+/// scheduler, which sets the same finalizer, once the placement is being deleted.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PlacementHold {
     users: SystemUsers,

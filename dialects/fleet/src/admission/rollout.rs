@@ -85,8 +85,8 @@ fn spec(old: &Value, new: &Value, problems: &mut Vec<String>) {
     }
 }
 
-/// The finalizer that keeps a binding while there is work on the cluster is the rollout's. Of a binding that is being deleted
-/// KubeFleet's own scheduler takes off the one they share.
+/// The finalizer that keeps a binding while there is work on the cluster is the rollout's. Of a binding that
+/// is being deleted KubeFleet's own scheduler takes off the one they share.
 fn metadata(old: &Value, new: &Value, problems: &mut Vec<String>) {
     for name in differing(old, new) {
         if SERVERS.contains(&name) {

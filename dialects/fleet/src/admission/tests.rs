@@ -76,7 +76,8 @@ fn refused(answer: Result<(), String>, part: &str) {
     assert!(message.contains(part), "{part:?} is not in {message:?}");
 }
 
-/// Written by hand: from, to, and whether the rollout may. The scheduler may everything, anybody else nothing.
+/// Written by hand: from, to, and whether the rollout may. The scheduler may everything, anybody else
+/// nothing.
 const STATES: [(&str, &str, bool); 6] = [
     ("Scheduled", "Bound", true),
     ("Scheduled", "Unscheduled", false),

@@ -1,5 +1,5 @@
-//! The bindings of a placement by what becomes of them (docs/systems/fleet.md, "Bindings"). No eligibility, affinity or
-//! taint is asked for here: what is placed stays.
+//! The bindings of a placement by what becomes of them (docs/systems/fleet.md, "Bindings"). No eligibility,
+//! affinity or taint is asked for here: what is placed stays.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! Which bindings stay, which clusters are picked and which bindings are let go (docs/systems/fleet.md, "Picking").
+//! Which bindings stay, which clusters are picked and which bindings are let go (docs/systems/fleet.md,
+//! "Picking").
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -186,8 +187,8 @@ impl Case<'_> {
         stays.map(|(candidate, _)| *candidate).collect()
     }
 
-    /// The present bindings in the order scaling in lets them go: Scheduled ones first, then those without a score, then
-    /// the lowest scores, then the first names.
+    /// The present bindings in the order scaling in lets them go: Scheduled ones first, then those without a
+    /// score, then the lowest scores, then the first names.
     fn scale_in(&self) -> Vec<Ix> {
         let mut order: Vec<_> = self
             .classes
@@ -306,8 +307,8 @@ impl Case<'_> {
         going
     }
 
-    /// The scorers that have a say and their columns: the system ranks by them one after the other, in this order, and has
-    /// no total.
+    /// The scorers that have a say and their columns: the system ranks by them one after the other, in this
+    /// order, and has no total.
     fn score(
         &self,
         chosen: &[Standing],
@@ -413,7 +414,8 @@ impl Case<'_> {
         })
     }
 
-    /// The clusters the caller chose; `None` where the policy picks. `refused` says why a cluster cannot be bound.
+    /// The clusters the caller chose; `None` where the policy picks. `refused` says why a cluster cannot be
+    /// bound.
     fn asked(&self, refused: impl Fn(Ix) -> Option<String>) -> Result<Option<Bits>, Refused> {
         let Some(chosen) = self.chosen() else {
             return Ok(None);
@@ -447,7 +449,8 @@ impl Case<'_> {
         }
     }
 
-    /// Checks that everything the caller chose found its place; only topology spread can still stand in the way.
+    /// Checks that everything the caller chose found its place; only topology spread can still stand in the
+    /// way.
     fn all_placed(
         &self,
         asked: Option<&Bits>,

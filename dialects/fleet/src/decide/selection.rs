@@ -21,8 +21,8 @@ pub(super) struct Selection {
     pub(super) unknown: Vec<Arc<str>>,
     /// Everything refused, scored and ranked.
     pub(super) solved: Solved,
-    /// Picked clusters in the order in which the status lists them, stickiness left aside: no object records that, and an
-    /// interrupted decision that is finished later must list what a whole one lists.
+    /// Picked clusters in the order in which the status lists them, stickiness left aside: no object records
+    /// that, and an interrupted decision that is finished later must list what a whole one lists.
     pub(super) recorded: Vec<Ix>,
     /// The scores of feasible clusters that are not chosen, by candidate.
     pub(super) others: Vec<Standing>,

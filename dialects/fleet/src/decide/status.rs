@@ -1,4 +1,5 @@
-//! What the status of the snapshot and the condition of the placement say (docs/systems/fleet.md, "What is written").
+//! What the status of the snapshot and the condition of the placement say (docs/systems/fleet.md, "What is
+//! written").
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -104,9 +105,9 @@ pub(super) fn score(standing: &Standing) -> ClusterScore {
     }
 }
 
-/// The decisions the status lists: selected clusters by their recorded scores, then those that ranked too low likewise,
-/// then those refused by name, with every refusal; for PickFixed what is missing in the order it is named. The API takes 1,000 in all and
-/// upstream lists 20 unselected ones.
+/// The decisions the status lists: selected clusters by their recorded scores, then those that ranked too low
+/// likewise, then those refused by name, with every refusal; for PickFixed what is missing in the order it is
+/// named. The API takes 1,000 in all and upstream lists 20 unselected ones.
 pub(super) fn listed(
     fleet: &Fleet,
     placement: &Key,
@@ -232,8 +233,8 @@ pub(super) fn joined(words: &Words<'_>, rejections: &[Rejection]) -> String {
     lines.collect::<Vec<_>>().join("; ")
 }
 
-/// Whether the status of the snapshot must be written: the order of the decisions and the time of the condition do not
-/// matter.
+/// Whether the status of the snapshot must be written: the order of the decisions and the time of the
+/// condition do not matter.
 pub(super) fn changes(
     plan: &SnapshotPlan,
     listed: &[ClusterDecision],

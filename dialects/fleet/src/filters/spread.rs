@@ -1,9 +1,9 @@
 //! Topology spread constraints, evaluated incrementally (docs/systems/fleet.md, "Topology spread").
 //!
-//! A placement with constraints picks one cluster at a time, since each pick changes the counts. What a pick does to a
-//! cluster depends on its domains alone, so clusters with the same domains form a cell: a pick looks at one candidate per
-//! cell, its best, and only the counts of the picked cluster's domains change. The result is that of judging every
-//! cluster anew for every pick; a test compares the two.
+//! A placement with constraints picks one cluster at a time, since each pick changes the counts. What a pick
+//! does to a cluster depends on its domains alone, so clusters with the same domains form a cell: a pick
+//! looks at one candidate per cell, its best, and only the counts of the picked cluster's domains change. The
+//! result is that of judging every cluster anew for every pick; a test compares the two.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -94,8 +94,8 @@ impl Counted<'_> {
         })
     }
 
-    /// The change of skew if one more is placed in `domain`, and whether that is too much; `None` outside of all
-    /// domains.
+    /// The change of skew if one more is placed in `domain`, and whether that is too much; `None` outside of
+    /// all domains.
     fn judge(&self, domain: u32) -> Option<(i32, bool)> {
         if domain == NO_DOMAIN {
             return None;
@@ -165,7 +165,8 @@ impl<'a> Spread<'a> {
         violated.next().map(|(index, _)| index)
     }
 
-    /// The score of `candidate`, hard violations left aside: minus the change of skew, summed over the constraints.
+    /// The score of `candidate`, hard violations left aside: minus the change of skew, summed over the
+    /// constraints.
     pub(crate) fn score(&self, candidate: Ix) -> i32 {
         self.judge(candidate).0
     }
@@ -187,7 +188,8 @@ impl<'a> Spread<'a> {
         (score, refused)
     }
 
-    /// How many of the placement's clusters are in the domain of `candidate`, and how many in the emptiest domain.
+    /// How many of the placement's clusters are in the domain of `candidate`, and how many in the emptiest
+    /// domain.
     pub(crate) fn counts(&self, constraint: u32, candidate: Ix) -> Option<(u32, u32)> {
         let counted = self.constraints.get(constraint as usize)?;
         let count = counted
@@ -220,8 +222,8 @@ impl<'a> Spread<'a> {
         (cells, count)
     }
 
-    /// Picks up to `wanted` of `candidates` (best first, their topology scores not yet known), one at a time, and counts
-    /// them. Gives them in the order they were picked, with the score each had then.
+    /// Picks up to `wanted` of `candidates` (best first, their topology scores not yet known), one at a time,
+    /// and counts them. Gives them in the order they were picked, with the score each had then.
     pub(crate) fn pick(&mut self, candidates: &[Standing], wanted: usize) -> Vec<Standing> {
         let (cells, count) = self.cells(candidates);
         let mut members: Vec<Vec<Standing>> = vec![Vec::new(); count];

@@ -60,8 +60,8 @@ impl PlacementRecord {
         self.object.meta().deletion_timestamp().is_some()
     }
 
-    /// Whether a decision could tell this reading from `other`, resources and what the scheduler writes left aside
-    /// (seed: resource-only changes do not trigger scheduling).
+    /// Whether a decision could tell this reading from `other`, resources and what the scheduler writes left
+    /// aside (seed: resource-only changes do not trigger scheduling).
     pub(crate) fn decides_like(&self, other: &Self) -> bool {
         self.raw == other.raw
             && self.deleting() == other.deleting()
@@ -216,8 +216,8 @@ impl BindingRecord {
         !self.deleting() && self.state != State::Unscheduled
     }
 
-    /// How much of a place of its cluster the binding still is; of several to one cluster, the one that is the most stands
-    /// for it.
+    /// How much of a place of its cluster the binding still is; of several to one cluster, the one that is
+    /// the most stands for it.
     pub(crate) fn hold(&self) -> Hold {
         let finalizers = self.object.meta().finalizers();
         match (self.deleting(), self.state) {

@@ -1,4 +1,5 @@
-//! ClusterResourceBinding and ResourceBinding: one cluster a placement is bound to (docs/systems/fleet.md, "Bindings").
+//! ClusterResourceBinding and ResourceBinding: one cluster a placement is bound to (docs/systems/fleet.md,
+//! "Bindings").
 
 use std::sync::LazyLock;
 

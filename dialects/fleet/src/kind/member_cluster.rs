@@ -1,5 +1,5 @@
-//! MemberCluster: a cluster of the fleet, its taints, properties and what its agents report (docs/systems/fleet.md,
-//! "MemberCluster").
+//! MemberCluster: a cluster of the fleet, its taints, properties and what its agents report
+//! (docs/systems/fleet.md, "MemberCluster").
 
 mod rules;
 

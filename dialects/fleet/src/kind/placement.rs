@@ -1,5 +1,5 @@
-//! ClusterResourcePlacement and ResourcePlacement: ask for clusters to place resources on (docs/systems/fleet.md, "API
-//! objects" and "Placement policy").
+//! ClusterResourcePlacement and ResourcePlacement: ask for clusters to place resources on
+//! (docs/systems/fleet.md, "API objects" and "Placement policy").
 
 mod rules;
 

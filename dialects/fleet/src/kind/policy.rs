@@ -1,7 +1,7 @@
 //! `spec.policy` of a placement, and its copy in a snapshot (docs/systems/fleet.md, "Placement policy").
 //!
-//! The types are also written: `policyHash` is made of their JSON, so the fields stand in upstream's order and empty
-//! ones are left out exactly where upstream leaves them out.
+//! The types are also written: `policyHash` is made of their JSON, so the fields stand in upstream's order
+//! and empty ones are left out exactly where upstream leaves them out.
 
 use berth_apimachinery::selector::LabelSelector;
 use schemars::JsonSchema;

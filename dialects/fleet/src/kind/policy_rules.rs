@@ -47,8 +47,8 @@ pub(super) fn errors(policy: &PlacementPolicy, raw: &Value, path: &str) -> Vec<F
     errors
 }
 
-/// Refuses the fields that are not for this type. One that is there counts, even if it is empty; but an empty list of
-/// names does PickN no harm.
+/// Refuses the fields that are not for this type. One that is there counts, even if it is empty; but an empty
+/// list of names does PickN no harm.
 fn misplaced(policy: &PlacementPolicy, raw: &Value, path: &str, errors: &mut Vec<FieldError>) {
     let refused: &[&str] = match policy.placement_type {
         PlacementType::PickAll => &["clusterNames", "numberOfClusters", "topologySpreadConstraints"],

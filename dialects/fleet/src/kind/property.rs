@@ -12,8 +12,9 @@ pub(super) fn check_name(name: &str, path: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// A name is a label's key, or several parts with slashes between: `kubernetes.azure.com/vm-sizes/Standard_D2s/count`. The
-/// first of several may be a DNS subdomain, every other one is a name.
+/// A name is a label's key, or several parts with slashes between:
+/// `kubernetes.azure.com/vm-sizes/Standard_D2s/count`. The first of several may be a DNS subdomain, every
+/// other one is a name.
 fn judge(name: &str) -> Result<(), String> {
     if let Some(resource) = name.strip_prefix(RESOURCE_PROPERTY_PREFIX) {
         let usage = resource.split_once('-').map(|(usage, _)| usage);

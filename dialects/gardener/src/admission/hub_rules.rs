@@ -1,5 +1,5 @@
-//! When a hub must ask: whenever an update changes where a Shoot is, one that moves is deleted, or what a Project allows
-//! changes. Creating Shoots is asked about anyway.
+//! When a hub must ask: whenever an update changes where a Shoot is, one that moves is deleted, or what a
+//! Project allows changes. Creating Shoots is asked about anyway.
 
 use berth_admission::{Operation, Phase};
 use berth_dialect_contract::hub_rule::cel;

@@ -1,4 +1,5 @@
-//! Gardener's configuration file, field by field. An empty text counts as absent, as Gardener's own defaulting has it.
+//! Gardener's configuration file, field by field. An empty text counts as absent, as Gardener's own
+//! defaulting has it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

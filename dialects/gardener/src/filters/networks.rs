@@ -8,8 +8,8 @@ use crate::code::Code;
 use crate::fleet::seed::{Row, reserved};
 use crate::fleet::shoot::{Held, Wants};
 
-/// By how many bits what is told of the ranges in a shoot's status stands above what is told of those in its spec: of single
-/// ranges, and of pairs.
+/// By how many bits what is told of the ranges in a shoot's status stands above what is told of those in its
+/// spec: of single ranges, and of pairs.
 pub(crate) const HELD: u32 = 3;
 pub(crate) const HELD_PAIRS: u32 = 9;
 
@@ -63,7 +63,8 @@ fn any(held: &Held, of: impl Fn([Range; 3]) -> u32) -> u32 {
     bits
 }
 
-/// The seed's ranges for a shoot that names none: those of its families, and none for pods where it has no machines.
+/// The seed's ranges for a shoot that names none: those of its families, and none for pods where it has no
+/// machines.
 fn defaults(row: &Row, wants: &Wants) -> [Range; 3] {
     [0, 1, 2].map(|index: usize| {
         let default = row.facts.defaults[index];
@@ -72,8 +73,8 @@ fn defaults(row: &Row, wants: &Wants) -> [Range; 3] {
     })
 }
 
-/// Pairs of ranges that meet and must not, as bits: bit `3 * shoot + seed`, each nodes, pods, services. By the rules of today
-/// those of IPv4 may, which are mapped.
+/// Pairs of ranges that meet and must not, as bits: bit `3 * shoot + seed`, each nodes, pods, services. By
+/// the rules of today those of IPv4 may, which are mapped.
 pub(crate) fn overlaps(row: &Row, ranges: &[Range; 3], rules: Rules) -> u32 {
     let mut pairs = 0;
     for (shoot, range) in ranges.iter().enumerate() {

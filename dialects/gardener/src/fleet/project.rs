@@ -27,8 +27,8 @@ pub(crate) struct Project {
     pub(super) claim: Claim,
 }
 
-/// Claim of a project to its namespace: when the project was made, those that no server has stored after all others, and its
-/// name. The least one holds.
+/// Claim of a project to its namespace: when the project was made, those that no server has stored after all
+/// others, and its name. The least one holds.
 pub(crate) type Claim = (Timestamp, Arc<str>);
 
 impl Project {
@@ -105,7 +105,8 @@ impl Fleet {
         self.projects.get(name)
     }
 
-    /// The name of the project whose `namespace` is: without one, the one it would have by the name of its namespace.
+    /// The name of the project whose `namespace` is: without one, the one it would have by the name of its
+    /// namespace.
     pub(crate) fn project_name<'a>(&'a self, namespace: &'a str) -> &'a str {
         match self.project_of(namespace) {
             Some(project) => &project.name,
@@ -113,8 +114,8 @@ impl Fleet {
         }
     }
 
-    /// Whether shoots in `namespace` may have `toleration`: the configuration or their project allows it, or there is no
-    /// project that could, and the taint is not the one that protects seeds.
+    /// Whether shoots in `namespace` may have `toleration`: the configuration or their project allows it, or
+    /// there is no project that could, and the taint is not the one that protects seeds.
     pub(crate) fn may_tolerate(&self, namespace: &str, toleration: &Toleration) -> bool {
         let protects = toleration.key == PROTECTED_TAINT;
         if protects && namespace == GARDEN_NAMESPACE {

@@ -1,5 +1,5 @@
-//! Distances between regions that ConfigMaps of the garden have, for MinimalDistance (docs/systems/gardener.md,
-//! "Distance").
+//! Distances between regions that ConfigMaps of the garden have, for MinimalDistance
+//! (docs/systems/gardener.md, "Distance").
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Kinds of a garden that nothing is decided by (docs/systems/gardener.md, "API objects"). They are kept as they come,
-//! so that the files of a garden can be applied whole.
+//! Kinds of a garden that nothing is decided by (docs/systems/gardener.md, "API objects"). They are kept as
+//! they come, so that the files of a garden can be applied whole.
 
 use std::sync::{Arc, LazyLock};
 

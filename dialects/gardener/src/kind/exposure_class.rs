@@ -1,5 +1,5 @@
-//! ExposureClass: how control planes of shoots are reached, and which seeds can (docs/systems/gardener.md, "Exposure
-//! classes").
+//! ExposureClass: how control planes of shoots are reached, and which seeds can (docs/systems/gardener.md,
+//! "Exposure classes").
 
 use std::sync::OnceLock;
 

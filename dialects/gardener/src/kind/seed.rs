@@ -62,8 +62,9 @@ impl Kind for SeedKind {
     }
 }
 
-/// A seed is visible to the scheduler unless it says otherwise. Where the deprecated taint stands and no scheduling settings
-/// beside it, the rules in force say (docs/systems/gardener.md, "Seed"): nothing is filled in.
+/// A seed is visible to the scheduler unless it says otherwise. Where the deprecated taint stands and no
+/// scheduling settings beside it, the rules in force say (docs/systems/gardener.md, "Seed"): nothing is
+/// filled in.
 fn default_visibility(root: &mut serde_json::Map<String, Value>) {
     let Some(spec) = root.get_mut("spec").and_then(Value::as_object_mut) else {
         return;

@@ -1,4 +1,5 @@
-//! The seats rule: Webster's method (Sainte-Laguë), by which replicas go to clusters in proportion to weights.
+//! The seats rule: Webster's method (Sainte-Laguë), by which replicas go to clusters in proportion to
+//! weights.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -54,11 +55,12 @@ impl PartialEq for Party<'_> {
 
 impl Eq for Party<'_> {}
 
-/// Divides `amount` among the parties in proportion to their weights, which are not negative: the seats of each, in their
-/// order. Each seat goes to the largest weight / (2 × seats + 1); of two that tie to the one with fewer seats, then by name,
-/// descending where `is_descending`. Without any weight nobody gets any.
+/// Divides `amount` among the parties in proportion to their weights, which are not negative: the seats of
+/// each, in their order. Each seat goes to the largest weight / (2 × seats + 1); of two that tie to the one
+/// with fewer seats, then by name, descending where `is_descending`. Without any weight nobody gets any.
 ///
-/// Work grows with the number of parties, not with the amount: what everybody gets in any case is given at once.
+/// Work grows with the number of parties, not with the amount: what everybody gets in any case is given at
+/// once.
 #[must_use]
 pub(crate) fn seats(amount: i64, parties: &[(&str, i64)], is_descending: bool) -> Vec<i64> {
     let mut given = vec![0; parties.len()];
@@ -97,8 +99,8 @@ pub(crate) fn seats(amount: i64, parties: &[(&str, i64)], is_descending: bool) -
     given
 }
 
-/// Whether ties between names fall to the later one: where the FNV-1a hash of `uid`, 32 bits wide, is odd. Without a uid they
-/// fall to the earlier one.
+/// Whether ties between names fall to the later one: where the FNV-1a hash of `uid`, 32 bits wide, is odd.
+/// Without a uid they fall to the earlier one.
 #[must_use]
 pub(crate) fn is_descending(uid: &str) -> bool {
     const BASIS: u32 = 2_166_136_261;

@@ -17,8 +17,9 @@ fn of(keys: Vec<Key>) -> Affected {
     }
 }
 
-/// Bindings that a cluster makes due which was `old` and is `new`: those whose affinity matches either, where its labels or its
-/// spec changed or it begins to go. What it reports makes none due, and neither does one that is new or gone.
+/// Bindings that a cluster makes due which was `old` and is `new`: those whose affinity matches either, where
+/// its labels or its spec changed or it begins to go. What it reports makes none due, and neither does one
+/// that is new or gone.
 pub(super) fn cluster(fleet: &Fleet, old: Option<&Cluster>, new: Option<&Cluster>) -> Affected {
     let (Some(old), Some(new)) = (old, new) else {
         return Affected::None;
@@ -38,7 +39,8 @@ pub(super) fn cluster(fleet: &Fleet, old: Option<&Cluster>, new: Option<&Cluster
     of(looks.map(|(key, _)| key.clone()).collect())
 }
 
-/// The affinity by which clusters concern `record`: that of the observed group, or of the first one. `None` is every cluster.
+/// The affinity by which clusters concern `record`: that of the observed group, or of the first one. `None`
+/// is every cluster.
 fn looked_at(record: &Record) -> Option<&Affinity> {
     let policy = record.policy.as_ref()?;
     let observed = &record.status.scheduler_observed_affinity_name;
@@ -50,8 +52,8 @@ fn looked_at(record: &Record) -> Option<&Affinity> {
     group.map(|group| &group.own).or(policy.affinity.as_ref())
 }
 
-/// Whether the binding at `key` is due, which was `old` and is `new`. What the scheduler itself writes makes nothing due: where
-/// only clusters changed, it is due if it would not be left as it is.
+/// Whether the binding at `key` is due, which was `old` and is `new`. What the scheduler itself writes makes
+/// nothing due: where only clusters changed, it is due if it would not be left as it is.
 pub(super) fn binding(fleet: &Fleet, key: &Key, old: Option<&Record>, new: Option<&Record>) -> Affected {
     let Some(new) = new else {
         return Affected::None;

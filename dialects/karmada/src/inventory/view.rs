@@ -114,7 +114,8 @@ pub(super) fn amount(fleet: &Fleet, decision: &Decision) -> Option<Amount> {
     (is_decided && record.divides()).then(|| of(record, listed.sum(), count))
 }
 
-/// Replicas that are wanted on `clusters` clusters, and that are `placed` there. Where every cluster gets all, so many times.
+/// Replicas that are wanted on `clusters` clusters, and that are `placed` there. Where every cluster gets
+/// all, so many times.
 fn of(record: &Record, placed: i64, clusters: usize) -> Amount {
     let policy = record.policy.as_ref();
     let duplicates = policy.is_some_and(|policy| matches!(policy.strategy, Strategy::Duplicated));

@@ -1,5 +1,5 @@
-//! ResourceBinding and ClusterResourceBinding: what one template asks for, and where it goes (docs/systems/karmada.md,
-//! "Bindings").
+//! ResourceBinding and ClusterResourceBinding: what one template asks for, and where it goes
+//! (docs/systems/karmada.md, "Bindings").
 
 use berth_apimachinery::schema::ConditionForm;
 use berth_apimachinery::schema::types::{Condition, Time};

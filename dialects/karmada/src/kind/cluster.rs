@@ -1,4 +1,5 @@
-//! Cluster: a member cluster, its taints, what it serves and what room it reports (docs/systems/karmada.md, "Cluster").
+//! Cluster: a member cluster, its taints, what it serves and what room it reports (docs/systems/karmada.md,
+//! "Cluster").
 
 use std::collections::BTreeMap;
 

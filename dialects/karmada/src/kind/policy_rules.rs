@@ -1,4 +1,5 @@
-//! Rules of placements that no schema says, as Karmada's webhooks have them (docs/systems/karmada.md, "Refused").
+//! Rules of placements that no schema says, as Karmada's webhooks have them (docs/systems/karmada.md,
+//! "Refused").
 
 use std::collections::BTreeSet;
 

@@ -27,8 +27,8 @@ struct Grade {
 }
 
 impl Grades {
-    /// Reads the sizes that `models` give with the nodes that `counted` says there are; `None` where either is empty, or a
-    /// number of nodes is negative: then the summary counts.
+    /// Reads the sizes that `models` give with the nodes that `counted` says there are; `None` where either
+    /// is empty, or a number of nodes is negative: then the summary counts.
     ///
     /// # Errors
     /// Which figure is no quantity.
@@ -98,7 +98,8 @@ impl Grade {
     }
 }
 
-/// Whether a node is asked for `resource`: those of Kubernetes itself without a domain that nodes do not count are passed over.
+/// Whether a node is asked for `resource`: those of Kubernetes itself without a domain that nodes do not
+/// count are passed over.
 fn is_counted(resource: &str) -> bool {
     match resource {
         CPU | "memory" | "ephemeral-storage" => true,

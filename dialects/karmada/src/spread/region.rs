@@ -1,7 +1,7 @@
 //! Selecting by region: a choice of regions first, then clusters of each.
 //!
-//! Every combination of regions that has enough clusters is looked at, as Karmada does, up to a bound: combinations grow
-//! exponentially.
+//! Every combination of regions that has enough clusters is looked at, as Karmada does, up to a bound:
+//! combinations grow exponentially.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -119,8 +119,8 @@ struct Path {
     clusters: usize,
 }
 
-/// The best combination: the highest scores, then the most clusters, then the first found; a shorter one that it begins with
-/// goes before.
+/// The best combination: the highest scores, then the most clusters, then the first found; a shorter one that
+/// it begins with goes before.
 fn choose(regions: &[Region], limits: Limits, clusters: i64) -> Result<Vec<usize>, Failure> {
     let mut paths = combinations(regions, limits, clusters)?;
     // Stable: of equals the first found comes first.
@@ -137,7 +137,8 @@ fn choose(regions: &[Region], limits: Limits, clusters: i64) -> Result<Vec<usize
     }
 }
 
-/// Combinations with enough clusters, none of them longer than it takes, in the order in which they are found.
+/// Combinations with enough clusters, none of them longer than it takes, in the order in which they are
+/// found.
 fn combinations(regions: &[Region], limits: Limits, clusters: i64) -> Result<Vec<Path>, Failure> {
     let mut found = Vec::new();
     if i64::try_from(regions.len()).is_ok_and(|count| count == limits.least) {

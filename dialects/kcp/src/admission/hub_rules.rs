@@ -1,5 +1,5 @@
-//! When a hub must ask about namespaces and what follows them: whenever a guarded key differs, and whatever a syncer
-//! does.
+//! When a hub must ask about namespaces and what follows them: whenever a guarded key differs, and whatever a
+//! syncer does.
 
 use berth_admission::{Operation, Phase};
 use berth_apimachinery::GroupResource;

@@ -115,7 +115,8 @@ fn state(writer: &Writer, namespace: bool, identifier: &str, change: &Changed<'_
     }
 }
 
-/// A deletion annotation: set once, to an instant, by the controller of the object; taken out by it or by the syncer.
+/// A deletion annotation: set once, to an instant, by the controller of the object; taken out by it or by the
+/// syncer.
 fn deletion(
     writer: &Writer,
     namespace: bool,
@@ -192,7 +193,8 @@ fn internal(writer: &Writer, change: &Changed<'_>, findings: &mut Findings) {
     }
 }
 
-/// The finalizers of syncers: each syncer's own; the resource controller takes out those of clusters that are gone.
+/// The finalizers of syncers: each syncer's own; the resource controller takes out those of clusters that are
+/// gone.
 fn syncer_finalizers(writer: &Writer, old: &Value, new: &Value, findings: &mut Findings) {
     fn own(object: &Value) -> BTreeSet<&str> {
         let identifiers = finalizers(object).filter_map(|name| name.strip_prefix(SYNCER_FINALIZER));
@@ -252,7 +254,8 @@ pub(super) fn judge_syncer(
             findings.forbid(name, "a syncer changes the status and its own keys only");
         }
     }
-    // State and deletion are judged with everybody's; status and spec of a cluster are its syncer's to take out.
+    // State and deletion are judged with everybody's; status and spec of a cluster are its syncer's to take
+    // out.
     let judged = |key: &str| key.starts_with(STATE) || key.starts_with(DELETION);
     let mine = |key: &str| {
         [STATUS_OF, SPEC_DIFF]

@@ -11,7 +11,8 @@ use crate::placement::{Placement, Reading, State};
 
 const PATH: &str = "metadata.annotations[scheduling.kcp.dev/placement]";
 
-/// Judges the change of the annotation from `old` to `new`. Nothing is said of a value that stays byte for byte.
+/// Judges the change of the annotation from `old` to `new`. Nothing is said of a value that stays byte for
+/// byte.
 pub(super) fn judge(writer: &Writer, old: &Value, new: &Value, findings: &mut Findings) {
     let (before, after) = (raw(old), raw(new));
     if before == after {

@@ -16,7 +16,8 @@ const ALICE: &str = "alice";
 const SYNCER_X: &str = "berth:syncer:x";
 const DEPLOYMENTS: GroupResource = GroupResource::new("apps", "deployments");
 
-/// What the guard says of a write: nothing, or the code and the message of its refusal. Both phases must agree.
+/// What the guard says of a write: nothing, or the code and the message of its refusal. Both phases must
+/// agree.
 fn review(
     guard: &PlacementGuard,
     user: &str,

@@ -100,8 +100,8 @@ impl Row {
         self.record.view.status.last_syncer_heartbeat_time
     }
 
-    /// Whether a decision could tell this reading from `older`. A heartbeat that came in time makes no difference; one
-    /// after a silence does.
+    /// Whether a decision could tell this reading from `older`. A heartbeat that came in time makes no
+    /// difference; one after a silence does.
     pub(crate) fn decides_like(&self, older: &Self) -> bool {
         let (new, old) = (&self.facts, &older.facts);
         let unbroken = self.heard().is_none_or(|heard| heard <= old.fresh_until);

@@ -53,8 +53,8 @@ impl Numbers {
     }
 }
 
-/// Sets of locations as small numbers: a row holds one, and a decision looks at each distinct set once instead of at
-/// each row's. A clone shares what is there.
+/// Sets of locations as small numbers: a row holds one, and a decision looks at each distinct set once
+/// instead of at each row's. A clone shares what is there.
 #[derive(Clone, Default)]
 pub(crate) struct Sets {
     numbers: HashMap<Arc<[u32]>, u32>,

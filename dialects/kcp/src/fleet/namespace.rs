@@ -78,8 +78,8 @@ impl Record {
             .map(|(place, _)| &place.identifier)
     }
 
-    /// Whether a change of the fleet could give it a place: it has none, or leaves one without another in the same
-    /// location.
+    /// Whether a change of the fleet could give it a place: it has none, or leaves one without another in the
+    /// same location.
     pub(crate) fn waits(&self) -> bool {
         if self.deleting || self.disabled {
             return false;
@@ -103,9 +103,9 @@ impl Record {
             || reading.placement.0.values().any(|&state| state == State::Unbound)
     }
 
-    /// Whether the change from `old` to this must be decided, labels that select namespaces left aside. The placement
-    /// controller's own writes are not:
-    /// they make legal moves, leave nothing to take out, and bring the condition up to date.
+    /// Whether the change from `old` to this must be decided, labels that select namespaces left aside. The
+    /// placement controller's own writes are not: they make legal moves, leave nothing to take out, and bring
+    /// the condition up to date.
     pub(crate) fn decides_unlike(&self, old: &Self) -> bool {
         let moved = || {
             let (before, after) = (&old.reading.placement.0, &self.reading.placement.0);

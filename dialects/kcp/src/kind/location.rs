@@ -1,4 +1,5 @@
-//! Location: a collection of WorkloadClusters that users can place namespaces in (docs/systems/kcp.md, "API objects").
+//! Location: a collection of WorkloadClusters that users can place namespaces in (docs/systems/kcp.md, "API
+//! objects").
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;

@@ -10,8 +10,8 @@ const STATES: [Option<State>; 5] = [
     Some(State::Unbound),
 ];
 
-/// Written by hand from docs/systems/kcp.md, "The placement annotation": rows are from, columns to, in the order of
-/// [`STATES`]. P is the placement controller, N the namespace controller, `=` no change, `.` nobody.
+/// Written by hand from docs/systems/kcp.md, "The placement annotation": rows are from, columns to, in the
+/// order of [`STATES`]. P is the placement controller, N the namespace controller, `=` no change, `.` nobody.
 const MATRIX: [&str; 5] = ["=P...", "P=N..", "..=P.", "...=N", "PP..="];
 
 /// State label that a coordination controller leaves once it is done with the resource.
@@ -22,8 +22,8 @@ const fn coordination_controller(label: Option<SyncState>) -> Option<SyncState> 
     }
 }
 
-/// What the syncer makes of the state label of an object it sees: it goes once the object was to go, nothing holds it
-/// softly any more, and the downstream object is gone.
+/// What the syncer makes of the state label of an object it sees: it goes once the object was to go, nothing
+/// holds it softly any more, and the downstream object is gone.
 const fn syncer(
     label: Option<SyncState>,
     deleting: bool,

@@ -1,4 +1,5 @@
-//! The location controller: counts the workload clusters of each Location, and writes its labels out for printing.
+//! The location controller: counts the workload clusters of each Location, and writes its labels out for
+//! printing.
 
 use std::sync::Arc;
 
@@ -91,7 +92,8 @@ impl Reconciler for Locations {
         vec![LOCATIONS]
     }
 
-    /// A location that says something else, and those of a workload cluster that counts otherwise than before.
+    /// A location that says something else, and those of a workload cluster that counts otherwise than
+    /// before.
     fn due(&self, change: &Change, context: &Context<'_>) -> Vec<Key> {
         let Some(fleet) = fleet(context) else {
             return Vec::new();

@@ -1,5 +1,5 @@
-//! The resource controller: hands the labels and removals of a namespace on to the synced resources in it, and takes them
-//! off resources that are no longer synced.
+//! The resource controller: hands the labels and removals of a namespace on to the synced resources in it,
+//! and takes them off resources that are no longer synced.
 
 use std::sync::Arc;
 
@@ -118,8 +118,8 @@ impl Resources {
         })
     }
 
-    /// Whatever knows one of the workload clusters that came or went: where they are to go, and where traces of them
-    /// are left. Nothing finds objects by cluster, so all are looked at; clusters seldom come or go.
+    /// Whatever knows one of the workload clusters that came or went: where they are to go, and where traces
+    /// of them are left. Nothing finds objects by cluster, so all are looked at; clusters seldom come or go.
     fn about(&self, change: &Change, fleet: &Fleet, context: &Context<'_>) -> Vec<Key> {
         let moved = came_or_went(change);
         if moved.is_empty() {
@@ -166,8 +166,8 @@ impl Reconciler for Resources {
         self.synced.clone()
     }
 
-    /// A resource whose metadata changed; those in a namespace that says something else; those that know a workload
-    /// cluster that came or went.
+    /// A resource whose metadata changed; those in a namespace that says something else; those that know a
+    /// workload cluster that came or went.
     fn due(&self, change: &Change, context: &Context<'_>) -> Vec<Key> {
         let (key, Some(fleet)) = (&change.key, fleet(context)) else {
             return Vec::new();

@@ -1,11 +1,13 @@
-//! Fields that a cluster fills in by itself (docs/systems/kcp.md, "Downstream copies"): what the hub allocated says nothing
-//! on a workload cluster, where another object may have it, and what that allocated stays there.
+//! Fields that a cluster fills in by itself (docs/systems/kcp.md, "Downstream copies"): what the hub
+//! allocated says nothing on a workload cluster, where another object may have it, and what that allocated
+//! stays there.
 
 use serde_json::{Map, Value, json};
 
 use crate::edit::{ANNOTATIONS, set};
 
-/// Secrets of this type are kept by a cluster's token controller, which deletes those of accounts that it does not know.
+/// Secrets of this type are kept by a cluster's token controller, which deletes those of accounts that it
+/// does not know.
 const ACCOUNT_TOKEN: &str = "kubernetes.io/service-account-token";
 /// Annotations by which a Secret of the type [`ACCOUNT_TOKEN`] names its account.
 const ACCOUNT: [&str; 2] = [
@@ -112,7 +114,8 @@ pub(super) fn keep(next: &mut Value, down: &Value) {
     }
 }
 
-/// Whether a Service of this `spec` may keep `field` of what it `had`: not every type has one, and its addresses are one thing.
+/// Whether a Service of this `spec` may keep `field` of what it `had`: not every type has one, and its
+/// addresses are one thing.
 fn may_have(spec: &Map<String, Value>, field: &str, had: &Value) -> bool {
     let text = |field: &str| spec.get(field).and_then(Value::as_str);
     let service_type = text("type").unwrap_or("ClusterIP");
@@ -133,8 +136,8 @@ fn ports(spec: &mut Map<String, Value>) -> impl Iterator<Item = &mut Map<String,
     ports.into_iter().flatten().filter_map(Value::as_object_mut)
 }
 
-/// Whether `down` has to be made anew to become `copy`: the type of a Secret cannot change, nor whether a Service that stays
-/// within its cluster has an address.
+/// Whether `down` has to be made anew to become `copy`: the type of a Secret cannot change, nor whether a
+/// Service that stays within its cluster has an address.
 pub(super) fn is_another(copy: &Value, down: &Value) -> bool {
     match copy["kind"].as_str() {
         Some("Secret") => down.get("type").is_some() && down["type"] != copy["type"],

@@ -1,8 +1,8 @@
-//! The copy of an object on a workload cluster: what it looks like, whether it is what is wanted, and the status on its
-//! way back (docs/systems/kcp.md, "Downstream copies").
+//! The copy of an object on a workload cluster: what it looks like, whether it is what is wanted, and the
+//! status on its way back (docs/systems/kcp.md, "Downstream copies").
 //!
-//! A copy carries a record of what was copied: clusters fill in defaults and write labels of their own, so that what is
-//! there is compared with what was put there, not with what is upstream.
+//! A copy carries a record of what was copied: clusters fill in defaults and write labels of their own, so
+//! that what is there is compared with what was put there, not with what is upstream.
 
 use std::collections::BTreeSet;
 
@@ -163,8 +163,8 @@ fn same_content(down: &Value, copy: &Value) -> bool {
             .all(|field| given(down, field) == given(copy, field))
 }
 
-/// `down` as it has to be for `copy`: what was copied before and no longer is goes, what others put there stays. `None`
-/// when it is so already.
+/// `down` as it has to be for `copy`: what was copied before and no longer is goes, what others put there
+/// stays. `None` when it is so already.
 #[must_use]
 pub fn brought_up_to_date(copy: &Value, down: &Value) -> Option<Value> {
     let (old, new) = (Record::of(down), Record::of(copy));
@@ -230,8 +230,8 @@ fn is_nothing(value: &Value) -> bool {
 
 /// The status that `down` reports, as it reads upstream; `None` where it reports none.
 ///
-/// Generations are counted on each side for itself: what has been observed downstream counts upstream as the generation
-/// that `down` is the copy of, which is that of `up` when it is up to date.
+/// Generations are counted on each side for itself: what has been observed downstream counts upstream as the
+/// generation that `down` is the copy of, which is that of `up` when it is up to date.
 #[must_use]
 pub fn status_for(up: &Value, down: &Value, up_to_date: bool) -> Option<Value> {
     let mut status = down.get("status").filter(|status| !is_nothing(status))?.clone();

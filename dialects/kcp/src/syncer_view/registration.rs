@@ -1,9 +1,9 @@
-//! Ownership of the copies on a workload cluster, and when a syncer may take them over (docs/systems/kcp.md, "Registering
-//! again").
+//! Ownership of the copies on a workload cluster, and when a syncer may take them over (docs/systems/kcp.md,
+//! "Registering again").
 //!
-//! The identifier of a WorkloadCluster dies with the object. The downstream namespaces therefore also say which
-//! WorkloadCluster of which hub they were made for, by what outlives it: the uid of the hub's namespace `kube-system`, and
-//! the name.
+//! The identifier of a WorkloadCluster dies with the object. The downstream namespaces therefore also say
+//! which WorkloadCluster of which hub they were made for, by what outlives it: the uid of the hub's namespace
+//! `kube-system`, and the name.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

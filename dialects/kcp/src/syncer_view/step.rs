@@ -1,5 +1,6 @@
-//! What a syncer does next about one object: a pure function of how the object looks in its view and downstream
-//! (docs/systems/kcp.md, "Order of removal"). Whatever was done before, even half, looking again leads on.
+//! What a syncer does next about one object: a pure function of how the object looks in its view and
+//! downstream (docs/systems/kcp.md, "Order of removal"). Whatever was done before, even half, looking again
+//! leads on.
 
 use serde_json::Value;
 
@@ -149,7 +150,8 @@ impl Place<'_> {
     }
 }
 
-/// The next step of the syncer `of` for a namespace. `content` is how many objects of it the syncer still sees.
+/// The next step of the syncer `of` for a namespace. `content` is how many objects of it the syncer still
+/// sees.
 #[must_use]
 pub fn namespace_next(of: &Owner, up: Option<&Value>, down: Option<&Value>, content: usize) -> Step {
     let identifier = of.identifier.as_str();

@@ -8,7 +8,8 @@ pub(crate) struct Judged {
     pub(crate) holds: bool,
     /// Whether it has no value, or one that is neither true nor false.
     pub(crate) fails: bool,
-    /// Cost of the evaluation, kept with it: whether a decision may afford its expressions does not depend on which results are known.
+    /// Cost of the evaluation, kept with it: whether a decision may afford its expressions does not depend on
+    /// which results are known.
     pub(crate) cost: u64,
     /// Whether it was ended, because it cost more than one evaluation may.
     pub(crate) ended: bool,
@@ -25,9 +26,9 @@ pub(crate) struct Reading {
     pub(crate) expired: u32,
 }
 
-/// Results by what was judged, in two generations: what is still asked for moves to the young
-/// one, what is not is forgotten when the generations change. So memory is bounded, and a cluster that comes or goes
-/// costs one evaluation, not one per cluster.
+/// Results by what was judged, in two generations: what is still asked for moves to the young one, what is
+/// not is forgotten when the generations change. So memory is bounded, and a cluster that comes or goes costs
+/// one evaluation, not one per cluster.
 #[derive(Debug, Default)]
 pub(crate) struct Results {
     young: HashMap<Reading, Judged>,

@@ -1,5 +1,5 @@
-//! The columns after clusters came and went: stretches of the columns before are copied, and only the clusters that came
-//! are read. At most one pass per column, however many came.
+//! The columns after clusters came and went: stretches of the columns before are copied, and only the
+//! clusters that came are read. At most one pass per column, however many came.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -43,8 +43,8 @@ impl Records<'_> {
 }
 
 impl Columns {
-    /// The columns once the clusters in `names` (ascending) are there, or not, as `records` say. Everything else in
-    /// `self` is up to date already.
+    /// The columns once the clusters in `names` (ascending) are there, or not, as `records` say. Everything
+    /// else in `self` is up to date already.
     pub(crate) fn moved<'a>(
         &self,
         names: impl Iterator<Item = &'a Arc<str>> + Clone,

@@ -1,5 +1,5 @@
-//! The taints of all clusters as one column. Taints are put on many clusters alike, so that each list of them is judged once in a
-//! decision, and the clusters themselves are looked at only where times count.
+//! The taints of all clusters as one column. Taints are put on many clusters alike, so that each list of them
+//! is judged once in a decision, and the clusters themselves are looked at only where times count.
 
 use std::sync::Arc;
 
@@ -117,8 +117,8 @@ impl Taints {
     }
 }
 
-/// Text that tells one list from another. Nothing of a taint has a line break, but what is read from a hub may be anything, so
-/// that lengths stand before.
+/// Text that tells one list from another. Nothing of a taint has a line break, but what is read from a hub
+/// may be anything, so that lengths stand before.
 fn text(list: &[Taint]) -> String {
     let mut text = String::new();
     for part in list

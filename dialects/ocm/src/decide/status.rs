@@ -130,7 +130,8 @@ fn why_nothing(wanted: Option<usize>, solved: &Solved) -> String {
     }
 }
 
-/// Whether a cluster that this filter refuses is no candidate at all: one of another set, or one that is being deleted.
+/// Whether a cluster that this filter refuses is no candidate at all: one of another set, or one that is
+/// being deleted.
 const fn rules_out(filter: Plugin) -> bool {
     match filter {
         Plugin::ClusterSet | Plugin::Lifecycle => true,

@@ -1,4 +1,5 @@
-//! Which placements a change makes due again (docs/systems/ocm.md, "When it runs"), as narrowly as the records allow.
+//! Which placements a change makes due again (docs/systems/ocm.md, "When it runs"), as narrowly as the
+//! records allow.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -39,7 +40,8 @@ fn namespaces<'a>(fleet: &'a Fleet, set: &'a Arc<str>) -> impl Iterator<Item = &
         .map(|(_, namespace)| namespace)
 }
 
-/// A cluster changed: the placements bound to a set that holds it or held it, where they could tell the difference.
+/// A cluster changed: the placements bound to a set that holds it or held it, where they could tell the
+/// difference.
 pub(super) fn cluster(fleet: &Fleet, name: &Arc<str>, old: Option<&Cluster>, new: Option<&Cluster>) -> Due {
     if old.is_none() && new.is_none() {
         return Due::nothing();
@@ -76,7 +78,8 @@ pub(super) fn cluster(fleet: &Fleet, name: &Arc<str>, old: Option<&Cluster>, new
     }
 }
 
-/// The scores of `cluster` in objects named `resource` changed: the placements that use them and may choose it.
+/// The scores of `cluster` in objects named `resource` changed: the placements that use them and may choose
+/// it.
 pub(super) fn scores(fleet: &Fleet, cluster: &Arc<str>, resource: &Arc<str>) -> Due {
     let Some(row) = fleet.clusters.get(cluster) else {
         return Due::nothing();

@@ -1,4 +1,5 @@
-//! Taking in one change: parse the object once, edit the records, keep the columns up to date, say who is due.
+//! Taking in one change: parse the object once, edit the records, keep the columns up to date, say who is
+//! due.
 
 use std::sync::Arc;
 
@@ -89,7 +90,8 @@ fn set(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
 }
 
 fn binding(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
-    // Placements go by the binding's name (docs/systems/ocm.md, "API objects"); the view only proves that it is one.
+    // Placements go by the binding's name (docs/systems/ocm.md, "API objects"); the view only proves that it
+    // is one.
     let new = read(fleet, key, object, |_, _: kind::ManagedClusterSetBinding| Ok(()));
     let entry = (Arc::clone(&key.namespace), Arc::clone(&key.name));
     let swapped = (Arc::clone(&key.name), Arc::clone(&key.namespace));
@@ -192,8 +194,8 @@ fn decision(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
         .collect();
     owners.dedup();
     let decide = match &new {
-        // The scheduler deletes decisions only after it has taken them off the placement's status: one that is still
-        // listed was deleted by someone else.
+        // The scheduler deletes decisions only after it has taken them off the placement's status: one that
+        // is still listed was deleted by someone else.
         None => owners
             .iter()
             .filter(|owner| due::lists(fleet, owner, &key.name))

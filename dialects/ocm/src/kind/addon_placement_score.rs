@@ -1,4 +1,5 @@
-//! AddOnPlacementScore v1alpha1: scores of one cluster, pushed by anyone (docs/systems/ocm.md, "API objects").
+//! AddOnPlacementScore v1alpha1: scores of one cluster, pushed by anyone (docs/systems/ocm.md, "API
+//! objects").
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,5 @@
-//! ManagedCluster v1: a cluster on the hub, its taints, claims and capacity (docs/systems/ocm.md, "API objects").
+//! ManagedCluster v1: a cluster on the hub, its taints, claims and capacity (docs/systems/ocm.md, "API
+//! objects").
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

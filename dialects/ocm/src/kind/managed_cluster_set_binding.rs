@@ -1,5 +1,5 @@
-//! ManagedClusterSetBinding v1beta2: lets the placements of a namespace choose from a set (docs/systems/ocm.md, "API
-//! objects").
+//! ManagedClusterSetBinding v1beta2: lets the placements of a namespace choose from a set
+//! (docs/systems/ocm.md, "API objects").
 
 use std::sync::LazyLock;
 

@@ -1,5 +1,5 @@
-//! Placement v1beta1 and v1alpha1: asks for clusters (docs/systems/ocm.md, "API objects" and "Placement spec"). The two
-//! versions differ in `apiVersion` only.
+//! Placement v1beta1 and v1alpha1: asks for clusters (docs/systems/ocm.md, "API objects" and "Placement
+//! spec"). The two versions differ in `apiVersion` only.
 
 use std::sync::LazyLock;
 

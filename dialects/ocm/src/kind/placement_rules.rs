@@ -1,9 +1,9 @@
 //! What a Placement's spec must satisfy beyond its schema: all errors at once, each at its field.
 //!
-//! The rules refuse on write what would make the placement Misconfigured later, and what is known to break schedulers
-//! (docs/systems/ocm.md, "Placement spec"). OCM's API has none of them, so such placements exist in files and on hubs,
-//! where they are Misconfigured. Expressions are not among it: those are accepted here, too, and the scheduler reports
-//! the words of the compiler.
+//! The rules refuse on write what would make the placement Misconfigured later, and what is known to break
+//! schedulers (docs/systems/ocm.md, "Placement spec"). OCM's API has none of them, so such placements exist
+//! in files and on hubs, where they are Misconfigured. Expressions are not among it: those are accepted here,
+//! too, and the scheduler reports the words of the compiler.
 
 use std::collections::BTreeMap;
 
@@ -32,8 +32,8 @@ pub(super) fn errors(spec: &PlacementSpec) -> Vec<FieldError> {
     errors
 }
 
-/// The fields of `spec` that change nothing, or not what they seem to, each with what it does instead: what no release of OCM acts
-/// on, and what no write here accepts and files and hubs may have.
+/// The fields of `spec` that change nothing, or not what they seem to, each with what it does instead: what
+/// no release of OCM acts on, and what no write here accepts and files and hubs may have.
 pub(crate) fn without_effect(spec: &PlacementSpec) -> Vec<String> {
     let mut list = Vec::new();
     let constraints = &spec.spread_policy.spread_constraints;
@@ -172,8 +172,8 @@ fn groups(strategy: &GroupStrategy, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Whether the schema refuses `size` already. What is left to judge: numbers, and texts of digits that are too large for
-/// one.
+/// Whether the schema refuses `size` already. What is left to judge: numbers, and texts of digits that are
+/// too large for one.
 fn refused_by_schema(size: &Value) -> bool {
     match size {
         Value::Number(_) => false,

@@ -1,5 +1,5 @@
-//! Predicates, compiled: selectors over labels and claims, expressions over the whole cluster (docs/systems/ocm.md,
-//! "Placement spec" and "CEL").
+//! Predicates, compiled: selectors over labels and claims, expressions over the whole cluster
+//! (docs/systems/ocm.md, "Placement spec" and "CEL").
 
 use std::sync::Arc;
 

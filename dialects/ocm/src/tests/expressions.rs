@@ -191,7 +191,8 @@ fn an_expression_that_costs_too_much_on_one_cluster_leaves_the_others_to_choose_
     let decision = world.decide(&key);
     assert_eq!(world.picked(&decision), ["b"]);
     assert!(world.fleet.warnings(&decision)[0].contains("fails on 1 cluster"));
-    // Of one that matches no other predicate either, the cost is the reason; of one that does, nothing is refused.
+    // Of one that matches no other predicate either, the cost is the reason; of one that does, nothing is
+    // refused.
     let selector =
         |source: &str| json!({"requiredClusterSelector": {"celSelector": {"celExpressions": [source]}}});
     let predicates = [selector(&costly), selector("managedCluster.metadata.name == 'a'")];

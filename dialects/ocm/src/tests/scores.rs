@@ -1,4 +1,5 @@
-//! Scores: what the proposal's test plan asks for (status changes, expired, empty), and the formulas over a fleet.
+//! Scores: what the proposal's test plan asks for (status changes, expired, empty), and the formulas over a
+//! fleet.
 
 use berth_apimachinery::{Key, Timestamp};
 use berth_dialect_contract::{Affected, Targets, Words};

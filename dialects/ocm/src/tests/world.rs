@@ -1,4 +1,5 @@
-//! A hub in memory: objects go in as JSON or YAML, decisions are made, writes are applied as an API server would.
+//! A hub in memory: objects go in as JSON or YAML, decisions are made, writes are applied as an API server
+//! would.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

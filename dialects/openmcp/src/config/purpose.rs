@@ -10,7 +10,8 @@ use super::{Mapping, Template, Tenancy, compiled};
 use crate::names::DELETE_LABEL;
 use crate::naming::Naming;
 
-/// Reads the mapping of `purpose`, which stands at `path`. `clusters` is `selectors.clusters`, if it could be read.
+/// Reads the mapping of `purpose`, which stands at `path`. `clusters` is `selectors.clusters`, if it could be
+/// read.
 pub(super) fn read(
     form: &mut Reading<Form>,
     purpose: &str,

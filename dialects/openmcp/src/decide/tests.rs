@@ -177,7 +177,8 @@ fn whoever_makes_a_cluster_for_several_passes_a_fence() {
         let fences: Vec<&str> = decision.fences.iter().map(|fence| &**fence).collect();
         assert_eq!(fences, ["openmcp/new-clusters"]);
     }
-    // Who takes one that is there is guarded by its finalizers, and who has one of its own is in nobody's way.
+    // Who takes one that is there is guarded by its finalizers, and who has one of its own is in nobody's
+    // way.
     world.put(&cluster("a", &[]));
     assert!(world.ask("r", None).unwrap().fences.is_empty());
     let mut exclusive = configuration();

@@ -114,9 +114,9 @@ impl Fleet {
         }
     }
 
-    /// The requests to decide again, and those whose view changed beside them. `had` are the holders before. What the
-    /// scheduler's own writes do to the request they are made for is not among them: its finalizer comes, or goes while
-    /// it is being deleted.
+    /// The requests to decide again, and those whose view changed beside them. `had` are the holders before.
+    /// What the scheduler's own writes do to the request they are made for is not among them: its finalizer
+    /// comes, or goes while it is being deleted.
     fn shaken_by(&self, shift: &Shift, had: &BTreeSet<Arc<str>>) -> (BTreeSet<Key>, BTreeSet<Key>) {
         let (mut decide, mut demands) = (BTreeSet::new(), BTreeSet::new());
         let Some(place) = &shift.place else {
@@ -201,8 +201,9 @@ impl Fleet {
         }
     }
 
-    /// Whether `new` is to be decided again after `old`. The scheduler's own writes end in what [`super::Said::settled`]
-    /// knows, or do what this leaves aside: its finalizer comes or goes, the annotation `reconcile` goes.
+    /// Whether `new` is to be decided again after `old`. The scheduler's own writes end in what
+    /// [`super::Said::settled`] knows, or do what this leaves aside: its finalizer comes or goes, the
+    /// annotation `reconcile` goes.
     fn differs(&self, old: &Record, new: &Record) -> bool {
         if new.wants.deleting {
             return !old.wants.deleting

@@ -57,8 +57,8 @@ pub(crate) struct Wants {
     pub(crate) metadata: PassedOn,
 }
 
-/// Labels and annotations that a Cluster gets from the request that has it for itself (docs/systems/openmcp.md, "New
-/// Clusters").
+/// Labels and annotations that a Cluster gets from the request that has it for itself
+/// (docs/systems/openmcp.md, "New Clusters").
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PassedOn {
     pub(crate) labels: BTreeMap<String, String>,

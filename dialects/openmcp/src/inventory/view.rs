@@ -108,8 +108,8 @@ impl Fleet {
     }
 }
 
-/// What the provider reports, in the words of all providers there are (docs/systems/openmcp.md, "API objects"). The
-/// scheduler does not go by it: a Cluster is granted before it is there.
+/// What the provider reports, in the words of all providers there are (docs/systems/openmcp.md, "API
+/// objects"). The scheduler does not go by it: a Cluster is granted before it is there.
 fn readiness(row: &Row) -> (&'static str, &'static str, String) {
     if row.facts.deleting {
         return ("False", "Terminating", "the cluster is being deleted".to_owned());

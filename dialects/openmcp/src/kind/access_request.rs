@@ -1,5 +1,5 @@
-//! AccessRequest: asks for access to the Cluster of a request (docs/systems/openmcp.md, "API objects"). Cluster providers grant
-//! it; nothing is scheduled by it.
+//! AccessRequest: asks for access to the Cluster of a request (docs/systems/openmcp.md, "API objects").
+//! Cluster providers grant it; nothing is scheduled by it.
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,5 @@
-//! ClusterProfile: how a provider makes clusters (docs/systems/openmcp.md, "API objects"). Nothing is scheduled by it.
+//! ClusterProfile: how a provider makes clusters (docs/systems/openmcp.md, "API objects"). Nothing is
+//! scheduled by it.
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,5 @@
-//! Permissions that an AccessRequest asks for in the cluster: roles that are there, roles that are to be made, and for whom.
+//! Permissions that an AccessRequest asks for in the cluster: roles that are there, roles that are to be
+//! made, and for whom.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

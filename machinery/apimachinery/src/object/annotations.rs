@@ -1,5 +1,5 @@
-//! Annotations as they stand in an object's bytes. They can be long (a copy of the whole object, as kubectl notes it) and
-//! are rarely asked for, so nothing is kept beside the bytes.
+//! Annotations as they stand in an object's bytes. They can be long (a copy of the whole object, as kubectl
+//! notes it) and are rarely asked for, so nothing is kept beside the bytes.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -47,12 +47,14 @@ impl Draft {
     /// Serializes `value` canonically. Any `metadata.resourceVersion` in it is ignored.
     ///
     /// # Errors
-    /// When `value` is no JSON object, has no `apiVersion`, `kind` or `metadata.name`, or has metadata of wrong types.
+    /// When `value` is no JSON object, has no `apiVersion`, `kind` or `metadata.name`, or has metadata of
+    /// wrong types.
     pub fn new(value: &Value) -> Result<Self, Malformed> {
         Self::write(value, None)
     }
 
-    /// Returns a draft with `managed`, compact JSON, as `metadata.managedFields`, whatever `value` has there. No bytes: none.
+    /// Returns a draft with `managed`, compact JSON, as `metadata.managedFields`, whatever `value` has there.
+    /// No bytes: none.
     ///
     /// # Errors
     /// As [`Draft::new`].
@@ -99,8 +101,8 @@ impl Draft {
         &self.meta
     }
 
-    /// The canonical JSON with an empty `resourceVersion`: what a store that numbers by itself keeps. Copied where parts of
-    /// it are kept for several objects.
+    /// The canonical JSON with an empty `resourceVersion`: what a store that numbers by itself keeps. Copied
+    /// where parts of it are kept for several objects.
     #[must_use]
     pub fn bytes(&self) -> Bytes {
         self.text.slice(self.text.all())
@@ -146,8 +148,8 @@ impl Draft {
             && parts(self.text.own(), &self.spans) == parts(object.text.own(), &object.spans)
     }
 
-    /// The object as a dry run answers it: at no revision, and without `metadata.resourceVersion`, which a client could
-    /// take for that of a stored object.
+    /// The object as a dry run answers it: at no revision, and without `metadata.resourceVersion`, which a
+    /// client could take for that of a stored object.
     #[must_use]
     pub fn unstored(&self) -> Object {
         const FIELD: &str = ",\"resourceVersion\":\"";
@@ -166,7 +168,8 @@ impl Draft {
         self.object(revision, start..start, &digits, start..start + digits.len())
     }
 
-    /// The object that has `with` in the place of what is at `cut`, and the digits of its revision at `digits`.
+    /// The object that has `with` in the place of what is at `cut`, and the digits of its revision at
+    /// `digits`.
     fn object(&self, revision: Revision, cut: Range<usize>, with: &str, digits: Range<usize>) -> Object {
         Object {
             text: self.text.spliced(cut.clone(), with.as_bytes()),

@@ -72,9 +72,9 @@ impl Mold {
         }
     }
 
-    /// Writes the object of this name and uid behind what is in `out`, up to the end of its metadata: for lists that are
-    /// written without making objects. What follows is as the `rest` of [`Mold::object`], and the closing brace. Gives
-    /// the place behind the name.
+    /// Writes the object of this name and uid behind what is in `out`, up to the end of its metadata: for
+    /// lists that are written without making objects. What follows is as the `rest` of [`Mold::object`], and
+    /// the closing brace. Gives the place behind the name.
     pub fn begin(&self, name: &str, uid: &str, out: &mut Vec<u8>) -> usize {
         out.extend_from_slice(&self.before);
         text_of(name, out);
@@ -85,8 +85,8 @@ impl Mold {
         at
     }
 
-    /// The object of this name and uid. `rest` is compact JSON: the members behind `metadata` in order, each with the comma
-    /// before it.
+    /// The object of this name and uid. `rest` is compact JSON: the members behind `metadata` in order, each
+    /// with the comma before it.
     #[must_use]
     pub fn object(&self, name: &str, uid: &str, rest: &[u8]) -> Object {
         let room = self.before.len() + name.len() + self.after.len() + uid.len() + rest.len() + 16;

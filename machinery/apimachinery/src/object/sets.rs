@@ -1,5 +1,5 @@
-//! The sets of fields that managers own (`fieldsV1` of managed fields), each kept once: thousands of objects have the same,
-//! and they can be half of an object.
+//! The sets of fields that managers own (`fieldsV1` of managed fields), each kept once: thousands of objects
+//! have the same, and they can be half of an object.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -17,7 +17,8 @@ const PARTS: usize = 16;
 /// How many sets a part keeps room for when most are gone.
 const ROOM: usize = 64;
 
-/// The sets in `bytes` that are kept once, by their places. `managed` is where the list of managed fields stands.
+/// The sets in `bytes` that are kept once, by their places. `managed` is where the list of managed fields
+/// stands.
 pub(super) fn find(bytes: &[u8], managed: Range<usize>) -> Vec<Range<usize>> {
     let list = &bytes[managed.clone()];
     let mut found = Vec::new();
@@ -56,8 +57,8 @@ impl Deref for Set {
 
 impl Drop for Set {
     fn drop(&mut self) {
-        // This one, and the one that is known. When two go at the same time, neither may be the last: then it is forgotten
-        // when there is no room.
+        // This one, and the one that is known. When two go at the same time, neither may be the last: then it
+        // is forgotten when there is no room.
         if Arc::strong_count(&self.0) == 2 {
             let hash = KNOWN.hasher.hash_one(&*self.0);
             KNOWN.part(hash).forget(hash, &self.0);
@@ -103,7 +104,8 @@ impl Part {
     /// Forgets `set`, if whoever asks has it alone.
     fn forget(&mut self, hash: u64, set: &Arc<[u8]>) {
         let is_known = self.0.get(&hash).is_some_and(|known| Arc::ptr_eq(known, set));
-        // Nobody gets it meanwhile: only from what is known, which is locked, or from somebody else who has it.
+        // Nobody gets it meanwhile: only from what is known, which is locked, or from somebody else who has
+        // it.
         if is_known && Arc::strong_count(set) == 2 {
             self.0.remove(&hash);
             if self.0.len() < self.0.capacity() / 8 {

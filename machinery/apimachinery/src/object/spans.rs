@@ -49,7 +49,8 @@ pub(super) struct Spans {
 }
 
 impl Spans {
-    /// Returns the spans after so many bytes have come in the place of those at `cut`, with the digits of the revision at `revision`.
+    /// Returns the spans after so many bytes have come in the place of those at `cut`, with the digits of the
+    /// revision at `revision`.
     pub(super) fn spliced(&self, cut: Range<usize>, length: usize, revision: Range<usize>) -> Self {
         let shift = |at: usize| {
             if at > cut.start {

@@ -247,7 +247,8 @@ fn what_is_no_object_says_where() {
     }
 }
 
-/// A list of everything as a table makes the cells of everything: the trees they are read from would take many times the room.
+/// A list of everything as a table makes the cells of everything: the trees they are read from would take
+/// many times the room.
 #[test]
 fn what_is_parsed_for_the_cells_is_not_kept() {
     struct Data;

@@ -61,7 +61,8 @@ impl Text {
         }
     }
 
-    /// The bytes with empty sets where others are kept elsewhere: JSON, to which every place in the text refers.
+    /// The bytes with empty sets where others are kept elsewhere: JSON, to which every place in the text
+    /// refers.
     pub(super) fn own(&self) -> &Bytes {
         &self.own
     }
@@ -86,7 +87,8 @@ impl Text {
         self.each(places, |piece| out.extend_from_slice(piece));
     }
 
-    /// Returns the text with other bytes in the place of those at `cut` of the own ones, which is behind all sets.
+    /// Returns the text with other bytes in the place of those at `cut` of the own ones, which is behind all
+    /// sets.
     pub(super) fn spliced(&self, cut: Range<usize>, with: &[u8]) -> Self {
         let mut own = Vec::with_capacity(self.own.len() - cut.len() + with.len());
         own.extend_from_slice(&self.own[..cut.start]);

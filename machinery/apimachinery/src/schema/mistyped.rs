@@ -1,5 +1,6 @@
-//! The first value that a reader of a kind's own type stumbles over, as Go's decoder does: another type of JSON, a number that
-//! does not fit, a text that is no time or base64. Everything else about a value is a rule, and for validation to say.
+//! The first value that a reader of a kind's own type stumbles over, as Go's decoder does: another type of
+//! JSON, a number that does not fit, a text that is no time or base64. Everything else about a value is a
+//! rule, and for validation to say.
 
 use serde_json::Value;
 

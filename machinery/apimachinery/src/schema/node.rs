@@ -68,7 +68,8 @@ pub(crate) struct Node {
     pub(crate) preserve: bool,
     pub(crate) items: Option<Arc<Self>>,
     pub(crate) list: ListType,
-    /// Whether duplicates are taken whatever the list's type: in ObjectMeta it says how lists merge and no more.
+    /// Whether duplicates are taken whatever the list's type: in ObjectMeta it says how lists merge and no
+    /// more.
     pub(crate) may_repeat: bool,
     pub(crate) pattern: Option<Pattern>,
     pub(crate) length: Size,

@@ -1,5 +1,6 @@
-//! Reads a part of an object, such as a system's configuration, by its schema: every mistake with its path, and what is
-//! left once the mistakes are taken out as a typed value, so that further rules can judge it in the same answer.
+//! Reads a part of an object, such as a system's configuration, by its schema: every mistake with its path,
+//! and what is left once the mistakes are taken out as a typed value, so that further rules can judge it in
+//! the same answer.
 
 use jiff::SignedDuration;
 use serde::de::DeserializeOwned;

@@ -1,4 +1,5 @@
-//! From what schemars says of a Rust type to a structural OpenAPI v3 schema: no references, no unions, no `null` types.
+//! From what schemars says of a Rust type to a structural OpenAPI v3 schema: no references, no unions, no
+//! `null` types.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;

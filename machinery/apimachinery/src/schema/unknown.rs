@@ -46,7 +46,8 @@ impl Search {
         self.found.paths.push(path);
     }
 
-    /// Finds every unknown field below `value`, which is at `node`, but those that `old` has in the same place.
+    /// Finds every unknown field below `value`, which is at `node`, but those that `old` has in the same
+    /// place.
     pub(super) fn find(&mut self, node: &Node, value: &Value, old: Option<&Value>, path: &Path<'_>) {
         match value {
             Value::Object(fields) => {

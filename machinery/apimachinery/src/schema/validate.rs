@@ -247,7 +247,8 @@ pub(super) fn has_format(format: &str, text: &str) -> bool {
     }
 }
 
-/// Whether `text` has the shape of RFC 3339: the parser of instants takes more forms than other readers of the object.
+/// Whether `text` has the shape of RFC 3339: the parser of instants takes more forms than other readers of
+/// the object.
 fn is_rfc3339(text: &str) -> bool {
     let bytes = text.as_bytes();
     let separators = [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':')];

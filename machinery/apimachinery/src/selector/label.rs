@@ -80,8 +80,8 @@ fn has_name_shape(text: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
 }
 
-/// Whether `key` is a qualified name: a name of at most 63 bytes, behind an optional DNS subdomain and `/`. Label
-/// and annotation keys and finalizers follow this rule.
+/// Whether `key` is a qualified name: a name of at most 63 bytes, behind an optional DNS subdomain and `/`.
+/// Label and annotation keys and finalizers follow this rule.
 ///
 /// # Errors
 /// Everything that is wrong.
@@ -137,7 +137,8 @@ fn all(problems: Vec<LabelProblem>) -> Result<(), LabelError> {
     }
 }
 
-/// Checks every key and value of a label map standing at `path` (`metadata.labels`, `spec.selector.matchLabels`).
+/// Checks every key and value of a label map standing at `path` (`metadata.labels`,
+/// `spec.selector.matchLabels`).
 #[must_use]
 pub fn validate_labels<K: AsRef<str>, V: AsRef<str>>(
     labels: impl IntoIterator<Item = (K, V)>,

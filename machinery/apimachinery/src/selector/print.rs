@@ -1,13 +1,13 @@
-//! A short print of an object's labels, by which most objects that a selector does not match are passed over without
-//! looking at a label.
+//! A short print of an object's labels, by which most objects that a selector does not match are passed over
+//! without looking at a label.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use super::{Operator, Requirement, Selector};
 use crate::labels::Labels;
 
-/// A set of 64 bits: two for each label, one by its key and one by key and value. Prints mean something within one
-/// process only, and are never stored.
+/// A set of 64 bits: two for each label, one by its key and one by key and value. Prints mean something
+/// within one process only, and are never stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LabelPrint(u64);
 
@@ -19,7 +19,8 @@ impl LabelPrint {
         prints.fold(Self::default(), Self::with)
     }
 
-    /// Whether labels of this print may satisfy a selector that [needs](Selector::needs) `needed`. If not, they do not.
+    /// Whether labels of this print may satisfy a selector that [needs](Selector::needs) `needed`. If not,
+    /// they do not.
     #[must_use]
     pub fn covers(self, needed: Self) -> bool {
         self.0 & needed.0 == needed.0

@@ -1,4 +1,5 @@
-//! Lists in a strategic merge patch: replaced, united (scalars) or merged element by element (maps with a merge key).
+//! Lists in a strategic merge patch: replaced, united (scalars) or merged element by element (maps with a
+//! merge key).
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -31,7 +32,8 @@ pub(super) fn merge(
             .cloned()
             .collect());
     }
-    // Without an order of its own a patch gives that of its elements: what is new stands before what is there.
+    // Without an order of its own a patch gives that of its elements: what is new stands before what is
+    // there.
     let order = Order::of(&have, order.unwrap_or(elements), strategy.merge_key);
     let mut merged = match strategy.merge_key {
         Some(key) => by_key(items, key, (have, is_new), elements, path, budget)?,
@@ -138,8 +140,8 @@ impl<'a> Keyed<'a> {
     }
 }
 
-/// A list that is new is taken as it is, elements without the key and several of one key, too: there is nothing to merge it
-/// with, and the schema or the kind's rules say what is wrong with it.
+/// A list that is new is taken as it is, elements without the key and several of one key, too: there is
+/// nothing to merge it with, and the schema or the kind's rules say what is wrong with it.
 fn by_key(
     items: Option<&Node>,
     key: &str,
@@ -180,8 +182,8 @@ fn by_key(
     Ok(have.into_list())
 }
 
-/// The order a list is to have: elements it does not name keep their place relative to the named ones as it was before,
-/// where it was; otherwise the named ones come first.
+/// The order a list is to have: elements it does not name keep their place relative to the named ones as it
+/// was before, where it was; otherwise the named ones come first.
 pub(super) struct Order<'a> {
     key: Option<&'a str>,
     /// Place of each element before, by what identifies it.

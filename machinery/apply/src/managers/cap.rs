@@ -39,7 +39,8 @@ impl Managers {
         }
     }
 
-    /// Gives what `later` owns to the owner of ancient changes in its version, whom `first` becomes if there is none.
+    /// Gives what `later` owns to the owner of ancient changes in its version, whom `first` becomes if there
+    /// is none.
     fn join(&mut self, first: &Identity, later: &Identity) {
         let ancient = Identity {
             manager: ANCIENT.to_owned(),

@@ -38,8 +38,8 @@ impl Managers {
     /// Reads the list from its JSON. No bytes are no managers.
     ///
     /// # Errors
-    /// When any entry is invalid: of a list that cannot be read whole nothing is believed. Lists over [`MAX_BYTES`] are
-    /// refused unread.
+    /// When any entry is invalid: of a list that cannot be read whole nothing is believed. Lists over
+    /// [`MAX_BYTES`] are refused unread.
     pub fn decode(list: &[u8]) -> Result<Self, Invalid> {
         if list.is_empty() {
             return Ok(Self::default());

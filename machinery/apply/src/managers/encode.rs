@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::{Entry, Identity, Managers};
 
 impl Managers {
-    /// The list as compact JSON, in canonical order; empty where there is nothing to write, and then the object has no
-    /// `managedFields`.
+    /// The list as compact JSON, in canonical order; empty where there is nothing to write, and then the
+    /// object has no `managedFields`.
     #[must_use]
     pub fn encode(&self) -> String {
         let mut list = String::new();

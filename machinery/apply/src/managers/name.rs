@@ -22,7 +22,8 @@ pub fn problems(path: &str, name: &str) -> Vec<FieldError> {
     errors
 }
 
-/// Whether a person sees it: letters, marks, numbers, punctuation, symbols, and of the spaces only the plain one.
+/// Whether a person sees it: letters, marks, numbers, punctuation, symbols, and of the spaces only the plain
+/// one.
 #[must_use]
 pub fn is_printable(letter: char) -> bool {
     if matches!(letter, ' ' | '\\' | '"' | '\'') {

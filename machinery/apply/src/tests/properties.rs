@@ -60,10 +60,11 @@ proptest! {
         }
     }
 
-    // An empty set or list by key is merged in but owned by nobody, and so is what it is in, in kube-apiserver as here (its field manager ends the same
-    // in `apply_reference`, which has such configurations and applies them twice). `env: [D]` followed by `env: []` prunes
-    // `env` with all of `spec`, since nobody owns anything there; the same once more puts `env: []` back, and when then
-    // nobody owns anything at all, the next apply finds an owner for what is there, before-first-apply.
+    // An empty set or list by key is merged in but owned by nobody, and so is what it is in, in
+    // kube-apiserver as here (its field manager ends the same in `apply_reference`, which has such
+    // configurations and applies them twice). `env: [D]` followed by `env: []` prunes `env` with all of
+    // `spec`, since nobody owns anything there; the same once more puts `env: []` back, and when then nobody
+    // owns anything at all, the next apply finds an owner for what is there, before-first-apply.
     #[test]
     fn applying_empty_lists_again_settles(steps in steps(spec())) {
         let mut world = World::new();

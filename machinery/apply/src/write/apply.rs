@@ -42,7 +42,8 @@ pub struct Conflict {
 /// Why nothing was applied. [`fmt::Display`] is the message of kube-apiserver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// The configuration does not fit the schema. `object` says which it is: `ns/name; group/version, Kind=kind`.
+    /// The configuration does not fit the schema. `object` says which it is: `ns/name; group/version,
+    /// Kind=kind`.
     Configuration {
         /// Which object.
         object: String,
@@ -136,11 +137,11 @@ fn message(conflicts: &[Conflict]) -> String {
 }
 
 impl Managers {
-    /// Merges `config` into `live`, takes out what this manager applied before and nobody owns now, and gives it the
-    /// fields of `config`. What others own is changed with `force` only, and then no longer theirs.
+    /// Merges `config` into `live`, takes out what this manager applied before and nobody owns now, and gives
+    /// it the fields of `config`. What others own is changed with `force` only, and then no longer theirs.
     ///
-    /// `live` is `{apiVersion, kind}` where the object is missing; all it has belongs to `before-first-apply` where
-    /// nobody owns anything yet. The list of managed fields is in neither object: `self` is it.
+    /// `live` is `{apiVersion, kind}` where the object is missing; all it has belongs to `before-first-apply`
+    /// where nobody owns anything yet. The list of managed fields is in neither object: `self` is it.
     ///
     /// # Errors
     /// When `config` or `live` does not fit the schema, or others own what would change.

@@ -11,11 +11,13 @@ use crate::types::Types;
 
 /// Versions of a kind. [`Only`] is a kind with one.
 pub trait Versions {
-    /// The types of objects in `api_version`; `None` when it is not served, or not any more. Entries of such versions
-    /// are dropped. Versions of one shape should give the same reference: then nothing is compared twice.
+    /// The types of objects in `api_version`; `None` when it is not served, or not any more. Entries of such
+    /// versions are dropped. Versions of one shape should give the same reference: then nothing is compared
+    /// twice.
     fn types(&self, api_version: &str) -> Option<&Types>;
 
-    /// `object`, which is in version `from`, in version `to`. Borrowed where they differ in `apiVersion` only.
+    /// `object`, which is in version `from`, in version `to`. Borrowed where they differ in `apiVersion`
+    /// only.
     fn convert<'a>(&self, object: &'a Value, from: &str, to: &str) -> Cow<'a, Value>;
 }
 

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use berth_apply::Managers;
 use serde_json::{Map, Value, json};
 
-/// Parts of an object that are compared: itself with its empty metadata left out, and its entries by owner, without their times.
+/// Parts of an object that are compared: itself with its empty metadata left out, and its entries by owner,
+/// without their times.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Seen {
     pub(crate) object: Value,

@@ -1,9 +1,10 @@
-//! Random kinds and random writes to their objects, here and on the field manager of k8s.io/apimachinery: after each step both
-//! have the same object, the same `managedFields`, and the same conflicts.
+//! Random kinds and random writes to their objects, here and on the field manager of k8s.io/apimachinery:
+//! after each step both have the same object, the same `managedFields`, and the same conflicts.
 //!
 //! `rows` plays fixed ones, which say what is to come out, there and here.
 //!
-//! Needs Go and builds `tests/differential/apply` (`make e2e`). `APPLY_SEED` and `APPLY_SEQUENCES` say which and how many.
+//! Needs Go and builds `tests/differential/apply` (`make e2e`). `APPLY_SEED` and `APPLY_SEQUENCES` say which
+//! and how many.
 
 mod expected;
 mod generate;

@@ -3,8 +3,8 @@
 /// A generator (splitmix64).
 pub(crate) struct Random {
     state: u64,
-    /// Whether the sequence has writes in several versions. The reference cannot convert objects with duplicate items, so
-    /// that it has either these or those.
+    /// Whether the sequence has writes in several versions. The reference cannot convert objects with
+    /// duplicate items, so that it has either these or those.
     pub(crate) versions: bool,
 }
 

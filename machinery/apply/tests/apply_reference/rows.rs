@@ -1,12 +1,14 @@
-//! Sequences of writes by several managers as data (`rows.json`), each with what kube-apiserver 1.36 was seen to make of it:
-//! played here, and on the reference, which has to say the same.
+//! Sequences of writes by several managers as data (`rows.json`), each with what kube-apiserver 1.36 was seen
+//! to make of it: played here, and on the reference, which has to say the same.
 //!
-//! A step has the manager under what it does (`A` applies, `A!` by force, `MP` merge-patches, `PUT`, `POST`, `SEED` puts an
-//! object there that nobody owns), through the subresource `to`, in `version`, with `spec`, `status`, `metadata` and
-//! `managedFields`. Then `409` is the conflict it meets, `noop` whether it leaves object and owners as they were, `is` the spec
-//! (where `replicas` is 1 unless it is named), `st` the status, `meta` some of the metadata, `owns` who owns what, whole, the
-//! paths without `.spec.` and with `'` for `"`. `admission` is what others set in the object after it. `where` says who plays
-//! a row that not all can play, `note` where Berth means to differ from kube-apiserver: the crate alone knows no dry run, no validation and no last-applied annotation.
+//! A step has the manager under what it does (`A` applies, `A!` by force, `MP` merge-patches, `PUT`, `POST`,
+//! `SEED` puts an object there that nobody owns), through the subresource `to`, in `version`, with `spec`,
+//! `status`, `metadata` and `managedFields`. Then `409` is the conflict it meets, `noop` whether it leaves
+//! object and owners as they were, `is` the spec (where `replicas` is 1 unless it is named), `st` the status,
+//! `meta` some of the metadata, `owns` who owns what, whole, the paths without `.spec.` and with `'` for `"`.
+//! `admission` is what others set in the object after it. `where` says who plays a row that not all can play,
+//! `note` where Berth means to differ from kube-apiserver: the crate alone knows no dry run, no validation
+//! and no last-applied annotation.
 
 use serde_json::{Value, json};
 
@@ -79,7 +81,8 @@ fn write(step: &Value, live: Option<&Value>, time: i64) -> Step {
         _ => body,
     };
     if !matches!(verb, "A" | "A!") {
-        // A body is defaulted when it is read, and nulls that no field may be go; a configuration is taken as it is.
+        // A body is defaulted when it is read, and nulls that no field may be go; a configuration is taken as
+        // it is.
         berth_apimachinery::Schema::from_value(schema()).default(&mut object);
     }
     if let Some(entries) = step.get("managedFields") {

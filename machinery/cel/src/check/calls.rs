@@ -16,7 +16,8 @@ use crate::value::Value;
 /// The functions whose second argument is a pattern.
 const PATTERNS: [&str; 3] = ["matches", "find", "findAll"];
 
-/// The functions whose literal arguments are judged when an expression is compiled, in Kubernetes' environment.
+/// The functions whose literal arguments are judged when an expression is compiled, in Kubernetes'
+/// environment.
 const CONVERSIONS: [&str; 8] = [
     "bool",
     "bytes",
@@ -84,7 +85,8 @@ impl Checker<'_> {
             self.pattern(place, pattern);
         }
         self.calls.push(function.clone());
-        // An operator looks at the values itself: numbers of any type that are not known before can be compared.
+        // An operator looks at the values itself: numbers of any type that are not known before can be
+        // compared.
         if !function.starts_with(|first: char| first.is_ascii_alphabetic()) {
             let args = vec![Type::Dyn; nodes.len()].into();
             candidates = candidates
@@ -147,8 +149,8 @@ impl Checker<'_> {
         format!("found no matching overload for '{function}' applied to '{applied}'")
     }
 
-    /// Compiles a pattern that stands in the expression. One that cannot be compiled is an error of the evaluation,
-    /// or of the compilation where the environment validates literals.
+    /// Compiles a pattern that stands in the expression. One that cannot be compiled is an error of the
+    /// evaluation, or of the compilation where the environment validates literals.
     fn pattern(&mut self, at: usize, pattern: &str) {
         match Pattern::compile(pattern) {
             Ok(compiled) => drop(self.patterns.insert(pattern.to_owned(), Arc::new(compiled))),

@@ -1,4 +1,5 @@
-//! Variables that are expressions themselves: evaluated when the first expression asks for them, and then remembered.
+//! Variables that are expressions themselves: evaluated when the first expression asks for them, and then
+//! remembered.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -21,7 +22,8 @@ pub struct Variable {
     pub program: Result<Program, String>,
 }
 
-/// Variables made of expressions, for several evaluations over the same values. Each may mention those before it.
+/// Variables made of expressions, for several evaluations over the same values. Each may mention those before
+/// it.
 pub struct Lazy<'a> {
     variables: &'a [Variable],
     globals: &'a [Value<'a>],

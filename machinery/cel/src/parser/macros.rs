@@ -28,8 +28,8 @@ pub(super) fn has(at: usize, mut args: Vec<Expr>) -> Result<Expr, Issue> {
     }
 }
 
-/// Macro that `name` with so many arguments is: the comprehension, the number of its variables, whether a condition
-/// stands before the body.
+/// Macro that `name` with so many arguments is: the comprehension, the number of its variables, whether a
+/// condition stands before the body.
 fn fold(name: &str, arguments: usize, syntax: Syntax) -> Option<(Comprehension, usize, bool)> {
     let two = syntax.two_variables;
     Some(match (name, arguments) {

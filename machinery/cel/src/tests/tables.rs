@@ -42,7 +42,8 @@ fn shown(value: &Value<'_>) -> String {
     }
 }
 
-/// Compares a table of more than `least` rows. What stands in `meant` differs on purpose: the expression, ours, why.
+/// Compares a table of more than `least` rows. What stands in `meant` differs on purpose: the expression,
+/// ours, why.
 fn compare(
     table: &str,
     environment: &Environment,

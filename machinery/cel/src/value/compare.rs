@@ -64,7 +64,8 @@ impl<'a> Value<'a> {
         Some(Order::Is(order))
     }
 
-    /// Whether two values are equal. Values of different types are not, except numbers. Every element compared costs.
+    /// Whether two values are equal. Values of different types are not, except numbers. Every element
+    /// compared costs.
     pub(crate) fn equals(&self, other: &Value<'a>, meter: &mut Meter) -> Result<bool, Error> {
         meter.step()?;
         if let (Some(one), Some(other)) = (number(self), number(other)) {

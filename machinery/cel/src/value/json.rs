@@ -55,8 +55,8 @@ impl Value<'_> {
         })
     }
 
-    /// The first object inside whose type is not named after the fields that lead to it: `Object.spec` under `spec` of an
-    /// `Object`. Lists and maps in between have no name.
+    /// The first object inside whose type is not named after the fields that lead to it: `Object.spec` under
+    /// `spec` of an `Object`. Lists and maps in between have no name.
     #[must_use]
     pub fn misnamed(&self) -> Option<String> {
         self.misnamed_under(None)

@@ -55,7 +55,8 @@ impl Moment {
     /// Date and time that clocks and calendars show in a time zone, or where it was written.
     pub(crate) fn within(&self, zone: Option<TimeZone>) -> DateTime {
         let offset = match zone {
-            // The last day of the year 9999 is beyond what zones have rules for: they are those of the day before.
+            // The last day of the year 9999 is beyond what zones have rules for: they are those of the day
+            // before.
             Some(zone) => {
                 let seconds = self.seconds().min(Timestamp::MAX.as_second());
                 Timestamp::from_second(seconds).map_or(Offset::UTC, |at| zone.to_offset(at))
@@ -108,7 +109,8 @@ impl Moment {
     }
 }
 
-/// The year that the day so many days after the first of January of the year 1 is in, and how many days of it passed.
+/// The year that the day so many days after the first of January of the year 1 is in, and how many days of it
+/// passed.
 fn year_and_day(days: i64) -> (i16, i64) {
     let (centuries, days) = (days.div_euclid(146_097), days.rem_euclid(146_097));
     let century = (days / 36_524).min(3);

@@ -79,7 +79,8 @@ async fn places_given_on_create_never_exceed_the_capacity() {
                 let object = shoot(&format!("s-{number}"), Some("small"));
                 loop {
                     match world.create(&object).await {
-                        // In-process lists leave it to their makers to try again; clients' creates are tried again.
+                        // In-process lists leave it to their makers to try again; clients' creates are tried
+                        // again.
                         Err(status) if status.code == 409 => {}
                         result => return result.map(drop),
                     }

@@ -1,5 +1,5 @@
-//! Requests of which some are another scheduler's (`spec.requests`): guards hold for Berth's alone, in what is placed and in the
-//! records of decisions, of every system.
+//! Requests of which some are another scheduler's (`spec.requests`): guards hold for Berth's alone, in what
+//! is placed and in the records of decisions, of every system.
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,8 @@
 //! The search for one target: sets of edits by their size, each step decided again on a fork of the world.
 //!
-//! Every refusal must go, so a step tries the remedies of the first one that is left, and a set is reached in one order
-//! only. The smallest sets come first. Where none of these is the asker's own to make, the search goes on for one that is.
+//! Every refusal must go, so a step tries the remedies of the first one that is left, and a set is reached in
+//! one order only. The smallest sets come first. Where none of these is the asker's own to make, the search
+//! goes on for one that is.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

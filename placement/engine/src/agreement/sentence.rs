@@ -10,7 +10,8 @@ const NAMED: usize = 3;
 const MOST: usize = 1_000;
 
 impl Comparison {
-    /// The sentence: `Berth would leave cluster17 (TaintToleration/Untolerated: …) and take cluster4 (rank 1, score 200)`.
+    /// The sentence: `Berth would leave cluster17 (TaintToleration/Untolerated: …) and take cluster4 (rank 1,
+    /// score 200)`.
     #[must_use]
     pub fn sentence(&self) -> String {
         let mut text = match self.agreement {

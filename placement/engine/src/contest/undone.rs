@@ -1,4 +1,5 @@
-//! Telling a write that undoes what another program did to Berth's own last write from one that the world asks for.
+//! Telling a write that undoes what another program did to Berth's own last write from one that the world
+//! asks for.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,7 +1,9 @@
-//! Who works, where several replicas run over one store: a lock record that its holder renews and that expires.
+//! Who works, where several replicas run over one store: a lock record that its holder renews and that
+//! expires.
 //!
-//! The record has the shape of a Kubernetes Lease (coordination.k8s.io/v1), so that people know how to read it. Expiry
-//! is judged by how long *this* replica has seen no renewal, so that clocks that differ do no harm.
+//! The record has the shape of a Kubernetes Lease (coordination.k8s.io/v1), so that people know how to read
+//! it. Expiry is judged by how long *this* replica has seen no renewal, so that clocks that differ do no
+//! harm.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
@@ -62,8 +64,9 @@ impl LeaderElector for Alone {
 
 /// The times of a lease, with the names they have in client-go's leader election.
 ///
-/// The defaults are a third of those of Kubernetes' own controllers: what a replica that died has left is done by another
-/// within ten seconds. Shorter ones would lose leadership whenever the store is slow to answer.
+/// The defaults are a third of those of Kubernetes' own controllers: what a replica that died has left is
+/// done by another within ten seconds. Shorter ones would lose leadership whenever the store is slow to
+/// answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeaseDurations {
     duration: Duration,
@@ -111,8 +114,8 @@ impl Default for LeaseDurations {
 }
 
 impl LeaseDurations {
-    /// A lease that holds for `duration` without renewal. Its holder stops work `renew` after the last renewal that
-    /// succeeded, and everybody tries every `retry`, and up to a fifth later.
+    /// A lease that holds for `duration` without renewal. Its holder stops work `renew` after the last
+    /// renewal that succeeded, and everybody tries every `retry`, and up to a fifth later.
     ///
     /// # Errors
     /// When these times do not fit together.
@@ -185,8 +188,8 @@ pub trait ResourceLock: Send + Sync + 'static {
     /// When it cannot be read.
     async fn read(&self) -> Result<Option<Record>, StoreError>;
 
-    /// Writes `value` over the record as it was read (`None`: there was none). Gives whether that was done; it is not
-    /// when somebody else was faster.
+    /// Writes `value` over the record as it was read (`None`: there was none). Gives whether that was done;
+    /// it is not when somebody else was faster.
     ///
     /// # Errors
     /// When it cannot be written.

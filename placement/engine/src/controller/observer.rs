@@ -61,7 +61,8 @@ pub struct Stepped<'a> {
     pub took: Duration,
 }
 
-/// Follows the controllers. A queue is named after its dialect, a reconciler's after the reconciler. Called on their tasks: must not block.
+/// Follows the controllers. A queue is named after its dialect, a reconciler's after the reconciler. Called
+/// on their tasks: must not block.
 pub trait Observer: Send + Sync + 'static {
     /// A demand of `dialect` was put in the queue, which has `depth` of them now.
     fn queued(&self, dialect: &'static str, depth: usize);

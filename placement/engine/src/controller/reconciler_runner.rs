@@ -1,9 +1,9 @@
-//! The loop of one reconciler ([`berth_dialect_contract::Reconciler`]): changes in, due keys with back-off and alarms, one guarded
-//! step per key.
+//! The loop of one reconciler ([`berth_dialect_contract::Reconciler`]): changes in, due keys with back-off
+//! and alarms, one guarded step per key.
 //!
-//! A reconciler watches the source itself, since the resources it looks at are not all its dialect's, and may depend on the
-//! configuration. Whenever it may have missed changes (at the start, when the watch falls behind, when the
-//! configuration changes or leadership is won) it looks at everything once.
+//! A reconciler watches the source itself, since the resources it looks at are not all its dialect's, and may
+//! depend on the configuration. Whenever it may have missed changes (at the start, when the watch falls
+//! behind, when the configuration changes or leadership is won) it looks at everything once.
 
 mod objects;
 

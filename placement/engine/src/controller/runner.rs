@@ -22,7 +22,8 @@ use crate::engine::Engine;
 pub(super) const NAP: Duration = Duration::from_secs(30);
 /// How soon a demand that says its time has come already is looked at again, at the earliest.
 pub(super) const AGAIN: Duration = Duration::from_secs(1);
-/// How what others change as it is stored is tried again: they have to be changed first, by somebody who reads of it.
+/// How what others change as it is stored is tried again: they have to be changed first, by somebody who
+/// reads of it.
 pub(super) const OVERRULED: Backoff = Backoff {
     first: Duration::from_secs(10),
     most: Duration::from_secs(1000),
@@ -144,7 +145,8 @@ impl Runner {
         }
     }
 
-    /// Looks whether it is to work, and how. Beginning to work makes everything due: nobody knows what was missed.
+    /// Looks whether it is to work, and how. Beginning to work makes everything due: nobody knows what was
+    /// missed.
     fn judge(&mut self) {
         let Some(snapshot) = self.engine.snapshot(self.dialect) else {
             return;
@@ -230,8 +232,8 @@ fn is_unplaced(outcome: Outcome) -> bool {
     )
 }
 
-/// Decides one demand, on a world that holds every change up to `through`, and writes the decision; unless that was done
-/// after the change up to `since` which made it due.
+/// Decides one demand, on a world that holds every change up to `through`, and writes the decision; unless
+/// that was done after the change up to `since` which made it due.
 async fn work(
     engine: Arc<Engine>,
     settings: Settings,

@@ -1,5 +1,5 @@
-//! Controllers over a store in memory, a toy dialect and a clock moved by hand. No test waits for time: what must not
-//! happen is shown by something later that has happened.
+//! Controllers over a store in memory, a toy dialect and a clock moved by hand. No test waits for time: what
+//! must not happen is shown by something later that has happened.
 
 mod election;
 mod overcommit;

@@ -1,5 +1,5 @@
-//! The queue of one controller and the keys of it that are worked on: what every controller's loop does, wherever its keys
-//! come from and whatever is done about one.
+//! The queue of one controller and the keys of it that are worked on: what every controller's loop does,
+//! wherever its keys come from and whatever is done about one.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -71,8 +71,8 @@ impl<D: Send + 'static> Workers<D> {
         }
     }
 
-    /// Waits for the next key that was worked on, and how that ended; `None` when nothing is worked on. Nothing is lost
-    /// when it is not waited for.
+    /// Waits for the next key that was worked on, and how that ended; `None` when nothing is worked on.
+    /// Nothing is lost when it is not waited for.
     pub(super) async fn next(&mut self) -> Option<(Key, Result<D, JoinError>)> {
         loop {
             let (id, done) = match self.work.join_next_with_id().await? {

@@ -153,7 +153,8 @@ pub struct Side {
     pub reason: String,
     /// The one-line summary.
     pub message: String,
-    /// The clusters it has, by the system's own names, with their amounts. Not serialized: an entry says what changes.
+    /// The clusters it has, by the system's own names, with their amounts. Not serialized: an entry says what
+    /// changes.
     #[serde(skip)]
     pub clusters: Held,
     /// How many clusters it has.
@@ -215,7 +216,8 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// The clusters that `demand` has with their amounts, read from the objects; `None` where there is no such demand.
+/// The clusters that `demand` has with their amounts, read from the objects; `None` where there is no such
+/// demand.
 #[must_use]
 pub fn clusters(snapshot: &Snapshot, demand: &Key, now: Timestamp) -> Option<Held> {
     let view = snapshot.inventory.demand(demand, now)?;

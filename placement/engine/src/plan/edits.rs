@@ -1,5 +1,5 @@
-//! Making changes in worlds, as a server would: defaults and rules of the kind, status kept where it is left out,
-//! generations raised, finalizers honoured.
+//! Making changes in worlds, as a server would: defaults and rules of the kind, status kept where it is left
+//! out, generations raised, finalizers honoured.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,7 +16,8 @@ use crate::snapshot::Snapshot;
 use crate::spelling;
 use crate::what_if::{Catalog, Unreadable, World};
 
-/// Makes `steps` happen in `worlds`, in order. An object may be changed once, so that the order never matters.
+/// Makes `steps` happen in `worlds`, in order. An object may be changed once, so that the order never
+/// matters.
 ///
 /// # Errors
 /// Everything wrong with any step; the worlds are not to be used then.
@@ -302,8 +303,8 @@ impl Editor<'_> {
     }
 }
 
-/// The clusters that `target` names, each with the number of its world: `<name>.<system>`, or only the name of the
-/// Target or of the cluster.
+/// The clusters that `target` names, each with the number of its world: `<name>.<system>`, or only the name
+/// of the Target or of the cluster.
 fn find(worlds: &[World], target: &str) -> Vec<(usize, Arc<str>)> {
     let mut list = Vec::new();
     for (index, world) in worlds.iter().enumerate() {
@@ -348,8 +349,8 @@ fn suggested(worlds: &[World], target: &str) -> String {
     }
 }
 
-/// The demands of the world `before` that are on a cluster which one of `steps` drains: whoever empties it wants to know why one
-/// stays.
+/// The demands of the world `before` that are on a cluster which one of `steps` drains: whoever empties it
+/// wants to know why one stays.
 #[must_use]
 pub fn on_drained(before: &Snapshot, steps: &[Step], now: Timestamp) -> BTreeSet<Key> {
     let inventory = &before.inventory;
@@ -372,7 +373,8 @@ pub fn on_drained(before: &Snapshot, steps: &[Step], now: Timestamp) -> BTreeSet
     inventory.demands().into_iter().filter(is_there).collect()
 }
 
-/// The candidate of `snapshot` that `target` names, and whether it does so in full, by the name of the Target.
+/// The candidate of `snapshot` that `target` names, and whether it does so in full, by the name of the
+/// Target.
 fn named(snapshot: &Snapshot, target: &str) -> Option<(Ix, bool)> {
     let (inventory, dialect) = (&snapshot.inventory, snapshot.dialect.name());
     let bare = target

@@ -1,4 +1,5 @@
-//! Plans over the toy dialect: toys go into the emptiest box that has room, and what finds none is tried again.
+//! Plans over the toy dialect: toys go into the emptiest box that has room, and what finds none is tried
+//! again.
 
 use serde_json::{Value, json};
 

@@ -51,12 +51,14 @@ pub struct Unread {
     pub near: bool,
     /// Hint at the kind or the versions that may be meant instead.
     pub hint: Option<String>,
-    /// Clause that names the counterpart by which decisions are made, where it is a kind of a system and counts for nothing.
+    /// Clause that names the counterpart by which decisions are made, where it is a kind of a system and
+    /// counts for nothing.
     pub counterpart: Option<&'static str>,
 }
 
 impl Findings {
-    /// Whether there is anything that `--strict` ends at: all but kinds of groups that are nobody's business here.
+    /// Whether there is anything that `--strict` ends at: all but kinds of groups that are nobody's business
+    /// here.
     #[must_use]
     pub fn any(&self) -> bool {
         !self.problems.is_empty()

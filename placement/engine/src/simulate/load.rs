@@ -302,7 +302,8 @@ impl Loader<'_> {
         !self.simulation.worlds.iter().any(|world| world.reads(resource)) && !self.dialects.iter().any(own)
     }
 
-    /// Counts an object of a kind that is not in the catalog: systems have more kinds than those that say where things go.
+    /// Counts an object of a kind that is not in the catalog: systems have more kinds than those that say
+    /// where things go.
     fn pass_over(&mut self, api_version: &str, kind: &str) {
         let (group, _) = api_version.rsplit_once('/').unwrap_or(("", api_version));
         let full = format!("{kind}.{group}");

@@ -54,8 +54,8 @@ impl Dues {
         Some((found.note.clone(), self.waiting_before(found)))
     }
 
-    /// The newest change that is `wanted` and was there at `seen`, else the first one after; and how many further ones before it
-    /// waited for the decision.
+    /// The newest change that is `wanted` and was there at `seen`, else the first one after; and how many
+    /// further ones before it waited for the decision.
     pub(super) fn seen(
         &self,
         seen: Timestamp,

@@ -27,8 +27,9 @@ pub struct Applying<'a> {
 }
 
 impl HubCommitter {
-    /// Applies a configuration on the state it was decided for, and gives the copy as it is afterwards. What others own of
-    /// an object that is there is taken over; an object that has come meanwhile is left alone, unless it is the same.
+    /// Applies a configuration on the state it was decided for, and gives the copy as it is afterwards. What
+    /// others own of an object that is there is taken over; an object that has come meanwhile is left alone,
+    /// unless it is the same.
     ///
     /// # Errors
     /// Why it was not applied: the object is another one by now, or the hub refuses it.

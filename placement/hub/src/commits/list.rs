@@ -1,5 +1,5 @@
-//! A list of writes, one after the other: those to the hub, and those to what Berth stores itself. Where a system's own
-//! kinds are Berth's and Kubernetes' are the hub's, one list may have both.
+//! A list of writes, one after the other: those to the hub, and those to what Berth stores itself. Where a
+//! system's own kinds are Berth's and Kubernetes' are the hub's, one list may have both.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -42,8 +42,8 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// Whether `write` is one of a dry run to what an earlier write would have made: nobody kept that, so nobody can be
-    /// asked about the next step.
+    /// Whether `write` is one of a dry run to what an earlier write would have made: nobody kept that, so
+    /// nobody can be asked about the next step.
     fn is_moot(&self, write: &Write) -> bool {
         self.commit.dry_run && self.created.contains(&write.key)
     }
@@ -81,7 +81,8 @@ impl HubCommitter {
         made.map(|()| objects)
     }
 
-    /// The guards that Berth's own store can hold: all but those of copies, which the writes to the hub change.
+    /// The guards that Berth's own store can hold: all but those of copies, which the writes to the hub
+    /// change.
     fn own_guards(&self, commit: &Commit) -> Vec<Guard> {
         let holds = |guard: &&Guard| match guard {
             Guard::Unchanged { key, .. } => !self.resources.contains(&key.resource),
@@ -148,7 +149,8 @@ impl HubCommitter {
         stays.map_err(CommitError::from)
     }
 
-    /// The object that `write` changes, as an earlier write of the list left it or as it is copied here; null for a new one.
+    /// The object that `write` changes, as an earlier write of the list left it or as it is copied here; null
+    /// for a new one.
     fn before(&self, progress: &Progress<'_>, write: &Write) -> Value {
         let earlier = progress.done.iter().rev().find_map(|made| match made {
             Made::There(earlier, answer) if earlier.key == write.key => Some(answer.clone()),
@@ -161,8 +163,8 @@ impl HubCommitter {
         }
     }
 
-    /// Makes writes to what is stored here, which stand together in the list, together. The first of them pass the guards:
-    /// they themselves change what is guarded.
+    /// Makes writes to what is stored here, which stand together in the list, together. The first of them
+    /// pass the guards: they themselves change what is guarded.
     async fn make_here<'a>(&self, progress: &mut Progress<'a>, run: &'a [Write]) -> Result<(), CommitError> {
         let commit = progress.commit;
         let asked = run.iter().filter(|write| !progress.is_moot(write));

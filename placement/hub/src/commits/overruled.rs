@@ -1,5 +1,6 @@
-//! Changes that the hub's own policies and webhooks make to a decision. They are asked while the hub stores a write, behind every
-//! guard of Berth's, so what came of it is compared with what was decided. What differs is put back as it was, and told.
+//! Changes that the hub's own policies and webhooks make to a decision. They are asked while the hub stores a
+//! write, behind every guard of Berth's, so what came of it is compared with what was decided. What differs
+//! is put back as it was, and told.
 
 use berth_apimachinery::overruled::{self, Absent};
 use berth_apimachinery::{CommitError, FieldError, Status, Verb, Why, Write};
@@ -19,8 +20,8 @@ pub(super) struct Overruled {
 }
 
 impl HubCommitter {
-    /// Whether `answer` is what `write` decides to make of `before` (null for what is new). What is not is put back, as far
-    /// as the hub lets it.
+    /// Whether `answer` is what `write` decides to make of `before` (null for what is new). What is not is
+    /// put back, as far as the hub lets it.
     pub(super) async fn stands(
         &self,
         commit: &Commit,
@@ -103,7 +104,8 @@ impl HubCommitter {
     }
 }
 
-/// Words about the fields in which `answer` differs from what `write` makes of `before`; `None` where it does not.
+/// Words about the fields in which `answer` differs from what `write` makes of `before`; `None` where it does
+/// not.
 fn changed(write: &Write, before: &Value, answer: &Value) -> Option<String> {
     if write.verb == Verb::Delete {
         return None;

@@ -39,7 +39,8 @@ fn draft(version: &str) -> Draft {
 /// What a hub was asked: the method and the path, as whom, and the body.
 type Asked = (String, String, Value);
 
-/// A client of a hub that answers as `says` says to the method and path; what it is asked is noted in `asked`.
+/// A client of a hub that answers as `says` says to the method and path; what it is asked is noted in
+/// `asked`.
 fn client(
     says: impl Fn(&str) -> (u16, Value) + Send + Sync + 'static,
     asked: &Arc<Mutex<Vec<Asked>>>,
@@ -74,7 +75,8 @@ impl Committer for Nobody {
 }
 
 impl World {
-    /// The thing is at `version` here and, as far as is known, on the hub; the hub answers with `code` and `body`.
+    /// The thing is at `version` here and, as far as is known, on the hub; the hub answers with `code` and
+    /// `body`.
     async fn new(version: Option<&str>, code: u16, body: Value) -> Self {
         Self::with(version, move |_| (code, body.clone())).await
     }

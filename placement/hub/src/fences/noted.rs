@@ -65,8 +65,9 @@ impl Noted {
             && *self.name == *key.name
     }
 
-    /// Its key, where it is of a resource that `own` has too: the names of groups and resources live as long as the
-    /// program. What a fence counts is of the same resources for everybody; others are none of its business.
+    /// Its key, where it is of a resource that `own` has too: the names of groups and resources live as long
+    /// as the program. What a fence counts is of the same resources for everybody; others are none of its
+    /// business.
     pub(super) fn key(&self, own: &[&Key]) -> Option<Key> {
         let same =
             |resource: &GroupResource| resource.group == self.group && resource.resource == self.resource;

@@ -1,4 +1,5 @@
-//! Two replicas at one fence of a hub that is played here: it keeps Leases, by its own comparison of versions.
+//! Two replicas at one fence of a hub that is played here: it keeps Leases, by its own comparison of
+//! versions.
 
 use std::collections::HashMap;
 use std::sync::Arc;

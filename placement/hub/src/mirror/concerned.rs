@@ -1,5 +1,5 @@
-//! Which objects of a kind are copied where not all of them are: those that concern a system, by what is on them or on
-//! their namespace. Nobody needs to have a copy of every Secret there is.
+//! Which objects of a kind are copied where not all of them are: those that concern a system, by what is on
+//! them or on their namespace. Nobody needs to have a copy of every Secret there is.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -72,8 +72,8 @@ impl Concerned {
         Ok(come)
     }
 
-    /// The copies of `resource` in `store` that no longer concern the system: namespace and name. A namespace none of
-    /// whose objects does any more is forgotten.
+    /// The copies of `resource` in `store` that no longer concern the system: namespace and name. A namespace
+    /// none of whose objects does any more is forgotten.
     pub(super) fn past(
         &mut self,
         store: &Arc<dyn Store>,

@@ -38,7 +38,8 @@ impl Copies {
         hub_version.is_of(copy).then_some(hub_version.version)
     }
 
-    /// Waits until what the hub has at `key` passes `test` and its copy shows it, at most `limit`; whether it does.
+    /// Waits until what the hub has at `key` passes `test` and its copy shows it, at most `limit`; whether it
+    /// does.
     pub async fn until(
         &self,
         key: &Key,

@@ -186,8 +186,8 @@ impl Reflector {
             .map(Some)
     }
 
-    /// Copies what is in `namespaces`, which has not been worth it before. What the watch says of these objects until
-    /// it has come to this moment may be older; it ends with what is newest.
+    /// Copies what is in `namespaces`, which has not been worth it before. What the watch says of these
+    /// objects until it has come to this moment may be older; it ends with what is newest.
     async fn fetch(&mut self, namespaces: &[Arc<str>]) -> Result<(), kube::Error> {
         for namespace in namespaces {
             let objects: Api<DynamicObject> =
@@ -358,7 +358,8 @@ impl Reflector {
             self.known.remove(&key);
             self.pending.push((key, None));
         } else {
-            // Stays known, so that it is removed by the time this replica becomes the leader, if nobody has done it.
+            // Stays known, so that it is removed by the time this replica becomes the leader, if nobody has
+            // done it.
             self.shared.versions.note([(key, None)]);
         }
     }
@@ -368,8 +369,8 @@ impl Reflector {
         copies.get(&key.namespace, &key.name).is_some()
     }
 
-    /// The list is complete: what is not in it is gone. The first time that goes for copies of an earlier process too;
-    /// later only for what this one knows. Defaults that stand beside the copies stay.
+    /// The list is complete: what is not in it is gone. The first time that goes for copies of an earlier
+    /// process too; later only for what this one knows. Defaults that stand beside the copies stay.
     async fn finish(&mut self) {
         let mut gone: HashSet<Key> = self.known.difference(&self.listed).cloned().collect();
         if self.writes() && !self.is_swept {
@@ -462,7 +463,8 @@ fn is_absent(problem: &watcher::Error) -> bool {
     matches!(error, kube::Error::Api(status) if status.code == 404)
 }
 
-/// The manager of the newest managed fields. Times are of whole seconds: of several in one, the last in the list.
+/// The manager of the newest managed fields. Times are of whole seconds: of several in one, the last in the
+/// list.
 fn manager(metadata: &ObjectMeta) -> Option<Arc<str>> {
     let entries = metadata.managed_fields.iter().flatten();
     let newest = entries.max_by_key(|entry| entry.time.as_ref().map(|time| time.0));

@@ -171,7 +171,8 @@ impl Maker {
         }
     }
 
-    /// Whether `demand`, which others decide, is to be compared now. What has no place is decided in any case, to say why.
+    /// Whether `demand`, which others decide, is to be compared now. What has no place is decided in any
+    /// case, to say why.
     fn decides(&mut self, demand: &Key, phase: Phase) -> bool {
         let is_decided_anyway = matches!(phase, Phase::Pending | Phase::Invalid);
         is_decided_anyway || self.budget.decides(&self.snapshot, demand)

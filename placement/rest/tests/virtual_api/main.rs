@@ -287,7 +287,8 @@ impl World {
             .map(value)
     }
 
-    /// The candidates of a list, in name order. Also that they read the same where the list is written without them.
+    /// The candidates of a list, in name order. Also that they read the same where the list is written
+    /// without them.
     async fn candidates(&self, namespace: &str, query: &ListQuery) -> Result<Vec<Arc<Object>>, Status> {
         let call = self.call(namespace, "");
         let listing = self.computed("candidates").list(&call, query).await?;

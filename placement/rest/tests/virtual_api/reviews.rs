@@ -17,7 +17,8 @@ fn reference() -> Value {
     })
 }
 
-/// What a review by the rest of the fleet's names says: the documents of Gardener's fleet without the namespace.
+/// What a review by the rest of the fleet's names says: the documents of Gardener's fleet without the
+/// namespace.
 fn fleet() -> Vec<Value> {
     documents(GARDENER_FLEET)
         .into_iter()

@@ -14,21 +14,22 @@ pub struct Case {
     pub config: Option<Value>,
     /// The instant decisions are made at.
     pub now: Timestamp,
-    /// A target that is infeasible for every demand here; `None` where adding one may change a pick (Fleet with
-    /// topology spread or a property sorter).
+    /// A target that is infeasible for every demand here; `None` where adding one may change a pick (Fleet
+    /// with topology spread or a property sorter).
     pub infeasible: Option<Value>,
-    /// What happens after all demands were decided and their writes made, step by step; demands are decided again
-    /// after each.
+    /// What happens after all demands were decided and their writes made, step by step; demands are decided
+    /// again after each.
     pub later: Vec<Later>,
 }
 
 /// One thing that happens to a world.
 #[derive(Clone)]
 pub enum Later {
-    /// A merge patch (RFC 7386) over the stored object with this apiVersion, kind and name, so that what the dialect
-    /// wrote stays; without such an object it is a new one.
+    /// A merge patch (RFC 7386) over the stored object with this apiVersion, kind and name, so that what the
+    /// dialect wrote stays; without such an object it is a new one.
     Merge(Value),
-    /// The object with this apiVersion, kind and name is deleted, if it is there: marked while it has finalizers.
+    /// The object with this apiVersion, kind and name is deleted, if it is there: marked while it has
+    /// finalizers.
     Delete(Value),
     /// So many seconds go by.
     Wait(i64),

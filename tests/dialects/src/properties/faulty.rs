@@ -1,8 +1,9 @@
-//! A dialect made to be wrong: each property of [`Property`] has one fault here that breaks it, so that the suite is
-//! seen to find it. Parcels want places in crates of their colour, one Slot object per place.
+//! A dialect made to be wrong: each property of [`Property`] has one fault here that breaks it, so that the
+//! suite is seen to find it. Parcels want places in crates of their colour, one Slot object per place.
 //!
-//! The template (`dialects/toy`) does not do for that: its toys want one box, and write nothing but themselves, which
-//! leaves nothing to get wrong for half of the properties; and faults do not belong into what others copy.
+//! The template (`dialects/toy`) does not do for that: its toys want one box, and write nothing but
+//! themselves, which leaves nothing to get wrong for half of the properties; and faults do not belong into
+//! what others copy.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};

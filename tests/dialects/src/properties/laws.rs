@@ -303,7 +303,8 @@ fn amounts_hold(change: &BindingChange, before: Option<&Placed>, after: Option<&
                 && change.amount_from != change.amount_to)
 }
 
-/// Amounts are one for each pick, and together what is wanted where all is placed; only a system that divides has any.
+/// Amounts are one for each pick, and together what is wanted where all is placed; only a system that divides
+/// has any.
 pub(crate) fn divided(matter: &Matter<'_>, server: Server) -> Result<(), String> {
     let demand = matter.demand;
     let Some(decision) = server.decide(demand)? else {

@@ -1,5 +1,5 @@
-//! That a plan says what happens: the change is planned on a world, and made on the server, whose objects are stored
-//! and decided as in life.
+//! That a plan says what happens: the change is planned on a world, and made on the server, whose objects are
+//! stored and decided as in life.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

@@ -1,5 +1,5 @@
-//! A small API server in memory: it stores objects, takes a decision's writes as the real one would (status apart,
-//! generations counted, finalizers honoured, every rule of the kind applied) and folds each change.
+//! A small API server in memory: it stores objects, takes a decision's writes as the real one would (status
+//! apart, generations counted, finalizers honoured, every rule of the kind applied) and folds each change.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -147,7 +147,8 @@ pub(crate) fn written_as_made(snapshot: &Snapshot, decision: &Decision) -> Resul
     Err(format!("{}: written are {written}, made {made}", decision.demand))
 }
 
-/// The names of the picked clusters, in rank order, and of those that are made: once they are, they are picked.
+/// The names of the picked clusters, in rank order, and of those that are made: once they are, they are
+/// picked.
 pub(crate) fn picked(inventory: &dyn Inventory, decision: &Decision) -> Vec<String> {
     let picked = decision.solved.picked.iter();
     let made = decision

@@ -1,4 +1,5 @@
-//! The suite on the faulty dialect: it passes when nothing is wrong, and each property catches the fault it is about.
+//! The suite on the faulty dialect: it passes when nothing is wrong, and each property catches the fault it
+//! is about.
 
 use std::sync::Arc;
 

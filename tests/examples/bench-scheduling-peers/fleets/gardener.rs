@@ -1,7 +1,7 @@
 //! Seeds and shoots, as a large Gardener has them.
 //!
-//! Everything by which a seed is refused is there, but for two things in which today's scheduler and its documentation of
-//! old, which ours follows, differ: no IPv4 ranges overlap, and no shoot has DNS settings.
+//! Everything by which a seed is refused is there, but for two things in which today's scheduler and its
+//! documentation of old, which ours follows, differ: no IPv4 ranges overlap, and no shoot has DNS settings.
 
 use serde_json::{Value, json};
 
@@ -140,7 +140,8 @@ fn shoot(name: &str, region: &str, provider: &str) -> Value {
     })
 }
 
-/// A shoot that is decided to be compared: of any region and provider, some choosy, some that go where others don't.
+/// A shoot that is decided to be compared: of any region and provider, some choosy, some that go where others
+/// don't.
 fn asking(number: usize) -> Value {
     let place = if number % 5 == 4 {
         ELSEWHERE[number / 5 % 4].to_owned()

@@ -1,4 +1,5 @@
-//! Budgets: whatever is sent, work on it ends within what was allowed for it, and what it takes was estimated before.
+//! Budgets: whatever is sent, work on it ends within what was allowed for it, and what it takes was estimated
+//! before.
 
 use berth_apimachinery::patch::{self, Patch};
 use berth_apimachinery::{Schema, strategic};

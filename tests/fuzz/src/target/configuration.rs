@@ -1,4 +1,5 @@
-//! Configuration files: each is recognized or refused with its errors, and what is good has warnings and rules.
+//! Configuration files: each is recognized or refused with its errors, and what is good has warnings and
+//! rules.
 
 use std::sync::{Arc, OnceLock};
 

@@ -1,5 +1,5 @@
-//! Managed fields and configurations: lists are read or refused, written and read again the same; writes with any of them
-//! end, and applying the same again changes nothing any more after a while.
+//! Managed fields and configurations: lists are read or refused, written and read again the same; writes with
+//! any of them end, and applying the same again changes nothing any more after a while.
 
 use std::sync::LazyLock;
 

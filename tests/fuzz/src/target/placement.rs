@@ -1,4 +1,5 @@
-//! The placement annotation: what is read strictly is written back canonically, and reading leniently agrees with it.
+//! The placement annotation: what is read strictly is written back canonically, and reading leniently agrees
+//! with it.
 
 use berth_dialect_kcp::placement::{Placement, Reading};
 

@@ -41,7 +41,8 @@ impl Choice {
         })
     }
 
-    /// Enough of them to have every two choices together: each time the one with most pairs that are not there yet.
+    /// Enough of them to have every two choices together: each time the one with most pairs that are not
+    /// there yet.
     fn pairs() -> Vec<Self> {
         let all: Vec<(Self, BTreeSet<(String, String)>)> = Self::all()
             .map(|choice| {

@@ -1,5 +1,5 @@
-//! What the chart renders is what a hub has afterwards: nothing that a kube-apiserver leaves out or changes, which whoever
-//! compares the two (Argo CD, `helm diff`) would show as a difference for ever.
+//! What the chart renders is what a hub has afterwards: nothing that a kube-apiserver leaves out or changes,
+//! which whoever compares the two (Argo CD, `helm diff`) would show as a difference for ever.
 
 use super::*;
 

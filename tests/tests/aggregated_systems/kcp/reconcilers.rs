@@ -1,5 +1,5 @@
-//! kcp's controllers on the hub's own objects: each writes as itself, and is allowed to. Where the WorkloadClusters and
-//! Locations are makes no difference to that.
+//! kcp's controllers on the hub's own objects: each writes as itself, and is allowed to. Where the
+//! WorkloadClusters and Locations are makes no difference to that.
 
 use berth_tests::eventually;
 use serde_json::{Value, json};

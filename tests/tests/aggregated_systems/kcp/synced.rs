@@ -1,5 +1,5 @@
-//! Syncing from a hub: its objects, Berth's view of them, `berth syncer`, and workload clusters that are each a
-//! `berth serve` of its own.
+//! Syncing from a hub: its objects, Berth's view of them, `berth syncer`, and workload clusters that are each
+//! a `berth serve` of its own.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -32,7 +32,8 @@ impl Cluster {
     fn join(world: &World, name: &'static str) -> Self {
         let identifier = world.cluster(name);
         let view = world.syncer(name, &identifier, &format!("syncer-{name}"));
-        // To the stand-in, the syncer is a user; the keys it marks its copies with are guarded where placing is done.
+        // To the stand-in, the syncer is a user; the keys it marks its copies with are guarded where placing
+        // is done.
         let server = Server::start_with(&["--break-glass-group", "system:masters"]);
         Self {
             name,
@@ -105,8 +106,8 @@ fn what_is_on_the_hub_is_synced_to_workload_clusters_that_berth_stores() {
     story(&World::owned(&json!({"heartbeatThreshold": "1h"}), &[]));
 }
 
-/// What is in no placed namespace is not copied at all, and a Secret of one that is arrives at `cluster` and is written
-/// down nowhere.
+/// What is in no placed namespace is not copied at all, and a Secret of one that is arrives at `cluster` and
+/// is written down nowhere.
 fn copies_nothing_else(world: &World, cluster: &Cluster) {
     let hub = &world.hub;
     hub.kubectl("-n kube-system create configmap elsewhere --from-literal=mark=unplaced-424242")

@@ -1,4 +1,5 @@
-//! The view of a syncer through the aggregator, with `kubectl`: what it shows of the hub's objects, and what it takes.
+//! The view of a syncer through the aggregator, with `kubectl`: what it shows of the hub's objects, and what
+//! it takes.
 
 use std::io::BufReader;
 use std::sync::mpsc;
@@ -119,7 +120,8 @@ fn a_syncer_sees_the_hubs_objects_as_they_concern_it_and_writes_them_as_itself()
         assert!(refused.contains("targets/proxy"), "{user}, {cluster}: {refused}");
     }
 
-    // Deleted on the hub, it is held by the syncer, who sees it going and lets go of it; then it is gone, at once.
+    // Deleted on the hub, it is held by the syncer, who sees it going and lets go of it; then it is gone, at
+    // once.
     hub.kubectl("-n app delete deployment web --wait=false").ok();
     world.until(&["deployment", "web", "-n", "app"], "is to leave", |object| {
         object["metadata"]["annotations"][format!("deletion.internal.workloads.kcp.dev/{east}")].is_string()

@@ -1,5 +1,5 @@
-//! A hub and a Berth, whose rights are those that `berth manifests` prints. kcp's own kinds are on the hub or in Berth;
-//! namespaces and what is in them are the hub's in any case.
+//! A hub and a Berth, whose rights are those that `berth manifests` prints. kcp's own kinds are on the hub or
+//! in Berth; namespaces and what is in them are the hub's in any case.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -25,7 +25,8 @@ const KCP_OWNED: [&str; 5] = [
     "--source=openmcp=off",
 ];
 
-/// Longer than a kube-apiserver lets any but long-running requests through its aggregator live, with a margin.
+/// Longer than a kube-apiserver lets any but long-running requests through its aggregator live, with a
+/// margin.
 pub(super) const LONG: Duration = Duration::from_secs(125);
 
 /// A Location of all workload clusters.
@@ -45,8 +46,8 @@ pub(super) struct World {
 }
 
 impl World {
-    /// A hub that has kcp's kinds, with a Berth that has kcp's `configuration` in a file, as from a mounted ConfigMap,
-    /// and these `further` arguments.
+    /// A hub that has kcp's kinds, with a Berth that has kcp's `configuration` in a file, as from a mounted
+    /// ConfigMap, and these `further` arguments.
     pub(super) fn new(configuration: &Value, further: &[&str]) -> Self {
         let mut hub = Hub::start();
         hub.start_controllers();
@@ -75,7 +76,8 @@ impl World {
         Self { hub, berth }
     }
 
-    /// Whether `text` stands in Berth's database file; `None` where it has none, since everything is on the hub.
+    /// Whether `text` stands in Berth's database file; `None` where it has none, since everything is on the
+    /// hub.
     pub(super) fn stores(&self, text: &str) -> Option<bool> {
         let file = std::fs::read(self.berth.data_dir().join("berth.redb")).ok()?;
         Some(memchr::memmem::find(&file, text.as_bytes()).is_some())

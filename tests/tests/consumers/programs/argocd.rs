@@ -1,4 +1,5 @@
-//! Argo CD's own cluster decision generator, over `deploy/consumers/argocd` as it is: `tests/consumers/argocd`.
+//! Argo CD's own cluster decision generator, over `deploy/consumers/argocd` as it is:
+//! `tests/consumers/argocd`.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

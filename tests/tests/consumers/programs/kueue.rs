@@ -1,4 +1,5 @@
-//! Kueue's own MultiKueue and Berth's dispatcher for it: `tests/consumers/kueue`, and `deploy/consumers/kueue`.
+//! Kueue's own MultiKueue and Berth's dispatcher for it: `tests/consumers/kueue`, and
+//! `deploy/consumers/kueue`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -23,8 +24,8 @@ fn deployed(file: &str) -> String {
     folder.join(file).display().to_string()
 }
 
-/// Kueue's own definitions, as a cluster has them that has nothing of an older version, since no webhook converts here; and its
-/// namespace with the configuration that names `dispatcher`.
+/// Kueue's own definitions, as a cluster has them that has nothing of an older version, since no webhook
+/// converts here; and its namespace with the configuration that names `dispatcher`.
 fn kueue_on(hub: &Hub, dispatcher: &str) {
     let folder = go::module("consumers/kueue", "sigs.k8s.io/kueue").join("config/components/crd/bases");
     let folder = folder.display().to_string();
@@ -178,8 +179,8 @@ fn merge(hub: &Hub, what: &[&str], patch: &Value) {
     hub.kubectl_args(&arguments).ok();
 }
 
-/// A hub with OCM's fleet, of which the decision `placement.ocm` is on cluster1, and Kueue's definitions; `first` is reached
-/// as cluster1, `second` by a kubeconfig as cluster2.
+/// A hub with OCM's fleet, of which the decision `placement.ocm` is on cluster1, and Kueue's definitions;
+/// `first` is reached as cluster1, `second` by a kubeconfig as cluster2.
 fn manager(first: &Hub, second: &Hub) -> (Hub, Berth) {
     let hub = Hub::start();
     berth::apply_definitions(&hub);

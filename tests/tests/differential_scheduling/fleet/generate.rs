@@ -62,8 +62,8 @@ fn member(draw: &mut Draw, name: &str) -> Value {
     value
 }
 
-/// What the agents say: mostly that all is well. Times are some way from the limit of five minutes, as the original goes
-/// by the clock on the wall.
+/// What the agents say: mostly that all is well. Times are some way from the limit of five minutes, as the
+/// original goes by the clock on the wall.
 fn agents(draw: &mut Draw) -> Value {
     let condition = |r#type: &str, status: &str, since: &str| json!({"type": r#type, "status": status, "reason": "Said", "message": "", "lastTransitionTime": since});
     let (long_ago, fresh, stale) = (
@@ -143,8 +143,9 @@ fn placement(draw: &mut Draw, name: &str, clusters: usize, objects: &mut Vec<Val
                     decision.remove("clusterScore");
                 }
                 let elsewhere = listed.is_some_and(|listed| !listed.contains(&json!(cluster)));
-                // What is bound to a cluster that leaves stays until that is gone; the original lets it go at the next cycle
-                // (docs/systems/fleet.md, "Differences from upstream"), and picks another in its place.
+                // What is bound to a cluster that leaves stays until that is gone; the original lets it go at
+                // the next cycle (docs/systems/fleet.md, "Differences from upstream"), and picks another in
+                // its place.
                 let leaves = objects.iter().any(|object| {
                     object["metadata"]["name"] == *cluster
                         && !object["metadata"]["deletionTimestamp"].is_null()

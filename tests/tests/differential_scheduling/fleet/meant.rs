@@ -1,4 +1,5 @@
-//! Where KubeFleet's scheduler decides otherwise, and that is meant: docs/systems/fleet.md, "Differences from upstream".
+//! Where KubeFleet's scheduler decides otherwise, and that is meant: docs/systems/fleet.md, "Differences from
+//! upstream".
 
 use serde_json::Value;
 

@@ -1,5 +1,6 @@
-//! Gardens of seeds and shoots. What only one of the originals knows is in its worlds alone: capacity, workerless shoots,
-//! IPv6, zones, access restrictions, default domains and distances in those of today; DNS in those of 2020.
+//! Gardens of seeds and shoots. What only one of the originals knows is in its worlds alone: capacity,
+//! workerless shoots, IPv6, zones, access restrictions, default domains and distances in those of today; DNS
+//! in those of 2020.
 
 use berth_tests::differential::Draw;
 use serde_json::{Value, json};
@@ -235,8 +236,8 @@ fn of_today(draw: &mut Draw, seed: &mut Value) {
     }
 }
 
-/// All of `all`, or any of them: where most seeds offer too little, hardly a shoot is placed, and the steps that compare
-/// seeds have none to compare.
+/// All of `all`, or any of them: where most seeds offer too little, hardly a shoot is placed, and the steps
+/// that compare seeds have none to compare.
 fn most_of(draw: &mut Draw, all: &[&'static str]) -> Vec<&'static str> {
     match draw.once_in(3) {
         true => some_of(draw, all),
@@ -390,8 +391,9 @@ fn wants_of_today(draw: &mut Draw, name: &str, spec: &mut Value) {
     }
 }
 
-/// Ranges 1 to 3 are the seeds' nodes, pods and services, 4 to 7 their defaults for pods. In 2020 nodes were compared with
-/// nodes alone, and pods and services with each other: the other pairs, which we compare as its documentation says, are not drawn.
+/// Ranges 1 to 3 are the seeds' nodes, pods and services, 4 to 7 their defaults for pods. In 2020 nodes were
+/// compared with nodes alone, and pods and services with each other: the other pairs, which we compare as its
+/// documentation says, are not drawn.
 fn networking(draw: &mut Draw, era: Era, six: bool, workerless: bool) -> Value {
     let one_of = |draw: &mut Draw, theirs: &[usize], own: usize| {
         let theirs = if six { &[1, 2, 3][..] } else { theirs };

@@ -1,4 +1,5 @@
-//! Where Gardener's schedulers decide otherwise, and that is meant: docs/systems/gardener.md, "Differences from upstream".
+//! Where Gardener's schedulers decide otherwise, and that is meant: docs/systems/gardener.md, "Differences
+//! from upstream".
 
 use crate::meant::Meant;
 

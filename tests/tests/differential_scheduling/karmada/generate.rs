@@ -1,7 +1,7 @@
 //! Clusters of three regions, and bindings that want replicas there, some of which have some.
 //!
-//! A decision from scratch is drawn without groups: v1.18 goes on from the observed group then, and later versions begin with the
-//! first (docs/systems/karmada.md, "Differences from upstream").
+//! A decision from scratch is drawn without groups: v1.18 goes on from the observed group then, and later
+//! versions begin with the first (docs/systems/karmada.md, "Differences from upstream").
 
 use berth_tests::differential::Draw;
 use serde_json::{Value, json};

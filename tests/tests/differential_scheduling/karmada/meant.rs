@@ -1,4 +1,5 @@
-//! Where Karmada's scheduler decides otherwise, and that is meant: docs/systems/karmada.md, "Differences from upstream".
+//! Where Karmada's scheduler decides otherwise, and that is meant: docs/systems/karmada.md, "Differences from
+//! upstream".
 
 use crate::meant::Meant;
 

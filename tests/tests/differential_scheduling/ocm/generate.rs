@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use super::{GROUP, expressions};
 use crate::world::World;
 
-/// The sets: of members by label, of what a selector matches, of everything, of nothing, and one that is not there.
+/// The sets: of members by label, of what a selector matches, of everything, of nothing, and one that is not
+/// there.
 const SETS: [&str; 5] = ["fleet", "other", "east", "all", "gone"];
 const NAMES: [&str; 16] = [
     "a1", "a2", "b1", "b10", "b2", "c1", "c2", "c3", "d1", "e-1", "e-2", "f", "g", "h", "z", "z0",

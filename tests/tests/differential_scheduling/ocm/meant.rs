@@ -1,4 +1,5 @@
-//! Where OCM's controller decides otherwise, and that is meant: docs/systems/ocm.md, "Differences from upstream".
+//! Where OCM's controller decides otherwise, and that is meant: docs/systems/ocm.md, "Differences from
+//! upstream".
 
 use serde_json::{Value, json};
 

@@ -8,8 +8,8 @@ use crate::world::World;
 
 const NAMESPACES: [&str; 3] = ["bar", "foo", "pool"];
 const CLUSTERS: [&str; 8] = ["c1", "c10", "c2", "c3", "c4", "c5", "c6", "c7"];
-/// The first is for one request each, the others are shared. Clusters go by that, too: that an Exclusive one may be shared by
-/// a mapping that says so is upstream's, and not ours.
+/// The first is for one request each, the others are shared. Clusters go by that, too: that an Exclusive one
+/// may be shared by a mapping that says so is upstream's, and not ours.
 const PURPOSES: [&str; 3] = ["mcp", "platform", "workload"];
 
 /// A world of that sort.

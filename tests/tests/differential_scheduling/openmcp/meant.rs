@@ -1,4 +1,5 @@
-//! Where openMCP's scheduler decides otherwise, and that is meant: docs/systems/openmcp.md, "Differences from upstream".
+//! Where openMCP's scheduler decides otherwise, and that is meant: docs/systems/openmcp.md, "Differences from
+//! upstream".
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
-//! `kubectl apply --prune`: what a manifest no longer has goes, by allowlist and by ApplySet, from the client and on the
-//! server; what others applied stays.
+//! `kubectl apply --prune`: what a manifest no longer has goes, by allowlist and by ApplySet, from the client
+//! and on the server; what others applied stays.
 
 use berth_tests::Server;
 

@@ -1,5 +1,5 @@
-//! Server-side apply by kube's own client: conflicts, force, status and scale, drift that a controller corrects, and lists
-//! that managers share by key.
+//! Server-side apply by kube's own client: conflicts, force, status and scale, drift that a controller
+//! corrects, and lists that managers share by key.
 
 use berth_tests::{Server, raw};
 use k8s_openapi::api::apps::v1::Deployment;

@@ -1,9 +1,10 @@
-//! A controller that dies at any write boundary, and is started again, comes to the state it would have come to.
+//! A controller that dies at any write boundary, and is started again, comes to the state it would have come
+//! to.
 //!
-//! A story is told once without a fault, then with the process ending before one of its commits, and so on until the
-//! story ends first: before every third of them, or before each (`BERTH_CRASH_POINTS=all`). Lists of writes are committed
-//! at once, as on the embedded store, and one by one, as on etcd and on a hub. The fault point is in builds with debug
-//! assertions only.
+//! A story is told once without a fault, then with the process ending before one of its commits, and so on
+//! until the story ends first: before every third of them, or before each (`BERTH_CRASH_POINTS=all`). Lists
+//! of writes are committed at once, as on the embedded store, and one by one, as on etcd and on a hub. The
+//! fault point is in builds with debug assertions only.
 
 mod stories;
 mod victim;

@@ -1,5 +1,5 @@
-//! Fleet: placements follow their policy and clusters that become eligible or leave; nothing placed is touched without
-//! need. The rollout is played by user `roller`.
+//! Fleet: placements follow their policy and clusters that become eligible or leave; nothing placed is
+//! touched without need. The rollout is played by user `roller`.
 
 mod lifecycle;
 mod triggers;

@@ -151,7 +151,8 @@ fn everything_that_could_help_wakes_a_waiting_shoot() {
         "seed one",
         r#"{"metadata":{"labels":{"env":"live"}},"spec":{"taints":[{"key":"guarded"}]}}"#,
     );
-    // The seed's taints, its visibility, its region (or the strategy that asks for it), and what the shoot itself says.
+    // The seed's taints, its visibility, its region (or the strategy that asks for it), and what the shoot
+    // itself says.
     waits("taint", "does not tolerate the taint guarded");
     patch(&server, "seed one", r#"{"spec":{"taints":[]}}"#);
     is_assigned("taint");

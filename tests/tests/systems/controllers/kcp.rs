@@ -1,4 +1,5 @@
-//! kcp: namespaces are placed, adopted, drained and moved; their resources follow; locations and heartbeats are reported.
+//! kcp: namespaces are placed, adopted, drained and moved; their resources follow; locations and heartbeats
+//! are reported.
 //!
 //! No syncer runs here: a client plays it, as the user it would be.
 
@@ -192,7 +193,8 @@ fn steps(server: &Server, controller: &str) -> u64 {
         .sum()
 }
 
-/// Makes a ConfigMap and waits until it is labelled: whatever was due in its namespace before has been looked at then.
+/// Makes a ConfigMap and waits until it is labelled: whatever was due in its namespace before has been looked
+/// at then.
 fn barrier(server: &Server, namespace: &str, identifier: &str, name: &str) {
     config_map(server, namespace, name);
     labelled(

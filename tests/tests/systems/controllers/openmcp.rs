@@ -24,7 +24,8 @@ const WORKLOAD: &str = "workload: {tenancyCount: 2, template: {spec: {profile: s
 const MCP: &str = "mcp: {template: {spec: {profile: small, tenancy: Exclusive}}}";
 const PLATFORM: &str = "platform: {template: {spec: {profile: large, tenancy: Shared}}}";
 
-/// A server with the controllers on, a namespace `ns`, and these purposes; the caller may break the glass as `fred`.
+/// A server with the controllers on, a namespace `ns`, and these purposes; the caller may break the glass as
+/// `fred`.
 fn server(purposes: &[&str]) -> Server {
     let server = Server::start_with(&["--break-glass-group", "firefighters"]);
     server.kubectl("create namespace ns").ok();

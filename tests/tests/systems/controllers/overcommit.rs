@@ -1,7 +1,9 @@
-//! However many ask at once, no cluster is given more than it takes, and no more clusters are made than are needed.
+//! However many ask at once, no cluster is given more than it takes, and no more clusters are made than are
+//! needed.
 //!
-//! Clients create objects, which are bound as they are made or by the controllers, and others make bindings by hand, all at
-//! the same time. Optimized builds do it with 1,000 objects, others with fewer; `BERTH_SPEED_COUNT` says it otherwise.
+//! Clients create objects, which are bound as they are made or by the controllers, and others make bindings
+//! by hand, all at the same time. Optimized builds do it with 1,000 objects, others with fewer;
+//! `BERTH_SPEED_COUNT` says it otherwise.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -38,7 +40,8 @@ async fn list(client: &Client, path: &str) -> Vec<Value> {
     answer.json()["items"].as_array().unwrap().clone()
 }
 
-/// Creates all of `objects` at `path`, and binds each by hand too, while the controllers do: one of them is first.
+/// Creates all of `objects` at `path`, and binds each by hand too, while the controllers do: one of them is
+/// first.
 async fn create_and_bind(client: &Client, path: &str, namespace: &str, dialect: &str, objects: Vec<Value>) {
     let names: Vec<String> = objects
         .iter()

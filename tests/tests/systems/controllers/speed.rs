@@ -1,4 +1,5 @@
-//! How fast many new objects are bound. Optimized builds meet the limits; others show the same with fewer objects.
+//! How fast many new objects are bound. Optimized builds meet the limits; others show the same with fewer
+//! objects.
 
 use std::time::{Duration, Instant};
 

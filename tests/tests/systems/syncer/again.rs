@@ -1,4 +1,5 @@
-//! A workload cluster that is registered again: its WorkloadCluster, or the whole hub, was lost and made anew.
+//! A workload cluster that is registered again: its WorkloadCluster, or the whole hub, was lost and made
+//! anew.
 
 use serde_json::Value;
 

@@ -1,4 +1,5 @@
-//! A syncer that is killed at any point and started again finishes what it began: nothing doubled, nothing lost.
+//! A syncer that is killed at any point and started again finishes what it began: nothing doubled, nothing
+//! lost.
 
 use serde_json::Value;
 

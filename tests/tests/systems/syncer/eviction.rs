@@ -1,4 +1,5 @@
-//! A workload cluster is evacuated: everything goes to another one first, and leaves the old one in the documented order.
+//! A workload cluster is evacuated: everything goes to another one first, and leaves the old one in the
+//! documented order.
 
 use serde_json::Value;
 
@@ -53,7 +54,8 @@ fn an_evicted_cluster_is_drained_in_order_and_soft_finalizers_hold_it_back() {
     hub.kubectl_args(&["patch", "workloadcluster", &old.name, "--type=merge", "-p", evict])
         .ok();
 
-    // 1: the new cluster is chosen in the same write that asks the old one to leave. Everything arrives there.
+    // 1: the new cluster is chosen in the same write that asks the old one to leave. Everything arrives
+    // there.
     world.placement("app", |placement| {
         state(placement, &old.identifier) == Some("Removing")
             && state(placement, &new.identifier) == Some("Bound")

@@ -1,4 +1,5 @@
-//! A namespace is placed: what is in it arrives, its status returns, changes follow, and what is deleted goes.
+//! A namespace is placed: what is in it arrives, its status returns, changes follow, and what is deleted
+//! goes.
 
 use serde_json::json;
 

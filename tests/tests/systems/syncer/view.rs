@@ -254,7 +254,8 @@ fn watches_of_a_view_end_when_its_rules_change_so_that_they_agree_with_what_is_g
     let version = before["metadata"]["resourceVersion"].as_str().expect("a version");
     let (mut open, events) = watched(&world, &format!("resourceVersion={version}"));
 
-    // From now on the cluster has a status of its own, which it has not reported yet. The object is not written.
+    // From now on the cluster has a status of its own, which it has not reported yet. The object is not
+    // written.
     hub.kubectl(
         "annotate workloadcluster east featuregates.experimental.workloads.kcp.dev/advancedscheduling=true",
     )

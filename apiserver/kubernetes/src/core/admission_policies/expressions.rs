@@ -10,8 +10,8 @@ use crate::core::value;
 /// The most match conditions of one policy.
 const MOST_CONDITIONS: usize = 64;
 
-/// What is wrong with the conditions and variables of the policy `new`, and every expression that does not compile. What
-/// is as it was in `old` was good enough then.
+/// What is wrong with the conditions and variables of the policy `new`, and every expression that does not
+/// compile. What is as it was in `old` was good enough then.
 pub(super) fn errors(policy_type: PolicyType, old: Option<&Value>, new: &Value) -> Vec<FieldError> {
     if old.is_some_and(|old| old["spec"] == new["spec"]) {
         return Vec::new();

@@ -1,4 +1,5 @@
-//! `deployments/<name>/scale`: how many Pods, for `kubectl scale` and whoever scales by itself (`autoscaling/v1` Scale).
+//! `deployments/<name>/scale`: how many Pods, for `kubectl scale` and whoever scales by itself
+//! (`autoscaling/v1` Scale).
 
 use std::sync::{Arc, LazyLock};
 

@@ -9,7 +9,8 @@ use crate::core::value::text;
 const REASON_LIMIT: usize = 128;
 const NOTE_LIMIT: usize = 1024;
 
-/// The rules of `v1`: old reporters may leave out nearly everything, those that give eventTime follow the newer rules.
+/// The rules of `v1`: old reporters may leave out nearly everything, those that give eventTime follow the
+/// newer rules.
 pub(crate) fn core(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
     let mut errors: Vec<FieldError> = namespace(new).into_iter().collect();
     errors.extend(micro_times(new));
@@ -85,8 +86,8 @@ fn series(new: &Value) -> Vec<FieldError> {
 /// The fields of `metav1.MicroTime`.
 const MICRO_TIMES: [&[&str]; 2] = [&["eventTime"], &["series", "lastObservedTime"]];
 
-/// Typed clients read these times with exactly six digits of a second: one that has fewer would end their lists and
-/// watches of the whole namespace. What is no time at all is the schema's to refuse.
+/// Typed clients read these times with exactly six digits of a second: one that has fewer would end their
+/// lists and watches of the whole namespace. What is no time at all is the schema's to refuse.
 fn micro_times(new: &Value) -> Vec<FieldError> {
     let is_micro = |time: &str| {
         let fraction = time.get(19..).unwrap_or_default().as_bytes();

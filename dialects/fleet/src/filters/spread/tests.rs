@@ -167,8 +167,8 @@ fn three_zones_fill_up_evenly() {
 
 #[test]
 fn the_change_of_skew_follows_the_table() {
-    // The counts of all domains, the count of the domain that gains one, the change (docs/systems/fleet.md, "Topology
-    // spread").
+    // The counts of all domains, the count of the domain that gains one, the change (docs/systems/fleet.md,
+    // "Topology spread").
     for (counts, count, change) in [
         (&[0][..], 0, 1),
         (&[3], 3, 1),

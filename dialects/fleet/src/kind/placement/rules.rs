@@ -1,5 +1,5 @@
-//! What a placement must satisfy beyond its schema, and what may not change (docs/systems/fleet.md, "Placement policy"
-//! and "Placements beside the policy").
+//! What a placement must satisfy beyond its schema, and what may not change (docs/systems/fleet.md,
+//! "Placement policy" and "Placements beside the policy").
 
 use berth_apimachinery::selector::Selector;
 use berth_apimachinery::{FieldError, Scope};

@@ -1,4 +1,5 @@
-//! Rules that Gardener got after v1.8, by the vectors that were run through its own scheduler. `h…` are their names.
+//! Rules that Gardener got after v1.8, by the vectors that were run through its own scheduler. `h…` are their
+//! names.
 
 use berth_dialect_contract::Inventory;
 use serde_json::{Value, json};

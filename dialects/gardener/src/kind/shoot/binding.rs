@@ -24,8 +24,8 @@ pub struct Given<'a> {
     pub tolerations: Vec<&'a Toleration>,
 }
 
-/// Binds the raw `shoot` to `seed`: writes the name, what is given with it, the labels, and takes away what a failed
-/// attempt left in the status.
+/// Binds the raw `shoot` to `seed`: writes the name, what is given with it, the labels, and takes away what a
+/// failed attempt left in the status.
 pub fn bind(shoot: &mut Value, seed: &str, given: &Given<'_>) {
     let uid = shoot.pointer("/metadata/uid").and_then(Value::as_str);
     let own_services = own_services(uid.unwrap_or_default());
@@ -64,8 +64,8 @@ fn is_workerless(spec: &Map<String, Value>) -> bool {
     workers.and_then(Value::as_array).is_none_or(Vec::is_empty)
 }
 
-/// Writes the ranges a seed gives where the shoot names none: those of its families alone.
-/// Without machines, services of IPv6 get a range of nobody else's: there is no network they could be part of.
+/// Writes the ranges a seed gives where the shoot names none: those of its families alone. Without machines,
+/// services of IPv6 get a range of nobody else's: there is no network they could be part of.
 fn fill_ranges(spec: &mut Map<String, Value>, given: &Given<'_>, own_services: &str) {
     let names = spec
         .get("networking")
@@ -92,8 +92,8 @@ fn fill_ranges(spec: &mut Map<String, Value>, given: &Given<'_>, own_services: &
     }
 }
 
-/// A range of IPv6 for services: a unique local one, whose 40 bits come from the shoot's `uid`, so that deciding again gives
-/// the same.
+/// A range of IPv6 for services: a unique local one, whose 40 bits come from the shoot's `uid`, so that
+/// deciding again gives the same.
 fn own_services(uid: &str) -> String {
     // FNV-1a.
     let hash = uid.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
@@ -103,8 +103,8 @@ fn own_services(uid: &str) -> String {
     format!("fd{a:02x}:{b:02x}{c:02x}:{d:02x}{e:02x}::/112")
 }
 
-/// Puts the stored status back: a binding does not write it, except that a Create that was pending for want of a seed
-/// is no longer.
+/// Puts the stored status back: a binding does not write it, except that a Create that was pending for want
+/// of a seed is no longer.
 pub(super) fn keep_status(old: &Value, new: &mut Map<String, Value>) {
     match old.get("status") {
         Some(status) => new.insert("status".to_owned(), status.clone()),

@@ -33,8 +33,8 @@ pub(super) fn fill_in(root: &mut Map<String, Value>, old: Option<&Value>) {
     }
 }
 
-/// Fills in one form of naming the profile from the other, as far as the Shoot's Kubernetes has both: before 1.33 both are
-/// there, since 1.34 `cloudProfile` alone.
+/// Fills in one form of naming the profile from the other, as far as the Shoot's Kubernetes has both: before
+/// 1.33 both are there, since 1.34 `cloudProfile` alone.
 fn name_profile(spec: &mut Map<String, Value>, old: Option<&Value>) {
     let version = spec
         .get("kubernetes")
@@ -80,7 +80,8 @@ fn tolerate_protected(spec: &mut Map<String, Value>) {
     }
 }
 
-/// Writes `name.seed.gardener.cloud/<seed>=true` for the seeds of spec and status, and takes away those of others.
+/// Writes `name.seed.gardener.cloud/<seed>=true` for the seeds of spec and status, and takes away those of
+/// others.
 pub(super) fn label_seeds(root: &mut Map<String, Value>) {
     let seed = |part: &str| {
         root.get(part)?

@@ -1,5 +1,5 @@
-//! What may not change in a Shoot, and through which door `spec.seedName` changes (docs/systems/gardener.md, "Shoot"
-//! and "Binding").
+//! What may not change in a Shoot, and through which door `spec.seedName` changes (docs/systems/gardener.md,
+//! "Shoot" and "Binding").
 
 use berth_apimachinery::FieldError;
 use berth_apimachinery::kind::Via;
@@ -147,7 +147,8 @@ fn tolerance(errors: &mut Vec<FieldError>, old: &ShootSpec, new: &ShootSpec) {
     }
 }
 
-/// The zones of a control plane stay, unless they are given up, or others are added to survive the loss of a zone.
+/// The zones of a control plane stay, unless they are given up, or others are added to survive the loss of a
+/// zone.
 fn zones(errors: &mut Vec<FieldError>, old: Option<&ControlPlane>, new: Option<&ControlPlane>) {
     const PATH: &str = "spec.controlPlane.zones";
     let of = |plane: Option<&ControlPlane>| plane.map(|plane| plane.zones.clone()).unwrap_or_default();

@@ -99,8 +99,8 @@ fn zones(errors: &mut Vec<FieldError>, control_plane: &ControlPlane) {
     }
 }
 
-/// The ranges that the shoot itself names are disjoint, and of its families. Those of a stored shoot were judged when they
-/// were given.
+/// The ranges that the shoot itself names are disjoint, and of its families. Those of a stored shoot were
+/// judged when they were given.
 pub(super) fn ranges(networking: &Networking) -> Vec<FieldError> {
     let given = [
         ("spec.networking.nodes", networking.nodes.as_deref()),

@@ -14,8 +14,8 @@ fn text(state: Option<State>) -> String {
     }
 }
 
-/// Rows are from, columns to: absent, Pending, Bound, Removing, Unbound. P and N may, `=` everyone (nothing changes),
-/// `.` nobody.
+/// Rows are from, columns to: absent, Pending, Bound, Removing, Unbound. P and N may, `=` everyone (nothing
+/// changes), `.` nobody.
 const MATRIX: [&str; 5] = ["=P...", "P=N..", "..=P.", "...=N", "PP..="];
 
 #[test]

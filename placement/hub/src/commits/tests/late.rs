@@ -17,7 +17,8 @@ fn counted(world: &World) -> Commit {
     commit
 }
 
-/// A hub without the fence's Lease, until the thing is made: then a look at the Lease is answered with `code` and `lease`.
+/// A hub without the fence's Lease, until the thing is made: then a look at the Lease is answered with `code`
+/// and `lease`.
 fn hub(code: u16, lease: &Value) -> impl Fn(&str) -> (u16, Value) + Send + Sync + use<> {
     let looks = AtomicUsize::new(0);
     let lease = lease.clone();

@@ -1,4 +1,5 @@
-//! One story per system, with every kind of list of writes its scheduler makes, and one of kcp's further controllers.
+//! One story per system, with every kind of list of writes its scheduler makes, and one of kcp's further
+//! controllers.
 
 pub(super) mod fleet;
 pub(super) mod gardener;
@@ -23,7 +24,8 @@ macro_rules! apply {
 }
 use apply;
 
-/// Drops the fields that differ from run to run, wherever they are, and gives the rest in an order of its own.
+/// Drops the fields that differ from run to run, wherever they are, and gives the rest in an order of its
+/// own.
 fn settle(mut objects: Vec<Value>) -> Value {
     for object in &mut objects {
         strip(object);

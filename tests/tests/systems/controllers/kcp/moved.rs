@@ -145,7 +145,8 @@ fn what_finds_no_cluster_waits_for_one_that_could_help() {
         });
         found.then_some(())
     });
-    // A cluster of no location is of no use; the first that is ends the wait, long before the next try by time.
+    // A cluster of no location is of no use; the first that is ends the wait, long before the next try by
+    // time.
     cluster(&server, "nowhere", "mars");
     assert_eq!(placement(&server, "app"), BTreeMap::new());
     let one = cluster(&server, "one", "eu");

@@ -1,4 +1,5 @@
-//! Requests that are deleted let go, and clusters left without requests go with the last one, if they are labelled so.
+//! Requests that are deleted let go, and clusters left without requests go with the last one, if they are
+//! labelled so.
 
 use super::*;
 

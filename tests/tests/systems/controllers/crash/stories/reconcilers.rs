@@ -1,5 +1,5 @@
-//! kcp's further controllers: a namespace and what is in it are adopted, drained and released, a Location counts, and a
-//! silent syncer makes its cluster not ready.
+//! kcp's further controllers: a namespace and what is in it are adopted, drained and released, a Location
+//! counts, and a silent syncer makes its cluster not ready.
 
 use berth_apimachinery::{Clock, time};
 use berth_apiserver::SystemClock;
