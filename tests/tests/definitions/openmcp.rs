@@ -12,6 +12,7 @@ const DEFINITIONS: &[Definition] = &[
     of("crds/manifests/clusters.openmcp.cloud_clusters.yaml"),
     of("crds/manifests/clusters.openmcp.cloud_clusterrequests.yaml"),
     of("crds/manifests/clusters.openmcp.cloud_clusterprofiles.yaml"),
+    of("crds/manifests/clusters.openmcp.cloud_accessrequests.yaml"),
 ];
 
 /// Why a spec must be there.
@@ -82,6 +83,38 @@ const MEANT: &[Meant] = &[
     Meant {
         line: "ClusterProfile: required",
         why: SPEC,
+    },
+    Meant {
+        line: "AccessRequest.spec: x-kubernetes-validations",
+        why: RULE,
+    },
+    Meant {
+        line: "AccessRequest.spec.clusterRef: x-kubernetes-validations",
+        why: RULE,
+    },
+    Meant {
+        line: "AccessRequest.spec.requestRef: x-kubernetes-validations",
+        why: RULE,
+    },
+    Meant {
+        line: "AccessRequest.spec.oidc.name: x-kubernetes-validations",
+        why: RULE,
+    },
+    Meant {
+        line: "AccessRequest.status.conditions[]: required",
+        why: CONDITIONS,
+    },
+    Meant {
+        line: "AccessRequest.status.conditions[].reason: pattern",
+        why: CONDITIONS,
+    },
+    Meant {
+        line: "AccessRequest.status.conditions[].reason: minLength",
+        why: CONDITIONS,
+    },
+    Meant {
+        line: "AccessRequest.status.conditions[].type: pattern",
+        why: CONDITIONS,
     },
 ];
 
