@@ -104,8 +104,8 @@ impl Hub {
         hub
     }
 
-    /// Starts the garbage collector, the namespace controller and the controller that sums up aggregated
-    /// roles.
+    /// Starts the garbage collector, the namespace controller, the controller that sums up aggregated roles,
+    /// and the one of service accounts' tokens.
     pub fn start_controllers(&mut self) {
         control_plane::start_controllers(self, build::program());
     }

@@ -123,17 +123,22 @@ pub(super) fn start_apiserver(hub: &mut Hub, program: &Path, purpose: Purpose) {
     hub.processes.push(process);
 }
 
-/// Starts the controllers that delete: what lost its owner, and what is in namespaces that go.
+/// Starts the controllers that delete what lost its owner, and what is in namespaces that go; that sum up
+/// aggregated roles; and that fill and delete the token Secrets of service accounts.
 pub(super) fn start_controllers(hub: &mut Hub, program: &Path) {
+    let file = |flag: &str, name: &str| format!("--{flag}={}", hub.folder.join(name).display());
     let mut command = Command::new(program);
     command
         .arg("kube-controller-manager")
         .arg("--kubeconfig")
         .arg(hub.admin_file())
         .args([
-            "--controllers=garbage-collector-controller,namespace-controller,clusterrole-aggregation-controller",
+            "--controllers=garbage-collector-controller,namespace-controller,clusterrole-aggregation-controller,\
+             serviceaccount-token-controller",
             "--leader-elect=false",
             "--secure-port=0",
+            &file("service-account-private-key-file", "service-account.key"),
+            &file("root-ca-file", "ca.crt"),
         ]);
     let process = Process::start(&mut command, &hub.folder, "kube-controller-manager");
     hub.processes.push(process);

@@ -18,7 +18,7 @@ struct Cluster {
 }
 
 /// A running `berth syncer`.
-struct Syncer(Child);
+pub(super) struct Syncer(Child);
 
 impl Drop for Syncer {
     fn drop(&mut self) {
@@ -45,15 +45,7 @@ impl Cluster {
 
     /// The namespace here that stands for `namespace` of the hub.
     fn namespace(&self, namespace: &str) -> Option<String> {
-        let list = self.server.kubectl("get namespaces -o json").json();
-        let found = list["items"].as_array().expect("a list").iter().find(|item| {
-            let locator = item["metadata"]["annotations"]["kcp.dev/namespace-locator"]
-                .as_str()
-                .unwrap_or("{}");
-            let locator: Value = serde_json::from_str(locator).expect("a locator is JSON");
-            locator["namespace"] == namespace
-        });
-        found.map(|item| item["metadata"]["name"].as_str().expect("a name").to_owned())
+        home(&self.server.kubectl("get namespaces -o json").json(), namespace)
     }
 
     /// The object that stands for one in `namespace` of the hub, where it is here.
@@ -74,7 +66,21 @@ impl Cluster {
     }
 }
 
-fn start(name: &str, from: &Path, to: &Path) -> Syncer {
+/// The one among the `namespaces` of a workload cluster that stands for `namespace` of the hub.
+pub(super) fn home(namespaces: &Value, namespace: &str) -> Option<String> {
+    let mut all = namespaces["items"].as_array().expect("a list").iter();
+    let found = all.find(|item| {
+        let locator = item["metadata"]["annotations"]["kcp.dev/namespace-locator"]
+            .as_str()
+            .unwrap_or("{}");
+        let locator: Value = serde_json::from_str(locator).expect("a locator is JSON");
+        locator["namespace"] == namespace
+    });
+    found.map(|item| item["metadata"]["name"].as_str().expect("a name").to_owned())
+}
+
+/// Starts the syncer of the WorkloadCluster `name`.
+pub(super) fn start(name: &str, from: &Path, to: &Path) -> Syncer {
     let child = Command::new(berth())
         .args([
             "syncer",
