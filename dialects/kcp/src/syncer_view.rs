@@ -156,7 +156,9 @@ impl Syncer<'_> {
             .map_err(|error| error.to_string())
             .and_then(|patch| {
                 let mut budget = Budget::new("the JSON patch", patch::STEPS, SPEC_DIFF_COPIES);
-                patch::apply(&patch, &mut spec, &mut budget).map_err(|problem| problem.to_string())
+                // A field that is added where one was to be replaced is a typing error, and no cluster would
+                // keep it.
+                patch::apply_strictly(&patch, &mut spec, &mut budget).map_err(|problem| problem.to_string())
             });
         match patched {
             Ok(()) => new["spec"] = spec,

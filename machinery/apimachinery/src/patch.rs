@@ -42,11 +42,25 @@ pub fn budget() -> Budget {
     Budget::new("the JSON patch", STEPS, COPY_LIMIT)
 }
 
-/// Applies `patch` to `value`. After an error `value` is half patched: throw it away.
+/// Applies `patch` to `value` as kube-apiserver does, which adds a field that is to be replaced and is not
+/// there. After an error `value` is half patched: throw it away.
 ///
 /// # Errors
 /// When an operation or a test fails, or the budget is spent.
 pub fn apply(patch: &Patch, value: &mut Value, budget: &mut Budget) -> Result<(), Problem> {
+    run(patch, value, budget, false)
+}
+
+/// Applies `patch` to `value` by the letter of RFC 6902: what is replaced or tested is there. After an error
+/// `value` is half patched: throw it away.
+///
+/// # Errors
+/// When an operation or a test fails, or the budget is spent.
+pub fn apply_strictly(patch: &Patch, value: &mut Value, budget: &mut Budget) -> Result<(), Problem> {
+    run(patch, value, budget, true)
+}
+
+fn run(patch: &Patch, value: &mut Value, budget: &mut Budget, is_strict: bool) -> Result<(), Problem> {
     if patch.0.len() > OPERATIONS_LIMIT {
         return Err(Problem::Failed(too_many(patch.0.len())));
     }
@@ -57,10 +71,11 @@ pub fn apply(patch: &Patch, value: &mut Value, budget: &mut Budget) -> Result<()
     for (index, operation) in patch.0.iter().enumerate() {
         let failed = |problem: &dyn fmt::Display| Problem::Failed(format!("operation {index}{problem}"));
         pay(operation, value, budget)?;
-        if tests_absence(operation, value) {
+        if !is_strict && tests_absence(operation, value) {
             continue;
         }
-        let added = replaces_absence(operation, value);
+        let added = Some(operation).filter(|_| !is_strict);
+        let added = added.and_then(|operation| replaces_absence(operation, value));
         json_patch::patch_unsafe(value, std::slice::from_ref(added.as_ref().unwrap_or(operation)))
             .map_err(|error| failed(&format_args!(" at {:?}: {}", error.path.as_str(), error.kind)))?;
         bound = bound.max(depth_after(operation, bound));

@@ -126,6 +126,17 @@ fn a_patch_of_the_spec_that_would_grow_without_bound_is_left_out_and_said_so() {
 }
 
 #[test]
+fn a_patch_of_the_spec_that_replaces_what_is_not_there_is_not_applied() {
+    let mut mistyped = deployment();
+    mistyped["metadata"]["annotations"]["experimental.spec-diff.workloads.kcp.dev/x"] =
+        r#"[{"op": "replace", "path": "/replicaz", "value": 0}]"#.into();
+    let seen = ADVANCED.view(&mistyped).unwrap();
+    assert_eq!(seen.object["spec"], mistyped["spec"]);
+    let told = seen.object["metadata"]["annotations"][PROBLEM].as_str().unwrap();
+    assert!(told.contains("operation 0 at \"/replicaz\""), "{told}");
+}
+
+#[test]
 fn spec_and_status_may_be_the_clusters_own() {
     let seen = ADVANCED.view(&deployment()).unwrap();
     assert_eq!(seen.object["spec"], json!({"replicas": 1}));
