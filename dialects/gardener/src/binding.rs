@@ -1,5 +1,7 @@
 //! Binding a shoot to a seed by hand: what is checked.
 
+mod live;
+
 use std::sync::Arc;
 
 use berth_admission::Denied;
@@ -26,10 +28,10 @@ use crate::writes::given;
 /// Checked are (docs/systems/gardener.md, "Binding"): the seed is there and not being deleted, its taints are
 /// tolerated, there is room, the cloud profile's labels and its provider types fit, the networks are
 /// disjoint, there are zones for the control plane, access restrictions are offered, and, when a bound shoot
-/// moves, both seeds have a backup and the domains that the shoot has. Not checked, so that an operator can
-/// bind on purpose: visibility, readiness, region, distance, DNS, zones of workers, the shoot's own labels
-/// and provider types, and whether it may tolerate what it does. How the name itself may change is the kind's
-/// rule.
+/// moves, both seeds have a backup and the domains that the shoot has, and both are alike where it moves
+/// while it runs. Not checked, so that an operator can bind on purpose: visibility, readiness, region,
+/// distance, DNS, zones of workers, the shoot's own labels and provider types, and whether it may tolerate
+/// what it does. How the name itself may change is the kind's rule.
 ///
 /// # Errors
 /// [`Denied::Invalid`] with everything that speaks against the binding, at `spec.seedName`.
@@ -88,7 +90,13 @@ pub fn check_binding(fleet: &Fleet, old: &Value, new: &mut Value) -> Result<Vec<
     }
     if let Some(held) = held {
         backups(fleet, held, row).into_iter().for_each(&mut refuse);
-        domains(fleet, held, row, &wants).into_iter().for_each(refuse);
+        domains(fleet, held, row, &wants)
+            .into_iter()
+            .for_each(&mut refuse);
+        if let Some((_, from)) = fleet.seed(held) {
+            let problems = live::problems(fleet, [from, row], new, &shoot, &wants);
+            problems.into_iter().for_each(refuse);
+        }
     }
     if !errors.is_empty() {
         return Err(Denied::Invalid(errors));

@@ -18,7 +18,7 @@ use crate::facts::facts;
 use crate::fleet::Fleet;
 use crate::fleet::region::has_distances;
 use crate::names::{
-    ACTOR, CLOUD_PROFILES, CONFIG_MAPS, DIALECT, DISTANCES_SELECTOR, EXPOSURE_CLASSES,
+    ACTOR, CLOUD_PROFILES, CONFIG_MAPS, DIALECT, DISTANCES_SELECTOR, EXPOSURE_CLASSES, MANAGED_SEEDS,
     NAMESPACED_CLOUD_PROFILES, PROJECTS, SEEDS, SHOOTS, VERSION,
 };
 use crate::{kind, uses};
@@ -117,6 +117,7 @@ impl Dialect for Gardener {
             SHOOTS,
             CONFIG_MAPS,
             EXPOSURE_CLASSES,
+            MANAGED_SEEDS,
             config::RESOURCE,
         ]
     }
@@ -130,6 +131,9 @@ impl Dialect for Gardener {
             PROJECTS => Reach::everywhere("tolerations are not checked against those that Projects allow"),
             EXPOSURE_CLASSES => {
                 Reach::everywhere("Shoots that were never stored lack what their ExposureClass asks for")
+            }
+            MANAGED_SEEDS => {
+                Reach::everywhere("Seeds that are Shoots themselves have the labels that Gardener gave them")
             }
             CONFIG_MAPS => {
                 Reach::everywhere("distances are those of the regions' names").labelled(DISTANCES_SELECTOR)

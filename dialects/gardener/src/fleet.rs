@@ -2,6 +2,7 @@
 
 pub(crate) mod exposure;
 mod fold;
+mod managed;
 pub(crate) mod profile;
 pub(crate) mod project;
 pub(crate) mod region;
@@ -18,6 +19,7 @@ use imbl::{HashMap, OrdMap, OrdSet, Vector};
 
 use crate::config::Config;
 use exposure::Exposure;
+use managed::Managed;
 use profile::{OwnProfile, Profile};
 use project::{Claim, Project};
 use region::RegionMap;
@@ -51,6 +53,8 @@ pub struct Fleet {
     region_maps: OrdMap<Arc<str>, Arc<RegionMap>>,
     /// What shoots of each ExposureClass ask of seeds, by name.
     exposure_classes: OrdMap<Arc<str>, Arc<Exposure>>,
+    /// The seeds that are shoots themselves.
+    managed: Managed,
     /// The projects, by name.
     projects: OrdMap<Arc<str>, Arc<Project>>,
     /// The claims of projects to each namespace.

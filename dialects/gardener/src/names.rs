@@ -27,9 +27,18 @@ pub const DISTANCES_SELECTOR: &str = "scheduling.gardener.cloud/purpose=region-c
 pub const DISTANCES_LABEL: (&str, &str) = ("scheduling.gardener.cloud/purpose", "region-config");
 /// The annotation of these ConfigMaps with the names of the profiles whose shoots go by them.
 pub const DISTANCES_PROFILES: &str = "scheduling.gardener.cloud/cloudprofiles";
+/// The annotation of these ConfigMaps with the distance that a control plane moves at most while it runs.
+pub const DISTANCES_LIMIT: &str = "migration.gardener.cloud/inter-region-distance-threshold";
+/// The annotation of a shoot whose control plane is to move while it runs.
+pub const LIVE_MIGRATE: &str = "migration.gardener.cloud/live-migrate";
+/// The annotation of a shoot whose control plane may move to any region while it runs.
+pub const ALLOW_DISTANT_REGIONS: &str = "migration.gardener.cloud/allow-distant-regions";
 
 /// `exposureclasses.core.gardener.cloud`: what shoots of a class ask of seeds.
 pub const EXPOSURE_CLASSES: GroupResource = GroupResource::new(GROUP, "exposureclasses");
+
+/// `managedseeds.seedmanagement.gardener.cloud`: which seeds are shoots themselves.
+pub const MANAGED_SEEDS: GroupResource = GroupResource::new("seedmanagement.gardener.cloud", "managedseeds");
 
 /// The namespace of Gardener's own shoots.
 pub const GARDEN_NAMESPACE: &str = "garden";

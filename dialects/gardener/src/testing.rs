@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use crate::fleet::Fleet;
 use crate::names::{
-    CLOUD_PROFILES, CONFIG_MAPS, DIALECT, EXPOSURE_CLASSES, NAMESPACED_CLOUD_PROFILES, PROJECTS, SEEDS,
-    SHOOTS,
+    CLOUD_PROFILES, CONFIG_MAPS, DIALECT, EXPOSURE_CLASSES, MANAGED_SEEDS, NAMESPACED_CLOUD_PROFILES,
+    PROJECTS, SEEDS, SHOOTS,
 };
 
 /// A ready seed with networks of its own, far from everything else.
@@ -105,6 +105,7 @@ fn resource(value: &Value) -> GroupResource {
         Some("Project") => PROJECTS,
         Some("ConfigMap") => CONFIG_MAPS,
         Some("ExposureClass") => EXPOSURE_CLASSES,
+        Some("ManagedSeed") => MANAGED_SEEDS,
         _ => config::RESOURCE,
     }
 }

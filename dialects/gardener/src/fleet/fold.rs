@@ -18,8 +18,8 @@ use super::{Fleet, Resident, Seats};
 use crate::config::Config;
 use crate::kind::shoot::spec::NAMESPACED_CLOUD_PROFILE;
 use crate::names::{
-    CLOUD_PROFILES, CONFIG_MAPS, DIALECT, EXPOSURE_CLASSES, GARDEN_NAMESPACE, NAMESPACED_CLOUD_PROFILES,
-    PROJECTS, SEEDS, SHOOTS,
+    CLOUD_PROFILES, CONFIG_MAPS, DIALECT, EXPOSURE_CLASSES, GARDEN_NAMESPACE, MANAGED_SEEDS,
+    NAMESPACED_CLOUD_PROFILES, PROJECTS, SEEDS, SHOOTS,
 };
 
 impl Fleet {
@@ -39,6 +39,8 @@ impl Fleet {
             self.take_project(&change.key, new)
         } else if resource == EXPOSURE_CLASSES {
             self.take_exposure_class(&change.key, new)
+        } else if resource == MANAGED_SEEDS {
+            self.take_managed_seed(&change.key, new)
         } else if resource == CONFIG_MAPS {
             self.take_config_map(&change.key, new)
         } else if change.key == config::key(DIALECT) {
@@ -66,7 +68,7 @@ impl Fleet {
         let none = Seats::default();
         let before = old.as_ref().map_or(&none, |resident| &resident.seats);
         let after = resident.as_ref().map_or(&none, |resident| &resident.seats);
-        let (targets, freed) = self.move_seats(before, after);
+        let (mut targets, freed) = self.move_seats(before, after);
 
         let was = old.as_ref().and_then(|resident| resident.record.as_ref());
         let is = resident.as_ref().and_then(|resident| resident.record.as_ref());
@@ -81,7 +83,9 @@ impl Fleet {
         if let Some(resident) = resident {
             self.shoots.insert(key.clone(), resident);
         }
-        let decide = if freed {
+        let moved = self.managed.seeds_of(key);
+        let relabelled: Vec<Arc<str>> = moved.into_iter().filter(|seed| self.relabel(seed)).collect();
+        let decide = if freed || !relabelled.is_empty() {
             self.all_waiting()
         } else if again {
             Affected::Some(vec![key.clone()])
@@ -92,10 +96,45 @@ impl Fleet {
         if let Affected::Some(others) = &decide {
             demands.extend(others.iter().filter(|other| *other != key).cloned());
         }
+        targets.extend(relabelled);
         Due {
             decide,
             demands: Affected::Some(demands),
             targets: Some(targets),
+        }
+    }
+
+    fn take_managed_seed(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Due {
+        if !self.managed.take(key, new) || !self.relabel(&key.name) {
+            return Due::nothing();
+        }
+        let decide = self.all_waiting();
+        Due {
+            demands: decide.clone(),
+            decide,
+            targets: Some(vec![Arc::clone(&key.name)]),
+        }
+    }
+
+    /// The seed that the seed `name` runs on, where it is a shoot itself.
+    fn below(&self, name: &str) -> Option<Arc<str>> {
+        self.shoot(self.managed.shoot_of(name)?)?.seed.clone()
+    }
+
+    /// Labels the seed `name` by what it runs on; says whether that changed anything.
+    fn relabel(&mut self, name: &str) -> bool {
+        let Ok(place) = self.place(name) else {
+            return false;
+        };
+        let (object, used) = (Arc::clone(&self.rows[place].record.object), self.rows[place].used);
+        let below = self.below(name);
+        match Row::read(&object, used, below.as_deref(), &mut self.names) {
+            Ok(row) => {
+                let old = self.rows.set(place, row);
+                self.rows[place].facts != old.facts
+            }
+            // It has been read before, whatever it runs on.
+            Err(_) => false,
         }
     }
 
@@ -135,7 +174,8 @@ impl Fleet {
         let used = self.seats.get(&key.name).copied().unwrap_or(0);
         let row = match new {
             Some(object) => {
-                let read = Row::read(object, used, &mut self.names);
+                let below = self.below(&key.name);
+                let read = Row::read(object, used, below.as_deref(), &mut self.names);
                 self.unusable.note(key, read)
             }
             None => {

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::Fleet;
 use crate::fleet::shoot::Wants;
-use crate::names::{DISTANCES_LABEL, DISTANCES_PROFILES, GARDEN_NAMESPACE};
+use crate::names::{DISTANCES_LABEL, DISTANCES_LIMIT, DISTANCES_PROFILES, GARDEN_NAMESPACE};
 
 /// Distances from one region to others, or why they cannot be read.
 type Distances = Result<BTreeMap<String, i64>, String>;
@@ -21,7 +21,12 @@ pub(crate) struct RegionMap {
     profiles: Vec<String>,
     /// By the region of the shoot.
     regions: BTreeMap<String, Distances>,
+    /// Longest distance over which a control plane moves while it runs, or why it cannot be read.
+    limit: Result<i64, String>,
 }
+
+/// Longest distance over which a control plane moves while it runs, where a ConfigMap does not say.
+const LIMIT: i64 = 180;
 
 /// Whether a ConfigMap has distances.
 pub(crate) fn has_distances(config_map: &Value) -> bool {
@@ -37,7 +42,8 @@ impl RegionMap {
         if *key.namespace != *GARDEN_NAMESPACE || !has_distances(value) {
             return None;
         }
-        let named = object.annotations().get(DISTANCES_PROFILES);
+        let annotations = object.annotations();
+        let named = annotations.get(DISTANCES_PROFILES);
         let profiles = named.as_deref().unwrap_or_default().split(',');
         let data = value["data"].as_object().into_iter().flatten();
         Some(Self {
@@ -47,8 +53,18 @@ impl RegionMap {
                 .filter(|(_, text)| !text.is_empty())
                 .map(|(region, text)| (region.clone(), distances(text)))
                 .collect(),
+            limit: annotations
+                .get(DISTANCES_LIMIT)
+                .as_deref()
+                .map_or(Ok(LIMIT), limit),
         })
     }
+}
+
+/// A limit as an annotation has it.
+fn limit(text: &str) -> Result<i64, String> {
+    let read = text.parse::<i64>().ok().filter(|limit| *limit >= 0);
+    read.ok_or_else(|| format!("\"{text}\", its annotation {DISTANCES_LIMIT}, is no number of 0 or more"))
 }
 
 /// A map from regions to integers.
@@ -83,7 +99,43 @@ impl FromRegion<'_> {
     }
 }
 
+/// Distance of two regions beside the limit, by the ConfigMap of the name that is given.
+#[derive(Debug)]
+pub(crate) enum Apart<'a> {
+    /// Within the limit.
+    Near,
+    /// Nothing has distances for the profile.
+    NoMap,
+    /// It does not say.
+    Unknown(&'a str),
+    /// It cannot be read.
+    Unreadable(&'a str, &'a str),
+    /// At this distance, and above this limit.
+    Far(&'a str, i64, i64),
+}
+
 impl Fleet {
+    /// Distance of the regions `from` and `to` beside the limit, for a control plane of `wants` that moves
+    /// while it runs.
+    pub(crate) fn apart<'a>(&'a self, wants: &Wants, from: &str, to: &str) -> Apart<'a> {
+        if from == to {
+            return Apart::Near;
+        }
+        let Some((name, map)) = self.region_map(wants) else {
+            return Apart::NoMap;
+        };
+        let (limit, distances) = match (&map.limit, map.regions.get(from)) {
+            (Err(problem), _) | (_, Some(Err(problem))) => return Apart::Unreadable(name, problem),
+            (_, None) => return Apart::Unknown(name),
+            (Ok(limit), Some(Ok(distances))) => (*limit, distances),
+        };
+        match distances.get(to) {
+            None => Apart::Unknown(name),
+            Some(distance) if *distance > limit => Apart::Far(name, *distance, limit),
+            Some(_) => Apart::Near,
+        }
+    }
+
     /// The first ConfigMap by name, with its name, that has distances for shoots with the profile of `wants`.
     pub(crate) fn region_map(&self, wants: &Wants) -> Option<(&Arc<str>, &RegionMap)> {
         let (_, profile) = &wants.profile;

@@ -109,17 +109,25 @@ pub(crate) enum ZoneMode {
 const MODERN: (u32, u32) = (1, 49);
 
 impl Row {
-    /// Reads a Seed on which `used` shoots sit.
+    /// Reads a Seed on which `used` shoots sit, and which runs on the seed `below` where it is a shoot
+    /// itself.
     ///
     /// # Errors
     /// Why it cannot be read.
-    pub(crate) fn read(object: &Arc<Object>, used: i64, names: &mut Names) -> Result<Self, String> {
+    pub(crate) fn read(
+        object: &Arc<Object>,
+        used: i64,
+        below: Option<&str>,
+        names: &mut Names,
+    ) -> Result<Self, String> {
         let seed: Seed = object.view().map_err(|error| error.to_string())?;
         let meta = object.meta();
         let mut labels = meta.labels().to_map();
         labels.insert(PROVIDER_LABEL.to_owned(), seed.spec.provider.r#type.clone());
         labels.insert(REGION_LABEL.to_owned(), seed.spec.provider.region.clone());
-        labels.insert(format!("{SEED_NAME_LABEL}{}", meta.name()), "true".to_owned());
+        for name in below.into_iter().chain([meta.name()]) {
+            labels.insert(format!("{SEED_NAME_LABEL}{name}"), "true".to_owned());
+        }
         let labels = Labels::from(labels);
         let facts = Facts {
             deleting: meta.deletion_timestamp().is_some(),

@@ -8,7 +8,7 @@ use berth_dialect_contract::{Affected, Due, Inventory, Targets};
 use serde_json::{Value, json};
 
 use super::Fleet;
-use crate::testing::{configuration, decide, fleet, gone, key, profile, seed, shoot, stored, with};
+use crate::testing::{configuration, decide, fleet, gone, key, picked, profile, seed, shoot, stored, with};
 
 fn used(fleet: &Fleet, name: &str) -> i64 {
     fleet.seed(name).unwrap().1.used
@@ -368,4 +368,60 @@ fn a_config_map_with_distances_is_due_for_the_shoots_that_wait_and_any_other_is_
         Affected::Some(vec![key(&waiting)]),
         "it no longer counts"
     );
+}
+
+#[test]
+fn a_seed_that_is_a_shoot_has_the_label_of_the_seed_below_it_while_it_is_there() {
+    let below = "name.seed.gardener.cloud/base";
+    let managed = |namespace: &str| {
+        json!({
+            "apiVersion": "seedmanagement.gardener.cloud/v1alpha1", "kind": "ManagedSeed",
+            "metadata": {"name": "top", "namespace": namespace}, "spec": {"shoot": {"name": "host"}},
+        })
+    };
+    let host = |seed: &str| {
+        let host = with(shoot("host", "eu-west-1"), "/metadata/namespace", json!("garden"));
+        with(host, "/spec/seedName", json!(seed))
+    };
+    let wanting = with(
+        shoot("web", "eu-west-1"),
+        "/spec/seedSelector",
+        json!({"matchLabels": {below: "true"}}),
+    );
+    let mut fleet = fleet(&[
+        seed("base", "aws", "us-east-1"),
+        seed("other", "aws", "us-east-1"),
+        seed("top", "aws", "eu-west-1"),
+        host("base"),
+        wanting.clone(),
+        managed("garden-dev"),
+    ]);
+    assert_eq!(picked(&fleet, &wanting), None, "ManagedSeeds are in the garden");
+    let due = fleet.fold(&stored(&managed("garden")));
+    assert_eq!(
+        (decides(&due), targets(&due)),
+        (vec!["web".to_owned()], vec!["top"])
+    );
+    assert_eq!(picked(&fleet, &wanting).as_deref(), Some("top"));
+    assert_eq!(
+        decides(&fleet.fold(&stored(&managed("garden")))),
+        [""; 0],
+        "nothing is new"
+    );
+
+    let due = fleet.fold(&stored(&host("other")));
+    assert!(
+        targets(&due).contains(&"top") && decides(&due) == ["web"],
+        "{due:?}"
+    );
+    assert_eq!(picked(&fleet, &wanting), None, "it moved away");
+    fleet.fold(&stored(&host("base")));
+    fleet.fold(&stored(&seed("top", "aws", "eu-west-1")));
+    assert_eq!(
+        picked(&fleet, &wanting).as_deref(),
+        Some("top"),
+        "however the Seed is written"
+    );
+    fleet.fold(&gone(&managed("garden")));
+    assert_eq!(picked(&fleet, &wanting), None);
 }

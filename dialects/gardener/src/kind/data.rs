@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 use berth_apimachinery::{Kind, KindInfo, Schema, Scope};
 use serde_json::json;
 
-use crate::names::{GROUP, VERSION};
+use crate::names::{GROUP, MANAGED_SEEDS, VERSION};
 
 /// The version of groups beside the core one.
 const ALPHA: &str = "v1alpha1";
@@ -40,10 +40,10 @@ static ALL: [KindInfo; 4] = [
         scope: Scope::Namespaced,
         status: true,
         ..KindInfo::new(
-            "seedmanagement.gardener.cloud",
+            MANAGED_SEEDS.group,
             &[ALPHA],
             "ManagedSeed",
-            "managedseeds",
+            MANAGED_SEEDS.resource,
         )
     },
 ];

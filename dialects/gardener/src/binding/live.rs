@@ -1,0 +1,244 @@
+//! Conditions of moving a control plane while it runs, beside those of every move
+//! (docs/systems/gardener.md, "Binding").
+
+use serde_json::Value;
+
+use crate::fleet::Fleet;
+use crate::fleet::region::Apart;
+use crate::fleet::seed::Row;
+use crate::fleet::shoot::Wants;
+use crate::kind::common::Gardener;
+use crate::kind::shoot::spec::Shoot;
+use crate::names::{ALLOW_DISTANT_REGIONS, DISTANCES_LIMIT, LIVE_MIGRATE};
+
+/// Problems of moving the shoot `raw` from one seed to another while it runs, where its annotation asks for
+/// that.
+pub(super) fn problems(
+    fleet: &Fleet,
+    [from, to]: [&Row; 2],
+    raw: &Value,
+    shoot: &Shoot,
+    wants: &Wants,
+) -> Vec<String> {
+    if !says_yes(raw, LIVE_MIGRATE) {
+        return Vec::new();
+    }
+    let mut problems = Vec::new();
+    if shoot.spec.failure_tolerance().is_none() {
+        problems.push(
+            "a control plane moves while it runs only if it is highly available (spec.controlPlane.highAvailability)".to_owned(),
+        );
+    }
+    let asleep = shoot.spec.hibernation.as_ref().and_then(|sleep| sleep.enabled);
+    if [asleep, shoot.status.hibernated].contains(&Some(true)) {
+        problems.push(
+            "a control plane that sleeps or wakes up cannot move while it runs (spec.hibernation)".to_owned(),
+        );
+    }
+    let [was, is] = [from, to].map(|row| row.record.seed.spec.provider.r#type.as_str());
+    if was != is {
+        problems.push(format!(
+            "a control plane moves while it runs between seeds of one provider type only, and seed \"{}\" is of \"{was}\", seed \
+             \"{}\" of \"{is}\"",
+            from.name, to.name
+        ));
+    }
+    problems.extend(versions(from, to));
+    if !says_yes(raw, ALLOW_DISTANT_REGIONS) {
+        problems.extend(distance(fleet, from, to, wants));
+    }
+    problems
+}
+
+/// Whether the annotation `name` is a yes as Go reads one.
+fn says_yes(raw: &Value, name: &str) -> bool {
+    let value = raw["metadata"]["annotations"][name].as_str();
+    value.is_some_and(|value| ["1", "t", "T", "true", "TRUE", "True"].contains(&value))
+}
+
+/// Both seeds are of one Gardener, which both have said.
+fn versions(from: &Row, to: &Row) -> Option<String> {
+    let [was, is] = [from, to].map(|row| version(row.record.seed.status.gardener.as_ref()));
+    if !was.is_empty() && was == is {
+        return None;
+    }
+    let told = |version: &str| match version {
+        "" => "says none".to_owned(),
+        version => format!("has {version}"),
+    };
+    Some(format!(
+        "a control plane moves while it runs between seeds of one version of Gardener only (status.gardener.version), and seed \
+         \"{}\" {}, seed \"{}\" {}",
+        from.name,
+        told(was),
+        to.name,
+        told(is)
+    ))
+}
+
+fn version(gardener: Option<&Gardener>) -> &str {
+    gardener.map_or("", |gardener| gardener.version.as_str())
+}
+
+/// The regions of both seeds are as near as the ConfigMap with the distances asks for.
+fn distance(fleet: &Fleet, from: &Row, to: &Row, wants: &Wants) -> Option<String> {
+    let [was, is] = [from, to].map(|row| row.record.seed.spec.provider.region.as_str());
+    let why = match fleet.apart(wants, was, is) {
+        Apart::Near => return None,
+        // A server on a hub reads no ConfigMaps: the distance is for Gardener's own API server to judge
+        // there.
+        Apart::NoMap if fleet.on_hub => return None,
+        Apart::NoMap => "no ConfigMap has distances for its profile".to_owned(),
+        Apart::Unknown(map) => format!("ConfigMap garden/{map} does not have that distance"),
+        Apart::Unreadable(map, problem) => format!("ConfigMap garden/{map} cannot be read: {problem}"),
+        Apart::Far(map, distance, limit) => format!(
+            "ConfigMap garden/{map} has {distance}, and allows {limit} (its annotation {DISTANCES_LIMIT})"
+        ),
+    };
+    Some(format!(
+        "a control plane moves while it runs between near regions only, and from \"{was}\" to \"{is}\" {why}; the annotation \
+         {ALLOW_DISTANT_REGIONS}=true allows it all the same"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use berth_admission::Denied;
+    use serde_json::json;
+
+    use super::*;
+    use crate::binding::check_binding;
+    use crate::testing::{fleet, seed, shoot, with};
+
+    /// A seed of Gardener 1.150 that shoots can leave, and come to.
+    fn backed(name: &str, region: &str) -> Value {
+        let seed = with(
+            seed(name, "aws", region),
+            "/spec/backup",
+            json!({"provider": "aws"}),
+        );
+        with(seed, "/status/gardener", json!({"version": "v1.150.0"}))
+    }
+
+    /// A highly available shoot that is to move while it runs.
+    fn live() -> Value {
+        let shoot = with(shoot("foo", "eu-west-1"), "/spec/seedName", json!("from"));
+        let failures = json!({"failureTolerance": {"type": "node"}});
+        let shoot = with(shoot, "/spec/controlPlane/highAvailability", failures);
+        with(shoot, "/metadata/annotations", json!({LIVE_MIGRATE: "true"}))
+    }
+
+    fn distances(from: &str, data: &str, limit: Option<&str>) -> Value {
+        let mut annotations = json!({"scheduling.gardener.cloud/cloudprofiles": "aws"});
+        if let Some(limit) = limit {
+            annotations[DISTANCES_LIMIT] = json!(limit);
+        }
+        json!({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {
+                "name": "distances", "namespace": "garden", "annotations": annotations,
+                "labels": {"scheduling.gardener.cloud/purpose": "region-config"},
+            },
+            "data": {from: data},
+        })
+    }
+
+    fn moved(old: &Value, objects: &[Value]) -> Vec<String> {
+        let mut new = with(old.clone(), "/spec/seedName", json!("to"));
+        match check_binding(&fleet(objects), old, &mut new) {
+            Ok(_) => Vec::new(),
+            Err(Denied::Invalid(errors)) => errors.iter().map(ToString::to_string).collect(),
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_control_plane_moves_while_it_runs_between_seeds_alike() {
+        let here = [backed("from", "eu-west-1"), backed("to", "eu-west-1")];
+        assert_eq!(
+            moved(&live(), &here),
+            [""; 0],
+            "there is no distance within a region"
+        );
+        let fragile = with(live(), "/spec/controlPlane", json!({}));
+        let told = moved(&fragile, &here);
+        assert!(
+            told.len() == 1 && told[0].contains("highAvailability"),
+            "{told:?}"
+        );
+        let asleep = with(live(), "/spec/hibernation/enabled", json!(true));
+        let waking = with(live(), "/status/hibernated", json!(true));
+        for asleep in [asleep, waking] {
+            let told = moved(&asleep, &here);
+            assert!(
+                told.len() == 1 && told[0].contains("spec.hibernation"),
+                "{told:?}"
+            );
+        }
+        for version in [json!(null), json!({"version": "v1.149.0"})] {
+            let other = with(backed("to", "eu-west-1"), "/status/gardener", version);
+            let told = moved(&live(), &[backed("from", "eu-west-1"), other]);
+            assert!(
+                told.len() == 1 && told[0].contains("status.gardener.version"),
+                "{told:?}"
+            );
+        }
+        let foreign = with(backed("to", "eu-west-1"), "/spec/provider/type", json!("gcp"));
+        let told = moved(&live(), &[backed("from", "eu-west-1"), foreign.clone()]);
+        assert!(
+            told.len() == 1 && told[0].contains("of one provider type"),
+            "{told:?}"
+        );
+        let at_rest = with(live(), "/metadata/annotations", json!({LIVE_MIGRATE: "no"}));
+        assert_eq!(moved(&at_rest, &[backed("from", "eu-west-1"), foreign]), [""; 0]);
+    }
+
+    #[test]
+    fn a_control_plane_moves_while_it_runs_as_far_as_the_config_map_allows() {
+        let seeds = [backed("from", "eu-west-1"), backed("to", "eu-west-2")];
+        let by = |map: Option<Value>| {
+            let all: Vec<Value> = seeds.iter().cloned().chain(map).collect();
+            let told = moved(&live(), &all);
+            let near = with(
+                live(),
+                "/metadata/annotations",
+                json!({LIVE_MIGRATE: "1", ALLOW_DISTANT_REGIONS: "true"}),
+            );
+            assert_eq!(moved(&near, &all), [""; 0], "it is allowed all the same");
+            told
+        };
+        let cases = [
+            (None, "no ConfigMap has distances"),
+            (Some(distances("eu-west-1", "eu-west-2: 180", None)), ""),
+            (
+                Some(distances("eu-west-1", "eu-west-2: 181", None)),
+                "has 181, and allows 180",
+            ),
+            (Some(distances("eu-west-1", "eu-west-2: 181", Some("200"))), ""),
+            (
+                Some(distances("eu-west-1", "eu-west-2: 21", Some("20"))),
+                "has 21, and allows 20",
+            ),
+            (
+                Some(distances("eu-west-1", "eu-west-2: 1", Some("-1"))),
+                "is no number of 0 or more",
+            ),
+            (
+                Some(distances("eu-west-1", "eu-west-3: 1", None)),
+                "does not have that distance",
+            ),
+            (
+                Some(distances("us-east-1", "eu-west-2: 1", None)),
+                "does not have that distance",
+            ),
+            (Some(distances("eu-west-1", "near", None)), "cannot be read"),
+        ];
+        for (map, words) in cases {
+            let told = by(map);
+            match words {
+                "" => assert_eq!(told, [""; 0]),
+                words => assert!(told.len() == 1 && told[0].contains(words), "{words}: {told:?}"),
+            }
+        }
+    }
+}
