@@ -63,7 +63,7 @@ pub struct Report<Candidates = Vec<Candidate>, Writes = Vec<WriteEntry>, Advice 
     #[schemars(with = "Option<Vec<FunnelStep>>")]
     pub funnel: Vec<FunnelStep>,
     /// The conditions the system itself would report.
-    #[schemars(with = "Vec<Condition>")]
+    #[schemars(with = "Vec<SystemCondition>")]
     pub conditions: Vec<Value>,
     /// Exactly what binding would write, in order.
     pub writes: Writes,
@@ -115,6 +115,26 @@ pub struct Condition {
     /// The generation of the source object this was computed for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
+}
+
+/// A condition as a system itself writes it. Not every system gives a reason and a message.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only its schema is read")]
+struct SystemCondition {
+    /// The type of the condition.
+    r#type: String,
+    /// True, False or Unknown.
+    status: String,
+    /// Why, as one CamelCase word.
+    reason: Option<String>,
+    /// Why, as a sentence.
+    message: Option<String>,
+    /// When the status last changed.
+    #[schemars(extend("format" = "date-time"))]
+    last_transition_time: String,
+    /// The generation of the source object this was computed for.
+    observed_generation: Option<i64>,
 }
 
 /// How many targets one reason refuses.
