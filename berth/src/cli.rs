@@ -256,8 +256,9 @@ pub struct ServeArgs {
     /// that they differ (docs/beside.md; such as 30s).
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = parse_unsigned)]
     pub agreement_grace_period: Duration,
-    /// The controllers to run: `*` is all, `ocm` adds those of a system, `-ocm` leaves them out; kcp's have
-    /// names of their own too: kcp-placement, kcp-namespace, kcp-resource, kcp-location, kcp-heartbeat.
+    /// The controllers to run: `*` is all, `ocm` adds those of a system, `-ocm` leaves them out; some have
+    /// names of their own too: fleet-status, kcp-placement, kcp-namespace, kcp-resource, kcp-location,
+    /// kcp-heartbeat.
     #[arg(long, value_delimiter = ',', default_value = "*", allow_hyphen_values = true)]
     pub controllers: Vec<String>,
     /// How long events are kept after they were last seen (such as 1h); 0s keeps them without limit.

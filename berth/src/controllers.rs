@@ -22,6 +22,7 @@ use std::time::Duration;
 use berth_apimachinery::{Clock, GroupResource, Key};
 use berth_apiserver::registry::Registry;
 use berth_configuration::{AutoBindMode, Modes, validity};
+use berth_dialect_contract::Reconciler;
 use berth_engine::controller::{Alone, LEASES, LeaderElector, Leadership, Lease, LeaseDurations, Settings};
 use berth_engine::{BindObserver, Committer, Controllers, Engine};
 use berth_storage::Store;
@@ -121,17 +122,17 @@ impl Setting<'_> {
         self.registry.index().preferred(resource).is_some()
     }
 
-    /// The reconcilers of `selection` whose dialect places anything here.
+    /// The reconcilers of `selection` whose dialect places anything here, but for those that a hub has a
+    /// program for.
     fn reconcilers(&self, selection: &Selection) -> Vec<&'static str> {
         let dialects = self.engine.dialects();
         let here = dialects.filter(|dialect| self.places(dialect.name()));
-        let names = here.flat_map(|dialect| {
-            dialect
-                .controllers()
-                .reconcilers(None)
-                .into_iter()
-                .map(|reconciler| reconciler.name())
-        });
+        let all = here.flat_map(|dialect| dialect.controllers().reconcilers(None));
+        let works = |reconciler: &Arc<dyn Reconciler>| {
+            let mut written = reconciler.writes().into_iter();
+            !reconciler.is_left_to_hub() || written.all(|resource| self.serves(resource))
+        };
+        let names = all.filter(works).map(|reconciler| reconciler.name());
         names
             .filter(|name| selection.reconcilers.contains(name))
             .collect()

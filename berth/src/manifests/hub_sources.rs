@@ -105,7 +105,7 @@ impl<'a> Source<'a> {
     /// Rules for what Berth reads. A server that `observes` carries nothing out, and looks at
     /// nothing for it.
     fn read(&self, observes: bool) -> Vec<Value> {
-        let reconcilers = self.dialect.controllers().reconcilers(None);
+        let reconcilers = self.dialect.controllers().hub_reconcilers();
         let carried_out = reconcilers.iter().filter(|_| !observes);
         let watched = carried_out.flat_map(|reconciler| reconciler.watches());
         let all: BTreeSet<GroupResource> = kinds(self.dialect).chain(watched).collect();
@@ -118,7 +118,7 @@ impl<'a> Source<'a> {
 
     /// What is written as whom, by those who write anything.
     fn written(&self) -> Vec<(&'static str, Vec<Value>)> {
-        let reconcilers = self.dialect.controllers().reconcilers(None);
+        let reconcilers = self.dialect.controllers().hub_reconcilers();
         let by_reconcilers = reconcilers.iter().map(|reconciler| {
             let written = rules(self.there(reconciler.writes()), &["status"], &["update"]);
             (reconciler.actor(), written)

@@ -22,7 +22,7 @@ use crate::stores::Storage;
 pub(super) fn followed(dialects: &[Arc<dyn Dialect>]) -> BTreeSet<GroupResource> {
     let reconcilers = dialects
         .iter()
-        .flat_map(|dialect| dialect.controllers().reconcilers(None));
+        .flat_map(|dialect| dialect.controllers().hub_reconcilers());
     let watched = reconcilers.flat_map(|reconciler| reconciler.watches());
     watched
         .chain([namespace::RESOURCE, resource_quota::RESOURCE])
@@ -72,7 +72,7 @@ pub(super) fn concerns(dialects: &[Arc<dyn Dialect>], resource: GroupResource) -
         return None;
     }
     let uses = |dialect: &&Arc<dyn Dialect>| {
-        let reconcilers = dialect.controllers().reconcilers(None).into_iter();
+        let reconcilers = dialect.controllers().hub_reconcilers().into_iter();
         let mut watched = reconcilers.flat_map(|reconciler| reconciler.watches());
         dialect.reads().contains(&resource) || watched.any(|watched| watched == resource)
     };
@@ -113,7 +113,7 @@ pub(super) fn needs(dialects: &[Arc<dyn Dialect>], mirrored: &[Arc<dyn Kind>]) -
     }
     let mirrored: BTreeSet<GroupResource> = mirrored.iter().map(|kind| kind.info().resource()).collect();
     let of = |dialect: &Arc<dyn Dialect>| {
-        let reconcilers = dialect.controllers().reconcilers(None).into_iter();
+        let reconcilers = dialect.controllers().hub_reconcilers().into_iter();
         let watched = reconcilers.flat_map(|reconciler| reconciler.watches());
         // Nothing waits for objects that are looked at by their labels: they are there only if somebody else
         // reads all of them.

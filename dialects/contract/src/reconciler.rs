@@ -66,6 +66,12 @@ pub trait Reconciler: Send + Sync + 'static {
     /// with their status.
     fn writes(&self) -> Vec<GroupResource>;
 
+    /// Whether a program of the hub does its work where the system's objects are the hub's: it works only
+    /// where Berth stores what it writes.
+    fn is_left_to_hub(&self) -> bool {
+        false
+    }
+
     /// The keys that `change` makes due: only those there is something to do about, so that its own writes
     /// make none due. `context` shows the world after the change, perhaps with later changes.
     fn due(&self, change: &Change, context: &Context<'_>) -> Vec<Key>;
@@ -94,6 +100,13 @@ pub trait Controllers {
     /// force, if there is one. How many there are, and their names, do not depend on it.
     fn reconcilers(&self, _spec: Option<&serde_json::Value>) -> Vec<Arc<dyn Reconciler>> {
         Vec::new()
+    }
+
+    /// Those of [`Controllers::reconcilers`] that work where the system's objects are the hub's.
+    fn hub_reconcilers(&self) -> Vec<Arc<dyn Reconciler>> {
+        let mut all = self.reconcilers(None);
+        all.retain(|reconciler| !reconciler.is_left_to_hub());
+        all
     }
 }
 

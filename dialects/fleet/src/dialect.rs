@@ -6,8 +6,8 @@ use berth_admission::Plugin;
 use berth_apimachinery::{FieldError, GroupResource, Kind, Schema};
 use berth_dialect_contract::rules::RulesChoice;
 use berth_dialect_contract::{
-    Configuration, DemandKind, Dialect, Inventory, LeaseName, OnHub, OwnScheduler, Producer, Reach, Shown,
-    SystemUsers,
+    Configuration, Controllers, DemandKind, Dialect, Inventory, LeaseName, OnHub, OwnScheduler, Producer,
+    Reach, Reconciler, Shown, SystemUsers,
 };
 use serde_json::Value;
 
@@ -19,6 +19,7 @@ use crate::names::{
     ACTOR, BINDINGS, CLUSTERS, DIALECT, PLACEMENTS, RESOURCE_BINDINGS, RESOURCE_PLACEMENTS,
     RESOURCE_SNAPSHOTS, SNAPSHOTS, STORED,
 };
+use crate::reports::Reports;
 use crate::{config, kind};
 
 /// KubeFleet.
@@ -73,6 +74,10 @@ impl Dialect for KubeFleet {
         kind::all()
     }
 
+    fn further_kinds(&self) -> Vec<Arc<dyn Kind>> {
+        kind::further()
+    }
+
     fn reads(&self) -> Vec<GroupResource> {
         vec![
             CLUSTERS,
@@ -121,6 +126,10 @@ impl Dialect for KubeFleet {
         self
     }
 
+    fn controllers(&self) -> &dyn Controllers {
+        self
+    }
+
     fn shown(&self) -> Shown {
         Shown {
             facts,
@@ -154,6 +163,12 @@ impl KubeFleet {
             Arc::new(DecisionGuard::new(users.clone())),
             Arc::new(PlacementHold::new(users)),
         ]
+    }
+}
+
+impl Controllers for KubeFleet {
+    fn reconcilers(&self, _: Option<&Value>) -> Vec<Arc<dyn Reconciler>> {
+        vec![Arc::new(Reports)]
     }
 }
 

@@ -26,6 +26,8 @@ pub(crate) type Own<T> = imbl::OrdMap<Arc<str>, Arc<T>>;
 pub(crate) struct Fleet {
     pub(crate) clusters: imbl::OrdMap<Arc<str>, Arc<Cluster>>,
     pub(crate) placements: imbl::OrdMap<Key, Arc<PlacementRecord>>,
+    /// Namespace and name of the placements whose status a namespace is to show.
+    shown: imbl::OrdSet<(Arc<str>, Arc<str>)>,
     /// The snapshots of each placement, there or not.
     snapshots: imbl::HashMap<Key, Own<SnapshotRecord>>,
     /// The bindings of each placement, there or not.
@@ -72,6 +74,20 @@ impl Fleet {
         places.sort_by(|a, b| a.cluster.cmp(&b.cluster).then_with(|| a.hold().cmp(&b.hold())));
         places.dedup_by(|later, first| later.cluster == first.cluster);
         places
+    }
+
+    /// The placements whose status a namespace is to show, each with the namespace.
+    pub(crate) fn all_shown(&self) -> impl Iterator<Item = (&Arc<str>, &Arc<str>)> {
+        self.shown
+            .iter()
+            .map(|(namespace, placement)| (namespace, placement))
+    }
+
+    /// The placements whose status `namespace` is to show.
+    pub(crate) fn shown_in<'a>(&'a self, namespace: &'a str) -> impl Iterator<Item = &'a Arc<str>> {
+        let entries = self.shown.range((Arc::from(namespace), Arc::from(""))..);
+        let own = entries.take_while(move |(shown_in, _)| **shown_in == *namespace);
+        own.map(|(_, placement)| placement)
     }
 
     /// Whether there is an object at `key`, readable or not.

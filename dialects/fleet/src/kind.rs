@@ -4,6 +4,7 @@
 mod binding;
 mod member_cluster;
 mod placement;
+mod placement_status;
 mod policy;
 mod policy_rules;
 mod property;
@@ -18,7 +19,7 @@ use berth_apimachinery::{Key, Kind, Object};
 
 pub(crate) use binding::{Binding, BindingSpec, ClusterDecision, ClusterScore, State};
 pub(crate) use member_cluster::{MemberCluster, MemberClusterStatus, PropertyValue, Taint};
-pub(crate) use placement::Placement;
+pub(crate) use placement::{NAMESPACE_ACCESSIBLE, Placement};
 pub(crate) use policy::{
     ClusterSelectorTerm, PlacementPolicy, PlacementType, PropertyRequirement, Toleration,
 };
@@ -35,6 +36,11 @@ pub(crate) fn all() -> Vec<Arc<dyn Kind>> {
         Arc::new(placement::OF_NAMESPACE),
         Arc::new(snapshot::OF_NAMESPACE),
     ]
+}
+
+/// Every kind that nothing is decided by.
+pub(crate) fn further() -> Vec<Arc<dyn Kind>> {
+    vec![Arc::new(placement_status::PlacementReportKind)]
 }
 
 /// The typed view of `object`, or a sentence that says why it is none.

@@ -45,6 +45,7 @@ mod names;
 mod plan;
 mod policy;
 mod remedies;
+mod reports;
 mod satisfied;
 mod scores;
 #[cfg(test)]

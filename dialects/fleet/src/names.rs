@@ -33,6 +33,16 @@ pub(crate) const SNAPSHOTS: GroupResource =
 /// `clusterresourcebindings`.
 pub(crate) const BINDINGS: GroupResource = GroupResource::new(PLACEMENT_GROUP, "clusterresourcebindings");
 
+/// `clusterresourceplacementstatuses`: the statuses of placements as their namespaces show them.
+pub(crate) const REPORTS: GroupResource =
+    GroupResource::new(PLACEMENT_GROUP, "clusterresourceplacementstatuses");
+/// `namespaces`.
+pub(crate) const NAMESPACES: GroupResource = GroupResource::new("", "namespaces");
+/// The user that shows statuses in namespaces.
+pub(crate) const REPORTER: &str = "berth:status-controller";
+/// The condition of a placement about the status that its namespace shows.
+pub(crate) const REPORTED: &str = "ClusterResourcePlacementStatusSynced";
+
 /// `resourceplacements`.
 pub(crate) const RESOURCE_PLACEMENTS: GroupResource =
     GroupResource::new(PLACEMENT_GROUP, "resourceplacements");

@@ -5,7 +5,7 @@
 //! returning ones before those that go. Last what was found: the status of the snapshot, then the condition
 //! of the placement. Objects are edited as they are stored, so that fields nobody here knows survive.
 
-mod edit;
+pub(crate) mod edit;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -37,13 +37,8 @@ pub(crate) fn conditions(decision: &Decision) -> Vec<Value> {
         return Vec::new();
     };
     let (known, generation) = observed(&plan.snapshot);
-    vec![Value::Object(fields(
-        SCHEDULED,
-        satisfied,
-        known,
-        generation,
-        decision.now,
-    ))]
+    let told = Told::of(SCHEDULED, satisfied);
+    vec![Value::Object(told.fields(known, generation, decision.now))]
 }
 
 /// The stored conditions of the snapshot that counts, and its generation.
@@ -56,38 +51,56 @@ fn observed(plan: &SnapshotPlan) -> (&[Condition], i64) {
     }
 }
 
-/// The fields of a condition; its time moves only with its status.
-fn fields(
-    r#type: &str,
-    satisfied: &Satisfied,
-    known: &[Condition],
-    generation: i64,
-    now: Timestamp,
-) -> Map<String, Value> {
-    let same = condition(known, r#type).filter(|known| known.status == satisfied.status());
-    let time = same
-        .and_then(|known| known.last_transition_time)
-        .unwrap_or(Time(now));
-    let mut fields = Map::new();
-    let texts = [
-        ("type", r#type),
-        ("status", satisfied.status()),
-        ("reason", satisfied.reason()),
-        ("message", satisfied.message.as_str()),
-    ];
-    for (name, text) in texts {
-        fields.insert(name.to_owned(), text.into());
+/// A condition, but for its time and the generation that it is about.
+pub(crate) struct Told<'a> {
+    /// The type.
+    pub(crate) r#type: &'static str,
+    /// True or False.
+    pub(crate) status: &'static str,
+    /// The reason.
+    pub(crate) reason: &'static str,
+    /// The sentence.
+    pub(crate) message: &'a str,
+}
+
+impl<'a> Told<'a> {
+    /// Whether the policy is fulfilled, as a condition of this type.
+    fn of(r#type: &'static str, satisfied: &'a Satisfied) -> Self {
+        Self {
+            r#type,
+            status: satisfied.status(),
+            reason: satisfied.reason(),
+            message: &satisfied.message,
+        }
     }
-    fields.insert(
-        "lastTransitionTime".to_owned(),
-        berth_apimachinery::time::rfc3339(time.0).into(),
-    );
-    fields.insert("observedGeneration".to_owned(), generation.into());
-    fields
+
+    /// The fields after the `known` conditions; the time moves only with the status.
+    pub(crate) fn fields(&self, known: &[Condition], generation: i64, now: Timestamp) -> Map<String, Value> {
+        let same = condition(known, self.r#type).filter(|known| known.status == self.status);
+        let time = same
+            .and_then(|known| known.last_transition_time)
+            .unwrap_or(Time(now));
+        let mut fields = Map::new();
+        let texts = [
+            ("type", self.r#type),
+            ("status", self.status),
+            ("reason", self.reason),
+            ("message", self.message),
+        ];
+        for (name, text) in texts {
+            fields.insert(name.to_owned(), text.into());
+        }
+        fields.insert(
+            "lastTransitionTime".to_owned(),
+            berth_apimachinery::time::rfc3339(time.0).into(),
+        );
+        fields.insert("observedGeneration".to_owned(), generation.into());
+        fields
+    }
 }
 
 /// Sets one condition in `status.conditions` on top of the entry of its type.
-fn put_condition(object: &mut Value, fields: Map<String, Value>) {
+pub(crate) fn put_condition(object: &mut Value, fields: Map<String, Value>) {
     let slot = child(object, "status")
         .entry("conditions")
         .or_insert_with(|| json!([]));
@@ -194,7 +207,7 @@ impl Writer<'_> {
         }
         if let Some(listed) = &plan.status {
             let (known, generation) = observed(&plan.snapshot);
-            let fields = fields(SCHEDULED, satisfied, known, generation, self.now);
+            let fields = Told::of(SCHEDULED, satisfied).fields(known, generation, self.now);
             put_condition(&mut snapshot.object, fields);
             let status = child(&mut snapshot.object, "status");
             status.insert(
@@ -214,10 +227,8 @@ impl Writer<'_> {
             let mut object = without_revision(&self.record.object);
             let generation = self.record.object.meta().generation();
             let known = &self.record.conditions;
-            put_condition(
-                &mut object,
-                fields(self.form().scheduled, satisfied, known, generation, self.now),
-            );
+            let told = Told::of(self.form().scheduled, satisfied);
+            put_condition(&mut object, told.fields(known, generation, self.now));
             let stored = Some(&self.record.object);
             self.push(Verb::Update, self.placement.resource, "status", object, stored);
         }

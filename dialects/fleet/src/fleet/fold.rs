@@ -68,6 +68,14 @@ fn placement(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due 
         Some(record) => fleet.placements.insert(key.clone(), Arc::clone(record)),
         None => fleet.placements.remove(key),
     };
+    let shown = |record: &Option<Arc<PlacementRecord>>| {
+        let namespace = record.as_ref()?.shown_in.clone()?;
+        Some((namespace, Arc::clone(&key.name)))
+    };
+    if shown(&old) != shown(&new) {
+        shown(&old).and_then(|entry| fleet.shown.remove(&entry));
+        shown(&new).and_then(|entry| fleet.shown.insert(entry));
+    }
     let again = match (&old, &new) {
         (Some(old), Some(new)) => !old.decides_like(new),
         (_, new) => new.is_some(),

@@ -7,12 +7,12 @@ use berth_apimachinery::{Key, Object};
 
 use crate::form::Form;
 use crate::kind::{
-    self, Binding, BindingSpec, ClusterDecision, Placement, PlacementPolicy, PolicySnapshot,
-    PolicySnapshotStatus, State,
+    self, Binding, BindingSpec, ClusterDecision, NAMESPACE_ACCESSIBLE, Placement, PlacementPolicy,
+    PolicySnapshot, PolicySnapshotStatus, State,
 };
 use crate::names::{
     BINDING_FINALIZER, GENERATION_ANNOTATION, INDEX_LABEL, LATEST_LABEL, NUMBER_ANNOTATION, PARENT_LABEL,
-    PREVIOUS_STATE_ANNOTATION,
+    PLACEMENTS, PREVIOUS_STATE_ANNOTATION,
 };
 use crate::policy::Policy;
 
@@ -31,6 +31,19 @@ pub(crate) struct PlacementRecord {
     pub(crate) history: usize,
     /// The conditions of its status.
     pub(crate) conditions: Vec<Condition>,
+    /// The namespace that shows its status, where one is to.
+    pub(crate) shown_in: Option<Arc<str>>,
+}
+
+/// The namespace that is to show the status of `placement`, if one is.
+pub(crate) fn shown_in(placement: &Placement) -> Option<Arc<str>> {
+    let spec = &placement.spec;
+    if spec.status_reporting_scope.as_deref() != Some(NAMESPACE_ACCESSIBLE) {
+        return None;
+    }
+    let mut namespaces = spec.namespaces();
+    let (_, only) = namespaces.next().filter(|_| namespaces.next().is_none())?;
+    (!only.name.is_empty()).then(|| only.name.as_str().into())
 }
 
 impl PlacementRecord {
@@ -40,6 +53,7 @@ impl PlacementRecord {
     /// Why it cannot be read.
     pub(crate) fn read(key: &Key, object: &Arc<Object>, old: Option<&Self>) -> Result<Self, String> {
         let view: Placement = kind::view(key, object)?;
+        let shown_in = shown_in(&view).filter(|_| key.resource == PLACEMENTS);
         let raw = view.spec.policy;
         let known = old
             .filter(|old| old.raw == raw)
@@ -52,6 +66,7 @@ impl PlacementRecord {
             raw,
             history: usize::try_from(history).unwrap_or(0).max(1),
             conditions: view.status.conditions,
+            shown_in,
         })
     }
 

@@ -49,7 +49,7 @@ pub(crate) struct PlacementSpec {
     #[schemars(range(min = 1, max = 1000), extend("default" = 10))]
     pub(crate) revision_history_limit: Option<i32>,
     /// Who sees the status.
-    #[schemars(extend("enum" = ["ClusterScopeOnly", "NamespaceAccessible"], "default" = "ClusterScopeOnly"))]
+    #[schemars(extend("enum" = ["ClusterScopeOnly", NAMESPACE_ACCESSIBLE], "default" = "ClusterScopeOnly"))]
     pub(crate) status_reporting_scope: Option<String>,
 }
 
@@ -74,6 +74,17 @@ pub(crate) struct ResourceSelector {
         "default" = "NamespaceWithResources",
     ))]
     pub(crate) selection_scope: Option<String>,
+}
+
+/// The scope of a status that the selected namespace shows.
+pub(crate) const NAMESPACE_ACCESSIBLE: &str = "NamespaceAccessible";
+
+impl PlacementSpec {
+    /// The selectors of Namespaces, with their places.
+    pub(crate) fn namespaces(&self) -> impl Iterator<Item = (usize, &ResourceSelector)> {
+        let selectors = self.resource_selectors.iter().enumerate();
+        selectors.filter(|(_, selector)| selector.kind == "Namespace")
+    }
 }
 
 /// What came of it.

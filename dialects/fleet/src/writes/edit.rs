@@ -6,7 +6,7 @@ use berth_apimachinery::Object;
 use serde_json::{Map, Value, json};
 
 /// A copy of `object` to edit.
-pub(super) fn without_revision(object: &Arc<Object>) -> Value {
+pub(crate) fn without_revision(object: &Arc<Object>) -> Value {
     let mut value = object.parse();
     if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("resourceVersion");

@@ -2,6 +2,7 @@
 //! touched without need. The rollout is played by user `roller`.
 
 mod lifecycle;
+mod status;
 mod triggers;
 
 use std::time::Duration;

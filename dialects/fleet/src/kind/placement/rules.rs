@@ -6,7 +6,7 @@ use berth_apimachinery::{FieldError, Scope};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{PlacementSpec, ResourceSelector};
+use super::{NAMESPACE_ACCESSIBLE, PlacementSpec, ResourceSelector};
 use crate::kind::policy::{PlacementPolicy, PlacementType};
 use crate::kind::policy_rules;
 
@@ -61,18 +61,10 @@ fn resource_selector(selector: &ResourceSelector, path: &str, errors: &mut Vec<F
     errors.extend(compiled.err().unwrap_or_default());
 }
 
-/// The selectors of Namespaces, with their places.
-fn namespaces(spec: &PlacementSpec) -> Vec<(usize, &ResourceSelector)> {
-    let selectors = spec.resource_selectors.iter().enumerate();
-    selectors
-        .filter(|(_, selector)| selector.kind == "Namespace")
-        .collect()
-}
-
 /// A namespace of which the other selectors take parts is the only one, and named.
 fn in_parts(spec: &PlacementSpec, errors: &mut Vec<FieldError>) {
     const IN_PARTS: &str = "NamespaceWithResourceSelectors";
-    let all = namespaces(spec);
+    let all: Vec<_> = spec.namespaces().collect();
     let core = |selector: &ResourceSelector| selector.group.is_empty() && selector.version == "v1";
     for &(index, selector) in all
         .iter()
@@ -92,8 +84,8 @@ fn in_parts(spec: &PlacementSpec, errors: &mut Vec<FieldError>) {
 
 /// A status that a namespace shows needs one namespace to be shown in.
 fn accessible(spec: &PlacementSpec, errors: &mut Vec<FieldError>) {
-    let count = namespaces(spec).len();
-    if spec.status_reporting_scope.as_deref() == Some("NamespaceAccessible") && count != 1 {
+    let count = spec.namespaces().count();
+    if spec.status_reporting_scope.as_deref() == Some(NAMESPACE_ACCESSIBLE) && count != 1 {
         let detail = format!(
             "NamespaceAccessible needs exactly one resourceSelector with kind Namespace, in which the status is shown; there \
              are {count}"

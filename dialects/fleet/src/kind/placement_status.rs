@@ -1,0 +1,65 @@
+//! ClusterResourcePlacementStatus: the status of a ClusterResourcePlacement as its namespace shows it
+//! (docs/systems/fleet.md, "Status in a namespace").
+
+use std::sync::LazyLock;
+
+use berth_apimachinery::schema::types::Time;
+use berth_apimachinery::{Column, Kind, KindInfo, Schema};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::placement::PlacementStatus;
+use crate::names::{BETA_ALONE, PLACEMENT_GROUP, REPORTS, STORED};
+
+/// The status of a ClusterResourcePlacement, for those who see its namespace alone.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("required" = ["lastUpdatedTime", "sourceStatus"]))]
+pub(crate) struct PlacementReport {
+    /// The status of the placement of the same name.
+    pub(crate) source_status: PlacementStatus,
+    /// When this object was last written.
+    pub(crate) last_updated_time: Option<Time>,
+}
+
+/// Serves ClusterResourcePlacementStatus.
+pub(super) struct PlacementReportKind;
+
+static INFO: KindInfo = KindInfo {
+    storage_version: STORED,
+    singular: "clusterresourceplacementstatus",
+    short_names: &["crps"],
+    categories: &["fleet", "fleet-placement"],
+    ..KindInfo::new(
+        PLACEMENT_GROUP,
+        BETA_ALONE,
+        "ClusterResourcePlacementStatus",
+        REPORTS.resource,
+    )
+};
+
+const COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text(
+        "Resource-Index",
+        "The number of the resource snapshot the status is about",
+    )
+    .at(".sourceStatus.observedResourceIndex"),
+    Column::text("Last-Updated", "When it was last written").at(".lastUpdatedTime"),
+    Column::AGE,
+];
+
+impl Kind for PlacementReportKind {
+    fn info(&self) -> &KindInfo {
+        &INFO
+    }
+
+    fn schema(&self, _version: &str) -> &Schema {
+        static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<PlacementReport>);
+        &SCHEMA
+    }
+
+    fn columns(&self) -> &[Column] {
+        COLUMNS
+    }
+}
