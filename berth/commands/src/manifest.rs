@@ -254,8 +254,9 @@ fn configuration(object: &Value) -> Option<String> {
     }
     let text = |field: &str| object[field].as_str().unwrap_or_default();
     let (group, _) = text("apiVersion").split_once('/')?;
-    // kubescheduler.config.k8s.io, kustomize.config.k8s.io
-    group.split('.').any(|label| label == "config").then(|| {
+    // kubescheduler.config.k8s.io, kustomize.config.k8s.io; and two of kube-apiserver's without the word.
+    let is_named = group.split('.').any(|label| label == "config");
+    (is_named || ["apiserver.k8s.io", "audit.k8s.io"].contains(&group)).then(|| {
         let kind = text("kind");
         format!("a configuration file ({kind}.{group}) is no object of a server: left out of account")
     })
@@ -310,12 +311,13 @@ mod tests {
             "apiVersion: scheduler.config.gardener.cloud/v1alpha1\nkind: SchedulerConfiguration\nschedulers: {}\n---\n\
              scheduler: {scope: Namespaced}\n---\n\
              apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [a.yaml]\n---\n\
+             apiVersion: apiserver.k8s.io/v1alpha1\nkind: AdmissionConfiguration\nplugins: []\n---\n\
              apiVersion: config.berth.dev/v1alpha1\nkind: SchedulerConfiguration\nspec: {}\n---\n\
              apiVersion: apps/v1\nkind: Deployment\n",
         );
         assert!(documents.is_empty());
         let notes: Vec<bool> = problems.iter().map(|problem| problem.is_note).collect();
-        assert_eq!(notes, [true, true, true, false, false], "{problems:?}");
+        assert_eq!(notes, [true, true, true, true, false, false], "{problems:?}");
         assert!(problems[0].problem.contains("--config"), "{problems:?}");
     }
 
