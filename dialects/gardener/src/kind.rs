@@ -78,3 +78,32 @@ pub(crate) fn fill(parent: &mut Map<String, Value>, name: &str, value: impl Into
         *entry = value.into();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn the_page_has_the_scope_and_the_status_of_every_kind() {
+        const PAGE: &str = include_str!("../../../docs/systems/gardener.md");
+        let rows = PAGE
+            .lines()
+            .skip_while(|line| !line.starts_with("| kind | scope |"));
+        let rows = rows.skip(2).take_while(|line| line.starts_with('|'));
+        let mut told = BTreeMap::new();
+        for row in rows {
+            let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+            for kind in cells[1].split(", ") {
+                let name = kind.split(' ').next().unwrap_or_default();
+                told.insert(name.to_owned(), (cells[2].to_owned(), cells[4] == "yes"));
+            }
+        }
+        let served = all().into_iter().chain(further()).map(|kind| {
+            let info = kind.info();
+            (info.kind.to_owned(), (format!("{:?}", info.scope), info.status))
+        });
+        assert_eq!(told, served.collect());
+    }
+}
