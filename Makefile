@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test chart alone console consumers fuzz e2e differential differential-scheduling etcd faults lint ci static release bench-scheduling bench-explain bench-look bench-server bench-growth bench-publications bench-scheduling-peers soak
+.PHONY: help demo test rules chart alone console consumers fuzz e2e differential differential-scheduling etcd faults lint ci static release bench-scheduling bench-explain bench-look bench-server bench-growth bench-publications bench-scheduling-peers soak
 
 # Where cargo builds, and the peers of the benchmarks beside it.
 TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
@@ -11,18 +11,24 @@ demo: ## serve standalone with the examples loaded, decided and explained
 	cargo run --release -- demo
 
 test: ## every test: unit, scenario, storage, requests, and black-box with kubectl
+	@tests/needs cargo cc kubectl
 	cargo test --workspace
 
-alone: ## every crate by itself, with the features it asks for and no others (takes many minutes; needs jq)
-	@for crate in $$(cargo metadata --no-deps --format-version 1 | jq -r '.packages[].name'); do \
+rules: ## the rules of the house, which only read the tree: layers, documents, dependencies, comments (seconds)
+	cargo test --quiet --package berth-house
+
+alone: ## every crate by itself, with the features it asks for and no others (takes many minutes)
+	@for crate in $$(cargo tree --workspace --depth 0 --prefix none --format '{p}' | cut -d ' ' -f 1); do \
 		echo "== $$crate"; cargo check --quiet --package $$crate --all-targets || failed="$$failed $$crate"; \
 	done; test -z "$$failed" || { echo "do not build by themselves:$$failed"; exit 1; }
 
 chart: ## the Helm chart by Helm 3 and 4, beside `berth manifests` and on a real kube-apiserver (needs go)
+	@tests/needs cargo cc kubectl go protoc
 	$(ETCD_TESTS) --no-run
 	BERTH_PROGRAM=$(TARGET)/debug/berth cargo test $(ETCD) --test aggregated_install -- --ignored chart
 
 console: ## the console in headless Chromium, and its pictures in docs/console (needs chromium and chromium-driver)
+	@tests/needs cargo cc kubectl protoc chromium chromedriver
 	$(ETCD_TESTS) --no-run --test console
 	BERTH_PROGRAM=$(TARGET)/debug/berth cargo test $(ETCD) --test console -- --ignored --test-threads 1
 
@@ -31,11 +37,13 @@ ETCD := --workspace --features berth-storage/etcd,berth/etcd
 ETCD_TESTS := cargo test $(ETCD) --test 'aggregated*' --test 'etcd*' --test command_line --test apply_reference --test differential_scheduling --test definitions --test server --test consumers
 
 consumers: ## what Berth publishes and decides, read by the SIG's libraries, Kueue and Argo CD's generator, in Go, alone and behind a real kube-apiserver (the first time takes minutes; needs go)
+	@tests/needs cargo cc kubectl go protoc
 	cargo build $(ETCD) --bin berth
 	BERTH_PROGRAM=$(TARGET)/debug/berth cargo test $(ETCD) --test consumers -- --ignored --test-threads 2
 
 # Argo CD's generator alone takes longer to build than three minutes with nothing in Go's cache (tests/consumers/README.md): it is left to `make consumers`.
 e2e: ## the tests behind a real kube-apiserver, against its field manager, the systems' own schedulers and the consumers, built from Go modules (the first time takes minutes; needs go and protoc)
+	@tests/needs cargo cc kubectl go protoc
 	$(ETCD_TESTS) --no-run
 	BERTH_PROGRAM=$(TARGET)/debug/berth cargo test $(ETCD) --test 'aggregated*' -- --ignored
 	cargo test $(ETCD) --test apply_reference --test definitions -- --ignored
@@ -47,6 +55,7 @@ e2e: ## the tests behind a real kube-apiserver, against its field manager, the s
 differential: export DIFFERENTIAL_SEED := $(or $(DIFFERENTIAL_SEED),1)
 differential: export DIFFERENTIAL_SEQUENCES := $(or $(DIFFERENTIAL_SEQUENCES),5000)
 differential: ## thousands of generated requests, answered as by kube-apiserver (DIFFERENTIAL_SEQUENCES, DIFFERENTIAL_SEED)
+	@tests/needs cargo cc kubectl go protoc
 	$(ETCD_TESTS) --no-run
 	BERTH_PROGRAM=$(TARGET)/debug/berth cargo test $(ETCD) --test aggregated_differential -- --ignored --nocapture
 
@@ -54,14 +63,17 @@ differential: ## thousands of generated requests, answered as by kube-apiserver 
 differential-scheduling: export SCHEDULING_SEED := $(or $(SCHEDULING_SEED),1)
 differential-scheduling: export SCHEDULING_WORLDS := $(or $(SCHEDULING_WORLDS),3000)
 differential-scheduling: ## thousands of generated worlds, decided as by the systems' own schedulers (SCHEDULING_WORLDS, SCHEDULING_SEED)
+	@tests/needs cargo cc go protoc
 	$(ETCD_TESTS) --no-run
 	cargo test $(ETCD) --test differential_scheduling -- --include-ignored --nocapture
 
 etcd: ## the store on etcd, against a real etcd built from its Go module (needs go and protoc)
+	@tests/needs cargo cc go protoc
 	$(ETCD_TESTS) --no-run
 	cargo test $(ETCD) --test 'etcd*' --test command_line
 
 faults: ## processes killed and stopped, leaders lost, disks full, files damaged: nothing acknowledged is lost
+	@tests/needs cargo cc kubectl go protoc
 	cargo test --workspace --test crash --test damage --test disk_full --test linearizable --test reopen
 	BERTH_CRASH_POINTS=all cargo test --workspace --test systems controllers::crash
 	cargo test --workspace --test server full_disk -- --ignored
@@ -73,6 +85,7 @@ fuzz: ## a minute of mutated reviews, placements, selectors and configurations (
 	$(TARGET)/release/berth-fuzz
 
 lint: ## format check and lints (needs protoc)
+	@tests/needs cargo cc protoc
 	cargo fmt --all --check
 	cargo clippy $(ETCD) --all-targets --quiet -- -D warnings
 

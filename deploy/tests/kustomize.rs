@@ -3,14 +3,13 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::process::Command;
 
 use berth::manifests::Installation;
 use serde_json::Value;
 
 /// What `kubectl kustomize` makes of a folder below `deploy/`.
 fn built(folder: &Path) -> Vec<Value> {
-    let output = Command::new("kubectl")
+    let output = berth_house::program("kubectl")
         .arg("kustomize")
         .arg(folder)
         .output()

@@ -1,7 +1,7 @@
 //! Real etcd processes: built from the Go module in `tests/hub/etcd`, started on free ports, stopped with the
 //! test.
 //!
-//! Only the standard library and tempfile, since other crates' tests include this file too.
+//! Only the standard library, tempfile and `berth_house`, since other crates' tests include this file too.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -23,30 +23,33 @@ const LOOK: Duration = Duration::from_millis(20);
 /// The etcd program, built once per change of its module.
 ///
 /// # Panics
-/// With one sentence, when Go is missing or the build fails.
+/// When the build fails.
 #[must_use]
 pub fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate is in the repository");
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .parent()
+            .expect("the crate is in the repository");
         let module = root.join("tests/hub/etcd");
         let test = std::env::current_exe().expect("a test knows its own path");
-        let target = test.ancestors().nth(3).expect("tests live in <target>/<profile>/deps");
+        let target = test
+            .ancestors()
+            .nth(3)
+            .expect("tests live in <target>/<profile>/deps");
         let program = target.join("etcd-program").join("etcd");
         if up_to_date(&program, &module) {
             return program;
         }
         // Under a name of its own first: several test programs may build at once.
         let built = program.with_extension(std::process::id().to_string());
-        let output = Command::new("go")
+        let output = berth_house::program("go")
             .args(["build", "-trimpath", "-o"])
             .arg(&built)
             .arg(".")
             .current_dir(&module)
             .output()
-            .unwrap_or_else(|error| {
-                panic!("the tests on etcd need Go to build it (https://go.dev/dl), and `go` does not run: {error}")
-            });
+            .expect("go runs");
         assert!(
             output.status.success(),
             "building etcd from {} failed: {}",

@@ -2,7 +2,7 @@
 //! after that Go's cache answers.
 
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::Command;
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 /// path.
 ///
 /// # Panics
-/// Without Go, and when the module does not build.
+/// When the module does not build.
 #[must_use]
 pub fn build(module: &str, package: &str, name: &str) -> PathBuf {
     build_with(module, package, name, &["-ldflags", "-s -w"])
@@ -35,7 +35,7 @@ pub fn build_with(module: &str, package: &str, name: &str, flags: &[&str]) -> Pa
         .arg(&program)
         .arg(package)
         .output()
-        .unwrap_or_else(missing);
+        .expect("go runs");
     assert!(
         output.status.success(),
         "building {package} in tests/{module} failed:\n{}",
@@ -47,12 +47,9 @@ pub fn build_with(module: &str, package: &str, name: &str, flags: &[&str]) -> Pa
 /// Runs the tests of the module in the folder `module` below `tests`.
 ///
 /// # Panics
-/// Without Go, and when one fails.
+/// When one fails.
 pub fn test(module: &str) {
-    let output = go(module)
-        .args(["test", "./..."])
-        .output()
-        .unwrap_or_else(missing);
+    let output = go(module).args(["test", "./..."]).output().expect("go runs");
     assert!(
         output.status.success(),
         "go test in tests/{module} failed:\n{}{}",
@@ -65,7 +62,7 @@ pub fn test(module: &str) {
 /// asks for.
 ///
 /// # Panics
-/// Without Go, and when it cannot be had.
+/// When it cannot be had.
 #[must_use]
 pub fn module(module: &str, wanted: &str) -> PathBuf {
     let said = json(module, &["mod", "download", "-json", wanted]);
@@ -75,7 +72,7 @@ pub fn module(module: &str, wanted: &str) -> PathBuf {
 /// The version of the Go module `wanted` that the module in the folder `module` below `tests` asks for.
 ///
 /// # Panics
-/// Without Go, and when it asks for none.
+/// When it asks for none.
 #[must_use]
 pub fn version(module: &str, wanted: &str) -> String {
     let said = json(module, &["list", "-m", "-json", wanted]);
@@ -87,7 +84,7 @@ pub fn version(module: &str, wanted: &str) -> String {
 
 /// What go answers in JSON.
 fn json(module: &str, arguments: &[&str]) -> Value {
-    let output = go(module).args(arguments).output().unwrap_or_else(missing);
+    let output = go(module).args(arguments).output().expect("go runs");
     assert!(
         output.status.success(),
         "go {arguments:?} in tests/{module} failed:\n{}{}",
@@ -98,13 +95,9 @@ fn json(module: &str, arguments: &[&str]) -> Value {
 }
 
 fn go(module: &str) -> Command {
-    let mut go = Command::new("go");
+    let mut go = berth_house::program("go");
     go.current_dir(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(module));
     // The module is complete as it is committed: nothing may change it by building it.
     go.env("GOFLAGS", "-mod=readonly");
     go
-}
-
-fn missing(problem: std::io::Error) -> Output {
-    panic!("these tests build programs in Go, and `go` cannot be run ({problem}): install Go 1.26 or newer")
 }

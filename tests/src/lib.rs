@@ -354,7 +354,7 @@ impl Kubectl {
     /// A call with `arguments` as the user of `kubeconfig`; `home` is for its caches.
     #[must_use]
     pub fn new(kubeconfig: &Path, home: &Path, arguments: &[&str]) -> Self {
-        let mut command = Command::new("kubectl");
+        let mut command = berth_house::program("kubectl");
         command
             .arg("--kubeconfig")
             .arg(kubeconfig)
@@ -394,7 +394,7 @@ impl Kubectl {
 
     /// Runs it to its end, which must come within the deadline.
     pub fn run(mut self) -> Output {
-        let mut child = self.command.spawn().expect("kubectl is installed");
+        let mut child = self.command.spawn().expect("kubectl runs");
         let mut stdin = child.stdin.take().expect("the input is piped");
         if let Some(text) = self.input {
             stdin.write_all(text.as_bytes()).expect("kubectl reads its input");

@@ -10,7 +10,6 @@ mod meant;
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::process::Command;
 
 use serde_json::{Deserializer, Number, Value};
 
@@ -27,7 +26,7 @@ fn kubectl(folder: &Path, texts: &[String]) -> Vec<Read> {
     for (index, text) in texts.iter().enumerate() {
         std::fs::write(folder.join(format!("{index}.yaml")), begun(index, text)).expect("a temporary file");
     }
-    let output = Command::new("kubectl")
+    let output = berth_house::program("kubectl")
         .args(["label", "--local", "--overwrite", "-o", "json", "asked=so", "-f"])
         .arg(folder)
         .env("KUBECONFIG", folder.join("none"))

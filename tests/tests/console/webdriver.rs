@@ -11,6 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use base64::Engine;
+use berth_house::program;
 use berth_tests::{DEADLINE, ports};
 use serde_json::{Value, json};
 
@@ -32,16 +33,17 @@ impl Browser {
         let port = ports::free();
         let folder = tempfile::tempdir().expect("a temporary folder");
         let log = File::create(folder.path().join("driver.log")).expect("the folder is writable");
-        // Neither inherits a pipe, which nobody would read, nor the test's own output, which would stay open
-        // for as long as any process of the browser lives. The group is what ends them all.
-        let driver = Command::new("chromedriver")
+        // Neither inherits a pipe, which nobody would read, nor the test's own output, which would stay open for as long as
+        // any process of the browser lives. The group is what ends them all.
+        drop(program("chromium"));
+        let driver = program("chromedriver")
             .arg(format!("--port={port}"))
             .stdin(Stdio::null())
             .stdout(log.try_clone().expect("a second handle"))
             .stderr(log)
             .process_group(0)
             .spawn()
-            .expect("chromedriver starts (apt-get install chromium-driver)");
+            .expect("chromedriver starts");
         let mut browser = Self {
             driver,
             port,

@@ -7,6 +7,8 @@ mod basics;
 mod check;
 mod console_files;
 mod export;
+mod help;
+mod krew;
 mod look;
 mod plugin;
 mod scheduling;

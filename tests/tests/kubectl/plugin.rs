@@ -1,7 +1,7 @@
 //! `kubectl berth`: the plugin as kubectl finds and runs it, against a standalone server (docs/terminal.md).
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 
 use berth_tests::Server;
 use serde_json::Value;
@@ -35,7 +35,7 @@ impl Plugin {
     /// `kubectl` with `words`, the plugins on its PATH, and a kubeconfig in KUBECONFIG.
     fn kubectl(&self, kubeconfig: &Path, words: &[&str]) -> Output {
         let path = std::env::var("PATH").unwrap();
-        Command::new("kubectl")
+        berth_house::program("kubectl")
             .args(words)
             .env("PATH", format!("{}:{path}", self.folder.path().display()))
             .env("KUBECONFIG", kubeconfig)

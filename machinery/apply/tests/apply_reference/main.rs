@@ -100,7 +100,7 @@ fn program() -> PathBuf {
         .nth(3)
         .expect("tests live in <target>/<profile>/deps");
     let program = target.join("apply-reference").join("apply-reference");
-    let output = Command::new("go")
+    let output = berth_house::program("go")
         .current_dir(concat!(
             env!("CARGO_MANIFEST_DIR"),
             "/../../tests/differential/apply"
@@ -110,7 +110,7 @@ fn program() -> PathBuf {
         .arg(&program)
         .arg(".")
         .output()
-        .unwrap_or_else(|problem| panic!("`go` cannot be run ({problem}): install Go 1.26 or newer"));
+        .expect("go runs");
     assert!(
         output.status.success(),
         "{}",

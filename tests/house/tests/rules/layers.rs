@@ -1,25 +1,15 @@
 //! The layers of ARCHITECTURE.md ("The map"), held by a test: every dependency between crates of the
 //! workspace points downwards, and every source file keeps the rules of the house.
 
-#[path = "layers/circles.rs"]
-mod circles;
-#[path = "layers/floor_plan.rs"]
-mod floor_plan;
-#[path = "layers/names.rs"]
-mod names;
-#[path = "layers/rooms.rs"]
-mod rooms;
-
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
-use std::process::Command;
 
+use berth_house::{PREFIX, packages, read, shown, sources, text};
 use serde_json::Value;
 
 /// The layers, lowest first, by the crates' names without the prefix that all of them have ([`PREFIX`]).
 /// `dialect-*` stands for every dialect but not for what they stand on.
 const LAYERS: [&[&str]; 11] = [
-    &["apimachinery", "cel"],
+    &["apimachinery", "cel", "house"],
     &[
         "apply",
         "scheduling",
@@ -44,10 +34,10 @@ const LAYERS: [&[&str]; 11] = [
         "commands",
     ],
     &["berth"],
-    &["deploy", "tests", "fuzz"],
+    &["deploy", "sbom", "tests", "fuzz"],
 ];
 
-/// What is forbidden although it points downwards: who, what, and why.
+/// Dependencies that are forbidden although they point downwards: from, to, and why.
 const FORBIDDEN: [(&str, &str, &str); 29] = [
     (
         "dialect-*",
@@ -212,49 +202,21 @@ const WITHOUT_HTTP: [&str; 11] = [
 /// The most lines a file may have.
 const LONGEST_FILE: usize = 600;
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .expect("the crate stands in the workspace")
-        .to_owned()
-}
-
-/// The first part of every library's name, by which it is imported as well.
-const PREFIX: &str = "berth-";
-
 /// The one package that is a program first.
 const PROGRAM: &str = "berth";
 
-/// What only tests use, and may therefore stand above those it serves: a dev-dependency on it is no edge.
-const FOR_TESTS: [&str; 2] = [TESTING, "dialect-toy"];
+/// Crates that only tests use, and that may therefore stand above those they serve: a dev-dependency on one is no edge.
+pub(super) const FOR_TESTS: [&str; 3] = [TESTING, "dialect-toy", "house"];
 
-/// What the dialects' tests share.
+/// The crate that the dialects' tests share.
 const TESTING: &str = "dialect-testing";
 
-/// What `cargo metadata` tells of the workspace.
-fn metadata() -> Value {
-    let output = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()))
-        .args(["metadata", "--no-deps", "--format-version", "1", "--offline"])
-        .current_dir(root())
-        .output()
-        .expect("cargo can be run");
-    assert!(
-        output.status.success(),
-        "cargo metadata: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    serde_json::from_slice(&output.stdout).expect("cargo metadata writes JSON")
-}
-
-/// Every crate of the workspace with its dependencies of all sorts, normal, build and dev, by names without
-/// [`PREFIX`].
+/// Every crate of the workspace with its dependencies of all sorts, normal, build and dev, by names without [`PREFIX`].
 fn crates() -> BTreeMap<String, BTreeSet<String>> {
-    let metadata = metadata();
     let name = |value: &Value| {
-        let name = value["name"].as_str().expect("everything has a name");
+        let name = text(value, "name");
         name.strip_prefix(PREFIX).unwrap_or(name).to_owned()
     };
-    let packages = metadata["packages"].as_array().expect("a workspace has packages");
     let dependencies = |package: &Value| {
         package["dependencies"]
             .as_array()
@@ -266,7 +228,7 @@ fn crates() -> BTreeMap<String, BTreeSet<String>> {
             .map(name)
             .collect()
     };
-    packages
+    packages()
         .iter()
         .map(|package| (name(package), dependencies(package)))
         .collect()
@@ -326,11 +288,9 @@ fn every_crate_has_a_layer() {
 
 #[test]
 fn every_library_has_the_prefix_and_is_imported_by_its_own_name() {
-    let metadata = metadata();
-    let packages = metadata["packages"].as_array().expect("a workspace has packages");
     let mut problems = Vec::new();
-    for package in packages {
-        let name = package["name"].as_str().expect("everything has a name");
+    for package in packages() {
+        let name = text(&package, "name");
         if !name.starts_with(PREFIX) && name != PROGRAM {
             problems.push(format!("{name}: rename to {PREFIX}{name}"));
         }
@@ -393,36 +353,11 @@ fn illegal_edges_would_be_seen() {
     }
 }
 
-/// Every Rust file of the workspace's crates.
-fn sources() -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let mut open = vec![root()];
-    while let Some(folder) = open.pop() {
-        for entry in std::fs::read_dir(&folder).expect("folders can be read") {
-            let path = entry.expect("entries can be read").path();
-            let name = path
-                .file_name()
-                .and_then(|name| name.to_str())
-                .unwrap_or_default();
-            if path.is_dir() {
-                if path != root().join("target") && !name.starts_with('.') {
-                    open.push(path);
-                }
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
-                found.push(path);
-            }
-        }
-    }
-    assert!(found.len() > 50, "the search went astray: {found:?}");
-    found
-}
-
 #[test]
 fn files_are_short_start_with_their_purpose_and_are_never_called_mod() {
     let mut problems = Vec::new();
     for path in sources() {
-        let text = std::fs::read_to_string(&path).expect("sources are text");
-        let shown = path.strip_prefix(root()).unwrap_or(&path).display();
+        let (text, shown) = (read(&path), shown(&path));
         if path.ends_with("mod.rs") {
             problems.push(format!("{shown}: use <name>.rs beside <name>/ instead of mod.rs"));
         }

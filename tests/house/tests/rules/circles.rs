@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::{root, sources};
+use berth_house::{read, shown, sources};
 
 /// Circles that are let be: the module they are in, and the modules they are between.
 const LEFT: &[(&str, &[&str])] = &[];
@@ -166,8 +166,7 @@ fn circles(files: &BTreeMap<Module, String>) -> Vec<(Module, BTreeSet<String>)> 
 fn crates() -> BTreeMap<String, BTreeMap<Module, String>> {
     let mut crates: BTreeMap<String, BTreeMap<Module, String>> = BTreeMap::new();
     for path in sources() {
-        let inside = path.strip_prefix(root()).expect("sources are in the workspace");
-        let shown = inside.to_string_lossy().replace('\\', "/");
+        let shown = shown(&path).replace('\\', "/");
         let Some((krate, file)) = shown.split_once("/src/") else {
             continue;
         };
@@ -180,8 +179,10 @@ fn crates() -> BTreeMap<String, BTreeMap<Module, String>> {
             continue;
         }
         let module = if module == ["lib"] { Vec::new() } else { module };
-        let text = std::fs::read_to_string(&path).expect("sources are text");
-        crates.entry(krate.to_owned()).or_default().insert(module, text);
+        crates
+            .entry(krate.to_owned())
+            .or_default()
+            .insert(module, read(&path));
     }
     crates
 }

@@ -1,10 +1,10 @@
-//! Whoever adds a system adds a dialect: no other code knows one by its name. Comments and tests may name
-//! them.
+//! A new system is a new dialect: no other code knows a system by its name. Comments and tests may name them.
 
 use std::collections::BTreeSet;
 
+use berth_house::{read, shown, sources};
+
 use super::circles::{code, is_for_tests};
-use super::{root, sources};
 
 /// Parts of names that only these systems have.
 const NAMES: [&str; 7] = [
@@ -17,7 +17,7 @@ const NAMES: [&str; 7] = [
     "ocm",
 ];
 
-/// Whose matter the systems are: dialects, kcp's execution plane, and what tries or shows them.
+/// Folders that may name systems: dialects, kcp's execution plane, tests and the demo.
 const PLACES: [&str; 6] = [
     "dialects/",
     "consumers/syncer/",
@@ -44,13 +44,13 @@ fn names_a_system(code: &str) -> Option<String> {
 /// The files that name a system outside of the places for it, with the word.
 fn found() -> Vec<(String, String)> {
     let files = sources().into_iter().filter_map(|path| {
-        let shown = path.strip_prefix(root()).ok()?.to_str()?.to_owned();
+        let shown = shown(&path);
         let tried = shown.split(['/', '.']).any(is_for_tests) || !shown.contains("/src/");
         if tried || PLACES.iter().any(|place| shown.starts_with(place)) {
             return None;
         }
-        let text = std::fs::read_to_string(&path).expect("sources are text");
-        Some((shown, names_a_system(&code(&text))?))
+        let named = names_a_system(&code(&read(&path)))?;
+        Some((shown, named))
     });
     files.collect()
 }

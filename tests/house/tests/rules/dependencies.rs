@@ -1,16 +1,21 @@
-//! What we take from others, as `deny.toml` allows it: licences, crates in several versions, and where they
-//! come from. And no crate of ours asks for one that it does not use.
+//! Crates of others, as `deny.toml` allows them: licences, versions side by side, sources. And no crate of ours asks for one
+//! that it does not use.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use serde::Deserialize;
+use berth_house::{metadata, read, root, text};
 use serde_json::Value;
 use spdx::{Expression, Licensee, ParseMode};
 
-/// What is asked for and named nowhere: it is there for what it does to others.
-const NAMELESS: [(&str, &str, &str); 5] = [
+/// Reason for the crates whose tests include `tests/src/etcd.rs`.
+const ETCD: &str =
+    "starts the program that builds etcd, in a file of berth-tests that tests of this crate include";
+
+/// Dependencies that no code names, and why they are asked for.
+const NAMELESS: [(&str, &str, &str); 7] = [
+    ("berth", "berth-house", ETCD),
+    ("berth-storage", "berth-house", ETCD),
     (
         "berth-client",
         "k8s-openapi",
@@ -34,81 +39,33 @@ const NAMELESS: [(&str, &str, &str); 5] = [
     ("berth-tests", "schemars", "used by the examples of other crates"),
 ];
 
-#[derive(Deserialize)]
-struct Deny {
-    graph: Graph,
-    licenses: Licenses,
-    bans: Bans,
-    sources: Sources,
+/// `deny.toml`, as a tree.
+fn deny() -> Value {
+    toml::from_str(&read(&root().join("deny.toml"))).expect("deny.toml is one")
 }
 
-#[derive(Deserialize)]
-struct Graph {
-    targets: Vec<String>,
+/// A list of texts in `deny.toml`.
+fn list(value: &Value) -> Vec<&str> {
+    let texts = value.as_array().expect("deny.toml has the list");
+    texts.iter().map(|one| one.as_str().expect("a text")).collect()
 }
 
-#[derive(Deserialize)]
-struct Licenses {
-    allow: Vec<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case")]
-struct Bans {
-    multiple_versions: String,
-    skip: Vec<Skipped>,
-}
-
-#[derive(Deserialize)]
-struct Skipped {
-    name: String,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case")]
-struct Sources {
-    unknown_registry: String,
-    unknown_git: String,
-}
-
-fn root() -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.parent().expect("tests/ lies in the workspace").to_owned()
-}
-
-fn deny() -> Deny {
-    let text = std::fs::read_to_string(root().join("deny.toml")).expect("deny.toml can be read");
-    toml::from_str(&text).expect("deny.toml is one")
-}
-
-/// The crates that are built for any of `targets`, ours among them.
-fn packages(targets: &[String]) -> Vec<Value> {
-    let mut metadata = Command::new(env!("CARGO"));
-    metadata
-        .args(["metadata", "--format-version", "1", "--locked", "--all-features"])
-        .current_dir(root());
-    for target in targets {
-        metadata.args(["--filter-platform", target]);
+/// The crates that are built for any of the targets of `deny.toml`, ours among them.
+fn packages() -> Vec<Value> {
+    let deny = deny();
+    let mut arguments = vec!["--locked", "--all-features"];
+    for target in list(&deny["graph"]["targets"]) {
+        arguments.extend(["--filter-platform", target]);
     }
-    let output = metadata.output().expect("cargo runs");
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo metadata prints JSON");
+    let metadata = metadata(&arguments);
     let nodes = metadata["resolve"]["nodes"].as_array().expect("a graph");
-    let built: BTreeSet<&str> = nodes.iter().filter_map(|node| node["id"].as_str()).collect();
+    let built: BTreeSet<&str> = nodes.iter().map(|node| text(node, "id")).collect();
     let all = metadata["packages"].as_array().expect("packages").iter();
-    let packages = all.filter(|package| package["id"].as_str().is_some_and(|id| built.contains(id)));
+    let packages = all.filter(|package| built.contains(text(package, "id")));
     packages.cloned().collect()
 }
 
-fn text<'a>(package: &'a Value, field: &str) -> &'a str {
-    package[field].as_str().unwrap_or_default()
-}
-
-/// What is wrong with the licence that a crate says it has.
+/// The reason against the licence that a crate states, if there is one.
 fn refused(licence: &str, allowed: &[Licensee]) -> Option<String> {
     match Expression::parse_mode(licence, ParseMode::LAX) {
         Ok(offered) => {
@@ -119,17 +76,17 @@ fn refused(licence: &str, allowed: &[Licensee]) -> Option<String> {
     }
 }
 
-fn licensees(names: &[String]) -> Vec<Licensee> {
-    let read = |name: &String| Licensee::parse(name).unwrap_or_else(|problem| panic!("{name}: {problem}"));
+fn licensees(names: &[&str]) -> Vec<Licensee> {
+    let read = |name: &&str| Licensee::parse(name).unwrap_or_else(|problem| panic!("{name}: {problem}"));
     names.iter().map(read).collect()
 }
 
 #[test]
 fn licences_are_those_that_deny_toml_allows() {
     let deny = deny();
-    let allowed = licensees(&deny.licenses.allow);
+    let allowed = licensees(&list(&deny["licenses"]["allow"]));
     let mut problems = Vec::new();
-    for package in packages(&deny.graph.targets) {
+    for package in packages() {
         let problem = refused(text(&package, "license"), &allowed);
         problems.extend(problem.map(|problem| format!("{}: {problem}", text(&package, "name"))));
     }
@@ -138,7 +95,7 @@ fn licences_are_those_that_deny_toml_allows() {
 
 #[test]
 fn a_licence_that_is_not_allowed_would_be_seen() {
-    let allowed = licensees(&["MIT".to_owned(), "Apache-2.0".to_owned()]);
+    let allowed = licensees(&["MIT", "Apache-2.0"]);
     for fine in [
         "MIT",
         "MIT/Apache-2.0",
@@ -160,9 +117,9 @@ fn a_licence_that_is_not_allowed_would_be_seen() {
 #[test]
 fn no_crate_is_there_twice_that_deny_toml_does_not_name() {
     let deny = deny();
-    assert_eq!(deny.bans.multiple_versions, "deny");
+    assert_eq!(deny["bans"]["multiple-versions"], "deny");
     let mut versions: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for package in packages(&deny.graph.targets) {
+    for package in packages() {
         let version = text(&package, "version").to_owned();
         versions
             .entry(text(&package, "name").to_owned())
@@ -171,17 +128,17 @@ fn no_crate_is_there_twice_that_deny_toml_does_not_name() {
     }
     versions.retain(|_, versions| versions.len() > 1);
     let twice: BTreeSet<&str> = versions.keys().map(String::as_str).collect();
-    let named: BTreeSet<&str> = deny.bans.skip.iter().map(|one| one.name.as_str()).collect();
+    let skipped = deny["bans"]["skip"].as_array().expect("deny.toml has the list");
+    let named: BTreeSet<&str> = skipped.iter().map(|one| text(one, "name")).collect();
     assert_eq!(twice, named, "{versions:?}");
 }
 
 #[test]
 fn everything_comes_from_the_registry() {
     let deny = deny();
-    assert_eq!(
-        (&*deny.sources.unknown_registry, &*deny.sources.unknown_git),
-        ("deny", "deny")
-    );
+    for unknown in ["unknown-registry", "unknown-git"] {
+        assert_eq!(deny["sources"][unknown], "deny", "{unknown}");
+    }
     let foreign = |package: &Value| match &package["source"] {
         // A crate of ours.
         Value::Null => !text(package, "manifest_path").starts_with(&*root().to_string_lossy()),
@@ -189,7 +146,7 @@ fn everything_comes_from_the_registry() {
             .as_str()
             .is_some_and(|source| source.starts_with("registry+")),
     };
-    let packages = packages(&deny.graph.targets).into_iter();
+    let packages = packages().into_iter();
     let foreign: Vec<String> = packages
         .filter(foreign)
         .map(|package| text(&package, "id").to_owned())
@@ -234,16 +191,13 @@ fn names(code: &str, name: &str) -> bool {
 
 #[test]
 fn every_crate_that_is_asked_for_is_used() {
-    let packages = packages(&deny().graph.targets);
+    let packages = packages();
     let called: BTreeMap<&str, &str> = packages.iter().filter_map(library).collect();
     let mut unused = Vec::new();
     for package in packages.iter().filter(|package| package["source"].is_null()) {
         let manifest = PathBuf::from(text(package, "manifest_path"));
         let folder = manifest.parent().expect("a manifest lies in a folder");
-        let code: String = sources(folder)
-            .into_iter()
-            .map(|path| std::fs::read_to_string(path).expect("sources are text"))
-            .collect();
+        let code: String = sources(folder).into_iter().map(|path| read(&path)).collect();
         for dependency in package["dependencies"].as_array().into_iter().flatten() {
             let (ours, other) = (text(package, "name"), text(dependency, "name"));
             let name = match text(dependency, "rename") {
@@ -283,15 +237,15 @@ const FEATURES: [(&str, &str, &[&str]); 3] = [
 
 #[test]
 fn a_crate_asks_for_the_features_that_its_code_needs() {
-    let packages = packages(&deny().graph.targets);
+    let packages = packages();
     let mut missing = Vec::new();
     let mut needed = BTreeSet::new();
     for package in packages.iter().filter(|package| package["source"].is_null()) {
         let manifest = PathBuf::from(text(package, "manifest_path"));
         let code: String = sources(manifest.parent().expect("a manifest lies in a folder"))
             .into_iter()
-            .filter(|path| !path.ends_with("tests/tests/dependencies.rs"))
-            .map(|path| std::fs::read_to_string(path).expect("sources are text"))
+            .filter(|path| !path.ends_with("rules/dependencies.rs"))
+            .map(|path| read(&path))
             .collect();
         for (dependency, feature, words) in FEATURES {
             if !words.iter().any(|word| code.contains(word)) {

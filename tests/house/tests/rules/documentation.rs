@@ -1,41 +1,9 @@
-//! What the documentation and the code say about each other: links lead somewhere, and so does every
-//! citation.
+//! Links and citations, between documents and in code: each leads somewhere.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-fn root() -> &'static Path {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
-    root.expect("tests is in the workspace")
-}
-
-/// The files below `folder` that end in one of `endings`.
-fn files(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let mut folders = vec![folder.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(&folder).expect("the folder can be read") {
-            let path = entry.expect("the entry can be read").path();
-            let name = path
-                .file_name()
-                .and_then(|name| name.to_str())
-                .unwrap_or_default();
-            if path.is_dir() {
-                if !name.starts_with('.') && name != "target" {
-                    folders.push(path);
-                }
-            } else if endings.iter().any(|ending| name.ends_with(ending)) {
-                found.push(path);
-            }
-        }
-    }
-    found.sort();
-    found
-}
-
-fn read(path: &Path) -> String {
-    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}
+use berth_house::{files, read, root};
 
 /// The documents: those of `docs/` and those beside it.
 fn documents() -> Vec<PathBuf> {
@@ -114,7 +82,7 @@ fn joined(source: &str) -> String {
     lines.collect::<Vec<&str>>().join(" ")
 }
 
-/// What `text` cites: documents, each with the headings that follow it, as in `docs/reference.md, "Names" and
+/// Citations in `text`: documents, each with the headings that follow it, as in `docs/reference.md, "Names" and
 /// "Rights"`.
 fn cited(text: &str) -> Vec<(String, Vec<String>)> {
     let mut list = Vec::new();
@@ -153,7 +121,7 @@ fn every_document_and_heading_that_code_cites_exists() {
     let mut wrong = Vec::new();
     let mut count = 0;
     for path in files(root(), &[".rs", ".toml", ".yaml"]) {
-        if path.ends_with("tests/tests/documentation.rs") {
+        if path.ends_with("rules/documentation.rs") {
             continue;
         }
         for (document, headings) in cited(&joined(&read(&path))) {
@@ -222,14 +190,11 @@ fn named(text: &str) -> BTreeSet<&str> {
 
 #[test]
 fn nothing_cites_a_document_that_readers_do_not_have() {
-    let mut sources = files(
-        root(),
-        &[".rs", ".toml", ".yaml", ".go", ".tpl", ".jq", "Makefile"],
-    );
+    let mut sources = files(root(), &[".rs", ".toml", ".yaml", ".go", ".tpl", "Makefile"]);
     sources.extend(documents());
     let (mut citing, mut count) = (Vec::new(), 0);
     for path in sources {
-        if path.ends_with("tests/tests/documentation.rs") {
+        if path.ends_with("rules/documentation.rs") {
             continue;
         }
         let text = joined(&read(&path));
@@ -263,7 +228,7 @@ fn documents_are_named_with_their_folder_and_without_what_is_elsewhere() {
     );
 }
 
-/// What kubectl says, without asking us.
+/// A message of kubectl itself.
 const SAID_BY_KUBECTL: &str = "the server doesn't have a resource type";
 
 #[test]
@@ -286,24 +251,4 @@ fn messages_that_operators_look_up_are_what_the_program_says() {
             "docs/operate.md explains {sentence:?}, which nothing says"
         );
     }
-}
-
-#[test]
-fn the_lease_of_the_controllers_is_five_seconds_with_jitter_in_the_program_and_in_the_documents() {
-    let help = std::process::Command::new(berth_tests::berth())
-        .args(["serve", "--help"])
-        .output();
-    let help = String::from_utf8(help.expect("berth runs").stdout).expect("text");
-    let default_of = |flag: &str| {
-        let after = help.split(flag).nth(1).unwrap_or_default();
-        let after = after.split("[default: ").nth(1).unwrap_or_default();
-        after.split(']').next().unwrap_or_default().to_owned()
-    };
-    assert_eq!(default_of("--leader-elect-lease-duration"), "5s");
-    assert_eq!(default_of("--leader-elect-renew-deadline"), "4s");
-    assert_eq!(default_of("--leader-elect-retry-period"), "1s");
-    assert!(help.contains("up to a fifth is added at random"));
-    // The wait that follows from them: the lease, and the last moment at which another looks.
-    let install = read(&root().join("docs/install.md"));
-    assert!(install.contains("`--leader-elect-lease-duration`, 5 seconds, and up to 1.2 more"));
 }

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::root;
+use berth_house::{read, root, sources};
 
 /// The dialects.
 fn dialects() -> Vec<PathBuf> {
@@ -17,7 +17,7 @@ fn dialects() -> Vec<PathBuf> {
     found
 }
 
-/// What every dialect has in `src/`, and a line that must stand there.
+/// Files of every dialect in `src/`, each with a line that must stand there.
 const FILES: [(&str, &str); 16] = [
     ("lib.rs", "mod dialect;"),
     ("dialect.rs", "impl Dialect for "),
@@ -37,7 +37,7 @@ const FILES: [(&str, &str); 16] = [
     ("admission/hub_rules.rs", "Vec<HubRule>"),
 ];
 
-/// What is said in one file only.
+/// Lines that stand in one file only.
 const ONLY_THERE: [&str; 5] = [
     "impl Dialect for ",
     "struct Fleet {",
@@ -77,10 +77,10 @@ fn problems(dialect: &Path, files: &[(PathBuf, String)]) -> Vec<String> {
 
 #[test]
 fn every_dialect_has_the_same_files_for_the_same_roles() {
-    let files: Vec<(PathBuf, String)> = super::sources()
+    let files: Vec<(PathBuf, String)> = sources()
         .into_iter()
         .map(|path| {
-            let text = std::fs::read_to_string(&path).expect("sources are text");
+            let text = read(&path);
             (path, text)
         })
         .collect();

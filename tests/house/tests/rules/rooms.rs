@@ -4,7 +4,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{FOR_TESTS, PREFIX, metadata, root};
+use berth_house::{PREFIX, packages, root, text};
+
+use super::layers::FOR_TESTS;
 
 /// The rooms, lowest first: a crate in one of them depends on crates in its own and in those before it.
 const ROOMS: [&str; 12] = [
@@ -27,15 +29,11 @@ const WITHOUT_CRATES: [&str; 2] = ["docs", "examples"];
 
 /// Every crate's room, and the crates that its product stands on.
 fn crates() -> BTreeMap<String, (String, BTreeSet<String>)> {
-    let metadata = metadata();
-    let packages = metadata["packages"].as_array().expect("a workspace has packages");
-    let here = root();
-    packages
+    packages()
         .iter()
         .map(|package| {
-            let manifest = package["manifest_path"].as_str().expect("a path");
-            let inside = std::path::Path::new(manifest)
-                .strip_prefix(&here)
+            let inside = std::path::Path::new(text(package, "manifest_path"))
+                .strip_prefix(root())
                 .expect("the workspace holds its crates");
             let room = inside.components().next().expect("a folder");
             let dependencies = package["dependencies"].as_array().expect("a list");
@@ -44,7 +42,7 @@ fn crates() -> BTreeMap<String, (String, BTreeSet<String>)> {
                 .filter(|dependency| dependency["kind"].is_null())
                 .filter_map(|dependency| dependency["name"].as_str())
                 .map(str::to_owned);
-            let name = package["name"].as_str().expect("a name").to_owned();
+            let name = text(package, "name").to_owned();
             (
                 name,
                 (

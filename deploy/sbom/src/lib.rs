@@ -1,0 +1,138 @@
+//! An SPDX 2.3 document of crates, made of what cargo tells of them. Nothing but its input is in it: the same commit gives
+//! the same bytes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+/// SPDX's word for a field that nobody filled in.
+const UNKNOWN: &str = "NOASSERTION";
+
+/// Facts of a release.
+pub struct Release<'a> {
+    /// Its version.
+    pub version: &'a str,
+    /// Its time, as `2026-01-01T00:00:00Z`.
+    pub time: &'a str,
+    /// The name of the crate that is the program.
+    pub program: &'a str,
+}
+
+/// The document of the crates among those of `metadata` (`cargo metadata`) that `linked` names (`name@version`), with the
+/// checksums of `lock` (Cargo.lock).
+///
+/// # Errors
+/// A sentence, when `metadata` is of another form or lacks the program.
+pub fn document(
+    release: &Release<'_>,
+    metadata: &Value,
+    linked: &BTreeSet<String>,
+    lock: &str,
+) -> Result<Value, String> {
+    let packages = metadata["packages"]
+        .as_array()
+        .ok_or("cargo metadata lists no packages")?;
+    let mut packages: Vec<&Value> = packages
+        .iter()
+        .filter(|one| linked.contains(&crate_at(one)))
+        .collect();
+    packages.sort_by_key(|one| (text(one, "name"), text(one, "version")));
+    let ids: BTreeMap<&str, String> = packages.iter().map(|one| (text(one, "id"), id(one))).collect();
+    let program = packages.iter().find(|one| text(one, "name") == release.program);
+    let program =
+        program.ok_or_else(|| format!("{} is not among the crates that are linked", release.program))?;
+    let sums = checksums(lock);
+    let described: Vec<Value> = packages.iter().map(|one| package(one, &sums)).collect();
+    Ok(json!({
+        "spdxVersion": "SPDX-2.3",
+        "dataLicense": "CC0-1.0",
+        "SPDXID": "SPDXRef-DOCUMENT",
+        "name": format!("{}-{}", release.program, release.version),
+        "documentNamespace": format!("https://berth.dev/spdx/{}-{}", release.program, release.version),
+        "creationInfo": {"created": release.time, "creators": ["Tool: deploy/release"]},
+        "packages": described,
+        "relationships": relationships(metadata, &ids, &id(program)),
+    }))
+}
+
+fn text<'a>(value: &'a Value, field: &str) -> &'a str {
+    value[field].as_str().unwrap_or_default()
+}
+
+fn crate_at(package: &Value) -> String {
+    format!("{}@{}", text(package, "name"), text(package, "version"))
+}
+
+/// The identifier of a package, of the letters that SPDX takes.
+fn id(package: &Value) -> String {
+    let name = format!("{}-{}", text(package, "name"), text(package, "version"));
+    let taken = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '.' | '-');
+    format!("SPDXRef-{}", name.replace(|letter| !taken(letter), "-"))
+}
+
+/// Checksums of crates from registries, by `name@version`.
+fn checksums(lock: &str) -> BTreeMap<String, &str> {
+    let field = |part: &'_ str, name: &str| -> Option<(usize, usize)> {
+        let start = part.find(&format!("\n{name} = \""))? + name.len() + 5;
+        Some((start, start + part[start..].find('"')?))
+    };
+    let sums = lock.split("[[package]]").filter_map(|part| {
+        let value = |name: &str| field(part, name).map(|(start, end)| &part[start..end]);
+        let sum = value("checksum")?;
+        Some((format!("{}@{}", value("name")?, value("version")?), sum))
+    });
+    sums.collect()
+}
+
+fn package(package: &Value, sums: &BTreeMap<String, &str>) -> Value {
+    let (name, version) = (text(package, "name"), text(package, "version"));
+    let is_from_registry = package["source"].is_string();
+    let licence = package["license"]
+        .as_str()
+        .unwrap_or(UNKNOWN)
+        .replace('/', " OR ");
+    let download = match is_from_registry {
+        true => format!("https://crates.io/api/v1/crates/{name}/{version}/download"),
+        false => UNKNOWN.to_owned(),
+    };
+    let references = is_from_registry.then(|| {
+        json!({
+            "referenceCategory": "PACKAGE-MANAGER",
+            "referenceType": "purl",
+            "referenceLocator": format!("pkg:cargo/{name}@{version}"),
+        })
+    });
+    let sum = sums.get(&crate_at(package));
+    let sum = sum.map(|sum| json!({"algorithm": "SHA256", "checksumValue": sum}));
+    json!({
+        "SPDXID": id(package),
+        "name": name,
+        "versionInfo": version,
+        "downloadLocation": download,
+        "filesAnalyzed": false,
+        "licenseConcluded": UNKNOWN,
+        "licenseDeclared": licence,
+        "copyrightText": UNKNOWN,
+        "externalRefs": Vec::from_iter(references),
+        "checksums": Vec::from_iter(sum),
+    })
+}
+
+/// The program that the document describes, and which package is linked into which: in order, each once.
+fn relationships(metadata: &Value, ids: &BTreeMap<&str, String>, program: &str) -> Vec<Value> {
+    let mut pairs = BTreeSet::from([(program, "DESCRIBES", "SPDXRef-DOCUMENT")]);
+    for node in metadata["resolve"]["nodes"].as_array().into_iter().flatten() {
+        let Some(from) = ids.get(text(node, "id")) else {
+            continue;
+        };
+        for dependency in node["deps"].as_array().into_iter().flatten() {
+            let kinds = dependency["dep_kinds"].as_array();
+            let is_linked = kinds.is_some_and(|kinds| kinds.iter().any(|one| one["kind"].is_null()));
+            if let Some(to) = ids.get(text(dependency, "pkg")).filter(|_| is_linked) {
+                pairs.insert((to, "DEPENDS_ON", from));
+            }
+        }
+    }
+    let relationship = |(to, how, from): (&str, &str, &str)| json!({"spdxElementId": from, "relationshipType": how, "relatedSpdxElement": to});
+    pairs.into_iter().map(relationship).collect()
+}

@@ -1,0 +1,35 @@
+//! Programs of others that tests start.
+
+use std::collections::BTreeSet;
+use std::io::Write as _;
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+
+use crate::root;
+
+/// A call of `program`. Where it is not installed the whole run ends, with the sentence of `tests/needs` that says how to
+/// have it: a panic in each of a hundred tests would bury that.
+///
+/// # Panics
+/// Without a shell.
+#[must_use]
+pub fn program(program: &str) -> Command {
+    static THERE: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let mut there = THERE.lock().unwrap_or_else(PoisonError::into_inner);
+    if !there.contains(program) {
+        let needs = Command::new(root().join("tests/needs")).arg(program).output();
+        let needs = needs.expect("a shell can be run");
+        if !needs.status.success() {
+            end(&needs.stderr);
+        }
+        there.insert(program.to_owned());
+    }
+    Command::new(program)
+}
+
+#[expect(clippy::exit, reason = "a test that panics would not end the others")]
+fn end(sentence: &[u8]) -> ! {
+    // Not through `eprintln`, which the harness of a test keeps back.
+    let written = std::io::stderr().write_all(sentence);
+    std::process::exit(if written.is_ok() { 1 } else { 2 })
+}
