@@ -9,6 +9,7 @@ use berth_commands::args::{
     AdviceArgs, CompareArgs, ConsoleCommand, ExportArgs, HistoryArgs, LoadArgs, PlanArgs, SimulateCommand,
     WhyArgs,
 };
+use berth_deploy::Storage;
 use berth_dispatch::DispatchArgs;
 use berth_syncer::SyncerArgs;
 use berth_syncer::rights::SyncerRightsArgs;
@@ -26,7 +27,6 @@ use crate::manifests::ManifestsArgs;
 use crate::migrate::MigrateArgs;
 use crate::mode::ModeArg;
 use crate::repair::RepairArgs;
-use crate::stores::Storage;
 use crate::takeover::{HandbackArgs, TakeoverArgs};
 use crate::uninstall::UninstallArgs;
 use berth_dialect_registry::ActorArgs;

@@ -25,6 +25,7 @@ use berth_aggregation::{Clients, Delegation, HubPolicies, Policies, Registration
 use berth_apimachinery::{Clock, GroupResource, Kind};
 use berth_certs::Folder;
 use berth_configuration::Modes;
+use berth_deploy::{Installation, Set};
 use berth_dialect_contract::Concerns;
 use berth_engine::controller::{LeaderElector, Lease, LeaseDurations};
 use berth_engine::{Committer, Engine};
@@ -43,7 +44,6 @@ pub use registration_args::RegistrationArgs;
 pub(crate) use gate::Gate;
 
 use crate::controllers::Sink;
-use crate::manifests::{self, Installation, Set};
 use events::HubEvents;
 use own_schedulers::Watchman;
 
@@ -103,7 +103,7 @@ impl Hub {
         let options = registration::Options {
             service: args.service(),
             objects: sets
-                .flat_map(|set| manifests::objects(installation, set))
+                .flat_map(|set| berth_deploy::objects(installation, set))
                 .collect(),
             create: args.self_register,
             issuer: args.issuer(given)?,

@@ -6,10 +6,10 @@
 //! is put together).
 //!
 //! ```
-//! use berth::manifests::{Installation, Set, objects};
+//! use berth::source::{Place, Source};
 //!
-//! let rights = objects(&Installation::on_hub(), Set::Rbac);
-//! assert!(rights.iter().any(|object| object["kind"] == "ClusterRole"));
+//! let source = Source { dialect: "toy".to_owned(), place: Place::Owned };
+//! assert_eq!(source.place.as_str(), "owned");
 //! ```
 
 pub mod audit;
@@ -38,6 +38,5 @@ pub mod readable;
 pub mod repair;
 pub mod serve;
 pub mod source;
-pub mod stores;
 pub mod takeover;
 pub mod uninstall;

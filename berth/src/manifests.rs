@@ -1,76 +1,27 @@
-//! `berth manifests`: what a hub must be told about Berth, rendered from the code that serves it, so that it
-//! cannot say anything else than the program does.
-//!
-//! [`Installation`] says what is installed, [`Set`] which part of it is wanted. The files of `deploy/` are
-//! the same objects for common installations.
+//! `berth manifests`: prints what a hub must be told about Berth (`berth_deploy`), for the installation that flags describe.
 
-mod api_services;
-mod cert_manager;
-mod definitions;
-mod hub_sources;
-mod installation;
 mod krew;
-mod own_changes;
 mod preflight;
-mod registration_rights;
-mod server_rights;
-mod text;
-mod users;
-mod webhooks;
-mod workload;
 
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use berth_apimachinery::GroupResource;
 use berth_commands::args::ServerArgs;
 use berth_commands::terminal;
 use berth_configuration::Mode;
+use berth_deploy::{
+    Certificates, IMAGE, Installation, REPLICAS, Service, Set, Storage, objects, published_definitions,
+    system_definitions, yaml,
+};
+use berth_dialect_registry::ActorArgs;
 use berth_syncer::rights::{SyncerRightsArgs, syncer_rights};
 use clap::{Args, ValueEnum};
-use serde_json::Value;
 
-pub use api_services::{api_service, owned_api_services};
-pub use berth_aggregation::registration::Service;
-pub use cert_manager::{ANNOTATION, certificates};
-pub use definitions::{publications, published_definitions, scheduler_configurations, system_definitions};
-pub use hub_sources::hub_sources;
-pub use installation::{Certificates, Installation, default_service};
 pub use krew::{KrewArgs, krew};
-pub use own_changes::own_changes;
-pub use registration_rights::{ca_secret_name, registration_rights, self_registration_rights};
-pub use server_rights::server_rights;
-pub use text::yaml;
-pub use users::{cluster_roles, owned_roles, reach};
-pub use webhooks::{configuration_name, webhooks};
-pub use workload::{LABEL, deployment, namespace, service_monitor, workload};
 
 use crate::mode::ModeArg;
 use crate::source::{NONE_NAMED, Place, Source, nothing_to_observe, only_named, place, source};
-use crate::stores::Storage;
-use berth_dialect_registry::ActorArgs;
-use installation::REPLICAS;
-
-/// Parts of an installation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Set {
-    /// CustomResourceDefinitions: SchedulerConfiguration and Publication, with --systems the kinds of systems
-    /// on the hub, with --inventory those that Publications publish
-    Crds,
-    /// The service account, its rights, and the roles for users
-    Rbac,
-    /// The APIServices: Berth's own group, and those of the systems whose objects Berth stores
-    Apiservice,
-    /// The admission webhooks
-    Webhooks,
-    /// Deployment, Service, disruption budget, network policy, the Secret of the CA
-    Workload,
-    /// Everything, with the namespace, in the order of applying
-    All,
-    /// The manifest by which krew installs `kubectl berth` from a release
-    Krew,
-}
 
 /// Arguments of `berth manifests`.
 #[derive(Args, Clone, Debug)]
@@ -123,7 +74,7 @@ pub struct InstallationArgs {
     #[arg(long, value_parser = source, value_name = "SYSTEM=owned|hub|off")]
     pub source: Vec<Source>,
     /// The container image.
-    #[arg(long, default_value = installation::IMAGE)]
+    #[arg(long, default_value = IMAGE)]
     pub image: String,
     /// How many servers run: by default 2, and 1 where Berth stores objects without etcd, in a database on a
     /// PersistentVolumeClaim.
@@ -281,62 +232,4 @@ fn choices(chosen: &InstallationArgs, set: Set) -> String {
 pub fn print_syncer_rights(args: &SyncerRightsArgs) -> Result<()> {
     terminal::print(&yaml(&syncer_rights(args))?);
     Ok(())
-}
-
-/// The objects of a part, in the order of applying.
-#[must_use]
-pub fn objects(installation: &Installation, set: Set) -> Vec<Value> {
-    match set {
-        Set::Crds => vec![scheduler_configurations(), publications()],
-        Set::Rbac => rbac(installation),
-        Set::Apiservice => {
-            let service = &installation.service;
-            let mut all = vec![api_service(service)];
-            all.extend(owned_api_services(service, installation.owned_dialects()));
-            trusted(installation, all)
-        }
-        Set::Webhooks if installation.is_observer() => Vec::new(),
-        Set::Webhooks => trusted(installation, webhooks(installation).to_vec()),
-        Set::Workload => workload(installation),
-        Set::Krew => Vec::new(),
-        Set::All => {
-            let mut sets = vec![Set::Crds, Set::Rbac, Set::Workload];
-            // Berth creates these itself where it is told to.
-            if !installation.self_register {
-                sets.extend([Set::Apiservice, Set::Webhooks]);
-            }
-            let mut all = vec![namespace(&installation.service)];
-            all.extend(sets.into_iter().flat_map(|set| objects(installation, set)));
-            all
-        }
-    }
-}
-
-/// The objects, with the annotation by which cert-manager fills in their caBundle, where it does.
-#[must_use]
-pub fn trusted(installation: &Installation, mut objects: Vec<Value>) -> Vec<Value> {
-    if installation.certificates == Certificates::CertManager {
-        for object in &mut objects {
-            object["metadata"]["annotations"] = cert_manager::annotation(&installation.service);
-        }
-    }
-    objects
-}
-
-fn rbac(installation: &Installation) -> Vec<Value> {
-    let mut all = server_rights(installation);
-    all.extend(registration_rights(installation));
-    if installation.self_register && !installation.is_observer() {
-        all.extend(self_registration_rights(installation));
-    }
-    all.extend(hub_sources(installation));
-    all.extend(cluster_roles(installation));
-    all.extend(owned_roles(installation.owned_dialects()));
-    all
-}
-
-/// The resources of the kinds Berth stores itself.
-fn owned_resources(installation: &Installation) -> Vec<GroupResource> {
-    let kinds = installation.owned_dialects().flat_map(|dialect| dialect.kinds());
-    kinds.map(|kind| kind.info().resource()).collect()
 }

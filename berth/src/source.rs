@@ -60,10 +60,6 @@ pub(crate) fn source(text: &str) -> Result<Source, String> {
     })
 }
 
-/// The system that installations for every system leave out: kcp reads and writes what stands in namespaces,
-/// Secrets among it, so it runs only where it is asked for by name.
-pub const OFF_ON_A_HUB: &str = berth_syncer::DIALECT;
-
 /// Error where every system is off.
 pub(crate) const NONE_NAMED: &str = "every system is off: name each that Berth is for, --source=<system>=hub where its objects are on the hub, \
     --source=<system>=owned where Berth is to store them";

@@ -16,6 +16,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
+use berth_deploy::{Certificates, Installation, Service, Set, default_service};
 use berth_dialect_contract::Hold;
 use clap::Args;
 use kube::api::ListParams;
@@ -24,7 +25,6 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::hub::CONTROLLERS_LEASE;
-use crate::manifests::{self, Certificates, Installation, Service, Set, default_service};
 use holds::Waiting;
 use removal::{Removal, Removed};
 
@@ -160,7 +160,9 @@ impl Steps {
         });
         let of_set = |set: Set| -> Vec<Removal> {
             let mut seen = BTreeSet::new();
-            let objects = installations.iter().flat_map(|one| manifests::objects(one, set));
+            let objects = installations
+                .iter()
+                .flat_map(|one| berth_deploy::objects(one, set));
             let removals = objects.filter_map(|object| Removal::of(&object));
             // Bindings go before the roles they are to, a Deployment before what it needs.
             let mut removals: Vec<Removal> = removals
@@ -172,10 +174,10 @@ impl Steps {
             removals.sort_by_key(|removal| !removal.is_aggregated());
             removals
         };
-        let self_registration = manifests::self_registration_rights(&installations[0]);
+        let self_registration = berth_deploy::self_registration_rights(&installations[0]);
         let mut self_registration: Vec<Removal> = self_registration.iter().filter_map(Removal::of).collect();
         self_registration.reverse();
-        let namespace = Removal::of(&manifests::namespace(service));
+        let namespace = Removal::of(&berth_deploy::namespace(service));
         let (kept, work) = of_set(Set::Workload)
             .into_iter()
             .partition(|removal| removal.kind() == CLAIM);
@@ -415,7 +417,7 @@ mod tests {
         ];
         for object in installations
             .iter()
-            .flat_map(|one| manifests::objects(one, Set::All))
+            .flat_map(|one| berth_deploy::objects(one, Set::All))
         {
             let name = Removal::of(&object).unwrap().to_string();
             // Those are found by the Service they are for.

@@ -6,12 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use anyhow::Result;
-use berth::manifests::{
-    Installation, Set, objects, publications, scheduler_configurations, system_definitions, webhooks, yaml,
-};
 use serde_json::{Value, json};
 
-use crate::HEADER;
+use crate::files::HEADER;
+use crate::{
+    Installation, Set, objects, publications, scheduler_configurations, system_definitions, webhooks, yaml,
+};
 
 /// The annotation of what stays when a release goes.
 const KEEP: &str = "helm.sh/resource-policy";

@@ -1,206 +1,55 @@
-//! What a cluster must be told about Berth, as files: rendered from the code that serves it
-//! (`berth::manifests`, which `berth manifests` prints), pinned by `tests/manifests.rs`.
+//! Everything that a hub must be told about Berth: objects of an installation, rendered from the code that serves it, so that
+//! they cannot say anything else than the program does. `berth manifests` prints them.
+//!
+//! [`Installation`] says what is installed, [`Set`] which part of it is wanted, [`objects`] gives it. The files of this folder
+//! are the same objects for common installations ([`manifests`], pinned by `tests/manifests.rs`):
 //!
 //! - `manifests/`: every part by itself, and with `kustomization.yaml` the base of what follows;
 //! - `overlays/`: whole installations for kustomize, `observe`, `hub`, `owned-etcd` and `cert-manager`;
-//! - `components/`: what can be added to one of them;
-//! - `helm/berth/`: a chart of the same, whose templates are written by hand; [`chart`] renders what they
-//!   read. Definitions are here alone: Berth's own in `crds/`, which the overlays take, too, and the systems'
-//!   in `files/definitions/`.
+//! - `components/`: additions to any of them;
+//! - `helm/berth/`: a chart of the same, whose templates are written by hand; [`chart()`] renders what they read. Definitions are
+//!   here alone: Berth's own in `crds/`, which the overlays take, too, and the systems' in `files/definitions/`.
 //!
 //! `README.md` says what each is for.
 //!
 //! ```
-//! let files = berth_deploy::manifests();
-//! let rbac = files.iter().find(|file| file.file == "manifests/rbac.yaml").unwrap();
-//! assert!(rbac.text().unwrap().contains("kind: ClusterRole"));
+//! use berth_deploy::{Installation, Set, objects};
+//!
+//! let rights = objects(&Installation::on_hub(), Set::Rbac);
+//! assert!(rights.iter().any(|object| object["kind"] == "ClusterRole"));
 //! ```
 
+mod api_services;
+mod cert_manager;
 mod chart;
+mod definitions;
+mod files;
+mod hub_sources;
+mod installation;
+mod own_changes;
+mod parts;
+mod registration_rights;
+mod server_rights;
+mod stores;
+mod text;
+mod users;
+mod webhooks;
+mod workload;
 
-use anyhow::Result;
-use berth::manifests::{
-    Certificates, Installation, api_service, cluster_roles, deployment, hub_sources, namespace, objects,
-    owned_api_services, owned_roles, published_definitions, registration_rights, self_registration_rights,
-    server_rights, service_monitor, webhooks, workload, yaml,
-};
-use berth::source::OFF_ON_A_HUB;
-use berth::stores::Storage;
-use serde_json::Value;
-
+pub use api_services::{api_service, owned_api_services};
+pub use berth_aggregation::registration::Service;
+pub use cert_manager::{ANNOTATION, certificates};
 pub use chart::{chart, systems};
-
-/// The first lines of every file.
-const HEADER: &str = "# Rendered from the code, do not edit. What it is for: deploy/README.md. To render it again:\n\
-                      #   UPDATE_EXPECT=1 cargo test -p berth-deploy --test manifests\n";
-
-/// Where etcd is in the overlay `owned-etcd`; whoever installs it says otherwise.
-const ETCD: &str = "https://etcd.berth-system.svc:2379";
-/// Where the certificates for etcd are in that overlay.
-const ETCD_TLS: &str = "/etc/berth/etcd";
-
-/// One file of manifests.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Manifest {
-    /// Where it is below `deploy/`: `manifests/rbac.yaml`.
-    pub file: String,
-    /// The objects in it, in order.
-    pub objects: Vec<Value>,
-}
-
-impl Manifest {
-    fn new(folder: &str, name: &str, objects: Vec<Value>) -> Self {
-        Self {
-            file: format!("{folder}/{name}.yaml"),
-            objects,
-        }
-    }
-
-    /// The file's text: a note on where it comes from, and the objects as YAML documents.
-    ///
-    /// # Errors
-    /// When an object has no form in YAML.
-    pub fn text(&self) -> Result<String> {
-        Ok(format!("{HEADER}{}", yaml(&self.objects)?))
-    }
-}
-
-/// The installation of the overlay `hub`: the systems' objects are on the hub, and kcp is off.
-#[must_use]
-pub fn hub() -> Installation {
-    Installation::on_hub().without(OFF_ON_A_HUB)
-}
-
-/// The installation of the overlay `observe`: as `hub`, and it only looks.
-#[must_use]
-pub fn observe() -> Installation {
-    hub().observing()
-}
-
-/// The installation of the overlay `owned-etcd`: Berth stores everything, on etcd, and kcp is off.
-#[must_use]
-pub fn owned_etcd() -> Installation {
-    let all = Installation {
-        replicas: hub().replicas,
-        storage: Storage::Etcd,
-        etcd_servers: vec![ETCD.to_owned()],
-        arguments: [
-            ("cafile", "ca.crt"),
-            ("certfile", "tls.crt"),
-            ("keyfile", "tls.key"),
-        ]
-        .map(|(flag, file)| format!("--etcd-{flag}={ETCD_TLS}/{file}"))
-        .to_vec(),
-        ..Installation::default()
-    };
-    all.without(OFF_ON_A_HUB)
-}
-
-/// The installation of the overlay `cert-manager`: as `hub`, with certificates by cert-manager.
-#[must_use]
-pub fn cert_manager() -> Installation {
-    Installation {
-        certificates: Certificates::CertManager,
-        ..hub()
-    }
-}
-
-/// Every file that is rendered.
-#[must_use]
-pub fn manifests() -> Vec<Manifest> {
-    let mut all = parts();
-    all.extend(overlays());
-    all.extend(components());
-    all
-}
-
-fn parts() -> Vec<Manifest> {
-    let (base, hub, everything) = (Installation::default(), hub(), Installation::on_hub());
-    let service = &base.service;
-    [
-        ("apiservice", vec![api_service(service)]),
-        (
-            "apiservices-owned",
-            owned_api_services(service, base.owned_dialects()),
-        ),
-        ("crds-inventory", published_definitions()),
-        ("hub-sources-rbac", hub_sources(&everything)),
-        ("namespace", vec![namespace(service)]),
-        ("owned-sources-rbac", hub_sources(&base)),
-        ("rbac", cluster_roles(&base)),
-        ("server-rbac", server_rights(&base)),
-        ("workload", workload(&hub)),
-    ]
-    .map(|(name, objects)| Manifest::new("manifests", name, objects))
-    .into()
-}
-
-fn overlays() -> Vec<Manifest> {
-    let (hub, owned, cert_manager) = (hub(), owned_etcd(), cert_manager());
-    let of = |folder: &str, name: &str, objects| Manifest::new(&format!("overlays/{folder}"), name, objects);
-    vec![
-        of("hub", "deployment", vec![deployment(&hub)]),
-        of("hub", "hub-sources-rbac", hub_sources(&hub)),
-        of("hub", "registration-rbac", registration_rights(&hub)),
-        of("hub", "webhooks", webhooks(&hub).to_vec()),
-        of("observe", "installation", without_definitions(whole(&observe()))),
-        of(
-            "owned-etcd",
-            "apiservices",
-            owned_api_services(&owned.service, owned.owned_dialects()),
-        ),
-        of("owned-etcd", "deployment", vec![deployment(&owned)]),
-        of("owned-etcd", "owned-rbac", owned_roles(owned.owned_dialects())),
-        of("owned-etcd", "registration-rbac", registration_rights(&owned)),
-        of("owned-etcd", "webhooks", webhooks(&owned).to_vec()),
-        of(
-            "cert-manager",
-            "certificates",
-            berth::manifests::certificates(&cert_manager.service),
-        ),
-        of("cert-manager", "deployment", vec![deployment(&cert_manager)]),
-    ]
-}
-
-fn components() -> Vec<Manifest> {
-    let hub = hub();
-    vec![
-        Manifest::new(
-            "components/monitoring",
-            "prometheus-rule",
-            vec![prometheus_rule(&hub)],
-        ),
-        Manifest::new(
-            "components/monitoring",
-            "service-monitor",
-            vec![service_monitor(&hub)],
-        ),
-        Manifest::new("components/self-register", "rbac", self_registration_rights(&hub)),
-    ]
-}
-
-/// The alerts of `observability/berth.rules.yaml`, for the Prometheus operator.
-fn prometheus_rule(installation: &Installation) -> Value {
-    let monitor = service_monitor(installation);
-    let rules: Value =
-        serde_saphyr::from_str(include_str!("../observability/berth.rules.yaml")).unwrap_or_default();
-    serde_json::json!({
-        "apiVersion": "monitoring.coreos.com/v1",
-        "kind": "PrometheusRule",
-        "metadata": monitor["metadata"],
-        "spec": rules,
-    })
-}
-
-/// The objects but for Berth's own definitions, which overlays take from the chart's `crds/`.
-fn without_definitions(mut objects: Vec<Value>) -> Vec<Value> {
-    objects.retain(|object| object["kind"] != "CustomResourceDefinition");
-    objects
-}
-
-/// Every object of an installation, as `berth manifests all` prints it: an overlay must come to exactly
-/// these.
-#[must_use]
-pub fn whole(installation: &Installation) -> Vec<Value> {
-    objects(installation, berth::manifests::Set::All)
-}
+pub use definitions::{publications, published_definitions, scheduler_configurations, system_definitions};
+pub use files::{Manifest, cert_manager, hub, manifests, observe, owned_etcd, whole};
+pub use hub_sources::hub_sources;
+pub use installation::{Certificates, IMAGE, Installation, OFF_ON_A_HUB, REPLICAS, default_service};
+pub use own_changes::own_changes;
+pub use parts::{Set, objects, trusted};
+pub use registration_rights::{ca_secret_name, registration_rights, self_registration_rights};
+pub use server_rights::server_rights;
+pub use stores::Storage;
+pub use text::yaml;
+pub use users::{cluster_roles, owned_roles, reach};
+pub use webhooks::{configuration_name, webhooks};
+pub use workload::{LABEL, deployment, namespace, service_monitor, workload};

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use berth::manifests::default_service;
+use berth_deploy::default_service;
 use berth_deploy::{chart, systems};
 use serde_json::Value;
 

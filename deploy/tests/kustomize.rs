@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use berth::manifests::Installation;
+use berth_deploy::Installation;
 use serde_json::Value;
 
 /// What `kubectl kustomize` makes of a folder below `deploy/`.

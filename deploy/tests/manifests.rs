@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use berth::manifests::{
+use berth_deploy::{
     Installation, Service, Set, api_service, cluster_roles, objects, registration_rights, server_rights,
 };
 use berth_deploy::{cert_manager, chart, hub, manifests, observe, owned_etcd, whole};
@@ -165,8 +165,8 @@ fn kubernetes_knows_every_field() {
             kind => panic!("{kind} is not looked at"),
         }
     }
-    let systems = berth::manifests::system_definitions(hub().hub_dialects());
-    let published = berth::manifests::published_definitions();
+    let systems = berth_deploy::system_definitions(hub().hub_dialects());
+    let published = berth_deploy::published_definitions();
     systems.iter().chain(&published).for_each(defines);
 }
 

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use anyhow::Result;
+use berth_deploy::{configuration_name, default_service};
 use berth_scheduling_api::API_VERSION;
 use serde_json::{Value, json};
 
@@ -11,7 +12,6 @@ use super::finding::{Finding, Verdict};
 use super::rights::shown;
 use super::webhooks::{CONFIGURATIONS, WEBHOOKS};
 use super::{Asked, Read};
-use crate::manifests::{configuration_name, default_service};
 
 /// Commands that read the hub and write nothing to it.
 const LOOK: &str =

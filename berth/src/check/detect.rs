@@ -5,11 +5,12 @@ use berth_apimachinery::Clock;
 use berth_apiserver::SystemClock;
 use berth_commands::args::ServerArgs;
 use berth_commands::say_error;
+use berth_deploy::OFF_ON_A_HUB;
 
 use super::absent::groups;
 use super::hub::{API_SERVICES, Groups};
 use super::{Asked, Read, items};
-use crate::source::{OFF_ON_A_HUB, Place, Source};
+use crate::source::{Place, Source};
 
 /// The systems on the hub of the kubeconfig, but for the one that has to be asked for by name, which is told.
 ///

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
+use berth_deploy::{Installation, LABEL, Service, default_service};
 use berth_scheduling_api::{GROUP, VERSION};
 use serde_json::Value;
 
 use super::finding::{Finding, Verdict};
 use super::started::Started;
 use super::{Asked, Read, items, judge, rights};
-use crate::manifests::{Installation, LABEL, Service, default_service};
 
 pub(super) const API_SERVICES: &str = "/apis/apiregistration.k8s.io/v1/apiservices";
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";

@@ -6,12 +6,12 @@ use std::path::Path;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use berth_apimachinery::{Timestamp, time};
+use berth_deploy::{Service, default_service};
 use berth_dialect_contract::names;
 use jiff::SignedDuration;
 use serde_json::Value;
 
 use super::finding::{Finding, Requests, Verdict};
-use crate::manifests::{Service, default_service};
 
 /// A certificate that runs out within this time is mentioned.
 const SOON: SignedDuration = SignedDuration::from_hours(14 * 24);

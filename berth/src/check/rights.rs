@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
+use berth_deploy::{Installation, Set, objects};
 use http::Method;
 use serde_json::{Value, json};
 
 use super::Asked;
 use super::finding::{Finding, Verdict};
-use crate::manifests::{Installation, Set, objects};
 
 /// What the readers of decisions need: the ClusterRole that gives it, verb, resource and subresource.
 const READERS: [(&str, &str, &str, &str); 6] = [

@@ -2,13 +2,13 @@
 
 use anyhow::Result;
 use berth_configuration::DECIDING;
+use berth_deploy::Installation;
 use berth_dialect_contract::{LeaseName, OwnScheduler};
 use berth_hub::own_schedulers::Renewals;
 use serde_json::Value;
 
 use super::finding::{Finding, Verdict};
 use super::{Asked, Read, items, judge};
-use crate::manifests::Installation;
 
 /// Path of the SchedulerConfigurations.
 pub(crate) const CONFIGURATIONS: &str = "/apis/config.berth.dev/v1alpha1/schedulerconfigurations";

@@ -3,14 +3,14 @@
 
 use anyhow::Result;
 use berth_configuration::Mode;
+use berth_deploy::{Installation, Service, configuration_name};
 
 use super::finding::{Finding, Verdict};
 use super::{Asked, Read, judge, rights};
-use crate::manifests::{self, Installation, Service, configuration_name};
 
 /// Path of the API that webhook configurations are in.
 pub(super) const WEBHOOKS: &str = "/apis/admissionregistration.k8s.io/v1";
-/// The webhook configurations, as resources and as kinds; in the order of [`manifests::webhooks`].
+/// The webhook configurations, as resources and as kinds; in the order of [`berth_deploy::webhooks`].
 pub(super) const CONFIGURATIONS: [(&str, &str); 2] = [
     ("mutatingwebhookconfigurations", "MutatingWebhookConfiguration"),
     (
@@ -49,7 +49,7 @@ impl Asked<'_> {
             });
         }
         // What an installation like this one has: where no system needs a kind of webhooks there are none.
-        let needed = manifests::webhooks(installation).map(|needed| needed["webhooks"].is_array());
+        let needed = berth_deploy::webhooks(installation).map(|needed| needed["webhooks"].is_array());
         let mend = format!(
             "berth manifests webhooks{} | kubectl apply --server-side -f -",
             rights::flags(installation)
@@ -131,7 +131,7 @@ mod tests {
         {
             installation = installation.without(dialect.name());
         }
-        let needed = manifests::webhooks(&installation).map(|needed| needed["webhooks"].is_array());
+        let needed = berth_deploy::webhooks(&installation).map(|needed| needed["webhooks"].is_array());
         assert_eq!(needed, [false, true]);
     }
 }

@@ -6,15 +6,14 @@ use std::collections::BTreeSet;
 use anyhow::{Result, anyhow, bail};
 use berth_aggregation::registration::{Service, whose};
 use berth_aggregation::reviewer::chain;
+use berth_deploy::Installation;
 use kube::api::ListParams;
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use kube::{Api, Client};
 use serde_json::Value;
 
-use crate::manifests::Installation;
-
-/// Refuses where an APIService that is not for Berth's Service has a group that Berth stores. A
-/// kube-apiserver makes such APIServices for CustomResourceDefinitions, too.
+/// Refuses where an APIService that is not for Berth's Service has a group that Berth stores. A kube-apiserver makes
+/// such APIServices for CustomResourceDefinitions, too.
 ///
 /// # Errors
 /// Every such APIService with the way out; or that they cannot be listed, which `strict` makes an error.

@@ -1,8 +1,7 @@
 //! Note with manifests that decide: other schedulers have to be stopped first.
 
+use berth_deploy::Installation;
 use berth_dialect_contract::OwnScheduler;
-
-use super::Installation;
 
 /// A line for each system whose own scheduler has to be stopped.
 pub(super) fn notes(installation: &Installation) -> Vec<String> {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
+use berth_deploy::Storage;
 use berth_engine::controller::{Alone, Leadership};
 use berth_storage::Store;
 use tokio::sync::watch;
@@ -12,7 +13,6 @@ use super::options::Options;
 pub(super) use crate::controllers::Running;
 use crate::controllers::{self, Selection, Setting};
 use crate::hub::Hub;
-use crate::stores::Storage;
 
 /// Starts the controllers that `options` select.
 ///

@@ -10,6 +10,7 @@ use berth_aggregation::Registration;
 use berth_apimachinery::{Clock, Timestamp};
 use berth_apiserver::{ByteLimiter, ConnectionLimits, Server, ServerConfig};
 use berth_certs::{Folder, ServingCertificate};
+use berth_deploy::Storage;
 use berth_engine::controller::Leadership;
 use berth_hub::SyncStatus;
 use berth_hub::mirror::Progress;
@@ -34,7 +35,6 @@ use crate::backup::FILE;
 use crate::encryption;
 use crate::etcd;
 use crate::hub::Hub;
-use crate::stores::Storage;
 
 /// Everything that a server stands on.
 pub(super) struct Ground {

@@ -10,6 +10,7 @@ use berth_apimachinery::{GroupResource, Revision, Timestamp};
 use berth_apiserver::metrics::{Metrics, Series};
 use berth_certs::{Folder, ServingCertificate};
 use berth_configuration::{Modes, Standing};
+use berth_deploy::Storage;
 use berth_dialect_contract::Dialect;
 use berth_policies::Enforcer;
 use berth_scheduling_rest::projection::Projection;
@@ -21,7 +22,6 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 
 use super::Options;
 use crate::backup::FILE;
-use crate::stores::Storage;
 
 /// A store whose writes are timed.
 pub(super) struct Timed {

@@ -7,6 +7,7 @@ use anyhow::{Result, anyhow, bail};
 use berth_apimachinery::{Clock, GroupResource, Kind};
 use berth_apiserver::registry::Registry;
 use berth_apiserver::{Backing, Group, Resource};
+use berth_deploy::Storage;
 use berth_dialect_contract::{Concern, Concerns, Dialect};
 use berth_dialect_registry::LEAVE_OUT_SECRETS;
 use berth_hub::Needs;
@@ -14,11 +15,8 @@ use berth_kubernetes::core::{namespace, resource_quota, secret};
 use berth_storage::Source;
 use berth_storage::encryption::Encryption;
 
-use crate::stores::Storage;
-
-/// Kubernetes' own resources that are copied: namespaces and their quotas, and what the reconcilers of
-/// `dialects` watch. Wherever a system's own kinds are, Kubernetes' are the hub's (docs/concepts.md, "Where
-/// objects are").
+/// Kubernetes' own resources that are copied: namespaces and their quotas, and what the reconcilers of `dialects` watch.
+/// Wherever a system's own kinds are, Kubernetes' are the hub's (docs/concepts.md, "Where objects are").
 pub(super) fn followed(dialects: &[Arc<dyn Dialect>]) -> BTreeSet<GroupResource> {
     let reconcilers = dialects
         .iter()

@@ -7,6 +7,7 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use berth_aggregation::policies::Own;
 use berth_configuration::Mode;
+use berth_deploy::Storage;
 use berth_dialect_contract::names::TARGETS;
 use berth_engine::controller::LeaseDurations;
 use berth_placement_admission::PATHS;
@@ -16,7 +17,6 @@ use http::uri::Authority;
 
 use crate::cli::ServeArgs;
 use crate::source::{self, Place, only_named};
-use crate::stores::Storage;
 
 /// Arguments of a server, checked, with what follows from them.
 #[derive(Clone, Debug)]

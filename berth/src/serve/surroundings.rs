@@ -7,6 +7,7 @@ use berth_aggregation::Registration;
 use berth_apimachinery::Clock;
 use berth_certs::{Folder, ServingCertificate};
 use berth_configuration::Mode;
+use berth_deploy::{Installation, Storage};
 use berth_engine::controller::Leadership;
 use berth_hub::SyncStatus;
 use berth_hub::mirror::Progress;
@@ -20,8 +21,6 @@ use tokio_util::sync::CancellationToken;
 use super::groups::Parts;
 use super::{Options, built_in, identity, mirrors};
 use crate::hub::Hub;
-use crate::manifests::{self, Installation};
-use crate::stores::Storage;
 
 /// Objects that systems make by themselves wherever they run, for those that are stored here.
 ///
@@ -53,7 +52,7 @@ pub(super) async fn alone(
     namespaces::ensure_defaults(store, &**clock)
         .await
         .context("creating the default namespaces")?;
-    rbac::bootstrap::ensure(store, &**clock, &manifests::reach(&parts.dialects))
+    rbac::bootstrap::ensure(store, &**clock, &berth_deploy::reach(&parts.dialects))
         .await
         .context("creating the default roles")?;
     let kinds = Kinds::of(&parts.groups);

@@ -54,7 +54,7 @@ fn an_api_service_is_available_and_trusts_somebody() {
 
 #[test]
 fn the_worst_of_our_webhooks_is_told_and_nobody_elses() {
-    let berth = crate::manifests::default_service();
+    let berth = berth_deploy::default_service();
     let webhook = |name: &str, bundle: Value| json!({"clientConfig": {"service": {"name": name, "namespace": "berth-system"}, "caBundle": bundle}});
     let of = |webhooks: Vec<Value>| {
         let object = json!({"kind": "MutatingWebhookConfiguration", "metadata": {"name": "berth"}, "webhooks": webhooks});

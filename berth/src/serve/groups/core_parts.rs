@@ -8,6 +8,7 @@ use berth_apimachinery::{Clock, GroupResource, Kind};
 use berth_apiserver::metrics::{AdmissionMetrics, PolicyMetrics};
 use berth_apiserver::registry::Registry;
 use berth_apiserver::{Authorizer, Group};
+use berth_deploy::Storage;
 use berth_dialect_contract::Dialect;
 use berth_dialect_registry::{ActorArgs, Settings};
 use berth_engine::{Committer, Engine};
@@ -23,7 +24,6 @@ use berth_syncer::{Configured, Shown};
 
 use crate::controllers::Sink;
 use crate::serve::options::Options;
-use crate::stores::Storage;
 
 /// What is around a server: nothing, or a hub.
 pub(super) trait Surroundings {

@@ -19,8 +19,8 @@ const ROOMS: [&str; 12] = [
     "dialects",
     "placement",
     "consumers",
-    "berth",
     "deploy",
+    "berth",
     "tests",
 ];
 

@@ -1,9 +1,10 @@
-//! What is installed.
+//! An installation of Berth on a hub.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use berth_aggregation::registration::Service;
+use berth_apimachinery::GroupResource;
 use berth_configuration::Mode;
 use berth_dialect_contract::Dialect;
 use clap::ValueEnum;
@@ -11,10 +12,14 @@ use clap::ValueEnum;
 use crate::stores::Storage;
 
 /// The image of this version.
-pub(super) const IMAGE: &str = concat!("berth:v", env!("CARGO_PKG_VERSION"));
+pub const IMAGE: &str = concat!("berth:v", env!("CARGO_PKG_VERSION"));
 
-/// How many servers run where several can: one may always be away.
-pub(super) const REPLICAS: u16 = 2;
+/// Number of servers where several can run: one may always be away.
+pub const REPLICAS: u16 = 2;
+
+/// The system that installations for every system leave out: kcp reads and writes what stands in namespaces, Secrets among
+/// it, so it runs only where it is asked for by name.
+pub const OFF_ON_A_HUB: &str = berth_syncer::DIALECT;
 
 /// The Service of an installation where nothing else is said: `berth` in `berth-system`, port 443.
 #[must_use]
@@ -134,5 +139,10 @@ impl Installation {
         self.dialects
             .iter()
             .filter(|dialect| !self.on_hub.contains(dialect.name()))
+    }
+    /// Resources of the kinds that Berth stores itself.
+    pub(crate) fn owned_resources(&self) -> Vec<GroupResource> {
+        let kinds = self.owned_dialects().flat_map(|dialect| dialect.kinds());
+        kinds.map(|kind| kind.info().resource()).collect()
     }
 }

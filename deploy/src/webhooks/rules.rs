@@ -9,7 +9,7 @@ use berth_dialect_contract::hub_rule::cel;
 use berth_dialect_contract::{Condition, Dialect, HubRule, config};
 use berth_placement_admission::{CONFIG_LABEL, CONFIG_MAPS};
 
-use super::super::{Installation, owned_resources};
+use super::super::Installation;
 
 const WRITTEN: &[Operation] = &[Operation::Create, Operation::Update];
 
@@ -26,7 +26,7 @@ pub(super) struct Entry {
 /// All of them, in a fixed order. Nothing is asked about objects that Berth stores itself: it guards those
 /// in-process.
 pub(super) fn of(installation: &Installation) -> Vec<Entry> {
-    let owned = owned_resources(installation);
+    let owned = installation.owned_resources();
     let mut entries = configuration();
     for dialect in &installation.dialects {
         let rules = [

@@ -1,0 +1,82 @@
+//! The parts of an installation, each its objects in the order of applying.
+
+use clap::ValueEnum;
+use serde_json::Value;
+
+use crate::{
+    Certificates, Installation, api_service, cluster_roles, hub_sources, namespace, owned_api_services,
+    owned_roles, publications, registration_rights, scheduler_configurations, self_registration_rights,
+    server_rights, webhooks, workload,
+};
+
+/// Parts of an installation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Set {
+    /// CustomResourceDefinitions: SchedulerConfiguration and Publication, with --systems the kinds of systems on the hub,
+    /// with --inventory those that Publications publish
+    Crds,
+    /// The service account, its rights, and the roles for users
+    Rbac,
+    /// The APIServices: Berth's own group, and those of the systems whose objects Berth stores
+    Apiservice,
+    /// The admission webhooks
+    Webhooks,
+    /// Deployment, Service, disruption budget, network policy, the Secret of the CA
+    Workload,
+    /// Everything, with the namespace, in the order of applying
+    All,
+    /// The manifest by which krew installs `kubectl berth` from a release
+    Krew,
+}
+
+/// The objects of a part, in the order of applying.
+#[must_use]
+pub fn objects(installation: &Installation, set: Set) -> Vec<Value> {
+    match set {
+        Set::Crds => vec![scheduler_configurations(), publications()],
+        Set::Rbac => rbac(installation),
+        Set::Apiservice => {
+            let service = &installation.service;
+            let mut all = vec![api_service(service)];
+            all.extend(owned_api_services(service, installation.owned_dialects()));
+            trusted(installation, all)
+        }
+        Set::Webhooks if installation.is_observer() => Vec::new(),
+        Set::Webhooks => trusted(installation, webhooks(installation).to_vec()),
+        Set::Workload => workload(installation),
+        Set::Krew => Vec::new(),
+        Set::All => {
+            let mut sets = vec![Set::Crds, Set::Rbac, Set::Workload];
+            // Berth creates these itself where it is told to.
+            if !installation.self_register {
+                sets.extend([Set::Apiservice, Set::Webhooks]);
+            }
+            let mut all = vec![namespace(&installation.service)];
+            all.extend(sets.into_iter().flat_map(|set| objects(installation, set)));
+            all
+        }
+    }
+}
+
+/// The objects, with the annotation by which cert-manager fills in their caBundle, where it does.
+#[must_use]
+pub fn trusted(installation: &Installation, mut objects: Vec<Value>) -> Vec<Value> {
+    if installation.certificates == Certificates::CertManager {
+        for object in &mut objects {
+            object["metadata"]["annotations"] = crate::cert_manager::annotation(&installation.service);
+        }
+    }
+    objects
+}
+
+fn rbac(installation: &Installation) -> Vec<Value> {
+    let mut all = server_rights(installation);
+    all.extend(registration_rights(installation));
+    if installation.self_register && !installation.is_observer() {
+        all.extend(self_registration_rights(installation));
+    }
+    all.extend(hub_sources(installation));
+    all.extend(cluster_roles(installation));
+    all.extend(owned_roles(installation.owned_dialects()));
+    all
+}
