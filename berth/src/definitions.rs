@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use berth_apimachinery::kind::KindInfo;
-use berth_apimachinery::{Cell, Column, Kind, Object, Revision, Schema, Scope};
+use berth_apimachinery::{Kind, Revision, Schema, Scope};
 use berth_apiserver::{Backing, Group, Resource};
 use berth_storage::{Limits, MemoryStore};
 use serde_json::json;
@@ -20,7 +20,6 @@ const REFUSAL: &str = "every kind that this server serves is built in (`kubectl 
 struct Definition {
     info: KindInfo,
     schema: Schema,
-    columns: [Column; 2],
 }
 
 /// The group to serve.
@@ -47,11 +46,7 @@ pub fn group() -> Group {
             "status": {"type": "object", "description": "Whether it is served.", "x-kubernetes-preserve-unknown-fields": true},
         },
     }));
-    let kind = Arc::new(Definition {
-        info,
-        schema,
-        columns: [Column::NAME, Column::AGE],
-    });
+    let kind = Arc::new(Definition { info, schema });
     let nothing = MemoryStore::new(Revision(1), Limits::default());
     let resource = Resource::new(kind, Backing::Projected(Arc::new(nothing))).refusing(REFUSAL);
     Group {
@@ -67,13 +62,5 @@ impl Kind for Definition {
 
     fn schema(&self, _version: &str) -> &Schema {
         &self.schema
-    }
-
-    fn columns(&self) -> &[Column] {
-        &self.columns
-    }
-
-    fn row(&self, object: &Object) -> Vec<Cell> {
-        berth_apimachinery::kind::name_and_age(object)
     }
 }

@@ -23,18 +23,18 @@ use serde_json::{Map, Value};
 #[must_use]
 pub fn all() -> Vec<Arc<dyn Kind>> {
     vec![
-        Arc::new(cloud_profile::CloudProfileKind::default()),
-        Arc::new(namespaced_cloud_profile::NamespacedCloudProfileKind::default()),
-        Arc::new(project::ProjectKind::default()),
-        Arc::new(seed::SeedKind::default()),
-        Arc::new(shoot::ShootKind::default()),
+        Arc::new(cloud_profile::CloudProfileKind),
+        Arc::new(namespaced_cloud_profile::NamespacedCloudProfileKind),
+        Arc::new(project::ProjectKind),
+        Arc::new(seed::SeedKind),
+        Arc::new(shoot::ShootKind),
     ]
 }
 
 /// Every kind that is only kept, or looked at where Berth stores it.
 #[must_use]
 pub fn further() -> Vec<Arc<dyn Kind>> {
-    let mut kinds: Vec<Arc<dyn Kind>> = vec![Arc::new(exposure_class::ExposureClassKind::default())];
+    let mut kinds: Vec<Arc<dyn Kind>> = vec![Arc::new(exposure_class::ExposureClassKind)];
     kinds.extend(data::all());
     kinds
 }

@@ -200,8 +200,14 @@ impl Column {
 
     /// Returns the column with the text `<none>` where there is nothing at its path.
     #[must_use]
-    pub const fn or_none(mut self) -> Self {
-        self.absent = "<none>";
+    pub const fn or_none(self) -> Self {
+        self.or("<none>")
+    }
+
+    /// Returns the column with `text` where there is nothing at its path.
+    #[must_use]
+    pub const fn or(mut self, text: &'static str) -> Self {
+        self.absent = text;
         self
     }
 
@@ -453,15 +459,6 @@ impl Object {
             None => kind.row(&self.unparsed()),
         }
     }
-}
-
-/// The row every kind without columns of its own shows.
-#[must_use]
-pub fn name_and_age(object: &Object) -> Vec<Cell> {
-    vec![
-        object.meta().name().into(),
-        Cell::Age(object.meta().creation_timestamp()),
-    ]
 }
 
 #[cfg(test)]

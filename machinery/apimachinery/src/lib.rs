@@ -26,6 +26,7 @@ mod age;
 pub mod budget;
 mod cell;
 pub mod change;
+mod definition;
 pub mod duration;
 pub mod field;
 mod field_path;
@@ -50,6 +51,7 @@ pub mod write;
 
 pub use budget::{Budget, Exceeded};
 pub use change::Change;
+pub use definition::Definition;
 pub use field::FieldError;
 pub use field_path::FieldPath;
 pub use kind::{Cell, Cells, Column, Keeper, Kind, KindInfo, Scope};

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use berth_apimachinery::kind::name_and_age;
-use berth_apimachinery::{Cell, Column, Kind, KindInfo, Object, Schema, Scope};
+use berth_apimachinery::{Kind, KindInfo, Schema, Scope};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
@@ -62,14 +61,6 @@ impl Kind for Sample {
 
     fn schema(&self, _version: &str) -> &Schema {
         &self.schema
-    }
-
-    fn columns(&self) -> &[Column] {
-        &[Column::NAME, Column::AGE]
-    }
-
-    fn row(&self, object: &Object) -> Vec<Cell> {
-        name_and_age(object)
     }
 }
 

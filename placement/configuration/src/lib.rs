@@ -104,10 +104,14 @@ impl SchedulerConfiguration {
             schema: schema(&dialects),
             columns: vec![
                 Column::NAME,
-                Column::text("Mode", "Whether Berth decides, where the configuration says so"),
-                Column::text("AutoBind", "Who binds new objects"),
-                Column::text("Deciding", "Whether Berth decides the system"),
-                Column::text("Valid", "Whether the configuration is in force"),
+                Column::text("Mode", "Whether Berth decides, where the configuration says so")
+                    .computed(|object| text(object.value()["spec"].get("mode"))),
+                Column::text("AutoBind", "Who binds new objects")
+                    .computed(|object| auto_bind(object.value()).into()),
+                Column::text("Deciding", "Whether Berth decides the system")
+                    .computed(|object| status_of(object, DECIDING)),
+                Column::text("Valid", "Whether the configuration is in force")
+                    .computed(|object| status_of(object, "Valid")),
                 Column::AGE,
             ],
             dialects,
@@ -253,6 +257,17 @@ fn auto_bind(value: &Value) -> &str {
     stored.unwrap_or(AutoBindMode::default().as_str())
 }
 
+fn text(value: Option<&Value>) -> Cell {
+    value.and_then(Value::as_str).unwrap_or("<none>").into()
+}
+
+/// The status of the condition `type`.
+fn status_of(object: &Object, r#type: &str) -> Cell {
+    let conditions = object.value()["status"]["conditions"].as_array();
+    let condition = conditions.and_then(|list| list.iter().find(|condition| condition["type"] == r#type));
+    text(condition.and_then(|condition| condition.get("status")))
+}
+
 impl Kind for SchedulerConfiguration {
     fn info(&self) -> &KindInfo {
         &self.info
@@ -298,24 +313,5 @@ impl Kind for SchedulerConfiguration {
 
     fn columns(&self) -> &[Column] {
         &self.columns
-    }
-
-    fn row(&self, object: &Object) -> Vec<Cell> {
-        let value = object.value();
-        let conditions = value["status"]["conditions"].as_array();
-        let status = |r#type: &str| {
-            let condition =
-                conditions.and_then(|list| list.iter().find(|condition| condition["type"] == r#type));
-            condition.and_then(|condition| condition.get("status"))
-        };
-        let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or("<none>").into();
-        vec![
-            object.meta().name().into(),
-            text(value["spec"].get("mode")),
-            auto_bind(value).into(),
-            text(status(DECIDING)),
-            text(status("Valid")),
-            Cell::Age(object.meta().creation_timestamp()),
-        ]
     }
 }

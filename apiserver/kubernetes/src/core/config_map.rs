@@ -1,10 +1,11 @@
 //! `v1` ConfigMap.
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
 use berth_apimachinery::kind::Write;
-use berth_apimachinery::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema};
+use berth_apimachinery::{
+    Cell, Column, Definition, FieldError, Kind, KindInfo, Object, Schema, described_by,
+};
 use schemars::JsonSchema;
 use serde_json::Value;
 
@@ -42,30 +43,26 @@ pub mod data_schema {
 #[derive(Clone, Copy, Debug)]
 pub struct ConfigMap;
 
-static INFO: KindInfo = KindInfo {
-    singular: "configmap",
-    short_names: &["cm"],
-    unconditional_update: true,
-    strategic: true,
-    ..KindInfo::new("", &["v1"], "ConfigMap", "configmaps")
+static DEFINITION: Definition = Definition {
+    columns: &[
+        Column::NAME,
+        Column::text("Data", "How many keys data and binaryData have together").computed(keys),
+        Column::AGE,
+    ],
+    ..Definition::new(
+        KindInfo {
+            singular: "configmap",
+            short_names: &["cm"],
+            unconditional_update: true,
+            strategic: true,
+            ..KindInfo::new("", &["v1"], "ConfigMap", "configmaps")
+        },
+        Schema::of::<ConfigMapFields>,
+    )
 };
 
-static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<ConfigMapFields>);
-
-const COLUMNS: &[Column] = &[
-    Column::NAME,
-    Column::text("Data", "How many keys data and binaryData have together").computed(keys),
-    Column::AGE,
-];
-
 impl Kind for ConfigMap {
-    fn info(&self) -> &KindInfo {
-        &INFO
-    }
-
-    fn schema(&self, _: &str) -> &Schema {
-        &SCHEMA
-    }
+    described_by!(DEFINITION);
 
     fn read_body(&self, _: Option<&Value>, body: &mut Value) {
         data::unbroken(body, "binaryData");
@@ -86,10 +83,6 @@ impl Kind for ConfigMap {
             errors.extend(data::immutable(old, new, &["data", "binaryData"]));
         }
         errors
-    }
-
-    fn columns(&self) -> &[Column] {
-        COLUMNS
     }
 }
 
@@ -161,7 +154,7 @@ mod tests {
             old: None,
             now: Timestamp::UNIX_EPOCH,
         };
-        SCHEMA.default(&mut new);
+        ConfigMap.schema("v1").default(&mut new);
         ConfigMap.prepare(&write, &mut new);
         assert_eq!(new, json!({"data": {"a": ""}, "binaryData": {"b": "AAECAwQF"}}));
         assert!(errors(None, &new).is_empty());

@@ -5,10 +5,10 @@ mod fields;
 mod rules;
 pub mod scale;
 
-use std::sync::LazyLock;
-
 use berth_apimachinery::kind::Write;
-use berth_apimachinery::{Cell, Column, FieldError, GroupResource, Kind, KindInfo, Object, Schema};
+use berth_apimachinery::{
+    Cell, Column, Definition, FieldError, GroupResource, Kind, KindInfo, Object, Schema, described_by,
+};
 use k8s_openapi::api::apps::v1;
 use serde_json::Value;
 
@@ -22,49 +22,45 @@ pub const RESOURCE: GroupResource = GroupResource::new("apps", "deployments");
 #[derive(Clone, Copy, Debug)]
 pub struct Deployment;
 
-static INFO: KindInfo = KindInfo {
-    singular: "deployment",
-    short_names: &["deploy"],
-    categories: &["all"],
-    status: true,
-    unconditional_update: true,
-    strategic: true,
-    ..KindInfo::new("apps", &["v1"], "Deployment", "deployments")
+static DEFINITION: Definition = Definition {
+    columns: &[
+        Column::NAME,
+        Column::text("Ready", "How many Pods are ready, of those wanted").computed(|deployment| {
+            let count = |path: &[&str]| number(deployment.value(), path);
+            let (ready, wanted) = (count(&["status", "readyReplicas"]), count(&["spec", "replicas"]));
+            format!("{ready}/{wanted}").into()
+        }),
+        Column::text("Up-to-date", "How many Pods are made of the current template")
+            .computed(|deployment| number(deployment.value(), &["status", "updatedReplicas"]).into()),
+        Column::text("Available", "How many Pods have been ready for long enough")
+            .computed(|deployment| number(deployment.value(), &["status", "availableReplicas"]).into()),
+        Column::AGE,
+        Column::text("Containers", "The names of the containers")
+            .computed(|deployment| of_containers(deployment, "name"))
+            .wide(),
+        Column::text("Images", "The images of the containers")
+            .computed(|deployment| of_containers(deployment, "image"))
+            .wide(),
+        Column::text("Selector", "The labels of the Pods")
+            .computed(|deployment| scale::selector_text(deployment.value()).into())
+            .wide(),
+    ],
+    ..Definition::new(
+        KindInfo {
+            singular: "deployment",
+            short_names: &["deploy"],
+            categories: &["all"],
+            status: true,
+            unconditional_update: true,
+            strategic: true,
+            ..KindInfo::new("apps", &["v1"], "Deployment", "deployments")
+        },
+        Schema::of::<DeploymentFields>,
+    )
 };
 
-static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<DeploymentFields>);
-
-const COLUMNS: &[Column] = &[
-    Column::NAME,
-    Column::text("Ready", "How many Pods are ready, of those wanted").computed(|deployment| {
-        let count = |path: &[&str]| number(deployment.value(), path);
-        let (ready, wanted) = (count(&["status", "readyReplicas"]), count(&["spec", "replicas"]));
-        format!("{ready}/{wanted}").into()
-    }),
-    Column::text("Up-to-date", "How many Pods are made of the current template")
-        .computed(|deployment| number(deployment.value(), &["status", "updatedReplicas"]).into()),
-    Column::text("Available", "How many Pods have been ready for long enough")
-        .computed(|deployment| number(deployment.value(), &["status", "availableReplicas"]).into()),
-    Column::AGE,
-    Column::text("Containers", "The names of the containers")
-        .computed(|deployment| of_containers(deployment, "name"))
-        .wide(),
-    Column::text("Images", "The images of the containers")
-        .computed(|deployment| of_containers(deployment, "image"))
-        .wide(),
-    Column::text("Selector", "The labels of the Pods")
-        .computed(|deployment| scale::selector_text(deployment.value()).into())
-        .wide(),
-];
-
 impl Kind for Deployment {
-    fn info(&self) -> &KindInfo {
-        &INFO
-    }
-
-    fn schema(&self, _: &str) -> &Schema {
-        &SCHEMA
-    }
+    described_by!(DEFINITION);
 
     fn prepare(&self, _: &Write<'_>, new: &mut Value) {
         rules::prepare(new);
@@ -72,12 +68,8 @@ impl Kind for Deployment {
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
         let mut errors = rules::validate(write.old, new);
-        errors.extend(typed::errors::<v1::Deployment>(&SCHEMA, new));
+        errors.extend(typed::errors::<v1::Deployment>(self.schema("v1"), new));
         errors
-    }
-
-    fn columns(&self) -> &[Column] {
-        COLUMNS
     }
 }
 

@@ -4,11 +4,9 @@ mod convert;
 mod row;
 mod rules;
 
-use std::sync::LazyLock;
-
 use berth_apimachinery::kind::{SelectableField, Write};
 use berth_apimachinery::{
-    Cell, Column, FieldError, GroupResource, Kind, KindInfo, NameError, Object, Schema, name,
+    Definition, FieldError, GroupResource, Kind, KindInfo, NameError, Object, Schema, described_by, name,
 };
 use schemars::JsonSchema;
 use serde_json::Value;
@@ -123,68 +121,70 @@ pub struct CoreEvent;
 #[derive(Clone, Copy, Debug)]
 pub struct Event;
 
-static CORE_INFO: KindInfo = info("");
-static INFO: KindInfo = info(GROUP);
-
-const fn info(group: &'static str) -> KindInfo {
-    KindInfo {
-        singular: "event",
-        short_names: &["ev"],
-        unconditional_update: true,
-        strategic: true,
-        ..KindInfo::new(group, &["v1"], "Event", "events")
-    }
-}
-
-static CORE_SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<CoreEventFields>);
-static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<EventFields>);
-
 macro_rules! fields {
-    ($($path:literal => $($names:literal).+),+ $(,)?) => {
-        &[$(SelectableField::computed($path, |event| value::text(event, &[$($names),+]).to_owned())),+]
+    ($($path:literal => $($names:literal).+),+ $(; $more:expr)?) => {
+        &[
+            $(SelectableField::computed($path, |event| value::text(event, &[$($names),+]).to_owned())),+
+            $(, $more)?
+        ]
     };
 }
 
 const CORE_SELECTABLE: &[SelectableField] = fields![
-    "involvedObject.kind" => "involvedObject"."kind",
-    "involvedObject.namespace" => "involvedObject"."namespace",
-    "involvedObject.name" => "involvedObject"."name",
-    "involvedObject.uid" => "involvedObject"."uid",
-    "involvedObject.apiVersion" => "involvedObject"."apiVersion",
-    "involvedObject.resourceVersion" => "involvedObject"."resourceVersion",
-    "involvedObject.fieldPath" => "involvedObject"."fieldPath",
-    "reason" => "reason",
-    "reportingComponent" => "reportingComponent",
-    "type" => "type",
+        "involvedObject.kind" => "involvedObject"."kind",
+        "involvedObject.namespace" => "involvedObject"."namespace",
+        "involvedObject.name" => "involvedObject"."name",
+        "involvedObject.uid" => "involvedObject"."uid",
+        "involvedObject.apiVersion" => "involvedObject"."apiVersion",
+        "involvedObject.resourceVersion" => "involvedObject"."resourceVersion",
+        "involvedObject.fieldPath" => "involvedObject"."fieldPath",
+        "reason" => "reason",
+        "reportingComponent" => "reportingComponent",
+        "type" => "type";
+        // It falls back on the reporting controller.
+        SelectableField::computed("source", |event| row::component(event).to_owned())
 ];
 
 /// The stored form is what is selected on, whichever API asks.
 const SELECTABLE: &[SelectableField] = fields![
-    "regarding.kind" => "involvedObject"."kind",
-    "regarding.namespace" => "involvedObject"."namespace",
-    "regarding.name" => "involvedObject"."name",
-    "regarding.uid" => "involvedObject"."uid",
-    "regarding.apiVersion" => "involvedObject"."apiVersion",
-    "regarding.resourceVersion" => "involvedObject"."resourceVersion",
-    "regarding.fieldPath" => "involvedObject"."fieldPath",
-    "reason" => "reason",
-    "reportingController" => "reportingComponent",
-    "type" => "type",
+        "regarding.kind" => "involvedObject"."kind",
+        "regarding.namespace" => "involvedObject"."namespace",
+        "regarding.name" => "involvedObject"."name",
+        "regarding.uid" => "involvedObject"."uid",
+        "regarding.apiVersion" => "involvedObject"."apiVersion",
+        "regarding.resourceVersion" => "involvedObject"."resourceVersion",
+        "regarding.fieldPath" => "involvedObject"."fieldPath",
+        "reason" => "reason",
+        "reportingController" => "reportingComponent",
+        "type" => "type"
 ];
 
-/// `source` falls back on the reporting controller.
-const SOURCE: SelectableField = SelectableField::computed("source", |event| row::component(event).to_owned());
+static CORE: Definition = definition("", Schema::of::<CoreEventFields>, CORE_SELECTABLE);
+static NEW: Definition = definition(GROUP, Schema::of::<EventFields>, SELECTABLE);
 
-static CORE_FIELDS: LazyLock<Vec<SelectableField>> = LazyLock::new(|| [CORE_SELECTABLE, &[SOURCE]].concat());
+const fn definition(
+    group: &'static str,
+    schema: fn() -> Schema,
+    selectable: &'static [SelectableField],
+) -> Definition {
+    Definition {
+        columns: row::COLUMNS,
+        selectable,
+        ..Definition::new(
+            KindInfo {
+                singular: "event",
+                short_names: &["ev"],
+                unconditional_update: true,
+                strategic: true,
+                ..KindInfo::new(group, &["v1"], "Event", "events")
+            },
+            schema,
+        )
+    }
+}
 
 impl Kind for CoreEvent {
-    fn info(&self) -> &KindInfo {
-        &CORE_INFO
-    }
-
-    fn schema(&self, _: &str) -> &Schema {
-        &CORE_SCHEMA
-    }
+    described_by!(CORE);
 
     fn prepare(&self, _write: &Write<'_>, new: &mut Value) {
         rules::to_utc(new);
@@ -206,28 +206,10 @@ impl Kind for CoreEvent {
     fn has_dependents(&self) -> bool {
         false
     }
-
-    fn columns(&self) -> &[Column] {
-        row::COLUMNS
-    }
-
-    fn row(&self, object: &Object) -> Vec<Cell> {
-        row::cells(object)
-    }
-
-    fn selectable(&self) -> &'static [SelectableField] {
-        &CORE_FIELDS
-    }
 }
 
 impl Kind for Event {
-    fn info(&self) -> &KindInfo {
-        &INFO
-    }
-
-    fn schema(&self, _: &str) -> &Schema {
-        &SCHEMA
-    }
+    described_by!(NEW);
 
     fn prepare(&self, _write: &Write<'_>, new: &mut Value) {
         rules::to_utc(new);
@@ -235,24 +217,12 @@ impl Kind for Event {
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
         // What is judged is the stored form, which the other API's schema describes.
-        let mut errors = CORE_SCHEMA.validate(new);
+        let mut errors = CoreEvent.schema("v1").validate(new);
         errors.extend(rules::new_api(write, new));
         for error in &mut errors {
             error.path = convert::served_path(&error.path);
         }
         errors
-    }
-
-    fn columns(&self) -> &[Column] {
-        row::COLUMNS
-    }
-
-    fn row(&self, object: &Object) -> Vec<Cell> {
-        row::cells(object)
-    }
-
-    fn selectable(&self) -> &'static [SelectableField] {
-        SELECTABLE
     }
 
     fn creates_on_update(&self) -> bool {
@@ -274,7 +244,7 @@ impl Kind for Event {
     fn to_served(&self, _: &str, object: &Object) -> Option<Value> {
         let mut value = object.parse();
         convert::to_new(&mut value);
-        value["apiVersion"] = INFO.api_version("v1").into();
+        value["apiVersion"] = NEW.info.api_version("v1").into();
         Some(value)
     }
 }

@@ -1,12 +1,12 @@
 //! `v1` Namespace, and its `finalize` subresource.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use berth_apimachinery::kind::{SelectableField, Via, Write};
 use berth_apimachinery::{
-    Column, Draft, FieldError, GroupResource, Key, Kind, KindInfo, NameError, Object, Schema, Scope, Status,
-    Timestamp, name,
+    Column, Definition, Draft, FieldError, GroupResource, Key, Kind, KindInfo, NameError, Object, Schema,
+    Scope, Status, Timestamp, described_by, name,
 };
 use berth_apiserver::{Call, Reply, RequestInfo, SubresourceHandler};
 use berth_storage::{At, Expect, Step, Store, StoreError, Verb};
@@ -75,40 +75,35 @@ pub struct NamespaceCondition {
 #[derive(Clone, Copy, Debug)]
 pub struct Namespace;
 
-static INFO: KindInfo = KindInfo {
-    singular: "namespace",
-    short_names: &["ns"],
-    scope: Scope::Cluster,
-    verbs: &["create", "delete", "get", "list", "patch", "update", "watch"],
-    status: true,
-    unconditional_update: true,
-    strategic: true,
-    ..KindInfo::new("", &["v1"], "Namespace", "namespaces")
+static DEFINITION: Definition = Definition {
+    columns: &[
+        Column::NAME,
+        Column::text("Status", "Active, or Terminating while it is being emptied").at(".status.phase"),
+        Column::AGE,
+    ],
+    selectable: &[
+        SelectableField::at("status.phase"),
+        SelectableField::computed("name", |object| {
+            value::text(object, &["metadata", "name"]).to_owned()
+        }),
+    ],
+    ..Definition::new(
+        KindInfo {
+            singular: "namespace",
+            short_names: &["ns"],
+            scope: Scope::Cluster,
+            verbs: &["create", "delete", "get", "list", "patch", "update", "watch"],
+            status: true,
+            unconditional_update: true,
+            strategic: true,
+            ..KindInfo::new("", &["v1"], "Namespace", "namespaces")
+        },
+        Schema::of::<NamespaceFields>,
+    )
 };
 
-static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<NamespaceFields>);
-
-const COLUMNS: &[Column] = &[
-    Column::NAME,
-    Column::text("Status", "Active, or Terminating while it is being emptied").at(".status.phase"),
-    Column::AGE,
-];
-
-const SELECTABLE: &[SelectableField] = &[
-    SelectableField::at("status.phase"),
-    SelectableField::computed("name", |object| {
-        value::text(object, &["metadata", "name"]).to_owned()
-    }),
-];
-
 impl Kind for Namespace {
-    fn info(&self) -> &KindInfo {
-        &INFO
-    }
-
-    fn schema(&self, _: &str) -> &Schema {
-        &SCHEMA
-    }
+    described_by!(DEFINITION);
 
     fn prepare(&self, write: &Write<'_>, new: &mut Value) {
         match write.old {
@@ -147,14 +142,6 @@ impl Kind for Namespace {
 
     fn validate_name(&self, name: &str) -> Result<(), NameError> {
         name::dns_label(name)
-    }
-
-    fn columns(&self) -> &[Column] {
-        COLUMNS
-    }
-
-    fn selectable(&self) -> &'static [SelectableField] {
-        SELECTABLE
     }
 
     fn holds_deletion(&self, object: &mut Value, _: Timestamp) -> bool {

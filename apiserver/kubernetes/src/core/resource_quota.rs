@@ -1,12 +1,13 @@
 //! `v1` ResourceQuota, for counts of objects: there are no Pods here whose CPU and memory could be limited.
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
 use berth_apimachinery::kind::Write;
 use berth_apimachinery::quantity::Quantity;
 use berth_apimachinery::schema::types::QuantityText;
-use berth_apimachinery::{Cell, Column, FieldError, GroupResource, Kind, KindInfo, Object, Schema};
+use berth_apimachinery::{
+    Cell, Column, Definition, FieldError, GroupResource, Kind, KindInfo, Object, Schema, described_by,
+};
 use schemars::JsonSchema;
 use serde_json::Value;
 
@@ -50,31 +51,27 @@ pub struct Status {
 #[derive(Clone, Copy, Debug)]
 pub struct ResourceQuota;
 
-static INFO: KindInfo = KindInfo {
-    singular: "resourcequota",
-    short_names: &["quota"],
-    status: true,
-    unconditional_update: true,
-    strategic: true,
-    ..KindInfo::new("", &["v1"], "ResourceQuota", "resourcequotas")
+static DEFINITION: Definition = Definition {
+    columns: &[
+        Column::NAME,
+        Column::text("Request", "What is used of each limit").computed(used),
+        Column::AGE,
+    ],
+    ..Definition::new(
+        KindInfo {
+            singular: "resourcequota",
+            short_names: &["quota"],
+            status: true,
+            unconditional_update: true,
+            strategic: true,
+            ..KindInfo::new("", &["v1"], "ResourceQuota", "resourcequotas")
+        },
+        Schema::of::<ResourceQuotaFields>,
+    )
 };
 
-static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<ResourceQuotaFields>);
-
-const COLUMNS: &[Column] = &[
-    Column::NAME,
-    Column::text("Request", "What is used of each limit").computed(used),
-    Column::AGE,
-];
-
 impl Kind for ResourceQuota {
-    fn info(&self) -> &KindInfo {
-        &INFO
-    }
-
-    fn schema(&self, _: &str) -> &Schema {
-        &SCHEMA
-    }
+    described_by!(DEFINITION);
 
     fn validate(&self, _: &Write<'_>, new: &Value) -> Vec<FieldError> {
         let mut errors = Vec::new();
@@ -88,10 +85,6 @@ impl Kind for ResourceQuota {
             errors.push(FieldError::forbidden("spec.scopes", detail));
         }
         errors
-    }
-
-    fn columns(&self) -> &[Column] {
-        COLUMNS
     }
 }
 

@@ -1,12 +1,13 @@
 //! `v1` Secret.
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use berth_apimachinery::kind::{SelectableField, Write};
-use berth_apimachinery::{Cell, Column, FieldError, GroupResource, Kind, KindInfo, Schema};
+use berth_apimachinery::{
+    Cell, Column, Definition, FieldError, GroupResource, Kind, KindInfo, Schema, described_by,
+};
 use schemars::JsonSchema;
 use serde_json::Value;
 
@@ -34,37 +35,32 @@ pub struct SecretFields {
 #[derive(Clone, Copy, Debug)]
 pub struct Secret;
 
-static INFO: KindInfo = KindInfo {
-    singular: "secret",
-    unconditional_update: true,
-    strategic: true,
-    ..KindInfo::new("", &["v1"], "Secret", "secrets")
+static DEFINITION: Definition = Definition {
+    columns: &[
+        Column::NAME,
+        Column::text("Type", "What the secret is for").at(".type"),
+        Column::text("Data", "How many keys data has").computed(|secret| {
+            let data = value::object(secret.value(), &["data"]);
+            Cell::Value(data.map_or(0, serde_json::Map::len).into())
+        }),
+        Column::AGE,
+    ],
+    selectable: &[SelectableField::at("type")],
+    ..Definition::new(
+        KindInfo {
+            singular: "secret",
+            unconditional_update: true,
+            strategic: true,
+            ..KindInfo::new("", &["v1"], "Secret", "secrets")
+        },
+        Schema::of::<SecretFields>,
+    )
 };
-
-static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<SecretFields>);
-
-const COLUMNS: &[Column] = &[
-    Column::NAME,
-    Column::text("Type", "What the secret is for").at(".type"),
-    Column::text("Data", "How many keys data has").computed(|secret| {
-        let data = value::object(secret.value(), &["data"]);
-        Cell::Value(data.map_or(0, serde_json::Map::len).into())
-    }),
-    Column::AGE,
-];
-
-const SELECTABLE: &[SelectableField] = &[SelectableField::at("type")];
 
 const SERVICE_ACCOUNT: &str = "kubernetes.io/service-account.name";
 
 impl Kind for Secret {
-    fn info(&self) -> &KindInfo {
-        &INFO
-    }
-
-    fn schema(&self, _: &str) -> &Schema {
-        &SCHEMA
-    }
+    described_by!(DEFINITION);
 
     /// Encodes stringData and settles the type, which an update may leave out.
     fn read_body(&self, old: Option<&Value>, body: &mut Value) {
@@ -106,14 +102,6 @@ impl Kind for Secret {
             errors.extend(data::immutable(old, new, &["data"]));
         }
         errors
-    }
-
-    fn columns(&self) -> &[Column] {
-        COLUMNS
-    }
-
-    fn selectable(&self) -> &'static [SelectableField] {
-        SELECTABLE
     }
 }
 
@@ -217,7 +205,7 @@ mod tests {
         let mut new = json!({"type": 5});
         Secret.prepare(&write(None), &mut new);
         assert_eq!(
-            SCHEMA.validate(&new).len(),
+            Secret.schema("v1").validate(&new).len(),
             1,
             "a type that is no text is refused"
         );

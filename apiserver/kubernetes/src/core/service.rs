@@ -4,11 +4,10 @@
 mod rules;
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
 use berth_apimachinery::kind::{SelectableField, Write};
 use berth_apimachinery::schema::types::{Condition, IntOrString};
-use berth_apimachinery::{Column, FieldError, Kind, KindInfo, NameError, Schema};
+use berth_apimachinery::{Column, Definition, FieldError, Kind, KindInfo, NameError, Schema, described_by};
 use k8s_openapi::api::core::v1;
 use schemars::JsonSchema;
 use serde_json::Value;
@@ -123,38 +122,39 @@ pub struct Ingress {
 #[derive(Clone, Copy, Debug)]
 pub struct Service;
 
-static INFO: KindInfo = KindInfo {
-    singular: "service",
-    short_names: &["svc"],
-    categories: &["all"],
-    status: true,
-    unconditional_update: true,
-    strategic: true,
-    ..KindInfo::new("", &["v1"], "Service", "services")
+static DEFINITION: Definition = Definition {
+    columns: &[
+        Column::NAME,
+        Column::text("Type", "ClusterIP, NodePort, LoadBalancer or ExternalName").at(".spec.type"),
+        Column::text("Cluster-IP", "The virtual address")
+            .at(".spec.clusterIP")
+            .or_none(),
+        Column::text("External-IP", "Where it is reached from outside")
+            .computed(|service| external(service.value()).into()),
+        Column::text("Port(s)", "The ports and their protocols")
+            .computed(|service| ports(service.value()).into()),
+        Column::AGE,
+        Column::text("Selector", "The labels of the workloads")
+            .computed(|service| selector(service.value()).into())
+            .wide(),
+    ],
+    selectable: &[
+        SelectableField::at("spec.type"),
+        SelectableField::at("spec.clusterIP"),
+    ],
+    ..Definition::new(
+        KindInfo {
+            singular: "service",
+            short_names: &["svc"],
+            categories: &["all"],
+            status: true,
+            unconditional_update: true,
+            strategic: true,
+            ..KindInfo::new("", &["v1"], "Service", "services")
+        },
+        Schema::of::<ServiceFields>,
+    )
 };
-
-static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<ServiceFields>);
-
-const COLUMNS: &[Column] = &[
-    Column::NAME,
-    Column::text("Type", "ClusterIP, NodePort, LoadBalancer or ExternalName").at(".spec.type"),
-    Column::text("Cluster-IP", "The virtual address")
-        .at(".spec.clusterIP")
-        .or_none(),
-    Column::text("External-IP", "Where it is reached from outside")
-        .computed(|service| external(service.value()).into()),
-    Column::text("Port(s)", "The ports and their protocols")
-        .computed(|service| ports(service.value()).into()),
-    Column::AGE,
-    Column::text("Selector", "The labels of the workloads")
-        .computed(|service| selector(service.value()).into())
-        .wide(),
-];
-
-const SELECTABLE: &[SelectableField] = &[
-    SelectableField::at("spec.type"),
-    SelectableField::at("spec.clusterIP"),
-];
 
 /// The fields of the spec that are absent when they are empty.
 const LEFT_OUT: &[&str] = &[
@@ -167,13 +167,7 @@ const LEFT_OUT: &[&str] = &[
 ];
 
 impl Kind for Service {
-    fn info(&self) -> &KindInfo {
-        &INFO
-    }
-
-    fn schema(&self, _: &str) -> &Schema {
-        &SCHEMA
-    }
+    described_by!(DEFINITION);
 
     fn read_body(&self, _: Option<&Value>, body: &mut Value) {
         if let Some(spec) = body.get_mut("spec") {
@@ -189,7 +183,7 @@ impl Kind for Service {
 
     fn validate(&self, _: &Write<'_>, new: &Value) -> Vec<FieldError> {
         let mut errors = rules::validate(new);
-        errors.extend(typed::errors::<v1::Service>(&SCHEMA, new));
+        errors.extend(typed::errors::<v1::Service>(self.schema("v1"), new));
         errors
     }
 
@@ -199,14 +193,6 @@ impl Kind for Service {
 
     fn validate_name(&self, name: &str) -> Result<(), NameError> {
         rules::name(name)
-    }
-
-    fn columns(&self) -> &[Column] {
-        COLUMNS
-    }
-
-    fn selectable(&self) -> &'static [SelectableField] {
-        SELECTABLE
     }
 }
 

@@ -1,10 +1,8 @@
 //! `v1` ServiceAccount. Standalone it is a name that RBAC can bind and that controllers such as kcp's sync;
 //! Berth issues no tokens for it.
 
-use std::sync::LazyLock;
-
 use berth_apimachinery::kind::Write;
-use berth_apimachinery::{Kind, KindInfo, Schema};
+use berth_apimachinery::{Definition, Kind, KindInfo, Schema, described_by};
 use schemars::JsonSchema;
 use serde_json::Value;
 
@@ -63,24 +61,19 @@ pub struct LocalReference {
 #[derive(Clone, Copy, Debug)]
 pub struct ServiceAccount;
 
-static INFO: KindInfo = KindInfo {
-    singular: "serviceaccount",
-    short_names: &["sa"],
-    unconditional_update: true,
-    strategic: true,
-    ..KindInfo::new("", &["v1"], "ServiceAccount", "serviceaccounts")
-};
-
-static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<ServiceAccountFields>);
+static DEFINITION: Definition = Definition::new(
+    KindInfo {
+        singular: "serviceaccount",
+        short_names: &["sa"],
+        unconditional_update: true,
+        strategic: true,
+        ..KindInfo::new("", &["v1"], "ServiceAccount", "serviceaccounts")
+    },
+    Schema::of::<ServiceAccountFields>,
+);
 
 impl Kind for ServiceAccount {
-    fn info(&self) -> &KindInfo {
-        &INFO
-    }
-
-    fn schema(&self, _: &str) -> &Schema {
-        &SCHEMA
-    }
+    described_by!(DEFINITION);
 
     fn read_body(&self, _: Option<&Value>, body: &mut Value) {
         value::drop_empty(body, &["secrets", "imagePullSecrets"]);

@@ -1,9 +1,7 @@
 //! CloudProfile: what the shoots of one infrastructure may be made of, and which seeds they may go to.
 
-use std::sync::OnceLock;
-
 use berth_apimachinery::kind::Write;
-use berth_apimachinery::{Column, FieldError, Kind, KindInfo, Schema, Scope};
+use berth_apimachinery::{Column, Definition, FieldError, Kind, KindInfo, Schema, Scope, described_by};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -65,32 +63,30 @@ pub struct Region {
     pub name: String,
 }
 
-const INFO: KindInfo = KindInfo {
-    singular: "cloudprofile",
-    short_names: &["cprofile", "cpfl"],
-    scope: Scope::Cluster,
-    status: true,
-    ..KindInfo::new(GROUP, &[VERSION], "CloudProfile", "cloudprofiles")
+static DEFINITION: Definition = Definition {
+    columns: &[
+        Column::NAME,
+        Column::text("Provider", "The provider type the profile is for").at(".spec.type"),
+        Column::AGE,
+    ],
+    ..Definition::new(
+        KindInfo {
+            singular: "cloudprofile",
+            short_names: &["cprofile", "cpfl"],
+            scope: Scope::Cluster,
+            status: true,
+            ..KindInfo::new(GROUP, &[VERSION], "CloudProfile", "cloudprofiles")
+        },
+        Schema::of::<CloudProfile>,
+    )
 };
 
-const COLUMNS: &[Column] = &[
-    Column::NAME,
-    Column::text("Provider", "The provider type the profile is for").at(".spec.type"),
-    Column::AGE,
-];
-
 /// The kind CloudProfile.
-#[derive(Debug, Default)]
-pub struct CloudProfileKind(OnceLock<Schema>);
+#[derive(Clone, Copy, Debug)]
+pub struct CloudProfileKind;
 
 impl Kind for CloudProfileKind {
-    fn info(&self) -> &KindInfo {
-        &INFO
-    }
-
-    fn schema(&self, _version: &str) -> &Schema {
-        self.0.get_or_init(Schema::of::<CloudProfile>)
-    }
+    described_by!(DEFINITION);
 
     fn validate(&self, _write: &Write<'_>, new: &Value) -> Vec<FieldError> {
         let profile: CloudProfile = match view(self.schema(VERSION), new) {
@@ -108,9 +104,5 @@ impl Kind for CloudProfileKind {
             errors.extend(selector.compile("spec.seedSelector").err().into_iter().flatten());
         }
         errors
-    }
-
-    fn columns(&self) -> &[Column] {
-        COLUMNS
     }
 }

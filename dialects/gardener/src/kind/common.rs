@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use berth_apimachinery::selector::{LabelSelector, LabelSelectorRequirement, Selector};
-use berth_apimachinery::{FieldError, Labels};
+use berth_apimachinery::{Cell, FieldError, Labels, Object};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -87,19 +87,22 @@ impl LastOperation {
     pub fn is_move(&self) -> bool {
         self.r#type == "Migrate" || (self.r#type == "Restore" && self.state != "Succeeded")
     }
+}
 
-    /// The cell: `Reconcile Succeeded (100%)`.
-    #[must_use]
-    pub fn cell(operation: Option<&Self>) -> String {
-        match operation {
-            Some(Self {
-                r#type,
-                state,
-                progress,
-                ..
-            }) => format!("{type} {state} ({progress}%)"),
-            None => "<pending>".to_owned(),
-        }
+/// Text of a cell about which nothing is known.
+pub(crate) const UNKNOWN: &str = "<unknown>";
+
+/// The cell of the last operation on a shoot or a seed: `Reconcile Succeeded (100%)`.
+pub(crate) fn last_operation(object: &Object) -> Cell {
+    let operation = &object.value()["status"]["lastOperation"];
+    match LastOperation::deserialize(operation) {
+        Ok(LastOperation {
+            r#type,
+            state,
+            progress,
+            ..
+        }) => format!("{type} {state} ({progress}%)").into(),
+        Err(_) => "<pending>".into(),
     }
 }
 
@@ -116,12 +119,6 @@ pub struct Gardener {
 #[must_use]
 pub fn condition<'a>(conditions: &'a [Condition], name: &str) -> Option<&'a Condition> {
     conditions.iter().find(|condition| condition.r#type == name)
-}
-
-/// A text for a table cell, or `empty` where there is none.
-#[must_use]
-pub fn or_else(text: Option<&str>, empty: &str) -> String {
-    text.filter(|text| !text.is_empty()).unwrap_or(empty).to_owned()
 }
 
 /// Refuses an empty `text`.

@@ -1,10 +1,8 @@
 //! ExposureClass: how control planes of shoots are reached, and which seeds can (docs/systems/gardener.md,
 //! "Exposure classes").
 
-use std::sync::OnceLock;
-
 use berth_apimachinery::kind::Write;
-use berth_apimachinery::{Column, FieldError, Kind, KindInfo, Schema, Scope};
+use berth_apimachinery::{Column, Definition, FieldError, Kind, KindInfo, Schema, Scope, described_by};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -39,31 +37,29 @@ pub struct ExposureClassScheduling {
     pub tolerations: Vec<Toleration>,
 }
 
-const INFO: KindInfo = KindInfo {
-    singular: "exposureclass",
-    short_names: &["expclass", "expcls"],
-    scope: Scope::Cluster,
-    ..KindInfo::new(GROUP, &[VERSION], "ExposureClass", "exposureclasses")
+static DEFINITION: Definition = Definition {
+    columns: &[
+        Column::NAME,
+        Column::text("Handler", "The handler that seeds have for the class").at(".handler"),
+        Column::AGE,
+    ],
+    ..Definition::new(
+        KindInfo {
+            singular: "exposureclass",
+            short_names: &["expclass", "expcls"],
+            scope: Scope::Cluster,
+            ..KindInfo::new(GROUP, &[VERSION], "ExposureClass", "exposureclasses")
+        },
+        Schema::of::<ExposureClass>,
+    )
 };
 
-const COLUMNS: &[Column] = &[
-    Column::NAME,
-    Column::text("Handler", "The handler that seeds have for the class").at(".handler"),
-    Column::AGE,
-];
-
 /// The kind ExposureClass.
-#[derive(Debug, Default)]
-pub struct ExposureClassKind(OnceLock<Schema>);
+#[derive(Clone, Copy, Debug)]
+pub struct ExposureClassKind;
 
 impl Kind for ExposureClassKind {
-    fn info(&self) -> &KindInfo {
-        &INFO
-    }
-
-    fn schema(&self, _version: &str) -> &Schema {
-        self.0.get_or_init(Schema::of::<ExposureClass>)
-    }
+    described_by!(DEFINITION);
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
         let class: ExposureClass = match view(self.schema(VERSION), new) {
@@ -95,9 +91,5 @@ impl Kind for ExposureClassKind {
             }
         }
         errors
-    }
-
-    fn columns(&self) -> &[Column] {
-        COLUMNS
     }
 }

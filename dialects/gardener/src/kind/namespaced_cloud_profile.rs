@@ -1,9 +1,7 @@
 //! NamespacedCloudProfile: a cloud profile of one project, made of one without a namespace.
 
-use std::sync::OnceLock;
-
 use berth_apimachinery::kind::Write;
-use berth_apimachinery::{Column, FieldError, Kind, KindInfo, Schema};
+use berth_apimachinery::{Column, Definition, FieldError, Kind, KindInfo, Schema, described_by};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -57,38 +55,36 @@ pub struct NamespacedCloudProfileStatus {
     pub cloud_profile_spec: Option<CloudProfileSpec>,
 }
 
-const INFO: KindInfo = KindInfo {
-    singular: "namespacedcloudprofile",
-    short_names: &["nsprofile", "nscpfl"],
-    status: true,
-    unconditional_update: true,
-    ..KindInfo::new(
-        GROUP,
-        &[VERSION],
-        "NamespacedCloudProfile",
-        "namespacedcloudprofiles",
+static DEFINITION: Definition = Definition {
+    columns: &[
+        Column::NAME,
+        Column::text("Parent Name", "The profile it is made of").at(".spec.parent.name"),
+        Column::text("Parent Kind", "The kind of the profile it is made of").at(".spec.parent.kind"),
+        Column::AGE,
+    ],
+    ..Definition::new(
+        KindInfo {
+            singular: "namespacedcloudprofile",
+            short_names: &["nsprofile", "nscpfl"],
+            status: true,
+            unconditional_update: true,
+            ..KindInfo::new(
+                GROUP,
+                &[VERSION],
+                "NamespacedCloudProfile",
+                "namespacedcloudprofiles",
+            )
+        },
+        Schema::of::<NamespacedCloudProfile>,
     )
 };
 
-const COLUMNS: &[Column] = &[
-    Column::NAME,
-    Column::text("Parent Name", "The profile it is made of").at(".spec.parent.name"),
-    Column::text("Parent Kind", "The kind of the profile it is made of").at(".spec.parent.kind"),
-    Column::AGE,
-];
-
 /// The kind NamespacedCloudProfile.
-#[derive(Debug, Default)]
-pub struct NamespacedCloudProfileKind(OnceLock<Schema>);
+#[derive(Clone, Copy, Debug)]
+pub struct NamespacedCloudProfileKind;
 
 impl Kind for NamespacedCloudProfileKind {
-    fn info(&self) -> &KindInfo {
-        &INFO
-    }
-
-    fn schema(&self, _version: &str) -> &Schema {
-        self.0.get_or_init(Schema::of::<NamespacedCloudProfile>)
-    }
+    described_by!(DEFINITION);
 
     fn prepare(&self, _write: &Write<'_>, new: &mut Value) {
         let spec = new.get_mut("spec").and_then(Value::as_object_mut);
@@ -126,10 +122,6 @@ impl Kind for NamespacedCloudProfileKind {
         }
         errors
     }
-
-    fn columns(&self) -> &[Column] {
-        COLUMNS
-    }
 }
 
 #[cfg(test)]
@@ -150,7 +142,7 @@ mod tests {
             old,
             now: Timestamp::UNIX_EPOCH,
         };
-        let kind = NamespacedCloudProfileKind::default();
+        let kind = NamespacedCloudProfileKind;
         let mut new = new.clone();
         kind.prepare(&write, &mut new);
         let mut errors = kind.schema(VERSION).validate(&new);

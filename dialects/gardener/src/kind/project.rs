@@ -1,15 +1,13 @@
 //! Project: whose a namespace is, and which taints its shoots may tolerate.
 
-use std::sync::OnceLock;
-
 use berth_apimachinery::kind::Write;
 use berth_apimachinery::name::dns_label;
-use berth_apimachinery::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope};
+use berth_apimachinery::{Column, Definition, FieldError, Kind, KindInfo, Schema, Scope, described_by};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::kind::common::{immutable, or_else};
+use crate::kind::common::{UNKNOWN, immutable};
 use crate::kind::shoot::rules::tolerations;
 use crate::kind::shoot::spec::Toleration;
 use crate::kind::{child, fill, view};
@@ -87,38 +85,44 @@ impl Project {
     }
 }
 
-const INFO: KindInfo = KindInfo {
-    singular: "project",
-    scope: Scope::Cluster,
-    status: true,
-    unconditional_update: true,
-    ..KindInfo::new(GROUP, &[VERSION], "Project", "projects")
+static DEFINITION: Definition = Definition {
+    columns: &[
+        Column::NAME,
+        Column::text("Namespace", "The project's namespace")
+            .at(".spec.namespace")
+            .or(UNKNOWN),
+        Column::text("Status", "The phase of the project")
+            .at(".status.phase")
+            .or(UNKNOWN),
+        Column::text("Owner", "Who answers for it")
+            .at(".spec.owner.name")
+            .or(UNKNOWN),
+        Column::text("Creator", "Who made it")
+            .at(".spec.createdBy.name")
+            .or(UNKNOWN),
+        Column::AGE,
+    ],
+    ..Definition::new(
+        KindInfo {
+            singular: "project",
+            scope: Scope::Cluster,
+            status: true,
+            unconditional_update: true,
+            ..KindInfo::new(GROUP, &[VERSION], "Project", "projects")
+        },
+        Schema::of::<Project>,
+    )
 };
-
-const COLUMNS: &[Column] = &[
-    Column::NAME,
-    Column::text("Namespace", "The project's namespace").at(".spec.namespace"),
-    Column::text("Status", "The phase of the project").at(".status.phase"),
-    Column::text("Owner", "Who answers for it").at(".spec.owner.name"),
-    Column::text("Creator", "Who made it").at(".spec.createdBy.name"),
-    Column::AGE,
-];
 
 /// The most characters of a project's name.
 const NAME_LENGTH: usize = 10;
 
 /// The kind Project.
-#[derive(Debug, Default)]
-pub struct ProjectKind(OnceLock<Schema>);
+#[derive(Clone, Copy, Debug)]
+pub struct ProjectKind;
 
 impl Kind for ProjectKind {
-    fn info(&self) -> &KindInfo {
-        &INFO
-    }
-
-    fn schema(&self, _version: &str) -> &Schema {
-        self.0.get_or_init(Schema::of::<Project>)
-    }
+    described_by!(DEFINITION);
 
     fn prepare(&self, _write: &Write<'_>, new: &mut Value) {
         let Some(spec) = new.get_mut("spec").and_then(Value::as_object_mut) else {
@@ -165,27 +169,6 @@ impl Kind for ProjectKind {
             }
         }
         errors
-    }
-
-    fn columns(&self) -> &[Column] {
-        COLUMNS
-    }
-
-    fn row(&self, object: &Object) -> Vec<Cell> {
-        const UNKNOWN: &str = "<unknown>";
-        let project = object.view::<Project>().unwrap_or_default();
-        let spec = &project.spec;
-        let name = |subject: &Option<Subject>| {
-            or_else(subject.as_ref().map(|subject| subject.name.as_str()), UNKNOWN)
-        };
-        vec![
-            object.meta().name().into(),
-            or_else(spec.namespace.as_deref(), UNKNOWN).into(),
-            or_else(project.status.phase.as_deref(), UNKNOWN).into(),
-            name(&spec.owner).into(),
-            name(&spec.created_by).into(),
-            Cell::Age(object.meta().creation_timestamp()),
-        ]
     }
 }
 
@@ -245,7 +228,7 @@ mod tests {
             old,
             now: Timestamp::UNIX_EPOCH,
         };
-        let kind = ProjectKind::default();
+        let kind = ProjectKind;
         let mut new = new.clone();
         kind.prepare(&write, &mut new);
         let mut errors = kind.schema(VERSION).validate(&new);

@@ -4,36 +4,34 @@ mod columns;
 mod rules;
 pub mod spec;
 
-use std::sync::OnceLock;
-
 use berth_apimachinery::kind::{Via, Write};
-use berth_apimachinery::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope};
+use berth_apimachinery::{Definition, FieldError, Kind, KindInfo, Schema, Scope, described_by};
 use serde_json::Value;
 
 use crate::kind::{child, fill, view};
 use crate::names::{GROUP, INVISIBLE_TAINT, PROVIDER_LABEL, REGION_LABEL, VERSION};
 use spec::Seed;
 
-const INFO: KindInfo = KindInfo {
-    singular: "seed",
-    scope: Scope::Cluster,
-    status: true,
-    unconditional_update: true,
-    ..KindInfo::new(GROUP, &[VERSION], "Seed", "seeds")
+static DEFINITION: Definition = Definition {
+    columns: columns::COLUMNS,
+    ..Definition::new(
+        KindInfo {
+            singular: "seed",
+            scope: Scope::Cluster,
+            status: true,
+            unconditional_update: true,
+            ..KindInfo::new(GROUP, &[VERSION], "Seed", "seeds")
+        },
+        Schema::of::<Seed>,
+    )
 };
 
 /// The kind Seed.
-#[derive(Debug, Default)]
-pub struct SeedKind(OnceLock<Schema>);
+#[derive(Clone, Copy, Debug)]
+pub struct SeedKind;
 
 impl Kind for SeedKind {
-    fn info(&self) -> &KindInfo {
-        &INFO
-    }
-
-    fn schema(&self, _version: &str) -> &Schema {
-        self.0.get_or_init(Schema::of::<Seed>)
-    }
+    described_by!(DEFINITION);
 
     fn prepare(&self, write: &Write<'_>, new: &mut Value) {
         let Some(root) = new.as_object_mut() else { return };
@@ -51,14 +49,6 @@ impl Kind for SeedKind {
         // What is stored has passed these rules; if it cannot be read, there is nothing to compare with.
         let old: Option<Seed> = write.old.and_then(|old| view(self.schema(VERSION), old).ok());
         rules::check(&seed, old.as_ref())
-    }
-
-    fn columns(&self) -> &[Column] {
-        columns::COLUMNS
-    }
-
-    fn row(&self, object: &Object) -> Vec<Cell> {
-        columns::row(object)
     }
 }
 

@@ -7,21 +7,32 @@ mod immutable;
 pub(crate) mod rules;
 pub mod spec;
 
-use std::sync::OnceLock;
-
 use berth_apimachinery::kind::{SelectableField, Via, Write};
-use berth_apimachinery::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema};
+use berth_apimachinery::{Definition, FieldError, Kind, KindInfo, Schema, described_by};
 use serde_json::Value;
 
 use crate::kind::view;
 use crate::names::{GROUP, VERSION};
 use spec::Shoot;
 
-const INFO: KindInfo = KindInfo {
-    singular: "shoot",
-    categories: &["all"],
-    status: true,
-    ..KindInfo::new(GROUP, &[VERSION], "Shoot", "shoots")
+static DEFINITION: Definition = Definition {
+    columns: columns::COLUMNS,
+    selectable: &[
+        SelectableField::at("spec.seedName"),
+        SelectableField::at("status.seedName"),
+        SelectableField::at("spec.cloudProfileName"),
+        SelectableField::at("spec.cloudProfile.name"),
+        SelectableField::at("spec.cloudProfile.kind"),
+    ],
+    ..Definition::new(
+        KindInfo {
+            singular: "shoot",
+            categories: &["all"],
+            status: true,
+            ..KindInfo::new(GROUP, &[VERSION], "Shoot", "shoots")
+        },
+        Schema::of::<Shoot>,
+    )
 };
 
 /// The subresource through which `spec.seedName` is written.
@@ -35,26 +46,12 @@ fn text(object: &Value, path: &str) -> String {
         .to_owned()
 }
 
-const SELECTABLE: &[SelectableField] = &[
-    SelectableField::at("spec.seedName"),
-    SelectableField::at("status.seedName"),
-    SelectableField::at("spec.cloudProfileName"),
-    SelectableField::at("spec.cloudProfile.name"),
-    SelectableField::at("spec.cloudProfile.kind"),
-];
-
 /// The kind Shoot.
-#[derive(Debug, Default)]
-pub struct ShootKind(OnceLock<Schema>);
+#[derive(Clone, Copy, Debug)]
+pub struct ShootKind;
 
 impl Kind for ShootKind {
-    fn info(&self) -> &KindInfo {
-        &INFO
-    }
-
-    fn schema(&self, _version: &str) -> &Schema {
-        self.0.get_or_init(Schema::of::<Shoot>)
-    }
+    described_by!(DEFINITION);
 
     fn prepare(&self, write: &Write<'_>, new: &mut Value) {
         let Some(root) = new.as_object_mut() else { return };
@@ -100,18 +97,6 @@ impl Kind for ShootKind {
             errors.extend(immutable::check(write.via, &changed));
         }
         errors
-    }
-
-    fn columns(&self) -> &[Column] {
-        columns::COLUMNS
-    }
-
-    fn row(&self, object: &Object) -> Vec<Cell> {
-        columns::row(object)
-    }
-
-    fn selectable(&self) -> &'static [SelectableField] {
-        SELECTABLE
     }
 }
 

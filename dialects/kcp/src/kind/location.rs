@@ -2,11 +2,10 @@
 //! objects").
 
 use std::collections::BTreeSet;
-use std::sync::LazyLock;
 
 use berth_apimachinery::kind::Write;
 use berth_apimachinery::selector::{LabelSelector, Selector, validate_label_key, validate_label_value};
-use berth_apimachinery::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope};
+use berth_apimachinery::{Column, Definition, FieldError, Kind, KindInfo, Schema, Scope, described_by};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -92,35 +91,34 @@ pub struct LocationStatus {
 #[derive(Clone, Copy, Debug)]
 pub struct LocationKind;
 
-const INFO: KindInfo = KindInfo {
-    singular: "location",
-    categories: &["kcp"],
-    scope: Scope::Cluster,
-    status: true,
-    ..KindInfo::new(SCHEDULING_GROUP, &[VERSION], "Location", "locations")
+static DEFINITION: Definition = Definition {
+    columns: &[
+        Column::NAME,
+        Column::text("Resource", "The resource of the instances").at(".spec.resource.resource"),
+        Column::text("Available", "How many instances are ready and not cordoned")
+            .at(".status.availableInstances")
+            .integer(),
+        Column::text("Instances", "How many instances there are")
+            .at(".status.instances")
+            .integer(),
+        Column::text("Labels", "The labels of the location, which users select it by")
+            .at(".metadata.labels")
+            .computed(|location| labels_text(location.meta().labels()).into()),
+    ],
+    ..Definition::new(
+        KindInfo {
+            singular: "location",
+            categories: &["kcp"],
+            scope: Scope::Cluster,
+            status: true,
+            ..KindInfo::new(SCHEDULING_GROUP, &[VERSION], "Location", "locations")
+        },
+        Schema::of::<Location>,
+    )
 };
 
-const COLUMNS: &[Column] = &[
-    Column::NAME,
-    Column::text("Resource", "The resource of the instances").at(".spec.resource.resource"),
-    Column::text("Available", "How many instances are ready and not cordoned")
-        .at(".status.availableInstances")
-        .integer(),
-    Column::text("Instances", "How many instances there are")
-        .at(".status.instances")
-        .integer(),
-    Column::text("Labels", "The labels of the location, which users select it by").at(".metadata.labels"),
-];
-
 impl Kind for LocationKind {
-    fn info(&self) -> &KindInfo {
-        &INFO
-    }
-
-    fn schema(&self, _version: &str) -> &Schema {
-        static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<Location>);
-        &SCHEMA
-    }
+    described_by!(DEFINITION);
 
     fn validate(&self, _write: &Write<'_>, new: &Value) -> Vec<FieldError> {
         let location: Location = match view(self.schema(VERSION), new) {
@@ -132,27 +130,6 @@ impl Kind for LocationKind {
         let selector = Selector::compile(&location.spec.instance_selector, "spec.instanceSelector");
         errors.extend(selector.err().into_iter().flatten());
         errors
-    }
-
-    fn columns(&self) -> &[Column] {
-        COLUMNS
-    }
-
-    fn row(&self, object: &Object) -> Vec<Cell> {
-        let location = object.view::<Location>().ok();
-        let status = location
-            .as_ref()
-            .map(|location| location.status.clone())
-            .unwrap_or_default();
-        let count = |number: Option<i32>| Cell::Value(number.map_or(Value::Null, Value::from));
-        let resource = location.map(|location| location.spec.resource.resource);
-        vec![
-            object.meta().name().into(),
-            resource.unwrap_or_default().into(),
-            count(status.available_instances),
-            count(status.instances),
-            labels_text(object.meta().labels()).into(),
-        ]
     }
 }
 

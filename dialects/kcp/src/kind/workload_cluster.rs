@@ -1,10 +1,9 @@
 //! WorkloadCluster: a Kubernetes cluster that namespaces are placed on (docs/systems/kcp.md, "API objects").
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
 use berth_apimachinery::schema::types::QuantityText;
-use berth_apimachinery::{Column, Kind, KindInfo, Schema, Scope, Timestamp};
+use berth_apimachinery::{Column, Definition, Kind, KindInfo, Schema, Scope, Timestamp, described_by};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -68,22 +67,27 @@ pub struct VirtualWorkspace {
 #[derive(Clone, Copy, Debug)]
 pub struct WorkloadClusterKind;
 
-const INFO: KindInfo = KindInfo {
-    singular: "workloadcluster",
-    categories: &["kcp"],
-    scope: Scope::Cluster,
-    status: true,
-    ..KindInfo::new(WORKLOADS_GROUP, &[VERSION], "WorkloadCluster", "workloadclusters")
+static DEFINITION: Definition = Definition {
+    columns: &[
+        Column::NAME,
+        column("Location", "The name of the cluster", 1).at(".metadata.name"),
+        column("Ready", "Whether the cluster is ready", 2)
+            .at(".status.conditions[?(@.type==\"Ready\")].status"),
+        column("Synced API resources", "The resources the syncer syncs", 3).at(".status.syncedResources"),
+    ],
+    ..Definition::new(
+        KindInfo {
+            singular: "workloadcluster",
+            categories: &["kcp"],
+            scope: Scope::Cluster,
+            status: true,
+            ..KindInfo::new(WORKLOADS_GROUP, &[VERSION], "WorkloadCluster", "workloadclusters")
+        },
+        Schema::of::<WorkloadCluster>,
+    )
 };
 
 /// kcp gives priorities up to 3, so all but the name show with `-o wide` only.
-const COLUMNS: &[Column] = &[
-    Column::NAME,
-    column("Location", "The name of the cluster", 1).at(".metadata.name"),
-    column("Ready", "Whether the cluster is ready", 2).at(".status.conditions[?(@.type==\"Ready\")].status"),
-    column("Synced API resources", "The resources the syncer syncs", 3).at(".status.syncedResources"),
-];
-
 const fn column(name: &'static str, description: &'static str, priority: i32) -> Column {
     Column {
         priority,
@@ -92,18 +96,7 @@ const fn column(name: &'static str, description: &'static str, priority: i32) ->
 }
 
 impl Kind for WorkloadClusterKind {
-    fn info(&self) -> &KindInfo {
-        &INFO
-    }
-
-    fn schema(&self, _version: &str) -> &Schema {
-        static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<WorkloadCluster>);
-        &SCHEMA
-    }
-
-    fn columns(&self) -> &[Column] {
-        COLUMNS
-    }
+    described_by!(DEFINITION);
 
     fn other_groups(&self) -> &'static [&'static str] {
         &[RELEASED_GROUP]

@@ -1,9 +1,7 @@
 //! AddOnPlacementScore v1alpha1: scores of one cluster, pushed by anyone (docs/systems/ocm.md, "API
 //! objects").
 
-use std::sync::LazyLock;
-
-use berth_apimachinery::{Kind, KindInfo, Schema, Timestamp};
+use berth_apimachinery::{Definition, Kind, KindInfo, Schema, Timestamp, described_by};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -48,24 +46,20 @@ pub(crate) struct ScoreItem {
 /// Serves AddOnPlacementScore.
 pub(super) struct AddOnPlacementScoreKind;
 
-static INFO: KindInfo = KindInfo {
-    singular: "addonplacementscore",
-    status: true,
-    ..KindInfo::new(
-        GROUP,
-        &["v1alpha1"],
-        "AddOnPlacementScore",
-        "addonplacementscores",
-    )
-};
+static DEFINITION: Definition = Definition::new(
+    KindInfo {
+        singular: "addonplacementscore",
+        status: true,
+        ..KindInfo::new(
+            GROUP,
+            &["v1alpha1"],
+            "AddOnPlacementScore",
+            "addonplacementscores",
+        )
+    },
+    Schema::of::<AddOnPlacementScore>,
+);
 
 impl Kind for AddOnPlacementScoreKind {
-    fn info(&self) -> &KindInfo {
-        &INFO
-    }
-
-    fn schema(&self, _version: &str) -> &Schema {
-        static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<AddOnPlacementScore>);
-        &SCHEMA
-    }
+    described_by!(DEFINITION);
 }

@@ -1,9 +1,7 @@
 //! ClusterClaim v1alpha1: a statement of a managed cluster about itself, which OCM's agent copies into the
 //! status of its ManagedCluster (docs/systems/ocm.md, "API objects"). Nothing is scheduled by it.
 
-use std::sync::LazyLock;
-
-use berth_apimachinery::{Kind, KindInfo, Schema};
+use berth_apimachinery::{Definition, Kind, KindInfo, Schema, described_by};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -29,19 +27,15 @@ pub(crate) struct ClusterClaimSpec {
 /// Serves ClusterClaim.
 pub(super) struct ClusterClaimKind;
 
-static INFO: KindInfo = KindInfo {
-    singular: "clusterclaim",
-    scope: berth_apimachinery::Scope::Cluster,
-    ..KindInfo::new(GROUP, &["v1alpha1"], "ClusterClaim", "clusterclaims")
-};
+static DEFINITION: Definition = Definition::new(
+    KindInfo {
+        singular: "clusterclaim",
+        scope: berth_apimachinery::Scope::Cluster,
+        ..KindInfo::new(GROUP, &["v1alpha1"], "ClusterClaim", "clusterclaims")
+    },
+    Schema::of::<ClusterClaim>,
+);
 
 impl Kind for ClusterClaimKind {
-    fn info(&self) -> &KindInfo {
-        &INFO
-    }
-
-    fn schema(&self, _version: &str) -> &Schema {
-        static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<ClusterClaim>);
-        &SCHEMA
-    }
+    described_by!(DEFINITION);
 }

@@ -2,10 +2,11 @@
 //! objects").
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
 use berth_apimachinery::kind::{Via, Write};
-use berth_apimachinery::{Column, FieldError, Kind, KindInfo, Schema, Scope, Timestamp};
+use berth_apimachinery::{
+    Column, Definition, FieldError, Kind, KindInfo, Schema, Scope, Timestamp, described_by,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -173,40 +174,37 @@ pub(crate) struct ManagedNamespaceStatus {
 /// Serves ManagedCluster.
 pub(super) struct ManagedClusterKind;
 
-static INFO: KindInfo = KindInfo {
-    singular: "managedcluster",
-    short_names: &["mcl", "mcls"],
-    scope: Scope::Cluster,
-    status: true,
-    ..KindInfo::new(GROUP, &["v1"], "ManagedCluster", "managedclusters")
+static DEFINITION: Definition = Definition {
+    columns: &[
+        Column::NAME,
+        Column::text("Hub Accepted", "Whether the hub accepts the agent of the cluster")
+            .boolean()
+            .at(".spec.hubAcceptsClient"),
+        Column::text(
+            "Managed Cluster URLs",
+            "The first URL of the API server of the cluster",
+        )
+        .at(".spec.managedClusterClientConfigs[*].url"),
+        Column::text("Joined", "Whether the agent of the cluster has joined")
+            .at(".status.conditions[?(@.type==\"ManagedClusterJoined\")].status"),
+        Column::text("Available", "Whether the cluster is available")
+            .at(".status.conditions[?(@.type==\"ManagedClusterConditionAvailable\")].status"),
+        Column::AGE,
+    ],
+    ..Definition::new(
+        KindInfo {
+            singular: "managedcluster",
+            short_names: &["mcl", "mcls"],
+            scope: Scope::Cluster,
+            status: true,
+            ..KindInfo::new(GROUP, &["v1"], "ManagedCluster", "managedclusters")
+        },
+        Schema::of::<ManagedCluster>,
+    )
 };
 
-const COLUMNS: &[Column] = &[
-    Column::NAME,
-    Column::text("Hub Accepted", "Whether the hub accepts the agent of the cluster")
-        .boolean()
-        .at(".spec.hubAcceptsClient"),
-    Column::text(
-        "Managed Cluster URLs",
-        "The first URL of the API server of the cluster",
-    )
-    .at(".spec.managedClusterClientConfigs[*].url"),
-    Column::text("Joined", "Whether the agent of the cluster has joined")
-        .at(".status.conditions[?(@.type==\"ManagedClusterJoined\")].status"),
-    Column::text("Available", "Whether the cluster is available")
-        .at(".status.conditions[?(@.type==\"ManagedClusterConditionAvailable\")].status"),
-    Column::AGE,
-];
-
 impl Kind for ManagedClusterKind {
-    fn info(&self) -> &KindInfo {
-        &INFO
-    }
-
-    fn schema(&self, _version: &str) -> &Schema {
-        static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<ManagedCluster>);
-        &SCHEMA
-    }
+    described_by!(DEFINITION);
 
     fn prepare(&self, write: &Write<'_>, new: &mut Value) {
         if matches!(write.via, Via::Subresource(_)) {
@@ -244,10 +242,6 @@ impl Kind for ManagedClusterKind {
             })
             .into_iter()
             .collect()
-    }
-
-    fn columns(&self) -> &[Column] {
-        COLUMNS
     }
 }
 

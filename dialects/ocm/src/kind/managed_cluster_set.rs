@@ -1,10 +1,8 @@
 //! ManagedClusterSet v1beta2: a named group of clusters (docs/systems/ocm.md, "API objects").
 
-use std::sync::LazyLock;
-
 use berth_apimachinery::kind::{Via, Write};
 use berth_apimachinery::selector::{LabelSelector, Selector};
-use berth_apimachinery::{Column, FieldError, Kind, KindInfo, Schema, Scope};
+use berth_apimachinery::{Column, Definition, FieldError, Kind, KindInfo, Schema, Scope, described_by};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -80,35 +78,32 @@ pub(crate) struct ManagedClusterSetStatus {
 /// Serves ManagedClusterSet.
 pub(super) struct ManagedClusterSetKind;
 
-static INFO: KindInfo = KindInfo {
-    singular: "managedclusterset",
-    short_names: &["mclset", "mclsets"],
-    scope: Scope::Cluster,
-    status: true,
-    ..KindInfo::new(
-        GROUP,
-        &["v1beta2", "v1alpha1"],
-        "ManagedClusterSet",
-        "managedclustersets",
+static DEFINITION: Definition = Definition {
+    columns: &[
+        Column::NAME,
+        Column::text("Empty", "Whether the set has no members")
+            .at(".status.conditions[?(@.type==\"ClusterSetEmpty\")].status"),
+        Column::AGE,
+    ],
+    ..Definition::new(
+        KindInfo {
+            singular: "managedclusterset",
+            short_names: &["mclset", "mclsets"],
+            scope: Scope::Cluster,
+            status: true,
+            ..KindInfo::new(
+                GROUP,
+                &["v1beta2", "v1alpha1"],
+                "ManagedClusterSet",
+                "managedclustersets",
+            )
+        },
+        Schema::of::<ManagedClusterSet>,
     )
 };
 
-const COLUMNS: &[Column] = &[
-    Column::NAME,
-    Column::text("Empty", "Whether the set has no members")
-        .at(".status.conditions[?(@.type==\"ClusterSetEmpty\")].status"),
-    Column::AGE,
-];
-
 impl Kind for ManagedClusterSetKind {
-    fn info(&self) -> &KindInfo {
-        &INFO
-    }
-
-    fn schema(&self, _version: &str) -> &Schema {
-        static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<ManagedClusterSet>);
-        &SCHEMA
-    }
+    described_by!(DEFINITION);
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
         if matches!(write.via, Via::Subresource(_)) {
@@ -122,9 +117,5 @@ impl Kind for ManagedClusterSetKind {
         selector
             .and_then(|selector| Selector::compile(&selector, "spec.clusterSelector.labelSelector").err())
             .unwrap_or_default()
-    }
-
-    fn columns(&self) -> &[Column] {
-        COLUMNS
     }
 }

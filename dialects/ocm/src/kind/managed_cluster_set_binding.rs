@@ -1,10 +1,8 @@
 //! ManagedClusterSetBinding v1beta2: lets the placements of a namespace choose from a set
 //! (docs/systems/ocm.md, "API objects").
 
-use std::sync::LazyLock;
-
 use berth_apimachinery::kind::{Via, Write};
-use berth_apimachinery::{FieldError, Kind, KindInfo, Schema};
+use berth_apimachinery::{Definition, FieldError, Kind, KindInfo, Schema, described_by};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -44,27 +42,23 @@ pub(crate) struct ManagedClusterSetBindingStatus {
 /// Serves ManagedClusterSetBinding.
 pub(super) struct ManagedClusterSetBindingKind;
 
-static INFO: KindInfo = KindInfo {
-    singular: "managedclustersetbinding",
-    short_names: &["mclsetbinding", "mclsetbindings"],
-    status: true,
-    ..KindInfo::new(
-        GROUP,
-        &["v1beta2", "v1alpha1"],
-        "ManagedClusterSetBinding",
-        "managedclustersetbindings",
-    )
-};
+static DEFINITION: Definition = Definition::new(
+    KindInfo {
+        singular: "managedclustersetbinding",
+        short_names: &["mclsetbinding", "mclsetbindings"],
+        status: true,
+        ..KindInfo::new(
+            GROUP,
+            &["v1beta2", "v1alpha1"],
+            "ManagedClusterSetBinding",
+            "managedclustersetbindings",
+        )
+    },
+    Schema::of::<ManagedClusterSetBinding>,
+);
 
 impl Kind for ManagedClusterSetBindingKind {
-    fn info(&self) -> &KindInfo {
-        &INFO
-    }
-
-    fn schema(&self, _version: &str) -> &Schema {
-        static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<ManagedClusterSetBinding>);
-        &SCHEMA
-    }
+    described_by!(DEFINITION);
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
         if matches!(write.via, Via::Subresource(_)) {

@@ -1,10 +1,10 @@
 //! Placement v1beta1 and v1alpha1: asks for clusters (docs/systems/ocm.md, "API objects" and "Placement
 //! spec"). The two versions differ in `apiVersion` only.
 
-use std::sync::LazyLock;
-
 use berth_apimachinery::kind::{Via, Write};
-use berth_apimachinery::{Column, FieldError, Kind, KindInfo, NameError, Schema, Timestamp};
+use berth_apimachinery::{
+    Column, Definition, FieldError, Kind, KindInfo, NameError, Schema, Timestamp, described_by,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -69,32 +69,29 @@ pub(crate) struct DecisionGroupStatus {
 /// Serves Placement.
 pub(super) struct PlacementKind;
 
-static INFO: KindInfo = KindInfo {
-    singular: "placement",
-    status: true,
-    ..KindInfo::new(GROUP, &["v1beta1", "v1alpha1"], "Placement", "placements")
+static DEFINITION: Definition = Definition {
+    columns: &[
+        Column::NAME,
+        Column::text("Succeeded", "Whether every wanted cluster was found")
+            .at(".status.conditions[?(@.type==\"PlacementSatisfied\")].status"),
+        Column::text("Reason", "Why the placement is satisfied or not")
+            .at(".status.conditions[?(@.type==\"PlacementSatisfied\")].reason"),
+        Column::text("SelectedClusters", "How many clusters are selected")
+            .integer()
+            .at(".status.numberOfSelectedClusters"),
+    ],
+    ..Definition::new(
+        KindInfo {
+            singular: "placement",
+            status: true,
+            ..KindInfo::new(GROUP, &["v1beta1", "v1alpha1"], "Placement", "placements")
+        },
+        Schema::of::<Placement>,
+    )
 };
 
-const COLUMNS: &[Column] = &[
-    Column::NAME,
-    Column::text("Succeeded", "Whether every wanted cluster was found")
-        .at(".status.conditions[?(@.type==\"PlacementSatisfied\")].status"),
-    Column::text("Reason", "Why the placement is satisfied or not")
-        .at(".status.conditions[?(@.type==\"PlacementSatisfied\")].reason"),
-    Column::text("SelectedClusters", "How many clusters are selected")
-        .integer()
-        .at(".status.numberOfSelectedClusters"),
-];
-
 impl Kind for PlacementKind {
-    fn info(&self) -> &KindInfo {
-        &INFO
-    }
-
-    fn schema(&self, _version: &str) -> &Schema {
-        static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<Placement>);
-        &SCHEMA
-    }
+    described_by!(DEFINITION);
 
     fn own_rules(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
         if matches!(write.via, Via::Subresource(_)) {
@@ -115,9 +112,5 @@ impl Kind for PlacementKind {
             return Err(NameError::Own(why.to_owned()));
         }
         Ok(())
-    }
-
-    fn columns(&self) -> &[Column] {
-        COLUMNS
     }
 }

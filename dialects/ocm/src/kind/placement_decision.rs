@@ -1,10 +1,8 @@
 //! PlacementDecision v1beta1 and v1alpha1: the clusters a Placement selected, at most 100 per object
 //! (docs/systems/ocm.md, "What is written").
 
-use std::sync::LazyLock;
-
 use berth_apimachinery::kind::Write;
-use berth_apimachinery::{FieldError, Kind, KindInfo, Schema};
+use berth_apimachinery::{Definition, FieldError, Kind, KindInfo, Schema, described_by};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -44,26 +42,22 @@ pub(crate) struct ClusterDecision {
 /// Serves PlacementDecision.
 pub(super) struct PlacementDecisionKind;
 
-static INFO: KindInfo = KindInfo {
-    singular: "placementdecision",
-    status: true,
-    ..KindInfo::new(
-        GROUP,
-        &["v1beta1", "v1alpha1"],
-        "PlacementDecision",
-        "placementdecisions",
-    )
-};
+static DEFINITION: Definition = Definition::new(
+    KindInfo {
+        singular: "placementdecision",
+        status: true,
+        ..KindInfo::new(
+            GROUP,
+            &["v1beta1", "v1alpha1"],
+            "PlacementDecision",
+            "placementdecisions",
+        )
+    },
+    Schema::of::<PlacementDecision>,
+);
 
 impl Kind for PlacementDecisionKind {
-    fn info(&self) -> &KindInfo {
-        &INFO
-    }
-
-    fn schema(&self, _version: &str) -> &Schema {
-        static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<PlacementDecision>);
-        &SCHEMA
-    }
+    described_by!(DEFINITION);
 
     fn validate(&self, _write: &Write<'_>, new: &Value) -> Vec<FieldError> {
         let have = new

@@ -1,11 +1,9 @@
 //! AccessRequest: asks for access to the Cluster of a request (docs/systems/openmcp.md, "API objects").
 //! Cluster providers grant it; nothing is scheduled by it.
 
-use std::sync::LazyLock;
-
 use berth_apimachinery::kind::{SelectableField, Write};
 use berth_apimachinery::schema::types::Condition;
-use berth_apimachinery::{Column, FieldError, Kind, KindInfo, Schema};
+use berth_apimachinery::{Column, Definition, FieldError, Kind, KindInfo, Schema, described_by};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -61,27 +59,25 @@ pub struct AccessRequestStatus {
 #[derive(Clone, Copy, Debug)]
 pub struct AccessRequestKind;
 
-static INFO: KindInfo = KindInfo {
-    singular: "accessrequest",
-    short_names: &["ar", "areq"],
-    status: true,
-    ..KindInfo::new(GROUP, &[VERSION], "AccessRequest", "accessrequests")
+static DEFINITION: Definition = Definition {
+    columns: &[
+        Column::NAME,
+        Column::text("Phase", "Whether access is granted").at(".status.phase"),
+    ],
+    selectable: &[SelectableField::at("status.phase")],
+    ..Definition::new(
+        KindInfo {
+            singular: "accessrequest",
+            short_names: &["ar", "areq"],
+            status: true,
+            ..KindInfo::new(GROUP, &[VERSION], "AccessRequest", "accessrequests")
+        },
+        Schema::of::<AccessRequest>,
+    )
 };
 
-const COLUMNS: &[Column] = &[
-    Column::NAME,
-    Column::text("Phase", "Whether access is granted").at(".status.phase"),
-];
-
 impl Kind for AccessRequestKind {
-    fn info(&self) -> &KindInfo {
-        &INFO
-    }
-
-    fn schema(&self, _version: &str) -> &Schema {
-        static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<AccessRequest>);
-        &SCHEMA
-    }
+    described_by!(DEFINITION);
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
         let Some(spec) = new.get("spec") else {
@@ -100,14 +96,6 @@ impl Kind for AccessRequestKind {
         let old = write.old.and_then(|old| old.get("spec"));
         errors.extend(old.into_iter().flat_map(|old| references(old, spec)));
         errors
-    }
-
-    fn columns(&self) -> &[Column] {
-        COLUMNS
-    }
-
-    fn selectable(&self) -> &'static [SelectableField] {
-        const { &[SelectableField::at("status.phase")] }
     }
 }
 

@@ -1,11 +1,10 @@
 //! Cluster: a Kubernetes cluster that requests may use (docs/systems/openmcp.md, "API objects").
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
 use berth_apimachinery::kind::{SelectableField, Write};
 use berth_apimachinery::schema::types::Condition;
-use berth_apimachinery::{Column, FieldError, Kind, KindInfo, Schema};
+use berth_apimachinery::{Column, Definition, FieldError, Kind, KindInfo, Schema, described_by};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -95,41 +94,39 @@ pub struct Endpoint {
 #[derive(Clone, Copy, Debug)]
 pub struct ClusterKind;
 
-static INFO: KindInfo = KindInfo {
-    singular: "cluster",
-    status: true,
-    ..KindInfo::new(GROUP, &[VERSION], "Cluster", "clusters")
+static DEFINITION: Definition = Definition {
+    columns: &[
+        Column::NAME,
+        Column::text("Purposes", "What the cluster may be used for").at(".spec.purposes"),
+        Column::text("Phase", "The state of the cluster").at(".status.phase"),
+        Column::text("Version", "The version of Kubernetes it runs")
+            .at(".metadata.labels.clusters\\.openmcp\\.cloud/k8sversion"),
+        Column::text("Provider", "Who makes and runs it")
+            .at(".metadata.labels.clusters\\.openmcp\\.cloud/provider"),
+        Column {
+            priority: 10,
+            ..Column::text("Profile", "The ClusterProfile it is made from").at(".spec.profile")
+        },
+        Column {
+            priority: 10,
+            ..Column::text("Info", "What its provider says of it")
+                .at(".metadata.annotations.clusters\\.openmcp\\.cloud/providerinfo")
+        },
+        Column::AGE,
+    ],
+    selectable: &[SelectableField::at("spec.profile")],
+    ..Definition::new(
+        KindInfo {
+            singular: "cluster",
+            status: true,
+            ..KindInfo::new(GROUP, &[VERSION], "Cluster", "clusters")
+        },
+        Schema::of::<Cluster>,
+    )
 };
 
-const COLUMNS: &[Column] = &[
-    Column::NAME,
-    Column::text("Purposes", "What the cluster may be used for").at(".spec.purposes"),
-    Column::text("Phase", "The state of the cluster").at(".status.phase"),
-    Column::text("Version", "The version of Kubernetes it runs")
-        .at(".metadata.labels.clusters\\.openmcp\\.cloud/k8sversion"),
-    Column::text("Provider", "Who makes and runs it")
-        .at(".metadata.labels.clusters\\.openmcp\\.cloud/provider"),
-    Column {
-        priority: 10,
-        ..Column::text("Profile", "The ClusterProfile it is made from").at(".spec.profile")
-    },
-    Column {
-        priority: 10,
-        ..Column::text("Info", "What its provider says of it")
-            .at(".metadata.annotations.clusters\\.openmcp\\.cloud/providerinfo")
-    },
-    Column::AGE,
-];
-
 impl Kind for ClusterKind {
-    fn info(&self) -> &KindInfo {
-        &INFO
-    }
-
-    fn schema(&self, _version: &str) -> &Schema {
-        static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<Cluster>);
-        &SCHEMA
-    }
+    described_by!(DEFINITION);
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
         let profile = |value: &Value| value.pointer("/spec/profile").cloned();
@@ -139,13 +136,5 @@ impl Kind for ClusterKind {
             }
             _ => Vec::new(),
         }
-    }
-
-    fn columns(&self) -> &[Column] {
-        COLUMNS
-    }
-
-    fn selectable(&self) -> &'static [SelectableField] {
-        const { &[SelectableField::at("spec.profile")] }
     }
 }

@@ -1,10 +1,8 @@
 //! ClusterProfile: how a provider makes clusters (docs/systems/openmcp.md, "API objects"). Nothing is
 //! scheduled by it.
 
-use std::sync::LazyLock;
-
 use berth_apimachinery::kind::SelectableField;
-use berth_apimachinery::{Column, Kind, KindInfo, Schema, Scope};
+use berth_apimachinery::{Column, Definition, Kind, KindInfo, Schema, Scope, described_by};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -58,44 +56,32 @@ pub struct SupportedVersion {
 #[derive(Clone, Copy, Debug)]
 pub struct ClusterProfileKind;
 
-static INFO: KindInfo = KindInfo {
-    singular: "clusterprofile",
-    short_names: &["cprof", "profile"],
-    scope: Scope::Cluster,
-    ..KindInfo::new(GROUP, &[VERSION], "ClusterProfile", "clusterprofiles")
+static DEFINITION: Definition = Definition {
+    columns: &[
+        Column::NAME,
+        Column::text("Provider", "Who makes the clusters").at(".spec.providerRef.name"),
+        Column::text("Config", "The provider's own configuration").at(".spec.providerConfigRef.name"),
+    ],
+    selectable: &[
+        SelectableField::at("spec.providerRef.name"),
+        SelectableField::at("spec.providerConfigRef.name"),
+    ],
+    ..Definition::new(
+        KindInfo {
+            singular: "clusterprofile",
+            short_names: &["cprof", "profile"],
+            scope: Scope::Cluster,
+            ..KindInfo::new(GROUP, &[VERSION], "ClusterProfile", "clusterprofiles")
+        },
+        Schema::of::<ClusterProfile>,
+    )
 };
 
-const COLUMNS: &[Column] = &[
-    Column::NAME,
-    Column::text("Provider", "Who makes the clusters").at(".spec.providerRef.name"),
-    Column::text("Config", "The provider's own configuration").at(".spec.providerConfigRef.name"),
-];
-
 impl Kind for ClusterProfileKind {
-    fn info(&self) -> &KindInfo {
-        &INFO
-    }
-
-    fn schema(&self, _version: &str) -> &Schema {
-        static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<ClusterProfile>);
-        &SCHEMA
-    }
+    described_by!(DEFINITION);
 
     /// As for every custom resource, although it has no status.
     fn counts_generation(&self) -> bool {
         true
-    }
-
-    fn columns(&self) -> &[Column] {
-        COLUMNS
-    }
-
-    fn selectable(&self) -> &'static [SelectableField] {
-        const {
-            &[
-                SelectableField::at("spec.providerRef.name"),
-                SelectableField::at("spec.providerConfigRef.name"),
-            ]
-        }
     }
 }

@@ -1,10 +1,8 @@
 //! ClusterRequest: asks for a Cluster of a purpose (docs/systems/openmcp.md, "API objects").
 
-use std::sync::LazyLock;
-
 use berth_apimachinery::kind::{SelectableField, Write};
 use berth_apimachinery::schema::types::Condition;
-use berth_apimachinery::{Column, FieldError, Kind, KindInfo, Schema};
+use berth_apimachinery::{Column, Definition, FieldError, Kind, KindInfo, Schema, described_by};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -66,30 +64,31 @@ pub struct ClusterReference {
 #[derive(Clone, Copy, Debug)]
 pub struct ClusterRequestKind;
 
-static INFO: KindInfo = KindInfo {
-    singular: "clusterrequest",
-    short_names: &["cr", "creq"],
-    status: true,
-    ..KindInfo::new(GROUP, &[VERSION], "ClusterRequest", "clusterrequests")
+static DEFINITION: Definition = Definition {
+    columns: &[
+        Column::NAME,
+        Column::text("Purpose", "What the cluster is for").at(".spec.purpose"),
+        Column::text("Phase", "Whether a cluster is granted").at(".status.phase"),
+        Column::text("Cluster", "The name of the cluster granted").at(".status.cluster.name"),
+        Column::text("Cluster-NS", "The namespace of the cluster granted").at(".status.cluster.namespace"),
+    ],
+    selectable: &[
+        SelectableField::at("spec.purpose"),
+        SelectableField::at("status.phase"),
+    ],
+    ..Definition::new(
+        KindInfo {
+            singular: "clusterrequest",
+            short_names: &["cr", "creq"],
+            status: true,
+            ..KindInfo::new(GROUP, &[VERSION], "ClusterRequest", "clusterrequests")
+        },
+        Schema::of::<ClusterRequest>,
+    )
 };
 
-const COLUMNS: &[Column] = &[
-    Column::NAME,
-    Column::text("Purpose", "What the cluster is for").at(".spec.purpose"),
-    Column::text("Phase", "Whether a cluster is granted").at(".status.phase"),
-    Column::text("Cluster", "The name of the cluster granted").at(".status.cluster.name"),
-    Column::text("Cluster-NS", "The namespace of the cluster granted").at(".status.cluster.namespace"),
-];
-
 impl Kind for ClusterRequestKind {
-    fn info(&self) -> &KindInfo {
-        &INFO
-    }
-
-    fn schema(&self, _version: &str) -> &Schema {
-        static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<ClusterRequest>);
-        &SCHEMA
-    }
+    described_by!(DEFINITION);
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
         let Some(old) = write.old else {
@@ -103,19 +102,6 @@ impl Kind for ClusterRequestKind {
         }
         errors.extend(granted_for_good(old, new));
         errors
-    }
-
-    fn columns(&self) -> &[Column] {
-        COLUMNS
-    }
-
-    fn selectable(&self) -> &'static [SelectableField] {
-        const {
-            &[
-                SelectableField::at("spec.purpose"),
-                SelectableField::at("status.phase"),
-            ]
-        }
     }
 }
 

@@ -2,8 +2,7 @@
 
 use std::sync::LazyLock;
 
-use berth_apimachinery::kind::name_and_age;
-use berth_apimachinery::{Cell, Column, Kind, KindInfo, Object, Schema};
+use berth_apimachinery::{Kind, KindInfo, Schema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -30,13 +29,5 @@ impl Kind for Toy {
 
     fn schema(&self, _version: &str) -> &Schema {
         &SCHEMA
-    }
-
-    fn columns(&self) -> &[Column] {
-        &[Column::NAME, Column::AGE]
-    }
-
-    fn row(&self, object: &Object) -> Vec<Cell> {
-        name_and_age(object)
     }
 }

@@ -28,14 +28,14 @@ fn deployment() -> Value {
 }
 
 fn settled(mut deployment: Value) -> Value {
-    SCHEMA.default(&mut deployment);
+    Deployment.schema("v1").default(&mut deployment);
     Deployment.prepare(&write(None), &mut deployment);
     deployment
 }
 
 fn errors(old: Option<&Value>, deployment: &Value) -> Vec<String> {
     let deployment = settled(deployment.clone());
-    let mut errors = SCHEMA.validate(&deployment);
+    let mut errors = Deployment.schema("v1").validate(&deployment);
     errors.extend(Deployment.validate(&write(old), &deployment));
     errors.iter().map(ToString::to_string).collect()
 }
@@ -54,7 +54,7 @@ fn numbers_and_the_strategy_are_filled_in_and_everything_else_is_kept() {
         spec["template"]["spec"]["containers"][0]["livenessProbe"],
         json!({"exec": {}})
     );
-    assert!(SCHEMA.unknown_fields(&settled).is_empty());
+    assert!(Deployment.schema("v1").unknown_fields(&settled).is_empty());
     assert!(errors(None, &deployment()).is_empty());
 }
 
@@ -159,5 +159,5 @@ fn a_field_beside_the_spec_that_nobody_knows_is_unknown() {
     let mut deployment = deployment();
     deployment["nope"] = 1.into();
     deployment["spec"]["newer"] = 1.into();
-    assert_eq!(SCHEMA.unknown_fields(&deployment), ["nope"]);
+    assert_eq!(Deployment.schema("v1").unknown_fields(&deployment), ["nope"]);
 }

@@ -1,21 +1,28 @@
 //! How an Event is shown: `LAST SEEN TYPE REASON OBJECT MESSAGE`, more with `-o wide`.
 
-use berth_apimachinery::{Cell, Column, Object};
+use berth_apimachinery::{Cell, Column, Object, Timestamp};
 use serde_json::Value;
 
 use crate::core::value::{instant, text};
 
 /// The columns. An event's name says nothing, so it comes last.
 pub(crate) const COLUMNS: &[Column] = &[
-    Column::text("Last Seen", "The time since it was last seen"),
-    Column::text("Type", "Normal or Warning"),
-    Column::text("Reason", "Why it happened"),
-    Column::text("Object", "What it is about"),
-    Column::text("Subobject", "The part of the object it is about").wide(),
-    Column::text("Source", "Who reports it").wide(),
-    Column::text("Message", "What happened"),
-    Column::text("First Seen", "The time since it was first seen").wide(),
-    Column::text("Count", "How often it was seen").wide(),
+    Column::text("Last Seen", "The time since it was last seen").computed(last_seen),
+    Column::text("Type", "Normal or Warning").at(".type"),
+    Column::text("Reason", "Why it happened").at(".reason"),
+    Column::text("Object", "What it is about").computed(target),
+    Column::text("Subobject", "The part of the object it is about")
+        .at(".involvedObject.fieldPath")
+        .wide(),
+    Column::text("Source", "Who reports it").computed(source).wide(),
+    Column::text("Message", "What happened")
+        .computed(|event| text(event.value(), &["message"]).trim().into()),
+    Column::text("First Seen", "The time since it was first seen")
+        .computed(|event| Cell::Age(first_seen(event.value())))
+        .wide(),
+    Column::text("Count", "How often it was seen")
+        .computed(count)
+        .wide(),
     Column::NAME.wide(),
 ];
 
@@ -27,39 +34,38 @@ pub(crate) fn component(event: &Value) -> &str {
     }
 }
 
-/// The cells of a stored event.
-pub(crate) fn cells(object: &Object) -> Vec<Cell> {
-    let event = object.value();
-    let first = instant(event, &["firstTimestamp"]).or_else(|| instant(event, &["eventTime"]));
-    let mut last = instant(event, &["lastTimestamp"]).or(first);
-    let mut count = event["count"].as_i64().filter(|&count| count != 0).unwrap_or(1);
-    if event["series"].is_object() {
-        last = instant(event, &["series", "lastObservedTime"]);
-        count = event["series"]["count"].as_i64().unwrap_or_default();
-    }
-    vec![
-        Cell::Age(last),
-        text(event, &["type"]).into(),
-        text(event, &["reason"]).into(),
-        target(event).into(),
-        text(event, &["involvedObject", "fieldPath"]).into(),
-        source(event).into(),
-        text(event, &["message"]).trim().into(),
-        Cell::Age(first),
-        Cell::Value(count.into()),
-        object.meta().name().into(),
-    ]
+fn first_seen(event: &Value) -> Option<Timestamp> {
+    instant(event, &["firstTimestamp"]).or_else(|| instant(event, &["eventTime"]))
 }
 
-fn target(event: &Value) -> String {
+fn last_seen(event: &Object) -> Cell {
+    let event = event.value();
+    Cell::Age(match event["series"].is_object() {
+        true => instant(event, &["series", "lastObservedTime"]),
+        false => instant(event, &["lastTimestamp"]).or_else(|| first_seen(event)),
+    })
+}
+
+fn count(event: &Object) -> Cell {
+    let event = event.value();
+    let count = match event["series"].is_object() {
+        true => event["series"]["count"].as_i64().unwrap_or_default(),
+        false => event["count"].as_i64().filter(|&count| count != 0).unwrap_or(1),
+    };
+    Cell::Value(count.into())
+}
+
+fn target(event: &Object) -> Cell {
+    let event = event.value();
     let kind = text(event, &["involvedObject", "kind"]).to_lowercase();
     match text(event, &["involvedObject", "name"]) {
-        "" => kind,
-        name => format!("{kind}/{name}"),
+        "" => kind.into(),
+        name => format!("{kind}/{name}").into(),
     }
 }
 
-fn source(event: &Value) -> String {
+fn source(event: &Object) -> Cell {
+    let event = event.value();
     let controller = text(event, &["reportingComponent"]);
     let component = if controller.is_empty() {
         text(event, &["source", "component"])
@@ -73,8 +79,8 @@ fn source(event: &Value) -> String {
         instance
     };
     if host.is_empty() {
-        component.to_owned()
+        component.into()
     } else {
-        format!("{component}, {host}")
+        format!("{component}, {host}").into()
     }
 }

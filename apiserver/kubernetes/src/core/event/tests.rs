@@ -1,7 +1,7 @@
 //! Events: both APIs over one record.
 
 use berth_apimachinery::kind::Via;
-use berth_apimachinery::{Revision, Timestamp};
+use berth_apimachinery::{Cell, Revision, Timestamp};
 use serde_json::json;
 
 use super::*;

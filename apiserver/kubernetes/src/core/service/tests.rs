@@ -15,14 +15,14 @@ const CREATE: Write<'static> = Write {
 fn settled(spec: Value) -> Value {
     let mut service =
         json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}, "spec": spec});
-    SCHEMA.default(&mut service);
+    Service.schema("v1").default(&mut service);
     Service.prepare(&CREATE, &mut service);
     service
 }
 
 fn errors(spec: Value) -> Vec<String> {
     let service = settled(spec);
-    let mut errors = SCHEMA.validate(&service);
+    let mut errors = Service.schema("v1").validate(&service);
     errors.extend(Service.validate(&CREATE, &service));
     errors.iter().map(ToString::to_string).collect()
 }
@@ -112,7 +112,7 @@ fn the_row_says_where_the_service_is_reached() {
 #[test]
 fn a_field_beside_the_spec_that_nobody_knows_is_unknown() {
     let service = json!({"spec": {"newer": 1}, "nope": 1});
-    assert_eq!(SCHEMA.unknown_fields(&service), ["nope"]);
+    assert_eq!(Service.schema("v1").unknown_fields(&service), ["nope"]);
 }
 
 #[test]

@@ -16,14 +16,14 @@ fn write<'a>(via: Via, old: Option<&'a Value>) -> Write<'a> {
 }
 
 fn prepared(mut value: Value) -> Value {
-    let kind = SeedKind::default();
+    let kind = SeedKind;
     kind.schema("v1beta1").default(&mut value);
     kind.prepare(&write(Via::Create, None), &mut value);
     value
 }
 
 fn errors(new: &Value, old: Option<&Value>) -> Vec<String> {
-    let kind = SeedKind::default();
+    let kind = SeedKind;
     let via = if old.is_some() { Via::Update } else { Via::Create };
     let mut errors = kind.schema("v1beta1").validate(new);
     errors.extend(kind.validate(&write(via, old), new));
@@ -234,7 +234,7 @@ fn upstreams_other_fields_are_known_to_nobody_and_kept() {
         json!({"enabled": true}),
     );
     let full = with(full, "/spec/settings/scheduling/extra", json!(1));
-    let schema = SeedKind::default();
+    let schema = SeedKind;
     assert!(schema.schema("v1beta1").unknown_fields(&full).is_empty());
     assert!(errors(&full, None).is_empty());
 }
@@ -251,7 +251,7 @@ fn the_status_cell_is_stricter_than_scheduling() {
             Revision(1),
         )
         .unwrap();
-        SeedKind::default().row(&object)[1].clone()
+        SeedKind.row(&object)[1].clone()
     };
     const READY: (&str, &str) = ("GardenletReady", "True");
     const EXTENSIONS: (&str, &str) = ("ExtensionsReady", "True");
@@ -275,7 +275,7 @@ fn the_status_cell_is_stricter_than_scheduling() {
 
 #[test]
 fn rows_are_as_long_as_the_columns() {
-    let kind = SeedKind::default();
+    let kind = SeedKind;
     let object = with(
         seed("s", "aws", "eu-west-1"),
         "/status/lastOperation",

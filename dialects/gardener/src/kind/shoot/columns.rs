@@ -1,98 +1,82 @@
 //! What `kubectl get shoots` shows (docs/systems/gardener.md, "API objects").
 
-use berth_apimachinery::{Cell, Column, Object};
+use berth_apimachinery::{Column, Object};
 
 use super::spec::{NAMESPACED_CLOUD_PROFILE, Shoot};
-use crate::kind::common::{LastOperation, condition, or_else};
+use crate::kind::common::{UNKNOWN, last_operation};
 
 /// The columns.
 pub(super) const COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("CloudProfile", "The cloud profile").at(".spec.cloudProfile.name"),
+    Column::text("CloudProfile", "The cloud profile")
+        .at(".spec.cloudProfile.name")
+        .computed(|shoot| {
+            read(shoot)
+                .map_or_else(
+                    || UNKNOWN.to_owned(),
+                    |read| profile_cell(&read, shoot.meta().namespace()),
+                )
+                .into()
+        }),
     Column::text("Provider", "The provider type").at(".spec.provider.type"),
     Column::text("Region", "The region of the cluster").at(".spec.region"),
     Column::text("Seed", "The seed that runs the control plane")
         .at(".spec.seedName")
+        .or_none()
         .wide(),
-    Column::text("K8S Version", "The Kubernetes version").at(".spec.kubernetes.version"),
-    Column::text("Hibernation", "Whether the cluster sleeps").at(".status.isHibernated"),
-    Column::text("Last Operation", "What is being done or was done last").at(".status.lastOperation.state"),
-    Column::text("Status", "The overall status").at(".metadata.labels.shoot\\.gardener\\.cloud/status"),
+    Column::text("K8S Version", "The Kubernetes version")
+        .at(".spec.kubernetes.version")
+        .or(UNKNOWN),
+    Column::text("Hibernation", "Whether the cluster sleeps")
+        .at(".status.isHibernated")
+        .computed(|shoot| {
+            read(shoot)
+                .map_or(UNKNOWN, |shoot| hibernation_cell(&shoot))
+                .into()
+        }),
+    Column::text("Last Operation", "What is being done or was done last")
+        .at(".status.lastOperation.state")
+        .computed(last_operation),
+    Column::text("Status", "The overall status")
+        .at(".metadata.labels.shoot\\.gardener\\.cloud/status")
+        .or("<pending>"),
     Column::text("Purpose", "What the cluster is for")
         .at(".spec.purpose")
+        .or_none()
         .wide(),
     Column::text(
         "Gardener Version",
         "The version of the Gardener that takes care of the cluster",
     )
     .at(".status.gardener.version")
+    .or(UNKNOWN)
     .wide(),
     Column::text("APIServer", "Whether the API server answers")
         .at(".status.conditions[?(@.type==\"APIServerAvailable\")].status")
+        .or(UNKNOWN)
         .wide(),
     Column::text("Control", "Whether the control plane is healthy")
         .at(".status.conditions[?(@.type==\"ControlPlaneHealthy\")].status")
+        .or(UNKNOWN)
         .wide(),
     Column::text("Observability", "Whether monitoring and logging are healthy")
         .at(".status.conditions[?(@.type==\"ObservabilityComponentsHealthy\")].status")
+        .or(UNKNOWN)
         .wide(),
     Column::text("Nodes", "Whether every node is ready")
         .at(".status.conditions[?(@.type==\"EveryNodeReady\")].status")
+        .or(UNKNOWN)
         .wide(),
     Column::text("System", "Whether the system components are healthy")
         .at(".status.conditions[?(@.type==\"SystemComponentsHealthy\")].status")
+        .or(UNKNOWN)
         .wide(),
     Column::AGE,
 ];
 
-const UNKNOWN: &str = "<unknown>";
-
-/// One row. A shoot that cannot be read shows its name and age.
-pub(super) fn row(object: &Object) -> Vec<Cell> {
-    let meta = object.meta();
-    let Ok(shoot) = object.view::<Shoot>() else {
-        let mut cells = vec![Cell::from(UNKNOWN); COLUMNS.len()];
-        cells[0] = meta.name().into();
-        cells[COLUMNS.len() - 1] = Cell::Age(meta.creation_timestamp());
-        return cells;
-    };
-    let (spec, status) = (&shoot.spec, &shoot.status);
-    let is = |name| {
-        or_else(
-            condition(&status.conditions, name).map(|seen| seen.status.as_str()),
-            UNKNOWN,
-        )
-    };
-    let overall = meta.labels().get("shoot.gardener.cloud/status");
-    vec![
-        meta.name().into(),
-        profile_cell(&shoot, meta.namespace()).into(),
-        spec.provider.r#type.as_str().into(),
-        spec.region.as_str().into(),
-        or_else(spec.seed_name.as_deref(), "<none>").into(),
-        or_else(
-            spec.kubernetes
-                .as_ref()
-                .map(|kubernetes| kubernetes.version.as_str()),
-            UNKNOWN,
-        )
-        .into(),
-        hibernation_cell(&shoot).into(),
-        LastOperation::cell(status.last_operation.as_ref()).into(),
-        or_else(overall, "<pending>").into(),
-        or_else(spec.purpose.as_deref(), "<none>").into(),
-        or_else(
-            status.gardener.as_ref().map(|gardener| gardener.version.as_str()),
-            UNKNOWN,
-        )
-        .into(),
-        is("APIServerAvailable").into(),
-        is("ControlPlaneHealthy").into(),
-        is("ObservabilityComponentsHealthy").into(),
-        is("EveryNodeReady").into(),
-        is("SystemComponentsHealthy").into(),
-        Cell::Age(meta.creation_timestamp()),
-    ]
+/// The shoot, unless its fields have other types than the schema says.
+fn read(object: &Object) -> Option<Shoot> {
+    object.view().ok()
 }
 
 fn profile_cell(shoot: &Shoot, namespace: &str) -> String {

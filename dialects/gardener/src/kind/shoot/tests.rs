@@ -12,7 +12,7 @@ use crate::testing::{shoot, with};
 const BINDING: Via = Via::Subresource("binding");
 
 fn prepared(via: Via, old: Option<&Value>, mut new: Value) -> Value {
-    let kind = ShootKind::default();
+    let kind = ShootKind;
     kind.schema("v1beta1").default(&mut new);
     kind.prepare(
         &Write {
@@ -26,7 +26,7 @@ fn prepared(via: Via, old: Option<&Value>, mut new: Value) -> Value {
 }
 
 fn errors(via: Via, old: Option<&Value>, new: &Value) -> Vec<String> {
-    let kind = ShootKind::default();
+    let kind = ShootKind;
     let mut errors = kind.schema("v1beta1").validate(new);
     errors.extend(kind.validate(
         &Write {
@@ -437,7 +437,7 @@ fn a_binding_leaves_the_status_alone_but_for_a_pending_create() {
 
 #[test]
 fn rows_are_as_long_as_the_columns() {
-    let kind = ShootKind::default();
+    let kind = ShootKind;
     let texts = |value: &Value| -> Vec<String> {
         let row = kind.row(&Object::new(value, Revision(1)).unwrap());
         assert_eq!(row.len(), kind.columns().len());
@@ -497,7 +497,7 @@ fn rows_are_as_long_as_the_columns() {
 
 #[test]
 fn selectable_fields_read_the_object() {
-    let kind = ShootKind::default();
+    let kind = ShootKind;
     let object = with(bound(), "/status/seedName", json!("b"));
     let read = |path: &str| {
         let field = kind.selectable().iter().find(|field| field.path == path).unwrap();
@@ -533,7 +533,7 @@ fn upstreams_other_fields_pass() {
     let mut full = with(full, "/spec/networking/type", json!("calico"));
     full["spec"]["cloudProfile"] = json!({"kind": "CloudProfile", "name": "aws"});
     full["spec"].as_object_mut().unwrap().remove("cloudProfileName");
-    let kind = ShootKind::default();
+    let kind = ShootKind;
     assert!(kind.schema("v1beta1").unknown_fields(&full).is_empty());
     assert!(created(&full).is_empty());
 }
