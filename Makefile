@@ -25,7 +25,7 @@ alone: ## every crate by itself, with the features it asks for and no others (ta
 chart: ## the Helm chart by Helm 3 and 4, beside `berth manifests` and on a real kube-apiserver (needs go)
 	@tests/needs cargo cc kubectl go protoc
 	$(ETCD_TESTS) --no-run
-	BERTH_PROGRAM=$(TARGET)/debug/berth cargo test $(ETCD) --test aggregated_install -- --ignored chart
+	BERTH_PROGRAM=$(TARGET)/debug/berth cargo test $(ETCD) --test hub -- --ignored install::chart
 
 console: ## the console in headless Chromium, and its pictures in docs/console (needs chromium and chromium-driver)
 	@tests/needs cargo cc kubectl protoc chromium chromedriver
@@ -34,7 +34,7 @@ console: ## the console in headless Chromium, and its pictures in docs/console (
 
 # One shape for whatever is built with etcd: another choice of packages would resolve features anew and build it all again.
 ETCD := --workspace --features berth-storage/etcd,berth/etcd
-ETCD_TESTS := cargo test $(ETCD) --test 'aggregated*' --test 'etcd*' --test command_line --test apply_reference --test differential_scheduling --test definitions --test server --test consumers
+ETCD_TESTS := cargo test $(ETCD) --test hub --test 'etcd*' --test command_line --test apply_reference --test differential_scheduling --test definitions --test server --test consumers
 
 consumers: ## what Berth publishes and decides, read by the SIG's libraries, Kueue and Argo CD's generator, in Go, alone and behind a real kube-apiserver (the first time takes minutes; needs go)
 	@tests/needs cargo cc kubectl go protoc
@@ -45,7 +45,7 @@ consumers: ## what Berth publishes and decides, read by the SIG's libraries, Kue
 e2e: ## the tests behind a real kube-apiserver, against its field manager, the systems' own schedulers and the consumers, built from Go modules (the first time takes minutes; needs go and protoc)
 	@tests/needs cargo cc kubectl go protoc
 	$(ETCD_TESTS) --no-run
-	BERTH_PROGRAM=$(TARGET)/debug/berth cargo test $(ETCD) --test 'aggregated*' -- --ignored
+	BERTH_PROGRAM=$(TARGET)/debug/berth cargo test $(ETCD) --test hub -- --ignored
 	cargo test $(ETCD) --test apply_reference --test definitions -- --ignored
 	cargo test $(ETCD) --test server observability -- --ignored
 	cargo test $(ETCD) --test differential_scheduling -- --ignored --nocapture
@@ -57,7 +57,7 @@ differential: export DIFFERENTIAL_SEQUENCES := $(or $(DIFFERENTIAL_SEQUENCES),50
 differential: ## thousands of generated requests, answered as by kube-apiserver (DIFFERENTIAL_SEQUENCES, DIFFERENTIAL_SEED)
 	@tests/needs cargo cc kubectl go protoc
 	$(ETCD_TESTS) --no-run
-	BERTH_PROGRAM=$(TARGET)/debug/berth cargo test $(ETCD) --test aggregated_differential -- --ignored --nocapture
+	BERTH_PROGRAM=$(TARGET)/debug/berth cargo test $(ETCD) --test hub -- --ignored differential:: --nocapture
 
 # The seed and the number of worlds of each system.
 differential-scheduling: export SCHEDULING_SEED := $(or $(SCHEDULING_SEED),1)

@@ -80,20 +80,22 @@ impl Berth {
         berth
     }
 
-    /// The Berth that the tests of one program share behind the shared hub, with the example fleets loaded
-    /// through it.
+    /// The Berth that tests share behind the shared hub, with the example fleets loaded through it.
     #[must_use]
     pub fn shared() -> (&'static Hub, &'static Self) {
         static SHARED: OnceLock<Berth> = OnceLock::new();
         let hub = Hub::shared();
-        let berth = SHARED.get_or_init(|| {
-            let berth = Self::install(hub, &[]);
-            for fleet in ["gardener", "ocm"] {
-                load(hub, &format!("../examples/{fleet}/fleet.yaml"));
-            }
-            berth
-        });
-        (hub, berth)
+        (hub, SHARED.get_or_init(|| Self::install_with_fleets(hub)))
+    }
+
+    /// Installs Berth and loads the example fleets through it.
+    #[must_use]
+    pub fn install_with_fleets(hub: &Hub) -> Self {
+        let berth = Self::install(hub, &[]);
+        for fleet in ["gardener", "ocm"] {
+            load(hub, &format!("../examples/{fleet}/fleet.yaml"));
+        }
+        berth
     }
 
     /// Starts Berth as its service account, registered or not, with `name` for its data folder.

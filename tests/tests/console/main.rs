@@ -1,0 +1,8 @@
+//! The console in a real browser: headless Chromium, driven over WebDriver (`make console`).
+
+mod elsewhere;
+mod harness;
+mod many;
+mod people;
+mod views;
+mod webdriver;

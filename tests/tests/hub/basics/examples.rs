@@ -1,0 +1,61 @@
+//! The example of an aggregated server, behind a real kube-apiserver.
+
+#[path = "../../../../apiserver/aggregation/examples/aggregated_flunders.rs"]
+mod aggregated_flunders;
+
+use std::sync::Arc;
+
+use berth_aggregation::registration::Service;
+use berth_apimachinery::Clock as _;
+use berth_apiserver::SystemClock;
+use berth_certs::Folder;
+use berth_tests::eventually;
+use berth_tests::hub::Hub;
+use serde_json::json;
+
+#[test]
+#[ignore = "needs a control plane: make e2e"]
+fn the_example_of_an_aggregated_server_registers_itself_and_asks_the_hub_for_rights() {
+    let hub = Hub::shared();
+    let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "flunders", "namespace": "default"},
+        "spec": {"type": "ExternalName", "externalName": "localhost"}});
+    hub.kubectl("apply -f -").input(service.to_string()).ok();
+    let folder = tempfile::tempdir().unwrap();
+    let certificates = Arc::new(Folder::open(folder.path(), SystemClock.now()).unwrap());
+    let port = berth_tests::ports::free();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let found = Service {
+        name: "flunders".to_owned(),
+        namespace: "default".to_owned(),
+        port,
+    };
+    let address = std::net::SocketAddr::from(([127, 0, 0, 1], port));
+    let server = runtime
+        .block_on(aggregated_flunders::server(
+            hub.admin(),
+            certificates,
+            address,
+            found,
+        ))
+        .unwrap();
+    let running = runtime.block_on(async { server.start() });
+
+    eventually("the APIService to be available", || {
+        let condition = hub
+            .kubectl("get apiservice v1.wardle.example.com -o jsonpath={.status.conditions[0].status}")
+            .run();
+        (condition.out == "True").then_some(())
+    });
+    let flunder = json!({"apiVersion": "wardle.example.com/v1", "kind": "Flunder", "metadata": {"name": "fin"}, "size": 3});
+    hub.kubectl("create -f -").input(flunder.to_string()).ok();
+    assert!(hub.kubectl("get flunders").ok().contains("fin"));
+    let bob = hub.kubeconfig_for("bob", &[]);
+    let refused = hub.kubectl_as(&bob, &["get", "flunders"]).fails();
+    assert!(
+        refused.contains("User \"bob\" cannot list resource \"flunders\""),
+        "{refused}"
+    );
+
+    hub.kubectl("delete apiservice v1.wardle.example.com").ok();
+    runtime.block_on(running.stop()).unwrap();
+}

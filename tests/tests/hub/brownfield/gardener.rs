@@ -1,0 +1,193 @@
+//! A hub of Gardener: its own API server and its own scheduler beside Berth, which foretells every Seed while
+//! it observes, and decides once the scheduler is stopped.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use berth_tests::differential::variable;
+use berth_tests::eventually;
+use berth_tests::gardener::{self, SHOOTS, Scheduler, seed_name, shoot};
+use berth_tests::hub::Hub;
+use berth_tests::hub::audit::{BERTH_USER, Entry, Witness};
+use berth_tests::hub::installation::Installation;
+use serde_json::{Value, json};
+
+use crate::brownfield::observe::SECONDS;
+use crate::brownfield::{agrees, healthy, set_mode};
+
+/// How many Shoots come at least.
+const LEAST: usize = 24;
+
+/// The Seeds that Berth would take for a Shoot: the one that it decides, and those that are as good, of which
+/// the scheduler takes any.
+fn foretold(hub: &Hub, name: &str) -> BTreeSet<String> {
+    let path = format!(
+        "get --raw /apis/scheduling.berth.dev/v1alpha1/namespaces/{}/decisions/{name}.gardener/scheduling",
+        SHOOTS.0
+    );
+    let report = eventually("Berth to foretell a Seed", || {
+        let output = hub.kubectl(&path).run();
+        let report: Value = serde_json::from_str(&output.out).ok()?;
+        report["status"]["picked"][0]["clusterName"]
+            .is_string()
+            .then_some(report)
+    });
+    let status = &report["status"];
+    let picked = &status["picked"][0]["clusterName"];
+    let candidates = status["candidates"].as_array().expect("a report has candidates");
+    let scores = |of: &Value| of["scores"].clone();
+    let best = candidates
+        .iter()
+        .find(|one| one["clusterName"] == *picked)
+        .map(scores);
+    let as_good = candidates
+        .iter()
+        .filter(|one| one["feasible"] == true && Some(scores(one)) == best);
+    as_good
+        .filter_map(|one| one["clusterName"].as_str().map(str::to_owned))
+        .collect()
+}
+
+fn bound(hub: &Hub, name: &str) -> String {
+    eventually("the Shoot to have a Seed", || {
+        let words = format!("get shoot {name} -n {} -o jsonpath={{.spec.seedName}}", SHOOTS.0);
+        Some(hub.kubectl(&words).ok()).filter(|seed| !seed.is_empty())
+    })
+}
+
+fn create(hub: &Hub, number: usize) -> String {
+    let shoot = shoot(number);
+    hub.kubectl("create -f -").input(shoot.to_string()).ok();
+    shoot["metadata"]["name"]
+        .as_str()
+        .expect("it has a name")
+        .to_owned()
+}
+
+/// Shoots come one after the other, each with its Seed foretold before the scheduler has looked; Shoots go,
+/// and Seeds are hidden and shown again. Gives how many came.
+fn churn(hub: &Hub, scheduler: &Scheduler) -> usize {
+    let seconds = Duration::from_secs(variable(SECONDS.0, SECONDS.1));
+    let (started, mut number) = (Instant::now(), 0);
+    while number < LEAST || started.elapsed() < seconds {
+        if number % 4 == 3 {
+            let hidden =
+                json!({"spec": {"settings": {"scheduling": {"visible": number % 8 == 7}}}}).to_string();
+            let seed = seed_name(4);
+            let words = [
+                "patch",
+                "seed",
+                seed.as_str(),
+                "--type=merge",
+                "-p",
+                hidden.as_str(),
+            ];
+            hub.kubectl_args(&words).ok();
+        }
+        scheduler.pause(true);
+        let name = create(hub, number);
+        let expected = foretold(hub, &name);
+        scheduler.pause(false);
+        let seed = bound(hub, &name);
+        assert!(
+            expected.contains(&seed),
+            "{name}: {seed}, and Berth would take one of {expected:?}"
+        );
+        if number % 5 == 4 {
+            let words = format!(
+                "delete shoot shoot-{:02} -n {} --wait=false",
+                number - 4,
+                SHOOTS.0
+            );
+            hub.kubectl(&words).ok();
+        }
+        number += 1;
+    }
+    number
+}
+
+/// Requires that nothing of the scheduler's was refused.
+fn scheduler_is_refused_nothing(witness: &Witness<'_>) {
+    let writes = witness.writes_of(gardener::USER);
+    let bindings = writes
+        .iter()
+        .filter(|entry| entry.resource() == "shoots/binding.core.gardener.cloud");
+    assert!(bindings.count() > 0, "it binds");
+    // Somebody else was faster with a Lease or an event, or the Shoot has changed: it tries again.
+    let refused: Vec<String> = writes
+        .iter()
+        .filter(|entry| entry.code() >= 400 && ![404, 409].contains(&entry.code()))
+        .map(Entry::told)
+        .collect();
+    assert!(refused.is_empty(), "{refused:#?}");
+    let by_berth = witness.refused_by_berth();
+    assert!(by_berth.is_empty(), "{by_berth:#?}");
+}
+
+/// Bindings of Shoots that Berth has written.
+fn berths_bindings(witness: &Witness<'_>) -> usize {
+    let writes = witness.writes_of(BERTH_USER);
+    let bindings = writes
+        .iter()
+        .filter(|entry| entry.resource() == "shoots/binding.core.gardener.cloud");
+    bindings.filter(|entry| entry.code() < 300).count()
+}
+
+fn deciding(hub: &Hub, reason: &str) {
+    eventually(&format!("the condition Deciding to say {reason}"), || {
+        let object = hub.kubectl("get schedulerconfiguration gardener -o json").json();
+        let mut conditions = object["status"]["conditions"].as_array()?.iter();
+        conditions
+            .any(|condition| condition["type"] == "Deciding" && condition["reason"] == reason)
+            .then_some(())
+    });
+}
+
+#[test]
+#[ignore = "builds and runs a real kube-apiserver and Gardener's API server: `make e2e`"]
+fn who_observes_beside_gardeners_scheduler_foretells_its_seeds_and_decides_once_it_is_stopped() {
+    let mut hub = Hub::start();
+    hub.start_controllers();
+    let _garden = gardener::ApiServer::start(&hub);
+    gardener::load(&hub);
+    let scheduler = Scheduler::start(&hub);
+    let installation = Installation::new(&["--source=gardener=hub"]).observing();
+    let witness = hub.witness();
+    let running = installation.install(&hub, &[]);
+    healthy(&hub);
+    let came = churn(&hub, &scheduler);
+    agrees(&hub);
+    let agreeing = || {
+        let words = "get decisions -A --field-selector status.agrees=True -o name";
+        hub.kubectl(words).ok().lines().count()
+    };
+    let shoots = hub.versions("shoots.core.gardener.cloud").len();
+    berth_tests::until("every decision to agree", agreeing, |count| *count == shoots);
+    println!("{came} Shoots came, {shoots} are there; each got a Seed that Berth foretold");
+    scheduler_is_refused_nothing(&witness);
+    witness.requires_observing(&[]);
+    drop(running);
+
+    // To decide it waits for the Lease, which is renewed.
+    let installation = Installation::new(&["--source=gardener=hub"]);
+    let running = installation.install(&hub, &[]);
+    let witness = hub.witness();
+    set_mode(&hub, "gardener", "Decide");
+    deciding(&hub, "OtherSchedulerRuns");
+    bound(&hub, &create(&hub, came));
+    scheduler_is_refused_nothing(&witness);
+    assert_eq!(berths_bindings(&witness), 0, "Berth has decided beside it");
+    scheduler.stop();
+    deciding(&hub, "Deciding");
+    bound(&hub, &create(&hub, came + 1));
+    assert!(berths_bindings(&witness) > 0, "Berth decides");
+    set_mode(&hub, "gardener", "Observe");
+    deciding(&hub, "Observing");
+    let witness = hub.witness();
+    let scheduler = Scheduler::start(&hub);
+    bound(&hub, &create(&hub, came + 2));
+    scheduler_is_refused_nothing(&witness);
+    assert_eq!(berths_bindings(&witness), 0, "it was given back");
+    scheduler.stop();
+    drop(running);
+}

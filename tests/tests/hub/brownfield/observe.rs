@@ -1,0 +1,181 @@
+//! Berth observes a hub on which OCM decides and people change things: what it writes, what it refuses, what
+//! waits for it.
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use berth_tests::differential::variable;
+use berth_tests::hub::audit::Entry;
+use berth_tests::hub::{Berth, Hub};
+use berth_tests::ocm::world::USUAL;
+use berth_tests::{eventually, hub, ocm};
+use serde_json::json;
+
+use crate::brownfield::dump::Dump;
+use crate::brownfield::{agrees, berth, for_ocm, gone, healthy, says_that_it_agrees, told};
+
+/// How many seconds things change for, unless this environment variable says otherwise.
+pub(crate) const SECONDS: (&str, u64) = ("BROWNFIELD_SECONDS", 10);
+
+/// Clusters are tainted and freed again, relabelled, and go; requests come, change and go, and namespaces
+/// with them; for some seconds.
+pub(crate) fn churn(hub: &Hub) {
+    let seconds = Duration::from_secs(variable(SECONDS.0, SECONDS.1));
+    let started = Instant::now();
+    let mut round = 0;
+    while started.elapsed() < seconds || round == 0 {
+        let cluster = format!("managedcluster cluster-{:04}", round * 37 % USUAL.clusters);
+        let namespace = format!("passing-{round}");
+        let taint = json!({"spec": {"taints": [{"key": "drain", "effect": "NoSelect", "timeAdded": "2026-01-02T03:04:05Z"}]}});
+        patch(hub, &cluster, &taint.to_string());
+        hub.kubectl(&format!("create namespace {namespace}")).ok();
+        let objects = json!({"apiVersion": "v1", "kind": "List", "items": [
+            {"apiVersion": "cluster.open-cluster-management.io/v1beta2", "kind": "ManagedClusterSetBinding",
+             "metadata": {"name": "eu", "namespace": namespace}, "spec": {"clusterSet": "eu"}},
+            {"apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement",
+             "metadata": {"name": "passing", "namespace": namespace}, "spec": {"numberOfClusters": 2}},
+        ]});
+        hub.kubectl("create -f -").input(objects.to_string()).ok();
+        hub.kubectl(&format!("label {cluster} moved=round-{round} --overwrite"))
+            .ok();
+        eventually("OCM to decide the new request", || {
+            let list = hub
+                .kubectl(&format!("get {} -n {namespace} -o json", ocm::DECISIONS))
+                .json();
+            let decided = list["items"][0]["status"]["decisions"].as_array().map(Vec::len);
+            (decided == Some(2)).then_some(())
+        });
+        patch(hub, &cluster, r#"{"spec": {"taints": null}}"#);
+        hub.kubectl(&format!("delete namespace {namespace} --wait=false"))
+            .ok();
+        gone(hub, &namespace);
+        round += 1;
+    }
+}
+
+fn patch(hub: &Hub, object: &str, change: &str) {
+    let mut words = vec!["patch"];
+    words.extend(object.split(' '));
+    words.extend(["--type=merge", "-p", change]);
+    hub.kubectl_args(&words).ok();
+}
+
+/// Requires that nothing of the decisions is written while nothing happens.
+pub(crate) fn is_still(hub: &Hub) {
+    let witness = hub.witness();
+    let before = [hub.versions(ocm::DECISIONS), hub.versions(ocm::PLACEMENTS)];
+    let started = Instant::now();
+    while started.elapsed() < Duration::from_secs(3) {
+        std::thread::park_timeout(Duration::from_millis(500));
+    }
+    let after = [hub.versions(ocm::DECISIONS), hub.versions(ocm::PLACEMENTS)];
+    let writes: Vec<String> = witness
+        .entries()
+        .iter()
+        .filter(|entry| entry.is_write() && entry.resource().starts_with("placement"))
+        .map(Entry::told)
+        .collect();
+    assert!(before == after && writes.is_empty(), "{writes:#?}");
+}
+
+/// A namespace waits for an APIService without anybody behind it, and no longer once that is taken away
+/// (docs/install.md).
+fn namespaces_wait_while_berth_is_down(hub: &Hub, berth: &mut Berth) {
+    hub.kubectl("create namespace waiting").ok();
+    berth.kill();
+    eventually("the hub to notice that Berth is away", || {
+        let services = hub::berth::availability(hub);
+        services
+            .iter()
+            .any(|(_, message)| message != "all checks passed")
+            .then_some(())
+    });
+    hub.kubectl("delete namespace waiting --wait=false").ok();
+    eventually("the namespace to wait", || {
+        let namespace = hub.kubectl("get namespace waiting -o json").json();
+        let conditions = namespace["status"]["conditions"].to_string();
+        conditions
+            .contains("NamespaceDeletionDiscoveryFailure")
+            .then_some(())
+    });
+    hub.kubectl("delete apiservice v1alpha1.scheduling.berth.dev")
+        .ok();
+    gone(hub, "waiting");
+}
+
+#[test]
+#[ignore = "builds and runs a real kube-apiserver: `make e2e`"]
+fn who_observes_beside_ocm_agrees_writes_its_own_alone_refuses_nothing_and_leaves_no_trace() {
+    let mut hub = Hub::start();
+    hub.start_controllers();
+    ocm::define(&hub);
+    USUAL.load(&hub);
+    let controller = ocm::Controller::start(&hub);
+    ocm::settle(&hub);
+    let before = Dump::of(&hub);
+
+    let installation = for_ocm().observing();
+    let witness = hub.witness();
+    let running = installation.install(&hub, &[]);
+    healthy(&hub);
+    agrees(&hub);
+    says_that_it_agrees(&hub);
+    is_still(&hub);
+    before.requires_others(&hub);
+    let refused = witness.refused_by_berth();
+    assert!(refused.is_empty(), "{refused:#?}");
+    witness.requires_observing(&[]);
+    uninstalled(&hub, running);
+    before.requires_the_same(&hub);
+
+    let mut running = installation.install(&hub, &[]);
+    churn(&hub);
+    ocm::settle(&hub);
+    agrees(&hub);
+    says_that_it_agrees(&hub);
+    is_still(&hub);
+    namespaces_wait_while_berth_is_down(&hub, &mut running);
+    // Installed again it serves again.
+    let running = installation.install(&hub, &[]);
+    healthy(&hub);
+    churn(&hub);
+    let refused = witness.refused_by_berth();
+    assert!(refused.is_empty(), "{refused:#?}");
+    witness.requires_observing(&[]);
+    let ours = witness.writes_of(ocm::USER);
+    let failed: Vec<String> = ours
+        .iter()
+        .filter(|entry| entry.code() == 403)
+        .map(Entry::told)
+        .collect();
+    let terminating = |line: &String| line.contains("because it is being terminated");
+    assert!(failed.iter().all(terminating), "{failed:#?}");
+    drop(running);
+    controller.stop();
+}
+
+/// Takes Berth off as an administrator does, the servers' own processes last, which no Deployment runs here.
+pub(crate) fn uninstalled<T>(hub: &Hub, running: T) {
+    ends_quietly(hub, "uninstall --dry-run");
+    let output = berth(
+        &hub.admin(),
+        "uninstall --delete-namespace --delete-configurations",
+    );
+    assert!(output.status.success(), "{}", told(&output));
+    drop(running);
+    gone(hub, hub::berth::NAMESPACE);
+}
+
+/// Requires that a command whose output nobody reads (`| head`) ends without a word about it.
+fn ends_quietly(hub: &Hub, words: &str) {
+    let mut child = Command::new(berth_tests::berth())
+        .args(words.split(' '))
+        .env("KUBECONFIG", hub.admin())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("berth runs");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("it ends");
+    assert!(output.stderr.is_empty(), "{}", told(&output));
+}

@@ -1,0 +1,126 @@
+//! Webhooks that somebody set up on the hub, about objects that Berth owns: kube-apiserver does not call them
+//! for aggregated kinds, so Berth does. A real kube-apiserver, so these tests are `make e2e`, and ignored
+//! elsewhere.
+
+#[allow(dead_code, reason = "the unit tests of the calling side use the rest of it")]
+#[path = "../../../apiserver/aggregation/src/policies/tests/server.rs"]
+mod server;
+
+mod admission;
+mod outcomes;
+mod quota;
+
+use std::sync::OnceLock;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use berth_apimachinery::Clock as _;
+use berth_apiserver::SystemClock;
+use berth_tests::eventually;
+use berth_tests::hub::Hub;
+use berth_tests::hub::berth::Berth;
+use serde_json::{Value, json};
+use tokio::runtime::Runtime;
+
+use server::{Reply, Server};
+
+/// OCM's group, which Berth owns here.
+const GROUP: &str = "cluster.open-cluster-management.io";
+/// Where the Services of webhooks are.
+const POLICIES: &str = "policies";
+
+/// What the webhooks run on while kubectl is waited for.
+fn runtime() -> &'static Runtime {
+    static RUNTIME: OnceLock<Runtime> = OnceLock::new();
+    RUNTIME.get_or_init(|| Runtime::new().expect("a runtime can be made"))
+}
+
+/// The hub of this module, and its Berth. Other modules' objects are no concern of the webhooks here.
+fn shared() -> &'static Hub {
+    static SHARED: OnceLock<(Hub, Berth)> = OnceLock::new();
+    let (hub, _) = SHARED.get_or_init(|| {
+        let hub = Hub::start();
+        let berth = Berth::install_with_fleets(&hub);
+        (hub, berth)
+    });
+    hub
+}
+
+/// The namespace of one test, a webhook behind a Service of the hub named after it, and the hub itself.
+struct Scene {
+    hub: &'static Hub,
+    name: &'static str,
+    server: Server,
+}
+
+impl Scene {
+    fn new(name: &'static str, say: impl Fn(&str, &Value) -> Reply + Send + Sync + 'static) -> Self {
+        let hub = shared();
+        hub.ensure(&["create", "namespace", name]);
+        hub.ensure(&["create", "namespace", POLICIES]);
+        // The certificate has no other name: neither an address nor `localhost` would be believed.
+        let host = format!("{name}.{POLICIES}.svc");
+        let server = runtime().block_on(Server::start(&[&host], SystemClock.now(), say));
+        let service = json!({
+            "apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "namespace": POLICIES},
+            "spec": {"type": "ExternalName", "externalName": "localhost"},
+        });
+        hub.kubectl("apply -f -").input(service.to_string()).ok();
+        Self { hub, name, server }
+    }
+
+    /// `clientConfig` of the webhook.
+    fn client_config(&self) -> Value {
+        let service =
+            json!({"namespace": POLICIES, "name": self.name, "path": "/policy", "port": self.server.port});
+        json!({"service": service, "caBundle": STANDARD.encode(&self.server.ca)})
+    }
+
+    /// Sets the webhook up on the hub, for creates of placements in the test's namespace, with `fields` over
+    /// that.
+    fn configure(&self, kind: &str, fields: &Value) {
+        let mut hook = json!({
+            "name": format!("{}.policies.example", self.name),
+            "clientConfig": self.client_config(),
+            "admissionReviewVersions": ["v1"], "sideEffects": "None", "timeoutSeconds": 30,
+            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": self.name}},
+            "rules": [{"apiGroups": [GROUP], "apiVersions": ["*"], "resources": ["placements"],
+                       "operations": ["CREATE"]}],
+        });
+        for (field, value) in fields.as_object().expect("fields") {
+            hook[field] = value.clone();
+        }
+        let configuration = json!({
+            "apiVersion": "admissionregistration.k8s.io/v1", "kind": kind,
+            "metadata": {"name": self.name}, "webhooks": [hook],
+        });
+        self.hub
+            .kubectl("apply -f -")
+            .input(configuration.to_string())
+            .ok();
+    }
+
+    /// A placement in the test's namespace.
+    fn placement(&self, name: &str) -> String {
+        json!({
+            "apiVersion": format!("{GROUP}/v1beta1"), "kind": "Placement",
+            "metadata": {"name": name, "namespace": self.name}, "spec": {},
+        })
+        .to_string()
+    }
+
+    /// Tries to create placements, as dry runs, until the configuration is in force: until one fails. What it
+    /// said.
+    fn refusal(&self, arguments: &str) -> String {
+        eventually("the configuration to be in force", || {
+            let command = format!("create -f - {arguments}");
+            let output = self.hub.kubectl(&command).input(self.placement("tried")).run();
+            if output.success && !arguments.contains("dry-run") {
+                self.hub
+                    .kubectl(&format!("delete placement tried -n {}", self.name))
+                    .ok();
+            }
+            (!output.success).then_some(output.err)
+        })
+    }
+}

@@ -1,0 +1,112 @@
+//! Gardener's objects behind another API server, which has `shoots/binding`: a CustomResourceDefinition
+//! cannot. A second Berth that owns Gardener's group stands in for gardener-apiserver, in a namespace of its
+//! own, and places nothing.
+
+use std::process::Command;
+
+use berth_tests::eventually;
+use berth_tests::hub::Hub;
+use berth_tests::hub::berth::{self, Account, Berth};
+use serde_json::{Value, json};
+
+use crate::systems::binding::{audit, wrote};
+use crate::systems::by_themselves::shoot;
+
+/// Who stands in for gardener-apiserver.
+const GARDENER: Account = Account {
+    namespace: "garden",
+    name: "gardener-apiserver",
+};
+
+/// What `berth manifests` prints for the stand-in.
+fn printed(set: &str) -> String {
+    let output = Command::new(berth_tests::berth())
+        .args(["manifests", set, "--namespace", GARDENER.namespace])
+        .args(["--service", GARDENER.name])
+        .args(["--mode=decide", "--source=gardener=owned"])
+        .output()
+        .expect("berth runs");
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout).expect("YAML is text")
+}
+
+/// Starts the stand-in and registers it for Gardener's group.
+fn gardener_apiserver(hub: &Hub) -> Berth {
+    hub.ensure(&["create", "namespace", GARDENER.namespace]);
+    // Its rights have names of their own: the Berth that is tested has those of the manifests.
+    let rights = printed("rbac").replace("name: berth:", "name: garden:");
+    hub.kubectl("apply --server-side -f -").input(rights).ok();
+    let arguments = [
+        "--service-namespace",
+        GARDENER.namespace,
+        "--service-name",
+        GARDENER.name,
+        "--controllers=-gardener",
+    ];
+    let serving = Berth::start_as(hub, GARDENER, "gardener-apiserver", &arguments);
+    serving.register_as(hub, GARDENER, |service| {
+        service["spec"]["group"] == "core.gardener.cloud"
+    });
+    serving
+}
+
+#[test]
+#[ignore = "builds and runs a real kube-apiserver: `make e2e`"]
+fn a_shoot_is_bound_by_shoots_binding_where_its_api_server_has_it() {
+    let hub = Hub::start();
+    berth::apply_rights(&hub);
+    berth::apply(&hub, "hub-sources-rbac.yaml");
+    let _gardener = gardener_apiserver(&hub);
+    eventually("shoots/binding to be served", || {
+        let group = hub.kubectl("get --raw /apis/core.gardener.cloud/v1beta1").run();
+        group.out.contains("\"shoots/binding\"").then_some(())
+    });
+    // What is created waits for whoever places shoots: not its API server.
+    berth::auto_bind(&hub, &["gardener"], "Controller");
+    berth::load(&hub, "../examples/gardener/fleet.yaml");
+    let _berth = crate::systems::install(&hub);
+    hub.kubectl("create -f -").input(shoot("one").to_string()).ok();
+    let bound = eventually("the shoot to be placed", || {
+        let shoot = hub.kubectl("get shoot one -n garden-dev -o json").json();
+        shoot["spec"]["seedName"].is_string().then_some(shoot)
+    });
+    let seed = bound["spec"]["seedName"].as_str().unwrap_or_default();
+    assert!(seed.starts_with("aws-eu"), "{bound}");
+    let binding: Vec<Value> = audit(&hub)
+        .into_iter()
+        .filter(|event| {
+            event["objectRef"]["resource"] == "shoots" && event["objectRef"]["subresource"] == "binding"
+        })
+        .collect();
+    let [event] = &binding[..] else {
+        panic!("one write through shoots/binding: {binding:?}")
+    };
+    assert_eq!(
+        (&event["verb"], &event["impersonatedUser"]["username"]),
+        (&json!("update"), &json!("berth:scheduler")),
+        "{event}"
+    );
+    assert!(wrote(&hub, "berth:scheduler", "shoots"));
+
+    // And by hand, to a seed of one's own choice.
+    hub.kubectl("create -f -").input(shoot("two").to_string()).ok();
+    let decision = eventually("the decision", || {
+        let output = hub
+            .kubectl("get decision two.gardener -n garden-dev -o json")
+            .run();
+        let decision: Value = output
+            .success
+            .then(|| serde_json::from_str(&output.out).expect("JSON"))?;
+        (decision["status"]["phase"] == "Bound").then_some(decision)
+    });
+    assert_eq!(
+        decision["status"]["decisions"][0]["clusterName"]
+            .as_str()
+            .map(|name| &name[..6]),
+        Some("aws-eu")
+    );
+}

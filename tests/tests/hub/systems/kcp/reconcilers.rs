@@ -1,0 +1,182 @@
+//! kcp's controllers on the hub's own objects: each writes as itself, and is allowed to. Where the
+//! WorkloadClusters and Locations are makes no difference to that.
+
+use berth_tests::eventually;
+use serde_json::{Value, json};
+
+use super::world::{World, state};
+use crate::systems::binding::wrote;
+
+const SYNCED: &str = "state.internal.workloads.kcp.dev/";
+const DELETION: &str = "deletion.internal.workloads.kcp.dev/";
+
+fn label<'a>(object: &'a Value, identifier: &str) -> &'a Value {
+    &object["metadata"]["labels"][format!("{SYNCED}{identifier}")]
+}
+
+fn deletion<'a>(object: &'a Value, identifier: &str) -> &'a Value {
+    &object["metadata"]["annotations"][format!("{DELETION}{identifier}")]
+}
+
+fn condition<'a>(object: &'a Value, r#type: &str) -> Option<&'a str> {
+    let mut conditions = object["status"]["conditions"].as_array()?.iter();
+    conditions.find(|one| one["type"] == r#type)?["status"].as_str()
+}
+
+/// Who writes what is always the hub's.
+const WRITERS: [(&str, &str); 5] = [
+    ("berth:placement-controller", "namespaces"),
+    ("berth:namespace-controller", "namespaces"),
+    ("berth:resource-controller", "configmaps"),
+    ("berth:resource-controller", "secrets"),
+    ("berth:scheduler", "schedulerconfigurations"),
+];
+
+fn configuration() -> Value {
+    json!({"heartbeatThreshold": "1h", "syncedResources": ["configmaps", "deployments.apps"]})
+}
+
+const NAMED: [&str; 2] = ["--external-hostname", "hub.example.com:6443"];
+
+/// A namespace is placed, adopted, synced and drained.
+fn story(world: &World) {
+    let east = world.cluster("east");
+
+    // The heartbeat controller says where the syncer's view is, and that it is heard of.
+    let url = "https://hub.example.com:6443/apis/scheduling.berth.dev/v1alpha1/targets/east.kcp/proxy";
+    world.until(
+        &["workloadcluster", "east"],
+        "has the URL of its view",
+        |cluster| cluster["status"]["virtualWorkspaces"] == json!([{"url": url}]),
+    );
+    world.beat("east");
+    world.until(&["workloadcluster", "east"], "is healthy", |cluster| {
+        condition(cluster, "HeartbeatHealthy") == Some("True") && condition(cluster, "Ready") == Some("True")
+    });
+    world.until(&["location", "here"], "counts", |location| {
+        location["status"] == json!({"instances": 1, "availableInstances": 1})
+            && location["metadata"]["annotations"]["scheduling.kcp.dev/labels"] == "cloud=ours"
+    });
+
+    world.namespace("app");
+    world.placement("app", "bound", |placement| {
+        state(placement, &east) == Some("Bound")
+    });
+    world.until(&["namespace", "app"], "is synced", |namespace| {
+        label(namespace, &east) == "Sync" && condition(namespace, "NamespaceScheduled") == Some("True")
+    });
+    let hub = &world.hub;
+    // The secret comes first: when what comes after it is labelled, it has been passed over.
+    hub.kubectl("-n app create secret generic unsynced").ok();
+    hub.kubectl("-n app create configmap settings --from-literal=a=1")
+        .ok();
+    let settings = ["configmap", "settings", "-n", "app"];
+    world.until(&settings, "is synced", |object| label(object, &east) == "Sync");
+    let secret = world
+        .get(&["secret", "unsynced", "-n", "app"])
+        .expect("it is there");
+    assert!(label(&secret, &east).is_null(), "{secret}");
+
+    // The configuration on the hub takes the place of the file's.
+    let configuration = json!({
+        "apiVersion": "config.berth.dev/v1alpha1", "kind": "SchedulerConfiguration", "metadata": {"name": "kcp"},
+        "spec": {"kcp": {"heartbeatThreshold": "1h", "syncedResources": ["configmaps", "secrets"]}},
+    });
+    hub.kubectl("create -f -").input(configuration.to_string()).ok();
+    world.until(&["secret", "unsynced", "-n", "app"], "is synced", |object| {
+        label(object, &east) == "Sync"
+    });
+    world.until(
+        &["schedulerconfiguration", "kcp"],
+        "is said to be valid",
+        |object| condition(object, "Valid") == Some("True"),
+    );
+
+    // Evicted: the removal is handed on from the placement to the namespace to what is in it.
+    world.patch(
+        &["workloadcluster", "east"],
+        &json!({"spec": {"evictAfter": "2021-10-28T09:00:00Z"}}),
+    );
+    world.placement("app", "removed", |placement| {
+        state(placement, &east) == Some("Removing")
+    });
+    let at = world.until(&["namespace", "app"], "is to leave", |object| {
+        deletion(object, &east).is_string()
+    });
+    let settings = world.until(&settings, "is to leave", |object| {
+        deletion(object, &east).is_string()
+    });
+    assert_eq!(deletion(&settings, &east), deletion(&at, &east));
+}
+
+/// Nothing more can be synced than what rights and webhooks were made for, and whoever asks for more is told.
+fn beyond(world: &World) {
+    let hub = &world.hub;
+    let patch = json!({"spec": {"kcp": {"syncedResources": ["configmaps", "ingresses.networking.k8s.io"]}}});
+    let text = patch.to_string();
+    let words = [
+        "patch",
+        "schedulerconfiguration",
+        "kcp",
+        "--type=merge",
+        "-p",
+        &text,
+    ];
+    let refused = hub.kubectl_args(&words).fails();
+    for wanted in [
+        "spec.kcp.syncedResources[1]",
+        "ingresses.networking.k8s.io",
+        "--kcp-synced-resources",
+    ] {
+        assert!(refused.contains(wanted), "{wanted:?} is not in {refused}");
+    }
+    // Past the webhook, it is said where it stands.
+    hub.kubectl("delete validatingwebhookconfiguration berth").ok();
+    hub.kubectl_args(&words).ok();
+    let stored = world.until(
+        &["schedulerconfiguration", "kcp"],
+        "is said not to be in force",
+        |object| condition(object, "Valid") == Some("False"),
+    );
+    assert!(
+        stored["status"].to_string().contains("--kcp-synced-resources"),
+        "{stored}"
+    );
+}
+
+fn written(world: &World, writers: &[(&str, &str)]) {
+    for (actor, resource) in writers {
+        eventually(&format!("{actor} to have written {resource}"), || {
+            wrote(&world.hub, actor, resource).then_some(())
+        });
+    }
+    assert_eq!(world.refused(), [Value::Null; 0]);
+}
+
+#[test]
+#[ignore = "builds and runs a real kube-apiserver: `make e2e`"]
+fn kcps_controllers_write_on_the_hub_as_themselves_with_the_rights_that_are_printed() {
+    let world = World::new(&configuration(), &NAMED);
+    story(&world);
+    let of_kcp = [
+        ("berth:location-controller", "locations"),
+        ("berth:heartbeat-controller", "workloadclusters"),
+    ];
+    written(&world, &[&WRITERS[..], &of_kcp].concat());
+}
+
+#[test]
+#[ignore = "builds and runs a real kube-apiserver: `make e2e`"]
+fn the_hubs_namespaces_are_placed_on_workload_clusters_that_berth_stores() {
+    let world = World::owned(&configuration(), &NAMED);
+    story(&world);
+    written(&world, &WRITERS);
+    // The clusters are nowhere on the hub, and say where they are in a decision about the hub's namespace.
+    let crds = world.hub.kubectl("get crd -o name").ok();
+    assert!(!crds.contains("kcp.dev"), "{crds}");
+    let decision = world
+        .get(&["decision", "app.kcp", "-n", "app"])
+        .expect("it is decided on");
+    assert_eq!(decision["spec"]["sourceRef"]["kind"], "Namespace", "{decision}");
+    beyond(&world);
+}

@@ -1,0 +1,121 @@
+//! A policy of the hub that makes of the scheduler's own write another decision.
+
+use berth_tests::eventually;
+use berth_tests::hub::Hub;
+use berth_tests::hub::berth;
+use serde_json::{Value, json};
+
+use crate::systems::by_themselves::shoot;
+use crate::systems::install;
+
+const NAME: &str = "bend";
+
+/// The seed that nobody would pick for the shoot, whose taint it does not tolerate.
+const WRONG: &str = "aws-guarded";
+
+/// Makes every write of the scheduler that places a Shoot place it elsewhere.
+fn bend(hub: &Hub) {
+    let policy = json!({
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingAdmissionPolicy", "metadata": {"name": NAME},
+        "spec": {
+            "failurePolicy": "Fail", "reinvocationPolicy": "Never",
+            "matchConstraints": {"resourceRules": [{
+                "apiGroups": ["core.gardener.cloud"], "apiVersions": ["*"], "resources": ["shoots"], "operations": ["UPDATE"]}]},
+            "matchConditions": [{
+                "name": "places",
+                "expression": "request.userInfo.username == 'berth:scheduler' && has(object.spec.seedName)"}],
+            "mutations": [{"patchType": "JSONPatch", "jsonPatch": {
+                "expression": format!("[JSONPatch{{op: 'replace', path: '/spec/seedName', value: '{WRONG}'}}]")}}],
+        },
+    });
+    let binding = json!({
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingAdmissionPolicyBinding",
+        "metadata": {"name": NAME}, "spec": {"policyName": NAME},
+    });
+    for object in [policy, binding] {
+        hub.kubectl("create -f -").input(object.to_string()).ok();
+    }
+    eventually("the policy to be in force", || {
+        let patch = json!({"spec": {"seedName": "aws-eu1"}}).to_string();
+        let words = [
+            "patch",
+            "shoot",
+            "probe",
+            "-n",
+            "garden-dev",
+            "--type=merge",
+            "-p",
+            &patch,
+            "--as=berth:scheduler",
+            "--dry-run=server",
+            "-o",
+            "jsonpath={.spec.seedName}",
+        ];
+        let output = hub.kubectl_args(&words).run();
+        (output.out.trim() == WRONG).then_some(())
+    });
+}
+
+fn shown(hub: &Hub, name: &str) -> Value {
+    hub.kubectl(&format!("get shoot {name} -n garden-dev -o json"))
+        .json()
+}
+
+#[test]
+#[ignore = "builds and runs a real kube-apiserver: `make e2e`"]
+fn a_decision_that_a_policy_of_the_hub_changes_is_put_back_told_and_made_once_the_policy_is_gone() {
+    let hub = Hub::start();
+    berth::apply_definitions(&hub);
+    berth::load_text(
+        &hub,
+        "gardener.yaml",
+        &berth_tests::example::example("gardener/fleet.yaml"),
+    );
+    let mut probe = shoot("probe");
+    // Another scheduler's, so that nothing is decided about it.
+    probe["spec"]["schedulerName"] = json!("another");
+    hub.kubectl("create -f -").input(probe.to_string()).ok();
+    let _berth = install(&hub);
+    bend(&hub);
+    hub.kubectl("create -f -").input(shoot("bent").to_string()).ok();
+    let told = eventually("the owner to be told", || {
+        let events = hub.kubectl("get events -n garden-dev -o json").json();
+        let events = events["items"].as_array().cloned().unwrap_or_default();
+        events.into_iter().find_map(|event| {
+            let text = event["message"].as_str().unwrap_or_default().to_owned();
+            (event["reason"] == "FailedScheduling" && text.contains("MutatingAdmissionPolicy"))
+                .then_some(text)
+        })
+    });
+    assert!(
+        told.contains("spec.seedName") && told.contains("it was put back as it was"),
+        "{told}"
+    );
+    let before = shown(&hub, "bent");
+    assert_eq!(before["spec"]["seedName"], Value::Null, "{before}");
+    // It is not fought for: by the time another one is told of, whoever wrote at once again would have done
+    // so many times.
+    hub.kubectl("create -f -").input(shoot("other").to_string()).ok();
+    eventually("the owner of the other to be told", || {
+        let events = hub.kubectl("get events -n garden-dev -o json").json();
+        let events = events["items"].as_array().cloned().unwrap_or_default();
+        let is_told = |event: &Value| {
+            event["reason"] == "FailedScheduling" && event["involvedObject"]["name"] == "other"
+        };
+        events.iter().any(is_told).then_some(())
+    });
+    let tries = |shoot: &Value| shoot["metadata"]["generation"].as_i64().unwrap_or_default();
+    let after = shown(&hub, "bent");
+    // Each try is two writes: the decision, and what puts it back.
+    assert!(tries(&after) - tries(&before) <= 2, "{before}\n{after}");
+    hub.kubectl(&format!("delete mutatingadmissionpolicybinding {NAME}"))
+        .ok();
+    hub.kubectl(&format!("delete mutatingadmissionpolicy {NAME}"))
+        .ok();
+    let seed = eventually("the shoot to be placed", || {
+        shown(&hub, "bent")["spec"]["seedName"]
+            .as_str()
+            .map(str::to_owned)
+    });
+    assert!(seed.starts_with("aws-eu"), "{seed}");
+}
