@@ -261,7 +261,7 @@ impl Server {
             let configuration = format!(
                 "apiVersion: config.berth.dev/v1alpha1\nkind: SchedulerConfiguration\nmetadata: {{name: {dialect}}}\nspec: {{autoBind: \"Off\"}}\n"
             );
-            self.kubectl("apply -f -").input(configuration).ok();
+            self.kubectl("apply -f -").input(configuration).succeeds();
         }
     }
 
@@ -425,7 +425,7 @@ impl Kubectl {
     }
 
     /// Runs it; it must succeed. Gives its output.
-    pub fn ok(self) -> String {
+    pub fn succeeds(self) -> String {
         let output = self.run();
         assert!(
             output.success,
@@ -435,9 +435,14 @@ impl Kubectl {
         output.out
     }
 
+    /// Runs it as [`Kubectl::succeeds`] does: its name in tests that are older.
+    pub fn ok(self) -> String {
+        self.succeeds()
+    }
+
     /// Runs it; it must succeed and print JSON.
     pub fn json(self) -> Value {
-        let text = self.ok();
+        let text = self.succeeds();
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
     }
 

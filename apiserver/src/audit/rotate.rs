@@ -167,17 +167,10 @@ impl Write for Rotating {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicI64, Ordering};
+    use berth_apimachinery::time::SignedDuration;
+    use berth_apimachinery::time::testing::SteppedClock;
 
     use super::*;
-
-    struct Hand(AtomicI64);
-
-    impl Clock for Hand {
-        fn now(&self) -> Timestamp {
-            Timestamp::from_second(self.0.load(Ordering::Relaxed)).unwrap()
-        }
-    }
 
     fn names(folder: &Path) -> Vec<String> {
         let entries = fs::read_dir(folder).unwrap();
@@ -193,7 +186,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("audit-notes.log"), "somebody's").unwrap();
         let path = folder.path().join("audit.log");
-        let clock = Arc::new(Hand(AtomicI64::new(1_800_000_000)));
+        let clock = Arc::new(SteppedClock::at(Timestamp::from_second(1_800_000_000).unwrap()));
         let rotation = Rotation {
             max_size: 1,
             max_backups: 2,
@@ -217,7 +210,7 @@ mod tests {
         for name in kept.iter().filter(|name| *name != "audit-notes.log") {
             assert_eq!(fs::metadata(folder.path().join(name)).unwrap().len(), 700 * 1024);
         }
-        clock.0.fetch_add(4 * 86_400, Ordering::Relaxed);
+        clock.advance(SignedDuration::from_hours(4 * 24));
         drop(Rotating::open(&path, rotation, clock).unwrap());
         assert_eq!(names(folder.path()), ["audit-notes.log", "audit.log"]);
     }

@@ -41,15 +41,6 @@ pub struct InMemory {
     tasks: Vec<JoinHandle<()>>,
 }
 
-/// The clock of one instant.
-struct Still(Timestamp);
-
-impl Clock for Still {
-    fn now(&self) -> Timestamp {
-        self.0
-    }
-}
-
 /// Whoever runs the process may see what they gave it.
 struct Everybody;
 
@@ -96,7 +87,13 @@ impl InMemory {
             };
             store.commit(&[step])?;
         }
-        Self::over(Arc::new(store), settings, Arc::new(Still(now)), None).await
+        Self::over(
+            Arc::new(store),
+            settings,
+            Arc::new(berth_apimachinery::time::FixedClock(now)),
+            None,
+        )
+        .await
     }
 
     /// Serves the objects of `kinds` as they are on the hub behind `client` and as they change there, decided

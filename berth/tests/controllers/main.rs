@@ -15,7 +15,8 @@ use std::time::Duration;
 use berth::controllers::{ControllerMetrics, Events};
 use berth_admission::rights::Answer;
 use berth_admission::{Authority, Chain, Right, UserInfo};
-use berth_apimachinery::{Clock, Key, Object, Timestamp, Write};
+use berth_apimachinery::time::testing::SteppedClock;
+use berth_apimachinery::{Clock, Key, Object, Write};
 use berth_apiserver::registry::Registry;
 use berth_apiserver::{Backing, Group, Resource};
 use berth_dialect_contract::Outcome;
@@ -30,15 +31,6 @@ use tokio::sync::Notify;
 
 /// How long anything may take before a test fails.
 const DEADLINE: Duration = Duration::from_secs(30);
-
-/// A clock moved by hand.
-struct Stepped(Mutex<Timestamp>);
-
-impl Clock for Stepped {
-    fn now(&self) -> Timestamp {
-        *self.0.lock()
-    }
-}
 
 /// Counts decisions.
 #[derive(Default)]
@@ -93,7 +85,7 @@ impl Counter {
 /// A server without a port, with the controllers of one dialect.
 struct World {
     store: Arc<dyn Store>,
-    clock: Arc<Stepped>,
+    clock: Arc<SteppedClock>,
     engine: Arc<Engine>,
     registry: Arc<Registry>,
     catalog: Arc<berth_engine::Catalog>,
@@ -118,7 +110,7 @@ impl World {
     fn over(store: Arc<dyn Store>, dialect: &str) -> Self {
         let dialect = berth_dialect_registry::by_name(dialect).unwrap();
         let start = "2021-10-28T09:00:00Z".parse().unwrap();
-        let clock = Arc::new(Stepped(Mutex::new(start)));
+        let clock = Arc::new(SteppedClock::at(start));
         let as_clock = || Arc::clone(&clock) as Arc<dyn Clock>;
         let source: Arc<dyn Source> = Arc::clone(&store) as _;
         let engine = Engine::new(vec![Arc::clone(&dialect)], source, as_clock());
@@ -168,7 +160,7 @@ impl World {
 
     /// Moves the clock and lets the controllers look at it.
     fn step(&self, seconds: i64) {
-        *self.clock.0.lock() += jiff::SignedDuration::from_secs(seconds);
+        self.clock.advance(jiff::SignedDuration::from_secs(seconds));
         self.controllers.look();
     }
 

@@ -2,45 +2,30 @@
 
 use std::fs;
 
+use berth_apimachinery::time::testing::SteppedClock;
 use jiff::SignedDuration;
-use parking_lot::Mutex;
 
 use super::*;
 use crate::authority::LEAF_LIFE;
 
-struct Stepped(Mutex<Timestamp>);
-
-impl Stepped {
-    fn new() -> Arc<Self> {
-        Arc::new(Self(Mutex::new("2026-11-21T12:00:00Z".parse().unwrap())))
-    }
-
-    fn step(&self, by: SignedDuration) {
-        let mut now = self.0.lock();
-        *now += by;
-    }
-}
-
-impl Clock for Stepped {
-    fn now(&self) -> Timestamp {
-        *self.0.lock()
-    }
+fn clock() -> Arc<SteppedClock> {
+    Arc::new(SteppedClock::at("2026-11-21T12:00:00Z".parse().unwrap()))
 }
 
 fn names(list: &[&str]) -> Vec<String> {
     list.iter().map(|&name| name.to_owned()).collect()
 }
 
-fn issued(folder: &Path, clock: &Arc<Stepped>, list: &[&str]) -> Arc<ServingCertificate> {
+fn issued(folder: &Path, clock: &Arc<SteppedClock>, list: &[&str]) -> Arc<ServingCertificate> {
     let folder = Arc::new(Folder::open(folder, clock.now()).unwrap());
     ServingCertificate::issued(folder, &names(list), Arc::clone(clock) as Arc<dyn Clock>).unwrap()
 }
 
 #[test]
 fn a_restart_uses_the_same_certificate() {
-    let (folder, clock) = (tempfile::tempdir().unwrap(), Stepped::new());
+    let (folder, clock) = (tempfile::tempdir().unwrap(), clock());
     let first = issued(folder.path(), &clock, &["berth.example.com"]).certificate();
-    clock.step(SignedDuration::from_hours(24));
+    clock.advance(SignedDuration::from_hours(24));
     assert_eq!(
         issued(folder.path(), &clock, &["berth.example.com"]).certificate(),
         first
@@ -54,7 +39,7 @@ fn a_restart_uses_the_same_certificate() {
 
 #[test]
 fn other_names_another_authority_and_damage_each_make_a_new_one() {
-    let (folder, clock) = (tempfile::tempdir().unwrap(), Stepped::new());
+    let (folder, clock) = (tempfile::tempdir().unwrap(), clock());
     let first = issued(folder.path(), &clock, &[]).certificate();
     let second = issued(folder.path(), &clock, &["10.1.2.3", "*.example.com"]).certificate();
     assert_ne!(first, second);
@@ -75,13 +60,13 @@ fn other_names_another_authority_and_damage_each_make_a_new_one() {
 
 #[test]
 fn it_is_renewed_at_two_thirds_of_its_life_without_a_restart() {
-    let (folder, clock) = (tempfile::tempdir().unwrap(), Stepped::new());
+    let (folder, clock) = (tempfile::tempdir().unwrap(), clock());
     let serving = issued(folder.path(), &clock, &[]);
     let first = (serving.certificate(), serving.not_after());
-    clock.step(LEAF_LIFE * 2 / 3 - SignedDuration::from_hours(1));
+    clock.advance(LEAF_LIFE * 2 / 3 - SignedDuration::from_hours(1));
     assert!(!serving.refresh().unwrap());
     assert_eq!(serving.certificate(), first.0);
-    clock.step(SignedDuration::from_hours(1));
+    clock.advance(SignedDuration::from_hours(1));
     assert!(serving.refresh().unwrap());
     assert_ne!(serving.certificate(), first.0);
     assert!(serving.not_after() > first.1);
@@ -95,22 +80,22 @@ fn it_is_renewed_at_two_thirds_of_its_life_without_a_restart() {
 
 #[test]
 fn an_expired_one_is_replaced_at_start() {
-    let (folder, clock) = (tempfile::tempdir().unwrap(), Stepped::new());
+    let (folder, clock) = (tempfile::tempdir().unwrap(), clock());
     let first = issued(folder.path(), &clock, &[]).certificate();
-    clock.step(LEAF_LIFE * 2);
+    clock.advance(LEAF_LIFE * 2);
     assert_ne!(issued(folder.path(), &clock, &[]).certificate(), first);
 }
 
 /// Two pairs of somebody else's, and the files one of them is given in.
 struct Given {
     folder: tempfile::TempDir,
-    clock: Arc<Stepped>,
+    clock: Arc<SteppedClock>,
     pairs: Vec<crate::Issued>,
 }
 
 impl Given {
     fn new() -> Self {
-        let (folder, clock) = (tempfile::tempdir().unwrap(), Stepped::new());
+        let (folder, clock) = (tempfile::tempdir().unwrap(), clock());
         let made = Folder::open(folder.path().join("ca"), clock.now()).unwrap();
         let pair = |_| {
             made.ca()
@@ -191,7 +176,7 @@ async fn the_background_task_takes_up_new_files() {
 
 #[test]
 fn a_shared_ca_that_changes_gives_a_new_certificate_at_once() {
-    let clock = Stepped::new();
+    let clock = clock();
     let authority = |name: &str| {
         let made = crate::authority::generate_authority(name, clock.now()).unwrap();
         Arc::new(crate::Authority::from_pem(&made, Path::new("here"), clock.now()).unwrap())
@@ -200,14 +185,14 @@ fn a_shared_ca_that_changes_gives_a_new_certificate_at_once() {
     let names = ["berth.ns.svc".to_owned()];
     let serving = ServingCertificate::shared(Arc::clone(&old), &names, Arc::clone(&clock) as _).unwrap();
     let first = serving.certificate();
-    clock.step(SignedDuration::from_hours(1));
+    clock.advance(SignedDuration::from_hours(1));
     assert!(!serving.adopt(old).unwrap(), "it is of that CA already");
     assert!(!serving.refresh().unwrap(), "it is young");
     assert_eq!(serving.certificate(), first);
     assert!(serving.adopt(new).unwrap());
     let second = serving.certificate();
     assert_ne!(second, first);
-    clock.step(LEAF_LIFE * 3 / 4);
+    clock.advance(LEAF_LIFE * 3 / 4);
     assert!(serving.refresh().unwrap(), "it is renewed in time");
     assert_ne!(serving.certificate(), second);
 }

@@ -1,6 +1,8 @@
 //! Time as Kubernetes writes it. Berth never reads a clock here: callers pass `now`.
 
-pub use jiff::Timestamp;
+pub mod testing;
+
+pub use jiff::{SignedDuration, Timestamp};
 
 /// Source of `now`. The program has one system clock; tests have a fixed or a stepped one.
 pub trait Clock: Send + Sync + 'static {

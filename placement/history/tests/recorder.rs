@@ -8,7 +8,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use berth_admission::rights::Answer;
 use berth_admission::{Authority, Chain, Right, UserInfo};
-use berth_apimachinery::{Clock, GroupResource, Key, Kind, Revision, Timestamp, Write};
+use berth_apimachinery::time::testing::SteppedClock;
+use berth_apimachinery::{Clock, GroupResource, Key, Kind, Revision, Write};
 use berth_apiserver::registry::{Author, Registry};
 use berth_apiserver::{Backing, Group, Resource};
 use berth_engine::{Bind, Engine, Unplaced};
@@ -20,7 +21,6 @@ use berth_scheduling_rest::{RegistryCommitter, VirtualApi};
 use berth_storage::{
     Applied, At, Collection, MemoryStore, Scope, Source, Step, Store, StoreError, Verb, Watch, Writer,
 };
-use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
@@ -30,15 +30,6 @@ const GROUP: &str = "cluster.open-cluster-management.io";
 const PLACEMENTS: GroupResource = GroupResource::new(GROUP, "placements");
 const FLEET: &str = include_str!("../../../examples/ocm/fleet.yaml");
 const STORY: &str = include_str!("../../../examples/ocm/story-1.yaml");
-
-/// A clock moved by hand.
-struct Stepped(Mutex<Timestamp>);
-
-impl Clock for Stepped {
-    fn now(&self) -> Timestamp {
-        *self.0.lock()
-    }
-}
 
 /// A store that says that other servers write to it, too.
 struct Shared(MemoryStore);
@@ -98,7 +89,7 @@ struct Server {
 }
 
 impl Server {
-    fn new(store: &Arc<dyn Store>, clock: &Arc<Stepped>, leads: bool, bounds: Bounds) -> Self {
+    fn new(store: &Arc<dyn Store>, clock: &Arc<SteppedClock>, leads: bool, bounds: Bounds) -> Self {
         let dialect = berth_dialect_registry::by_name("ocm").unwrap();
         let as_clock = || Arc::clone(clock) as Arc<dyn Clock>;
         let engine = Engine::new(vec![Arc::clone(&dialect)], Arc::clone(store) as _, as_clock());
@@ -220,10 +211,10 @@ impl Server {
     }
 
     /// Waits until `expected` is recorded, while the clock goes on.
-    async fn until(&self, clock: &Stepped, expected: &[&str]) {
+    async fn until(&self, clock: &SteppedClock, expected: &[&str]) {
         let waiting = async {
             while self.recorded() != expected {
-                *clock.0.lock() += jiff::SignedDuration::from_millis(50);
+                clock.advance(jiff::SignedDuration::from_millis(50));
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
@@ -232,12 +223,12 @@ impl Server {
     }
 }
 
-fn clock() -> Arc<Stepped> {
-    Arc::new(Stepped(Mutex::new("2021-10-28T09:00:00Z".parse().unwrap())))
+fn clock() -> Arc<SteppedClock> {
+    Arc::new(SteppedClock::at("2021-10-28T09:00:00Z".parse().unwrap()))
 }
 
 /// A server with a fleet and the story's placement, which is recorded as unplaced.
-async fn unplaced(store: &Arc<dyn Store>, clock: &Arc<Stepped>) -> Server {
+async fn unplaced(store: &Arc<dyn Store>, clock: &Arc<SteppedClock>) -> Server {
     let server = Server::new(store, clock, false, Bounds::default());
     server.load(FLEET).await;
     server.load(STORY).await;
@@ -264,7 +255,7 @@ async fn changes_are_recorded_by_the_clock_and_go_when_they_are_old() {
         .until(&clock, &["Unplaced Object -", "Fits Request alice"])
         .await;
     // A week and a day later only what is new then is left.
-    *clock.0.lock() += jiff::SignedDuration::from_hours(8 * 24);
+    clock.advance(jiff::SignedDuration::from_hours(8 * 24));
     server.write(Verb::Delete, &placement(), "", Value::Null).await;
     server.until(&clock, &["Removed Object -"]).await;
     server.stop().await;
@@ -305,7 +296,7 @@ async fn what_was_replaced_while_nobody_recorded_is_recorded_as_it_stands() {
     server.stop().await;
     server.write(Verb::Delete, &placement(), "", Value::Null).await;
     server.load(placement_alone()).await;
-    *clock.0.lock() += jiff::SignedDuration::from_secs(60);
+    clock.advance(jiff::SignedDuration::from_secs(60));
     let mut next = Server::new(&store, &clock, false, Bounds::default());
     let replaced = [bound[0], bound[1], "Removed Unseen -", "Bound Unseen -"];
     next.until(&clock, &replaced).await;
@@ -314,7 +305,7 @@ async fn what_was_replaced_while_nobody_recorded_is_recorded_as_it_stands() {
     next.until(&clock, &removed).await;
     next.stop().await;
     next.load(placement_alone()).await;
-    *clock.0.lock() += jiff::SignedDuration::from_secs(60);
+    clock.advance(jiff::SignedDuration::from_secs(60));
     let last = Server::new(&store, &clock, false, Bounds::default());
     let back = [&removed[..], &["Bound Unseen -"]].concat();
     last.until(&clock, &back).await;
@@ -325,7 +316,7 @@ async fn what_was_replaced_while_nobody_recorded_is_recorded_as_it_stands() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_created_in_the_second_of_the_start_is_recorded() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
-    let clock = Arc::new(Stepped(Mutex::new("2021-10-28T09:00:00.7Z".parse().unwrap())));
+    let clock = Arc::new(SteppedClock::at("2021-10-28T09:00:00.7Z".parse().unwrap()));
     unplaced(&store, &clock).await;
 }
 
@@ -348,7 +339,7 @@ async fn what_changed_while_nobody_recorded_is_told_to_be_unseen() {
     let mut server = unplaced(&store, &clock).await;
     server.stop().await;
     server.bind(&placement(), "alice").await;
-    *clock.0.lock() += jiff::SignedDuration::from_secs(60);
+    clock.advance(jiff::SignedDuration::from_secs(60));
     let next = Server::new(&store, &clock, false, Bounds::default());
     next.until(&clock, &["Unplaced Object -", "Fits Unseen -"]).await;
 }

@@ -1,35 +1,18 @@
 //! What becomes of tokens.
 
-use std::sync::Mutex;
-
-use berth_apimachinery::Timestamp;
+use berth_apimachinery::time::SignedDuration;
+use berth_apimachinery::time::testing::SteppedClock;
 
 use super::*;
 use crate::delegation::testing::{Hub, failure};
 
-/// A clock that is put forward by hand.
-struct Hands(Mutex<Timestamp>);
-
-impl Hands {
-    fn new() -> Arc<Self> {
-        Arc::new(Self(Mutex::new("2026-11-21T12:00:00Z".parse().unwrap())))
-    }
-
-    fn forward(&self, by: Duration) {
-        let mut now = self.0.lock().unwrap();
-        *now += by;
-    }
-}
-
-impl Clock for Hands {
-    fn now(&self) -> Timestamp {
-        *self.0.lock().unwrap()
-    }
+fn clock() -> Arc<SteppedClock> {
+    Arc::new(SteppedClock::at("2026-11-21T12:00:00Z".parse().unwrap()))
 }
 
 const TTL: Duration = Duration::from_secs(10);
 
-fn reviews(hub: &Arc<Hub>, clock: &Arc<Hands>) -> Arc<TokenReviews> {
+fn reviews(hub: &Arc<Hub>, clock: &Arc<SteppedClock>) -> Arc<TokenReviews> {
     Arc::new(TokenReviews::new(
         Arc::clone(hub) as _,
         TTL,
@@ -41,7 +24,7 @@ fn reviews(hub: &Arc<Hub>, clock: &Arc<Hands>) -> Arc<TokenReviews> {
 async fn a_token_is_its_user_and_asked_about_once_in_ten_seconds() {
     let user = json!({"username": "robot", "uid": "7", "groups": ["g"], "extra": {"a": ["b"]}});
     let hub = Hub::new(vec![Ok(json!({"authenticated": true, "user": user}))]);
-    let clock = Hands::new();
+    let clock = clock();
     let reviews = reviews(&hub, &clock);
     let user = reviews.authenticate("secret").await.unwrap().unwrap();
     assert_eq!((user.name.as_str(), user.uid.as_str()), ("robot", "7"));
@@ -50,10 +33,10 @@ async fn a_token_is_its_user_and_asked_about_once_in_ten_seconds() {
         (vec!["g".to_owned()], &vec!["b".to_owned()])
     );
     assert_eq!(hub.asked.lock().unwrap()[0]["spec"], json!({"token": "secret"}));
-    clock.forward(Duration::from_secs(9));
+    clock.advance(SignedDuration::from_secs(9));
     assert!(reviews.authenticate("secret").await.unwrap().is_some());
     assert_eq!(hub.count(), 1);
-    clock.forward(Duration::from_secs(1));
+    clock.advance(SignedDuration::from_secs(1));
     assert!(reviews.authenticate("secret").await.unwrap().is_some());
     assert_eq!(hub.count(), 2);
     assert!(reviews.authenticate("other").await.unwrap().is_some());
@@ -63,7 +46,7 @@ async fn a_token_is_its_user_and_asked_about_once_in_ten_seconds() {
 #[tokio::test]
 async fn many_with_the_same_token_wait_for_one_answer() {
     let hub = Hub::new(vec![Ok(json!({"authenticated": false, "error": "expired"}))]);
-    let reviews = reviews(&hub, &Hands::new());
+    let reviews = reviews(&hub, &clock());
     let all = (0..50).map(|_| reviews.authenticate("secret"));
     for answer in futures::future::join_all(all).await {
         assert_eq!(answer, Ok(None));
@@ -77,7 +60,7 @@ async fn that_there_was_no_answer_is_not_remembered() {
         failure("forbidden", false),
         Ok(json!({"authenticated": true, "user": {"username": "robot"}})),
     ]);
-    let reviews = reviews(&hub, &Hands::new());
+    let reviews = reviews(&hub, &clock());
     let refused = reviews.authenticate("secret").await;
     assert_eq!(refused.unwrap_err().to_string(), "forbidden");
     assert_eq!(
@@ -89,7 +72,7 @@ async fn that_there_was_no_answer_is_not_remembered() {
 #[tokio::test]
 async fn an_answer_that_names_nobody_is_a_failure() {
     let hub = Hub::new(vec![Ok(json!({"authenticated": true}))]);
-    let problem = reviews(&hub, &Hands::new())
+    let problem = reviews(&hub, &clock())
         .authenticate("secret")
         .await
         .unwrap_err()

@@ -11,6 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use berth_apimachinery::time::SignedDuration;
+use berth_apimachinery::time::testing::SteppedClock;
 use berth_apimachinery::{Clock, Key, Timestamp};
 use berth_dialect_contract::Outcome;
 use berth_storage::{MemoryStore, Source, Step, Verb};
@@ -25,25 +27,6 @@ use berth_dialect_toy::{BOXES, TOYS, Toys, object};
 
 /// How long anything may take before a test fails.
 const DEADLINE: Duration = Duration::from_secs(30);
-
-/// A clock that stands still until it is moved.
-#[derive(Default)]
-pub(super) struct HandClock(Mutex<Timestamp>);
-
-impl Clock for HandClock {
-    fn now(&self) -> Timestamp {
-        *self.0.lock()
-    }
-}
-
-impl HandClock {
-    pub(super) fn advance(&self, seconds: u64) {
-        let mut now = self.0.lock();
-        *now = now
-            .checked_add(Duration::from_secs(seconds))
-            .expect("tests stay in the years there are");
-    }
-}
 
 /// Counts what controllers do.
 #[derive(Default)]
@@ -129,7 +112,7 @@ pub(super) struct Replica {
 #[derive(Default)]
 pub(super) struct World {
     pub(super) store: Arc<MemoryStore>,
-    pub(super) clock: Arc<HandClock>,
+    pub(super) clock: Arc<SteppedClock>,
     pub(super) reconcilers: Vec<&'static str>,
 }
 
@@ -243,8 +226,8 @@ impl Replica {
     }
 
     /// Moves the clock, and lets the controllers look at it.
-    pub(super) fn advance(&self, world: &World, seconds: u64) {
-        world.clock.advance(seconds);
+    pub(super) fn advance(&self, world: &World, seconds: i64) {
+        world.clock.advance(SignedDuration::from_secs(seconds));
         self.controllers.look();
     }
 }

@@ -1,5 +1,6 @@
 //! Which change is taken for the cause of which decision, and for how long.
 
+use berth_apimachinery::time::testing::SteppedClock;
 use berth_apimachinery::{Change, Draft};
 use berth_dialect_contract::{Affected, Due};
 use serde_json::json;
@@ -14,17 +15,8 @@ const CLUSTERS: berth_apimachinery::GroupResource =
 const SCORES: berth_apimachinery::GroupResource =
     berth_apimachinery::GroupResource::new("cluster.open-cluster-management.io", "addonplacementscores");
 
-/// A clock moved by hand.
-struct Stepped(Mutex<Timestamp>);
-
-impl Clock for Stepped {
-    fn now(&self) -> Timestamp {
-        *self.0.lock()
-    }
-}
-
 struct World {
-    clock: Arc<Stepped>,
+    clock: Arc<SteppedClock>,
     causes: Causes,
 }
 
@@ -33,7 +25,7 @@ fn world() -> World {
 }
 
 fn world_with(managers: Option<Managers>) -> World {
-    let clock = Arc::new(Stepped(Mutex::new(Timestamp::from_second(1000).unwrap())));
+    let clock = Arc::new(SteppedClock::at(Timestamp::from_second(1000).unwrap()));
     let of_clusters = [CLUSTERS, SCORES].into();
     World {
         causes: Causes::new(Arc::clone(&clock) as Arc<dyn Clock>, of_clusters, managers),
@@ -47,7 +39,7 @@ fn demand() -> Key {
 
 impl World {
     fn wait(&self, seconds: i64) {
-        *self.clock.0.lock() += jiff::SignedDuration::from_secs(seconds);
+        self.clock.advance(jiff::SignedDuration::from_secs(seconds));
     }
 
     /// A change of the cluster `name` at `revision` that makes `decide` due and `view` look different.
@@ -317,7 +309,7 @@ fn what_was_seen_before_a_change_is_not_put_down_to_it() {
     let both = || Affected::Some(vec![demand()]);
     world.change("one", 5, Affected::None, both());
     let first = world.clock.now();
-    *world.clock.0.lock() += jiff::SignedDuration::from_millis(80);
+    world.clock.advance(jiff::SignedDuration::from_millis(80));
     world.change("two", 6, both(), both());
     let told = |seen: Timestamp| {
         let cause = world.causes.take_seen("ocm", &demand(), seen);

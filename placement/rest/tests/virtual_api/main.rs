@@ -15,6 +15,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use berth_admission::rights::Answer;
 use berth_admission::{Authority, Chain, Right, UserInfo};
+use berth_apimachinery::time::testing::SteppedClock;
 use berth_apimachinery::{Clock, Draft, GroupResource, Key, Object, Status, Timestamp};
 use berth_apiserver::registry::Registry;
 use berth_apiserver::{
@@ -25,20 +26,10 @@ use berth_dialect_contract::Dialect;
 use berth_engine::Engine;
 use berth_scheduling_api::{API_VERSION, GROUP};
 use berth_storage::{At, Event, Expect, MemoryStore, Source, Step, Verb, Watch};
-use parking_lot::Mutex;
 use serde_json::Value;
 
 use berth_scheduling_rest::VirtualApi;
 use berth_scheduling_rest::projection::{DECISIONS, TARGETS};
-
-/// A clock moved by hand.
-struct Stepped(Mutex<Timestamp>);
-
-impl Clock for Stepped {
-    fn now(&self) -> Timestamp {
-        *self.0.lock()
-    }
-}
 
 /// Allows everything but what is listed as `verb resource/subresource`.
 #[derive(Default)]
@@ -63,7 +54,7 @@ impl Authorizer for AllBut {
 struct World {
     store: Arc<MemoryStore>,
     engine: Arc<Engine>,
-    clock: Arc<Stepped>,
+    clock: Arc<SteppedClock>,
     api: VirtualApi,
     groups: Vec<Group>,
     denied: Vec<&'static str>,
@@ -82,7 +73,7 @@ impl World {
     fn new(dialect: Arc<dyn Dialect>) -> Self {
         let store = Arc::new(MemoryStore::default());
         let start = "2021-10-28T09:00:00Z".parse().unwrap();
-        let clock = Arc::new(Stepped(Mutex::new(start)));
+        let clock = Arc::new(SteppedClock::at(start));
         let source = Arc::clone(&store) as Arc<dyn Source>;
         let engine = Engine::new(
             vec![Arc::clone(&dialect)],
@@ -114,7 +105,7 @@ impl World {
     }
 
     fn step(&self, seconds: i64) {
-        *self.clock.0.lock() += jiff::SignedDuration::from_secs(seconds);
+        self.clock.advance(jiff::SignedDuration::from_secs(seconds));
         self.api.projection().look_at_the_clock();
     }
 

@@ -48,16 +48,16 @@ async fn a_lease_is_renewed_expires_and_is_given_up() {
     assert_eq!(record(&world)["holderIdentity"], "one");
     assert_eq!(record(&world)["leaseTransitions"], 0);
     // Renewed, it holds again for its whole length.
-    world.clock.advance(14);
+    world.clock.advance(SignedDuration::from_secs(14));
     assert!(hold(&first).await.until.is_some());
-    world.clock.advance(14);
+    world.clock.advance(SignedDuration::from_secs(14));
     assert!(
         hold(&second).await.until.is_none(),
         "the second sees the renewal only now"
     );
-    world.clock.advance(14);
+    world.clock.advance(SignedDuration::from_secs(14));
     assert!(hold(&second).await.until.is_none());
-    world.clock.advance(1);
+    world.clock.advance(SignedDuration::from_secs(1));
     assert!(hold(&second).await.until.is_some());
     assert_eq!(record(&world)["holderIdentity"], "two");
     assert_eq!(record(&world)["leaseTransitions"], 1);
@@ -176,7 +176,7 @@ async fn who_waits_for_a_dead_holder_looks_when_the_lease_ends() {
     let seen = second.hold(world.clock.now()).await.unwrap();
     assert!(seen.until.is_none());
     // The holder dies. Between two looks the lease ends.
-    world.clock.advance(14);
+    world.clock.advance(SignedDuration::from_secs(14));
     let waiting = second.hold(world.clock.now()).await.unwrap();
     assert_eq!((waiting.until, waiting.again.as_millisecond()), (None, 15_000));
     assert!(second.hold(waiting.again).await.unwrap().until.is_some());

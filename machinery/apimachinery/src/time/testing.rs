@@ -1,0 +1,30 @@
+//! A clock for tests.
+
+use std::sync::{Mutex, PoisonError};
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::Clock;
+
+/// A clock that stands still until it is moved.
+#[derive(Debug, Default)]
+pub struct SteppedClock(Mutex<Timestamp>);
+
+impl SteppedClock {
+    /// A clock at `start`.
+    #[must_use]
+    pub fn at(start: Timestamp) -> Self {
+        Self(Mutex::new(start))
+    }
+
+    /// Moves it forward.
+    pub fn advance(&self, by: SignedDuration) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) += by;
+    }
+}
+
+impl Clock for SteppedClock {
+    fn now(&self) -> Timestamp {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
