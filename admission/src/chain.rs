@@ -36,7 +36,7 @@ pub struct Observed {
     pub operation: Operation,
     /// Whether the write was refused.
     pub rejected: bool,
-    /// How long it took.
+    /// Time it took.
     pub took: Duration,
 }
 
@@ -67,7 +67,7 @@ impl Chain {
         }
     }
 
-    /// The same, where `plugin` judges what all others let through, those who are consulted among them: what
+    /// Adds `plugin`, which judges whatever all others let through, those who are consulted among them: what
     /// they refuse takes no room in a quota.
     #[must_use]
     pub fn ending_with(mut self, plugin: Arc<dyn Plugin>) -> Self {
@@ -75,7 +75,7 @@ impl Chain {
         self
     }
 
-    /// The same, telling `observer` of every pass.
+    /// Tells `observer` of every pass.
     #[must_use]
     pub fn observed_by(self, observer: Arc<dyn Observer>) -> Self {
         Self {
@@ -84,7 +84,7 @@ impl Chain {
         }
     }
 
-    /// The same with groups whose members pass every plugin that [is a guard](Plugin::is_guard).
+    /// Adds groups whose members pass every plugin that [is a guard](Plugin::is_guard).
     #[must_use]
     pub fn with_break_glass(self, groups: impl Into<Arc<[String]>>) -> Self {
         Self {
@@ -93,8 +93,8 @@ impl Chain {
         }
     }
 
-    /// The same, asking `authority` for the rights that plugins [need](Plugin::needs). Without one, every
-    /// write that needs a right is refused.
+    /// Asks `authority` for the rights that plugins [need](Plugin::needs). Without one, every write that
+    /// needs a right is refused.
     #[must_use]
     pub fn with_authority(self, authority: Arc<dyn Authority>) -> Self {
         Self {
@@ -202,7 +202,7 @@ impl Chain {
         Ok(())
     }
 
-    /// What must still be true when the write, which was let through, is stored.
+    /// Conditions that must still hold when the write, which was let through, is stored.
     #[must_use]
     pub fn guards(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<Guard> {
         self.acting(request)
@@ -239,7 +239,7 @@ impl Chain {
         Ok(guards)
     }
 
-    /// What the audit log should say of the write, which was let through: keys without a prefix, each once.
+    /// Notes for the audit log about the write, which was let through: keys without a prefix, each once.
     #[must_use]
     pub fn annotations(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<(&'static str, String)> {
         let mut list: Vec<(&'static str, String)> = Vec::new();

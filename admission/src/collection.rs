@@ -5,16 +5,16 @@ use serde_json::Value;
 
 use crate::request::{Operation, Request, UserInfo};
 
-/// Who deletes what belongs to a deleted owner or namespace, on a hub.
+/// Users that delete the dependents of a deleted owner or namespace, on a hub.
 pub const COLLECTORS: [&str; 2] = [
     "system:serviceaccount:kube-system:generic-garbage-collector",
     "system:serviceaccount:kube-system:namespace-controller",
 ];
 
-/// What a server writes into the metadata by itself.
+/// Metadata that a server writes by itself.
 const KEPT_BY_SERVERS: [&str; 3] = ["resourceVersion", "managedFields", "generation"];
 
-/// What a collector writes into the metadata: it lets go of owners and takes its own finalizers off.
+/// Metadata that a collector writes: it lets go of owners and takes its own finalizers off.
 const KEPT_BY_COLLECTORS: [&str; 2] = ["ownerReferences", "finalizers"];
 
 impl UserInfo {

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::request::{Denied, Request};
 use crate::rights::Needed;
 
-/// What a plugin waits for before it can judge.
+/// Wait of a plugin before it can judge.
 pub type Ready<'a> = Pin<Box<dyn Future<Output = Result<(), Status>> + Send + 'a>>;
 
 /// One admission rule set. `mutate` runs before schema defaulting and validation, `validate` after.
@@ -29,7 +29,7 @@ pub trait Plugin: Send + Sync + 'static {
         false
     }
 
-    /// What to wait for before `request` can be judged: knowledge of every write acknowledged before it.
+    /// Returns the wait before `request` can be judged: knowledge of every write acknowledged before it.
     fn ready<'a>(&'a self, _request: &Request<'_>) -> Option<Ready<'a>> {
         None
     }
@@ -65,13 +65,13 @@ pub trait Plugin: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// What must still be true when the write that was let through is stored.
+    /// Conditions that must still hold when the write that was let through is stored.
     fn guards(&self, _request: &Request<'_>, _object: Option<&Value>) -> Vec<Guard> {
         Vec::new()
     }
 
-    /// What the audit log should say of a write that was let through: keys without a prefix (`transition`)
-    /// and values.
+    /// Notes for the audit log about a write that was let through: keys without a prefix (`transition`) and
+    /// values.
     fn annotate(&self, _request: &Request<'_>, _object: Option<&Value>) -> Vec<(&'static str, String)> {
         Vec::new()
     }

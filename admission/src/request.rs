@@ -1,11 +1,11 @@
-//! What a plugin sees of a write, and how it refuses one.
+//! A write as plugins see it, and refusals.
 
 use std::collections::BTreeMap;
 
 use berth_apimachinery::{FieldError, GroupResource, Status};
 use serde_json::Value;
 
-/// Who asks, as authentication found out.
+/// The user who asks, as authentication found out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UserInfo {
     /// The user name.
@@ -70,7 +70,7 @@ pub struct Request<'a> {
     pub namespace: &'a str,
     /// The name (empty on a create with generateName).
     pub name: &'a str,
-    /// Who writes.
+    /// The user who writes.
     pub user: &'a UserInfo,
     /// The object as it is stored, on update and delete.
     pub old: Option<&'a Value>,

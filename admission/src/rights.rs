@@ -28,7 +28,7 @@ pub struct Right {
 pub struct Needed {
     /// The right.
     pub right: Right,
-    /// What to say when it is missing: what was wanted, and what to do instead.
+    /// Refusal when it is missing: what was wanted, and what to do instead.
     pub refusal: Denied,
 }
 

@@ -44,7 +44,7 @@ pub enum Body {
 /// The `request` of an AdmissionReview.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Review {
-    /// What the answer must repeat.
+    /// Identifier that the answer must repeat.
     pub uid: String,
     /// The kind of `object`, after conversion to what the webhook is registered for.
     pub kind: GroupVersionKind,
@@ -62,9 +62,9 @@ pub struct Review {
     pub name: String,
     /// The namespace, or the empty string.
     pub namespace: String,
-    /// What is done.
+    /// Operation of the write.
     pub operation: Operation,
-    /// Who does it: a claim of the sender.
+    /// User who writes: a claim of the sender.
     pub user: UserInfo,
     /// The new object; null on delete.
     pub object: Value,

@@ -1,4 +1,4 @@
-//! What both sides of a webhook write: names of `admission.k8s.io/v1`.
+//! Wire names of both sides of a webhook: names of `admission.k8s.io/v1`.
 
 /// `admission.k8s.io/v1`.
 pub const API_VERSION: &str = "admission.k8s.io/v1";

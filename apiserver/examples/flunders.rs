@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 /// A Flunder, as OpenAPI and `kubectl explain` describe it.
 #[derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize)]
 struct Flunder {
-    /// How long it is, in centimetres.
+    /// Length of the flunder, in centimetres.
     #[schemars(range(min = 1))]
     size: i64,
     /// The flunder it swims after.
@@ -69,7 +69,7 @@ impl SubresourceHandler for Weight {
     }
 }
 
-/// What is served, and from where.
+/// Groups that are served, with their stores.
 #[must_use]
 pub(crate) fn groups() -> Vec<Group> {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::default());

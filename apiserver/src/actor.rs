@@ -1,4 +1,4 @@
-//! Who makes a write.
+//! The actor of a write.
 
 use berth_admission::UserInfo;
 use berth_apimachinery::Timestamp;
@@ -6,10 +6,10 @@ use berth_apimachinery::Timestamp;
 use crate::annotations::Annotations;
 use crate::call::Warnings;
 
-/// Who writes, when, and whether anything is stored.
+/// User and time of a write, and whether anything is stored.
 #[derive(Clone, Copy)]
 pub struct Actor<'a> {
-    /// Who.
+    /// The user.
     pub user: &'a UserInfo,
     /// The name under which the fields written are owned.
     pub manager: &'a str,

@@ -1,4 +1,4 @@
-//! What is noted of a request for its audit event.
+//! Notes about a request for its audit event.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

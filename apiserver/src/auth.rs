@@ -1,4 +1,4 @@
-//! Who may do what: the question ([`Attributes`]) and the three-valued answer ([`Access`]).
+//! Authorization: the question ([`Attributes`]) and the three-valued answer ([`Access`]).
 
 use async_trait::async_trait;
 use berth_admission::UserInfo;
@@ -6,10 +6,10 @@ use berth_apimachinery::selector::Requirement;
 
 use crate::delegation::Unanswered;
 
-/// What a request wants to do: the attributes of a SubjectAccessReview.
+/// Attributes of a request to be authorized: the attributes of a SubjectAccessReview.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Attributes {
-    /// Who.
+    /// The user.
     pub user: UserInfo,
     /// `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`; for paths the HTTP
     /// method in lower case.
@@ -34,8 +34,7 @@ pub struct Attributes {
     pub selected: Selected,
 }
 
-/// What the selectors of a list, watch or deletecollection ask for: an authorizer may allow no more than
-/// that.
+/// Selectors of a list, watch or deletecollection: an authorizer may allow no more than that.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selected {
     /// Requirements on fields, by path.

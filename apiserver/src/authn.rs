@@ -1,4 +1,4 @@
-//! Who asks: request headers of a trusted front proxy, client certificates, bearer tokens, or nobody.
+//! Authentication: request headers of a trusted front proxy, client certificates, bearer tokens, or nobody.
 //!
 //! The methods are tried in that order; the first that knows the user wins. If none does and one of them
 //! refused what the client showed, the answer is 401; only a client that showed nothing at all, no user in
@@ -51,13 +51,13 @@ pub trait TokenAuthenticator: Send + Sync + 'static {
 pub struct Authentication {
     /// The trusted CAs.
     pub trust: Arc<Trust>,
-    /// Who judges bearer tokens; without one, every token is refused.
+    /// Authenticator of bearer tokens; without one, every token is refused.
     pub tokens: Option<Arc<dyn TokenAuthenticator>>,
     /// Whether requests without credentials go on as `system:anonymous`.
     pub anonymous: bool,
 }
 
-/// Who was found, and how.
+/// The user that was found, and the way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Authenticated {
     /// The user, with `system:authenticated` or `system:unauthenticated` among the groups.

@@ -165,8 +165,8 @@ pub fn attributes(info: &RequestInfo, user: &UserInfo) -> Attributes {
     }
 }
 
-/// What the request's selectors limit it to. One that does not parse limits nothing; its 400 comes from the
-/// handler.
+/// Returns the limits that the request's selectors set. One that does not parse limits nothing; its 400 comes
+/// from the handler.
 fn selected(info: &RequestInfo) -> Selected {
     if !info.is_resource || !matches!(info.verb, "list" | "watch" | "deletecollection") {
         return Selected::default();
@@ -177,7 +177,7 @@ fn selected(info: &RequestInfo) -> Selected {
     )
 }
 
-/// What selectors limit a request to; one that is none limits nothing.
+/// Limits that selectors set; one that is none limits nothing.
 fn limited(fields: Option<&str>, labels: Option<&str>) -> Selected {
     let fields = fields.and_then(|text| FieldSelector::parse(text).ok());
     let labels = labels.and_then(|text| Selector::parse(text).ok());

@@ -1,4 +1,4 @@
-//! What a handler of a computed resource or a subresource sees of a request, and what it answers.
+//! Requests as handlers of computed resources and subresources see them, and answers.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -67,7 +67,7 @@ impl Warnings {
 /// One authorized request to a computed resource or a subresource.
 #[derive(Clone)]
 pub struct Call {
-    /// Who asks.
+    /// The user who asks.
     pub user: UserInfo,
     /// The name under which the fields it writes are owned.
     pub manager: String,
@@ -117,8 +117,8 @@ impl Call {
     }
 }
 
-/// What a list of a computed resource asks for. The server has parsed and checked it; selectors on labels and
-/// on `metadata.name` and `metadata.namespace` are applied by the server afterwards, other fields by the
+/// Options of a list of a computed resource. The server has parsed and checked it; selectors on labels and on
+/// `metadata.name` and `metadata.namespace` are applied by the server afterwards, other fields by the
 /// handler.
 #[derive(Clone, Debug, Default)]
 pub struct ListQuery {

@@ -56,9 +56,9 @@ pub struct Limits {
     pub writes: usize,
     /// Bytes of a request body.
     pub body: usize,
-    /// How long a request may take that is not long-running.
+    /// Time limit of a request that is not long-running.
     pub request_timeout: Duration,
-    /// How long a client may read nothing of an answer of a few kilobytes.
+    /// Time for which a client may read nothing of an answer of a few kilobytes.
     pub unread: Duration,
 }
 
@@ -74,11 +74,11 @@ impl Default for Limits {
     }
 }
 
-/// What a pipeline is made of.
+/// Parts of a pipeline.
 pub struct ChainConfig {
     /// The API behind it.
     pub api: Arc<dyn Api>,
-    /// How users are found out.
+    /// Authentication of users.
     pub authentication: Authentication,
     /// The program's authorizer. `system:masters` and the always-allowed paths are decided before it is
     /// asked.
@@ -103,8 +103,7 @@ pub struct ChainConfig {
     pub clock: Arc<dyn Clock>,
 }
 
-/// How many bytes the trees of a stored object take, for each byte of it: there are several while it is
-/// changed.
+/// Bytes that the trees of a stored object take, for each byte of it: there are several while it is changed.
 const STORED: usize = 8;
 
 /// An answer up to this size is read in one go by whoever reads at all.
@@ -194,7 +193,7 @@ impl Chain {
         self.handle_busy(connection, request, None).await
     }
 
-    /// The same, keeping `busy` until the answer's last byte.
+    /// Handles a request, keeping `busy` until the answer's last byte.
     pub(crate) async fn handle_busy(
         &self,
         connection: &Connection,
@@ -275,8 +274,8 @@ impl Chain {
         self.finish(trail, unread, response, panicked).await
     }
 
-    /// What is asked for, before who asks: limits, metrics and time-outs depend on it, and so does everything
-    /// below.
+    /// Reads the request before the user is known: limits, metrics and time-outs depend on it, and so does
+    /// everything below.
     async fn understand(
         &self,
         trail: &mut Trail,
@@ -305,7 +304,7 @@ impl Chain {
         }
     }
 
-    /// Who asks, whether there is room, and whether they may.
+    /// Authenticates and authorizes the request, and takes a place for it.
     async fn admit(
         &self,
         trail: &mut Trail,
@@ -436,7 +435,7 @@ impl Chain {
         ))
     }
 
-    /// What the request is charged for from the start.
+    /// Charge for the request from the start.
     fn charge(&self, info: &RequestInfo, user: &UserInfo, labels: &Labels) -> Result<Charge, Status> {
         let share = if user.is_in(authz::MASTERS) || is_probe(info) {
             Share::Exempt
@@ -543,8 +542,8 @@ impl Chain {
         response.map(|inner| Body::new(body::Followed::new(inner, ending, unread, closing, longest, held)))
     }
 
-    /// What the answer holds while it is not read: its bytes instead of the request's. The place among the
-    /// requests in flight is free once the whole answer is there.
+    /// Bytes that the answer holds while it is not read: its bytes instead of the request's. The place among
+    /// the requests in flight is free once the whole answer is there.
     fn held(&self, trail: &mut Trail, response: &Response<Body>) -> Held {
         let mut charge = trail
             .charge
@@ -575,8 +574,8 @@ impl Chain {
     }
 }
 
-/// Whose share of places, bytes and turns a request takes: its user's, or that of all whom nobody has
-/// identified.
+/// Owner of the share of places, bytes and turns that a request takes: its user's, or that of all whom nobody
+/// has identified.
 fn holder(user: &UserInfo) -> &str {
     match user.is_in(UNAUTHENTICATED) {
         true => UNAUTHENTICATED,

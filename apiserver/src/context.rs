@@ -1,4 +1,4 @@
-//! What the request pipeline hands to the API behind it.
+//! Context that the request pipeline hands to the API behind it.
 
 use std::sync::Arc;
 
@@ -17,9 +17,9 @@ use crate::request_info::RequestInfo;
 /// One request with everything the pipeline found out about it.
 #[derive(Clone)]
 pub struct RequestCx {
-    /// What is asked for.
+    /// The request.
     pub info: Arc<RequestInfo>,
-    /// Who asks, after impersonation.
+    /// The user, after impersonation.
     pub user: UserInfo,
     /// The HTTP method.
     pub method: Method,
@@ -81,8 +81,8 @@ pub trait Api: Send + Sync + 'static {
     /// served. Metrics are labelled only by what this returns, so made-up paths add no series.
     fn route(&self, info: &RequestInfo) -> Option<Route>;
 
-    /// How many bytes the stored object has that a write would change; 0 where there is none. Asked before
-    /// the write, to know what it will cost.
+    /// Size in bytes of the stored object that a write would change; 0 where there is none. Asked before the
+    /// write, to know what it will cost.
     fn changes(&self, info: &RequestInfo) -> usize;
 
     /// Cost of the answer beside the bytes of the body and of the object that a write would change

@@ -13,11 +13,11 @@ use serde_json::Value;
 
 pub(crate) use remembered::Remembered;
 
-/// How long one attempt may take.
+/// Time limit of one attempt.
 const ATTEMPT: Duration = Duration::from_secs(10);
-/// How often a question is asked before it counts as unanswered.
+/// Most attempts before a question counts as unanswered.
 const ATTEMPTS: u32 = 5;
-/// How long to wait after the first failure; half as long again after each further one.
+/// Wait after the first failure; half as long again after each further one.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 
 /// Carries review objects to the API server that answers them.
@@ -35,7 +35,7 @@ pub trait Reviewer: Send + Sync + 'static {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ReviewError {
-    /// What happened.
+    /// Description of the problem.
     pub message: String,
     /// Whether the same question may be answered a moment later: the server was busy, failing, or out of
     /// reach.
@@ -48,12 +48,12 @@ pub enum Unanswered {
     /// The server that was asked gave no answer.
     #[error(transparent)]
     Review(#[from] ReviewError),
-    /// What it answered is no review.
+    /// The answer is no review.
     #[error("the answer to a {review} has no proper status: {problem}")]
     Malformed {
         /// The kind of the review.
         review: &'static str,
-        /// What is wrong with it.
+        /// Description of the problem.
         problem: String,
     },
     /// It answered yes and no.
@@ -65,7 +65,7 @@ pub enum Unanswered {
     /// Several were asked: why each could not answer.
     #[error("{}", joined(.0))]
     Several(Vec<Unanswered>),
-    /// What one of the program's own says.
+    /// An answer of the program's own.
     #[error("{0}")]
     Other(String),
 }

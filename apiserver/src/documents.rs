@@ -60,7 +60,7 @@ impl Form {
         }
     }
 
-    /// The same form, also for clients that ask for it by another name.
+    /// Serves the form also to clients that ask for it by another name.
     #[must_use]
     pub fn also_as(mut self, media_type: &str) -> Self {
         self.accepts.extend(accept::parse(media_type));

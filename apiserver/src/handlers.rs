@@ -36,7 +36,7 @@ use crate::resource::{Backing, Group};
 use crate::respond;
 use crate::served::Served;
 
-/// How long, and how many, lists of projections are kept for the following pages of their lists.
+/// Time for which lists of projections are kept for the following pages, and most of them.
 const HELD_FOR: std::time::Duration = std::time::Duration::from_secs(300);
 const HELD_MOST: u64 = 256;
 
@@ -77,7 +77,7 @@ impl ApiState {
         }
     }
 
-    /// The same with bodies in a further format.
+    /// Adds a decoder of bodies in a further format.
     #[must_use]
     pub fn with_decoder(self, decoder: Arc<dyn BodyDecoder>) -> Self {
         Self {
@@ -86,7 +86,7 @@ impl ApiState {
         }
     }
 
-    /// What is served and how it is written.
+    /// Returns the registry.
     #[must_use]
     pub fn registry(&self) -> &Arc<Registry> {
         &self.registry

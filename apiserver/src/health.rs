@@ -53,7 +53,7 @@ impl Probe {
     }
 }
 
-/// What a check found: an error of its own type, or a sentence.
+/// Problem that a check found: an error of its own type, or a sentence.
 pub type Problem = Box<dyn std::error::Error + Send + Sync>;
 
 type Run = Box<dyn Fn() -> Result<(), String> + Send + Sync>;

@@ -13,7 +13,8 @@
 //! use berth_apiserver::authz::AlwaysAllow;
 //! use berth_apiserver::{ChainConfig, Group, Server, ServerConfig};
 //!
-//! # async fn serve(groups: Vec<Group>, clients: CaPool, own: Arc<berth_certs::ServingCertificate>) -> anyhow::Result<()> {
+//! # async fn serve(groups: Vec<Group>, clients: CaPool, own: Arc<berth_certs::ServingCertificate>)
+//! # -> anyhow::Result<()> {
 //! let chain = ChainConfig::of(groups)
 //!     .authentication(Authentication::by_certificates(clients))
 //!     .authorizer(Arc::new(AlwaysAllow))

@@ -1,5 +1,5 @@
-//! How many requests may be in flight, reads and writes counted apart, so that neither starves the other, and
-//! by user, so that none starves the rest.
+//! Limits on requests in flight, reads and writes counted apart, so that neither starves the other, and by
+//! user, so that none starves the rest.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -77,7 +77,7 @@ impl Limiter {
         most == 0 || all < most && (own < most / OWN || all < most - kept)
     }
 
-    /// How many places are taken.
+    /// Number of places that are taken.
     pub(crate) fn in_flight(&self) -> usize {
         self.held.lock().since.len()
     }
@@ -147,7 +147,7 @@ impl Limiters {
         Some(Places(self.all.admit(holder)?, own))
     }
 
-    /// How many places are taken.
+    /// Number of places that are taken.
     pub(crate) fn in_flight(&self) -> usize {
         self.all.in_flight()
     }

@@ -34,7 +34,7 @@ impl Chunks {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// Where the next bytes go.
+    /// Buffer for the next bytes.
     pub(crate) fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.buffer
     }
@@ -46,7 +46,7 @@ impl Chunks {
         }
     }
 
-    /// The same between `head` and `tail`.
+    /// Puts the body between `head` and `tail`.
     pub(crate) fn within(mut self, head: Bytes, tail: &[u8]) -> Self {
         self.done.push_front(head);
         self.buffer.extend_from_slice(tail);

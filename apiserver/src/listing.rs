@@ -13,7 +13,7 @@ use uuid::Uuid;
 /// The objects of a computed list. One listing serves all pages that begin with its first, so it does not
 /// change.
 pub trait Listing: Send + Sync {
-    /// How many objects there are.
+    /// Number of objects.
     fn len(&self) -> usize;
 
     /// Whether there are none.
@@ -86,7 +86,7 @@ pub(crate) fn following(listing: &dyn Listing, last: &Name) -> usize {
     low
 }
 
-/// How long a client may take from one page to the next, as long as kube-apiserver's pages live at least.
+/// Longest time from one page to the next, as long as kube-apiserver's pages live at least.
 const KEPT_FOR: Duration = Duration::from_mins(5);
 
 /// No more than so many bytes of listings are kept: what a client left unread for longest goes first.
@@ -94,7 +94,7 @@ const KEPT_MOST: u32 = 8 * 1024 * 1024;
 
 #[derive(Clone)]
 struct Kept {
-    /// Who asked for what: the pages of one are no business of another's.
+    /// Identity of the list and of its reader: the pages of one are no business of another's.
     asked: Arc<str>,
     listing: Arc<dyn Listing>,
 }

@@ -9,7 +9,7 @@ use crate::request_info::Query;
 /// The query parameter.
 pub(crate) const FIELD: &str = "fieldManager";
 
-/// Who writes with a request.
+/// Field manager of a request.
 pub(crate) fn of_request(headers: &HeaderMap, query: &Query) -> String {
     match query.first(FIELD) {
         None | Some("") => of_agent(headers),

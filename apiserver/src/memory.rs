@@ -1,5 +1,5 @@
-//! How many bytes requests may hold at once, over the whole server: bodies as they arrive, the trees parsed
-//! from them, and answers that are not read yet.
+//! Limit on the bytes that requests hold at once, over the whole server: bodies as they arrive, the trees
+//! parsed from them, and answers that are not read yet.
 //!
 //! Everything is charged to a *holder* (a user, all anonymous callers together, the admission webhooks), and
 //! no holder gets more than its [`Share`], so that one of them cannot take what the others need.
@@ -13,10 +13,10 @@ use parking_lot::Mutex;
 #[cfg(test)]
 mod tests;
 
-/// What every request is charged at least, for its head, its task and its buffers.
+/// Least charge of every request, for its head, its task and its buffers.
 pub const REQUEST: usize = 4 * 1024;
 
-/// What a watch is charged for as long as it runs: what waits to be sent and the buffers of its stream.
+/// Charge of a watch as long as it runs: what waits to be sent and the buffers of its stream.
 pub const LONG_RUNNING: usize = 16 * 1024;
 
 /// Charge to a watch for each byte of its selectors: for what is parsed of it, and for what
@@ -26,11 +26,11 @@ pub const SELECTOR: usize = 64;
 /// Bodies up to this size are charged as if they were as dense as JSON can be: counting would take longer.
 const SMALL: usize = 2 * 1024;
 
-/// What a parsed tree takes for each value: the value itself, room that lists and maps keep for growth, and a
+/// Charge of a parsed tree for each value: the value itself, room that lists and maps keep for growth, and a
 /// second tree beside the first while defaults and admission work on it.
 const NODE: usize = 72;
 
-/// How much of the whole one holder may have.
+/// Share of the whole that one holder may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Share {
     /// All of it, and more: counted but never refused. For administrators, who must get in to end an
@@ -41,9 +41,9 @@ pub enum Share {
 }
 
 impl Share {
-    /// What one authenticated user may have.
+    /// Share of one authenticated user.
     pub const USER: Self = Self::OneIn(8);
-    /// What all callers that nobody has identified may have together.
+    /// Share of all callers together that nobody has identified.
     pub const UNAUTHENTICATED: Self = Self::OneIn(16);
 
     fn of(self, most: usize) -> usize {
@@ -54,7 +54,7 @@ impl Share {
     }
 }
 
-/// How many bytes requests may hold at once where nothing else is said: 256 MiB.
+/// Most bytes that requests hold at once where nothing else is said: 256 MiB.
 pub const DEFAULT_BYTES: usize = 256 << 20;
 
 /// A bound on the bytes that requests hold at once.
@@ -110,7 +110,7 @@ impl ByteLimiter {
         }
     }
 
-    /// How many bytes are held now.
+    /// Number of bytes that are held now.
     #[must_use]
     pub fn held(&self) -> usize {
         self.held.lock().all
@@ -157,7 +157,7 @@ impl Charge {
         }
     }
 
-    /// How many bytes it is.
+    /// Number of bytes of the charge.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes

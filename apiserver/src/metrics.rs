@@ -358,7 +358,7 @@ impl Metrics {
             .set(count);
     }
 
-    /// What counts the events of one watch.
+    /// Returns the counters of one watch's events.
     pub(crate) fn watch_meter(&self, labels: &Labels) -> WatchMeter {
         let watched = labels.watched();
         WatchMeter {

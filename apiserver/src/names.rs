@@ -5,7 +5,7 @@ use uuid::Uuid;
 /// Lower-case letters and digits that spell no words and are not mistaken for each other.
 const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
 
-/// How many random characters follow the prefix.
+/// Number of random characters after the prefix.
 const SUFFIX: usize = 5;
 
 /// The longest prefix that leaves the name a DNS label.

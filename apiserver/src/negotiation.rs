@@ -43,7 +43,7 @@ impl MetaVersion {
     }
 }
 
-/// What of the objects is shown.
+/// Part of the objects that is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Shape {
     /// All of them.
@@ -54,7 +54,7 @@ pub(crate) enum Shape {
     Partial(MetaVersion),
 }
 
-/// What is being answered.
+/// Kind of the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     Object,
@@ -69,7 +69,7 @@ pub(crate) struct Accepted {
     pub(crate) shape: Shape,
 }
 
-/// What stands in a 406.
+/// Media types that a 406 offers.
 const OFFERED: [&str; 2] = ["application/json", "application/yaml"];
 
 /// Settles on the first clause, by quality, that can be served.

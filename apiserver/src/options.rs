@@ -32,7 +32,7 @@ fn number<T: std::str::FromStr>(query: &Query, key: &str) -> Result<Option<T>, S
     }
 }
 
-/// What `resourceVersionMatch` asks for.
+/// Values of `resourceVersionMatch`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Match {
     Exact,
@@ -156,7 +156,7 @@ fn matching(query: &Query, watch: bool) -> Result<Option<Match>, Status> {
     }
 }
 
-/// What to do about unknown and duplicate fields.
+/// Treatment of unknown and duplicate fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum FieldValidation {
     Ignore,
@@ -231,7 +231,7 @@ fn dry_run(values: &[&str], errors: &mut Vec<FieldError>) -> bool {
     values.contains(&"All")
 }
 
-/// What happens to the dependents of a deleted object.
+/// Fate of the dependents of a deleted object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Propagation {
     Background,

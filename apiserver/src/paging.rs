@@ -7,7 +7,7 @@ use berth_storage::Name;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Where the next page begins. Opaque to clients.
+/// Start of the next page. Opaque to clients.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Token {
@@ -23,8 +23,8 @@ pub(crate) struct Token {
     /// The number of the kept listing of a computed resource; 0 for stored ones, whose revision is enough.
     #[serde(default)]
     listing: u64,
-    /// How many objects follow in the list at `rv`, so that nobody counts them for each page; 0 where nobody
-    /// did.
+    /// Number of objects that follow in the list at `rv`, so that nobody counts them for each page; 0 where
+    /// nobody did.
     #[serde(default)]
     left: usize,
 }
@@ -44,18 +44,18 @@ impl Token {
         }
     }
 
-    /// The same, known to be followed by `left` objects.
+    /// Returns the token, known to be followed by `left` objects.
     pub(crate) fn leaving(mut self, left: usize) -> Self {
         self.left = left;
         self
     }
 
-    /// How many objects follow, where that is known.
+    /// Number of objects that follow, where that is known.
     pub(crate) fn left(&self) -> Option<usize> {
         (self.left > 0).then_some(self.left)
     }
 
-    /// The same in the kept listing `number`.
+    /// Returns the token for the kept listing `number`.
     pub(crate) fn of_listing(mut self, number: u64) -> Self {
         self.listing = number;
         self

@@ -22,7 +22,7 @@ pub(crate) enum PatchBody {
     Strategic(Value),
 }
 
-/// What the patch in `bytes` makes of `value`, in the format that `media_type` names. Strategic merge patches
+/// Applies the patch in `bytes` to `value`, in the format that `media_type` names. Strategic merge patches
 /// need the `schema` that says how lists merge.
 ///
 /// # Errors
@@ -209,7 +209,7 @@ fn operations(bytes: &[u8]) -> Result<(Operations, Vec<String>), Status> {
     Ok((operations, strictly(list, &duplicates)))
 }
 
-/// What a strict reader says of operations, of which at most as much is told as of an object.
+/// Problems of a strict reader with operations; as many are reported as of an object.
 fn strictly(list: &[Value], duplicates: &[String]) -> Vec<String> {
     let unknown = list.iter().enumerate().flat_map(|(index, operation)| {
         let names = operation.as_object().into_iter().flatten().map(|(name, _)| name);

@@ -50,13 +50,12 @@ use transaction::Origin;
 pub use transaction::{Author, share_guards};
 pub(crate) use write::{Target, check_base};
 
-/// How often a write that depends on nobody's resource version is made again when the object moved under it.
-/// Each conflict means that another write went through, so this is bounded by how many writes may be in
-/// flight (200).
+/// Most attempts at a write that depends on nobody's resource version, when the object moved under it. Each
+/// conflict means that another write went through, so this is bounded by how many writes may be in flight
+/// (200).
 pub(crate) const CONFLICT_ATTEMPTS: usize = 256;
 
-/// What is served and how it is written. Made before the groups are, since their handlers may write through
-/// it.
+/// Returns the registry. Made before the groups are, since their handlers may write through it.
 pub struct Registry {
     chain: Chain,
     clock: Arc<dyn Clock>,
@@ -97,7 +96,7 @@ impl Registry {
             .map_err(|_| InstallError::Already("hooks on creates"))
     }
 
-    /// What is served; nothing before [`Registry::install`].
+    /// Returns the index of what is served; nothing before [`Registry::install`].
     #[must_use]
     pub fn index(&self) -> &Index {
         static NOTHING: OnceLock<Index> = OnceLock::new();

@@ -1,5 +1,5 @@
-//! How one object is written: its stored bytes where they fit, joined with as little as possible where they
-//! do not.
+//! Writing of one object: its stored bytes where they fit, joined with as little as possible where they do
+//! not.
 
 use berth_apimachinery::Object;
 use bytes::Bytes;
@@ -119,7 +119,7 @@ pub(crate) fn is_as_stored(served: &Served, object: &Object) -> bool {
     object.api_version() == &*served.api_version && served.name == served.stored
 }
 
-/// The same without its managed fields.
+/// Renders it without its managed fields.
 pub(crate) fn unmanaged(served: &Served, object: &Object) -> Value {
     converted(served, object).unwrap_or_else(|| shown(served, object, Object::parse_unmanaged))
 }

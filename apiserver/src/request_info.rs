@@ -1,4 +1,4 @@
-//! What a request asks for, read off its method, path and query alone, before anything else is known.
+//! A request's aim, read off its method, path and query alone, before anything else is known.
 //!
 //! Authentication, authorization, limits, metrics and dispatch all look at the same [`RequestInfo`], so that
 //! what was authorized is what is done. It follows kube-apiserver's reading of paths (docs/reference.md,
@@ -17,7 +17,7 @@ pub use query::Query;
 /// Subresources of a namespace itself; anything else below `/namespaces/<name>/` is a resource in it.
 const NAMESPACE_SUBRESOURCES: [&str; 2] = ["status", "finalize"];
 
-/// What one request asks for.
+/// Aim of one request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RequestInfo {
     /// Whether a resource is asked for, rather than a path such as `/healthz` or a discovery document.
@@ -45,11 +45,11 @@ pub struct RequestInfo {
     pub name: String,
     /// Whether the name stands in the path, rather than in a field selector.
     pub named_in_path: bool,
-    /// What follows the subresource in the path, without a leading slash (`proxy/<rest>`).
+    /// Rest of the path after the subresource, without a leading slash (`proxy/<rest>`).
     pub rest: String,
     /// The decoded query.
     pub query: Query,
-    /// What is asked for below the subresource `proxy`, where that is a path of an API.
+    /// Request below the subresource `proxy`, where that is a path of an API.
     pub inner: Option<Arc<RequestInfo>>,
 }
 
@@ -92,7 +92,7 @@ impl RequestInfo {
         self.is_resource && (self.verb == "watch" || self.verb == "proxy" || self.subresource == "proxy")
     }
 
-    /// How many bytes of selectors are asked for, below a proxy too.
+    /// Number of bytes of its selectors, below a proxy too.
     #[must_use]
     pub fn selectors(&self) -> usize {
         let length = |name: &str| self.query.first(name).map_or(0, str::len);

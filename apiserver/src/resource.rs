@@ -1,4 +1,5 @@
-//! What a program hands the server: groups of resources, each a kind and the place its objects come from.
+//! Resources that a program hands the server: groups of resources, each a kind and the place its objects come
+//! from.
 
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ use crate::request_info::RequestInfo;
 pub struct Resource {
     /// Names, schema, rules and columns. Its `verbs` are what is served.
     pub kind: Arc<dyn Kind>,
-    /// Where objects come from.
+    /// Source of the objects.
     pub backing: Backing,
     /// Subresources beside `status`, which every kind with `status: true` has by itself when it is stored.
     pub subresources: Vec<Subresource>,
@@ -28,8 +29,8 @@ pub struct Resource {
     pub refusal: Option<&'static str>,
 }
 
-/// How much work a request is that plugins look around for, beside the bytes that were sent, in bytes that
-/// could be parsed meanwhile: see [`crate::heavy`].
+/// Cost of requests for which plugins look around, beside the bytes that were sent, in bytes that could be
+/// parsed meanwhile: see [`crate::heavy`].
 pub type Effort = Arc<dyn Fn(&RequestInfo) -> usize + Send + Sync>;
 
 impl Resource {
@@ -51,21 +52,21 @@ impl Resource {
         Self::new(Arc::new(kind), Backing::Stored(Arc::clone(store)))
     }
 
-    /// The same with another subresource.
+    /// Adds a subresource.
     #[must_use]
     pub fn with(mut self, subresource: Subresource) -> Self {
         self.subresources.push(subresource);
         self
     }
 
-    /// The same with other subresources.
+    /// Adds subresources.
     #[must_use]
     pub fn with_all(mut self, subresources: impl IntoIterator<Item = Subresource>) -> Self {
         self.subresources.extend(subresources);
         self
     }
 
-    /// The same, where requests take `effort`.
+    /// Sets the `effort` that requests take.
     #[must_use]
     pub fn taking(mut self, effort: Effort) -> Self {
         self.effort = Some(effort);
@@ -87,7 +88,7 @@ impl Resource {
         own.saturating_add(answered)
     }
 
-    /// The same, where clients are told `why` other verbs than the kind's are not served.
+    /// Tells clients `why` other verbs than the kind's are not served.
     #[must_use]
     pub fn refusing(mut self, why: &'static str) -> Self {
         self.refusal = Some(why);
@@ -101,7 +102,7 @@ impl Resource {
     }
 }
 
-/// Where a resource's objects come from.
+/// Source of a resource's objects.
 #[derive(Clone)]
 pub enum Backing {
     /// A store of ours: every verb.
@@ -137,11 +138,11 @@ pub struct Change<'a> {
     pub key: &'a Key,
     /// `status`, or the empty string.
     pub subresource: &'static str,
-    /// Who writes.
+    /// The user who writes.
     pub actor: Actor<'a>,
     /// Whether the resource version may be missing.
     pub unconditional: bool,
-    /// What the client makes of the object as it is read. Called anew where the object has changed meanwhile.
+    /// Edit of the object as it is read. Called anew where the object has changed meanwhile.
     pub edit: &'a mut (dyn FnMut(&Object) -> Result<Value, Status> + Send),
 }
 
@@ -194,7 +195,7 @@ pub struct Subresource {
     pub verbs: &'static [&'static str],
     /// The schema of its bodies, for OpenAPI and validation; `None` where it is the resource's own.
     pub schema: Option<Arc<Schema>>,
-    /// Who answers.
+    /// Handler of requests.
     pub handler: Arc<dyn SubresourceHandler>,
 }
 
@@ -236,7 +237,7 @@ pub trait SubresourceHandler: Send + Sync + 'static {
         Ok(None)
     }
 
-    /// What it stands for, where it can be applied to.
+    /// Part that it stands for, where it can be applied to.
     fn part(&self) -> Option<&dyn Part> {
         None
     }
@@ -272,7 +273,7 @@ pub trait Part: Send + Sync {
     /// The configuration of the object that says what `config`, which fits the subresource's schema, does.
     fn of_object(&self, config: &Value) -> Value;
 
-    /// How the subresource shows `object`.
+    /// Returns `object` as the subresource shows it.
     fn shown(&self, object: &Object) -> Value;
 }
 

@@ -11,7 +11,7 @@ use http::{HeaderName, Response, StatusCode};
 use http_body_util::{BodyExt, Collected};
 use serde_json::Value;
 
-/// What went wrong, left in the extensions of a response for the audit log and metrics.
+/// Problem, left in the extensions of a response for the audit log and metrics.
 #[derive(Clone, Debug)]
 pub struct Failure {
     /// `status.reason`.
@@ -25,8 +25,7 @@ pub struct Failure {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Joined;
 
-/// What a watch has handed out, as it tells whoever counts. Left in the extensions of its response for
-/// metrics.
+/// Events that a watch has handed out. Left in the extensions of its response for metrics.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Progress(Arc<Handed>);
 
@@ -42,7 +41,7 @@ impl Progress {
         self.0.events.fetch_add(events, Ordering::Relaxed);
     }
 
-    /// How many events there were since this was last asked.
+    /// Number of events since the last call.
     pub(crate) fn take(&self) -> u64 {
         self.0.events.swap(0, Ordering::Relaxed)
     }

@@ -24,7 +24,7 @@ pub(crate) struct Selection {
     /// The one namespace; `None` is all.
     namespace: Option<String>,
     labels: Selector,
-    /// What every object has whose labels are selected.
+    /// Labels that every selected object has.
     needed: LabelPrint,
     fields: Vec<(Field, bool, String)>,
     /// The fields that the kind has of its own.
@@ -89,7 +89,7 @@ impl Selection {
             .map(|(_, _, value)| value.as_str())
     }
 
-    /// How many comparisons an object takes at most.
+    /// Most comparisons that an object takes.
     pub(crate) fn terms(&self) -> usize {
         1 + self.labels.requirements.len() + self.fields.len()
     }

@@ -31,7 +31,7 @@ use crate::health::Health;
 use crate::metrics::Metrics;
 use crate::tls;
 
-/// How often what is kept for requests that did not come is let go.
+/// Interval at which leftovers of requests that did not come are let go.
 const TIDY: Duration = Duration::from_mins(1);
 
 /// Bounds on connections. The defaults are kube-apiserver's for aggregated servers.
@@ -39,13 +39,13 @@ const TIDY: Duration = Duration::from_mins(1);
 pub struct ConnectionLimits {
     /// Requests at once on one HTTP/2 connection: an aggregator puts all of them on one.
     pub streams: u32,
-    /// How long the TLS handshake may take.
+    /// Time limit of the TLS handshake.
     pub handshake: Duration,
-    /// How long a request's head may take to arrive.
+    /// Time limit of a request's head.
     pub header_read: Duration,
-    /// How long a connection may do nothing.
+    /// Time for which a connection may do nothing.
     pub idle: Duration,
-    /// How long a peer may read nothing of what there is for it.
+    /// Time for which a peer may read nothing of its data.
     pub stall: Duration,
     /// Bytes of a request's head.
     pub header_bytes: u32,
@@ -68,9 +68,9 @@ impl Default for ConnectionLimits {
     }
 }
 
-/// What a server is made of.
+/// Configuration of a server.
 pub struct ServerConfig {
-    /// Where to listen; port 0 picks a free one.
+    /// Address to listen on; port 0 picks a free one.
     pub address: SocketAddr,
     /// The serving certificate, asked for at each handshake, so that it can be exchanged at any time.
     pub certificate: Arc<dyn ResolvesServerCert>,
@@ -79,13 +79,13 @@ pub struct ServerConfig {
     /// Routes of the program's own that do without authentication (`/admission/…`). They are in front of the
     /// API.
     pub open_routes: Router,
-    /// Where to serve `open_routes` instead, and nothing but them.
+    /// Address at which `open_routes` are served instead, and nothing but them.
     pub open_address: Option<SocketAddr>,
     /// Bounds on connections.
     pub connections: ConnectionLimits,
-    /// How long to go on serving, unready, after being told to stop.
+    /// Time for which to go on serving, unready, after being told to stop.
     pub shutdown_delay: Duration,
-    /// How long requests in flight may take to complete after that.
+    /// Time for requests in flight to complete after that.
     pub drain: Duration,
 }
 
@@ -112,9 +112,9 @@ pub enum BindError {
     /// The port is taken, or not ours to take.
     #[error("cannot listen on {address}: {problem}")]
     Listen {
-        /// Where.
+        /// Namespace of the question.
         address: SocketAddr,
-        /// What the system says.
+        /// Error of the system.
         problem: io::Error,
     },
     /// TLS cannot be set up.
@@ -137,7 +137,7 @@ pub struct Server {
 struct Serving {
     acceptor: TlsAcceptor,
     endpoint: Arc<connection::Endpoint>,
-    /// What is behind the listener of the open routes, where they have one of their own.
+    /// Endpoint of the listener of the open routes, where they have one of their own.
     open_endpoint: Arc<connection::Endpoint>,
     health: Arc<Health>,
     audit: Option<Audit>,
@@ -149,7 +149,7 @@ struct Serving {
 
 /// A running server.
 pub struct Running {
-    /// Where it listens.
+    /// Address it listens on.
     pub address: SocketAddr,
     stop: CancellationToken,
     task: JoinHandle<()>,
@@ -200,13 +200,13 @@ impl Server {
         })
     }
 
-    /// Where the open routes are served, if not where the rest is.
+    /// Address of the open routes, if not that of the rest.
     #[must_use]
     pub fn open_address(&self) -> Option<SocketAddr> {
         self.open_address
     }
 
-    /// Where it listens, with the port that was picked.
+    /// Address it listens on, with the port that was picked.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
@@ -354,7 +354,7 @@ async fn back_off(problem: &io::Error) {
     }
 }
 
-/// What the program's own routes share with the API when it builds metrics of its own.
+/// Parts that the program's own routes share with the API when it builds metrics of its own.
 impl ServerConfig {
     /// The metrics this server counts in.
     #[must_use]

@@ -72,7 +72,7 @@ impl Served {
         }
     }
 
-    /// Where lists and watches read; `None` for a computed resource.
+    /// Source of lists and watches; `None` for a computed resource.
     #[must_use]
     pub fn source(&self) -> Option<&dyn Source> {
         match &self.resource.backing {
@@ -100,7 +100,7 @@ impl Served {
         self.info().strategic
     }
 
-    /// How its objects merge: made of the schema when it is first asked for.
+    /// Merging of its objects: made of the schema when it is first asked for.
     pub(crate) fn merging(&self) -> &Merging {
         self.merging.get_or_init(|| Merging::of(self))
     }
@@ -136,12 +136,12 @@ fn storage_api_version(kind: &dyn Kind) -> Arc<str> {
     }
 }
 
-/// How objects of one served version merge.
+/// Merging of objects of one served version.
 pub(crate) struct Merging {
     pub(crate) types: Types,
-    /// What a write of the resource itself cannot set.
+    /// Fields that a write of the resource itself cannot set.
     pub(crate) itself: Reset,
-    /// What a write of the status cannot set.
+    /// Fields that a write of the status cannot set.
     pub(crate) status: Reset,
 }
 

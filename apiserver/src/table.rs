@@ -10,7 +10,7 @@ use crate::render::View;
 use crate::request_info::Query;
 use crate::served::{Served, column_definitions};
 
-/// What stands in a row's `object`.
+/// Content of a row's `object`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Include {
     Nothing,
@@ -35,11 +35,11 @@ impl Include {
     }
 }
 
-/// What stands before a row's cells, and between them and its object.
+/// Text before a row's cells, and between them and its object.
 const CELLS: &[u8] = br#"{"cells":["#;
 const OBJECT: &[u8] = br#"],"object":"#;
 
-/// How the rows of one request are made.
+/// Form of the rows of one request.
 #[derive(Clone, Copy)]
 pub(crate) struct TableForm {
     pub(crate) version: MetaVersion,

@@ -1,4 +1,4 @@
-//! What the tests of this crate share: certificate authorities, authorizers, clocks and a toy API.
+//! Common parts of the tests of this crate: certificate authorities, authorizers, clocks and a toy API.
 
 use std::sync::Arc;
 use std::task::Poll;
@@ -133,7 +133,7 @@ where
 pub(crate) struct Toy {
     /// Lets requests to `slow` go on.
     pub(crate) gate: tokio::sync::Notify,
-    /// How many requests to `slow` have arrived.
+    /// Number of requests to `slow` that have arrived.
     pub(crate) waiting: std::sync::atomic::AtomicUsize,
 }
 

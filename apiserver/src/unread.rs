@@ -21,7 +21,7 @@ tokio::task_local! {
     static PATIENCE: Patience;
 }
 
-/// How long the peer may take, as the answer under way says.
+/// Time limit of the peer, as the answer under way states it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Patience(Arc<State>);
 
@@ -34,7 +34,8 @@ struct State {
 }
 
 impl Patience {
-    /// That of the task this runs in; one nobody looks at where there is none (HTTP/1.1, tests).
+    /// Returns the patience of the task this runs in; one nobody looks at where there is none (HTTP/1.1,
+    /// tests).
     pub(crate) fn of_task() -> Self {
         PATIENCE.try_with(Clone::clone).unwrap_or_default()
     }

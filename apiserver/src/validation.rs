@@ -152,7 +152,7 @@ fn is_domain_qualified(finalizer: &str) -> bool {
     finalizer.contains('/') || ["foregroundDeletion", "kubernetes", "orphan"].contains(&finalizer)
 }
 
-/// What to tell the client of new finalizers that another controller might choose as well.
+/// Warnings about new finalizers that another controller might choose as well.
 pub(crate) fn finalizer_warnings(value: &Value, served: &Served, old: Option<&Value>) -> Vec<String> {
     if served.info().strategic {
         return Vec::new();

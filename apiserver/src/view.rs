@@ -23,17 +23,17 @@ pub use api::{ViewApi, documents};
 pub use origin::{Origin, OriginWrite};
 pub use source::ViewSource;
 
-/// How somebody sees the objects of a registry. What it sees of an object depends on that object alone, so
-/// that a watch shows what a list does; where it depends on more, other rules begin when that changes, and
+/// View of the objects of a registry for one reader. What it sees of an object depends on that object alone,
+/// so that a watch shows what a list does; where it depends on more, other rules begin when that changes, and
 /// watches by the former ones end with 410, so that clients list again.
 #[async_trait]
 pub trait ViewRules: Send + Sync + 'static {
     /// Whether `object` is seen at all. Asked for every object, so it should look at little (labels).
     fn sees(&self, object: &Object) -> bool;
 
-    /// How `object` looks, whether it is seen or not (a write may end that): at the same revision, with the
-    /// same name and uid. The same object where it looks as it is stored; one of which fields are hidden
-    /// should be shown without managed fields, which name them.
+    /// Returns `object` as it looks, whether it is seen or not (a write may end that): at the same revision,
+    /// with the same name and uid. The same object where it looks as it is stored; one of which fields are
+    /// hidden should be shown without managed fields, which name them.
     fn show(&self, object: &Arc<Object>) -> Arc<Object>;
 
     /// From which revision on these rules are known to hold: a watch from before may not know that objects
@@ -52,15 +52,16 @@ pub trait ViewRules: Send + Sync + 'static {
         std::future::pending().await
     }
 
-    /// Who writes.
+    /// The user who writes.
     fn user(&self) -> &UserInfo;
 
-    /// What stores the objects, where the registry does not.
+    /// Store of the objects, where the registry does not keep them.
     fn origin(&self) -> Option<&dyn Origin> {
         None
     }
 
-    /// Where a write to `subresource` (`status`, or the empty string for the object itself) is stored.
+    /// Place in which a write to `subresource` (`status`, or the empty string for the object itself) is
+    /// stored.
     fn through(&self, subresource: &'static str) -> &'static str {
         subresource
     }

@@ -1,4 +1,4 @@
-//! What the command line says about auditing. Flags have the names of kube-apiserver's.
+//! Flags of auditing. Flags have the names of kube-apiserver's.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use kube::client::Body;
 
 /// The domain of the annotations that only we make (docs/reference.md, "Audit").
 const DOMAIN: &str = "berth.dev";
-/// How long the webhook may take for a batch.
+/// Time limit of the webhook for a batch.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Arguments of `berth serve` about auditing.
@@ -29,7 +29,7 @@ pub struct AuditArgs {
     /// The audit log's file; `-` is standard output.
     #[arg(long, value_name = "FILE")]
     pub audit_log_path: Option<String>,
-    /// What is audited: kube-apiserver's Policy (audit.k8s.io/v1) [default: every request at level Metadata,
+    /// Audit policy: kube-apiserver's Policy (audit.k8s.io/v1) [default: every request at level Metadata,
     /// once it is answered]. Bodies of Secrets, and of tokens that are made or reviewed, are written at no
     /// level.
     #[arg(long, value_name = "FILE")]
@@ -37,7 +37,7 @@ pub struct AuditArgs {
     /// Days that old log files are kept; 0 keeps them whatever their age.
     #[arg(long, value_name = "DAYS", default_value_t = 0)]
     pub audit_log_maxage: u32,
-    /// How many old log files are kept; 0 keeps all.
+    /// Number of old log files that are kept; 0 keeps all.
     #[arg(long, value_name = "FILES", default_value_t = 0)]
     pub audit_log_maxbackup: usize,
     /// Megabytes at which the log file is rotated; 0 never rotates it.
@@ -47,17 +47,17 @@ pub struct AuditArgs {
     /// URL.
     #[arg(long, value_name = "FILE")]
     pub audit_webhook_config_file: Option<PathBuf>,
-    /// How many events may wait for the webhook. What does not fit is dropped, and counted in
+    /// Most events that wait for the webhook. What does not fit is dropped, and counted in
     /// apiserver_audit_error_total.
     #[arg(long, value_name = "EVENTS", default_value_t = Batching::default().buffer_size)]
     pub audit_webhook_batch_buffer_size: usize,
-    /// How many events are sent at once at most.
+    /// Most events that are sent at once.
     #[arg(long, value_name = "EVENTS", default_value_t = Batching::default().max_size)]
     pub audit_webhook_batch_max_size: usize,
-    /// How long an event waits for more events, to be sent in one batch.
+    /// Wait of an event for more events, to be sent in one batch.
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = parse_unsigned)]
     pub audit_webhook_batch_max_wait: Duration,
-    /// How long to wait before a failed batch is sent again.
+    /// Wait before a failed batch is sent again.
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_unsigned)]
     pub audit_webhook_initial_backoff: Duration,
 }

@@ -21,11 +21,11 @@ use crate::encryption;
 
 /// The database's name in a data folder.
 pub const FILE: &str = "berth.redb";
-/// Where a server in the data folder answers backups.
+/// Socket at which a server in the data folder answers backups.
 pub const SOCKET: &str = "backup.sock";
 /// The objects' name in a backup.
 const OBJECTS: &str = "objects.backup";
-/// What else of a data folder is needed, so that kubeconfigs stay good.
+/// Further files of a data folder that are needed, so that kubeconfigs stay good.
 const CERTIFICATES: [&str; 5] = [
     "ca.crt",
     "ca.key",
@@ -33,7 +33,7 @@ const CERTIFICATES: [&str; 5] = [
     "front-proxy-ca.key",
     "admin.kubeconfig",
 ];
-/// How long a server may be silent.
+/// Time for which a server may be silent.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Arguments of `berth backup`.
@@ -53,7 +53,8 @@ pub struct BackupArgs {
 /// Arguments of `berth restore`.
 #[derive(Args, Clone, Debug)]
 pub struct RestoreArgs {
-    /// What `berth backup` made: the folder, or its file objects.backup; `-` reads that from standard input.
+    /// File made by `berth backup`: the folder, or its file objects.backup; `-` reads that from standard
+    /// input.
     #[arg(long, value_name = "PATH")]
     pub from: PathBuf,
     /// The data folder to restore into, from which no server may serve.
@@ -62,7 +63,7 @@ pub struct RestoreArgs {
     /// Take the place of the database that is there; it is kept beside the new one under another name.
     #[arg(long)]
     pub replace: bool,
-    /// How far resourceVersions go on after the backup's: more than were given out since, so that none comes
+    /// Distance of resourceVersions beyond the backup's: more than were given out since, so that none comes
     /// again.
     #[arg(long, value_name = "N", default_value_t = 500_000)]
     pub bump_revision: u64,
@@ -235,7 +236,7 @@ pub fn restore(args: &RestoreArgs) -> Result<()> {
     opens(&file, args)
 }
 
-/// That a server can start from it.
+/// Checks that a server can start from it.
 fn opens(file: &Path, args: &RestoreArgs) -> Result<()> {
     let encryption = encryption::load(args.encryption_provider_config.as_deref())?;
     match EmbeddedStore::open_encrypted(file, Limits::default(), &encryption) {

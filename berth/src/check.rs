@@ -33,7 +33,7 @@ pub(crate) use started::Started;
 
 /// The largest page of a list.
 const PAGE: usize = 500;
-/// How many objects of a resource are looked at.
+/// Most objects of a resource that are looked at.
 const MOST: usize = 20_000;
 /// The exit code where Berth is not installed, and nothing is wrong.
 const NOT_INSTALLED: u8 = 3;
@@ -64,7 +64,7 @@ pub(crate) struct Asked<'a> {
     pub(crate) now: Timestamp,
 }
 
-/// What was read, or why not.
+/// Result of reading.
 pub(crate) enum Read {
     Object(Value),
     Absent,
@@ -148,7 +148,7 @@ impl Asked<'_> {
         finding.into_iter().collect()
     }
 
-    /// What only a server itself tells: its checks and its certificates.
+    /// Findings that only a server itself has: its checks and its certificates.
     async fn standalone(&self) -> Result<Vec<Finding>> {
         let ready = self.client.raw("/readyz?verbose").await?;
         let mut findings = match ready.code {
@@ -290,7 +290,7 @@ fn served(group: Read) -> Finding {
     }
 }
 
-/// What may not be read.
+/// Finding about objects that may not be read.
 fn unread(area: &'static str, subject: &str, path: &str) -> Finding {
     let message = format!("not looked at: you may not read {path} (ClusterRole berth:metrics-reader)");
     Finding::ok(area, subject, message).but(Verdict::Unknown, format!("kubectl get --raw {path}"))

@@ -36,13 +36,13 @@ use berth_dialect_registry::ActorArgs;
 #[derive(Debug, Parser)]
 #[command(name = "berth", version, max_term_width = 100)]
 pub struct Cli {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
     /// Log level: error, warn, info, debug, trace, or filters such as `apiserver=debug`.
     #[arg(long, global = true, env = "BERTH_LOG", default_value = "warn")]
     pub log_level: String,
-    /// How logs are written, on standard error.
+    /// Form of logs, on standard error.
     #[arg(long, global = true, value_enum, default_value_t = LogFormat::Text)]
     pub logging_format: LogFormat,
 }
@@ -230,13 +230,13 @@ pub struct ServeArgs {
     /// Let requests without credentials through as system:anonymous.
     #[arg(long, default_value_t = true, action = clap::ArgAction::Set)]
     pub anonymous_auth: bool,
-    /// Where objects are kept.
+    /// Place where objects are kept.
     #[arg(long, value_enum, default_value_t = Storage::Embedded)]
     pub storage: Storage,
     /// The client URLs of etcd's members, for --storage etcd.
     #[arg(long, value_delimiter = ',', value_name = "URL")]
     pub etcd_servers: Vec<String>,
-    /// How to talk to etcd.
+    /// Connection to etcd.
     #[command(flatten)]
     pub etcd: EtcdArgs,
     /// kube-apiserver's EncryptionConfiguration: which resources are encrypted where they are kept, and with
@@ -252,8 +252,8 @@ pub struct ServeArgs {
     /// configuration says Decide].
     #[arg(long, value_enum, value_name = "MODE")]
     pub mode: Option<ModeArg>,
-    /// How long another scheduler may take to do what Berth would decide, before an observed decision says
-    /// that they differ (docs/beside.md; such as 30s).
+    /// Time for another scheduler to do what Berth would decide, before an observed decision says that they
+    /// differ (docs/beside.md; such as 30s).
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = parse_unsigned)]
     pub agreement_grace_period: Duration,
     /// The controllers to run: `*` is all, `ocm` adds those of a system, `-ocm` leaves them out; some have
@@ -261,17 +261,17 @@ pub struct ServeArgs {
     /// kcp-heartbeat.
     #[arg(long, value_delimiter = ',', default_value = "*", allow_hyphen_values = true)]
     pub controllers: Vec<String>,
-    /// How long events are kept after they were last seen (such as 1h); 0s keeps them without limit.
+    /// Time for which events are kept after they were last seen (such as 1h); 0s keeps them without limit.
     #[arg(long, default_value = "1h", value_parser = parse_unsigned)]
     pub event_ttl: Duration,
-    /// How many changes of each decision are kept (docs/reference.md, "History"); 0 keeps none and deletes
-    /// existing ones.
+    /// Number of changes of each decision that are kept (docs/reference.md, "History"); 0 keeps none and
+    /// deletes existing ones.
     #[arg(long, value_name = "COUNT", default_value_t = 20)]
     pub history_per_decision: usize,
-    /// How long changes of decisions are kept (such as 168h); 0s means without limit of time.
+    /// Time for which changes of decisions are kept (such as 168h); 0s means without limit of time.
     #[arg(long, value_name = "DURATION", default_value = "168h", value_parser = parse_unsigned)]
     pub history_max_age: Duration,
-    /// What is audited, and where to.
+    /// Audit settings.
     #[command(flatten)]
     pub audit: AuditArgs,
     /// Answer admission reviews at /admission/mutate and /admission/validate [default: true behind a
@@ -299,21 +299,21 @@ pub struct ServeArgs {
     /// repeatable, none by default.
     #[arg(long)]
     pub break_glass_group: Vec<String>,
-    /// Who acts for whom.
+    /// Actors of the systems.
     #[command(flatten)]
     pub actors: ActorArgs,
-    /// How many reading requests may run at once; 0 is unlimited.
+    /// Most reading requests that run at once; 0 is unlimited.
     #[arg(long, default_value_t = 400)]
     pub max_requests_inflight: usize,
-    /// How many writing requests may run at once; 0 is unlimited.
+    /// Most writing requests that run at once; 0 is unlimited.
     #[arg(long, default_value_t = 200)]
     pub max_mutating_requests_inflight: usize,
-    /// How many bytes all requests may hold at once: bodies, what is parsed from them, and responses not yet
+    /// Most bytes that all requests hold at once: bodies, what is parsed from them, and responses not yet
     /// read by the client (such as 256Mi); one user gets an eighth, all anonymous callers together a
     /// sixteenth; 0 is unlimited.
     #[arg(long, default_value = "256Mi", value_parser = bytes)]
     pub max_bytes_inflight: usize,
-    /// How long to keep serving after a termination signal, with /readyz failing already (such as 15s).
+    /// Time for which to keep serving after a termination signal, with /readyz failing already (such as 15s).
     #[arg(long, default_value = "0s", value_parser = parse_unsigned)]
     pub shutdown_delay_duration: Duration,
     /// Which of several servers runs the controllers.
@@ -353,10 +353,10 @@ pub struct KubeconfigArgs {
     /// The server's URL; by default that of the admin kubeconfig.
     #[arg(long)]
     pub server: Option<String>,
-    /// Where to write; standard output by default.
+    /// File to write; standard output by default.
     #[arg(short = 'o', long)]
     pub output: Option<PathBuf>,
-    /// How long the certificate is valid (such as 12h). It cannot be revoked before.
+    /// Time for which the certificate is valid (such as 12h). It cannot be revoked before.
     #[arg(long, default_value = "8760h", value_parser = parse_unsigned)]
     pub ttl: Duration,
     /// Issue a name that is reserved for Berth's own actors (berth:*) or for the garbage collector and the

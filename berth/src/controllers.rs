@@ -40,36 +40,36 @@ pub(crate) use series::{Write as EventWrite, WriteResult};
 /// The name of the controllers' lock record.
 pub const CONTROLLERS_LEASE: &str = "berth-controllers";
 
-/// What is started together.
+/// Controllers that are started together.
 pub struct Running {
     controllers: Controllers,
     tasks: Vec<JoinHandle<()>>,
 }
 
-/// What controllers are started in.
+/// Surroundings in which controllers are started.
 #[derive(Clone)]
 pub struct Setting<'a> {
-    /// What decides.
+    /// The engine, which decides.
     pub engine: &'a Arc<Engine>,
     /// Which systems are decided.
     pub modes: &'a Arc<Modes>,
-    /// What decisions are written through.
+    /// Committer of decisions.
     pub committer: &'a Arc<dyn Committer>,
-    /// What is served here.
+    /// Resources that are served here.
     pub registry: &'a Arc<Registry>,
-    /// What is the hub's.
+    /// Resources that are the hub's.
     pub mirrored: &'a BTreeSet<GroupResource>,
-    /// What events are written to.
+    /// Destination of events.
     pub(crate) sink: &'a Arc<dyn Sink>,
-    /// Where events are, if they are here.
+    /// Store of events, if they are here.
     pub store: &'a Arc<dyn Store>,
     /// Whether this server does what only one may do.
     pub leading: watch::Receiver<bool>,
-    /// How long events are kept; zero is for ever.
+    /// Time for which events are kept; zero is for ever.
     pub event_ttl: Duration,
-    /// Who else is told of bindings.
+    /// Further observer of bindings.
     pub history: Option<Arc<dyn BindObserver>>,
-    /// What counts.
+    /// Metrics.
     pub metrics: &'a Arc<ControllerMetrics>,
 }
 

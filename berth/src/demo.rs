@@ -101,7 +101,7 @@ async fn console_of(kubeconfig: &Path) -> Result<Console> {
     Console::start(&args, readable::groups()).await
 }
 
-/// What to try next.
+/// Commands to try next.
 fn commands(kubeconfig: &str, console: &str) -> String {
     let hint = |text: &str, what: &str| format!("  {text}\n      {}\n", dim(what));
     let mut text = format!(

@@ -13,7 +13,7 @@ use berth_storage::encryption::{Encryption, Key, Rule};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-/// What the file must be.
+/// Versions of the file.
 const API_VERSION: [&str; 2] = ["apiserver.config.k8s.io/v1", "v1"];
 const KIND: &str = "EncryptionConfiguration";
 
@@ -55,7 +55,7 @@ struct NamedSecret {
     secret: String,
 }
 
-/// What `file` says, or to encrypt nothing where there is none.
+/// Reads `file`; without one nothing is encrypted.
 ///
 /// # Errors
 /// When it cannot be read or says what cannot be done: where, and what is possible.
@@ -63,8 +63,8 @@ pub fn load(file: Option<&Path>) -> Result<Arc<Encryption>> {
     said(file).map(Arc::new)
 }
 
-/// The same; and those of `copies` that it does not encrypt are for this process alone
-/// ([`Encryption::with_ephemeral`]).
+/// Reads `file` for a store of copies; and those of `copies` that it does not encrypt are for this process
+/// alone ([`Encryption::with_ephemeral`]).
 ///
 /// # Errors
 /// As [`load`].

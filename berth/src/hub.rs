@@ -51,14 +51,14 @@ use own_schedulers::Watchman;
 pub(crate) const CONTROLLERS_LEASE: &str = "berth-controllers";
 /// The field manager of what Berth writes into its registration.
 const MANAGER: &str = "berth";
-/// How long the first copies are waited for: so that the first answers are complete where the hub is at hand.
+/// Time limit of the first copies: so that the first answers are complete where the hub is at hand.
 const FIRST_COPIES: Duration = Duration::from_secs(10);
 
 /// A connection to a hub whose word counts.
 pub struct Hub {
     /// The clients, by what they are for.
     pub clients: Clients,
-    /// Who users are, and what they may do.
+    /// Authentication and authorization.
     pub delegation: Delegation,
     args: HubArgs,
     versions: Arc<HubVersions>,
@@ -82,8 +82,8 @@ impl Hub {
         })
     }
 
-    /// What keeps the registration of `installation` current. `given` says that the serving certificate comes
-    /// from files.
+    /// Keeps the registration of `installation` current. `given` says that the serving certificate comes from
+    /// files.
     ///
     /// # Errors
     /// When somebody else serves a group that Berth is to serve.
@@ -200,7 +200,7 @@ impl Hub {
         watchman.begin().await
     }
 
-    /// What writes events.
+    /// Writer of events.
     pub(crate) fn events(&self) -> Arc<dyn Sink> {
         Arc::new(HubEvents::new(self.clients.objects.clone()))
     }
@@ -224,7 +224,7 @@ impl Hub {
         HubPolicies::new(self.clients.objects.clone(), local)
     }
 
-    /// What commits decisions: those about objects of `resources` on the hub, the others through `own`. It
+    /// Committer of decisions: those about objects of `resources` on the hub, the others through `own`. It
     /// carries out the writes of syncers, too.
     #[must_use]
     pub(crate) fn committer(

@@ -26,15 +26,15 @@ use serde_json::{Value, json};
 use self::answer::Wanted;
 pub use self::token::{Callers, TokenFile};
 
-/// Where Argo CD's plugin generator asks, below the base URL it is configured with.
+/// Path of Argo CD's plugin generator, below the base URL it is configured with.
 const ARGO_CD: &str = "/integrations/argocd/api/v1/getparams.execute";
-/// Where Flux asks about decisions in namespaces.
+/// Path at which Flux asks about decisions in namespaces.
 const FLUX: &str = "/integrations/flux/decisions/{namespace}/{name}";
-/// Where Flux asks about ClusterDecisions.
+/// Path at which Flux asks about ClusterDecisions.
 const FLUX_CLUSTER: &str = "/integrations/flux/clusterdecisions/{name}";
 /// A question of Argo CD is a name and a few parameters.
 const LONGEST_BODY: usize = 64 * 1024;
-/// How long one may take to arrive, which is all the time Argo CD gives.
+/// Time limit for a request to arrive, which is all the time Argo CD gives.
 const ARRIVAL: Duration = Duration::from_secs(30);
 /// The longest answer that Flux takes.
 const LONGEST_FOR_FLUX: usize = 900 * 1024;

@@ -14,7 +14,7 @@ use berth_certs::{CertsError, Folder, Issued};
 use jiff::SignedDuration;
 use serde::Serialize;
 
-/// What the names of Berth's own actors begin with (docs/concepts.md, "Actors").
+/// Prefix of the names of Berth's own actors (docs/concepts.md, "Actors").
 const RESERVED: &str = "berth:";
 /// Client certificates live no longer than a new CA does.
 const MOST_LIFE: SignedDuration = berth_certs::authority::CA_LIFE;
@@ -85,7 +85,7 @@ impl Kubeconfig {
         Self::issue_for(folder, server, user, groups, force, now, LEAF_LIFE)
     }
 
-    /// The same, valid for `life`.
+    /// Issues a kubeconfig that is valid for `life`.
     ///
     /// # Errors
     /// As [`Kubeconfig::issue`], and when no certificate lives so long.

@@ -1,4 +1,5 @@
-//! `berth manifests`: prints what a hub must be told about Berth (`berth_deploy`), for the installation that flags describe.
+//! `berth manifests`: prints what a hub must be told about Berth (`berth_deploy`), for the installation that
+//! flags describe.
 
 mod krew;
 mod preflight;
@@ -29,7 +30,7 @@ pub struct ManifestsArgs {
     /// Which part.
     #[arg(value_enum, default_value_t = Set::All)]
     pub set: Set,
-    /// What is installed.
+    /// The installation.
     #[command(flatten)]
     pub installation: InstallationArgs,
     /// Name the systems that the hub of the kubeconfig has: --source=SYSTEM=hub for each but kcp, =owned
@@ -48,12 +49,12 @@ pub struct ManifestsArgs {
     /// do not have them: create them with `kubectl create`, as those of the systems.
     #[arg(long)]
     pub inventory: bool,
-    /// Where the release is.
+    /// Place of the release.
     #[command(flatten)]
     pub krew: KrewArgs,
 }
 
-/// What an installation is, on the command line.
+/// An installation, on the command line.
 #[derive(Args, Clone, Debug)]
 pub struct InstallationArgs {
     /// The namespace Berth runs in.
@@ -69,14 +70,14 @@ pub struct InstallationArgs {
     /// system's.
     #[arg(long, value_enum, value_name = "MODE")]
     pub mode: Option<ModeArg>,
-    /// Where the objects of a system are, as for `berth serve`: `gardener=hub` on the hub, `gardener=owned`
-    /// in Berth's own store. A system that is not named is off. Repeatable.
+    /// Places of the objects of systems, as for `berth serve`: `gardener=hub` on the hub, `gardener=owned` in
+    /// Berth's own store. A system that is not named is off. Repeatable.
     #[arg(long, value_parser = source, value_name = "SYSTEM=owned|hub|off")]
     pub source: Vec<Source>,
     /// The container image.
     #[arg(long, default_value = IMAGE)]
     pub image: String,
-    /// How many servers run: by default 2, and 1 where Berth stores objects without etcd, in a database on a
+    /// Number of servers: by default 2, and 1 where Berth stores objects without etcd, in a database on a
     /// PersistentVolumeClaim.
     #[arg(long)]
     pub replicas: Option<u16>,
@@ -86,19 +87,19 @@ pub struct InstallationArgs {
     /// Let Berth create its APIServices and webhook configurations by itself (`berth serve --self-register`).
     #[arg(long)]
     pub self_register: bool,
-    /// Who issues the serving certificate and fills in the caBundles.
+    /// Issuer of the serving certificate and of the caBundles.
     #[arg(long, value_enum, default_value_t = Certificates::Berth)]
     pub certificates: Certificates,
     /// A further argument of `berth serve`; repeatable.
     #[arg(long, value_name = "ARGUMENT", allow_hyphen_values = true)]
     pub serve_argument: Vec<String>,
-    /// Who acts for whom.
+    /// Actors of the systems.
     #[command(flatten)]
     pub actors: ActorArgs,
 }
 
 impl InstallationArgs {
-    /// What is installed.
+    /// The installation.
     ///
     /// # Errors
     /// When every system is off, kcp is to sync what cannot be copied from a hub, or several servers would

@@ -16,10 +16,10 @@ use crate::etcd::EtcdArgs;
 /// Arguments of `berth migrate`.
 #[derive(Args, Clone, Debug)]
 pub struct MigrateArgs {
-    /// What to copy: `embedded:PATH` (a data folder or a database file) or `etcd:URL[,URL…]`.
+    /// Store to copy: `embedded:PATH` (a data folder or a database file) or `etcd:URL[,URL…]`.
     #[arg(long, value_name = "STORE")]
     pub from: Place,
-    /// Where to: `etcd:URL[,URL…]` or `embedded:PATH`, which must hold no objects yet.
+    /// Store to copy to: `etcd:URL[,URL…]` or `embedded:PATH`, which must hold no objects yet.
     #[arg(long, value_name = "STORE")]
     pub to: Place,
     /// kube-apiserver's EncryptionConfiguration, with the keys of the source; the target is encrypted as it
@@ -34,11 +34,12 @@ pub struct MigrateArgs {
     pub source: SourceArgs,
 }
 
-/// How the etcd that is copied from differs from the one that is copied to; what is not said is the same.
+/// Differences between the etcd that is copied from and the one that is copied to; what is not said is the
+/// same.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "From etcd to etcd: the source, where it differs")]
 pub struct SourceArgs {
-    /// Where keys begin in the source.
+    /// Prefix of keys in the source.
     #[arg(long, value_name = "PATH")]
     pub from_etcd_prefix: Option<String>,
     /// The CA (PEM) of the source's servers.
@@ -56,7 +57,7 @@ pub struct SourceArgs {
 }
 
 impl SourceArgs {
-    /// How the source is reached, given how the target is.
+    /// Connection to the source, given the target's.
     #[must_use]
     pub fn over(self, target: &EtcdArgs) -> EtcdArgs {
         let mut source = target.clone();
@@ -227,7 +228,7 @@ mod with {
         Ok(())
     }
 
-    /// What is wrong when one store is, or is within, the other.
+    /// Problem of two stores that are one, or of which one is within the other.
     fn overlap(source: &EtcdConfig, target: &EtcdConfig) -> Option<String> {
         let same = source
             .endpoints

@@ -18,18 +18,18 @@ use clap::{Parser, Subcommand};
 use crate::check::CheckQuestion;
 use crate::look::{self, About};
 
-/// What the program is found as.
+/// Names by which the program is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Called {
     /// Itself.
     Berth,
     /// `kubectl berth`.
     Plugin,
-    /// What kubectl asks for completions of that.
+    /// The name by which kubectl asks for completions.
     Completion,
 }
 
-/// What the program is called as by its first argument.
+/// Reads the name from the first argument.
 #[must_use]
 pub fn called(program: Option<&OsStr>) -> Called {
     let name = program.and_then(|program| Path::new(program).file_name());
@@ -50,7 +50,7 @@ pub fn called(program: Option<&OsStr>) -> Called {
     max_term_width = 100
 )]
 pub struct PluginCli {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: PluginCommand,
     /// Which server, as whom, and where.
@@ -83,10 +83,10 @@ pub enum PluginCommand {
     /// decided in this process.
     #[command(visible_alias = "look")]
     Console {
-        /// How the page is served.
+        /// Settings of the page.
         #[command(flatten)]
         page: PageArgs,
-        /// What it shows, if no server.
+        /// Files to show, if no server.
         #[command(flatten)]
         files: FilesArgs,
     },

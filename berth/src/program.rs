@@ -1,4 +1,4 @@
-//! What `berth` does with its arguments. A program of one's own, with a system of one's own
+//! Runs the command that `berth` was given. A program of one's own, with a system of one's own
 //! (`berth_dialect_registry::register`), is this as well: `berth/tests/sixth_system.rs` is one.
 
 use std::process::ExitCode;

@@ -50,9 +50,9 @@ use crate::cli::{KubeconfigArgs, ServeArgs};
 use crate::integrations::{self, Callers, TokenFile};
 use crate::kubeconfig::Kubeconfig;
 
-/// How long requests in flight may take to complete once the server is told to stop.
+/// Time for requests in flight to complete once the server is told to stop.
 const DRAIN: Duration = Duration::from_mins(1);
-/// How long the engine may take to read the store at start.
+/// Time limit of the engine's first read of the store.
 const LOAD: Duration = Duration::from_mins(1);
 
 /// A running standalone server.
@@ -239,7 +239,7 @@ async fn within<T>(limit: Duration, work: impl Future<Output = T>) -> Result<T> 
         .with_context(|| format!("not done in {limit:?}"))
 }
 
-/// What is told of requests.
+/// Recorders of requests.
 struct Recording {
     metrics: Arc<Metrics>,
     audit: Option<Audit>,
@@ -297,7 +297,7 @@ fn chain(
 /// The version of Kubernetes whose API conventions are followed, which `/version` answers.
 const KUBERNETES: &str = "1.34";
 
-/// What this build is.
+/// Version of this build.
 fn version() -> VersionInfo {
     VersionInfo::of_kubernetes(
         KUBERNETES,
@@ -336,7 +336,7 @@ fn webhooks(
     Ok(berth_placement_admission::routes(front))
 }
 
-/// Where other tools ask for decisions, if there is something for them to show.
+/// Routes by which other tools ask for decisions, if there is something for them to show.
 fn integrations(options: &Options, parts: &groups::Parts, clock: &Arc<dyn Clock>) -> Result<axum::Router> {
     let token = options
         .args

@@ -1,6 +1,6 @@
 //! `--source`: where the objects of each system are.
 
-/// Where the objects of a system are.
+/// Place of the objects of a system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// In Berth's own store.
@@ -23,12 +23,12 @@ impl Place {
     }
 }
 
-/// Where the objects of one system are.
+/// Place of the objects of one system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     /// The system's dialect.
     pub dialect: String,
-    /// Where its objects are.
+    /// Place of its objects.
     pub place: Place,
 }
 
@@ -83,7 +83,8 @@ pub fn only_named(said: Vec<Source>) -> Vec<Source> {
     all.chain(said).collect()
 }
 
-/// Where the objects of `dialect` are; the last word about it counts, and without any it is Berth's own.
+/// Returns the place of the objects of `dialect`; the last word about it counts, and without any it is
+/// Berth's own.
 pub(crate) fn place(sources: &[Source], dialect: &str) -> Place {
     let mut about = sources.iter().rev();
     about

@@ -20,7 +20,7 @@ use asked::Hub;
 use berth_configuration::Mode;
 use configuration::{Change, Stored};
 
-/// How often it is looked whether what was asked for holds.
+/// Interval at which the request is compared with what holds.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// `berth takeover`.

@@ -28,11 +28,11 @@ use crate::hub::CONTROLLERS_LEASE;
 use holds::Waiting;
 use removal::{Removal, Removed};
 
-/// How long an APIService may take to go.
+/// Time limit for an APIService to go.
 const PATIENCE: Duration = Duration::from_mins(1);
-/// What an embedded database is on.
+/// Kind of the object that an embedded database is on.
 const CLAIM: &str = "PersistentVolumeClaim";
-/// How long to wait before it is looked at again.
+/// Pause before the next look.
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// Arguments of `berth uninstall`.
@@ -133,14 +133,14 @@ async fn connect(args: &UninstallArgs) -> Result<Client> {
     Client::try_from(config).context("making a client for the hub")
 }
 
-/// What to remove, in order.
+/// Objects to remove, in order.
 struct Steps {
     /// The right to register again.
     self_registration: Vec<Removal>,
     webhooks: Vec<Removal>,
-    /// What runs, then its rights.
+    /// Running objects, then their rights.
     rest: Vec<Removal>,
-    /// What holds objects that people wrote.
+    /// Objects that hold data of people.
     kept: Vec<Removal>,
     definitions: Vec<Removal>,
     namespace: Vec<Removal>,

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 /// Set for the program.
 const PROGRAM: &str = "BERTH_SIXTH_SYSTEM";
 
-/// How long anything may take.
+/// Time limit of a test's waits.
 const DEADLINE: Duration = Duration::from_secs(60);
 
 const OBJECTS: &str = r#"

@@ -17,9 +17,9 @@ use crate::error::CertsError;
 use crate::files::{self, Access};
 use crate::pem;
 
-/// How long a CA lives.
+/// Life of a CA.
 pub const CA_LIFE: SignedDuration = SignedDuration::from_hours(10 * 365 * 24);
-/// How long an issued certificate lives.
+/// Life of an issued certificate.
 pub const LEAF_LIFE: SignedDuration = SignedDuration::from_hours(365 * 24);
 /// Certificates begin a little before they are issued, for clients whose clock is behind.
 const BACKDATE: SignedDuration = SignedDuration::from_mins(5);

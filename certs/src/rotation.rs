@@ -39,7 +39,7 @@ pub struct Shared {
 pub struct Moment {
     /// The time.
     pub now: Timestamp,
-    /// How long a step lasts at least: longer than any server takes to notice one.
+    /// Shortest length of a step: longer than any server takes to notice one.
     pub step: SignedDuration,
     /// Whether everybody who must trust [`Shared::bundle`] has been told so.
     pub announced: bool,

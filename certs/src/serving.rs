@@ -17,8 +17,8 @@ use crate::files::{self, Access};
 use crate::folder::Folder;
 use crate::pem;
 
-/// How often [`ServingCertificate::keep_fresh`] looks: the files are two small ones, and a clock that was set
-/// is noticed as soon.
+/// Interval at which [`ServingCertificate::keep_fresh`] looks: the files are two small ones, and a clock that
+/// was set is noticed as soon.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 
 /// A serving certificate that stays fresh. Connections that are open keep the one they began with.

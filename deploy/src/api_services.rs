@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 
 use super::Service;
 
-/// How early the group is asked when short names collide: below the groups of the systems themselves.
+/// Priority of the group when short names collide: below the groups of the systems themselves.
 const GROUP_PRIORITY: u32 = 1000;
 /// The place of this version among the group's. It is the first and an alpha, so later ones go above it.
 const VERSION_PRIORITY: u32 = 10;
-/// How early the systems' own groups are asked.
+/// Priority of the systems' own groups.
 const OWNED_PRIORITY: u32 = 2000;
 
 /// The APIService that registers `scheduling.berth.dev` at an aggregator.

@@ -1,6 +1,6 @@
-//! What the Helm chart has from the code. Its templates are written by hand and know no system: what a system
-//! needs of a hub is in `files/systems/<system>/<place>.yaml`, and the definitions of its kinds in
-//! `files/definitions`.
+//! Parts of the Helm chart that are rendered from the code. Its templates are written by hand and know no
+//! system: what a system needs of a hub is in `files/systems/<system>/<place>.yaml`, and the definitions of
+//! its kinds in `files/definitions`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -79,7 +79,7 @@ pub fn systems() -> Vec<&'static str> {
     all.iter().map(|dialect| dialect.name()).collect()
 }
 
-/// What an installation has because of its systems: a list for each sort, and the rules of a ClusterRole
+/// Needs of an installation because of its systems: a list for each sort, and the rules of a ClusterRole
 /// under its name.
 fn needs(installation: &Installation) -> Value {
     let nothing = Installation {
@@ -133,9 +133,9 @@ fn needs(installation: &Installation) -> Value {
     json!(needs)
 }
 
-/// What the template of an APIService asks for.
+/// Fields that the template of an APIService reads.
 const API_SERVICE: [&str; 4] = ["group", "groupPriorityMinimum", "version", "versionPriority"];
-/// What the template of a webhook asks for; the rest is alike in all of them.
+/// Fields that the template of a webhook reads; the rest is alike in all of them.
 const WEBHOOK: [&str; 5] = [
     "failurePolicy",
     "matchConditions",

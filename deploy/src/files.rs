@@ -15,15 +15,15 @@ use crate::{
 pub(crate) const HEADER: &str = "# Rendered from the code, do not edit. What it is for: deploy/README.md. To render it again:\n\
                       #   UPDATE_EXPECT=1 cargo test -p berth-deploy --test manifests\n";
 
-/// Where etcd is in the overlay `owned-etcd`; whoever installs it says otherwise.
+/// Address of etcd in the overlay `owned-etcd`; whoever installs it says otherwise.
 const ETCD: &str = "https://etcd.berth-system.svc:2379";
-/// Where the certificates for etcd are in that overlay.
+/// Folder of the certificates for etcd in that overlay.
 const ETCD_TLS: &str = "/etc/berth/etcd";
 
 /// One file of manifests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Manifest {
-    /// Where it is below `deploy/`: `manifests/rbac.yaml`.
+    /// Path below `deploy/`: `manifests/rbac.yaml`.
     pub file: String,
     /// The objects in it, in order.
     pub objects: Vec<Value>,
@@ -179,7 +179,8 @@ fn without_definitions(mut objects: Vec<Value>) -> Vec<Value> {
     objects
 }
 
-/// Every object of an installation, as `berth manifests all` prints it: an overlay must come to exactly these.
+/// Every object of an installation, as `berth manifests all` prints it: an overlay must come to exactly
+/// these.
 #[must_use]
 pub fn whole(installation: &Installation) -> Vec<Value> {
     objects(installation, Set::All)

@@ -1,4 +1,4 @@
-//! What a hub must be told where it has objects that decisions depend on: Berth reads them as itself and
+//! Rights and webhooks for a hub that has objects on which decisions depend: Berth reads them as itself and
 //! writes its decisions as the systems' scheduler, whom it impersonates (docs/concepts.md, "Actors"). With
 //! `--source=<system>=hub` that is all of the system; of one that Berth stores it is what stays Kubernetes'
 //! own, kcp's namespaces and what is in them.
@@ -83,7 +83,7 @@ fn leases(scheduler: OwnScheduler) -> Option<Value> {
 /// One system, as far as it is on the hub.
 struct Source<'a> {
     dialect: &'a Arc<dyn Dialect>,
-    /// What Berth stores itself.
+    /// Resources that Berth stores itself.
     own: BTreeSet<GroupResource>,
 }
 
@@ -116,7 +116,7 @@ impl<'a> Source<'a> {
         )
     }
 
-    /// What is written as whom, by those who write anything.
+    /// Resources that are written, by the user who writes them.
     fn written(&self) -> Vec<(&'static str, Vec<Value>)> {
         let reconcilers = self.dialect.controllers().hub_reconcilers();
         let by_reconcilers = reconcilers.iter().map(|reconciler| {
@@ -129,7 +129,7 @@ impl<'a> Source<'a> {
         all
     }
 
-    /// What a scheduler writes: what it places, and its records.
+    /// Rules for writes of a scheduler: what it places, and its records.
     fn decided(&self) -> Vec<Value> {
         let demands = self.dialect.demands().iter().map(|demand| demand.resource);
         let mut all = rules(

@@ -17,8 +17,8 @@ pub const IMAGE: &str = concat!("berth:v", env!("CARGO_PKG_VERSION"));
 /// Number of servers where several can run: one may always be away.
 pub const REPLICAS: u16 = 2;
 
-/// The system that installations for every system leave out: kcp reads and writes what stands in namespaces, Secrets among
-/// it, so it runs only where it is asked for by name.
+/// The system that installations for every system leave out: kcp reads and writes what stands in namespaces,
+/// Secrets among it, so it runs only where it is asked for by name.
 pub const OFF_ON_A_HUB: &str = berth_syncer::DIALECT;
 
 /// The Service of an installation where nothing else is said: `berth` in `berth-system`, port 443.
@@ -31,7 +31,7 @@ pub fn default_service() -> Service {
     }
 }
 
-/// Who issues the serving certificate, and sees to it that a hub trusts it.
+/// Issuer of the serving certificate, which sees to it that a hub trusts it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Certificates {
     /// Berth itself
@@ -44,7 +44,7 @@ pub enum Certificates {
 /// An installation on a hub.
 #[derive(Clone)]
 pub struct Installation {
-    /// Where requests for Berth go.
+    /// Service that receives requests for Berth.
     pub service: Service,
     /// Every system Berth serves.
     pub dialects: Vec<Arc<dyn Dialect>>,
@@ -54,9 +54,9 @@ pub struct Installation {
     pub on_hub: BTreeSet<&'static str>,
     /// The container image.
     pub image: String,
-    /// How many servers run. On an embedded store only one can.
+    /// Number of servers. On an embedded store only one can.
     pub replicas: u16,
-    /// Where Berth stores objects: in memory only where all of them are copies of the hub's.
+    /// Place where Berth stores objects: in memory only where all of them are copies of the hub's.
     pub storage: Storage,
     /// The client URLs of etcd, where Berth stores objects there.
     pub etcd_servers: Vec<String>,
@@ -64,7 +64,7 @@ pub struct Installation {
     pub mode: Mode,
     /// Whether Berth creates its registration itself.
     pub self_register: bool,
-    /// Who issues the serving certificate.
+    /// Issuer of the serving certificate.
     pub certificates: Certificates,
     /// Further arguments of `berth serve`.
     pub arguments: Vec<String>,
@@ -103,7 +103,7 @@ impl Installation {
         }
     }
 
-    /// The same, which only looks.
+    /// Returns the installation as an observer.
     #[must_use]
     pub fn observing(self) -> Self {
         Self {
@@ -118,7 +118,7 @@ impl Installation {
         self.mode == Mode::Observe
     }
 
-    /// The same without `system`.
+    /// Returns the installation without `system`.
     #[must_use]
     pub fn without(mut self, system: &'static str) -> Self {
         self.dialects.retain(|dialect| dialect.name() != system);

@@ -1,6 +1,6 @@
-//! What holds Berth's service account to what it needs of its registration. RBAC can name the objects it may
-//! patch, but not the fields: with a patch of its webhook configuration a server that was taken over could
-//! intercept every write on the hub. A ValidatingAdmissionPolicy leaves it `caBundle` alone.
+//! Policy that holds Berth's service account to the changes of its registration that it needs. RBAC can name
+//! the objects it may patch, but not the fields: with a patch of its webhook configuration a server that was
+//! taken over could intercept every write on the hub. A ValidatingAdmissionPolicy leaves it `caBundle` alone.
 
 use serde_json::{Value, json};
 

@@ -12,8 +12,8 @@ use crate::{
 /// Parts of an installation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Set {
-    /// CustomResourceDefinitions: SchedulerConfiguration and Publication, with --systems the kinds of systems on the hub,
-    /// with --inventory those that Publications publish
+    /// CustomResourceDefinitions: SchedulerConfiguration and Publication, with --systems the kinds of systems
+    /// on the hub, with --inventory those that Publications publish
     Crds,
     /// The service account, its rights, and the roles for users
     Rbac,

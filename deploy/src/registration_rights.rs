@@ -1,5 +1,5 @@
-//! What Berth may do with its own registration on the hub: read and patch what is registered, by name, to
-//! fill in whom to trust; and the Secret of the CA its servers share.
+//! Rights of Berth to its own registration on the hub: read and patch what is registered, by name, to fill in
+//! whom to trust; and the Secret of the CA its servers share.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ pub fn ca_secret_name(service: &Service) -> String {
     format!("{}-ca", service.name)
 }
 
-/// What filling in caBundles takes.
+/// Rights that filling in caBundles takes.
 #[must_use]
 pub fn registration_rights(installation: &Installation) -> Vec<Value> {
     let service = &installation.service;
@@ -55,8 +55,8 @@ pub fn registration_rights(installation: &Installation) -> Vec<Value> {
     all
 }
 
-/// What `--self-register` takes beside that. Whoever may create webhook configurations may intercept every
-/// write on the hub, which is why it is a role of its own and off by default.
+/// Rights that `--self-register` takes beside that. Whoever may create webhook configurations may intercept
+/// every write on the hub, which is why it is a role of its own and off by default.
 #[must_use]
 pub fn self_registration_rights(installation: &Installation) -> Vec<Value> {
     let rules = json!([

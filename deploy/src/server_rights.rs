@@ -1,4 +1,4 @@
-//! What Berth itself may do on a hub: no more than the code needs (docs/security.md, "What Berth may do on a
+//! Rights of Berth itself on a hub: no more than the code needs (docs/security.md, "What Berth may do on a
 //! hub").
 
 use berth_aggregation::policies;

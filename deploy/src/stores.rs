@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 
-/// Where objects are kept.
+/// Place where objects are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Storage {
     /// One database file in the data folder.

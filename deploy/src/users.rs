@@ -13,7 +13,7 @@ use super::Installation;
 const READ: [&str; 3] = ["get", "list", "watch"];
 const WRITE: [&str; 5] = ["create", "delete", "deletecollection", "patch", "update"];
 
-/// What the users of `dialects` work with. Kubernetes' own kinds have their rules already.
+/// Resources that the users of `dialects` work with. Kubernetes' own kinds have their rules already.
 #[must_use]
 pub fn reach(dialects: &[Arc<dyn Dialect>]) -> Reach {
     let demands = |namespaced: bool| {
@@ -51,8 +51,8 @@ pub fn cluster_roles(installation: &Installation) -> Vec<Value> {
     roles
 }
 
-/// What `view` and `edit` gain where Berth stores the objects of `dialects`: as a standalone server has it.
-/// On a hub that has the systems, these roles are the systems' business.
+/// Roles that extend `view` and `edit` where Berth stores the objects of `dialects`: as a standalone server
+/// has it. On a hub that has the systems, these roles are the systems' business.
 #[must_use]
 pub fn owned_roles<'a>(dialects: impl IntoIterator<Item = &'a Arc<dyn Dialect>>) -> Vec<Value> {
     let dialects: Vec<Arc<dyn Dialect>> = dialects.into_iter().map(Arc::clone).collect();

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::{Installation, Service};
 use rules::Entry;
 
-/// How long a hub waits for an answer, in seconds: an answer takes milliseconds, and whoever writes waits
+/// Time limit of an answer to the hub, in seconds: an answer takes milliseconds, and whoever writes waits
 /// meanwhile.
 const TIMEOUT: u8 = 5;
 /// The label of a namespace that the API server sets and nobody can change.

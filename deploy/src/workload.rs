@@ -1,5 +1,5 @@
-//! What runs: a Deployment with its Service, disruption budget, network policy, and the Secret of the
-//! servers' CA.
+//! Workload of an installation: a Deployment with its Service, disruption budget, network policy, and the
+//! Secret of the servers' CA.
 
 use std::collections::BTreeMap;
 
@@ -14,9 +14,9 @@ pub const LABEL: (&str, &str) = ("app.kubernetes.io/name", "berth");
 const PORT: u16 = 7443;
 /// A user without rights anywhere.
 const USER: u32 = 65532;
-/// Where the container may write.
+/// Folder that the container may write.
 const DATA: &str = "/var/lib/berth";
-/// Where cert-manager's certificate is.
+/// Folder of cert-manager's certificate.
 const TLS: &str = "/etc/berth/tls";
 /// Processors and memory: for fleets of some thousand clusters and placements, with what requests may hold
 /// beside (`--max-bytes-inflight`).
@@ -31,9 +31,9 @@ const PEERS: [(u16, &str); 7] = [
     (16443, "TCP"),
     (2379, "TCP"),
 ];
-/// How long a server goes on serving, unready, so that the hub has stopped sending to it.
+/// Time for which a server goes on serving, unready, so that the hub has stopped sending to it.
 const SHUTDOWN_DELAY: u32 = 15;
-/// How long requests and watches may take to end after that.
+/// Time for requests and watches to end after that.
 const DRAIN: u32 = 75;
 
 /// The namespace. Its Pods are held to what they are anyway.
@@ -88,7 +88,7 @@ fn ca_certificates(service: &Service) -> Value {
     })
 }
 
-/// Where the one server keeps its database. `berth uninstall` leaves it.
+/// Claim on which the one server keeps its database. `berth uninstall` leaves it.
 fn data_claim(service: &Service) -> Value {
     json!({
         "apiVersion": "v1",
@@ -141,7 +141,8 @@ fn disruption_budget(service: &Service) -> Value {
     })
 }
 
-/// What the Prometheus operator needs to read metrics; whoever reads needs the role berth:metrics-reader.
+/// ServiceMonitor by which the Prometheus operator reads metrics; whoever reads needs the role
+/// berth:metrics-reader.
 #[must_use]
 pub fn service_monitor(installation: &Installation) -> Value {
     let service = &installation.service;
@@ -171,7 +172,7 @@ pub fn service_monitor(installation: &Installation) -> Value {
     })
 }
 
-/// What runs.
+/// Deployment of the servers.
 #[must_use]
 pub fn deployment(installation: &Installation) -> Value {
     let service = &installation.service;

@@ -1,5 +1,5 @@
-//! The chart, as far as it can be judged without Helm: its templates know no system, what they read is there, and every
-//! value has a default, a place in the schema and a row in the README. What Helm makes of it is in
+//! The chart, as far as it can be judged without Helm: its templates know no system, what they read is there,
+//! and every value has a default, a place in the schema and a row in the README. What Helm makes of it is in
 //! `tests/tests/hub/install/chart.rs`.
 
 use std::collections::BTreeSet;

@@ -7,7 +7,7 @@ use std::path::Path;
 use berth_deploy::Installation;
 use serde_json::Value;
 
-/// What `kubectl kustomize` makes of a folder below `deploy/`.
+/// Output of `kubectl kustomize` for a folder below `deploy/`.
 fn built(folder: &Path) -> Vec<Value> {
     let output = berth_house::program("kubectl")
         .arg("kustomize")

@@ -85,7 +85,7 @@ fn the_committed_files_are_what_the_code_renders() {
     );
 }
 
-/// Where two texts part, with the line of each.
+/// First difference of two texts, with the line of each.
 fn first_difference(committed: &str, rendered: &str) -> String {
     let (mut old, mut new) = (committed.lines(), rendered.lines());
     for number in 1.. {

@@ -95,7 +95,7 @@ fn printer_columns(kind: &dyn Kind) -> Vec<Value> {
         .collect()
 }
 
-/// How many selectable fields a version of a custom resource may have.
+/// Most selectable fields of a version of a custom resource.
 const SELECTABLE: usize = 8;
 
 /// The selectable fields that a hub can read by itself: simple ones, whose type the schema tells.

@@ -22,7 +22,7 @@ use holds::Holds;
 use wake::Wake;
 use watcher::Watcher;
 
-/// How long a list waits for a revision that is still to come.
+/// Longest wait of a list for a revision that is still to come.
 pub(crate) const FUTURE_WAIT: Duration = Duration::from_secs(3);
 
 /// The readers' side of a store.

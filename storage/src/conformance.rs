@@ -29,7 +29,7 @@ pub const OTHERS: GroupResource = GroupResource::new("conformance.example", "oth
 /// One that no case writes.
 pub const QUIET: GroupResource = GroupResource::new("conformance.example", "quiet");
 
-/// How long a case waits for what must come.
+/// Longest wait of a case for an expected event.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Limits that keep four changes per resource.

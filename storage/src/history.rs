@@ -8,7 +8,7 @@ use imbl::Vector;
 
 use crate::source::Event;
 
-/// How much history a store keeps. A watcher or a list that asks for more gets `Expired`.
+/// Limits of a store's history. A watcher or a list that asks for more gets `Expired`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Changes kept per resource.
@@ -17,7 +17,8 @@ pub struct Limits {
     pub bytes: usize,
     /// Bytes of memory for the changes kept in all.
     pub total_bytes: usize,
-    /// How long changes are kept at least, as far as the other limits allow: who was away longer lists again.
+    /// Shortest time for which changes are kept, as far as the other limits allow: who was away longer lists
+    /// again.
     pub age: Duration,
     /// Bytes of memory for the changes kept per resource that are older than `age`.
     pub aged_bytes: usize,
@@ -46,11 +47,11 @@ pub(crate) fn weight(object: &Object) -> usize {
     BESIDE + object.len()
 }
 
-/// How many changes keep their frames. Watchers are at the newest ones; one that is further behind makes its
-/// own again.
+/// Number of changes that keep their frames. Watchers are at the newest ones; one that is further behind
+/// makes its own again.
 const FRAMED: usize = 256;
 
-/// How many changes a watcher is usually behind at most.
+/// Number of changes that a watcher is usually behind at most.
 const NEAR: usize = 4;
 
 /// One change, and what is needed to undo it.
@@ -160,7 +161,7 @@ impl History {
         Some(size)
     }
 
-    /// How many changes are known after `revision`.
+    /// Number of changes after `revision` that are known.
     pub(crate) fn count_after(&self, revision: Revision) -> usize {
         self.entries.len() - self.position_after(revision)
     }

@@ -10,12 +10,12 @@ use berth_apimachinery::Revision;
 use crate::error::StoreError;
 use crate::source::{Event, Scope, Source};
 
-/// How many changes are taken from the watch at once.
+/// Number of changes that are taken from the watch at once.
 const CHANGES: usize = 1024;
 
 /// Receiver of what an informer gives, such as a controller. It keeps for itself what is still to be done.
 pub trait Handler: Send {
-    /// How long what could not be done waits before it is tried again.
+    /// Delay before a failed object is tried again.
     const RETRY_AFTER: Duration = Duration::from_secs(1);
 
     /// Lists what is there, and forgets what was known before: nobody knows what was missed. The watch gives

@@ -10,7 +10,7 @@ use crate::collection::Collection;
 use crate::error::{NotReady, StoreError};
 use crate::step::{Applied, Step};
 
-/// How fresh a list must be.
+/// Freshness of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum At {
     /// As new as the newest acknowledged write.

@@ -19,8 +19,8 @@ use crate::source::{Event, Scope};
 
 /// Undoing more changes than this to answer a list at a past revision is not cheap any more (about 2 ms).
 const UNDO_LIMIT: usize = 1024;
-/// How many changes of a resource are forgotten at once for their age, so that what a burst left holds nobody
-/// up.
+/// Number of changes of a resource that are forgotten at once for their age, so that leftovers of a burst
+/// hold nobody up.
 const AGED_AT_ONCE: usize = 64;
 
 /// The objects of one resource and what is known of its past.

@@ -1,4 +1,4 @@
-//! What a store keeps beside the present, and for how long. Time is tokio's, paused.
+//! History of a store, and its age. Time is tokio's, paused.
 
 #![expect(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 

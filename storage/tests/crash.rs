@@ -20,7 +20,7 @@ const ROUND: &str = "BERTH_CRASH_TEST_ROUND";
 const WRITERS: i64 = 8;
 const ROUNDS: i64 = 6;
 
-/// What writer `writer` does as its step `index`: write `index` to a key of its own, or delete it.
+/// Step `index` of the writer `writer`: write `index` to a key of its own, or delete it.
 fn planned(writer: i64, index: i64) -> (Key, bool) {
     (
         thing("crash", &format!("w{writer}-{}", index % 7)),

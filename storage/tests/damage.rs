@@ -15,7 +15,7 @@ use tempfile::TempDir;
 const PAGE: usize = 4096;
 const HEADER: usize = 320;
 
-/// What a store shows: name to revision and value, and the store's revision.
+/// Content of a store: name to revision and value, and the store's revision.
 type Shown = (BTreeMap<String, (u64, i64)>, u64);
 
 fn shown(store: &EmbeddedStore) -> Shown {
@@ -76,7 +76,7 @@ async fn same_or_refused(file: &Path, expected: &Shown) -> Result<(), StoreError
     Ok(())
 }
 
-/// How many bits were refused, and how many had no effect.
+/// Number of bits that were refused, and number of those that had no effect.
 fn try_bits(original: &[u8], expected: &Shown, bits: &[usize]) -> [usize; 2] {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("flipped.redb");

@@ -1,5 +1,5 @@
-//! What the store in etcd does beyond the suite: several processes on one etcd, restarts, compaction, other
-//! people's keys, certificates and passwords.
+//! Behaviour of the store in etcd beyond the suite: several processes on one etcd, restarts, compaction,
+//! other people's keys, certificates and passwords.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;

@@ -1,4 +1,4 @@
-//! What a store in a file keeps over a restart, and what it does not.
+//! Content of a store in a file that outlives a restart, and content that does not.
 
 #![expect(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 

@@ -1,4 +1,4 @@
-//! How long the admission webhooks take under load: 200 reviews a second for 20 seconds, over TLS with kept
+//! Times of the admission webhooks under load: 200 reviews a second for 20 seconds, over TLS with kept
 //! connections, as a busy kube-apiserver asks. Prints p50 and p99, counted from the instant each review was
 //! due.
 //!
@@ -16,11 +16,11 @@ use tokio::time::MissedTickBehavior;
 
 /// Reviews a second.
 const RATE: u32 = 200;
-/// How long.
+/// Length of the run.
 const TIME: Duration = Duration::from_secs(20);
 /// Reviews before the clock counts: connections and caches.
 const WARM_UP: u32 = 200;
-/// What p99 has to stay below.
+/// Bound on p99.
 const WANTED: Duration = Duration::from_millis(20);
 
 /// One review, and whether it is to be allowed.
@@ -67,7 +67,7 @@ async fn main() {
     );
 }
 
-/// What a hub asks about: a Shoot that gets its place, the same judged, a namespace and a binding that are
+/// Requests of a hub: a Shoot that gets its place, the same judged, a namespace and a binding that are
 /// refused.
 fn mix() -> Vec<Asked> {
     let shoot = json!({

@@ -1,4 +1,4 @@
-//! What explaining costs beside deciding, by fleet size: the server's processor time for reports, pages of
+//! Cost of explaining beside deciding, by fleet size: the server's processor time for reports, pages of
 //! candidates, creates and changes, how long whole lists take with kubectl, starts and memory. OCM, with a
 //! Placement for every four clusters of the first 20,000, standalone.
 //!
@@ -19,13 +19,13 @@ use serde_json::{Value, json};
 
 const GROUP: &str = "/apis/cluster.open-cluster-management.io";
 const VIRTUAL: &str = "/apis/scheduling.berth.dev/v1alpha1/namespaces/bench";
-/// How often a read is repeated; processor time is told in hundredths of a second.
+/// Number of repetitions of a read; processor time is told in hundredths of a second.
 const READS: u32 = 40;
-/// How many Placements are created one after the other.
+/// Number of Placements that are created one after the other.
 const CREATES: u32 = 400;
 /// The most Placements.
 const PLACEMENTS: usize = 5000;
-/// How long a server rests before its memory is told again: threads that nobody needs end after ten seconds.
+/// Rest of a server before its memory is read again: threads that nobody needs end after ten seconds.
 const REST: Duration = Duration::from_secs(15);
 
 fn main() {
@@ -193,7 +193,7 @@ async fn cpu_of(server: &Server, client: &Client, path: &str) -> String {
     format!("{:.1}", median(&rounds))
 }
 
-/// How long kubectl takes for the whole command, and how much it computes itself, in seconds.
+/// Seconds that kubectl takes for the whole command, and seconds it computes itself.
 fn kubectl(server: &Server, arguments: &str) -> (String, String) {
     let (begun, before) = (Instant::now(), usage::ended_children());
     let lines = server.kubectl(arguments).ok().lines().count();

@@ -19,11 +19,11 @@ use berth_tests::looking::Looking;
 use berth_tests::ocm;
 use berth_tests::ocm::world::World;
 
-/// How often each command is run.
+/// Number of runs of each command.
 const ROUNDS: usize = 5;
 /// The most memory that a command may have resident.
 const MEMORY: f64 = 200.0;
-/// How often a command's memory is looked at.
+/// Interval at which a command's memory is looked at.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// Clusters and requests of the hubs that are looked at.

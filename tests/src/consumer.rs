@@ -12,11 +12,11 @@ use serde_json::Value;
 
 use crate::Kubectl;
 
-/// What a consumer knows, and what it missed.
+/// Knowledge of a consumer, and the events it missed.
 #[derive(Default)]
 struct Seen {
     slices: BTreeMap<String, BTreeSet<String>>,
-    /// What was decided before and is after.
+    /// Clusters that were decided before and are after.
     lasting: BTreeSet<String>,
     missed: Vec<String>,
     events: usize,
@@ -108,7 +108,7 @@ impl Consumer {
         self.ask(|seen| seen.missed.clone())
     }
 
-    /// How many events there were.
+    /// Number of events.
     #[must_use]
     pub fn events(&self) -> usize {
         self.ask(|seen| seen.events)
@@ -126,7 +126,7 @@ impl Drop for Consumer {
     }
 }
 
-/// What is not in a list is gone, in the eyes of a consumer.
+/// Takes a list: objects that are not in it are gone, in the eyes of a consumer.
 fn take_list(seen: &Mutex<Seen>, list: &Value) {
     let mut seen = seen.lock().expect("nobody panics");
     seen.slices.clear();

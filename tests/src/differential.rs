@@ -1,4 +1,4 @@
-//! What the differential tests have in common: drawing, comparing and making smaller.
+//! Common parts of the differential tests: drawing, comparing and making smaller.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 pub struct Draw(Random);
 
 impl Draw {
-    /// What the `number`th of a run is made of.
+    /// Source of the `number`th sequence of a run.
     #[must_use]
     pub const fn new(seed: u64, number: u64) -> Self {
         Self(Random::new(seed.wrapping_add(number.wrapping_mul(0x9E37_79B9))))
@@ -48,7 +48,7 @@ pub fn variable(name: &str, otherwise: u64) -> u64 {
     })
 }
 
-/// Where two values differ, as lines of `path: reference | other`.
+/// Differences of two values, as lines of `path: reference | other`.
 #[must_use]
 pub fn differences(reference: &Value, other: &Value) -> Vec<String> {
     let mut lines = Vec::new();

@@ -15,7 +15,7 @@ use tempfile::TempDir;
 #[path = "ports.rs"]
 pub mod ports;
 
-/// How long an etcd may take until it answers.
+/// Time for an etcd to answer.
 const START: Duration = Duration::from_secs(60);
 /// The pause between two looks.
 const LOOK: Duration = Duration::from_millis(20);
@@ -154,7 +154,7 @@ impl Etcd {
         }
     }
 
-    /// Where clients are served.
+    /// URL for clients.
     #[must_use]
     pub fn url(&self) -> String {
         format!("{}://127.0.0.1:{}", self.scheme, self.client)

@@ -16,7 +16,7 @@ pub fn build(module: &str, package: &str, name: &str) -> PathBuf {
     build_with(module, package, name, &["-ldflags", "-s -w"])
 }
 
-/// The same, with more `flags` for `go build`.
+/// Builds with more `flags` for `go build`.
 ///
 /// # Panics
 /// As [`build`].
@@ -82,7 +82,7 @@ pub fn version(module: &str, wanted: &str) -> String {
         .to_owned()
 }
 
-/// What go answers in JSON.
+/// Answer of go in JSON.
 fn json(module: &str, arguments: &[&str]) -> Value {
     let output = go(module).args(arguments).output().expect("go runs");
     assert!(

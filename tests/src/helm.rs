@@ -38,7 +38,7 @@ impl Helm {
         command.output().expect("helm runs")
     }
 
-    /// The same, which must succeed: what it prints.
+    /// Runs it; it must succeed: what it prints.
     ///
     /// # Panics
     /// With what Helm said when it failed.

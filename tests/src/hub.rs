@@ -32,12 +32,12 @@ use crate::Kubectl;
 pub use process::Process;
 use process::Runs;
 
-/// How long the control plane may take to be ready: two cores may be busy with other tests.
+/// Time for the control plane to be ready: two cores may be busy with other tests.
 const READY: Duration = Duration::from_secs(180);
 /// The only common name a front proxy may have.
 pub const FRONT_PROXY: &str = "front-proxy-client";
 
-/// What a control plane is for.
+/// Purpose of a control plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Purpose {
     /// Nothing it holds outlives the test, so etcd does not wait for the disk; tests read the audit log.

@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// How long anything may take before a test fails, unless it says otherwise.
+/// Time limit of a test's waits, unless it says otherwise.
 pub const DEADLINE: Duration = Duration::from_secs(60);
 
 /// The `berth` program of this build, brought up to date once.
@@ -145,8 +145,8 @@ impl Server {
         self.restart_with_fault(port, "");
     }
 
-    /// The same with a fault point (`BERTH_TEST_FAULT`), at which it dies, where it is built with debug
-    /// assertions.
+    /// Starts the server again with a fault point (`BERTH_TEST_FAULT`), at which it dies, where it is built
+    /// with debug assertions.
     ///
     /// # Panics
     /// When it does not serve.
@@ -337,7 +337,7 @@ pub struct Kubectl {
     input: Option<String>,
 }
 
-/// What a `kubectl` call printed.
+/// Output of a `kubectl` call.
 #[derive(Clone, Debug)]
 pub struct Output {
     /// The arguments, for messages.

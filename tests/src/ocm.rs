@@ -20,7 +20,7 @@ pub const USER: &str = "system:serviceaccount:open-cluster-management-hub:placem
 pub const DECISIONS: &str = "placementdecisions.cluster.open-cluster-management.io";
 /// Requests, by their full name.
 pub const PLACEMENTS: &str = "placements.cluster.open-cluster-management.io";
-/// How often all requests may have to be decided anew until nothing moves any more.
+/// Most decisions of all requests until nothing moves any more.
 const ROUNDS: usize = 10;
 
 /// Creates OCM's own definitions, its namespace, and the rights of its placement controller.

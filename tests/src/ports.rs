@@ -10,12 +10,11 @@ use std::sync::Mutex;
 /// 32768), so that none of those takes one between the look and the program's start, or while the program is
 /// restarted.
 const PORTS: Range<u16> = 12_000..30_000;
-/// How far the starts of two test programs lie apart: prime, so that programs in sequence spread over all of
-/// them.
+/// Distance of the starts of two test programs: prime, so that programs in sequence spread over all of them.
 const STRIDE: usize = 7_919;
 
-/// What this process has given away: a UDP socket at the port's number is in the way of nobody who listens
-/// with TCP, is seen by every other test program, and goes with this one.
+/// Ports that this process has given away: a UDP socket at the port's number is in the way of nobody who
+/// listens with TCP, is seen by every other test program, and goes with this one.
 static GIVEN: Mutex<Vec<UdpSocket>> = Mutex::new(Vec::new());
 
 /// A port of 127.0.0.1 that nobody listens at, and that no other test is given while this process lives.

@@ -16,7 +16,7 @@ pub async fn client(kubeconfig: &Path) -> Client {
     client_of(Kubeconfig::read_from(kubeconfig).expect("the kubeconfig can be read")).await
 }
 
-/// The same for another server, at `url`, with a certificate of `ca`.
+/// Client of another server, at `url`, with a certificate of `ca`.
 ///
 /// # Panics
 /// When the file makes no client.
@@ -100,7 +100,7 @@ pub async fn send(
         .unwrap_or_else(|error| panic!("{method} {path}: {error}"))
 }
 
-/// The same where whoever answers may be killed: a connection that breaks is an error.
+/// Sends a request to a server that may be killed: a connection that breaks is an error.
 ///
 /// # Errors
 /// When no answer comes, or half of one.

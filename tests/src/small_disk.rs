@@ -42,7 +42,7 @@ impl SmallDisk {
         Self { holder, folder }
     }
 
-    /// Where it is, for every process of this user.
+    /// Path of the disk, for every process of this user.
     #[must_use]
     pub fn path(&self) -> PathBuf {
         let inside = self.folder.path().strip_prefix("/").expect("an absolute path");

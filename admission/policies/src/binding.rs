@@ -12,7 +12,7 @@ pub struct Binding {
     pub name: String,
     /// The policy it is of.
     pub policy: String,
-    /// What follows a failure, as it stands there: `Deny`, `Warn`, `Audit`.
+    /// Consequences of a failure, as they stand there: `Deny`, `Warn`, `Audit`.
     pub actions: Vec<String>,
     pub(crate) constraints: Option<Constraints>,
     pub(crate) params: Option<ParamRef>,

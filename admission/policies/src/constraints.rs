@@ -79,7 +79,7 @@ impl Constraints {
         self.version(subject).is_some()
     }
 
-    /// The same, where the namespace is selected as far as is known.
+    /// Says whether it may concern `subject`, where the namespace is selected as far as is known.
     pub(crate) fn may_concern_in(&self, subject: &Subject<'_>, surroundings: &dyn Surroundings) -> bool {
         let is_selected = || self.is_for_namespace(subject.request.namespace, surroundings) != Ok(false);
         self.may_concern(subject) && is_selected()

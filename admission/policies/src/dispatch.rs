@@ -27,7 +27,7 @@ const NAMESPACES: GroupResource = GroupResource::new("", "namespaces");
 /// The audit annotation of failures that are to be audited.
 const FAILURES: &str = "validation.policy.admission.k8s.io/validation_failure";
 
-/// What was found out about one write.
+/// Findings about one write.
 pub(crate) struct Pass<'w, 's> {
     pub(crate) surroundings: &'w dyn Surroundings,
     pub(crate) subject: &'s Subject<'s>,
@@ -48,7 +48,7 @@ struct Checked {
     problem: String,
 }
 
-/// What came of an evaluation, and how long it took.
+/// Result of an evaluation, and the time it took.
 #[derive(Clone, Copy)]
 struct Outcome {
     error: ErrorType,
@@ -578,7 +578,8 @@ struct Round<'p> {
 }
 
 impl Round<'_> {
-    /// What tells it from every other, and from webhooks: their configurations have no space in their names.
+    /// Name that tells it from every other, and from webhooks: their configurations have no space in their
+    /// names.
     fn key(&self) -> String {
         let of = |field: &str| {
             let text = self.params.map(|params| &params["metadata"][field]);

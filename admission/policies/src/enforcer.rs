@@ -19,8 +19,8 @@ use crate::set::{Bound, InForce};
 use crate::stored::Stored;
 use crate::surroundings::Surroundings;
 
-/// How often a write is evaluated again for access reviews. Each costs an expression a third of what it may,
-/// so few are met; who needs more makes them one by one in variables.
+/// Most evaluations of one write for access reviews. Each costs an expression a third of what it may, so few
+/// are met; who needs more makes them one by one in variables.
 const MOST_ROUNDS: usize = 64;
 
 /// Highest cost up to which policies are evaluated on the thread that asks for them. Dearer
@@ -83,7 +83,7 @@ impl Enforcer {
             .collect()
     }
 
-    /// What is in force now; compiled when it changed.
+    /// The set in force now; compiled when it changed.
     fn in_force(&self) -> Arc<InForce> {
         let stored = self.surroundings.stored();
         let known = Arc::clone(&self.in_force.lock());

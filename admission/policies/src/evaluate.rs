@@ -12,7 +12,7 @@ use berth_cel::{
 use crate::expressions::Expression;
 use crate::policy::Policy;
 
-/// What is said where the budget of a policy is used up.
+/// Message where the budget of a policy is used up.
 const OUT_OF_BUDGET: &str =
     "validation failed due to running out of cost budget, no further validation rules will be run";
 
@@ -26,7 +26,7 @@ impl Unasked {
     }
 }
 
-/// What a policy costs together was more than it may.
+/// The costs of a policy together were more than allowed.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct OutOfBudget;
 
@@ -97,7 +97,7 @@ impl<'a, 's> Evaluation<'a, 's> {
         }
     }
 
-    /// The same with what match conditions may cost.
+    /// Adds the costs of match conditions.
     pub(crate) fn of_conditions(self) -> Self {
         Self {
             left: MATCH_CONDITIONS_LIMIT,

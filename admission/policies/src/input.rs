@@ -1,10 +1,10 @@
-//! What expressions see of a write.
+//! Variables of expressions about a write.
 
 use berth_admission::client::{self, Subject};
 use berth_cel::{Asked, Value};
 use serde_json::{Map, Value as Json};
 
-/// What one policy sees of a write, in the version it matched.
+/// Variables of one policy about a write, in the version it matched.
 pub(crate) struct Input {
     object: Option<Json>,
     old: Option<Json>,

@@ -1,4 +1,4 @@
-//! What one MutatingAdmissionPolicy makes of an object, with one binding and one parameter.
+//! Applies one MutatingAdmissionPolicy to an object, with one binding and one parameter.
 
 use berth_admission::client::{self, Form, Subject, Unpatched};
 use berth_apply::Types;
@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use crate::evaluate::{Evaluation, OutOfBudget};
 use crate::policy::{Mutation, Policy};
 
-/// What names an object: a mutation that changes it means another one.
+/// Fields that name an object: a mutation that changes it means another one.
 const NAMES: [&str; 4] = ["/apiVersion", "/kind", "/metadata/name", "/metadata/namespace"];
 
 /// Carries out one mutation on `object`, which is in `version`. `None` where it leaves it as it is.

@@ -33,7 +33,7 @@ pub struct Policy {
 /// By what part of it the dearest evaluation is forgotten at each that was cheaper.
 const FORGET: u64 = 256;
 
-/// What it does.
+/// Effect of the policy.
 #[derive(Debug)]
 pub(crate) enum Body {
     Validating {
@@ -67,11 +67,11 @@ pub(crate) enum Mutation {
 /// Something in a policy that does not compile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// Where it stands, such as `spec.validations[0].expression`.
+    /// Path of the field, such as `spec.validations[0].expression`.
     pub field: String,
-    /// What stands there.
+    /// Text of the field.
     pub source: String,
-    /// What is wrong with it.
+    /// Description of the problem.
     pub text: String,
 }
 
@@ -179,7 +179,7 @@ impl Policy {
         self.param_kind.as_ref()
     }
 
-    /// What does not compile.
+    /// Expressions that do not compile.
     #[must_use]
     pub fn problems(&self) -> Vec<Problem> {
         let mut problems = Vec::new();

@@ -29,7 +29,7 @@ pub(crate) fn denied(
     status
 }
 
-/// What one MutatingAdmissionPolicy says when it cannot be carried out.
+/// Message about a MutatingAdmissionPolicy that cannot be carried out.
 pub(crate) fn not_mutated(policy: &str, binding: Option<&str>, problem: &str) -> String {
     match binding {
         Some(binding) => format!("policy '{policy}' with binding '{binding}' denied request: {problem}"),

@@ -15,13 +15,13 @@ use crate::stored::Stored;
 pub(crate) struct Bound {
     pub(crate) policy: Arc<Policy>,
     pub(crate) bindings: Vec<Binding>,
-    /// How many of its expressions do not compile.
+    /// Number of its expressions that do not compile.
     pub(crate) uncompiled: usize,
-    /// What it was compiled of.
+    /// The object it was compiled of.
     of: Arc<Value>,
 }
 
-/// What is in force.
+/// Policies in force.
 #[derive(Debug, Default)]
 pub(crate) struct InForce {
     pub(crate) stored: Arc<Stored>,

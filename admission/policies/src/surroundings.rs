@@ -1,4 +1,4 @@
-//! What evaluating needs from its surroundings.
+//! Surroundings that evaluating needs.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -49,11 +49,11 @@ pub trait Catalog: Send + Sync + 'static {
     /// Why they cannot be known.
     fn params(&self, kind: &ParamKind, namespace: &str, name: Option<&str>) -> Result<Params, ParamError>;
 
-    /// How many [`Catalog::params`] would find without a name, up to `most`.
+    /// Number of objects that [`Catalog::params`] would find without a name, up to `most`.
     fn count(&self, kind: &ParamKind, namespace: &str, most: usize) -> usize;
 }
 
-/// What evaluating needs to know.
+/// Knowledge that evaluating needs.
 pub trait Surroundings: Decider + Catalog {
     /// A namespace.
     fn namespace(&self, name: &str) -> Option<Arc<Value>>;
@@ -93,7 +93,7 @@ impl ErrorType {
     }
 }
 
-/// What a policy did about a write, as the label of kube-apiserver's metrics.
+/// Effect of a policy on a write, as the label of kube-apiserver's metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Enforcement {
     /// Nothing: it could not be evaluated, and is to be ignored then; or a mutation that was made.
@@ -119,7 +119,7 @@ impl Enforcement {
     }
 }
 
-/// What a policy had to say about one write.
+/// Verdict of a policy about one write.
 #[derive(Clone, Copy, Debug)]
 pub struct Check<'a> {
     /// Which kind of policy.
@@ -130,8 +130,8 @@ pub struct Check<'a> {
     pub binding: &'a str,
     /// Why it could not be evaluated.
     pub error: ErrorType,
-    /// What followed.
+    /// Consequence.
     pub enforcement: Enforcement,
-    /// How long evaluating the expression took that this is about.
+    /// Time taken by the expression that this is about.
     pub took: Duration,
 }

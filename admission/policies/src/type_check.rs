@@ -23,12 +23,12 @@ pub trait Kinds {
     fn schema(&self, group: &str, version: &str, kind: &str) -> Option<&Value>;
 }
 
-/// What is wrong with one expression.
+/// Problem of one expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
-    /// Where it stands, such as `spec.validations[0].expression`.
+    /// Path of the field, such as `spec.validations[0].expression`.
     pub field: String,
-    /// What is wrong with it, for each kind, in kube-apiserver's words.
+    /// Problem for each kind, in kube-apiserver's words.
     pub text: String,
 }
 

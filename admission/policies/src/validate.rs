@@ -1,4 +1,4 @@
-//! What one ValidatingAdmissionPolicy says of a write, with one binding and one parameter.
+//! Judges a write by one ValidatingAdmissionPolicy, with one binding and one parameter.
 
 use std::time::{Duration, Instant};
 
@@ -10,10 +10,10 @@ use crate::surroundings::ErrorType;
 
 /// The longest message an expression may make, in bytes.
 const LONGEST_MESSAGE: usize = 5 * 1024;
-/// What is published of an audit annotation, in bytes.
+/// Most bytes of an audit annotation that are published.
 const LONGEST_ANNOTATION: usize = 10 * 1024;
 
-/// What one validation came to.
+/// Result of one validation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Decision {
     Admitted,
@@ -34,7 +34,7 @@ pub(crate) enum Decision {
 /// Everything it says.
 #[derive(Debug, Default)]
 pub(crate) struct Said {
-    /// What each validation came to, and how long its expression took.
+    /// Result of each validation, and the time its expression took.
     pub(crate) decisions: Vec<(Decision, Duration)>,
     /// Audit annotations, by key; an error refuses the write.
     pub(crate) annotations: Vec<(String, Result<String, String>)>,
@@ -126,7 +126,7 @@ pub(crate) fn evaluate<'a>(policy: &'a Policy, evaluation: &mut Evaluation<'a, '
     said
 }
 
-/// What the message expressions give; nothing where there is none, or it gives nothing that can be shown. As
+/// Texts of the message expressions; nothing where there is none, or it gives nothing that can be shown. As
 /// in kube-apiserver all of them are evaluated, and out of one budget with the validations.
 fn messages<'a>(
     validations: &'a [Validation],

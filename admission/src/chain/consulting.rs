@@ -10,7 +10,7 @@ use super::{Chain, Phase};
 use crate::client::{Policies, Recorded, Rounds, Subject};
 
 impl Chain {
-    /// The same, asking `policies` after the plugins of each pass, and after those given before.
+    /// Asks `policies` after the plugins of each pass, and after those given before.
     #[must_use]
     pub fn with_policies(mut self, policies: Arc<dyn Policies>) -> Self {
         self.policies.push(policies);

@@ -175,7 +175,7 @@ impl Authority for Registry {
     }
 }
 
-/// What `future` gives, which waits for nothing.
+/// Result of `future`, which waits for nothing.
 fn at_once<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,

@@ -1,4 +1,4 @@
-//! What came back from a webhook, checked (docs/admission.md, "Policies and webhooks of the hub").
+//! Answers of webhooks, checked (docs/admission.md, "Policies and webhooks of the hub").
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -17,7 +17,7 @@ const JSON_PATCH: &str = "JSONPatch";
 pub struct Answer {
     /// Whether the write may go on.
     pub allowed: bool,
-    /// What is said about a refusal: any field may be empty.
+    /// Words about a refusal: any field may be empty.
     pub status: Option<Status>,
     /// The JSON Patch, of a mutating webhook.
     pub patch: Option<Vec<u8>>,

@@ -13,7 +13,7 @@ use super::rounds::HookId;
 use super::rules::{self, Rule, texts};
 use super::subject::Subject;
 
-/// How long a webhook may take that does not say.
+/// Time limit of a webhook that names none.
 const TIMEOUT: u64 = 10;
 /// The port of a Service that is not named.
 const PORT: u64 = 443;
@@ -22,7 +22,7 @@ const SPOKEN: &str = "v1";
 
 const NAMESPACES: GroupResource = GroupResource::new("", "namespaces");
 
-/// Where a webhook is.
+/// Address of a webhook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Endpoint {
     /// At a URL.
@@ -58,7 +58,7 @@ pub struct Hook {
     pub index: usize,
     /// Its name.
     pub name: Arc<str>,
-    /// Where it is.
+    /// Its address.
     pub endpoint: Endpoint,
     /// The CAs that its certificate may be of, PEM; empty for those of the system.
     pub ca_bundle: Vec<u8>,
@@ -66,11 +66,11 @@ pub struct Hook {
     pub fails_open: bool,
     /// Whether it may be called for a dry run.
     pub dry_runs: bool,
-    /// How long one call may take.
+    /// Time limit of one call.
     pub timeout: Duration,
     /// Whether it is called again when the object changed after it (`reinvocationPolicy: IfNeeded`).
     pub again: bool,
-    /// What must hold for it to be called, after everything else does.
+    /// Conditions that must hold for it to be called, after everything else does.
     pub conditions: Vec<Condition>,
     /// Why it cannot be called, whatever it is about.
     pub problem: Option<String>,
@@ -172,7 +172,7 @@ impl Hook {
         Ok((selected && self.is_for_namespace(request.namespace, labels)?).then_some(version))
     }
 
-    /// The same, by the rules alone.
+    /// Version in which the rules alone concern `subject`.
     #[must_use]
     pub fn version<'a>(&self, subject: &Subject<'a>) -> Option<&'a str> {
         rules::version(&self.rules, self.exact, subject)

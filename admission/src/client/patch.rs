@@ -9,10 +9,10 @@ use serde_json::Value;
 const OPERATIONS: usize = 10_000;
 /// The most bytes all `copy` operations together may copy.
 const COPIED: usize = 3 * 1024 * 1024;
-/// How deep an object may nest.
+/// Deepest nesting of an object.
 const DEPTH: usize = 128;
 
-/// What only the server sets, or what names the object: a webhook that changes it means another object.
+/// Fields that only the server sets, or that name the object: a webhook that changes it means another object.
 const NAMES: [&str; 4] = ["/apiVersion", "/kind", "/metadata/name", "/metadata/namespace"];
 
 /// Why a patch was not carried out: which operation cannot be, or what it may not change.
@@ -78,7 +78,7 @@ pub fn apply(patch: &[u8], object: &Value) -> Result<Value, Unpatched> {
     }
 }
 
-/// How many bytes `operation` copies.
+/// Number of bytes that `operation` copies.
 fn bytes(operation: &PatchOperation, value: &Value) -> usize {
     match operation {
         PatchOperation::Copy(copy) => value
@@ -88,7 +88,7 @@ fn bytes(operation: &PatchOperation, value: &Value) -> usize {
     }
 }
 
-/// How deep the object may be nested after `operation`, when it was `before` at most.
+/// Depth of the object after `operation`, when it was `before` at most.
 fn depth_after(operation: &PatchOperation, before: usize) -> usize {
     let steps = |pointer: &Pointer| pointer.count();
     match operation {

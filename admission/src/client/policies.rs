@@ -9,10 +9,10 @@ use serde_json::Value;
 use super::rounds::Rounds;
 use super::subject::Subject;
 
-/// What others have against a write.
+/// Objections of others to a write.
 pub type Consulted<'a> = Pin<Box<dyn Future<Output = Result<(), Status>> + Send + 'a>>;
 
-/// What was said beside yes and no.
+/// Notes beside yes and no.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recorded {
     /// Texts for the client.
@@ -23,7 +23,7 @@ pub struct Recorded {
 
 /// Those who are asked about writes after our own rules: admission policies, the webhooks of a hub.
 pub trait Policies: Send + Sync + 'static {
-    /// What kube-apiserver calls the plugins that ask them, to mutate and to validate.
+    /// Names by which kube-apiserver calls the plugins that ask them, to mutate and to validate.
     fn names(&self) -> (&'static str, &'static str) {
         ("MutatingAdmissionWebhook", "ValidatingAdmissionWebhook")
     }

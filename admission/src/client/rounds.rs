@@ -1,4 +1,5 @@
-//! Who is called again: `reinvocationPolicy: IfNeeded` asks once more when somebody later changed the object.
+//! Webhooks to be called again: `reinvocationPolicy: IfNeeded` asks once more when somebody later changed the
+//! object.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What a write is about, as far as webhooks are told.
+//! Subjects of writes, as far as webhooks are told.
 
 use berth_apimachinery::{Kind, Object, Revision};
 use serde_json::Value;
@@ -16,11 +16,11 @@ pub struct Subject<'a> {
     /// Every version the resource is served in: a webhook registered for one of them is asked about all
     /// (`matchPolicy: Equivalent`).
     pub versions: &'a [&'a str],
-    /// What the object is.
+    /// Form of the object.
     pub form: Form<'a>,
 }
 
-/// What the object of a write is.
+/// Forms of the object of a write.
 #[derive(Clone, Copy)]
 pub enum Form<'a> {
     /// One of the resource's own kind, held in the version `held` while it is on its way to the store.

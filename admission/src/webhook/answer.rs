@@ -9,7 +9,7 @@ use super::{API_VERSION, KIND, Review};
 use crate::chain::Chain;
 use crate::request::Request;
 
-/// What is said of a write.
+/// Verdict about a write.
 struct Verdict {
     result: Result<(), Status>,
     /// The RFC 6902 operations, when something is to change.

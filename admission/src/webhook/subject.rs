@@ -1,14 +1,14 @@
-//! What a review is about, found out without making a tree of the objects in it.
+//! Subject of a review, found out without making a tree of the objects in it.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{API_VERSION, KIND};
 
-/// What a review is about.
+/// Subject of a review.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subject {
-    /// What the answer must repeat.
+    /// Identifier that the answer must repeat.
     uid: String,
     /// The API group of the resource.
     pub group: String,
@@ -39,7 +39,7 @@ struct Named {
 }
 
 impl Subject {
-    /// What the review in `body` is about. `None` where that is not plain: [`read`](super::read) says what is
+    /// Subject of the review in `body`. `None` where that is not plain: [`read`](super::read) says what is
     /// wrong.
     #[must_use]
     pub fn of(body: &[u8]) -> Option<Self> {

@@ -17,7 +17,7 @@ use crate::Clients;
 use crate::published::{Published, StaticTrust};
 use crate::reviewer::HubReviewer;
 
-/// How long the hub's answers are cached.
+/// Times for which the hub's answers are cached.
 #[derive(Clone, Copy, Debug)]
 pub struct CacheTimes {
     /// TokenReviews.
@@ -40,7 +40,7 @@ impl Default for CacheTimes {
     }
 }
 
-/// What is read of the ConfigMap kube-system/extension-apiserver-authentication.
+/// Result of reading the ConfigMap kube-system/extension-apiserver-authentication.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Lookup {
     /// It is read, and must be there at the start.
@@ -52,7 +52,7 @@ pub enum Lookup {
     Skipped,
 }
 
-/// Who users are and what they may do, asked of a hub.
+/// Authentication and authorization, asked of a hub.
 pub struct Delegation {
     clients: Clients,
     times: CacheTimes,

@@ -1,5 +1,5 @@
-//! What makes an API server an aggregated one: everything between `apiserver` and a kube-apiserver in front
-//! of it (a hub).
+//! Everything that makes an API server an aggregated one: everything between `apiserver` and a kube-apiserver
+//! in front of it (a hub).
 //!
 //! - [`Delegation`]: users are who the hub says they are (client CAs and front proxy from the ConfigMap
 //!   kube-system/extension-apiserver-authentication, TokenReviews) and may do what it says

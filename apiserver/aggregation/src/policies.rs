@@ -44,7 +44,7 @@ const NAMESPACES: GroupResource = GroupResource::new("", "namespaces");
 /// The API group of configurations.
 const GROUP: &str = "admissionregistration.k8s.io";
 
-/// What is watched: group and resource.
+/// Resources that are watched: group and resource.
 pub const WATCHED: [(&str, &str); 6] = [
     (GROUP, "mutatingwebhookconfigurations"),
     (GROUP, "validatingwebhookconfigurations"),
@@ -58,7 +58,7 @@ pub const WATCHED: [(&str, &str); 6] = [
 /// ConfigMaps.
 pub const PARAMETERS: &str = "rbac.berth.dev/aggregate-to-policy-params";
 
-/// What is read to find the way to a webhook.
+/// Resource that is read to find the way to a webhook.
 pub const READ: (&str, &str) = ("", "services");
 
 /// The rights on the hub that this needs: rules of a cluster role.
@@ -71,7 +71,7 @@ pub fn rights() -> Vec<Value> {
     rules
 }
 
-/// How long the first list of configurations may take.
+/// Time limit of the first list of configurations.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The webhooks in force.
@@ -93,7 +93,7 @@ impl Hooks {
 /// The hub's webhooks.
 pub struct Policies {
     hooks: RwLock<Hooks>,
-    /// Where the copies of the hub's namespaces are.
+    /// Store with the copies of the hub's namespaces.
     store: Arc<dyn Store>,
     maker: Maker,
     /// Makes the access reviews that match conditions ask for.
@@ -115,7 +115,7 @@ impl Policies {
         })
     }
 
-    /// What is counted about calls.
+    /// Returns the metrics of calls.
     #[must_use]
     pub fn metrics(&self) -> &Arc<WebhookMetrics> {
         &self.metrics

@@ -17,10 +17,10 @@ use parking_lot::Mutex;
 
 use crate::reviewer::chain;
 
-/// How often the ConfigMap is read whatever the watch says.
+/// Interval at which the ConfigMap is read whatever the watch says.
 const LOOK_EVERY: Duration = Duration::from_mins(1);
 
-/// What the command line says about trust. It wins over what the hub publishes.
+/// Trust that the command line states. It wins over what the hub publishes.
 #[derive(Clone, Debug, Default)]
 pub struct StaticTrust {
     /// The CAs of client certificates.
@@ -31,7 +31,7 @@ pub struct StaticTrust {
     pub allowed_names: Vec<String>,
 }
 
-/// What a hub publishes, under what the command line says.
+/// Trust that a hub publishes, under that of the command line.
 pub(super) struct Published {
     maps: Api<ConfigMap>,
     given: StaticTrust,

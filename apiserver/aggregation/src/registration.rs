@@ -56,7 +56,7 @@ pub struct Sources {
     pub ca_secret: String,
 }
 
-/// Who issues the serving certificate.
+/// Issuer of the serving certificate.
 #[derive(Clone, Debug)]
 pub enum Issuer {
     /// The CA of the server's own data folder, which never changes.
@@ -69,7 +69,7 @@ pub enum Issuer {
     External,
 }
 
-/// What is registered, and how.
+/// Objects to register, and how.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The Service.
@@ -78,11 +78,11 @@ pub struct Options {
     pub objects: Vec<Value>,
     /// Create those that are missing.
     pub create: bool,
-    /// Who issues the serving certificate.
+    /// Issuer of the serving certificate.
     pub issuer: Issuer,
     /// The field manager of what is written.
     pub manager: String,
-    /// Where missing objects are to be had.
+    /// Sources of missing objects.
     pub sources: Sources,
 }
 
@@ -102,9 +102,9 @@ impl Options {
     }
 }
 
-/// How often everything is looked at.
+/// Interval at which everything is looked at.
 const LOOK_EVERY: Duration = Duration::from_mins(1);
-/// How often while something is missing or under way.
+/// Interval while something is missing or under way.
 const LOOK_SOON: Duration = Duration::from_secs(10);
 
 /// A server's registration on a hub.
@@ -114,11 +114,10 @@ pub struct Registration {
     registered: Vec<Registered>,
     trusted: Trusted,
     create: bool,
-    /// How often to look.
+    /// Interval while nothing is.
     calm: Duration,
     clock: Arc<dyn Clock>,
-    /// What keeps the hub from finding and trusting this server, as it was last seen; `None` before the first
-    /// look.
+    /// Reason why the hub does not find or trust this server, as last seen; `None` before the first look.
     state: Mutex<Option<Result<(), String>>>,
 }
 
@@ -128,12 +127,12 @@ pub enum NotRegistered {
     /// Nobody looked yet.
     #[error("the registration has not been checked yet")]
     Unknown,
-    /// What is missing or went wrong, in sentences joined by `; `.
+    /// Missing objects and problems, in sentences joined by `; `.
     #[error("{0}")]
     Wrong(String),
 }
 
-/// Who issued the serving certificate.
+/// Issuer of the serving certificate that is trusted.
 enum Trusted {
     /// The data folder's CA, which never changes.
     Own(String),
@@ -145,16 +144,16 @@ enum Trusted {
     Elsewhere,
 }
 
-/// What was seen.
+/// Observations of one look.
 struct Seen {
     standing: Standing,
-    /// What went wrong.
+    /// Problems.
     problems: Vec<String>,
-    /// What is missing, and for somebody else to mend.
+    /// Objects that are missing, and for somebody else to create.
     missing: Vec<String>,
 }
 
-/// How things stand.
+/// State of the registration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Standing {
     /// Everything is as it should be.

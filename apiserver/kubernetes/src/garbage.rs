@@ -28,9 +28,9 @@ pub use removal::Protection;
 use removal::{FOREGROUND, ORPHAN};
 pub(crate) use removal::{NotRemoved, Propagation, Removal};
 
-/// How many objects are worked on at once, so that their writes share commits.
+/// Number of objects that are worked on at once, so that their writes share commits.
 const AT_ONCE: usize = 64;
-/// How many times as long as what failed an object that is in use waits.
+/// Back-off factor for objects in use, of that after a failure.
 const TURNS_IN_USE: u32 = 5;
 
 /// Runs the collector over `store` until `stop` is cancelled.
@@ -74,7 +74,7 @@ struct Collector {
     removal: Removal,
 }
 
-/// How the owners of an object stand.
+/// State of the owners of an object.
 #[derive(Default)]
 struct Owners {
     /// Some are there and stay.
@@ -298,12 +298,12 @@ impl Collector {
     }
 }
 
-/// What could not be done, to be tried again.
+/// Objects to be tried again.
 #[derive(Default)]
 struct Waiting {
-    /// What the store did not take: soon.
+    /// Objects that the store did not take: soon.
     failed: Vec<Key>,
-    /// What is in use, and how many turns it waits still.
+    /// Objects in use, with the number of turns that each waits still.
     in_use: HashMap<Key, u32>,
 }
 
@@ -328,7 +328,7 @@ impl Waiting {
         }
     }
 
-    /// What is to be tried now, after another turn.
+    /// Objects to be tried now, after another turn.
     fn due(&mut self) -> Vec<Key> {
         let mut due = std::mem::take(&mut self.failed);
         for (key, turns) in &mut self.in_use {

@@ -27,7 +27,7 @@ use serde_json::Value;
 
 use fields::Fields;
 
-/// What every body begins with.
+/// First bytes of every body.
 const MAGIC: &[u8] = b"k8s\0";
 
 /// The decoder of request bodies.

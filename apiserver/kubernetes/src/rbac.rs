@@ -66,7 +66,7 @@ impl Rbac {
         held(&compiled, user, namespace).cloned().collect()
     }
 
-    /// What of `wanted` the user does not hold in `namespace`; the first `told` parts of it.
+    /// Rules among `wanted` that the user does not hold in `namespace`; the first `told` parts of it.
     ///
     /// # Errors
     /// A sentence when the rules are too many to be compared.

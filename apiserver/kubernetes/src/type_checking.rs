@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::core::admission_policies::VALIDATING;
 
-/// Who owns the status, as in Kubernetes.
+/// Owner of the status, as in Kubernetes.
 const MANAGER: &str = "validatingadmissionpolicy-status";
 /// As whom it is written.
 const USER: &str = "system:serviceaccount:kube-system:validatingadmissionpolicy-status-controller";

@@ -16,7 +16,7 @@ use crate::metrics::Metrics;
 #[error("{0}")]
 pub struct NotDelivered(pub String);
 
-/// Where batches of events go.
+/// Destination of batches of events.
 #[async_trait]
 pub trait Deliver: Send + Sync + 'static {
     /// Delivers an `audit.k8s.io/v1` EventList.
@@ -26,16 +26,16 @@ pub trait Deliver: Send + Sync + 'static {
     async fn deliver(&self, events: Bytes) -> Result<(), NotDelivered>;
 }
 
-/// How events are put together. The defaults are kube-apiserver's.
+/// Limits of batches of events. The defaults are kube-apiserver's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Batching {
-    /// How many events may wait.
+    /// Most events that may wait.
     pub buffer_size: usize,
-    /// How many go in one request.
+    /// Most events in one request.
     pub max_size: usize,
-    /// How long the first of a batch waits for others.
+    /// Longest wait of the first of a batch for others.
     pub max_wait: Duration,
-    /// How long to wait before a batch that was not taken is sent again; half as long again each time.
+    /// Wait before a batch that was not taken is sent again; half as long again each time.
     pub initial_backoff: Duration,
 }
 
@@ -50,11 +50,11 @@ impl Default for Batching {
     }
 }
 
-/// How often a batch is sent before it is given up.
+/// Most attempts at a batch before it is given up.
 const ATTEMPTS: u32 = 5;
-/// How many bytes may wait.
+/// Most bytes that may wait.
 const BUFFER_BYTES: usize = 64 * 1024 * 1024;
-/// What a batch begins and ends with.
+/// First and last bytes of a batch.
 const HEAD: &[u8] = br#"{"kind":"EventList","apiVersion":"audit.k8s.io/v1","metadata":{},"items":["#;
 const TAIL: &[u8] = b"]}";
 
@@ -133,7 +133,7 @@ impl Sender {
         }
     }
 
-    /// What goes in one request, beginning with `first`; a flush ends it at once.
+    /// Gathers the events of one request, beginning with `first`; a flush ends it at once.
     async fn gather(
         &self,
         first: Message,

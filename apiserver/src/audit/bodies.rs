@@ -19,9 +19,9 @@ const LARGEST: usize = 1024 * 1024;
 
 /// Why a body is not in its event, for an annotation.
 pub(crate) const TOO_LARGE: &str = "larger than 1 MiB, or of unknown size";
-/// The same where it is never written.
+/// Note in place of a body that is never written.
 pub(crate) const CONFIDENTIAL: &str = "it holds credentials";
-/// The same where it is in no form that can be written as JSON.
+/// Note in place of a body that has no form in JSON.
 pub(crate) const UNREADABLE: &str = "it cannot be read as JSON";
 
 /// Whether bodies of what was asked for hold credentials: Secrets, and tokens that are made or reviewed. They

@@ -41,7 +41,7 @@ pub(crate) struct Event<'a> {
     /// JSON on one line; it is put in as it stands.
     #[serde(skip)]
     pub(crate) request_object: Option<&'a [u8]>,
-    /// The same of the answer.
+    /// Body of the answer.
     #[serde(skip)]
     pub(crate) response_object: Option<&'a [u8]>,
 }
@@ -66,7 +66,7 @@ impl Event<'_> {
     }
 }
 
-/// Who asked.
+/// User of the request.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct User<'a> {
     #[serde(skip_serializing_if = "str::is_empty")]
@@ -90,7 +90,7 @@ impl<'a> From<&'a UserInfo> for User<'a> {
     }
 }
 
-/// What was asked for.
+/// Object of the request.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ObjectReference<'a> {
@@ -107,7 +107,7 @@ pub(crate) struct ObjectReference<'a> {
     pub(crate) subresource: &'a str,
 }
 
-/// How it was answered; message and reason only for failures the server itself put into words.
+/// Outcome of the request; message and reason only for failures the server itself put into words.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct ResponseStatus<'a> {
     pub(crate) metadata: BTreeMap<String, String>,

@@ -1,8 +1,8 @@
-//! What an event is about, and how much of it is written.
+//! Stages of a request, and levels of detail.
 
 use serde::Serialize;
 
-/// Where in its life a request is.
+/// Stages of a request's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(crate) enum Stage {
     /// It is known what is asked and who asks.
@@ -15,12 +15,12 @@ pub(crate) enum Stage {
     Panic,
 }
 
-/// How much of a request an event has.
+/// Level of detail of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Level {
     /// There is none.
     None,
-    /// Who, what, when, and how it ended.
+    /// User, operation, time and outcome.
     Metadata,
     /// The request's body, too.
     Request,

@@ -22,7 +22,7 @@ struct Resources {
     names: Vec<String>,
 }
 
-/// What holds for the requests that match all it names; what is empty matches all.
+/// Rule for the requests that match all it names; what is empty matches all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Rule {
     level: Level,
@@ -44,17 +44,17 @@ pub struct Policy {
     omit_managed_fields: bool,
 }
 
-/// What a policy says of one request.
+/// Decision of a policy about one request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Verdict {
-    /// How much.
+    /// Level of detail.
     pub(crate) level: Level,
     omit_stages: BTreeSet<Stage>,
     /// Whether bodies are written without `metadata.managedFields`.
     pub(crate) omit_managed_fields: bool,
 }
 
-/// What a policy looks at.
+/// Attributes that a policy looks at.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asked<'a> {
     pub(crate) user: &'a str,
@@ -116,7 +116,7 @@ impl Policy {
         read::policy(text)
     }
 
-    /// What is said of a request.
+    /// Returns the decision about a request.
     pub(crate) fn judge(&self, asked: Asked<'_>) -> Verdict {
         match self.rules.iter().find(|rule| rule.matches(asked)) {
             Some(rule) => Verdict {

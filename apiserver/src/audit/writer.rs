@@ -17,11 +17,11 @@ use super::rotate::{Rotating, Rotation};
 use crate::annotations::Annotations;
 use crate::metrics::Metrics;
 
-/// How many lines may wait.
+/// Most lines that may wait.
 const QUEUE: usize = 1024;
-/// How many bytes of lines may wait; a single line may have a body of a megabyte twice.
+/// Most bytes of lines that may wait; a single line may have a body of a megabyte twice.
 const QUEUE_BYTES: usize = 16 * 1024 * 1024;
-/// How long the end of the server waits for an audit webhook.
+/// Longest wait at the end of the server for an audit webhook.
 const LAST_WORDS: Duration = Duration::from_secs(10);
 
 enum Message {
@@ -38,9 +38,9 @@ pub struct AuditLog {
     pub rotation: Rotation,
 }
 
-/// What is audited, and where events go.
+/// Audit policy and destinations of events.
 pub struct AuditConfig {
-    /// What is audited.
+    /// Audit policy.
     pub policy: Policy,
     /// The log file.
     pub log: Option<AuditLog>,
@@ -70,7 +70,7 @@ impl AuditConfig {
     }
 }
 
-/// Where events go.
+/// Destination of events.
 #[derive(Clone)]
 pub struct Audit {
     policy: Arc<Policy>,
@@ -126,7 +126,7 @@ impl Audit {
         Annotations::of(Arc::clone(&self.domain))
     }
 
-    /// What the policy says of a request.
+    /// Returns the decision of the policy about a request.
     pub(crate) fn judge(&self, asked: Asked<'_>) -> Verdict {
         self.policy.judge(asked)
     }
@@ -141,7 +141,7 @@ impl Audit {
         }
     }
 
-    /// The same from where waiting is impossible: a task waits instead.
+    /// Records an event where waiting is impossible: a task waits instead.
     pub(crate) fn record_later(&self, event: &Event<'_>) {
         let Some(line) = self.line(event) else { return };
         let Some(log) = self.log.clone() else { return };
@@ -251,7 +251,7 @@ impl Log {
     }
 }
 
-/// How much of the queue a line takes.
+/// Share of the queue that a line takes.
 fn weight(line: &Bytes) -> u32 {
     u32::try_from(line.len().min(QUEUE_BYTES)).unwrap_or(u32::MAX)
 }

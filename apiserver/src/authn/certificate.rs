@@ -1,4 +1,4 @@
-//! What stands in a certificate.
+//! Contents of a certificate.
 
 use std::ops::RangeInclusive;
 

@@ -1,5 +1,4 @@
-//! What is known about a connection: the peer's address and certificates, and what they were found to be good
-//! for.
+//! Facts about a connection: the peer's address and certificates, and what they were found to be good for.
 
 use std::fmt::Debug;
 use std::net::SocketAddr;
@@ -39,18 +38,18 @@ pub enum NotCertified {
     /// It showed no certificate.
     #[error("a client certificate is required")]
     NoCertificate,
-    /// What it showed does not chain to the CA, or not now.
+    /// The certificate that was shown does not chain to the CA, or not now.
     #[error("{0}")]
     Refused(String),
 }
 
-/// What the peer's certificates are good for.
+/// Validity of the peer's certificates.
 #[derive(Debug)]
 pub(crate) struct Verdict {
     generation: u64,
     /// When the certificates' validity changes next, in seconds since 1970.
     recheck: i64,
-    /// Who they say the client is.
+    /// The client that they name.
     pub(crate) client: Result<Arc<Identity>, String>,
     /// Whether the client may name other users in headers.
     pub(crate) front_proxy: Result<(), String>,
@@ -69,7 +68,7 @@ impl Connection {
         }
     }
 
-    /// The same, keeping `stranger` until the peer is identified.
+    /// Makes one that keeps `stranger` until the peer is identified.
     pub(crate) fn of_stranger(self, stranger: impl Debug + Send + 'static) -> Self {
         Self {
             stranger: Mutex::new(Some(Box::new(stranger))),
@@ -116,7 +115,7 @@ impl Connection {
         result
     }
 
-    /// What the peer's certificates are good for under `trust`; `None` when it showed none.
+    /// Validity of the peer's certificates under `trust`; `None` when it showed none.
     #[must_use]
     pub(crate) fn verdict(&self, trust: &TrustState, now: Timestamp) -> Option<Arc<Verdict>> {
         let (leaf, intermediates) = self.certificates.split_first()?;

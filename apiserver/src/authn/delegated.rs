@@ -21,7 +21,7 @@ const GROUP_HEADERS: &str = "requestheader-group-headers";
 const UID_HEADERS: &str = "requestheader-uid-headers";
 const EXTRA_PREFIXES: &str = "requestheader-extra-headers-prefix";
 
-/// What a hub publishes.
+/// Trust that a hub publishes.
 #[derive(Clone, Debug)]
 pub struct Delegated {
     /// The CAs of client certificates; empty where the hub publishes none, which is no mistake.
@@ -30,13 +30,13 @@ pub struct Delegated {
     pub request_header: Option<RequestHeaderTrust>,
 }
 
-/// What is wrong with one key of the ConfigMap.
+/// Problem with one key of the ConfigMap.
 #[derive(Debug, thiserror::Error)]
 #[error("key {key:?} of the ConfigMap {NAMESPACE}/{NAME}: {problem}")]
 pub struct KeyError {
     /// The key.
     pub key: &'static str,
-    /// What is wrong.
+    /// The problem.
     pub problem: String,
 }
 

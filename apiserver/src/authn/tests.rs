@@ -1,4 +1,4 @@
-//! Who gets in with what: every pairing of CA and purpose.
+//! Credentials, and the users they stand for: every pairing of CA and purpose.
 
 use super::*;
 use crate::testing::{Ca, Pair, now};

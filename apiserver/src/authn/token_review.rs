@@ -14,7 +14,7 @@ use uuid::Uuid;
 use super::TokenAuthenticator;
 use crate::delegation::{self, Remembered, Reviewer, Unanswered};
 
-/// Where reviews are created.
+/// Path at which reviews are created.
 pub const PATH: &str = "/apis/authentication.k8s.io/v1/tokenreviews";
 
 /// Asks about tokens, and remembers the answers, whatever they were, but not failures to get one.

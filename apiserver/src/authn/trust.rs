@@ -33,7 +33,7 @@ pub enum TrustError {
     Certificate {
         /// Its position, from 1.
         position: usize,
-        /// What is wrong with it.
+        /// Description of the problem.
         problem: webpki::Error,
     },
     /// A header name that HTTP does not allow.
@@ -182,7 +182,7 @@ impl RequestHeaderTrust {
     }
 }
 
-/// What is trusted right now.
+/// Trust in force.
 #[derive(Clone, Debug, Default)]
 pub struct TrustState {
     /// Moves with every change.
@@ -212,7 +212,7 @@ impl Trust {
         }
     }
 
-    /// What is trusted now.
+    /// Returns the trust in force.
     #[must_use]
     pub fn current(&self) -> Arc<TrustState> {
         self.state.load_full()

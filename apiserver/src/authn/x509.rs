@@ -15,7 +15,7 @@ use super::trust::{CaPool, RequestHeaderTrust};
 /// The attribute under which `kubectl auth whoami` shows which certificate was used.
 const CREDENTIAL_ID: &str = "authentication.kubernetes.io/credential-id";
 
-/// Who a verified client certificate says the client is.
+/// Client that a verified client certificate names.
 #[derive(Clone, Debug)]
 pub(crate) struct Identity {
     /// The common name as user, the organizations as groups.

@@ -45,7 +45,7 @@ impl Decider for Reviewer {
     }
 }
 
-/// What `review` asks, of the service account it names or of `user`.
+/// Attributes of the question in `review`, about the service account it names or about `user`.
 fn attributes(user: &UserInfo, review: &Review) -> Attributes {
     let user = match &review.account {
         Some((namespace, name)) => UserInfo {

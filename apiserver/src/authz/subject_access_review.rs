@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use crate::auth::{Access, Attributes, Authorizer, Selected};
 use crate::delegation::{self, Remembered, Reviewer, Unanswered};
 
-/// Where reviews are created.
+/// Path at which reviews are created.
 pub const PATH: &str = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 
 /// Questions longer than this are asked each time: their names are made up to fill the memory.

@@ -1,4 +1,4 @@
-//! How answers combine and what a refusal says.
+//! Combined answers, and the words of a refusal.
 
 use super::*;
 use crate::testing::Rule;

@@ -24,13 +24,13 @@ use crate::memory::Charge;
 use crate::signal::Signal;
 use crate::unread::Patience;
 
-/// How much of a body that is too long is still read, and for how long. A client that writes its whole body
-/// before it reads would otherwise see a broken connection instead of the refusal.
+/// Most bytes of a body that is too long that are still read, and the time for it. A client that writes its
+/// whole body before it reads would otherwise see a broken connection instead of the refusal.
 const DISCARD: usize = 16 * 1024 * 1024;
 const DISCARD_FOR: Duration = Duration::from_secs(2);
 
-/// How long a body may take whatever it is, and how many bytes have to come in each second beyond that, on
-/// average: what it holds meanwhile is not to be had for a byte now and then.
+/// Time limit of any body, and bytes that have to come in each second beyond that, on average: what it holds
+/// meanwhile is not to be had for a byte now and then.
 const ARRIVAL: Duration = Duration::from_secs(10);
 const LEAST_RATE: usize = 4 * 1024;
 
@@ -161,7 +161,7 @@ impl http_body::Body for Kept {
 pub(super) struct Followed {
     inner: Body,
     ending: Option<Ending>,
-    /// What the client may still be sending; dropped with the whole.
+    /// Rest of the body, which the client may still be sending; dropped with the whole.
     _unread: Option<Kept>,
     /// Ends a long-running answer, as if it had ended by itself.
     closing: Option<Signal>,
@@ -173,10 +173,10 @@ pub(super) struct Followed {
     begun: bool,
 }
 
-/// What an answer holds while it is not read, and how long it may.
+/// Bytes that an answer holds while it is not read, and the time limit.
 pub(super) struct Held {
     charge: Charge,
-    /// What is held before the first part is handed over.
+    /// Bytes that are held before the first part is handed over.
     least: usize,
     patience: Patience,
 }
@@ -307,7 +307,7 @@ impl http_body::Body for Followed {
     }
 }
 
-/// What a panic said.
+/// Message of a panic.
 pub(super) fn panic_text(panic: &(dyn Any + Send)) -> &str {
     panic
         .downcast_ref::<&str>()

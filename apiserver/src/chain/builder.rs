@@ -47,7 +47,7 @@ impl ChainConfig {
 }
 
 impl ChainBuilder {
-    /// What OpenAPI calls the server, and what `/version` answers.
+    /// Sets the title of the OpenAPI documents, and the answer of `/version`.
     #[must_use]
     pub fn title(mut self, title: &str, version: VersionInfo) -> Self {
         title.clone_into(&mut self.title);
@@ -62,14 +62,14 @@ impl ChainBuilder {
         self
     }
 
-    /// Who users are.
+    /// Sets the authentication of users.
     #[must_use]
     pub fn authentication(mut self, authentication: Authentication) -> Self {
         self.authentication = authentication;
         self
     }
 
-    /// What they may do.
+    /// Sets the authorizer.
     #[must_use]
     pub fn authorizer(mut self, authorizer: Arc<dyn Authorizer>) -> Self {
         self.authorizer = authorizer;

@@ -1,4 +1,4 @@
-//! How long a request may take: `?timeout=`, within the server's own limits.
+//! Time limits of requests: `?timeout=`, within the server's own limits.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::request_info::RequestInfo;
 /// Writes wait for little but the disk; what takes longer is stuck (kube-apiserver's figure).
 const LONGEST_WRITE: Duration = Duration::from_secs(34);
 
-/// How long the request may take; `None` for long-running ones.
+/// Time limit of the request; `None` for long-running ones.
 ///
 /// # Errors
 /// 400 when `timeout` is not a duration.

@@ -1,5 +1,4 @@
-//! What is noted about a request on its way, and what becomes of it at the end: a log line, metrics, audit
-//! events.
+//! Notes about a request on its way, and their destinations at the end: a log line, metrics, audit events.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -55,12 +54,12 @@ pub(super) struct Trail {
     pub(super) user: UserInfo,
     pub(super) impersonated: Option<UserInfo>,
     pub(super) annotations: Annotations,
-    /// What the audit policy says of it, once it is known who asks.
+    /// Decision of the audit policy, once the user is known.
     pub(super) verdict: Option<Verdict>,
     /// The bodies its audit event has, as JSON on one line.
     pub(super) bodies: Bodies,
     pub(super) place: Option<Places>,
-    /// What the request is charged for, until it is answered.
+    /// Charge for the request, until it is answered.
     pub(super) charge: Option<Charge>,
     pub(super) long_running: bool,
     /// Whether a `Status` is to be YAML.
@@ -110,7 +109,7 @@ impl Trail {
     }
 }
 
-/// What an audit event has of bodies.
+/// Bodies in an audit event.
 #[derive(Default)]
 pub(super) struct Bodies {
     /// The request's body as it came, with its media type.
@@ -267,7 +266,7 @@ pub(super) struct Ending {
     watching: Option<Watching>,
 }
 
-/// What is counted of a watch while it runs.
+/// Counters of a watch while it runs.
 struct Watching {
     progress: Progress,
     meter: WatchMeter,

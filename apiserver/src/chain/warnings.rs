@@ -4,7 +4,7 @@ use http::HeaderValue;
 
 /// All texts together, in characters; beyond it each is cut.
 const TOTAL: usize = 4096;
-/// What is left of a text when there is too much.
+/// Length of a text that was too long, after it is cut.
 const CUT: usize = 256;
 
 /// The header values for `texts`.

@@ -1,4 +1,4 @@
-//! What a decoded body must be before anything looks at its meaning: the right kind, metadata of the right
+//! Checks of a decoded body before anything looks at its meaning: the right kind, metadata of the right
 //! types, and no unknown or duplicate fields where the client asks for that.
 
 use berth_apimachinery::schema::{Mistyped, Unknown};
@@ -205,10 +205,10 @@ fn name_of(value: &Value) -> &'static str {
     }
 }
 
-/// How many unknown fields, and how many duplicate ones, are told.
+/// Most unknown fields, and most duplicate ones, that are reported.
 pub(crate) const TOLD: usize = 100;
 
-/// What is told of the fields at `paths`, which stand twice.
+/// Messages about the fields at `paths`, which stand twice.
 pub(crate) fn duplicate_fields(paths: &[String]) -> Vec<String> {
     paths
         .iter()

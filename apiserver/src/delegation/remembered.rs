@@ -9,7 +9,7 @@ use moka::future::Cache;
 
 use super::Unanswered;
 
-/// How many answers are kept; those not asked for longest go first.
+/// Most answers that are kept; those not asked for longest go first.
 const CAPACITY: u64 = 8192;
 
 /// Answers by question.

@@ -1,4 +1,4 @@
-//! How often a question is asked.
+//! Repetition of questions.
 
 use serde_json::json;
 

@@ -75,7 +75,7 @@ impl Content {
     }
 }
 
-/// What is left of a body.
+/// Rest of a body.
 struct Pieces(GzDecoder<Reader<Bytes>>);
 
 impl Iterator for Pieces {

@@ -1,4 +1,4 @@
-//! What discovery and OpenAPI clients send, and what they get.
+//! Requests of discovery and OpenAPI clients, and the answers.
 
 use http_body_util::BodyExt;
 

@@ -58,7 +58,7 @@ impl Cx<'_> {
         whole(accepted, code, bytes)
     }
 
-    /// What a handler of the program's answered.
+    /// Renders the answer of a handler of the program's own.
     pub(super) fn reply(
         &self,
         accepted: Accepted,
@@ -208,7 +208,7 @@ impl Cx<'_> {
         self.chunked(accepted, Some(key), list).await
     }
 
-    /// What a body with this content is kept under.
+    /// Key of a body with this content.
     fn body_key(&self, accepted: Accepted, revision: Revision) -> BodyKey {
         let info = &self.request.info;
         let query: Vec<_> = info.query.pairs().collect();

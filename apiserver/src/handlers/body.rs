@@ -9,7 +9,7 @@ use crate::options::WriteOptions;
 use crate::registry;
 
 impl Cx<'_> {
-    /// What bodies of the resource itself must be.
+    /// Form that bodies of the resource itself must have.
     pub(super) fn expected(&self) -> Expected<'_> {
         Expected {
             api_version: &self.served.api_version,

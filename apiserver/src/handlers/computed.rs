@@ -154,7 +154,7 @@ impl<'a> Rest<'a> {
     }
 }
 
-/// How many objects are written into one piece of a body.
+/// Number of objects that are written into one piece of a body.
 const PIECE: usize = 512;
 
 /// The objects of `listing` at `places` as JSON with commas between them, in pieces; `None` where it cannot
@@ -173,7 +173,7 @@ fn written(listing: &dyn Listing, places: Range<usize>) -> Result<Option<Chunks>
     Ok(Some(items))
 }
 
-/// Who asks for which list: the pages of one listing belong together.
+/// Identity of the list and of its reader: the pages of one listing belong together.
 fn asked(cx: &Cx<'_>) -> String {
     let query = &cx.request.info.query;
     let selector = |key: &str| query.first(key).unwrap_or_default().to_owned();

@@ -13,7 +13,8 @@ use crate::negotiation::Answer;
 use crate::options::{DeleteOptions, ListOptions};
 use crate::registry::{Deleted, Target};
 
-/// How many objects of a collection are deleted at a time; the store joins what is queued into one commit.
+/// Number of objects of a collection that are deleted at a time; the store joins what is queued into one
+/// commit.
 const AT_ONCE: usize = 32;
 
 pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {

@@ -118,7 +118,7 @@ fn listed(served: &Served, info: &RequestInfo, accepted: Option<Accepted>) -> us
     count.saturating_mul(each).saturating_add(rewritten) + info.selectors()
 }
 
-/// How many objects a list looks at, which take `each`: as many at most as make it heavy.
+/// Cost of a list that looks at objects, each of cost `each`: as many at most as make it heavy.
 fn looked_at(served: &Served, info: &RequestInfo, each: usize) -> (usize, Collection) {
     let Some(source) = served.source() else {
         return (0, Collection::default());

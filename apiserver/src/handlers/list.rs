@@ -28,9 +28,9 @@ const WHOLE: usize = 500;
 pub(super) struct Page {
     pub(super) items: Vec<Arc<Object>>,
     pub(super) revision: Revision,
-    /// Where the next page begins, when there is one.
+    /// Start of the next page, when there is one.
     pub(super) next: Option<String>,
-    /// How many objects follow this page, where that is known without looking at each.
+    /// Number of objects that follow this page, where that is known without looking at each.
     pub(super) remaining: Option<usize>,
 }
 
@@ -59,7 +59,7 @@ pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
     cx.list(accepted, page).await
 }
 
-/// How many of the objects computed here an answer has that is asked for `limit`; 0 is all.
+/// Most of the objects computed here that an answer has, when asked for `limit`; 0 is all.
 pub(super) fn most(accepted: Accepted, limit: usize) -> usize {
     match accepted.shape {
         Shape::Table(_) if is_whole(limit) => 0,
@@ -103,7 +103,7 @@ pub(super) fn token(options: &ListOptions) -> Result<Option<Token>, Status> {
     Token::parse(&options.token).map(Some)
 }
 
-/// How fresh a first page must be (docs/reference.md, "Lists and watches").
+/// Freshness of a first page (docs/reference.md, "Lists and watches").
 fn freshness(options: &ListOptions) -> At {
     match (options.revision.map(Revision), options.matching) {
         (None, _) => At::Latest,

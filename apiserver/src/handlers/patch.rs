@@ -47,7 +47,7 @@ pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Res
 pub(super) struct Patching {
     pub(super) options: WriteOptions,
     body: PatchBody,
-    /// What a strict reader says of the patch's text.
+    /// Problems of a strict reader with the patch's text.
     problems: Vec<String>,
 }
 

@@ -122,8 +122,8 @@ impl<'a> Custom<'a> {
         self.subresource.schema.as_deref().or_else(own)
     }
 
-    /// What an update of it finds, for those who are asked about it; a body of the resource's own kind is
-    /// judged when it is written.
+    /// Object that an update of it finds, for those who are asked about it; a body of the resource's own kind
+    /// is judged when it is written.
     async fn before(&self) -> Result<Option<Value>, Status> {
         if self.subresource.schema.is_none() || !self.subresource.verbs.contains(&"get") {
             return Ok(None);
@@ -245,7 +245,7 @@ impl<'a> Custom<'a> {
         ))
     }
 
-    /// What an apply to it is about; `None` for other patches.
+    /// Part that an apply to it is about; `None` for other patches.
     fn applied_to(&self) -> Option<&dyn Part> {
         let is_apply = decode::media_type(&self.cx.request.headers) == APPLY;
         self.subresource.handler.part().filter(|_| is_apply)

@@ -37,7 +37,7 @@ pub(super) const WIDGETS: &str = "/apis/toys.example.com/v1/namespaces/default/w
 pub(super) const ALL_WIDGETS: &str = "/apis/toys.example.com/v1/widgets";
 pub(super) const GADGETS: &str = "/apis/toys.example.com/v1/gadgets";
 
-/// What came back.
+/// Response to a request.
 pub(super) struct Answer {
     pub(super) code: u16,
     pub(super) headers: HeaderMap,

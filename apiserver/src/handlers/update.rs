@@ -118,7 +118,7 @@ pub(super) async fn write(
         .await
 }
 
-/// What an update of `subresource`, or of the object itself, came through.
+/// Way of an update of `subresource`, or of the object itself.
 pub(super) fn via(subresource: &'static str) -> Via {
     if subresource.is_empty() {
         Via::Update

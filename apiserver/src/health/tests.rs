@@ -1,4 +1,4 @@
-//! What probes read.
+//! Answers to probes.
 
 use http_body_util::BodyExt;
 

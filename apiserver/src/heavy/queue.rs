@@ -1,4 +1,4 @@
-//! Whose turn it is: users take turns, however many requests each has waiting.
+//! Turns of users: users take turns, however many requests each has waiting.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;

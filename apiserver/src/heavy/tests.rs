@@ -1,4 +1,4 @@
-//! That heavy requests run apart from light ones.
+//! Heavy requests run apart from light ones.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;

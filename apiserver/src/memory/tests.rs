@@ -1,4 +1,4 @@
-//! What each holder may hold, and what happens beyond it.
+//! Limits of each holder, and requests beyond them.
 
 use super::*;
 

@@ -1,5 +1,5 @@
-//! How long admission takes and what it refuses, under kube-apiserver's names (docs/reference.md, "Health,
-//! metrics, stopping").
+//! Durations and refusals of admission, under kube-apiserver's names (docs/reference.md, "Health, metrics,
+//! stopping").
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What requests are counted under. Every value is one of a fixed set or comes from the routes of the API.
+//! Labels of requests in metrics. Every value is one of a fixed set or comes from the routes of the API.
 
 use prometheus_client::encoding::EncodeLabelSet;
 
@@ -7,7 +7,7 @@ use crate::request_info::RequestInfo;
 
 const COMPONENT: &str = "apiserver";
 
-/// What a request is counted under, its outcome apart.
+/// Labels of a request in metrics, its outcome apart.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(crate) struct Labels {
     verb: &'static str,
@@ -20,7 +20,7 @@ pub(crate) struct Labels {
     component: &'static str,
 }
 
-/// What a request without `dry_run` is counted under.
+/// Labels of a request without `dry_run`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(super) struct Place {
     verb: &'static str,
@@ -72,7 +72,7 @@ pub(super) struct WatchList {
     scope: &'static str,
 }
 
-/// What a request body is counted under. The verbs are spelled as Kubernetes spells them here alone.
+/// Labels of a request body. The verbs are spelled as Kubernetes spells them here alone.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(super) struct Sent {
     group: &'static str,

@@ -1,5 +1,5 @@
-//! What admission policies say of writes, under kube-apiserver's names (docs/reference.md, "Health, metrics,
-//! stopping").
+//! Verdicts of admission policies about writes, under kube-apiserver's names (docs/reference.md, "Health,
+//! metrics, stopping").
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! What calls of a hub's admission webhooks cost and decide, under kube-apiserver's names (docs/reference.md,
-//! "Health, metrics, stopping").
+//! Durations and verdicts of calls of a hub's admission webhooks, under kube-apiserver's names
+//! (docs/reference.md, "Health, metrics, stopping").
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,7 +29,7 @@ pub enum Rejection {
     Denied(u16),
     /// The webhook could not be asked, or did not keep to the rules.
     Uncalled,
-    /// What the webhook wanted could not be done here.
+    /// The change that the webhook wanted could not be made here.
     Internal(u16),
 }
 

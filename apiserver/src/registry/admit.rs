@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::annotations::Annotations;
 use crate::call::Warnings;
 
-/// Who is asked, and who hears what they say beside yes and no.
+/// Admission of a write, and the reader of notes beside yes and no.
 #[derive(Clone, Copy)]
 pub(crate) struct Admission<'a> {
     pub(crate) chain: &'a Chain,
@@ -24,7 +24,7 @@ pub(crate) struct Admission<'a> {
     pub(crate) annotations: &'a Annotations,
 }
 
-/// What becomes of what is admitted.
+/// Purpose of admitting.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// It is stored or deleted: the verdict must still hold then.
@@ -35,7 +35,7 @@ pub(crate) enum Purpose {
     HandOn,
 }
 
-/// What is to be admitted.
+/// Object to be admitted.
 #[derive(Clone, Copy)]
 pub(crate) struct Asked<'a> {
     /// As our own plugins see it.
@@ -45,7 +45,7 @@ pub(crate) struct Asked<'a> {
     pub(crate) purpose: Purpose,
 }
 
-/// What happens to an object between the passes.
+/// Object between the passes.
 pub(crate) trait Candidate: Send {
     /// Adds what others see of it and it does not have on its way.
     fn show(&mut self, _value: &mut Value) {}

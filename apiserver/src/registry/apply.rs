@@ -25,7 +25,7 @@ pub struct Wanted<'a> {
     pub key: &'a Key,
     /// `status`, or the empty string.
     pub subresource: &'static str,
-    /// What is wanted of it, in any served version.
+    /// The configuration, in any served version.
     pub config: &'a Value,
     /// The revision it was decided on; `None` where there must be no object yet.
     pub base: Option<Revision>,

@@ -29,7 +29,7 @@ impl Registry {
             .await
     }
 
-    /// The same for a list that comes from `origin`.
+    /// Commits a list that comes from `origin`.
     pub(super) async fn commit_from(
         &self,
         origin: &Origin,

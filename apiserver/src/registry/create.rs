@@ -16,7 +16,7 @@ use crate::registry::{CONFLICT_ATTEMPTS, Registry, Wish, system};
 use crate::served::Served;
 use crate::{errors, names};
 
-/// How often a generated name is drawn before giving up (docs/reference.md, "Writes and patches").
+/// Most draws of a generated name before giving up (docs/reference.md, "Writes and patches").
 const NAME_ATTEMPTS: usize = 8;
 
 impl Registry {

@@ -20,7 +20,7 @@ const FOREGROUND: &str = "foregroundDeletion";
 /// The finalizer that makes the garbage collector release dependents.
 const ORPHAN: &str = "orphan";
 
-/// What a delete left.
+/// Rest after a delete.
 #[derive(Debug)]
 pub(crate) enum Deleted {
     /// Nothing; this is what it was.

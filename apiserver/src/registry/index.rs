@@ -1,4 +1,4 @@
-//! What is served: every (group, version, resource), looked up once built without allocating.
+//! Index of what is served: every (group, version, resource), looked up once built without allocating.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -197,7 +197,7 @@ impl<'a> Ownership<'a> {
     }
 }
 
-/// What an object is before it is made.
+/// Object before it is made.
 fn nothing(value: &Value) -> Value {
     json!({"apiVersion": value["apiVersion"], "kind": value["kind"]})
 }

@@ -31,7 +31,7 @@ impl<'a> Actor<'a> {
     }
 }
 
-/// What others are told of `request`, whose object is held in the version `held`.
+/// Subject of `request` for others, whose object is held in the version `held`.
 fn subject<'a>(served: &'a Served, request: &'a Request<'a>, held: &'a str) -> Subject<'a> {
     Subject {
         request,
@@ -49,7 +49,7 @@ pub(crate) struct Settled {
     /// The object, without its managed fields.
     pub(crate) value: Value,
     pub(crate) managers: Managers,
-    /// What must still be true when it is stored.
+    /// Conditions that must still hold when it is stored.
     pub(crate) guards: Vec<Guard>,
 }
 
@@ -315,7 +315,7 @@ struct Storing<'a> {
     writing: &'a Writing<'a>,
     old: Option<&'a Value>,
     managers: Managers,
-    /// What only the server sets, as it was before others changed the object.
+    /// Fields that only the server sets, as they were before others changed the object.
     sent: Option<SystemFields>,
     /// A write of the process itself, as it was then.
     decided: Option<Value>,
@@ -414,14 +414,15 @@ pub(crate) fn is_moved(error: &StoreError) -> bool {
     matches!(error, StoreError::Conflict { .. } | StoreError::Fenced { .. })
 }
 
-/// What was settled, serialized.
+/// Draft of the settled object, serialized.
 pub(crate) fn draft(served: &Served, settled: &Settled) -> Result<Draft, Status> {
     let managed = settled.managers.encode();
     Draft::managed(&settled.value, managed.as_bytes())
         .map_err(|malformed| refused(served, &settled.value, malformed))
 }
 
-/// The same over `stored`: as that is where they differ in no more than the times of its managers.
+/// Draft of the settled object over `stored`: as that is where they differ in no more than the times of its
+/// managers.
 pub(crate) fn draft_over(served: &Served, settled: &Settled, stored: &Object) -> Result<Draft, Status> {
     let draft = draft(served, settled)?;
     if draft.same_but_managed(stored) && ownership::of_stored(stored).same_but_times(&settled.managers) {

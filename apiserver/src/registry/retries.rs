@@ -1,4 +1,4 @@
-//! How often, and on what, a write that rests on the stored object is judged.
+//! Repetition of writes that rest on the stored object.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ impl From<StoreError> for Refused {
 }
 
 impl Refused {
-    /// What the writer hears.
+    /// Error for the writer.
     pub(crate) fn into_error(self, served: &Served) -> CommitError {
         match self {
             Self::Judged(error) => *error,

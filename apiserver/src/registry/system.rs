@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::served::Served;
 
-/// What an update never changes.
+/// Fields that an update never changes.
 const IMMUTABLE: [&str; 7] = [
     "uid",
     "creationTimestamp",
@@ -21,7 +21,7 @@ const IMMUTABLE: [&str; 7] = [
     "namespace",
 ];
 
-/// What clients may send and nobody keeps: links are history.
+/// Fields that clients may send and nobody keeps: links are history.
 const DROPPED: [&str; 2] = ["selfLink", "resourceVersion"];
 
 /// The object's metadata, made where it is missing. Anything but an object has been refused by decoding.
@@ -155,7 +155,7 @@ fn remove(value: &mut Value, field: &str) {
     }
 }
 
-/// What nobody but the server sets on a new object, to be put back when others have changed it.
+/// Fields that nobody but the server sets on a new object, to be put back when others have changed it.
 pub(super) struct SystemFields(Value);
 
 impl SystemFields {

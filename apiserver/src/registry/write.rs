@@ -85,8 +85,8 @@ impl Registry {
         }
     }
 
-    /// What `wish` makes of `current`, after admission and validation, and what must still be true when it is
-    /// stored.
+    /// Next state: `wish` applied to `current`, after admission and validation, with the conditions that must
+    /// still hold when it is stored.
     pub(crate) async fn next_state(
         &self,
         target: Target<'_>,

@@ -33,7 +33,7 @@ impl Activity {
         Arc::new(Request(self.clone()))
     }
 
-    /// How long there has been no request; zero while there is one.
+    /// Time since the last request; zero while there is one.
     pub(super) fn quiet_for(&self) -> Duration {
         let state = self.0.lock();
         if state.requests > 0 {

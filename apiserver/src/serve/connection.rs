@@ -38,11 +38,12 @@ use crate::respond;
 use crate::signal::Signal;
 use crate::unread::Streams;
 
-/// How often a silent HTTP/2 peer is asked whether it is still there, and how long it may take to say so.
+/// Interval at which a silent HTTP/2 peer is asked whether it is still there, and the time limit of its
+/// answer.
 const PING_EVERY: Duration = Duration::from_secs(30);
 const PING_ANSWER: Duration = Duration::from_secs(15);
 
-/// How long an idle connection that was asked to close may take.
+/// Time for an idle connection to close when asked.
 const CLOSING: Duration = Duration::from_secs(5);
 
 /// Receive windows: large enough for a body of the usual size in one go.
@@ -58,14 +59,14 @@ const SMALL_WINDOWS: Windows = Windows {
     connection: 256 * 1024,
 };
 
-/// How much a peer may send that is not read yet, on one stream and on all of them.
+/// Most unread bytes of a peer, on one stream and on all of them.
 #[derive(Clone, Copy, Debug)]
 struct Windows {
     stream: u32,
     connection: u32,
 }
 
-/// What all connections share.
+/// Parts that all connections share.
 pub(super) struct Endpoint {
     router: Router,
     chain: Arc<Chain>,

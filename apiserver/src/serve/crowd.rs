@@ -64,7 +64,7 @@ impl Crowd {
         }
     }
 
-    /// How many there are.
+    /// Number of Pods that exist.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.inside.lock().strangers.len()

@@ -17,11 +17,11 @@ use parking_lot::Mutex;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use tokio_websockets::{Error, Limits, Message, ServerBuilder, WebSocketStream};
 
-/// How often a client is asked whether it is there, which also keeps what lies between from forgetting the
-/// connection.
+/// Interval at which a client is asked whether it is there, which also keeps what lies between from
+/// forgetting the connection.
 const PING_EVERY: Duration = Duration::from_secs(30);
 
-/// How long the client may take to answer that the connection is closed.
+/// Time limit of the client's answer that the connection is closed.
 const CLOSING: Duration = Duration::from_secs(5);
 
 /// Clients have nothing to say; what they do is read and forgotten.

@@ -1,4 +1,4 @@
-//! That answers which are not read hold up nobody else.
+//! Answers that are not read hold up nobody else.
 
 use std::future::{pending, poll_fn};
 

@@ -8,7 +8,7 @@ use berth_apimachinery::{
 };
 use serde_json::Value;
 
-/// What can be done through a view: nothing is made and nothing deleted there.
+/// Verbs through a view: nothing is made and nothing deleted there.
 pub(super) const VERBS: &[&str] = &["get", "list", "patch", "update", "watch"];
 
 /// A kind with fewer verbs.

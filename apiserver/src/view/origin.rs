@@ -9,11 +9,11 @@ use serde_json::Value;
 
 /// A write through a view.
 pub struct OriginWrite<'a> {
-    /// Who writes.
+    /// The user who writes.
     pub user: &'a UserInfo,
     /// Which object.
     pub key: &'a Key,
-    /// Where it is written: `status`, or the empty string.
+    /// Subresource that is written: `status`, or the empty string.
     pub subresource: &'static str,
     /// The whole object wanted, without a resource version.
     pub object: Value,
@@ -23,7 +23,7 @@ pub struct OriginWrite<'a> {
     pub dry_run: bool,
 }
 
-/// What stores the objects that a registry has copies of: with its own rules and its own admission, so that
+/// Store of the objects that a registry has copies of: with its own rules and its own admission, so that
 /// nothing is judged here.
 #[async_trait]
 pub trait Origin: Send + Sync + 'static {

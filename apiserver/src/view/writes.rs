@@ -17,7 +17,7 @@ use crate::render;
 use crate::resource::{Change, View};
 use crate::served::Served;
 
-/// How often a write that depends on nobody's resource version is made again when the object moved under it,
+/// Most attempts at a write that depends on nobody's resource version, when the object moved under it,
 /// elsewhere: each time is a request there.
 const ATTEMPTS: usize = 8;
 
@@ -77,7 +77,7 @@ impl View for ViewSource {
 }
 
 impl ViewSource {
-    /// The same where `origin` stores the objects that the registry has copies of.
+    /// Updates an object where `origin` stores the objects that the registry has copies of.
     async fn update_elsewhere(
         &self,
         origin: &dyn Origin,

@@ -58,10 +58,10 @@ impl FromStr for Origin {
     }
 }
 
-/// What answers.
+/// Source of the answer.
 #[derive(Args, Clone, Debug, Default)]
 pub struct OriginArgs {
-    /// What to decide by: Berth's `server`; the systems' objects on the `hub`, which are read and never
+    /// Source of the decision: Berth's `server`; the systems' objects on the `hub`, which are read and never
     /// written, and need no Berth there; or those of a folder. By default the server where it is registered,
     /// and the hub where not.
     #[arg(long, value_name = "server|hub|FOLDER", value_hint = ValueHint::AnyPath)]
@@ -87,7 +87,7 @@ impl OriginArgs {
     }
 }
 
-/// What a plan is asked for, and how it is printed.
+/// Question for a plan, and the form of the answer.
 #[derive(Args, Clone, Debug)]
 pub struct PlanQuestion {
     /// Objects to create or replace, and SchedulingReviews with `spec.changes`; `-` is standard input;
@@ -101,7 +101,7 @@ pub struct PlanQuestion {
     /// Show what deleting this object would do; repeatable.
     #[arg(long, value_name = "KIND/[NAMESPACE/]NAME")]
     pub delete: Vec<String>,
-    /// How to print.
+    /// Form of the output.
     #[arg(short = 'o', long, value_enum, default_value_t = SimulateOutput::Table)]
     pub output: SimulateOutput,
     /// Exit with 1 when anything would change.
@@ -143,12 +143,12 @@ impl PlanArgs {
     }
 }
 
-/// How `berth why` prints.
+/// Output of `berth why`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum WhyOutput {
     /// Tables for people; long ones are cut, with counts by reason.
     Table,
-    /// The same with the parts of each score.
+    /// A table with the parts of each score.
     Wide,
     /// The Scheduling in JSON.
     Json,
@@ -158,7 +158,7 @@ pub enum WhyOutput {
     Name,
 }
 
-/// What `berth why` is asked.
+/// Question of `berth why`.
 #[derive(Args, Clone, Debug)]
 pub struct WhyQuestion {
     /// A decision (`web.gardener`), or the object to schedule: `shoot/web`, `shoot web`, `web`.
@@ -167,7 +167,7 @@ pub struct WhyQuestion {
     /// Only this cluster's reasons: its name, or that of its Target.
     #[arg(long, value_name = "CLUSTER")]
     pub cluster: Option<String>,
-    /// How to print.
+    /// Form of the output.
     #[arg(short = 'o', long, value_enum, default_value_t = WhyOutput::Table)]
     pub output: WhyOutput,
     /// Show every cluster in the table, however many there are.
@@ -181,7 +181,7 @@ pub struct WhyQuestion {
     pub origin: OriginArgs,
 }
 
-/// How `berth advice` prints.
+/// Output of `berth advice`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum AdviceOutput {
     /// Lists for people: edit by edit, each with how many clusters it lets in.
@@ -194,7 +194,7 @@ pub enum AdviceOutput {
     Yaml,
 }
 
-/// What `berth advice` is asked.
+/// Question of `berth advice`.
 #[derive(Args, Clone, Debug)]
 pub struct AdviceQuestion {
     /// A decision (`web.gardener`), or the object to schedule: `shoot/web`, `shoot web`, `web`.
@@ -203,10 +203,10 @@ pub struct AdviceQuestion {
     /// Only about this cluster: its name, or that of its Target.
     #[arg(long, value_name = "CLUSTER")]
     pub cluster: Option<String>,
-    /// How many clusters to advise about, those nearest to fitting first; 0 is all. By default 10.
+    /// Number of clusters to advise about, those nearest to fitting first; 0 is all. By default 10.
     #[arg(long, value_name = "NUMBER")]
     pub limit: Option<usize>,
-    /// How to print.
+    /// Form of the output.
     #[arg(short = 'o', long, value_enum, default_value_t = AdviceOutput::Table)]
     pub output: AdviceOutput,
     /// Source of the answers.
@@ -236,7 +236,7 @@ pub struct WhyArgs {
     pub connection: ConnectionArgs,
 }
 
-/// How `berth history` prints.
+/// Output of `berth history`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum HistoryOutput {
     /// One change after the other, each with its difference.
@@ -247,16 +247,16 @@ pub enum HistoryOutput {
     Yaml,
 }
 
-/// What `berth history` is asked.
+/// Question of `berth history`.
 #[derive(Args, Clone, Debug)]
 pub struct HistoryQuestion {
     /// A decision (`web.gardener`), or the object to schedule: `shoot/web`, `shoot web`, `web`.
     #[arg(required = true, num_args = 1..=2, value_name = "DECISION|OBJECT")]
     pub object: Vec<String>,
-    /// How many of the newest changes to show; 0 shows all.
+    /// Number of the newest changes to show; 0 shows all.
     #[arg(long, value_name = "COUNT", default_value_t = 0)]
     pub limit: usize,
-    /// How to print.
+    /// Form of the output.
     #[arg(short = 'o', long, value_enum, default_value_t = HistoryOutput::Table)]
     pub output: HistoryOutput,
 }
@@ -272,7 +272,7 @@ pub struct HistoryArgs {
     pub connection: ConnectionArgs,
 }
 
-/// What is exported.
+/// Objects to export.
 #[derive(Args, Clone, Debug)]
 pub struct ExportQuestion {
     /// The folder, created when missing. Files of an earlier export are replaced; other files stay.
@@ -338,7 +338,7 @@ fn rules(token: &str) -> Result<RulesChoice, String> {
     RulesChoice::named(token).ok_or_else(|| format!("must be one of {}", known.join(", ")))
 }
 
-/// How `berth simulate` prints.
+/// Output of `berth simulate`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum SimulateOutput {
     /// Tables to read; long fleets are cut, with counts by reason.
@@ -377,7 +377,7 @@ pub struct SimulateArgs {
     /// Decide each object by the files alone, without the decisions made before it.
     #[arg(long)]
     pub independent: bool,
-    /// What changes, if the answer is to be a plan.
+    /// Changes, if the answer is to be a plan.
     #[command(flatten)]
     pub change: ChangeArgs,
     /// Compare with these files or folders; repeatable.
@@ -386,10 +386,10 @@ pub struct SimulateArgs {
     /// Tell what to change so that clusters fit that an object does not go to.
     #[arg(long, conflicts_with_all = ["change", "against"])]
     pub advice: bool,
-    /// How to print.
+    /// Form of the output.
     #[arg(short = 'o', long, value_enum, default_value_t = SimulateOutput::Table)]
     pub output: SimulateOutput,
-    /// How much -o json and -o yaml say of clusters that are not picked; by default all, and counts where
+    /// Detail of -o json and -o yaml about clusters that are not picked; by default all, and counts where
     /// there are more than 10,000 pairs of a request and a cluster.
     #[arg(long, value_enum)]
     pub reasons: Option<Reasons>,
@@ -404,12 +404,12 @@ pub struct SimulateArgs {
     pub strict: bool,
 }
 
-/// How much is said of clusters that are not picked.
+/// Detail about clusters that are not picked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Reasons {
     /// Nothing.
     None,
-    /// How many clusters each reason refuses.
+    /// Number of clusters that each reason refuses.
     Counts,
     /// Every reason against each cluster.
     All,
@@ -426,7 +426,7 @@ pub struct SimulateCommand {
     pub connection: ConnectionArgs,
 }
 
-/// How `berth compare` prints.
+/// Output of `berth compare`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum CompareOutput {
     /// The counts, and a row for each request.
@@ -439,7 +439,7 @@ pub enum CompareOutput {
     Markdown,
 }
 
-/// What `berth compare` is asked.
+/// Question of `berth compare`.
 #[derive(Args, Clone, Debug)]
 pub struct CompareQuestion {
     /// Compare in these files and folders of YAML or JSON instead of on the server of the kubeconfig; `-` is
@@ -459,11 +459,11 @@ pub struct CompareQuestion {
     /// Leave out the requests that are decided the same.
     #[arg(long)]
     pub only_different: bool,
-    /// How long after its creation a request may be without what Berth would decide: the other scheduler may
-    /// not have come to it yet (such as 30s).
+    /// Time after its creation for which a request may be without what Berth would decide: the other
+    /// scheduler may not have come to it yet (such as 30s).
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = parse_unsigned)]
     pub agreement_grace_period: Duration,
-    /// How to print.
+    /// Form of the output.
     #[arg(short = 'o', long, value_enum, default_value_t = CompareOutput::Table)]
     pub output: CompareOutput,
     /// Exit with 1 when any request would be decided differently.
@@ -482,7 +482,7 @@ pub struct CompareArgs {
     pub connection: ConnectionArgs,
 }
 
-/// What changes in a plan.
+/// Changes of a plan.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ChangeArgs {
     /// Tell what these files and folders would do: objects to create or replace, and SchedulingReviews with
@@ -539,7 +539,7 @@ pub struct LoadArgs {
     /// The data folder of the standalone server.
     #[arg(long, env = "BERTH_DATA_DIR", default_value = "berth-data")]
     pub data_dir: PathBuf,
-    /// What becomes of fields that a kind has not, or that stand twice: `strict` refuses the object, `warn`
+    /// Treatment of fields that a kind has not, or that stand twice: `strict` refuses the object, `warn`
     /// tells them, as is always done of a status. With --server-side unknown fields are always refused.
     #[arg(long, value_enum, default_value_t = Validate::Strict)]
     pub validate: Validate,

@@ -28,7 +28,7 @@ use crate::reading::{Reading, Scope};
 use crate::simulate::wanted::Wanted;
 use crate::simulate::{By, DONE, MALFORMED, SET_ASIDE, UNPLACED, load};
 
-/// How many clusters of each side of an entry are told of. The counts are of all.
+/// Most clusters of each side of an entry that are listed. The counts are of all.
 const SHOWN: usize = 50;
 
 /// Reads, compares and prints. What is wrong with the input goes to standard error, all of it: a file that
@@ -211,7 +211,7 @@ impl Comparison {
     }
 }
 
-/// How many requests are decided how.
+/// Numbers of requests by agreement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 struct Counts {
     /// With the same clusters.
@@ -236,9 +236,9 @@ struct Entry {
     verdict: &'static str,
     #[serde(skip)]
     agreement: Agreement,
-    /// How many clusters it has.
+    /// Number of clusters it has.
     placed: usize,
-    /// How many it would have.
+    /// Number of clusters it would have.
     would_have: usize,
     /// Message of the decision where it is the same, else the sentence of the condition Agrees.
     message: String,

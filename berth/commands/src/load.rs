@@ -17,10 +17,10 @@ const AT_ONCE: usize = 32;
 /// Fewer of one kind in a row are written one after the other, since there the order may matter: who comes
 /// first is placed first.
 const MANY: usize = 100;
-/// How often a long load says how far it is.
+/// Interval of progress lines of a long load.
 const PROGRESS: Duration = Duration::from_secs(2);
 
-/// How objects are written.
+/// Way of writing objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteMode {
     /// Created, or replaced by what the file has.
@@ -33,7 +33,7 @@ pub enum WriteMode {
 }
 
 impl WriteMode {
-    /// What `--server-side` and `--force-conflicts` say.
+    /// Mode that `--server-side` and `--force-conflicts` state.
     #[must_use]
     pub fn of(server_side: bool, force_conflicts: bool) -> Self {
         if server_side {
@@ -152,7 +152,7 @@ fn tell(outcome: Result<Written, String>) -> Option<String> {
     }
 }
 
-/// How far a load of many objects is, on standard error.
+/// Progress of a load of many objects, on standard error.
 struct Progress {
     all: usize,
     done: usize,

@@ -56,7 +56,7 @@ pub struct Problem {
     pub file: String,
     /// The document's number in the file, from 1; 0 for the file as a whole.
     pub number: usize,
-    /// What is wrong.
+    /// The problem.
     pub problem: String,
     /// Whether nothing is wrong: a file that stands among manifests and is none.
     pub is_note: bool,

@@ -53,7 +53,7 @@ pub struct Gap {
     pub but: Option<String>,
     /// Why, in the server's words.
     pub message: String,
-    /// How answers are without these objects.
+    /// Consequence of doing without these objects.
     pub without: &'static str,
 }
 
@@ -144,11 +144,11 @@ impl Kinds {
 
 /// Account of what was read of a hub.
 pub struct Account<'a> {
-    /// What is done: `read`, or `follows`.
+    /// Action of the reader: `read`, or `follows`.
     pub verb: &'static str,
-    /// How many objects there are.
+    /// Number of objects.
     pub objects: usize,
-    /// How many kinds have any.
+    /// Number of kinds that have any.
     pub kinds: usize,
     /// The systems.
     pub systems: &'a [&'static str],
@@ -214,7 +214,7 @@ impl Reading {
         Ok(reading)
     }
 
-    /// How many objects were read.
+    /// Number of objects that were read.
     #[must_use]
     pub fn count(&self) -> usize {
         self.kinds.iter().map(|listed| listed.objects.len()).sum()
@@ -331,7 +331,7 @@ fn place(resource: &str, object: &Value) -> String {
     }
 }
 
-/// How many problems with objects are told.
+/// Most problems with objects that are listed.
 const NAMED: usize = 5;
 
 /// Says on standard error what is wrong with objects, of the first of them.

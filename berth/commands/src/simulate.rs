@@ -239,10 +239,10 @@ fn aside<'a>(
     all.filter(|aside| choose(&*aside.dialect, &aside.demand))
 }
 
-/// How many pairs of a request and a cluster are told of with every reason, unless all are asked for.
+/// Most pairs of a request and a cluster that are listed with every reason, unless all are asked for.
 const MOST_PAIRS: usize = 10_000;
 
-/// How much is said of clusters that are not picked.
+/// Detail about clusters that are not picked.
 fn reasons(args: &SimulateArgs, simulation: &Simulation) -> Reasons {
     args.reasons.unwrap_or_else(|| match simulation.pairs() {
         // One request has one fleet.
@@ -257,7 +257,7 @@ fn reasons(args: &SimulateArgs, simulation: &Simulation) -> Reasons {
     })
 }
 
-/// What may be done so that targets fit.
+/// Advice that lets targets fit.
 fn found(decided: &Decided<'_>, catalog: &Catalog, terms: &Terms) -> Result<Value, Stop> {
     let terms = berth_engine::advice::Terms {
         now: terms.now,

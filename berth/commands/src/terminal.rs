@@ -1,4 +1,4 @@
-//! What the program prints for people: tables and colour on a terminal, plain text in a pipe.
+//! Output for people: tables and colour on a terminal, plain text in a pipe.
 
 mod width;
 

@@ -25,7 +25,7 @@ use crate::source::Source;
 use crate::terminal;
 use asked::Place;
 
-/// How many clusters a table shows one by one.
+/// Most clusters that a table shows one by one.
 const SHOWN: usize = 50;
 
 /// Asks and prints.
@@ -154,7 +154,7 @@ fn path(place: &Place, subresource: &str, query: &str) -> String {
     }
 }
 
-/// What `subresource` says of those of `places` that are there.
+/// Finds the answers of `subresource` for those of `places` that are there.
 ///
 /// # Errors
 /// When none answers, or all that is there is refused.

@@ -5,7 +5,7 @@ use anstyle::Style;
 
 use crate::terminal;
 
-/// Where a request stands: a phrase, and its colour.
+/// State of a request: a phrase, and its colour.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
     /// `placed on 3 of 3`.

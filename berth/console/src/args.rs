@@ -8,7 +8,7 @@ use clap::Args;
 /// Arguments of `berth console`.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ConsoleArgs {
-    /// How the page is served.
+    /// Settings of the page.
     #[command(flatten)]
     pub page: PageArgs,
     /// The kubeconfig; by default what KUBECONFIG names, or ~/.kube/config.
@@ -19,7 +19,7 @@ pub struct ConsoleArgs {
     pub context: Option<String>,
 }
 
-/// How the page is served.
+/// Settings of the page.
 #[derive(Args, Clone, Debug, Default)]
 pub struct PageArgs {
     /// The port of 127.0.0.1 (and of [::1], where there is one) to listen on; 0 takes a free one.

@@ -1,4 +1,4 @@
-//! Who is answered: the checks that every request passes before anything else looks at it.
+//! Requests that are answered: the checks that every request passes before anything else looks at it.
 //!
 //! A server on loopback is reached by every page that the browser shows and by every user of the machine. So
 //! the name it was called by, where the request comes from and a token each have to be right; none stands in
@@ -14,22 +14,22 @@ use crate::refusal::Refusal;
 /// The header that carries the token: one of our own, so that a page of another origin needs a preflight to
 /// send it.
 pub(crate) const TOKEN_HEADER: &str = "x-berth-console-token";
-/// What the paths of API requests begin with.
+/// Prefix of the paths of API requests.
 pub(crate) const API: &str = "/cluster";
 
-/// What is expected of a request.
+/// Expectations of a request.
 #[derive(Debug)]
 pub(crate) struct Guard {
     hosts: Vec<String>,
     token: String,
 }
 
-/// What a request that passed asks for.
+/// Aim of a request that passed.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
     /// A file of the page.
     Asset,
-    /// What the page must know of this process.
+    /// Facts about this process for the page.
     About,
     /// A request to the API, by its path there.
     Api(String),

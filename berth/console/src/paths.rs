@@ -15,7 +15,7 @@ const LONGEST: usize = 8 * 1024;
 /// The largest page of a list that may be asked for.
 const LARGEST_PAGE: u32 = 500;
 
-/// What may be asked for.
+/// Requests that are allowed.
 #[derive(Clone, Debug)]
 pub(crate) struct Allowed {
     /// The API groups that may be read.

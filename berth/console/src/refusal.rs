@@ -1,4 +1,4 @@
-//! What is not answered, as a Kubernetes `Status`.
+//! Refusals, as a Kubernetes `Status`.
 
 use axum::body::Body;
 use http::header::CONTENT_TYPE;
@@ -10,7 +10,7 @@ use serde_json::json;
 pub(crate) struct Refusal {
     /// The code of the answer.
     pub(crate) code: StatusCode,
-    /// What is wrong, and how to mend it.
+    /// Problem, and its remedy.
     pub(crate) message: String,
 }
 

@@ -23,7 +23,7 @@ use crate::paths::Allowed;
 use crate::refusal::Refusal;
 use crate::{assets, forward};
 
-/// How many requests may wait for their answers' beginning at once.
+/// Most requests that wait for the beginning of their answers at once.
 const INFLIGHT: usize = 64;
 
 /// A console that listens.
@@ -103,7 +103,7 @@ impl Console {
         })
     }
 
-    /// Where it listens.
+    /// Address it listens on.
     ///
     /// # Errors
     /// When the system does not say.

@@ -3,7 +3,7 @@
 use berth_commands::args::ServerArgs;
 use clap::{Args, ValueEnum};
 
-/// How `berth check` prints.
+/// Output of `berth check`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum CheckOutput {
     /// A table, with the command that fixes each problem.
@@ -15,7 +15,7 @@ pub enum CheckOutput {
 /// Arguments of `berth check`.
 #[derive(Args, Clone, Debug)]
 pub struct CheckArgs {
-    /// What is asked.
+    /// Question.
     #[command(flatten)]
     pub question: CheckQuestion,
     /// Of whom.
@@ -23,10 +23,10 @@ pub struct CheckArgs {
     pub server: ServerArgs,
 }
 
-/// How it is asked.
+/// Question of `berth check`.
 #[derive(Args, Clone, Debug)]
 pub struct CheckQuestion {
-    /// How to print.
+    /// Form of the output.
     #[arg(short = 'o', long, value_enum, default_value_t = CheckOutput::Table)]
     pub output: CheckOutput,
 }

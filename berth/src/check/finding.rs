@@ -1,8 +1,8 @@
-//! What a check found.
+//! Findings of a check.
 
 use serde::Serialize;
 
-/// How it is.
+/// Verdict of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(super) enum Verdict {
     /// As it should be.
@@ -31,11 +31,11 @@ impl Verdict {
 /// One line of the table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Finding {
-    /// What it is about: `versions`, `rights`, …
+    /// Area of the finding: `versions`, `rights`, …
     pub(super) area: &'static str,
     /// Which of them.
     pub(super) subject: String,
-    /// How it is.
+    /// Verdict of a finding.
     pub(super) verdict: Verdict,
     /// In words.
     pub(super) message: String,
@@ -57,7 +57,7 @@ impl Finding {
         }
     }
 
-    /// The same line with another verdict, and what to do about it.
+    /// Returns the line with another verdict and a remedy.
     #[must_use]
     pub(super) fn but(mut self, verdict: Verdict, mend: impl Into<String>) -> Self {
         self.verdict = verdict;
@@ -78,7 +78,7 @@ pub(super) struct Report {
 }
 
 impl Report {
-    /// How many findings have `verdict`.
+    /// Number of findings with `verdict`.
     #[must_use]
     pub(super) fn count(&self, verdict: Verdict) -> usize {
         let all = self.findings.iter();
@@ -86,7 +86,7 @@ impl Report {
     }
 }
 
-/// How many requests there are.
+/// Numbers of requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Requests {

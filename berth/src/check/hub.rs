@@ -1,4 +1,4 @@
-//! What a hub was told about Berth: registrations, webhooks, definitions, what runs, and who leads.
+//! Knowledge of a hub about Berth: registrations, webhooks, definitions, what runs, and who leads.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! What objects of the server say, judged. Everything here is a function of what was read and of the instant.
+//! Judgement of the server's objects. Everything here is a function of what was read and of the instant.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,7 +19,7 @@ const SOON: SignedDuration = SignedDuration::from_hours(14 * 24);
 const DRIFT: SignedDuration = SignedDuration::from_secs(5);
 /// Clocks that differ by more break certificates and heartbeats.
 const SKEW: SignedDuration = SignedDuration::from_mins(1);
-/// How many decisions are named one by one.
+/// Most decisions that are named one by one.
 const NAMED: usize = 10;
 
 /// A decision of each system, by the path of its report below Berth's group.

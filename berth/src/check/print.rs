@@ -1,4 +1,4 @@
-//! How findings are printed.
+//! Output of findings.
 
 use std::io::{self, BufWriter, Write};
 
@@ -68,7 +68,7 @@ fn table(report: &Report, width: Option<usize>) -> String {
     text
 }
 
-/// How it is, in a sentence.
+/// Summary in a sentence.
 fn summary(report: &Report) -> String {
     match (report.count(Verdict::Wrong), report.installed) {
         (0, false) => terminal::warning("Berth is not installed here."),

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::Asked;
 use super::finding::{Finding, Verdict};
 
-/// What the readers of decisions need: the ClusterRole that gives it, verb, resource and subresource.
+/// Rights that the readers of decisions need: the ClusterRole that gives it, verb, resource and subresource.
 const READERS: [(&str, &str, &str, &str); 6] = [
     ("berth:decision-viewer", "list", "decisions", ""),
     ("berth:decision-viewer", "list", "clusterdecisions", ""),
@@ -23,7 +23,7 @@ const READERS: [(&str, &str, &str, &str); 6] = [
 /// One right, as an access review asks for it.
 pub(super) type Right = Value;
 
-/// Who needs which rights by one binding.
+/// Rights that somebody needs by one binding.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Needed {
     /// The role.
@@ -32,11 +32,11 @@ pub(super) struct Needed {
     pub(super) user: String,
     /// A service account's groups.
     pub(super) groups: Vec<String>,
-    /// What the role gives.
+    /// Rights that the role gives.
     pub(super) rights: Vec<Right>,
 }
 
-/// What Berth needs in an installation, as its manifests say.
+/// Rights that Berth needs in an installation, as its manifests say.
 pub(super) fn needed(installation: &Installation) -> Vec<Needed> {
     let all = objects(installation, Set::Rbac);
     let roles: BTreeMap<(&str, &str, &str), &Value> = all
@@ -132,7 +132,7 @@ pub(super) fn shown(right: &Right) -> String {
 }
 
 impl Asked<'_> {
-    /// What whoever asks may not do. Few may do all of it, and that is no fault.
+    /// Findings about missing rights of the user who asks. Few may do all of it, and that is no fault.
     pub(super) async fn own_rights(&self) -> Result<Vec<Finding>> {
         let mut missing: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         for (role, verb, resource, subresource) in READERS {
@@ -169,7 +169,7 @@ impl Asked<'_> {
         Ok(findings.collect())
     }
 
-    /// What Berth may not do on a hub.
+    /// Findings about missing rights of Berth on a hub.
     pub(super) async fn server_rights(&self, installation: &Installation) -> Result<Vec<Finding>> {
         let mut findings = Vec::new();
         for needed in needed(installation) {

@@ -1,4 +1,4 @@
-//! How a Deployment starts Berth, as far as what is right on a hub depends on it.
+//! Flags by which a Deployment starts Berth, as far as correctness on a hub depends on them.
 
 use berth_configuration::Mode;
 use serde_json::Value;

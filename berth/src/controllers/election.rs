@@ -1,4 +1,4 @@
-//! What the command line says about leader election. Flags have the names of Kubernetes' own controllers.
+//! Flags of leader election. Flags have the names of Kubernetes' own controllers.
 
 use std::time::Duration;
 
@@ -10,14 +10,14 @@ use clap::Args;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Leader election")]
 pub struct LeaderElectionArgs {
-    /// How long the Lease of a server that died keeps its controllers from running elsewhere, in whole
+    /// Time for which the Lease of a server that died keeps its controllers from running elsewhere, in whole
     /// seconds.
     #[arg(long, default_value = "5s", value_parser = parse_unsigned, value_name = "DURATION")]
     pub leader_elect_lease_duration: Duration,
-    /// How long a leader that cannot renew its Lease goes on; shorter than the lease duration.
+    /// Time for which a leader that cannot renew its Lease goes on; shorter than the lease duration.
     #[arg(long, default_value = "4s", value_parser = parse_unsigned, value_name = "DURATION")]
     pub leader_elect_renew_deadline: Duration,
-    /// How often the Lease is renewed, or tried to be acquired; up to a fifth is added at random.
+    /// Interval at which the Lease is renewed, or tried to be acquired; up to a fifth is added at random.
     #[arg(long, default_value = "1s", value_parser = parse_unsigned, value_name = "DURATION")]
     pub leader_elect_retry_period: Duration,
 }

@@ -11,19 +11,19 @@ const TEXT_LIMIT: usize = 1000;
 const NAME_LIMIT: usize = 220;
 /// The namespace of events about objects that are in none.
 const NAMESPACE: &str = "default";
-/// Who reports.
+/// Reporting controller.
 const CONTROLLER: &str = "berth.dev/scheduler";
 
-/// What an event says, apart from when and how often.
+/// Content of an event, apart from its times and count.
 #[derive(Clone, Debug)]
 pub(super) struct Told {
-    /// Where the event stands.
+    /// Namespace of the event.
     pub(super) namespace: String,
     /// The name of the object it is about.
     pub(super) name: String,
-    /// Who decided, and writes it.
+    /// Actor that decided, and writes it.
     pub(super) actor: &'static str,
-    /// What happened.
+    /// Description of the problem.
     pub(super) series: Series,
     regarding: Value,
     action: &'static str,

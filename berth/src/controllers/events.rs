@@ -20,7 +20,7 @@ use super::event::Told;
 use super::metrics::ControllerMetrics;
 use super::series::{Book, Write, WriteResult};
 
-/// Where events are written to.
+/// Destination of events.
 #[async_trait]
 pub(crate) trait Sink: Send + Sync + 'static {
     /// Writes one event; says what became of it.
@@ -32,13 +32,12 @@ pub(crate) struct OwnEvents(pub(crate) Arc<Registry>);
 
 /// The resource events are written as.
 pub(crate) const EVENTS: GroupResource = GroupResource::new(berth_kubernetes::core::event::GROUP, "events");
-/// How many events may wait to be written.
+/// Most events that wait to be written.
 const WAITING: usize = 4096;
-/// How many are taken together, and written at once, so that they share commits.
+/// Number of events that are taken together, and written at once, so that they share commits.
 const TOGETHER: usize = 256;
 const AT_ONCE: usize = 32;
-/// How long the first of them waits for others: objects that are created one after the other share commits,
-/// too.
+/// Wait of the first of them for others: objects that are created one after the other share commits, too.
 const DELAY: Duration = Duration::from_millis(100);
 
 /// Hears of bindings and has their events written.

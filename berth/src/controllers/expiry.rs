@@ -10,9 +10,9 @@ use serde::Deserialize;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// How often it is looked, at most; shorter lives are looked at more often.
+/// Shortest interval between two looks; shorter lives are looked at more often.
 const PERIOD: Duration = Duration::from_mins(1);
-/// How many are removed in one commit.
+/// Number of events that are removed in one commit.
 const TOGETHER: usize = 256;
 
 /// Starts the task, which works while `leading` says that this replica is the one to do it. A `life` of zero

@@ -1,4 +1,4 @@
-//! What the controllers count, under the names of kube-scheduler and of client-go's work queues.
+//! Metrics of the controllers, under the names of kube-scheduler and of client-go's work queues.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What the controllers could not place, and since when: what `scheduler_pending_decisions` counts.
+//! Demands that the controllers could not place, and since when: what `scheduler_pending_decisions` counts.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use berth_dialect_contract::Outcome;
 use berth_engine::controller::Attempt;
 use parking_lot::Mutex;
 
-/// How the last attempt at a demand ended.
+/// Outcome of the last attempt at a demand.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     result: &'static str,
@@ -51,7 +51,7 @@ impl Pending {
         self.0.lock().clear();
     }
 
-    /// How many there are, by dialect and result.
+    /// Numbers of demands, by dialect and result.
     pub(super) fn counts(&self) -> Vec<Series> {
         let counted = self.by_result().into_iter();
         #[expect(clippy::cast_precision_loss, reason = "there are not 2^52 demands")]
@@ -60,7 +60,7 @@ impl Pending {
             .collect()
     }
 
-    /// How long the one that waits longest has waited, by dialect and result.
+    /// Waiting time of the one that waits longest, by dialect and result.
     pub(super) fn oldest(&self) -> Vec<Series> {
         let counted = self.by_result().into_iter();
         counted

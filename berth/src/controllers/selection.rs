@@ -16,7 +16,7 @@ pub struct Selection {
     pub reconcilers: Vec<&'static str>,
 }
 
-/// What a list says: names, and whether each is to run.
+/// A list of controllers: names, and whether each is to run.
 struct List<'a>(Vec<(&'a str, bool)>);
 
 impl<'a> List<'a> {
@@ -37,7 +37,7 @@ impl<'a> List<'a> {
         Self(entries.map(read).collect())
     }
 
-    /// What is said of `name`. Who is named and left out is left out.
+    /// Returns whether the list turns `name` on, if it names it. Who is named and left out is left out.
     fn says(&self, name: &str) -> Option<bool> {
         let said = self.0.iter().filter(|(entry, _)| *entry == name);
         said.map(|(_, runs)| *runs).min()

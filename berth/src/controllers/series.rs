@@ -10,14 +10,14 @@ use serde_json::Value;
 
 use super::event::{self, Series, Told};
 
-/// How long a silence ends a series.
+/// Silence that ends a series.
 const SILENCE: jiff::SignedDuration = jiff::SignedDuration::from_mins(10);
-/// How many events of one object are taken at once, and how often one more.
+/// Number of events of one object that are taken at once, and the interval for one more.
 const BURST: f64 = 25.0;
 const REFILL_SECONDS: f64 = 300.0;
-/// How often what is over is forgotten.
+/// Interval at which finished series are forgotten.
 const SWEEP: jiff::SignedDuration = jiff::SignedDuration::from_mins(1);
-/// How many series and objects are remembered.
+/// Most series and objects that are remembered.
 const REMEMBERED: usize = 8192;
 
 /// One event to write.
@@ -25,9 +25,9 @@ const REMEMBERED: usize = 8192;
 pub(crate) struct Write {
     /// Which series it is of.
     pub(super) series: Series,
-    /// Who writes it.
+    /// Actor that writes it.
     pub(crate) actor: &'static str,
-    /// Where.
+    /// Namespace of the question.
     pub(crate) namespace: String,
     /// Its name.
     pub(crate) name: String,
@@ -37,7 +37,7 @@ pub(crate) struct Write {
     pub(crate) object: Value,
 }
 
-/// What became of a write.
+/// Outcome of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WriteResult {
     /// It is stored.
@@ -92,7 +92,7 @@ impl Seen {
 }
 
 impl Bucket {
-    /// How much there is at `now`.
+    /// Number of tokens at `now`.
     fn tokens(&self, now: Timestamp) -> f64 {
         let seconds = now.duration_since(self.at).as_secs_f64().max(0.0);
         (self.tokens + seconds / REFILL_SECONDS).min(BURST)

@@ -21,7 +21,7 @@ const ALIVE: Duration = Duration::from_secs(60);
 pub(super) struct Heartbeat {
     /// The status of the object it is in.
     path: String,
-    /// Where in the object it is, as a JSON pointer.
+    /// Field of the object, as a JSON pointer.
     field: &'static str,
 }
 

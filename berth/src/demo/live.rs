@@ -1,5 +1,5 @@
-//! What happens by itself: a disaster and an eviction, with what a user would type and what `kubectl get`
-//! shows.
+//! Changes that happen by themselves: a disaster and an eviction, with what a user would type and what
+//! `kubectl get` shows.
 //!
 //! Nothing is bound by hand here. The story changes a cluster, as whoever operates it would, and waits for
 //! the controllers.
@@ -18,11 +18,11 @@ use serde_json::{Value, json};
 const DECISIONS: &str = "/apis/scheduling.berth.dev/v1alpha1/namespaces";
 const MANAGED_CLUSTERS: &str = "/apis/cluster.open-cluster-management.io/v1/managedclusters";
 const WORKLOAD_CLUSTERS: &str = "/apis/workloads.kcp.dev/v1alpha1/workloadclusters";
-/// How long the controllers may take.
+/// Time limit of the controllers.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How soon is looked again.
+/// Pause before the next look.
 const AGAIN: Duration = Duration::from_millis(10);
-/// What a server answers `kubectl get` with.
+/// Form in which a server answers `kubectl get`.
 const AS_TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
 
 /// The stage: what writes as a user would, and what reads as `kubectl get` does.
@@ -130,7 +130,7 @@ impl<'a> Live<'a> {
             .await
     }
 
-    /// How many namespaces are on `cluster`, or on their way to it.
+    /// Number of namespaces on `cluster`, or on their way to it.
     async fn namespaces_on(&self, cluster: &Value) -> Result<usize> {
         let path = "/apis/scheduling.berth.dev/v1alpha1/decisions";
         let all = self.client.get(path).await?;

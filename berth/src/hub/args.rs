@@ -1,4 +1,4 @@
-//! What the command line says about the hub. Flags have the names of k8s.io/apiserver where it has one.
+//! Flags about the hub. Flags have the names of k8s.io/apiserver where it has one.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -35,19 +35,19 @@ pub struct HubArgs {
     /// Start although that ConfigMap cannot be read; requests through the aggregator get 401 until it can.
     #[arg(long)]
     pub authentication_tolerate_lookup_failure: bool,
-    /// Where the objects of a system are: `gardener=hub` on the hub, `gardener=owned` in Berth's own store;
+    /// Places of the objects of systems: `gardener=hub` on the hub, `gardener=owned` in Berth's own store;
     /// `gardener=off`: nothing of that system is served. Standalone every system is `owned`; behind a
     /// kube-apiserver one that is not named is off. The namespaces that kcp places, and what it syncs in
     /// them, are the hub's even where `kcp=owned`. Repeatable.
     #[arg(long, value_parser = source, value_name = "SYSTEM=owned|hub|off")]
     pub source: Vec<Source>,
-    /// How long to cache the results of TokenReviews (such as 10s).
+    /// Time for which results of TokenReviews are cached (such as 10s).
     #[arg(long, default_value = "10s", value_parser = parse_unsigned, value_name = "DURATION")]
     pub authentication_token_webhook_cache_ttl: Duration,
-    /// How long to remember that something is allowed.
+    /// Time for which permissions are remembered.
     #[arg(long, default_value = "10s", value_parser = parse_unsigned, value_name = "DURATION")]
     pub authorization_webhook_cache_authorized_ttl: Duration,
-    /// How long to remember that something is not allowed.
+    /// Time for which refusals are remembered.
     #[arg(long, default_value = "10s", value_parser = parse_unsigned, value_name = "DURATION")]
     pub authorization_webhook_cache_unauthorized_ttl: Duration,
     /// Paths that need no authorization; a trailing * matches any suffix.
@@ -58,7 +58,7 @@ pub struct HubArgs {
         value_name = "PATHS"
     )]
     pub authorization_always_allow_paths: Vec<String>,
-    /// How the hub finds Berth.
+    /// Registration of Berth on the hub.
     #[command(flatten)]
     pub registration: RegistrationArgs,
 }
@@ -105,7 +105,7 @@ impl HubArgs {
         }
     }
 
-    /// How long the hub's answers about users are cached.
+    /// Times for which the hub's answers about users are cached.
     #[must_use]
     pub fn cache_times(&self) -> CacheTimes {
         CacheTimes {

@@ -14,7 +14,7 @@ use http::{HeaderMap, Response};
 use k8s_openapi::api::core::v1::Namespace;
 use kube::Client;
 
-/// How long the hub may take to say whether it has a namespace, and then to send it.
+/// Time limit of the hub's word about a namespace, and of the namespace itself.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// An API whose creates wait for their namespace, if the hub has it.

@@ -15,7 +15,7 @@ use kube::Client;
 use serde_json::Value;
 use tokio::task::JoinHandle;
 
-/// How often the Leases are read.
+/// Interval at which the Leases are read.
 const EVERY: Duration = Duration::from_secs(5);
 
 /// Leases as they were read.

@@ -1,4 +1,4 @@
-//! What the command line says about Berth's registration on the hub.
+//! Flags about Berth's registration on the hub.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -30,8 +30,7 @@ pub struct RegistrationArgs {
     /// annotation `scheduling.berth.dev/rotate-ca` on the Secret asks for a new CA before its time.
     #[arg(long, value_name = "NAME", conflicts_with = "tls_cert_file")]
     pub ca_secret: Option<String>,
-    /// How long each of the three steps takes by which a shared CA gives way to the next: trusted, signing,
-    /// alone.
+    /// Length of each of the three steps by which a shared CA gives way to the next: trusted, signing, alone.
     #[arg(long, default_value = "10m", value_parser = parse_unsigned, value_name = "DURATION")]
     pub ca_rotation_step: Duration,
     /// The CA (PEM) of --tls-cert-file, which Berth is to fill in as caBundle; read again when it changes.
@@ -55,7 +54,7 @@ impl RegistrationArgs {
         }
     }
 
-    /// Who issues the serving certificate; `given` says that it comes from files.
+    /// Issuer of the serving certificate; `given` says that it comes from files.
     ///
     /// # Errors
     /// When a step of a rotation would be longer than time goes.

@@ -1,4 +1,5 @@
-//! What is missing on the hub, found out before anything is served, each with the command that mends it.
+//! Rights and objects missing on the hub, found out before anything is served, each with the command that
+//! mends it.
 
 use std::time::Duration;
 
@@ -13,9 +14,9 @@ use tokio::time::Instant;
 
 use super::HubArgs;
 
-/// How long a hub that is out of reach is waited for.
+/// Longest wait for a hub that is out of reach.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long to wait before it is tried again.
+/// Pause before the next attempt.
 const PAUSE: Duration = Duration::from_secs(1);
 /// The key without which nobody comes through the aggregator.
 const PROXY_CA: &str = "requestheader-client-ca-file";
@@ -79,7 +80,7 @@ pub async fn run(clients: &Clients, args: &HubArgs, observing: bool) -> Result<(
     bail!("the hub is not ready for Berth:\n- {}", problems.join("\n- "))
 }
 
-/// Who Berth is on the hub. Waits a while for a hub that is out of reach.
+/// Berth's user on the hub. Waits a while for a hub that is out of reach.
 async fn identity(client: &Client) -> Result<String> {
     let path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
     let review = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"});
@@ -101,7 +102,7 @@ async fn identity(client: &Client) -> Result<String> {
     }
 }
 
-/// What is wrong with the ConfigMap that says whom the hub believes.
+/// Problem with the ConfigMap in which the hub publishes its trust.
 async fn published(client: &Client, user: &str) -> Option<String> {
     let maps: Api<ConfigMap> = Api::namespaced(client.clone(), NAMESPACE);
     match maps.get(NAME).await {
@@ -195,7 +196,7 @@ async fn allowed(client: &Client, verb: &str, group: &str, resource: &str, names
     Ok(answer["status"]["allowed"] == true)
 }
 
-/// How kubectl takes the user as the subject of a binding.
+/// Flag by which kubectl takes the user as the subject of a binding.
 fn subject(user: &str) -> String {
     match user.strip_prefix("system:serviceaccount:") {
         Some(account) => format!("--serviceaccount={account}"),

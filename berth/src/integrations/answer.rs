@@ -17,7 +17,7 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
-    /// What Argo CD's `input.parameters` name.
+    /// Decision that Argo CD's `input.parameters` name.
     ///
     /// # Errors
     /// Everything that is wrong with them.

@@ -1,4 +1,4 @@
-//! Who may ask: whoever shows the bearer token of a file, or a client certificate of a CA.
+//! Callers that may ask: whoever shows the bearer token of a file, or a client certificate of a CA.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,11 +14,11 @@ use sha2::{Digest, Sha256};
 /// The fewest characters of a token: fewer could be guessed.
 const SHORTEST: usize = 16;
 
-/// Who is answered. One of the two is enough.
+/// Callers that are answered. One of the two is enough.
 pub struct Callers {
-    /// Whoever shows this token.
+    /// Callers that show this token.
     pub token: Option<TokenFile>,
-    /// Whoever shows a client certificate of this CA.
+    /// Callers that show a client certificate of this CA.
     pub client_ca: Option<CaPool>,
     /// The time certificates are judged by.
     pub clock: Arc<dyn Clock>,

@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 /// The version of this program.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// What can be installed: as the release's archives name it, and as krew selects it.
+/// Platforms to install on: as the release's archives name it, and as krew selects it.
 const PLATFORMS: [(&str, &str, &str); 2] = [
     ("linux-x86_64", "linux", "amd64"),
     ("linux-aarch64", "linux", "arm64"),
 ];
 
-/// Where a release is, for the manifest of krew.
+/// Place of a release, for the manifest of krew.
 #[derive(Args, Clone, Debug, Default)]
 pub struct KrewArgs {
     /// For krew: the address the release's archives are published below.
@@ -109,7 +109,8 @@ mod tests {
         found.unwrap_or_else(|| panic!("{pointer}: {value}"))
     }
 
-    /// What krew's own validation asks of a Plugin (its `internal/index/validation`), and its naming guide.
+    /// Checks of krew's own validation of a Plugin (its `internal/index/validation`), and of its naming
+    /// guide.
     #[test]
     fn the_manifest_has_the_form_that_krew_asks_for() {
         let plugin = plugin("https://example.com/v1/", &sums()).unwrap();

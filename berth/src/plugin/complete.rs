@@ -10,12 +10,12 @@ use clap::{Arg, ArgAction, Command};
 use http::Method;
 use serde_json::Value;
 
-/// How long a server may take: a shell waits.
+/// Time limit of a server: a shell waits.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How many names are asked for.
+/// Most names that are asked for.
 const MOST: usize = 500;
 
-/// What may come next.
+/// Proposals for the next word.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Proposals {
     /// Words, each with what it is.
@@ -46,7 +46,7 @@ enum Names {
     Decisions,
 }
 
-/// What a word is.
+/// Kind of a word.
 #[derive(Debug, PartialEq)]
 enum Next {
     /// One of these.
@@ -65,7 +65,7 @@ struct Given {
     namespace: Option<String>,
 }
 
-/// What may stand for the last of `words`, which are behind `root`.
+/// Proposals for the last of `words`, which are behind `root`.
 pub(super) async fn proposals(root: &Command, words: &[String]) -> Proposals {
     let (before, partial) = words
         .split_last()
@@ -92,7 +92,7 @@ pub(super) async fn proposals(root: &Command, words: &[String]) -> Proposals {
     proposals
 }
 
-/// What the word after `before` is, of which `partial` is written.
+/// Kind of the word after `before`, of which `partial` is written.
 fn next(root: &Command, before: &[String], partial: &str) -> (Next, Given) {
     let mut command = root;
     let mut given = Given::default();

@@ -1,4 +1,4 @@
-//! Who gets to the API, and with what rights: users of our own, or the hub's.
+//! Access to the API, and rights: users of our own, or the hub's.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::groups::Parts;
 use super::{Options, identity};
 use crate::hub::{Arrivals, Gate, Hub};
 
-/// What the request pipeline asks before it answers.
+/// Authentication and authorization of the request pipeline.
 pub(super) struct Access {
     pub(super) api: Arc<dyn Api>,
     pub(super) authentication: Authentication,

@@ -16,9 +16,9 @@ use tokio::task::JoinHandle;
 
 use crate::backup::SOCKET;
 
-/// How long whoever takes a backup may be silent.
+/// Time for which a reader of a backup may be silent.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long to wait when connections cannot be accepted.
+/// Wait when connections cannot be accepted.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Answers in `folder` until the task is aborted. Without a socket the server serves all the same, and says

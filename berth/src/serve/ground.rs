@@ -58,7 +58,7 @@ pub(super) struct Kept {
 
 /// A stand-in for the rest of a control plane, or what follows the hub.
 pub(super) struct Around {
-    /// How much of each system has come from the hub.
+    /// Progress of each system's copies from the hub.
     pub(super) sync_status: Option<Arc<SyncStatus>>,
     progress: Option<watch::Receiver<Progress>>,
     pub(super) tasks: Vec<JoinHandle<()>>,
@@ -218,7 +218,7 @@ impl Ground {
     }
 }
 
-/// What is encrypted at rest. Behind a hub Secrets are copies of its own, which this process alone can read.
+/// Encryption at rest. Behind a hub Secrets are copies of its own, which this process alone can read.
 fn encrypted(options: &Options, is_behind: bool) -> Result<Arc<Encryption>> {
     let file = options.args.encryption_provider_config.as_deref();
     if is_behind && options.args.storage == Storage::Embedded {

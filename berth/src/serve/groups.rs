@@ -1,6 +1,6 @@
-//! What is served, and by whom: Kubernetes' own kinds, the dialects' kinds, the configuration and the virtual
-//! API. What differs between a server that stands alone and one behind a hub is in [`Standalone`] and
-//! [`Hub`], each a [`Surroundings`].
+//! Served groups and their surroundings: Kubernetes' own kinds, the dialects' kinds, the configuration and
+//! the virtual API. What differs between a server that stands alone and one behind a hub is in [`Standalone`]
+//! and [`Hub`], each a [`Surroundings`].
 
 mod behind_hub;
 mod core_parts;
@@ -40,29 +40,29 @@ use crate::hub::Hub;
 pub(super) struct Parts {
     /// Every dialect served.
     pub dialects: Vec<Arc<dyn Dialect>>,
-    /// What knows and decides.
+    /// The engine, which knows and decides.
     pub engine: Arc<Engine>,
     /// Which systems it decides.
     pub modes: Arc<Modes>,
     /// Its resources.
     pub virtual_api: VirtualApi,
-    /// What remembers its decisions.
+    /// Memory of its decisions.
     pub history: Arc<History>,
-    /// Where what other tools read is written.
+    /// Place where publications are written.
     pub publications: Place,
-    /// Who may do what, by the objects served here or the hub's word.
+    /// Authorization, by the objects served here or the hub's word.
     pub authorizer: Arc<dyn Authorizer>,
     /// The API behind the request pipeline.
     pub api: Arc<ApiState>,
-    /// What is served.
+    /// Served groups.
     pub groups: Vec<Group>,
-    /// What is the hub's, and copied from there; nothing where there is no hub.
+    /// Kinds that are the hub's, and copied from there; nothing where there is no hub.
     pub mirrored: Vec<Arc<dyn Kind>>,
-    /// What each dialect needs of that.
+    /// Needs of each dialect among them.
     pub needs: Vec<Needs>,
-    /// What decisions are written through.
+    /// Committer of decisions.
     pub committer: Arc<dyn Committer>,
-    /// What events are written to.
+    /// Destination of events.
     pub sink: Arc<dyn Sink>,
     /// The hub's admission webhooks, where there is a hub.
     pub webhooks: Option<Arc<Webhooks>>,
@@ -70,17 +70,17 @@ pub(super) struct Parts {
     pub hub_policies: Option<Arc<HubPolicies>>,
     /// The admission policies in force.
     pub enforcer: Arc<Enforcer>,
-    /// What admission policies count.
+    /// Counters of admission policies.
     pub policy_metrics: Arc<PolicyMetrics>,
-    /// What admission is made of.
+    /// Parts of admission.
     pub admission: berth_placement_admission::Parts,
-    /// What admission counts.
+    /// Counters of admission.
     pub admission_metrics: Arc<AdmissionMetrics>,
-    /// What the controllers count.
+    /// Counters of the controllers.
     pub controller_metrics: Arc<ControllerMetrics>,
     /// Views of kcp's syncers, where kcp is served.
     pub syncer_views: Option<Arc<SyncerViews>>,
-    /// What is served, and how it is written.
+    /// Registry of the served resources.
     pub registry: Arc<Registry>,
 }
 

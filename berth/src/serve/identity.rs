@@ -1,4 +1,4 @@
-//! Who the server is and whom it believes: certificates, trusted CAs, the admin's kubeconfig.
+//! Identity and trust of the server: certificates, trusted CAs, the admin's kubeconfig.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use crate::kubeconfig::Kubeconfig;
 /// The administrator of a standalone server.
 const ADMIN: &str = "berth-admin";
 
-/// Where the admin's kubeconfig is in a data folder.
+/// Path of the admin's kubeconfig in a data folder.
 #[must_use]
 pub(super) fn admin_kubeconfig(data_dir: &Path) -> PathBuf {
     data_dir.join("admin.kubeconfig")

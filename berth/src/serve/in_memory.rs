@@ -32,7 +32,7 @@ use tokio_util::sync::CancellationToken;
 use super::access::Access;
 use super::{Options, Recording, chain, configuration_files, groups, mirrors, within};
 
-/// What the address of somebody in the process is.
+/// Address of requests from within the process.
 const WITHIN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
 /// Objects that are served; they are no longer when it is dropped.
@@ -41,7 +41,7 @@ pub struct InMemory {
     tasks: Vec<JoinHandle<()>>,
 }
 
-/// Whoever runs the process may see what they gave it.
+/// Grants everything: a user of the process may see the objects that they gave it.
 struct Everybody;
 
 #[async_trait]
@@ -197,7 +197,7 @@ impl InMemory {
         })
     }
 
-    /// Who asks.
+    /// The user who asks.
     #[must_use]
     pub fn client(&self) -> kube::Client {
         self.client.clone()

@@ -1,5 +1,5 @@
-//! What is measured of the server's own parts: how long writes take until they are durable, how large the
-//! store is, when certificates expire.
+//! Metrics of the server's own parts: how long writes take until they are durable, how large the store is,
+//! when certificates expire.
 
 use std::sync::Arc;
 use std::time::Instant;

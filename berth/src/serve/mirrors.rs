@@ -1,4 +1,4 @@
-//! What is copied from a hub, and which system needs what of it.
+//! Copies of a hub's objects, and the systems that need them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,8 +15,9 @@ use berth_kubernetes::core::{namespace, resource_quota, secret};
 use berth_storage::Source;
 use berth_storage::encryption::Encryption;
 
-/// Kubernetes' own resources that are copied: namespaces and their quotas, and what the reconcilers of `dialects` watch.
-/// Wherever a system's own kinds are, Kubernetes' are the hub's (docs/concepts.md, "Where objects are").
+/// Kubernetes' own resources that are copied: namespaces and their quotas, and what the reconcilers of
+/// `dialects` watch. Wherever a system's own kinds are, Kubernetes' are the hub's (docs/concepts.md, "Where
+/// objects are").
 pub(super) fn followed(dialects: &[Arc<dyn Dialect>]) -> BTreeSet<GroupResource> {
     let reconcilers = dialects
         .iter()
@@ -63,8 +64,8 @@ pub(super) fn copies(
     Ok(registry)
 }
 
-/// What makes an object of `resource` worth a copy; `None` where one of `dialects`, or the server itself,
-/// goes by all.
+/// Condition for an object of `resource` to be worth a copy; `None` where one of `dialects`, or the server
+/// itself, goes by all.
 pub(super) fn concerns(dialects: &[Arc<dyn Dialect>], resource: GroupResource) -> Option<Concerns> {
     if [namespace::RESOURCE, resource_quota::RESOURCE].contains(&resource) {
         return None;
@@ -104,7 +105,7 @@ pub(super) fn keeps_secrets(
     )
 }
 
-/// What each of `dialects` needs of what is copied.
+/// Needs of each of `dialects` among the copies.
 pub(super) fn needs(dialects: &[Arc<dyn Dialect>], mirrored: &[Arc<dyn Kind>]) -> Vec<Needs> {
     if mirrored.is_empty() {
         return Vec::new();

@@ -23,11 +23,11 @@ use crate::source::{self, Place, only_named};
 pub struct Options {
     /// The arguments, with the place of every system.
     pub args: ServeArgs,
-    /// Where to listen.
+    /// Address to listen on.
     pub address: SocketAddr,
     /// Further names of the serving certificate.
     pub names: Vec<String>,
-    /// Where clients reach it, or the kube-apiserver it is behind.
+    /// Address for clients, or that of the kube-apiserver it is behind.
     pub external: Option<Authority>,
     /// Whether systems are decided, as `--mode` says it.
     pub mode: Option<Mode>,
@@ -89,7 +89,7 @@ impl Options {
         Some(self.args.admission_bind_port).filter(|port| *port != 0)
     }
 
-    /// Where the webhooks that are Berth's own may be said to be.
+    /// Addresses at which webhooks may be Berth's own.
     pub(super) fn own_addresses(&self) -> Own {
         Own {
             names: self.names.clone(),
@@ -170,7 +170,7 @@ fn check(args: &ServeArgs, mode: Option<Mode>) -> Result<()> {
     Ok(())
 }
 
-/// Where a server on `port` is reached that is `named` so.
+/// Address of a server on `port` that is `named` so.
 fn with_port(named: Authority, port: u16) -> Result<Authority> {
     match (named.port(), port) {
         (Some(_), _) | (None, 443) => Ok(named),

@@ -1,4 +1,4 @@
-//! What runs beside the server: a stand-in for the rest of a control plane, or what follows the hub.
+//! Tasks beside the server: a stand-in for the rest of a control plane, or what follows the hub.
 
 use std::sync::Arc;
 
@@ -77,7 +77,7 @@ pub(super) async fn alone(
     Ok(vec![collector, counter, deleter, aggregator, checker])
 }
 
-/// What is followed on a hub: whom it believes, and the objects decisions depend on.
+/// Tasks behind a hub: whom it believes, and the objects decisions depend on.
 pub(super) async fn behind(
     hub: &Hub,
     options: &Options,
@@ -126,7 +126,7 @@ pub(super) async fn claim_store(
     Ok(Some(held.await?))
 }
 
-/// How the hub, if there is one, finds Berth and trusts it.
+/// Registration by which the hub, if there is one, finds and trusts Berth.
 ///
 /// # Errors
 /// When others serve what Berth is to serve.

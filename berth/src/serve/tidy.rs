@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::MissedTickBehavior;
 
-/// How often. A thread takes some tens of microseconds.
+/// Interval of tidying. A thread takes some tens of microseconds.
 const EVERY: Duration = Duration::from_secs(2);
 
 /// Lets a thread end now and then.

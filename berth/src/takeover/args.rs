@@ -29,10 +29,10 @@ pub struct TakeoverArgs {
     /// Do it: set the mode of the stored SchedulerConfiguration, and wait until Berth decides.
     #[arg(long)]
     pub yes: bool,
-    /// How long to wait.
+    /// Longest wait.
     #[arg(long, default_value = "5m", value_parser = parse_unsigned, value_name = "DURATION")]
     pub timeout: Duration,
-    /// Where.
+    /// Namespace of the question.
     #[command(flatten)]
     pub server: ServerArgs,
 }
@@ -45,10 +45,10 @@ pub struct HandbackArgs {
     /// Do it: let Berth observe, and wait until the system's own scheduler runs.
     #[arg(long)]
     pub yes: bool,
-    /// How long to wait, for each of both.
+    /// Time limit, for each of both.
     #[arg(long, default_value = "5m", value_parser = parse_unsigned, value_name = "DURATION")]
     pub timeout: Duration,
-    /// Where.
+    /// Namespace of the question.
     #[command(flatten)]
     pub server: ServerArgs,
 }

@@ -1,4 +1,4 @@
-//! What waits for Berth: objects with finalizers that nobody else takes off.
+//! Objects that wait for Berth: objects with finalizers that nobody else takes off.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -12,11 +12,11 @@ use serde_json::json;
 
 use super::removal::told;
 
-/// How many objects are asked for at once.
+/// Number of objects that are asked for at once.
 const PAGE: u32 = 500;
-/// How often an object that others change meanwhile is tried again.
+/// Most attempts at an object that others change meanwhile.
 const ATTEMPTS: usize = 8;
-/// How many objects are named.
+/// Most objects that are named.
 const NAMED: usize = 5;
 
 /// The objects of one resource that wait.
@@ -140,7 +140,7 @@ impl Waiting {
         Ok(())
     }
 
-    /// What is released, for a line.
+    /// Description of the holds that are released, for a line.
     pub(super) fn what(&self) -> String {
         format!("{} from {}", self.hold.resource, self.hold.finalizer)
     }

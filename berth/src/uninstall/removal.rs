@@ -15,7 +15,7 @@ pub(super) struct Removal {
     is_aggregated: bool,
 }
 
-/// What became of it.
+/// Outcome of a removal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Removed {
     /// It is deleted, or would be.

@@ -29,7 +29,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-/// How long anything may take before a test fails.
+/// Time limit of a test's waits.
 const DEADLINE: Duration = Duration::from_secs(30);
 
 /// Counts decisions.

@@ -16,7 +16,7 @@ use super::*;
 struct Stepwise {
     inner: MemoryStore,
     stopped: AtomicBool,
-    /// Whoever stopped may go on.
+    /// Signal to go on after a stop.
     go_on: Notify,
     /// Somebody has stopped.
     has_stopped: Notify,

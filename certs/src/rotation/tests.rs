@@ -1,4 +1,4 @@
-//! How a CA gives way to the next, step by step.
+//! Change of a CA, step by step.
 
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 

@@ -35,7 +35,7 @@ pub struct DispatchArgs {
     pub to: To,
 }
 
-/// What decisions are handed on to.
+/// Receiver of decisions.
 #[derive(Clone, Debug, Subcommand)]
 pub enum To {
     /// Kueue: nominate the clusters of decisions for its Workloads, as an external dispatcher of MultiKueue

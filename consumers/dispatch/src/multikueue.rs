@@ -34,7 +34,7 @@ pub const GROUP: &str = "kueue.x-k8s.io";
 pub const DECISION: &str = "scheduling.berth.dev/decision";
 /// The annotation of a MultiKueueCluster with the name of the Target it is.
 pub const TARGET: &str = "scheduling.berth.dev/target";
-/// How long to wait before a server without Kueue is asked again.
+/// Wait before a server without Kueue is asked again.
 const ABSENT: Duration = Duration::from_secs(5);
 
 /// Arguments of `berth dispatch multikueue`.
@@ -51,7 +51,7 @@ pub struct MultiKueueArgs {
     pub kueue_configuration: Place,
 }
 
-/// Where an object is.
+/// Place of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// Its namespace.
@@ -80,7 +80,7 @@ fn place(text: &str) -> Result<Place, String> {
 struct Ends {
     /// Kueue's manager cluster.
     kueue: Client,
-    /// Who has the decisions.
+    /// Client of the server with the decisions.
     decisions: Client,
 }
 
@@ -118,7 +118,7 @@ async fn nominate_on(ends: Ends, configuration: &Place) {
     watch::run(ends, workloads, configuration.clone()).await;
 }
 
-/// How Workloads are served, once they are.
+/// Resource of Workloads, once they are served.
 async fn workloads(kueue: &Client) -> ApiResource {
     let mut last = String::new();
     loop {

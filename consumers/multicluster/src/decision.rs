@@ -13,7 +13,7 @@ pub const KEY_LABEL: &str = "multicluster.x-k8s.io/decision-key";
 /// The label with a slice's index.
 pub const INDEX_LABEL: &str = "multicluster.x-k8s.io/decision-index";
 
-/// What all slices of one decision share.
+/// Parts that all slices of one decision share.
 #[derive(Clone, Debug)]
 pub struct Decided<'a> {
     /// The dialect.

@@ -16,7 +16,7 @@ use crate::{GROUP, MANAGER, USER, VERSION};
 pub struct ClusterProfile {
     /// Which cluster this is, and who manages it.
     pub spec: ClusterProfileSpec,
-    /// What is known of the cluster.
+    /// Status of the cluster.
     pub status: Option<ClusterProfileStatus>,
 }
 
@@ -26,18 +26,18 @@ pub struct ClusterProfile {
 pub struct ClusterProfileSpec {
     /// A name for people.
     pub display_name: Option<String>,
-    /// Who manages the cluster and this object. It never changes.
+    /// Manager of the cluster and of this object. It never changes.
     pub cluster_manager: ClusterManager,
 }
 
-/// Who manages a cluster.
+/// Manager of a cluster.
 #[derive(JsonSchema)]
 pub struct ClusterManager {
     /// The name, which the label x-k8s.io/cluster-manager repeats.
     pub name: String,
 }
 
-/// What is known of a cluster.
+/// Status of a cluster.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 pub struct ClusterProfileStatus {
@@ -46,7 +46,7 @@ pub struct ClusterProfileStatus {
     pub conditions: Option<Vec<Condition>>,
     /// The versions the cluster runs.
     pub version: Option<ClusterVersion>,
-    /// What the cluster says of itself.
+    /// Properties that the cluster reports.
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
     pub properties: Option<Vec<Property>>,
     /// Ways to reach the API server. They hold no credentials.
@@ -81,13 +81,13 @@ pub struct Property {
 /// One way to reach the API server of a cluster.
 #[derive(JsonSchema)]
 pub struct AccessProvider {
-    /// Whose way it is. Consumers are configured with credentials by this name.
+    /// Name of the provider of access. Consumers are configured with credentials by this name.
     pub name: String,
-    /// Where the API server is.
+    /// Address of the API server.
     pub cluster: Option<AccessCluster>,
 }
 
-/// Where an API server is, as in a kubeconfig.
+/// Address of an API server, as in a kubeconfig.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "kebab-case")]
 pub struct AccessCluster {
@@ -106,17 +106,17 @@ pub struct AccessCluster {
     pub proxy_url: Option<String>,
     /// Whether answers are not compressed.
     pub disable_compression: Option<bool>,
-    /// What else consumers are to know, such as the configuration of an exec plugin.
+    /// Further data for consumers, such as the configuration of an exec plugin.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub extensions: Option<Vec<Extension>>,
 }
 
-/// What a consumer knows by a name.
+/// Data that a consumer knows by a name.
 #[derive(JsonSchema)]
 pub struct Extension {
     /// The name.
     pub name: String,
-    /// What it is.
+    /// The data.
     pub extension: Anything,
 }
 
@@ -132,7 +132,7 @@ pub struct PlacementDecision {
     /// The clusters. All slices with the same label decision-key together are the decision.
     #[schemars(length(max = 100), extend("x-kubernetes-list-type" = "atomic"))]
     pub decisions: Vec<ClusterDecision>,
-    /// Who decided.
+    /// Scheduler that decided.
     pub scheduler_name: Option<String>,
 }
 
@@ -155,7 +155,8 @@ pub struct ClusterProfileRef {
     pub namespace: Option<String>,
 }
 
-/// A kind that Berth publishes: it makes and deletes the objects, and keeps its fields; others may add to them.
+/// A kind that Berth publishes: it makes and deletes the objects, and keeps its fields; others may add to
+/// them.
 pub struct Published {
     info: KindInfo,
     schema: Schema,

@@ -10,7 +10,7 @@ pub const LABEL_VALUE: usize = 63;
 pub const LONGEST_NAMESPACE: usize = 40;
 /// The digits of a hash.
 const DIGITS: usize = 10;
-/// What the name of a decision that stands in no namespace ends with.
+/// Suffix of the name of a decision that stands in no namespace.
 const CLUSTER: &str = "-cluster";
 
 /// The name of the ClusterProfile of the target `target` (without its system) of `system`.

@@ -14,7 +14,7 @@ const MANAGER_LABEL: &str = "x-k8s.io/cluster-manager";
 const SET_LABEL: &str = "multicluster.x-k8s.io/clusterset";
 /// The condition that says whether a cluster can be used.
 const HEALTHY: &str = "ControlPlaneHealthy";
-/// What the prefix of our own properties is.
+/// Prefix of our own properties.
 const OWN: &str = "scheduling.berth.dev";
 /// The longest value of a property, in characters.
 const LONGEST_VALUE: usize = 1024;
@@ -28,14 +28,13 @@ pub struct Target<'a> {
     pub system: &'a str,
     /// The name of the Target without the dialect.
     pub name: &'a str,
-    /// How it stands.
+    /// State of the target.
     pub view: &'a TargetView,
-    /// What it says of itself.
+    /// Facts that the cluster reports.
     pub facts: &'a Facts,
 }
 
-/// What Berth says in the ClusterProfile of `target`. `old` is the object as it was, which keeps its
-/// transition time.
+/// Renders the ClusterProfile of `target`. `old` is the object as it was, which keeps its transition time.
 #[must_use]
 pub fn render(settings: &Settings, target: Target<'_>, old: Option<&Value>, now: Timestamp) -> Value {
     let created = target.view.object.meta().creation_timestamp();
@@ -129,8 +128,8 @@ fn healthy(view: &TargetView, created: Option<Timestamp>, old: Option<&Value>, n
     })
 }
 
-/// What the system says of the cluster, under its own names, and what Berth adds under qualified ones. What
-/// the schema does not take (an empty value, one too long) is left out.
+/// Properties that the system reports of the cluster, under its own names, with those of Berth under
+/// qualified ones. What the schema does not take (an empty value, one too long) is left out.
 fn properties(target: Target<'_>) -> BTreeMap<String, String> {
     let mut properties = target.facts.properties.clone();
     for (name, value) in [

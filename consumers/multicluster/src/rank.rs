@@ -2,14 +2,14 @@
 
 use berth_dialect_contract::Placed;
 
-/// Where a cluster stands among all that were chosen.
+/// Rank of a cluster among all that were chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rank {
     /// The place, from 1: how many have a better score, and one.
     pub(crate) at: usize,
-    /// How many there are.
+    /// Number of Pods that exist.
     pub(crate) of: usize,
-    /// How many others have the same score.
+    /// Number of others with an equal score.
     pub(crate) ties: usize,
 }
 

@@ -1,8 +1,8 @@
-//! How objects are published in one namespace: as a Publication says it.
+//! Settings of publishing in one namespace: as a Publication says it.
 
 use std::collections::BTreeMap;
 
-/// How a ClusterProfile is named after its cluster.
+/// Rule that names a ClusterProfile after its cluster.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NameRule {
     /// As its Target: `<cluster>.<system>`, which is unique.
@@ -26,7 +26,7 @@ impl NameRule {
     }
 }
 
-/// What all objects of one namespace share.
+/// Settings that all objects of one namespace share.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     /// The name of the Publication.
@@ -35,7 +35,7 @@ pub struct Settings {
     pub namespace: String,
     /// `spec.clusterManager.name`, and the label that repeats it.
     pub manager: String,
-    /// How profiles are named.
+    /// Rule for the names of profiles.
     pub names: NameRule,
     /// The ClusterSet the profiles belong to; empty where there is none.
     pub cluster_set: String,

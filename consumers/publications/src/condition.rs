@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 use super::PUBLICATIONS;
 use super::in_force::Verdict;
 
-/// How soon a condition that could not be written is tried again.
+/// Delay before a condition that could not be written is tried again.
 const AGAIN: Duration = Duration::from_secs(5);
 
 /// Writes what is `told` of Publications, through `committer`.

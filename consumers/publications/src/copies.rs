@@ -1,5 +1,5 @@
-//! How far Publications, and the namespaces they name, are copied from a hub: what is made at each read waits
-//! for them.
+//! Progress of copies of Publications, and of the namespaces they name, from a hub: what is made at each read
+//! waits for them.
 
 use std::sync::OnceLock;
 

@@ -1,4 +1,4 @@
-//! What is to be done about one object: the difference between what is wanted of it and what it is.
+//! Deeds about one object: the difference between what is wanted of it and what it is.
 
 use std::sync::LazyLock;
 
@@ -7,7 +7,7 @@ use berth_apply::Types;
 use berth_multicluster::{VERSION, kinds, mark, profile};
 use serde_json::{Value, json};
 
-/// What is to be done.
+/// Deed to be done.
 #[derive(Clone, Debug)]
 pub(super) enum Deed {
     /// It is as it is wanted.
@@ -25,9 +25,9 @@ pub(super) enum Deed {
 pub(super) struct Change {
     /// The object.
     pub(super) key: Key,
-    /// What is wanted of it, without its status; `None` where that is so already.
+    /// Wanted object, without its status; `None` where that is so already.
     pub(super) main: Option<Value>,
-    /// What is wanted of its status.
+    /// Wanted status.
     pub(super) status: Option<Value>,
     /// The revision it was compared at; `None` where it is not there.
     pub(super) base: Option<Revision>,
@@ -43,7 +43,7 @@ pub(super) fn is_ours(object: &Object) -> bool {
     object.annotations().contains_key(mark::PUBLICATION)
 }
 
-/// What makes the object at `key`, which is `old`, what is `wanted` of it.
+/// Deed that brings the object at `key`, which is `old`, to the `wanted` one.
 pub(super) fn of(key: Key, old: Option<&Object>, wanted: &Value) -> Deed {
     let (main, status) = parts(wanted);
     let Some(old) = old else {
@@ -99,7 +99,7 @@ fn parts(wanted: &Value) -> (Value, Option<Value>) {
     (main, status)
 }
 
-/// Who made an object that is not ours, as it says itself.
+/// Maker of an object that is not ours, as the object itself names it.
 fn maker(object: &Value) -> String {
     let said = object["spec"]["clusterManager"]["name"]
         .as_str()

@@ -118,7 +118,7 @@ fn may_select(query: &ListQuery, system: &str) -> bool {
         && named.all(|(_, _, name)| name::system_of(name).is_none_or(|named| named == system))
 }
 
-/// What is shown, by namespace and name, each made when it is asked for.
+/// Rows that are shown, by namespace and name, each made when it is asked for.
 struct Rows {
     rows: Vec<Row>,
     revision: Revision,

@@ -20,7 +20,7 @@ use super::spec::{self, Rules};
 pub(super) struct InForce {
     /// Its name.
     pub(super) name: String,
-    /// What it says.
+    /// Rules of the Publication.
     pub(super) rules: Arc<Rules>,
     /// Why nothing is written in its namespace at all.
     held: Option<Obstacle>,
@@ -34,7 +34,7 @@ impl InForce {
         self.held.is_some() || self.skipped.contains_key(system)
     }
 
-    /// What keeps it, or a part of it, from being published.
+    /// Obstacle that keeps it, or a part of it, from being published.
     pub(super) fn obstacle(&self) -> Option<Obstacle> {
         if self.held.is_some() {
             return self.held.clone();
@@ -47,7 +47,7 @@ impl InForce {
     }
 }
 
-/// What is to be said of a Publication.
+/// Verdict about a Publication.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Verdict {
     /// Its name.
@@ -164,7 +164,7 @@ fn read(publications: &[Arc<Object>], systems: &[&'static str]) -> Judged {
     judged
 }
 
-/// What keeps objects from being made in the namespace.
+/// Obstacle to making objects in the namespace.
 fn missing(source: &dyn Source, name: &str) -> Option<Obstacle> {
     let namespaces = source.cached(namespace::RESOURCE);
     match namespaces.get("", name) {

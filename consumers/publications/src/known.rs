@@ -1,4 +1,4 @@
-//! What is known of what is published, and what becomes of it by what was made and done.
+//! State of the published objects, and its changes by what was made and done.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -13,16 +13,16 @@ use super::outlet::Obstacle;
 use super::pace::Pace;
 use super::work::{DoneSlices, Outcome, Trouble};
 
-/// How soon what was refused is tried again.
+/// Delay before a refused write is tried again.
 const RETRY: jiff::SignedDuration = jiff::SignedDuration::from_secs(10);
 
-/// What is known of what is published, while this server publishes.
+/// State of the published objects, while this server publishes.
 #[derive(Default)]
 pub(super) struct Known {
     pub(super) profiles: Arc<AllProfiles>,
-    /// What each object is about.
+    /// Subject of each object.
     pub(super) subjects: HashMap<Key, Item>,
-    /// What is not as it is to be.
+    /// Obstacles of the objects that are not as they should be.
     pub(super) problems: BTreeMap<Key, Obstacle>,
     /// The revisions that are this publisher's own.
     pub(super) written: HashMap<Key, Revision>,

@@ -52,16 +52,16 @@ use self::outlet::{OnHub, Outlet, Own};
 /// `publications.config.berth.dev`.
 pub const PUBLICATIONS: GroupResource = GroupResource::new(config::GROUP, "publications");
 
-/// Where Publications are published.
+/// Place in which Publications are published.
 #[derive(Clone)]
 pub enum Place {
     /// In this registry, which serves the two kinds.
     Here(Arc<Registry>),
     /// On the hub that this writes to.
     Hub {
-        /// What writes there.
+        /// Committer of writes there.
         committer: Arc<HubCommitter>,
-        /// How far what is copied from there is.
+        /// Progress of the copies from there.
         copies: Arc<Copies>,
     },
 }
@@ -91,7 +91,7 @@ pub fn flat(engine: &Arc<Engine>, copies: Option<Arc<Copies>>) -> Resource {
     flat::resource(engine, copies)
 }
 
-/// What is published, as a hub has it and it is copied from there.
+/// Published kinds, as a hub has them and they are copied from there.
 #[must_use]
 pub fn on_hub() -> Vec<Arc<dyn Kind>> {
     vec![

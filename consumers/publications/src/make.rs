@@ -1,4 +1,4 @@
-//! What is to be done about one target or one decision in every namespace where it is published.
+//! Deeds about one target or one decision in every namespace where it is published.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub(super) struct MadeProfiles {
     pub(super) cluster: Arc<str>,
     /// All of them.
     pub(super) profiles: Profiles,
-    /// What is to be done about each.
+    /// Deed for each object.
     pub(super) deeds: Vec<(Key, Deed)>,
     /// When time alone may change them.
     pub(super) due_at: Option<Timestamp>,
@@ -83,7 +83,7 @@ pub(super) fn profiles(
     made
 }
 
-/// What is to be done about one slice.
+/// Deed about one slice.
 pub(super) enum SliceDeed {
     /// It is to be as it is wanted.
     Put(Key, Deed),
@@ -97,7 +97,7 @@ pub(super) struct MadeSlices {
     pub(super) demand: Key,
     /// Those that stay or come.
     pub(super) slices: Vec<Key>,
-    /// What is to be done, in the order in which it may be seen.
+    /// Deeds, in the order in which they may be seen.
     pub(super) deeds: Vec<SliceDeed>,
 }
 

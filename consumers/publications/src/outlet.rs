@@ -1,4 +1,4 @@
-//! Where what is published is written: Berth's own store, or the CustomResourceDefinitions of a hub.
+//! Outlet of published objects: Berth's own store, or the CustomResourceDefinitions of a hub.
 
 use std::sync::Arc;
 
@@ -16,13 +16,13 @@ use tokio::sync::watch;
 
 use super::PUBLICATIONS;
 
-/// What moves Berth to write.
+/// Cause of Berth's writes.
 const CAUSE: &str = "a Publication";
 
 /// Why nothing can be published: a word and a sentence.
 pub(super) type Obstacle = (&'static str, String);
 
-/// What is published goes through it, by server-side apply.
+/// Outlet of published objects, by server-side apply.
 #[async_trait]
 pub(super) trait Outlet: Send + Sync {
     /// Whether everything that decides what is written is known.

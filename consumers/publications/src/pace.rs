@@ -1,5 +1,5 @@
-//! How often a ClusterProfile is written: no fast-moving data, on average once in 30 seconds, ten times at
-//! once (KEP-4322).
+//! Pace of writes of a ClusterProfile: no fast-moving data, on average once in 30 seconds, ten times at once
+//! (KEP-4322).
 //!
 //! That holds as well where somebody on a hub keeps changing what Berth keeps changing back.
 
@@ -10,7 +10,7 @@ use jiff::SignedDuration;
 
 /// The time between two writes of values that change often, and on average between any two.
 const PAUSE: SignedDuration = SignedDuration::from_secs(30);
-/// How many writes may come at once.
+/// Most writes that come at once.
 const BURST: usize = 10;
 
 /// The writes of one profile.

@@ -23,9 +23,9 @@ use super::make::{self, MadeProfiles, MadeSlices};
 use super::outlet::{Obstacle, Outlet};
 use super::work;
 
-/// How often it is looked whether what was in the way still is.
+/// Interval at which an obstacle is looked at again.
 const LOOK: Duration = Duration::from_secs(5);
-/// How many objects that are not published are named.
+/// Most objects that are named among those that are not published.
 const NAMED: usize = 3;
 
 /// Starts publishing through `outlet` while `leading` says so, telling `told` of Publications. It runs until
@@ -50,7 +50,7 @@ pub(super) fn spawn(
     tokio::spawn(publisher.run())
 }
 
-/// What makes the publisher look.
+/// News that make the publisher look.
 enum News {
     /// Of these dialects something is stale.
     Stale(BTreeMap<&'static str, Dirty>),
@@ -212,7 +212,7 @@ impl Publisher {
         }
     }
 
-    /// What an event is about that somebody else caused.
+    /// Subject of an event that somebody else caused.
     fn touched(&self, event: &Event) -> Option<Item> {
         let (key, new) = (&event.change.key, event.change.new.as_ref());
         let own = self.known.written.get(key);

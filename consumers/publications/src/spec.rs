@@ -1,4 +1,4 @@
-//! What a Publication says: read, and judged with every error at once.
+//! Spec of a Publication: read, and judged with every error at once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use serde_json::Value;
 /// `spec.clusterManager` of a Publication that names none.
 const MANAGER: &str = "berth";
 
-/// What appears of a Publication that names nothing.
+/// Shapes of a Publication that names none.
 const DEFAULT_SHAPES: [Shape; 2] = [Shape::ClusterProfile, Shape::PlacementDecision];
 
 /// A Publication, ready to be followed.
@@ -130,8 +130,8 @@ pub(super) fn read(publication: &Value, systems: &[&'static str]) -> Result<Rule
     })
 }
 
-/// What an update may not change, since everything published would get other names, and whoever deploys by
-/// them would undeploy.
+/// Errors about fields that an update may not change, since everything published would get other names, and
+/// those who deploy by them would undeploy.
 pub(super) fn immutable(old: &Value, new: &Value) -> Vec<FieldError> {
     let fields = [
         ("namespace", ""),

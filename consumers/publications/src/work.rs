@@ -11,7 +11,7 @@ use super::deed::{Change, Deed};
 use super::make::{MadeSlices, SliceDeed};
 use super::outlet::Outlet;
 
-/// How many writes are under way at once.
+/// Number of writes that are under way at once.
 const ABREAST: usize = 16;
 
 /// Why something was not done.
@@ -35,7 +35,7 @@ impl From<CommitError> for Trouble {
     }
 }
 
-/// What became of one object: the revision it has now.
+/// Outcome for one object: the revision it has now.
 pub(super) type Outcome = (Key, Result<Revision, Trouble>);
 
 /// Makes `changes`, in no order.
@@ -66,13 +66,13 @@ pub(super) async fn delete(outlet: &dyn Outlet, keys: Vec<Key>, shown: &Collecti
     all.buffer_unordered(ABREAST).collect().await
 }
 
-/// What became of a decision.
+/// Outcome for a decision.
 pub(super) struct DoneSlices {
     /// The demand.
     pub(super) demand: Key,
     /// Those that stay or come.
     pub(super) slices: Vec<Key>,
-    /// What was done, and what was not: after that nothing of the same namespace was.
+    /// Outcomes of its slices: after that nothing of the same namespace was.
     pub(super) outcomes: Vec<Outcome>,
 }
 

@@ -11,7 +11,7 @@ use berth_hub::HubCommitter;
 
 use crate::view::Home;
 
-/// What a refusal for want of rights is ended with.
+/// End of a refusal for want of rights.
 const REMEDY: &str = "; `berth syncer-rights --identifier` renders what is missing";
 
 /// The hub as the home of what syncers see.

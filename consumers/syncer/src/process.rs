@@ -34,8 +34,7 @@ use tokio_util::sync::CancellationToken;
 use self::ends::Ends;
 use self::session::{End, Session};
 
-/// How long to wait before a hub that did not answer at the start is asked again: the first time, and at
-/// most.
+/// Pauses before a hub that did not answer at the start is asked again: the first time, and at most.
 const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
 
 /// Arguments of `berth syncer`.
@@ -68,11 +67,11 @@ pub struct SyncerArgs {
     /// over. Those of a WorkloadCluster of the same name on the same hub are without it.
     #[arg(long, value_delimiter = ',', value_name = "UID")]
     pub adopt: Vec<String>,
-    /// How long a copy of an earlier registration that the hub does not show is left alone before it is
+    /// Time for which a copy of an earlier registration that the hub does not show is left alone before it is
     /// removed (such as 5m).
     #[arg(long, default_value = "5m", value_parser = berth_apimachinery::duration::parse_unsigned)]
     pub remove_leftovers_after: Duration,
-    /// How often the syncer sends a heartbeat to the hub (such as 20s).
+    /// Interval at which the syncer sends a heartbeat to the hub (such as 20s).
     #[arg(long, default_value = "20s", value_parser = berth_apimachinery::duration::parse_unsigned)]
     pub heartbeat_interval: Duration,
 }

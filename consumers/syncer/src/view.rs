@@ -38,7 +38,7 @@ use berth_dialect_contract::names;
 use berth_dialect_contract::names::TARGETS;
 use berth_kubernetes::protobuf::Protobuf;
 
-/// What a request below a target's proxy can say.
+/// Options of a request below a target's proxy.
 #[derive(JsonSchema)]
 pub struct TargetProxyOptions {
     /// The path below the API endpoint, such as api/v1/configmaps.
@@ -47,15 +47,15 @@ pub struct TargetProxyOptions {
 
 static OPTIONS: LazyLock<Arc<Schema>> = LazyLock::new(|| Arc::new(Schema::of::<TargetProxyOptions>()));
 
-/// What syncers are shown.
+/// Objects that syncers are shown.
 pub struct Shown {
-    /// What serves the WorkloadClusters, or has copies of them.
+    /// Registry of the WorkloadClusters, or of copies of them.
     pub clusters: Arc<Registry>,
-    /// What serves the objects, or has copies of them.
+    /// Registry of the objects, or of copies of them.
     pub registry: Arc<Registry>,
-    /// Where the objects are kept, if not there.
+    /// Home of the objects, if not there.
     pub home: Option<Arc<dyn Home>>,
-    /// What holds the workload clusters and kcp's configuration.
+    /// Source of the workload clusters and of kcp's configuration.
     pub source: Arc<dyn Source>,
     /// The configuration in force, which says what is synced.
     pub configuration: Configured,
@@ -64,8 +64,8 @@ pub struct Shown {
 /// The SchedulerConfiguration in force of a system; `None` where the defaults hold.
 pub type Configured = Arc<dyn Fn(&str) -> Option<Arc<Object>> + Send + Sync>;
 
-/// Adds `targets/proxy` to `groups`, over what is `shown`, if kcp is one of `dialects`. Gives the views behind it, which
-/// [`SyncerViews::spawn`] keeps up to date.
+/// Adds `targets/proxy` to `groups`, over what is `shown`, if kcp is one of `dialects`. Gives the views
+/// behind it, which [`SyncerViews::spawn`] keeps up to date.
 pub fn attach<'a>(
     groups: &mut [Group],
     shown: Shown,
@@ -96,7 +96,7 @@ pub fn attach<'a>(
     Some(handler)
 }
 
-/// What is synced, with the documents that describe it.
+/// Synced resources, with the documents that describe them.
 type Described = (Vec<GroupResource>, Arc<Documents>);
 
 /// The APIs of all syncers.
@@ -187,7 +187,8 @@ impl SyncerViews {
         Ok(api)
     }
 
-    /// What is synced now, as far as it is served here, and its documents: made when it changes.
+    /// Resources that are synced now, as far as they are served here, and their documents: made when it
+    /// changes.
     fn described(&self) -> Result<Described, InstallError> {
         let synced = self.synced();
         let mut kept = self.documents.lock();

@@ -1,5 +1,5 @@
-//! An SPDX 2.3 document of crates, made of what cargo tells of them. Nothing but its input is in it: the same commit gives
-//! the same bytes.
+//! An SPDX 2.3 document of crates, made of what cargo tells of them. Nothing but its input is in it: the same
+//! commit gives the same bytes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,8 +18,8 @@ pub struct Release<'a> {
     pub program: &'a str,
 }
 
-/// The document of the crates among those of `metadata` (`cargo metadata`) that `linked` names (`name@version`), with the
-/// checksums of `lock` (Cargo.lock).
+/// The document of the crates among those of `metadata` (`cargo metadata`) that `linked` names
+/// (`name@version`), with the checksums of `lock` (Cargo.lock).
 ///
 /// # Errors
 /// A sentence, when `metadata` is of another form or lacks the program.

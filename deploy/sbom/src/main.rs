@@ -1,4 +1,5 @@
-//! `berth-sbom VERSION TIME`: the SPDX document of this commit's program on standard output (`deploy/release sbom`).
+//! `berth-sbom VERSION TIME`: the SPDX document of this commit's program on standard output (`deploy/release
+//! sbom`).
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -6,8 +7,8 @@ use std::process::{Command, ExitCode};
 
 use berth_sbom::{Release, document};
 
-/// The program, with the features that a release has, for the system that it is released for. Crates of other systems and
-/// those that only tests need are not linked.
+/// The program, with the features that a release has, for the system that it is released for. Crates of other
+/// systems and those that only tests need are not linked.
 const LINKED: [&str; 13] = [
     "tree",
     "--locked",

@@ -1,4 +1,4 @@
-//! Who may do what where some systems are on the hub and some are not.
+//! Rights where some systems are on the hub and some are not.
 
 use super::*;
 

@@ -15,9 +15,9 @@ const WRITTEN: &[Operation] = &[Operation::Create, Operation::Update];
 
 /// One webhook.
 pub(super) struct Entry {
-    /// Whose it is: a dialect, or `config`.
+    /// System of the rule: a dialect, or `config`.
     pub(super) dialect: &'static str,
-    /// What is asked.
+    /// Question.
     pub(super) rule: HubRule,
     /// The label that objects must have.
     pub(super) label: Option<&'static str>,
@@ -137,7 +137,8 @@ fn judged(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
     }]
 }
 
-/// What is not deleted while it is used. Its own system protects it too, so that nothing waits for Berth.
+/// Rules for objects that are not deleted while they are used. Its own system protects it too, so that
+/// nothing waits for Berth.
 fn protected(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
     let mut resources: Vec<GroupResource> = dialect
         .guarded()

@@ -104,7 +104,7 @@ impl Bits {
             .any(|(word, other)| word & !other != 0)
     }
 
-    /// How many are in.
+    /// Number of members.
     pub fn members(&self) -> usize {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
     }

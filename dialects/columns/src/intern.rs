@@ -26,7 +26,7 @@ impl Interner {
         self.numbers.get(text).copied()
     }
 
-    /// How many texts there are; numbers are below.
+    /// Number of texts; numbers are below.
     pub fn count(&self) -> u32 {
         u32::try_from(self.numbers.len()).unwrap_or(u32::MAX)
     }

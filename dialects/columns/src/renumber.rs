@@ -1,4 +1,4 @@
-//! How candidates are numbered anew when clusters come and go: columns are copied in stretches, not rebuilt.
+//! New numbers of candidates when clusters come and go: columns are copied in stretches, not rebuilt.
 
 use berth_scheduling::Ix;
 
@@ -39,7 +39,7 @@ impl Numbered for (Ix, u32) {
 #[derive(Clone, Debug)]
 pub struct Renumbering {
     stretches: Vec<Stretch>,
-    /// How many candidates there are afterwards.
+    /// Number of candidates afterwards.
     count: Ix,
 }
 

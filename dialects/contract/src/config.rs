@@ -1,6 +1,5 @@
-//! Where configuration comes from: the SchedulerConfiguration of a dialect (docs/concepts.md,
-//! "Configuration") is folded into its inventory like any other object, so that reviews and `simulate`
-//! overlay it the same way.
+//! Sources of configuration: the SchedulerConfiguration of a dialect (docs/concepts.md, "Configuration") is
+//! folded into its inventory like any other object, so that reviews and `simulate` overlay it the same way.
 
 use std::sync::Arc;
 

@@ -24,8 +24,8 @@ pub trait Configuration {
         reading.into_errors()
     }
 
-    /// What is legal but surely not meant, as sentences that name the field (below `path`), where `rules` are
-    /// chosen. Asked only of what [`Configuration::validate`] finds no error in.
+    /// Warnings about values that are legal but surely not meant, as sentences that name the field (below
+    /// `path`), where `rules` are chosen. Asked only of what [`Configuration::validate`] finds no error in.
     fn warnings(&self, _spec: &Value, _path: &str, _rules: RulesChoice) -> Vec<String> {
         Vec::new()
     }
@@ -71,6 +71,6 @@ static NO_SETTINGS: LazyLock<Schema> = LazyLock::new(|| {
     }))
 });
 
-/// What is read by any form whose values nobody wants.
+/// A form that reads anything and keeps nothing.
 #[derive(Debug, Default, Deserialize)]
 struct Anything {}

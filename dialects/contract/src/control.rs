@@ -10,7 +10,7 @@ use crate::words::Words;
 
 /// A capability: how demands are decided by themselves, and what is told of that.
 pub trait Control {
-    /// How the controller works, by the configuration in force.
+    /// Returns the pace of the controller, by the configuration in force.
     fn pace(&self) -> Pace {
         Pace::default()
     }
@@ -41,15 +41,15 @@ impl Backoff {
     }
 }
 
-/// How a controller works.
+/// Pace of a controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
-    /// How many demands it decides at once.
+    /// Number of demands that it decides at once.
     pub parallel: usize,
-    /// How it tries again what found no place, or not all it wants. `None` where only changes and
+    /// Back-off for demands that found no place, or not all they want. `None` where only changes and
     /// [`Decision::due_at`] make a demand due again.
     pub unplaced: Option<Backoff>,
-    /// How it tries again what could not be written.
+    /// Back-off for writes that failed.
     pub failed: Backoff,
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use berth_apimachinery::{FieldError, Key, Revision, Timestamp};
 use berth_scheduling::Solved;
 
-/// How a decision ended (docs/reference.md, "The scheduling report").
+/// Outcome of a decision (docs/reference.md, "The scheduling report").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// All that was wanted is placed.
@@ -111,7 +111,7 @@ pub struct Decision {
     pub demand: Key,
     /// The revision of the demand that was decided: a guard of the writes.
     pub demand_revision: Revision,
-    /// How it ended.
+    /// Outcome.
     pub outcome: Outcome,
     /// `Picked`, `Kept`, `Created`, or a token of docs/reference.md, "Reason tokens".
     pub reason: &'static str,

@@ -64,7 +64,7 @@ pub trait Dialect: Send + Sync + 'static {
     /// them, and [`crate::config::RESOURCE`] for its configuration.
     fn reads(&self) -> Vec<GroupResource>;
 
-    /// How far decisions look at the objects of `resource`, one of [`Dialect::reads`].
+    /// Returns the reach of decisions among the objects of `resource`, one of [`Dialect::reads`].
     fn reach(&self, _resource: GroupResource) -> Reach {
         Reach::default()
     }
@@ -109,12 +109,12 @@ pub trait Dialect: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// What else there is to show of it.
+    /// Returns further facts to show.
     fn shown(&self) -> Shown {
         Shown::default()
     }
 
-    /// What a hub that stores the objects must know.
+    /// Returns the needs of a hub that stores the objects.
     fn on_hub(&self) -> OnHub {
         OnHub::default()
     }

@@ -106,7 +106,7 @@ pub struct CandidateDifference {
     pub gone: Vec<RejectionEntry>,
 }
 
-/// How many clusters have another verdict, and how.
+/// Numbers of clusters with another verdict, by the kind of change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Counts {
@@ -127,7 +127,7 @@ pub struct Counts {
 /// Differences between two reports on one demand.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Difference {
-    /// How it ended.
+    /// Outcome.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Changed<String>>,
     /// The token of the decision.

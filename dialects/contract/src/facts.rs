@@ -10,11 +10,11 @@ pub struct Facts {
     pub version: String,
     /// Its properties, by name, as the system has them.
     pub properties: BTreeMap<String, String>,
-    /// How its API server is reached, where the system knows.
+    /// Access to its API server, where the system knows it.
     pub access: Option<Access>,
 }
 
-/// How an API server is reached. Who reaches it brings credentials of its own.
+/// Access to an API server. Who reaches it brings credentials of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Access {
     /// Provider of this way to authenticate, as the system's own producer of ClusterProfiles names it.

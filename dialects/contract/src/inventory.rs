@@ -30,7 +30,7 @@ pub enum Affected {
     All,
 }
 
-/// What a folded change means for others.
+/// Consequences of a folded change for others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Due {
     /// The demands to decide again. Changes the dialect's own writes make must not appear here.
@@ -67,7 +67,7 @@ pub struct Ask<'a> {
 
 /// The clusters there are to decide on.
 pub trait Targets {
-    /// How many there are; candidates are `0..count`, in name order.
+    /// Number of targets; candidates are `0..count`, in name order.
     fn count(&self) -> Ix;
 
     /// The cluster name of a candidate, as the system itself names it.
@@ -88,7 +88,7 @@ pub trait Targets {
         false
     }
 
-    /// What there is to say of a target.
+    /// Returns the view of a target.
     fn target(&self, candidate: Ix, now: Timestamp) -> TargetView;
 
     /// [`Targets::target_name`] and [`Targets::target`] of the cluster with this name. Whoever follows single
@@ -133,11 +133,11 @@ pub trait Inventory: Targets + Words + Any + Send + Sync {
     /// The stored object of a demand.
     fn object(&self, demand: &Key) -> Option<Arc<Object>>;
 
-    /// Where a demand is bound now, read from the objects alone (nothing is decided).
+    /// Returns the binding of a demand, read from the objects alone (nothing is decided).
     fn demand(&self, demand: &Key, now: Timestamp) -> Option<DemandView>;
 
-    /// How much work deciding `demand` is, as a number of targets that are judged by comparing fields, at
-    /// some 150 ns each: fewer where columns are compared, more where expressions run.
+    /// Cost of deciding `demand`, as a number of targets that are judged by comparing fields, at some 150 ns
+    /// each: fewer where columns are compared, more where expressions run.
     fn effort(&self, _demand: &Key) -> u32 {
         self.count()
     }
@@ -157,31 +157,32 @@ pub trait Inventory: Targets + Words + Any + Send + Sync {
     /// it.
     fn writes(&self, decision: &Decision) -> Vec<Write>;
 
-    /// What the controller goes by that keeps decisions current.
+    /// Returns the part that tells the controller how to keep decisions current.
     fn control(&self) -> &dyn Control {
         &Nothing
     }
 
-    /// What may lift refusals, and empty clusters.
+    /// Returns the part that knows remedies for refusals, and for full clusters.
     fn advisor(&self) -> &dyn Advisor {
         &Nothing
     }
 
-    /// What guards ask about the objects in [`Dialect::guarded`](crate::Dialect::guarded).
+    /// Returns the part that answers guards about the objects in
+    /// [`Dialect::guarded`](crate::Dialect::guarded).
     fn guarding(&self) -> &dyn Guarding {
         &Nothing
     }
 }
 
 impl dyn Inventory + '_ {
-    /// How the controller works, by the configuration in force.
+    /// Returns the pace of the controller, by the configuration in force.
     #[must_use]
     pub fn pace(&self) -> Pace {
         self.control().pace()
     }
 
-    /// What is reported as events on the demand once `decision` is committed; `wrote` says whether anything
-    /// changed by it. Asked also of decisions that change nothing: what is repeated here becomes a series.
+    /// Events to report on the demand once `decision` is committed; `wrote` says whether anything changed by
+    /// it. Asked also of decisions that change nothing: what is repeated here becomes a series.
     #[must_use]
     pub fn notes(&self, decision: &Decision, wrote: bool) -> Vec<Note> {
         let own = self.control().notes(decision, wrote);
@@ -198,24 +199,24 @@ impl Guarding for Nothing {}
 
 /// A capability: proposals of what to change. Only proposals: whoever advises decides again with each.
 pub trait Advisor {
-    /// What may lift `refusal` of `candidate` in `decision`, the ways that change least first; with no
-    /// `refusal`, what may have the candidate picked, which is feasible and is not. Where no change of an
-    /// object helps, a remedy without edits says why.
+    /// Ways to lift `refusal` of `candidate` in `decision`, those that change least first; with no `refusal`,
+    /// what may have the candidate picked, which is feasible and is not. Where no change of an object helps,
+    /// a remedy without edits says why.
     fn remedies(&self, _decision: &Decision, _candidate: Ix, _refusal: Option<&Rejection>) -> Vec<Remedy> {
         Vec::new()
     }
 
-    /// What an administrator changes to empty the cluster with this name: nothing new comes to it, and what
-    /// is there looks for another place. Where the system itself never moves what is placed, the edits show
-    /// where it would go if its place were taken away. `None` where there is no such cluster, or the system
-    /// has no way to empty one.
+    /// Changes by which an administrator empties the cluster with this name: nothing new comes to it, and
+    /// what is there looks for another place. Where the system itself never moves what is placed, the edits
+    /// show where it would go if its place were taken away. `None` where there is no such cluster, or the
+    /// system has no way to empty one.
     fn drain(&self, _cluster_name: &str, _now: Timestamp) -> Option<Vec<Edit>> {
         None
     }
 }
 
-/// Whose decision an object holds, which only the scheduler ([`Dialect::actor`](crate::Dialect::actor)) may
-/// write then.
+/// Decision in an object, which only the scheduler ([`Dialect::actor`](crate::Dialect::actor)) may write
+/// then.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reserved {
     /// The demand, as `Placement "p"`.
@@ -249,10 +250,10 @@ pub trait Guarding {
         None
     }
 
-    /// What speaks against an update of `old` to `new`, or against making `new`, in the light of the other
-    /// objects that are known here. Both are of `resource`, which is one of those judged. Asked only when the
-    /// spec changes, and not about the scheduler's own writes. What a kind can tell from the object alone is
-    /// not told again.
+    /// Objections to an update of `old` to `new`, or to making `new`, in the light of the other objects that
+    /// are known here. Both are of `resource`, which is one of those judged. Asked only when the spec
+    /// changes, and not about the scheduler's own writes. What a kind can tell from the object alone is not
+    /// told again.
     fn judge(
         &self,
         _resource: GroupResource,

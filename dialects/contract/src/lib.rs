@@ -1,4 +1,4 @@
-//! What a dialect is: the one contract every scheduling system implements, and the report everyone reads.
+//! Contract of a dialect: the one contract every scheduling system implements, and the report everyone reads.
 //!
 //! A dialect is pure. It says which kinds it serves, folds changes of objects into an [`Inventory`], and
 //! decides on a snapshot of it: `(inventory, demand, now, seed) -> Decision`. Text is made only in the view

@@ -1,4 +1,4 @@
-//! What a hub that stores the objects of a system must know, as data.
+//! Needs of a hub that stores the objects of a system, as data.
 
 use std::sync::Arc;
 
@@ -11,19 +11,19 @@ use crate::own_scheduler::OwnScheduler;
 /// Whether an object is a dialect's business, by what is on it.
 pub type Concern = fn(&serde_json::Value) -> bool;
 
-/// What makes an object the business of any of several dialects: that of one of them.
+/// Tests for whether an object is the business of any of several dialects: that of one of them.
 pub type Concerns = Arc<[Concern]>;
 
-/// What a hub must know.
+/// Needs of a hub.
 #[derive(Clone, Debug, Default)]
 pub struct OnHub {
-    /// What it must ask about for [`Dialect::admission`](crate::Dialect::admission) to work there. What
-    /// follows from [`Dialect::guarded`](crate::Dialect::guarded) is asked anyway.
+    /// Rules about which it must ask for [`Dialect::admission`](crate::Dialect::admission) to work there.
+    /// What follows from [`Dialect::guarded`](crate::Dialect::guarded) is asked anyway.
     pub rules: Vec<HubRule>,
     /// The finalizers that this dialect's controllers put on objects and nobody else takes off.
     pub holds: Vec<Hold>,
-    /// What the scheduler creates, writes over and deletes beside what it places
-    /// ([`Dialect::demands`](crate::Dialect::demands)) and what is reserved for it
+    /// Resources that the scheduler creates, writes over and deletes beside those it places
+    /// ([`Dialect::demands`](crate::Dialect::demands)) and those reserved for it
     /// ([`Guarded::reserves`](crate::Guarded::reserves)): what it must have rights on.
     pub records: &'static [GroupResource],
     /// The users that the system's own programs write as, unless its SchedulerConfiguration names others
@@ -31,13 +31,13 @@ pub struct OnHub {
     pub users: &'static [&'static str],
     /// The scheduler that the system brings along, where it does.
     pub scheduler: Option<OwnScheduler>,
-    /// What makes the objects of a resource the business of this dialect, where not all of them are: those
-    /// that pass, and those in a namespace that does. No other is copied. `None`: all of them.
+    /// Tests for the objects of a resource that are the business of this dialect, where not all of them are:
+    /// those that pass, and those in a namespace that does. No other is copied. `None`: all of them.
     pub concern: Option<fn(GroupResource) -> Option<Concern>>,
 }
 
 impl OnHub {
-    /// What makes the objects of `resource` its business; `None` where all of them are.
+    /// Returns the test for objects of `resource` that are its business; `None` where all of them are.
     #[must_use]
     pub fn concern(&self, resource: GroupResource) -> Option<Concern> {
         self.concern.and_then(|concern| concern(resource))

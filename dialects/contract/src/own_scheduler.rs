@@ -22,7 +22,7 @@ pub struct OwnScheduler {
     pub stop: &'static [&'static str],
     /// Steps that start it again.
     pub start: &'static [&'static str],
-    /// How single requests are kept from it while it runs, where the system has a way.
+    /// Way to keep single requests from it while it runs, where the system has one.
     pub leaves_out: Option<&'static str>,
     /// Consequence of stopping it, where it is a part of a program that does other work and cannot be stopped
     /// alone.

@@ -1,12 +1,11 @@
-//! How far decisions look: what whoever reads a part of a hub has to take along, and what is wrong without
-//! it.
+//! Reach of decisions: what whoever reads a part of a hub has to take along, and what is wrong without it.
 
-/// How the decisions about one namespace look at the objects of a resource.
+/// Reach of the decisions about one namespace among the objects of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reach {
     /// Whether objects in other namespaces count, too. Of a resource without namespaces every object counts.
     pub elsewhere: bool,
-    /// How decisions are without these objects, as it follows "without them": `nothing goes anywhere`.
+    /// State of decisions without these objects, as it follows "without them": `nothing goes anywhere`.
     pub without: &'static str,
     /// The labels of those that count, as a selector; empty for all.
     pub labels: &'static str,

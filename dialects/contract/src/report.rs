@@ -45,7 +45,7 @@ pub fn report(dialect: &str, inventory: &dyn Inventory, revision: u64, decision:
     )
 }
 
-/// What binding would write, in order.
+/// Returns the writes of a binding, in order.
 #[must_use]
 pub fn writes(inventory: &dyn Inventory, decision: &Decision) -> Vec<WriteEntry> {
     let writes = inventory.writes(decision).into_iter();
@@ -66,7 +66,7 @@ fn out_of_scope(scope: Option<u16>, refusals: &[Rejection]) -> Option<&Rejection
     refusals.iter().find(|refusal| refusal.plugin == scope)
 }
 
-/// Where every candidate of a decision stands: one pass instead of a search per candidate.
+/// Places of every candidate of a decision: one pass instead of a search per candidate.
 #[derive(Clone, Debug)]
 pub struct Places {
     /// 1-based, 0 for none.
@@ -74,7 +74,7 @@ pub struct Places {
     picked: Vec<bool>,
     /// The amount of each; empty where nothing is divided.
     amounts: Vec<i64>,
-    /// Where the refusals of each candidate begin, and at last where they end.
+    /// Starts of the refusals of each candidate, and at last their end.
     refusals: Vec<u32>,
 }
 
@@ -122,7 +122,7 @@ impl Places {
         Some(self.ranks[candidate as usize] as usize).filter(|&rank| rank > 0)
     }
 
-    /// Where the refusals of `candidate` stand among those of the decision.
+    /// Range of the refusals of `candidate` among those of the decision.
     fn refusals(&self, candidate: u32) -> Range<usize> {
         let at = candidate as usize;
         self.refusals[at] as usize..self.refusals[at + 1] as usize
@@ -174,7 +174,7 @@ pub fn nearest(inventory: &dyn Inventory, decision: &Decision, places: &Places) 
     order
 }
 
-/// What one entry of the candidates is about.
+/// Subject of one entry of the candidates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entry {
     /// The candidate of this number.
@@ -188,11 +188,11 @@ pub enum Entry {
 pub struct View<'a> {
     /// The name of the dialect.
     pub dialect: &'a str,
-    /// What the decision was made on.
+    /// Inventory on which the decision was made.
     pub inventory: &'a dyn Inventory,
     /// The decision.
     pub decision: &'a Decision,
-    /// Where its candidates stand.
+    /// Places of its candidates.
     pub places: &'a Places,
 }
 
@@ -224,7 +224,7 @@ impl View<'_> {
             .collect()
     }
 
-    /// How many targets were considered: all, or none.
+    /// Number of targets that were considered: all, or none.
     fn considered_count(&self) -> u32 {
         let solved = &self.decision.solved;
         let considered = !solved.feasible.is_empty() || !solved.rejections.is_empty();

@@ -1,4 +1,4 @@
-//! What a dialect says of targets and demands, for the virtual kinds and for `simulate`.
+//! Views of targets and demands, for the virtual kinds and for `simulate`.
 
 use std::sync::Arc;
 
@@ -18,11 +18,11 @@ pub struct Taint {
 /// Used and allowed amounts of one countable thing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quantities {
-    /// What is counted, as the system names it: `shoots`, `tenancy`, `decisions`.
+    /// Name of the counted resource in the system: `shoots`, `tenancy`, `decisions`.
     pub name: &'static str,
-    /// How many are used.
+    /// Used amount.
     pub used: i64,
-    /// How many are allowed; `None` is unlimited.
+    /// Allowed amount; `None` is unlimited.
     pub limit: Option<i64>,
 }
 
@@ -100,9 +100,9 @@ impl Phase {
 pub struct Amount {
     /// The name of the thing divided, in lower case as columns have it: `replicas`.
     pub name: &'static str,
-    /// How much is wanted.
+    /// Wanted amount.
     pub wanted: i64,
-    /// How much the places have together, those on their way out left out.
+    /// Amount that the places have together, those on their way out left out.
     pub placed: i64,
 }
 
@@ -124,7 +124,7 @@ pub struct Placed {
     pub leaving: bool,
 }
 
-/// Where a demand stands, read from the objects alone.
+/// State of a demand, read from the objects alone.
 #[derive(Clone, Debug)]
 pub struct DemandView {
     /// The placeable object.
@@ -135,9 +135,9 @@ pub struct DemandView {
     /// `Invalid`), `Invalid` for a bound one that seems not to be understood (whoever shows it decides
     /// whether that is so).
     pub phase: Phase,
-    /// Where it is bound, by cluster name.
+    /// Places it is bound to, by cluster name.
     pub placed: Vec<Placed>,
-    /// How many places it asks for, where the request says a number.
+    /// Number of places it asks for, where the request states one.
     pub wanted: Option<i64>,
     /// The amount that is divided among its places, where the system divides.
     pub amount: Option<Amount>,
@@ -163,6 +163,6 @@ impl DemandView {
 pub struct Unusable {
     /// Which object.
     pub key: Key,
-    /// What is wrong with it.
+    /// Description of the problem.
     pub problem: String,
 }

@@ -1,5 +1,5 @@
-//! Whose words a condition has. Another controller that says the same thing says it in other words, and two
-//! that mend each other's words would go on for ever: type, status and reason are what a condition says.
+//! Wordings of conditions. Another controller that says the same thing says it in other words, and two that
+//! mend each other's words would go on for ever: type, status and reason are what a condition says.
 
 /// The sentences that a dialect writes in conditions, each by how it begins; `#` stands for a number, `*` for
 /// a word.

@@ -7,7 +7,7 @@ use crate::decision::Decision;
 use crate::rules::InForce;
 use crate::view::Amount;
 
-/// What a dialect says of its decisions.
+/// Words of a dialect about its decisions.
 pub trait Words {
     /// The names of the filters, by [`berth_scheduling::Rejection::plugin`].
     fn filters(&self) -> &'static [&'static str];
@@ -55,8 +55,8 @@ pub trait Words {
         None
     }
 
-    /// How many changes a refusal for `reason` is away from none: more than one for what nobody changes, such
-    /// as the region that a target is in.
+    /// Number of changes that lift a refusal for `reason`: more than one for what nobody changes, such as the
+    /// region that a target is in.
     fn steps(&self, _reason: Reason) -> usize {
         1
     }

@@ -1,4 +1,4 @@
-//! How long one decision takes, by number of clusters: `cargo run --release -p berth-dialect-fleet --example
+//! Time of one decision, by number of clusters: `cargo run --release -p berth-dialect-fleet --example
 //! bench-fleet`.
 //!
 //! "PickN": 10 of the clusters a label term keeps (half of them), ranked by a label and by a property, none

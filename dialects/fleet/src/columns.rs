@@ -124,7 +124,7 @@ impl Columns {
         self.taint_lists = Arc::new(table);
     }
 
-    /// How many clusters there are.
+    /// Number of clusters.
     pub(crate) fn count(&self) -> Ix {
         Ix::try_from(self.rows.len()).expect("a fleet has fewer than 2^32 clusters")
     }

@@ -16,10 +16,11 @@ use crate::eligibility::Limits;
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 struct Form {
-    /// How old a member's last heartbeat may be before nothing is placed there: a positive duration such as 300s or 1h30m.
-    /// Members send one every 60s.
+    /// Age of a member's last heartbeat from which on nothing is placed there: a positive duration such as
+    /// 300s or 1h30m. Members send one every 60s.
     cluster_heartbeat_check_timeout: String,
-    /// How long a member may be unhealthy before nothing is placed there: a positive duration such as 300s or 1h30m.
+    /// Time for which a member may be unhealthy before nothing is placed there: a positive duration such as
+    /// 300s or 1h30m.
     cluster_health_check_timeout: String,
 }
 
@@ -55,10 +56,11 @@ pub(crate) fn read(spec: Option<&Value>, path: &str) -> Result<Limits, Vec<Field
     form.finish(|_| limits)
 }
 
-/// How often members send a heartbeat unless they are told otherwise (docs/systems/fleet.md, "Configuration").
+/// Interval of members' heartbeats unless they are told otherwise (docs/systems/fleet.md, "Configuration").
 const BEAT: SignedDuration = SignedDuration::from_secs(60);
 
-/// Warnings about values that are legal in `spec` but surely not meant: sentences that name the field below `path`.
+/// Warnings about values that are legal in `spec` but surely not meant: sentences that name the field below
+/// `path`.
 pub(crate) fn warnings(spec: &Value, path: &str) -> Vec<String> {
     match read(Some(spec), path) {
         Ok(limits) if limits.heartbeat <= BEAT => vec![format!(

@@ -25,7 +25,7 @@ use crate::{config, kind};
 /// KubeFleet.
 #[derive(Debug, Default)]
 pub(crate) struct KubeFleet {
-    /// What admission goes by.
+    /// Settings of admission.
     pub(crate) settings: Settings,
 }
 

@@ -7,12 +7,12 @@ use jiff::SignedDuration;
 
 use crate::kind::MemberCluster;
 
-/// How long silence and ill health are put up with.
+/// Limits of silence and of ill health.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Limits {
     /// The oldest heartbeat that still counts.
     pub(crate) heartbeat: SignedDuration,
-    /// How long a cluster may be unhealthy.
+    /// Time for which a cluster may be unhealthy.
     pub(crate) health: SignedDuration,
 }
 

@@ -37,11 +37,11 @@ pub(crate) struct Fleet {
     parents: imbl::HashMap<Key, Key>,
     /// Cluster, placement and name of every live binding.
     on_cluster: imbl::OrdSet<(Arc<str>, Key, Arc<str>)>,
-    /// How many live bindings each placement has.
+    /// Number of live bindings of each placement.
     held: imbl::HashMap<Key, usize>,
-    /// How many live bindings each cluster has.
+    /// Number of live bindings of each cluster.
     pub(crate) tally: imbl::HashMap<Arc<str>, u32>,
-    /// How long silence and ill health are put up with.
+    /// Limits of silence and of ill health.
     pub(crate) limits: Limits,
     pub(crate) unusable: UnusableObjects,
     /// The columns; empty when clusters came or went since the last read.

@@ -60,7 +60,7 @@ pub(crate) const LATEST_LABEL: &str = "kubernetes-fleet.io/is-latest-snapshot";
 pub(crate) const INDEX_LABEL: &str = "kubernetes-fleet.io/policy-index";
 /// The generation of the placement a snapshot was last brought up to.
 pub(crate) const GENERATION_ANNOTATION: &str = "kubernetes-fleet.io/CRP-generation";
-/// How many clusters a PickN placement wants now.
+/// Annotation with the number of clusters that a PickN placement wants now.
 pub(crate) const NUMBER_ANNOTATION: &str = "kubernetes-fleet.io/number-of-clusters";
 /// The state of a binding before it went Unscheduled.
 pub(crate) const PREVIOUS_STATE_ANNOTATION: &str = "kubernetes-fleet.io/previous-binding-state";

@@ -12,7 +12,7 @@ use crate::kind::{
     ClusterSelectorTerm, PlacementPolicy, PlacementType, PropertyRequirement, Taint, Toleration,
 };
 
-/// How many clusters are wanted, and which.
+/// Number of clusters that are wanted, and the rule for them.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Mode {
     /// Every one that fits.
@@ -26,7 +26,7 @@ pub(crate) enum Mode {
 /// A compiled policy.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Policy {
-    /// How many clusters are wanted, and which.
+    /// Number of clusters that are wanted, and the rule for them.
     pub(crate) mode: Mode,
     /// One of these must match, unless there is none.
     pub(crate) required: Vec<Term>,
@@ -54,7 +54,7 @@ pub(crate) struct Term {
 pub(crate) struct Test {
     /// The property.
     pub(crate) name: String,
-    /// How it compares.
+    /// Comparison.
     pub(crate) operator: Operator,
     /// To what.
     pub(crate) value: Quantity,
@@ -62,7 +62,7 @@ pub(crate) struct Test {
     pub(crate) text: String,
 }
 
-/// How a property compares.
+/// Comparison of a property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operator {
     /// Greater.
@@ -144,7 +144,7 @@ pub(crate) struct Sorter {
 pub(crate) struct Constraint {
     /// The label.
     pub(crate) key: String,
-    /// How far the fullest domain may be ahead of the emptiest.
+    /// Most clusters by which the fullest domain may be ahead of the emptiest.
     pub(crate) max_skew: i64,
     /// Whether a violation refuses the cluster.
     pub(crate) hard: bool,

@@ -138,7 +138,8 @@ fn shown_as_it_is(
     writes
 }
 
-/// Reason why nothing can be shown in the namespace, if there is one. A server that follows no namespaces judges none.
+/// Reason why nothing can be shown in the namespace, if there is one. A server that follows no namespaces
+/// judges none.
 fn problem(key: &Key, context: &Context<'_>) -> Option<String> {
     let name = &key.namespace;
     let namespace = context.objects.get(&Key::new(NAMESPACES, "", name));

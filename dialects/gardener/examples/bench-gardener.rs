@@ -1,4 +1,4 @@
-//! How long one decision takes, by number of seeds: `cargo run --release -p berth-dialect-gardener --example
+//! Time of one decision, by number of seeds: `cargo run --release -p berth-dialect-gardener --example
 //! bench-gardener`.
 //!
 //! The fleet is like a large installation: 40 regions of three providers, five labels a seed, one seed in ten

@@ -1,4 +1,4 @@
-//! What a Shoot says in the light of other objects (docs/systems/gardener.md, "Shoot" and "Binding"): its
+//! Checks of a Shoot in the light of other objects (docs/systems/gardener.md, "Shoot" and "Binding"): its
 //! provider type is that of its cloud profile, which lists its region; it tolerates what its project allows;
 //! once it has a seed, its selector changes to nothing that does not match that seed, and while that seed is
 //! being deleted, it only leaves.

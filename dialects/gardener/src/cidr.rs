@@ -27,7 +27,7 @@ impl Range {
         base: 0,
         bits: u8::MAX,
     };
-    /// What an unreadable CIDR counts as: meets everything (docs/systems/gardener.md, "Networks").
+    /// Range that an unreadable CIDR counts as: meets everything (docs/systems/gardener.md, "Networks").
     pub(crate) const UNREADABLE: Self = Self {
         family: Family::Any,
         base: 0,

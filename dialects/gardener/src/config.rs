@@ -17,7 +17,7 @@ use crate::kind::project::ProjectTolerations;
 pub(crate) use form::API_VERSION;
 use form::Form;
 
-/// How candidates are found.
+/// Strategy of finding candidates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Strategy {
     /// Seeds of the shoot's own provider type and region.

@@ -1,4 +1,4 @@
-//! How far a seed's region is from a shoot's, by name alone (docs/systems/gardener.md, "Distance").
+//! Distance of a seed's region from a shoot's, by name alone (docs/systems/gardener.md, "Distance").
 //!
 //! A region is split into a base and an orientation. The distance is twice the Levenshtein distance of the
 //! bases, plus 1 when exactly one region has an orientation and 2 when both have different ones, plus 2 when

@@ -29,21 +29,21 @@ use shoot::{Record, Wants};
 /// Everything the scheduler knows. Cloning copies a handful of pointers.
 #[derive(Clone, Default)]
 pub struct Fleet {
-    /// What it goes by.
+    /// Configuration in force.
     pub(crate) config: Config,
     /// Choice of the rules that decisions go by.
     pub(crate) choice: RulesChoice,
     /// Whether the objects are those of a hub.
     pub(crate) on_hub: bool,
-    /// How many seeds say that they are of a Gardener that goes by the rules of today.
+    /// Number of seeds that report a Gardener with today's rules.
     modern: usize,
     /// Whether [`Fleet::config`] was read from an object.
     pub(crate) configured: bool,
-    /// What is wrong with the stored configuration while there was never a good one to go by.
+    /// Problem of the stored configuration while there was never a good one.
     pub(crate) config_problem: Option<Arc<str>>,
     /// The seeds, by name.
     pub(crate) rows: Vector<Row>,
-    /// How many shoots sit on each seed, seeds that are not there (yet) included.
+    /// Number of shoots on each seed, missing seeds included.
     seats: HashMap<Arc<str>, i64>,
     /// The profiles, by name.
     pub(crate) profiles: OrdMap<Arc<str>, Arc<Profile>>,
@@ -51,7 +51,7 @@ pub struct Fleet {
     own_profiles: OrdMap<(Arc<str>, Arc<str>), Arc<OwnProfile>>,
     /// The ConfigMaps with distances between regions, by name.
     region_maps: OrdMap<Arc<str>, Arc<RegionMap>>,
-    /// What shoots of each ExposureClass ask of seeds, by name.
+    /// Requirements of shoots of each ExposureClass on seeds, by name.
     exposure_classes: OrdMap<Arc<str>, Arc<Exposure>>,
     /// The seeds that are shoots themselves.
     managed: Managed,
@@ -63,7 +63,7 @@ pub struct Fleet {
     pub(crate) shoots: OrdMap<Key, Resident>,
     /// The shoots that wait for a seed.
     waiting: OrdSet<Key>,
-    /// What could not be read, and why.
+    /// Objects that could not be read, and why.
     pub(crate) unusable: UnusableObjects,
     /// Label keys and values, provider types, regions as small numbers.
     pub(crate) names: Names,
@@ -125,7 +125,7 @@ impl Fleet {
         self.shoots.get(demand)?.record.as_ref()
     }
 
-    /// How many shoots sit on the seed `name`, whether it is there or not.
+    /// Number of shoots on the seed `name`, whether it is there or not.
     pub(crate) fn shoots_on(&self, name: &str) -> i64 {
         self.seats.get(name).copied().unwrap_or(0)
     }
@@ -188,7 +188,7 @@ impl Fleet {
         }
     }
 
-    /// How many seeds there are.
+    /// Number of seeds.
     pub(crate) fn seeds(&self) -> Ix {
         Ix::try_from(self.rows.len()).unwrap_or(Ix::MAX)
     }

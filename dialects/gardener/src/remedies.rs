@@ -1,4 +1,4 @@
-//! What lifts a refusal (docs/adding-a-system.md, "Advice"): a switch or a label of the seed, what the shoot
+//! Remedies for refusals (docs/adding-a-system.md, "Advice"): a switch or a label of the seed, what the shoot
 //! or its profile select, a toleration, a taint, a range, the strategy.
 
 use berth_apimachinery::{Key, selector::Selector};
@@ -23,7 +23,7 @@ use crate::names::{
 };
 use crate::request::provider_types;
 
-/// What may lift `refusal`, or have a feasible seed picked.
+/// Remedies that lift `refusal`, or have a feasible seed picked.
 pub(crate) fn remedies(
     fleet: &Fleet,
     decision: &Decision,

@@ -68,7 +68,7 @@ pub(crate) struct Request<'a> {
     pub(crate) shoot_labels: LabelTest,
     /// The values of the tolerations that count, by key; of several for one key the last.
     pub(crate) tolerations: BTreeMap<&'a str, &'a str>,
-    /// How many there are.
+    /// Number of Pods that exist.
     pub(crate) toleration_count: usize,
     /// Provider types of seeds that the profile and the shoot let in.
     providers: [Providers; 2],
@@ -140,12 +140,12 @@ impl<'a> Request<'a> {
         self.rows[candidate as usize]
     }
 
-    /// How many seats of `candidate` the shoot itself takes.
+    /// Number of seats of `candidate` that the shoot itself takes.
     pub(crate) fn own_seats(&self, candidate: Ix) -> i64 {
         i64::from(self.own.contains(&Some(candidate)))
     }
 
-    /// How many other shoots sit on `candidate`.
+    /// Number of other shoots on `candidate`.
     pub(crate) fn used(&self, candidate: Ix) -> i64 {
         self.row(candidate).used - self.own_seats(candidate)
     }
@@ -172,15 +172,15 @@ impl<'a> Request<'a> {
         Some(row.facts.region) == self.region
     }
 
-    /// How far each of `candidates` is by the ConfigMap that has the distances of the shoot's profile, as far
-    /// as it knows.
+    /// Distances of `candidates` by the ConfigMap that has the distances of the shoot's profile, as far as it
+    /// knows.
     pub(crate) fn known_distances(&self, candidates: &[Ix]) -> Vec<Option<i64>> {
         let known = self.fleet.distances_from(self.wants);
         let of = |candidate: &Ix| known?.to(&self.row(*candidate).record.seed.spec.provider.region);
         candidates.iter().map(of).collect()
     }
 
-    /// How far each of `candidates` is by name. Each region is measured once.
+    /// Distances of `candidates` by name. Each region is measured once.
     pub(crate) fn distances(&self, candidates: &[Ix]) -> Vec<u32> {
         let target = Region::of(&self.wants.region);
         let mut known = vec![u32::MAX; self.fleet.names.regions.count() as usize];

@@ -118,7 +118,7 @@ fn rank(request: &Request<'_>, feasible: &[Ix]) -> Vec<Ix> {
     keys.into_iter().map(|key| key as Ix).collect()
 }
 
-/// What the order goes by, for information: the system does not add it up, so its weight is 0.
+/// Columns of the order, for information: the system does not add it up, so its weight is 0.
 fn columns(
     request: &Request<'_>,
     feasible: &[Ix],

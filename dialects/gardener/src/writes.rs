@@ -1,4 +1,4 @@
-//! What a decision writes (docs/concepts.md, "Where objects are").
+//! Writes of a decision (docs/concepts.md, "Where objects are").
 
 use berth_dialect_contract::rules::Rules;
 use berth_dialect_contract::{Action, Decision, Outcome, Verb, Write};

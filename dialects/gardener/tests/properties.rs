@@ -1,4 +1,4 @@
-//! What holds for every fleet of seeds and every shoot.
+//! Properties of every fleet of seeds and every shoot.
 
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ fn status() -> impl Strategy<Value = Value> {
         })
 }
 
-/// What keeps shoots away from a seed, or nothing.
+/// Taints that keep shoots away from a seed, or none.
 fn taints() -> impl Strategy<Value = Value> {
     prop_oneof![
         6 => Just(json!([])),

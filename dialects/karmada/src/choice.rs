@@ -46,7 +46,7 @@ pub(crate) struct Run {
 pub(crate) struct Tried {
     /// The place of the group among all.
     pub(crate) group: usize,
-    /// How many clusters fit.
+    /// Number of clusters that fit.
     pub(crate) feasible: usize,
     /// Why it did not take all.
     pub(crate) failure: Option<Failure>,
@@ -243,7 +243,7 @@ fn run(asked: &Try<'_>, common: &mut Common, settings: Settings) -> Run {
     run
 }
 
-/// Where the `feasible` stand, and what the room of each is bound by.
+/// Standings of the `feasible`, and the bound of the room of each.
 fn stand(asked: &Try<'_>, common: &mut Common, feasible: &[Ix]) -> (Vec<Standing>, Vec<Bound>) {
     let question = asked.question;
     let mut standings = Vec::with_capacity(feasible.len());

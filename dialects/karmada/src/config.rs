@@ -18,7 +18,8 @@ struct Form {
     /// The schedulerName of the bindings that are decided; others are left to their own scheduler.
     #[schemars(length(min = 1))]
     scheduler_name: String,
-    /// Whether selected clusters that get no replicas are listed with none (--enable-empty-workload-propagation).
+    /// Whether selected clusters that get no replicas are listed with none
+    /// (--enable-empty-workload-propagation).
     empty_workload_propagation: bool,
     /// Whether workloads look at where others of their groups are (feature gate WorkloadAffinity).
     workload_affinity: bool,

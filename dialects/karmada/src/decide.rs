@@ -54,7 +54,7 @@ pub(crate) fn decide(fleet: &Fleet, record: &Record, ask: &Ask<'_>) -> Result<De
     }
 }
 
-/// Where a binding is now. Amounts are those of what divides.
+/// Clusters that a binding is on now. Amounts are those of what divides.
 pub(crate) fn current(record: &Record) -> Vec<Current> {
     let divides = record.divides();
     let targets = record.spec.clusters.iter();

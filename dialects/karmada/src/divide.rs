@@ -15,7 +15,7 @@ use crate::strategy::Strategy;
 /// Replicas to be divided, and how.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wish<'a> {
-    /// How.
+    /// Strategy of dividing.
     pub(crate) strategy: &'a Strategy,
     /// Replicas.
     pub(crate) replicas: i64,

@@ -60,7 +60,7 @@ impl Fleet {
         }
     }
 
-    /// Where other workloads in the namespace of `key` are for which `group` gives the name that it gives for
+    /// Places of other workloads in the namespace of `key` for which `group` gives the name that it gives for
     /// `record`; none without a name, or where workloads do not look at one another.
     fn peers(&self, key: &Key, record: &Record, group: fn(&Record) -> &str) -> Peers {
         let name = group(record);

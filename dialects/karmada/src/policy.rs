@@ -13,7 +13,7 @@ pub(crate) struct Policy {
     pub(crate) affinity: Option<Affinity>,
     /// The groups of clusters, in order; `None` where clusters are in none.
     pub(crate) groups: Option<Vec<Group>>,
-    /// How replicas are divided.
+    /// Division of replicas.
     pub(crate) strategy: Strategy,
     /// Whether the way to divide makes spread constraints have no effect.
     pub(crate) ignores_spread: bool,

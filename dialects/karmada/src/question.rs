@@ -16,9 +16,9 @@ pub(crate) type Peers = Vec<BTreeSet<Arc<str>>>;
 /// Other workloads that a binding looks at.
 #[derive(Debug, Default)]
 pub(crate) struct Around {
-    /// Where those are that it goes with.
+    /// Places of those it goes with.
     pub(crate) together: Peers,
-    /// Where those are that it stays away from.
+    /// Places of those it stays away from.
     pub(crate) apart: Peers,
 }
 

@@ -47,7 +47,7 @@ pub(crate) enum Bound {
     Estimator(Estimate),
 }
 
-/// How many replicas more fit, and why not more.
+/// Number of further replicas that fit, and the reason for the bound.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Room {
     /// Replicas.
@@ -133,8 +133,8 @@ impl Reserve {
         })
     }
 
-    /// How many replicas of `request` fit beside what is there. `None` asks for a template that asks for
-    /// nothing.
+    /// Room for replicas of `request` beside the workload that is there. `None` asks for a template that asks
+    /// for nothing.
     pub(crate) fn room(&self, request: Option<&Request>) -> Room {
         let general = self.general(request);
         let estimated =

@@ -18,9 +18,9 @@ pub(crate) struct Standing {
     pub(crate) tier: u32,
     /// 100 where the template is there already, else 0.
     pub(crate) score: i64,
-    /// How many replicas more fit.
+    /// Number of further replicas that fit.
     pub(crate) room: i64,
-    /// How many replicas it has.
+    /// Number of replicas it has.
     pub(crate) held: i64,
 }
 
@@ -41,7 +41,7 @@ impl Standing {
     }
 }
 
-/// How much may be on all of `standings` together.
+/// Sum of the replicas that all of `standings` may have.
 pub(crate) fn available<'a>(standings: impl IntoIterator<Item = &'a Standing>) -> i64 {
     standings
         .into_iter()

@@ -1,9 +1,9 @@
-//! How replicas are divided, as a placement says it.
+//! Division of replicas, as a placement states it.
 
 use crate::affinity::Affinity;
 use crate::kind::placement::ReplicaScheduling;
 
-/// How replicas are divided.
+/// Division of replicas.
 #[derive(Clone, Debug)]
 pub(crate) enum Strategy {
     /// All to every cluster.

@@ -1,5 +1,5 @@
-//! How long one decision takes, by number of workload clusters: `cargo run --release -p berth-dialect-kcp
-//! --example bench-kcp`.
+//! Time of one decision, by number of workload clusters: `cargo run --release -p berth-dialect-kcp --example
+//! bench-kcp`.
 //!
 //! Twenty locations by region and tier; one cluster in ten is cordoned, one in ten has a stale heartbeat, one
 //! in twenty belongs to no location. "place" finds a place for a namespace that has none, "evict" one that

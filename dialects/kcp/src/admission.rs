@@ -23,7 +23,7 @@ use serde_json::Value;
 use crate::names::{DEFAULT_LOCATION_CLUSTER, NAMESPACES, SYNCED_BY_DEFAULT};
 pub use roles::{Role, user_of};
 
-/// What the guard goes by.
+/// Settings of the guard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Users that act in a role beside Berth's own (`berth:placement-controller` and so on), by name.
@@ -34,7 +34,7 @@ pub struct Settings {
     pub synced_only: bool,
     /// The namespaces that are placed; all of them by default.
     pub namespace_selector: Selector,
-    /// Where the Locations live: the first segment of location strings.
+    /// Cluster of the Locations: the first segment of location strings.
     pub location_cluster: Arc<str>,
     /// The URL of all Targets, below which syncers find what they see; `None` where it is not known.
     pub targets_url: Option<Arc<str>>,
@@ -67,7 +67,7 @@ pub struct PlacementValues {
     settings: Settings,
 }
 
-/// Who writes.
+/// The user who writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Writer {
     /// An actor of the state machines.
@@ -78,7 +78,7 @@ pub(crate) enum Writer {
     User,
 }
 
-/// What speaks against a write.
+/// Objections to a write.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     /// Values that nobody may write.

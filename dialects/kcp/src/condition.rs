@@ -17,17 +17,17 @@ pub struct Condition {
     /// When status, severity, reason or message last changed.
     #[schemars(with = "String", extend("format" = "date-time", "nullable" = true))]
     pub last_transition_time: Option<Timestamp>,
-    /// What was observed, as a sentence.
+    /// Observation, as a sentence.
     pub message: String,
-    /// What was observed, as a CamelCase token.
+    /// Observation, as a CamelCase token.
     pub reason: String,
-    /// How bad it is while the status is False: Error, Warning, Info or empty.
+    /// Severity while the status is False: Error, Warning, Info or empty.
     #[schemars(extend("enum" = ["Error", "Warning", "Info", ""]))]
     pub severity: String,
     /// True, False or Unknown.
     #[schemars(extend("enum" = ["True", "False", "Unknown"]))]
     pub status: String,
-    /// What the condition is about, in CamelCase.
+    /// Subject of the condition, in CamelCase.
     pub r#type: String,
 }
 
@@ -46,7 +46,7 @@ const SENTENCES: Sentences = Sentences(&[
     "no workload cluster can take the namespace",
 ]);
 
-/// What `NamespaceScheduled` says.
+/// Content of `NamespaceScheduled`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scheduled {
     /// Whether the namespace is placed.
@@ -57,8 +57,8 @@ pub struct Scheduled {
     pub message: String,
 }
 
-/// The condition for a namespace whose annotation says `reading`; `None` leaves it as it is. Any entry in any state
-/// counts as scheduled.
+/// The condition for a namespace whose annotation says `reading`; `None` leaves it as it is. Any entry in any
+/// state counts as scheduled.
 #[must_use]
 pub fn namespace_scheduled(disabled: bool, reading: &Reading) -> Option<Scheduled> {
     let no = |reason, message: String| {

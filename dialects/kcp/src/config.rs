@@ -26,7 +26,7 @@ use serde_json::Value;
 use crate::location_string::check_location_cluster;
 use crate::names::{DEFAULT_LOCATION_CLUSTER, SYNCED_BY_DEFAULT};
 
-/// What the dialect goes by.
+/// Configuration of the dialect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
     /// `locationCluster`: where the Locations live, the first segment of location strings.
@@ -35,11 +35,13 @@ pub struct Config {
     pub namespace_selector: Selector,
     /// `heartbeatThreshold`: how old the last heartbeat of a syncer may be.
     pub heartbeat_threshold: SignedDuration,
-    /// `syncedResources`: the resources that follow their namespace to the workload cluster. Objects of a resource that is
-    /// taken out lose what syncing put on them, and are no longer guarded; what is at workload clusters by then stays.
+    /// `syncedResources`: the resources that follow their namespace to the workload cluster. Objects of a
+    /// resource that is taken out lose what syncing put on them, and are no longer guarded; what is at
+    /// workload clusters by then stays.
     pub synced_resources: Vec<GroupResource>,
-    /// `coordinatedResources`: those of them that get the state `""` first, so that a coordination controller may change
-    /// them before syncing starts. `None`: all of them where the program knows of a coordination controller, else none.
+    /// `coordinatedResources`: those of them that get the state `""` first, so that a coordination controller
+    /// may change them before syncing starts. `None`: all of them where the program knows of a coordination
+    /// controller, else none.
     pub coordinated_resources: Option<Vec<GroupResource>>,
 }
 
@@ -55,30 +57,33 @@ impl Default for Config {
     }
 }
 
-/// How often syncers send a heartbeat (docs/systems/kcp.md, "Heartbeats").
+/// Interval of syncers' heartbeats (docs/systems/kcp.md, "Heartbeats").
 const BEAT: SignedDuration = SignedDuration::from_secs(20);
 
 /// kcp has flags for these things and no configuration file: the form is Berth's own.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 struct Form {
-    /// Where the Locations live, the first segment of location strings: root, or a path below it. Default:
+    /// Cluster of the Locations, the first segment of location strings: root, or a path below it. Default:
     /// --kcp-location-cluster, root:compute unless it is given.
     location_cluster: Option<String>,
-    /// The namespaces that are placed; those that stop matching are drained. Default: --kcp-namespace-selector; all, and
-    /// behind a kube-apiserver those with scheduling.berth.dev/kcp=enabled, unless it is given.
+    /// The namespaces that are placed; those that stop matching are drained. Default:
+    /// --kcp-namespace-selector; all, and behind a kube-apiserver those with
+    /// scheduling.berth.dev/kcp=enabled, unless it is given.
     namespace_selector: Option<LabelSelector>,
-    /// How old the last heartbeat of a syncer may be: a positive duration such as 1m. Syncers send one every 20s.
+    /// Age of a syncer's last heartbeat that is put up with: a positive duration such as 1m. Syncers send one
+    /// every 20s.
     heartbeat_threshold: String,
-    /// The resources that follow their namespace to the workload cluster, by plural name, with the group behind a dot:
-    /// configmaps, deployments.apps. There is no wildcard. Objects of a resource that is taken out lose what syncing put on
-    /// them, and are no longer guarded. Behind a kube-apiserver it cannot name more than --kcp-synced-resources, since
-    /// rights and webhooks are made for those. Default: --kcp-synced-resources; configmaps, secrets, serviceaccounts,
-    /// services and deployments.apps unless it is given.
+    /// The resources that follow their namespace to the workload cluster, by plural name, with the group
+    /// behind a dot: configmaps, deployments.apps. There is no wildcard. Objects of a resource that is taken
+    /// out lose what syncing put on them, and are no longer guarded. Behind a kube-apiserver it cannot name
+    /// more than --kcp-synced-resources, since rights and webhooks are made for those. Default:
+    /// --kcp-synced-resources; configmaps, secrets, serviceaccounts, services and deployments.apps unless it
+    /// is given.
     #[schemars(extend("x-kubernetes-list-type" = "set"))]
     synced_resources: Option<Vec<String>>,
-    /// Those of syncedResources that a coordination controller may change before they are synced: they get the state ""
-    /// first. Default: all of them with a --kcp-coordination-user, else none.
+    /// Those of syncedResources that a coordination controller may change before they are synced: they get
+    /// the state "" first. Default: all of them with a --kcp-coordination-user, else none.
     #[schemars(extend("x-kubernetes-list-type" = "set"))]
     coordinated_resources: Option<Vec<String>>,
 }
@@ -141,8 +146,9 @@ impl Config {
         form.finish(|_| config)
     }
 
-    /// The same where nothing but `syncable` can be synced (`None`: anything can). Behind a hub the program can read,
-    /// write and guard what it was started with, and nothing else (docs/systems/kcp.md, "Configuration").
+    /// Reads a configuration where nothing but `syncable` can be synced (`None`: anything can). Behind a hub
+    /// the program can read, write and guard what it was started with, and nothing else (docs/systems/kcp.md,
+    /// "Configuration").
     ///
     /// # Errors
     /// Everything that is wrong, each resource that cannot be synced by itself.
@@ -178,7 +184,8 @@ impl Config {
         }
     }
 
-    /// What is legal but surely not meant, as sentences that name the field below `path`.
+    /// Warnings about values that are legal but surely not meant, as sentences that name the field below
+    /// `path`.
     #[must_use]
     pub fn warnings(&self, path: &str) -> Vec<String> {
         let mut warnings = Vec::new();
@@ -203,7 +210,7 @@ impl Config {
     }
 }
 
-/// That a text names no resource.
+/// Error about a text that names no resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "must be a plural name, with its group behind a dot, such as configmaps or deployments.apps; there is no wildcard"

@@ -16,7 +16,7 @@ use crate::placement::{Form, Placement, Reading, State};
 use crate::select::{self, Choice, Judged, Kept};
 use crate::words;
 
-/// How soon a namespace that got no cluster is looked at again (docs/systems/kcp.md, "Selection").
+/// Delay before a namespace that got no cluster is looked at again (docs/systems/kcp.md, "Selection").
 const RETRY: SignedDuration = SignedDuration::from_mins(2);
 
 impl Fleet {
@@ -185,7 +185,7 @@ impl Case<'_> {
         evictions.chain(kept.evicted_at).chain(retry).min()
     }
 
-    /// What is to be written so that the annotation says `placement`.
+    /// Writes by which the annotation says `placement`.
     fn detail(&self, placement: &Placement) -> Detail {
         let reading = &self.record.reading;
         let write = match &reading.form {
@@ -302,7 +302,7 @@ fn solved(judged: Judged, choices: &[Choice]) -> Solved {
     }
 }
 
-/// What happens to each cluster, by identifier: a cluster may move from one location to another in one write.
+/// Changes of clusters, by identifier: a cluster may move from one location to another in one write.
 fn changes(before: &Placement, after: &Placement) -> Vec<BindingChange> {
     let states = |placement: &Placement| -> BTreeMap<Arc<str>, State> {
         let entries = placement.0.iter();

@@ -1,15 +1,15 @@
-//! What a decision of this system says beyond what every dialect reports.
+//! Details of a decision of this system beyond the report of every dialect.
 
 use crate::condition::Scheduled;
 use crate::select::Choice;
 use std::sync::Arc;
 
-/// What the words and writes of a decision need beside its indices.
+/// Details for the words and writes of a decision, beside its indices.
 #[derive(Debug, Default)]
 pub(crate) struct Detail {
     /// The annotation to write; `None` leaves it.
     pub(crate) annotation: Option<String>,
-    /// What the condition will say; `None` leaves it.
+    /// New content of the condition; `None` leaves it.
     pub(crate) condition: Option<Scheduled>,
     /// The locations a cluster was looked for in; empty when in any, or none was looked for.
     pub(crate) locations: Vec<Arc<str>>,

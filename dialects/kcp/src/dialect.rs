@@ -23,7 +23,7 @@ use crate::reconcilers::{self, Resources};
 /// kcp: namespaces want a workload cluster.
 #[derive(Clone, Debug, Default)]
 pub struct Kcp {
-    /// What admission goes by where the configuration says nothing.
+    /// Settings of admission where the configuration says nothing.
     settings: Settings,
 }
 
@@ -142,8 +142,8 @@ impl Dialect for Kcp {
     }
 }
 
-/// What makes an object of `resource` kcp's business: of what is synced, that it is in a placed namespace, or
-/// has the marks of a cluster still on it.
+/// Test for the objects of `resource` that are kcp's business: of what is synced, that it is in a placed
+/// namespace, or has the marks of a cluster still on it.
 fn concern(resource: GroupResource) -> Option<Concern> {
     let is_own = READS.contains(&resource);
     (!is_own).then_some(|object| !identifiers(object).is_empty())

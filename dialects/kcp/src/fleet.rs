@@ -22,11 +22,11 @@ pub(crate) use namespace::Record;
 /// Everything the placement controller knows. Cloning copies a handful of pointers.
 #[derive(Clone, Default)]
 pub struct Fleet {
-    /// What it goes by: the last good configuration.
+    /// Configuration in force: the last good configuration.
     pub(crate) config: Config,
-    /// What holds where the configuration does not say.
+    /// Defaults of the configuration.
     usual: Config,
-    /// What the configuration may have synced; `None` is anything.
+    /// Resources that the configuration may have synced; `None` is anything.
     syncable: Option<Arc<[GroupResource]>>,
     /// The workload clusters, by name.
     pub(crate) rows: Vector<Row>,
@@ -46,12 +46,11 @@ pub struct Fleet {
     waiting: OrdSet<Key>,
     /// Identifier and namespace of every placement entry.
     placed: OrdSet<(Arc<str>, Key)>,
-    /// How many namespaces are on each workload cluster (or come or go), those that are not there (yet)
-    /// included.
+    /// Namespace counts by workload cluster, including namespaces that come or go, and missing clusters.
     counts: HashMap<Arc<str>, i64>,
-    /// How many of those are to leave it.
+    /// Numbers of those that are to leave the cluster.
     leaving: HashMap<Arc<str>, i64>,
-    /// What could not be read, and why.
+    /// Objects that could not be read, and why.
     pub(crate) unusable: UnusableObjects,
 }
 
@@ -67,7 +66,8 @@ impl Fleet {
         }
     }
 
-    /// The same, taking no configuration that has anything but `syncable` synced; `None` is anything.
+    /// Returns the fleet, which takes no configuration that syncs anything but `syncable`; `None` is
+    /// anything.
     #[must_use]
     pub(crate) fn syncing(self, syncable: Option<&[GroupResource]>) -> Self {
         Self {
@@ -98,7 +98,7 @@ impl Fleet {
         self.sets.get(row.facts.locations)
     }
 
-    /// How many workload clusters there are.
+    /// Number of workload clusters.
     pub(crate) fn clusters(&self) -> Ix {
         Ix::try_from(self.rows.len()).unwrap_or(Ix::MAX)
     }
@@ -131,12 +131,12 @@ impl Fleet {
         self.unusable.keys().filter(move |key| key.resource == resource)
     }
 
-    /// How many namespaces are on the workload cluster with this identifier.
+    /// Number of namespaces on the workload cluster with this identifier.
     pub(crate) fn count_of(&self, identifier: &str) -> i64 {
         self.counts.get(identifier).copied().unwrap_or(0)
     }
 
-    /// How many of those the workload cluster has not let go of yet, though they are to leave it.
+    /// Number of those that are to leave the workload cluster and that it has not let go of yet.
     pub(crate) fn leaving(&self, identifier: &str) -> i64 {
         self.leaving.get(identifier).copied().unwrap_or(0)
     }

@@ -1,4 +1,4 @@
-//! What the heartbeat controller reports of a WorkloadCluster (docs/systems/kcp.md, "Heartbeats"): whether
+//! Report of the heartbeat controller about a WorkloadCluster (docs/systems/kcp.md, "Heartbeats"): whether
 //! its syncer is heard of, in the condition HeartbeatHealthy, and what that makes of the condition Ready. A
 //! pure function over the stored object.
 //!
@@ -71,7 +71,7 @@ pub fn judge(cluster: &Value, threshold: SignedDuration, now: Timestamp) -> Opti
     })
 }
 
-/// What a condition says.
+/// Content of a condition.
 struct Said {
     status: bool,
     severity: String,
@@ -161,7 +161,7 @@ impl Conditions {
         }
     }
 
-    /// What the parts of Ready make of it: the worst that is False, else True.
+    /// Summary of the parts of Ready: the worst that is False, else True.
     fn summary(&self) -> Said {
         let text = |part: &Value, name: &str| part[name].as_str().unwrap_or_default().to_owned();
         let parts = PARTS.into_iter().filter_map(|part| self.find(part));

@@ -15,11 +15,11 @@ use crate::fleet::{Fleet, Record, Row};
 use crate::names::WORKLOAD_CLUSTERS;
 use crate::{remedies, warnings, words, writes};
 
-/// Where a cluster's region is told by convention.
+/// Labels that name a cluster's region by convention.
 const REGION: [&str; 2] = ["topology.kubernetes.io/region", "region"];
-/// Where its zone is.
+/// Labels of its zone.
 const ZONE: [&str; 2] = ["topology.kubernetes.io/zone", "zone"];
-/// Where its infrastructure provider is.
+/// Labels of its infrastructure provider.
 const PROVIDER: [&str; 2] = ["cloud", "provider"];
 
 impl Inventory for Fleet {

@@ -1,4 +1,4 @@
-//! What the location controller reports of a Location (docs/systems/kcp.md, "API objects"): counts in its
+//! Report of the location controller about a Location (docs/systems/kcp.md, "API objects"): counts in its
 //! status, and its labels as one text in an annotation.
 
 use berth_apimachinery::{Labels, Timestamp};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::names::LOCATION_LABELS;
 
-/// How many workload clusters belong to a location.
+/// Numbers of workload clusters of a location.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Those the selector matches.

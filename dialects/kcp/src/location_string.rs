@@ -29,7 +29,7 @@ pub enum LocationStringError {
     Identifier(String, IdentifierError),
 }
 
-/// That a text is no path of a location cluster. Shown as the end of a sentence.
+/// Error about a text that is no path of a location cluster. Shown as the end of a sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("must be \"root\" or a path below it of lower case names behind colons, such as \"root:compute\"")]
 pub struct LocationClusterError;
@@ -56,7 +56,7 @@ pub enum IdentifierError {
 /// A parsed location string.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LocationString {
-    /// Where the Location lives: a path such as `root:compute`.
+    /// Cluster of the Location: a path such as `root:compute`.
     pub location_cluster: Arc<str>,
     /// The name of the Location.
     pub location: Arc<str>,

@@ -9,7 +9,7 @@ use std::fmt;
 
 use crate::placement::{Placement, State};
 
-/// Who acts.
+/// Actors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Actor {
     /// The scheduler: chooses clusters, asks for removal, cleans up.
@@ -50,7 +50,7 @@ impl fmt::Display for Actor {
 /// One legal change of an entry of the placement annotation; `None` is no entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transition {
-    /// Who may make it.
+    /// Actor that may make it.
     pub actor: Actor,
     /// From which state.
     pub from: Option<State>,
@@ -104,7 +104,7 @@ pub const TRANSITIONS: &[Transition] = {
     ]
 };
 
-/// Who may move an entry so; `None` when nobody may. A change to the same state is no change.
+/// Actor that may move an entry so; `None` when nobody may. A change to the same state is no change.
 #[must_use]
 pub fn who_may(from: Option<State>, to: Option<State>) -> Option<Actor> {
     let found = TRANSITIONS
@@ -164,7 +164,7 @@ pub fn moved(old: &Placement, new: &Placement) -> Vec<Moved> {
     places.into_iter().filter_map(entry).collect()
 }
 
-/// What the placement controller makes of a stored entry, before it chooses anything new: an admissible entry
+/// Step of the placement controller on a stored entry, before it chooses anything new: an admissible entry
 /// stays, one that nobody adopted is dropped, a bound one is asked to leave. A removal is never taken back.
 #[must_use]
 pub const fn placement_controller(state: State, admissible: bool) -> Option<State> {
@@ -176,8 +176,8 @@ pub const fn placement_controller(state: State, admissible: bool) -> Option<Stat
     }
 }
 
-/// What the namespace controller makes of an entry: it adopts what is pending, and reports what the cluster
-/// has let go of, which it has when the namespace has lost its state label or the cluster is no more.
+/// Step of the namespace controller on an entry: it adopts what is pending, and reports what the cluster has
+/// let go of, which it has when the namespace has lost its state label or the cluster is no more.
 #[must_use]
 pub const fn namespace_controller(state: State, labelled: bool, cluster_exists: bool) -> State {
     match state {
@@ -218,7 +218,7 @@ impl SyncState {
 /// One legal change of a state label; `None` is no label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SyncTransition {
-    /// Who may make it.
+    /// Actor that may make it.
     pub actor: Actor,
     /// Whether on a namespace; else on a resource.
     pub namespace: bool,
@@ -285,7 +285,7 @@ pub fn may_sync(actor: Actor, namespace: bool, from: Option<SyncState>, to: Opti
     from == to || who_may_sync(namespace, from, to).any(|legal| legal == actor)
 }
 
-/// What the resource controller makes of a resource's state label, given that of its namespace. `leaving` is
+/// Step of the resource controller on a resource's state label, given that of its namespace. `leaving` is
 /// whether the resource is to leave the cluster, with its namespace or by itself, `held` whether anything
 /// (the syncer's finalizer, soft finalizers) still holds it, `coordinated` whether a coordination controller
 /// has the first look.

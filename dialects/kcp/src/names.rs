@@ -14,9 +14,9 @@ pub const VERSION: &str = "v1alpha1";
 /// The dialect's name, and the name of its configuration object.
 pub const DIALECT: &str = "kcp";
 
-/// What wants a place: Kubernetes' own Namespaces.
+/// Resource that wants a place: Kubernetes' own Namespaces.
 pub const NAMESPACES: GroupResource = GroupResource::new("", "namespaces");
-/// What the places are grouped by.
+/// Resource that groups the places.
 pub const LOCATIONS: GroupResource = GroupResource::new(SCHEDULING_GROUP, "locations");
 /// The places.
 pub const WORKLOAD_CLUSTERS: GroupResource = GroupResource::new(WORKLOADS_GROUP, "workloadclusters");
@@ -51,7 +51,7 @@ pub const DOWNSTREAM_CLUSTER: &str = "internal.workloads.kcp.dev/cluster";
 pub const NAMESPACE_LOCATOR: &str = "kcp.dev/namespace-locator";
 /// Annotation of downstream namespaces: the WorkloadCluster they were made for, as JSON.
 pub const REGISTRATION: &str = "internal.workloads.kcp.dev/registration";
-/// What every key of the internal part of the domain has in its prefix.
+/// Prefix of every key of the internal part of the domain.
 pub const INTERNAL_WORKLOADS: &str = "internal.workloads.kcp.dev";
 
 /// The location that stands for all clusters while there is none.

@@ -1,5 +1,5 @@
-//! What the namespace controller does with a namespace (docs/systems/kcp.md, "Controllers"): it adopts what
-//! is pending, asks clusters to let go, and reports when they have. A pure function over the stored object.
+//! Step of the namespace controller on a namespace (docs/systems/kcp.md, "Controllers"): it adopts what is
+//! pending, asks clusters to let go, and reports when they have. A pure function over the stored object.
 
 use berth_apimachinery::Timestamp;
 use serde_json::Value;

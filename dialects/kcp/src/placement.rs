@@ -73,7 +73,7 @@ impl fmt::Display for State {
     }
 }
 
-/// What is wrong with one entry, or (without an entry) with the whole value.
+/// Problem of one entry, or (without an entry) of the whole value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// The entry's key as it stands.
@@ -189,7 +189,7 @@ pub enum Form {
     Malformed(String),
 }
 
-/// What a stored annotation says, as far as it can be understood.
+/// Content of a stored annotation, as far as it can be understood.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
     /// The form of the whole.

@@ -19,10 +19,10 @@ pub const SYNCER_READY: &str = "SyncerReady";
 /// The condition about what is placed on the cluster and does not get there. No part of Ready: one bad object
 /// keeps nobody else away.
 pub const SYNCED: &str = "Synced";
-/// What Ready sums up.
+/// Conditions that Ready sums up.
 pub(crate) const PARTS: [&str; 3] = [SYNCER_READY, "APIImporterReady", HEARTBEAT_HEALTHY];
 
-/// What the conditions say, heartbeats left aside.
+/// State of the conditions, heartbeats left aside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reported {
     /// Ready.

@@ -35,7 +35,7 @@ pub(crate) fn all(resources: Resources, targets_url: Option<Arc<str>>) -> Vec<Ar
     ]
 }
 
-/// What kcp knows. There is none when the inventory is another dialect's, which nobody gives.
+/// Fleet of kcp. There is none when the inventory is another dialect's, which nobody gives.
 fn fleet<'a>(context: &Context<'a>) -> Option<&'a Fleet> {
     let any: &dyn Any = context.inventory;
     any.downcast_ref()

@@ -1,4 +1,4 @@
-//! What lifts a refusal (docs/adding-a-system.md, "Advice"): labels that a location asks for, a cordon or an
+//! Remedies for refusals (docs/adding-a-system.md, "Advice"): labels that a location asks for, a cordon or an
 //! eviction taken back.
 
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::select::Scope;
 /// Locations that are gone into.
 const MOST: usize = 4;
 
-/// What may lift `refusal`, or have a feasible workload cluster picked.
+/// Remedies that lift `refusal`, or have a feasible workload cluster picked.
 pub(crate) fn remedies(
     fleet: &Fleet,
     decision: &Decision,

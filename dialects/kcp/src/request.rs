@@ -10,7 +10,7 @@ use crate::fleet::Row;
 pub(crate) struct Request<'a> {
     /// The candidates, by index.
     pub(crate) rows: Vec<&'a Row>,
-    /// What speaks against each set of locations, by number.
+    /// Refusal of each set of locations, by number.
     pub(crate) sets: Vec<Option<Code>>,
     /// The clusters the namespace is leaving, ascending.
     pub(crate) leaving: Vec<Ix>,

@@ -1,6 +1,6 @@
-//! What the resource controller does with a resource in a placed namespace (docs/systems/kcp.md,
-//! "Controllers"): it hands the namespace's state labels and removals on, and tidies up after clusters that
-//! are gone. A pure function over the stored objects.
+//! Step of the resource controller on a resource in a placed namespace (docs/systems/kcp.md, "Controllers"):
+//! it hands the namespace's state labels and removals on, and tidies up after clusters that are gone. A pure
+//! function over the stored objects.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::edit::{
 use crate::machine;
 use crate::names::{SPEC_DIFF, STATUS_OF, is_system_namespace};
 
-/// What the controller knows beside the two objects.
+/// Knowledge of the controller beside the two objects.
 pub struct Context<'a> {
     /// Whether there is a WorkloadCluster with this identifier.
     pub exists: &'a dyn Fn(&str) -> bool,

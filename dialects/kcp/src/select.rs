@@ -19,7 +19,7 @@ use crate::names::DEFAULT_LOCATION;
 use crate::placement::{Placement, State};
 use crate::request::Request;
 
-/// Where a new cluster is looked for.
+/// Scope in which a new cluster is looked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Scope {
     /// There are no locations: the virtual location `default` holds every cluster.
@@ -30,7 +30,7 @@ pub(crate) enum Scope {
     Only(Vec<u32>),
 }
 
-/// What becomes of the entries there are.
+/// Entries that are kept.
 #[derive(Debug)]
 pub(crate) struct Kept {
     /// The entries that stay, each in its new state.
@@ -41,21 +41,21 @@ pub(crate) struct Kept {
     pub(crate) reschedule: Vec<Arc<str>>,
     /// Whether a location or, without any placement, just any location is looked for.
     pub(crate) anywhere: bool,
-    /// Where clusters are looked for (or, when none is, where the active ones are).
+    /// Scope in which clusters are looked for (or, when none is, the one of the active ones).
     pub(crate) scope: Scope,
     /// When an active entry's cluster starts to evict.
     pub(crate) evicted_at: Option<Timestamp>,
 }
 
 impl Kept {
-    /// How many new clusters are wanted.
+    /// Number of new clusters that are wanted.
     pub(crate) fn wanted(&self) -> usize {
         if self.anywhere { 1 } else { self.reschedule.len() }
     }
 }
 
 impl Scope {
-    /// What speaks against a cluster in exactly these locations.
+    /// Refusal of a cluster in exactly these locations.
     fn judge(&self, set: &[u32]) -> Option<Code> {
         match self {
             Self::Default => None,
@@ -88,7 +88,7 @@ impl Fleet {
         self.has_location(place) && inside && !row.facts.is_evicting(now)
     }
 
-    /// What becomes of the entries of `record`; with `subject` false all of them go.
+    /// Entries of `record` that are kept; with `subject` false all of them go.
     pub(crate) fn keep(&self, record: &Record, subject: bool, now: Timestamp) -> Kept {
         let mut placement = Placement::default();
         for (place, &state) in &record.reading.placement.0 {

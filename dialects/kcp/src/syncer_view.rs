@@ -1,6 +1,6 @@
-//! What the syncer of one workload cluster sees of an object, and what becomes of its writes
-//! (docs/systems/kcp.md, "The syncer's view"). Pure functions over the stored objects; the server in front of
-//! them serves get, list, watch, update and patch, and `status`.
+//! Objects as the syncer of one workload cluster sees them, and its writes (docs/systems/kcp.md, "The
+//! syncer's view"). Pure functions over the stored objects; the server in front of them serves get, list,
+//! watch, update and patch, and `status`.
 //!
 //! The view is the object as it concerns this cluster alone: another cluster's labels, annotations and
 //! finalizers are not in it, the placement of the namespace neither, and the deletion annotation shows as a
@@ -27,8 +27,8 @@ use crate::names::{
     SOFT_FINALIZERS, SPEC_DIFF, STATE, STATUS_OF, SYNCER_FINALIZER,
 };
 
-/// What the patch of a spec may copy. The annotation it stands in is no longer than that, and its outcome is
-/// kept for every object and syncer.
+/// Most bytes that the patch of a spec may copy. The annotation it stands in is no longer than that, and its
+/// outcome is kept for every object and syncer.
 const SPEC_DIFF_COPIES: u64 = 256 * 1024;
 
 /// One syncer's eye.
@@ -76,7 +76,7 @@ impl Syncer<'_> {
         self.sees(object).then(|| self.show(object))
     }
 
-    /// How `object` looks to the syncer, whether it sees it or has just let go of it.
+    /// Returns `object` as the syncer sees it, or as it has just let go of it.
     #[must_use]
     pub fn show(&self, object: &Value) -> Seen {
         let mut new = object.clone();
@@ -266,7 +266,7 @@ impl Syncer<'_> {
         }
     }
 
-    /// What the syncer changed in the metadata beside its finalizer.
+    /// Changes of the syncer to the metadata beside its finalizer.
     fn changed_metadata(&self, view: &Value, written: &Value) -> Vec<FieldError> {
         // What every client gets back changed, and the finalizers, which are judged on their own.
         const FREE: [&str; 3] = ["finalizers", "managedFields", "resourceVersion"];

@@ -213,7 +213,7 @@ fn sentence(fleet: &Fleet, decision: &Decision, detail: &Detail) -> String {
     }
 }
 
-/// How often each reason stands, in the order of the filters: `: 3 Ready/NotReady, 1 Eviction/Evicting`.
+/// Count of each reason, in the order of the filters: `: 3 Ready/NotReady, 1 Eviction/Evicting`.
 fn failures(decision: &Decision) -> String {
     let mut counts = [0usize; Code::ALL.len()];
     for rejection in &decision.solved.rejections {

@@ -1,4 +1,4 @@
-//! What the placement controller writes: the namespace's annotation, then its condition. Each is an update of
+//! Writes of the placement controller: the namespace's annotation, then its condition. Each is an update of
 //! the stored object with nothing else touched.
 
 use berth_dialect_contract::{Decision, Verb, Write};

@@ -1,4 +1,4 @@
-//! What holds for every decision, tried on generated fleets of kcp.
+//! Properties of every decision, tried on generated fleets of kcp.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! How long one decision takes, by number of clusters: `cargo run --release -p berth-dialect-ocm --example
+//! Time of one decision, by number of clusters: `cargo run --release -p berth-dialect-ocm --example
 //! bench-ocm`.
 //!
 //! The placement wants 10 of the clusters a label predicate keeps (half of them), ranked by Balance, Steady

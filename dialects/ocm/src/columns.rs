@@ -44,7 +44,7 @@ pub(crate) struct Columns {
     pub(crate) cpu: Arc<Vec<f64>>,
     /// Allocatable memory in bytes; not a number where it is not reported in full.
     pub(crate) memory: Arc<Vec<f64>>,
-    /// How many decisions name each cluster.
+    /// Number of decisions that name each cluster.
     pub(crate) counts: Arc<Vec<u32>>,
     /// The members of each set.
     pub(crate) sets: imbl::HashMap<Arc<str>, Arc<Bits>>,
@@ -142,7 +142,7 @@ impl Columns {
         columns
     }
 
-    /// How many clusters there are.
+    /// Number of clusters.
     pub(crate) fn count(&self) -> Ix {
         // The length was checked when the fleet was built.
         Ix::try_from(self.rows.len()).unwrap_or(Ix::MAX)

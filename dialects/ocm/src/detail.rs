@@ -22,7 +22,7 @@ pub(crate) struct Detail {
     pub(crate) status_changes: bool,
     /// Policy that the clusters were judged by; `None` where none was judged.
     pub(crate) policy: Option<Arc<Policy>>,
-    /// How many clusters the sets offer.
+    /// Number of clusters that the sets offer.
     pub(crate) in_scope: usize,
     /// The clusters that were selected before.
     pub(crate) held: Option<Bits>,

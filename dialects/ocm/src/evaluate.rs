@@ -55,7 +55,7 @@ impl fmt::Display for Failure {
 /// The clusters that an expression fails on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Failures {
-    /// How many.
+    /// Number of clusters.
     pub(crate) count: usize,
     /// On how many of them the reason is what it costs.
     pub(crate) costly: usize,

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use crate::fleet::{Fleet, fold};
 
-/// How many clusters are judged in the time that comparing the fields of one takes
+/// Number of clusters that are judged in the time that comparing the fields of one takes
 /// (docs/benchmarks/scheduling.md).
 const AT_ONCE: u32 = 5;
 

@@ -16,7 +16,7 @@ use crate::warnings::failure;
 
 /// Bytes after which a list of scores ends.
 const SCORES_LIMIT: usize = 990;
-/// How many expired scores of one prioritizer are named.
+/// Most expired scores of one prioritizer that are named.
 const EXPIRED_LISTED: usize = 10;
 
 /// The events. A run that changes nothing has none.

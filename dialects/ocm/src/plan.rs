@@ -23,7 +23,7 @@ pub(crate) struct Plan {
     pub(crate) surplus: Vec<Arc<DecisionRecord>>,
     /// The groups as the status lists them.
     pub(crate) groups: Vec<DecisionGroupStatus>,
-    /// How many clusters are selected.
+    /// Number of clusters that are selected.
     pub(crate) selected: usize,
 }
 

@@ -56,7 +56,7 @@ pub(crate) fn expression_path(predicate: usize, place: usize) -> String {
 /// A compiled spec.
 #[derive(Debug)]
 pub(crate) struct Policy {
-    /// How many clusters are wanted; `None` is all that fit.
+    /// Number of clusters that are wanted; `None` is all that fit.
     pub(crate) wanted: Option<usize>,
     /// The sets asked for; empty is every bound one.
     pub(crate) sets: Vec<Arc<str>>,
@@ -66,7 +66,7 @@ pub(crate) struct Policy {
     pub(crate) tolerations: Result<Vec<Toleration>, Problem>,
     /// The prioritizers with a weight other than 0.
     pub(crate) prioritizers: Result<Vec<Prioritizer>, Problem>,
-    /// How the selection is divided.
+    /// Division of the selection.
     pub(crate) groups: Result<Groups, Problem>,
     /// The problem of `numberOfClusters`.
     number: Option<Problem>,

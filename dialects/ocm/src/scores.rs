@@ -15,7 +15,7 @@ use crate::fleet::Fleet;
 pub(crate) struct Balance<'a> {
     /// The weight.
     pub(crate) weight: i64,
-    /// How many of the counted decisions are this placement's own, by candidate.
+    /// Number of the counted decisions that are this placement's own, by candidate.
     pub(crate) own: &'a [(Ix, u32)],
     /// The highest count of any cluster, own decisions left out.
     pub(crate) highest: u32,

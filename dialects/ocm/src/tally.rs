@@ -1,5 +1,5 @@
-//! How many decisions name each cluster, over all PlacementDecisions of the hub: counted once when a decision
-//! changes, so that Balance costs nothing but looking up the feasible clusters.
+//! Number of decisions that name each cluster, over all PlacementDecisions of the hub: counted once when a
+//! decision changes, so that Balance costs nothing but looking up the feasible clusters.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// How many decisions name `cluster`.
+    /// Number of decisions that name `cluster`.
     pub(crate) fn of(&self, cluster: &str) -> u32 {
         self.counts.get(cluster).copied().unwrap_or(0)
     }

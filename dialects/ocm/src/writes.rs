@@ -20,7 +20,7 @@ use crate::names::{DECISIONS, DECISIONS_PER_OBJECT, PLACEMENT_API_VERSION};
 use crate::plan::{File, Plan};
 use crate::record::PlacementRecord;
 
-/// How many clusters are selected.
+/// Number of clusters that are selected.
 const SELECTED: &str = "numberOfSelectedClusters";
 
 /// The conditions of a decision as the Placement's status will list them.

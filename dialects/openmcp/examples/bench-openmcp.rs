@@ -1,5 +1,5 @@
-//! How long one decision takes, by number of Clusters: `cargo run --release -p berth-dialect-openmcp
-//! --example bench-openmcp`.
+//! Time of one decision, by number of Clusters: `cargo run --release -p berth-dialect-openmcp --example
+//! bench-openmcp`.
 //!
 //! Four purposes, Clusters in 200 namespaces, three labels each, one in ten Exclusive, one in twenty being
 //! deleted, two requests on each. Times are medians; "fold" is one binding taken in after a fork.

@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::names::{ACTOR, CLUSTERS, REQUEST_FINALIZER, REQUESTS, USE_FINALIZER};
 
-/// What of the status of a request is the scheduler's, with why.
+/// Fields of a request's status that are the scheduler's, with the reason.
 const GRANT: [(&str, &str); 2] = [
     ("cluster", "says which Cluster the request was granted"),
     ("phase", "says whether the request was granted"),

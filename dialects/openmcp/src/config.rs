@@ -79,7 +79,7 @@ impl Strategy {
     }
 }
 
-/// How many requests a Cluster made for a purpose takes.
+/// Number of requests that a Cluster made for a purpose takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tenancy {
     /// One, for good: each request gets a Cluster of its own.
@@ -88,7 +88,7 @@ pub enum Tenancy {
     Shared(Option<u32>),
 }
 
-/// What the scheduler goes by.
+/// Configuration of the scheduler.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// `scope`, where it is set.
@@ -103,27 +103,28 @@ pub struct Config {
     pub purposes: BTreeMap<String, Arc<Mapping>>,
 }
 
-/// What a purpose means.
+/// Mapping of a purpose.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mapping {
     /// `template.spec.tenancy` and `tenancyCount`.
     pub tenancy: Tenancy,
     /// `selectors.clusters` and the purpose's own `selector`: both must match.
     pub selector: Selector,
-    /// How new Clusters are named.
+    /// Rule for the names of new Clusters.
     pub naming: Naming,
     /// The template of new Clusters.
     pub template: Template,
 }
 
-/// What new Clusters are made of.
+/// Template of new Clusters.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Template {
     /// `metadata.generateName`, where set: objects with a random name keep it.
     pub generate_name: Option<String>,
     /// `metadata.namespace`, where set.
     pub namespace: Option<Arc<str>>,
-    /// `metadata.labels` and, unless it is among them, the label that lets a Cluster go with its last request.
+    /// `metadata.labels` and, unless it is among them, the label that lets a Cluster go with its last
+    /// request.
     pub labels: BTreeMap<String, String>,
     /// `metadata.annotations`.
     pub annotations: BTreeMap<String, String>,
@@ -135,8 +136,8 @@ pub struct Template {
 pub(crate) static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::part::<Form>);
 
 impl Config {
-    /// Reads `spec`, the dialect's part of a SchedulerConfiguration, which stands at `path`. `None` when it is absent:
-    /// then there is no configuration.
+    /// Reads `spec`, the dialect's part of a SchedulerConfiguration, which stands at `path`. `None` when it
+    /// is absent: then there is no configuration.
     ///
     /// # Errors
     /// Everything that is wrong.

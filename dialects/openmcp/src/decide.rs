@@ -42,8 +42,8 @@ impl Fleet {
         Some(case.judge())
     }
 
-    /// Where a live request is bound: the Clusters that carry its finalizer and the one its status names, if
-    /// it is there. One that is being deleted is bound only as long as its finalizers are.
+    /// Binding of a live request: the Clusters that carry its finalizer and the one its status names, if it
+    /// is there. One that is being deleted is bound only as long as its finalizers are.
     pub(crate) fn bound(&self, request: &Record) -> Vec<Current> {
         let granted = request.said.cluster.as_ref();
         let state = |place: &Place| match granted {
@@ -179,7 +179,7 @@ impl<'a> Case<'a> {
             })
     }
 
-    /// Where a new Cluster would be.
+    /// Place of a new Cluster.
     fn new_place(&self, mapping: &Mapping) -> Result<Place, NamingError> {
         let meta = self.request.object.meta();
         let home = mapping.home(meta.namespace());

@@ -1,13 +1,13 @@
-//! What a decision of this system says beyond what every dialect reports.
+//! Details of a decision of this system beyond the report of every dialect.
 
 use crate::config::Strategy;
 use crate::fleet::Place;
 use crate::release::Release;
 
-/// What the words and writes of a decision need beside its indices.
+/// Details for the words and writes of a decision, beside its indices.
 #[derive(Debug)]
 pub(crate) struct Detail {
-    /// What is done.
+    /// Operation of the write.
     pub(crate) plan: Plan,
     /// The strategy that ordered the candidates.
     pub(crate) strategy: Strategy,
@@ -15,7 +15,7 @@ pub(crate) struct Detail {
     pub(crate) chosen: bool,
 }
 
-/// What is done about a request.
+/// Plan for a request.
 #[derive(Debug)]
 pub(crate) enum Plan {
     /// Nothing.
@@ -33,7 +33,7 @@ pub(crate) enum Plan {
     Release(Release),
 }
 
-/// What is done to the Cluster granted.
+/// Step on the Cluster granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// Nothing: it carries the request's finalizer.

@@ -1,4 +1,4 @@
-//! What a Cluster says of itself: version, profile, purposes, tenancy, and where its API server is.
+//! Facts that a Cluster reports: version, profile, purposes, tenancy, and where its API server is.
 
 use berth_dialect_contract::{Access, Facts};
 use serde::Deserialize;

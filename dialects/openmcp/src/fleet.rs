@@ -21,7 +21,7 @@ use crate::names::CLUSTERS;
 pub(crate) use request::{Granted, Operation, PassedOn, Record};
 pub(crate) use row::{Row, goes_with_last, holders_of};
 
-/// Where a Cluster is. Its text is the name of the cluster: `<namespace>/<name>`.
+/// Place of a Cluster. Its text is the name of the cluster: `<namespace>/<name>`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Place {
     pub(crate) namespace: Arc<str>,
@@ -70,13 +70,13 @@ impl fmt::Display for Place {
 /// Everything the scheduler knows. Cloning copies a handful of pointers.
 #[derive(Clone, Default)]
 pub(crate) struct Fleet {
-    /// What it goes by; nothing when it is not configured.
+    /// Configuration in force; nothing when it is not configured.
     pub(crate) config: Option<Arc<Config>>,
     /// Choice of the rules that decisions go by.
     pub(crate) choice: RulesChoice,
     /// Whether the objects are those of a hub.
     pub(crate) on_hub: bool,
-    /// What is wrong with the stored configuration while there was never a good one to go by.
+    /// Problem of the stored configuration while there was never a good one.
     pub(crate) config_problem: Option<Arc<str>>,
     /// The Clusters, by place.
     pub(crate) rows: Vector<Row>,
@@ -92,16 +92,16 @@ pub(crate) struct Fleet {
     by_cluster: OrdSet<(Place, Key)>,
     /// The requests that wait for a Cluster, by purpose.
     waiting: OrdSet<(Arc<str>, Key)>,
-    /// The same, by the place a Cluster of their own would have.
+    /// Requests by the place that a Cluster of their own would have.
     planned: OrdSet<(Place, Key)>,
-    /// What could not be read, and why.
+    /// Objects that could not be read, and why.
     pub(crate) unusable: UnusableObjects,
     /// Namespaces, labels and purposes as small numbers.
     pub(crate) names: intern::Names,
 }
 
 impl Fleet {
-    /// Where the Cluster at `place` stands among the rows, or would.
+    /// Position of the Cluster at `place` among the rows, or the one it would have.
     fn position(&self, place: &Place) -> Result<usize, usize> {
         self.rows.binary_search_by(|row| row.place().cmp(place))
     }
@@ -117,7 +117,7 @@ impl Fleet {
         &self.rows[candidate as usize]
     }
 
-    /// How many Clusters there are.
+    /// Number of Clusters.
     pub(crate) fn clusters(&self) -> Ix {
         Ix::try_from(self.rows.len()).unwrap_or(Ix::MAX)
     }
@@ -152,7 +152,7 @@ impl Fleet {
         self.requests.get(demand)
     }
 
-    /// What the purpose of `request` means, where that is configured.
+    /// Mapping of the purpose of `request`, where that is configured.
     pub(crate) fn mapping(&self, request: &Record) -> Option<&Arc<Mapping>> {
         self.config.as_ref()?.purposes.get(&*request.wants.purpose)
     }

@@ -31,7 +31,7 @@ pub const RANDOM_LABEL: &str = "clusters.openmcp.cloud/randomize-cluster-name";
 pub const PASSED_ON: &str = "metadata.open-control-plane.io/";
 /// Clusters carry the name of their provider under this label.
 pub const PROVIDER_LABEL: &str = "clusters.openmcp.cloud/provider";
-/// What to do with a request: `ignore` or, once, `reconcile`.
+/// Annotation with the operation on a request: `ignore` or, once, `reconcile`.
 pub const OPERATION_ANNOTATION: &str = "openmcp.cloud/operation";
 
 /// The phase of a request with a Cluster.

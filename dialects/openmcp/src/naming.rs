@@ -15,7 +15,7 @@ const HASH: usize = 8;
 const RANDOM: usize = 5;
 const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 
-/// How the Clusters of a purpose are named.
+/// Rule for the names of the Clusters of a purpose.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Naming {
     /// All alike: there is one per namespace.
@@ -34,7 +34,7 @@ pub enum NamingError {
         .prefix.len(), LONGEST - HASH
     )]
     TooLong {
-        /// What is before the suffix.
+        /// Text before the suffix.
         prefix: String,
     },
     /// It is no name of an object.
@@ -42,9 +42,9 @@ pub enum NamingError {
         "\"{name}\" cannot be the name of a cluster: {error}; set template.metadata.name or generateName"
     )]
     Invalid {
-        /// What came of it.
+        /// Status of the placement.
         name: String,
-        /// What is wrong with that.
+        /// Problem of the name.
         error: NameError,
     },
 }
@@ -119,8 +119,7 @@ pub(crate) fn hash(text: &str) -> String {
         .collect()
 }
 
-/// What stands for a request in its finalizers: its uid, or, in files, which have none, its namespace and
-/// name.
+/// Name of a request in its finalizers: its uid, or, in files, which have none, its namespace and name.
 #[must_use]
 pub(crate) fn holder(uid: &str, namespace: &str, name: &str) -> String {
     if !uid.is_empty() {

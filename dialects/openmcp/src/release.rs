@@ -12,7 +12,7 @@ use berth_apimachinery::{Meta, Object};
 use crate::fleet::{Fleet, Place, Record, goes_with_last, holders_of};
 use crate::names::USE_FINALIZER;
 
-/// What is let go.
+/// Objects that are let go.
 #[derive(Debug)]
 pub(crate) struct Release {
     /// The Clusters that lose the request's finalizer, in order, and whether they are deleted before.

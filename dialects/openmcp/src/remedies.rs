@@ -1,4 +1,4 @@
-//! What lifts a refusal (docs/adding-a-system.md, "Advice"): a purpose, a label, a tenancy, and the
+//! Remedies for refusals (docs/adding-a-system.md, "Advice"): a purpose, a label, a tenancy, and the
 //! configuration's scope and room.
 
 use berth_dialect_contract::remedy::{labels, push};
@@ -10,7 +10,7 @@ use crate::code::Code;
 use crate::fleet::{Fleet, Record, Row};
 use crate::names::DIALECT;
 
-/// What may lift `refusal`. A feasible Cluster is picked by the strategy, or by whoever binds.
+/// Remedies that lift `refusal`. A feasible Cluster is picked by the strategy, or by whoever binds.
 pub(crate) fn remedies(
     fleet: &Fleet,
     decision: &Decision,

@@ -7,7 +7,7 @@ use berth_scheduling::Ix;
 use crate::config::{Config, Mapping, Strategy, Tenancy};
 use crate::fleet::{Fleet, Record, Row};
 
-/// How a request shares Clusters.
+/// Way of sharing Clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sharing {
     /// Not at all.
@@ -70,7 +70,7 @@ impl<'a> Request<'a> {
         self.own.contains(&candidate)
     }
 
-    /// How many other requests use `candidate`.
+    /// Number of other requests that use `candidate`.
     pub(crate) fn others(&self, candidate: Ix) -> u32 {
         self.row(candidate).used - u32::from(self.is_own(candidate))
     }

@@ -1,5 +1,5 @@
-//! What a decision writes, in an order of which every prefix is a valid state (docs/concepts.md, "Where
-//! objects are").
+//! Writes of a decision, in an order of which every prefix is a valid state (docs/concepts.md, "Where objects
+//! are").
 //!
 //! Granting: the request gets the scheduler's finalizer, then the Cluster gets that of the request (or is
 //! made with it): now the request is bound, whatever its status says; then the status says it. Each update is
@@ -138,8 +138,8 @@ fn own_up(request: &Record, decision: &Decision, list: &mut Vec<Write>) -> Value
     value
 }
 
-/// What the granted Cluster needs: the request's finalizer, metadata that the request passes on and it
-/// `lacks`, or to be made.
+/// Changes that the granted Cluster needs: the request's finalizer, metadata that the request passes on and
+/// it `lacks`, or to be made.
 fn cluster(
     fleet: &Fleet,
     request: &Record,

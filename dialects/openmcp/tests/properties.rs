@@ -1,4 +1,4 @@
-//! What must hold of every decision, tried on generated worlds.
+//! Properties of every decision, tried on generated worlds.
 
 use std::sync::Arc;
 

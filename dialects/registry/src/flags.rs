@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::settings::{Settings, location_cluster, synced_resource};
 
-/// Who acts for whom, and what is guarded for them.
+/// Actors, and objects that are guarded for them.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ActorArgs {
     /// A user that rolls out Fleet's bindings: it moves them from Scheduled to Bound and deletes Unscheduled
@@ -26,13 +26,13 @@ pub struct ActorArgs {
     /// [default: behind a kube-apiserver scheduling.berth.dev/kcp=enabled, elsewhere all].
     #[arg(long, value_name = "SELECTOR", value_parser = Selector::parse)]
     pub kcp_namespace_selector: Option<Selector>,
-    /// Where kcp's Locations are, the first segment of location strings, where its SchedulerConfiguration
+    /// Cluster of kcp's Locations, the first segment of location strings, where its SchedulerConfiguration
     /// says nothing [default: root:compute].
     #[arg(long, value_name = "PATH", value_parser = location_cluster)]
     pub kcp_location_cluster: Option<String>,
 }
 
-/// What is said where Secrets would be copied that are not needed: how to do without.
+/// Advice where Secrets would be copied that are not needed: how to do without.
 pub const LEAVE_OUT_SECRETS: &str = "leave them out of what kcp syncs \
                                      (--kcp-synced-resources=configmaps,serviceaccounts,services,deployments.apps)";
 
@@ -48,7 +48,7 @@ pub struct NotSynced {
 const ON_A_HUB: &str = "scheduling.berth.dev/kcp=enabled";
 
 impl ActorArgs {
-    /// What the dialects are told.
+    /// Settings for the dialects.
     #[must_use]
     pub fn settings(&self) -> Settings {
         Settings {
@@ -94,8 +94,8 @@ impl ActorArgs {
         })
     }
 
-    /// The same behind a hub, whose namespaces are not all there to be placed, and where nothing is synced
-    /// that it was not told of when rights were given.
+    /// Settings behind a hub, whose namespaces are not all there to be placed, and where nothing is synced
+    /// beyond what the rights were given for.
     #[must_use]
     pub fn settings_on_hub(&self) -> Settings {
         let mut settings = self.settings();

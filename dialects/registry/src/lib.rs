@@ -38,7 +38,7 @@ pub fn with(settings: &Settings) -> Vec<Arc<dyn Dialect>> {
     all
 }
 
-/// What a program added.
+/// Dialects that a program added.
 static REGISTERED: RwLock<Vec<Arc<dyn Dialect>>> = RwLock::new(Vec::new());
 
 /// There is a system of that name.

@@ -1,4 +1,4 @@
-//! What the dialects are told by whoever starts the program, beside their configuration.
+//! Settings that the program's user gives the dialects, beside their configuration.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ pub(crate) use berth_dialect_kcp::config::synced_resource;
 use berth_dialect_kcp::location_string::{LocationClusterError, check_location_cluster};
 use berth_dialect_kcp::{Role, Settings as Kcp};
 
-/// Who acts in which role beside Berth's own users (docs/concepts.md, "Actors"), and what is guarded.
+/// Actors in each role beside Berth's own users (docs/concepts.md, "Actors"), and guarded objects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     /// The users that roll out Fleet's bindings.
@@ -24,7 +24,7 @@ pub struct Settings {
     pub kcp_synced_only: bool,
     /// The namespaces kcp places, where its configuration says nothing; `None` is all of them.
     pub kcp_namespace_selector: Option<Selector>,
-    /// Where kcp's Locations live, where its configuration says nothing; `None` is the default.
+    /// Cluster of kcp's Locations, where its configuration says nothing; `None` is the default.
     pub kcp_location_cluster: Option<String>,
     /// The URL of all Targets, below which kcp's syncers find what they see; `None` where it is not known.
     pub targets_url: Option<String>,

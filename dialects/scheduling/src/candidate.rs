@@ -1,4 +1,4 @@
-//! What is judged, and why it is refused.
+//! Candidates, and reasons of refusals.
 
 /// A candidate: an index into the fleet, stable within one snapshot.
 pub type Ix = u32;

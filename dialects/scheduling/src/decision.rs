@@ -1,4 +1,4 @@
-//! What came out of a pipeline run: every rejection, every score, the order and the pick.
+//! Result of a pipeline run: every rejection, every score, the order and the pick.
 
 use crate::candidate::{Ix, Reason};
 

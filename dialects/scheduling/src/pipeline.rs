@@ -20,7 +20,7 @@ pub trait Filter<F: ?Sized> {
     /// Whether `candidate` may be used.
     fn check(&self, fleet: &F, candidate: Ix) -> Verdict;
 
-    /// Who of the `count` candidates may not be used: what [`Filter::check`] says of each, for filters that
+    /// Candidates among `count` that may not be used: what [`Filter::check`] says of each, for filters that
     /// know of whole fleets.
     fn refuse(&self, fleet: &F, count: Ix) -> Refusals<'_> {
         let mut refused = Vec::new();
@@ -103,7 +103,7 @@ pub fn filter<F: ?Sized, P: Filter<F> + ?Sized>(
 }
 
 impl Refusals<'_> {
-    /// How many of `count` candidates.
+    /// Number of refused candidates among `count`.
     fn many(&self, count: Ix) -> usize {
         match self {
             Self::These(list) => list.len(),
@@ -115,7 +115,7 @@ impl Refusals<'_> {
     }
 }
 
-/// How far one filter's refusals are told.
+/// Length to which one filter's refusals are told.
 struct Head<'a> {
     plugin: u16,
     refused: &'a Refusals<'a>,
@@ -136,7 +136,7 @@ impl<'a> Head<'a> {
         }
     }
 
-    /// Who is refused of the candidates of a word, as far as they are `there`; `first` is its first.
+    /// Refused candidates of a word, as far as they are `there`; `first` is its first.
     fn look(&self, word: usize, first: Ix, there: u64) -> u64 {
         match self.refused {
             Refusals::AllBut(passing, _) => there & !passing[word],

@@ -1,10 +1,10 @@
-//! What a decision of this system says beyond what every dialect reports.
+//! Details of a decision of this system beyond the report of every dialect.
 
 use std::sync::Arc;
 
 use berth_apimachinery::Object;
 
-/// What the writes of a decision need beside its indices.
+/// Details for the writes of a decision, beside its indices.
 pub(crate) struct Detail {
     /// The toy as it was decided.
     pub(crate) toy: Arc<Object>,

@@ -26,7 +26,7 @@ impl Fleet {
         self.boxes.iter().nth(candidate as usize)
     }
 
-    /// How many toys are in the box called `name`.
+    /// Number of toys in the box called `name`.
     pub(crate) fn used(&self, name: &str) -> i64 {
         let inside = self
             .toys

@@ -161,7 +161,7 @@ impl Words for Fleet {
 }
 
 impl Control for Fleet {
-    /// What finds no box is tried again by itself.
+    /// Returns a pace by which toys without a box are tried again by themselves.
     fn pace(&self) -> Pace {
         Pace {
             unplaced: Some(Backoff {

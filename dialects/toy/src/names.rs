@@ -11,14 +11,14 @@ pub(crate) const VERSION: &str = "v1";
 /// Both.
 pub(crate) const API_VERSION: &str = "toys.example/v1";
 
-/// What wants a place.
+/// Resource that wants a place.
 pub const TOYS: GroupResource = GroupResource::new(GROUP, "toys");
 /// The places.
 pub const BOXES: GroupResource = GroupResource::new(GROUP, "boxes");
-/// What color the toys of a namespace have: one object for each, named after it.
+/// Resource with the color of a namespace's toys: one object for each, named after it.
 pub const COLORS: GroupResource = GroupResource::new(GROUP, "colors");
 
-/// Who binds.
+/// User that binds.
 pub(crate) const ACTOR: &str = "berth:scheduler";
-/// Who paints.
+/// User that paints.
 pub(crate) const PAINTER: &str = "berth:toy-painter";

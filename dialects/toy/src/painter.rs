@@ -11,7 +11,7 @@ use crate::names::{COLORS, PAINTER, TOYS};
 
 /// The controller.
 pub(crate) struct Painter {
-    /// What stands before the color; by the configuration.
+    /// Text before the color; by the configuration.
     pub(crate) prefix: String,
 }
 

@@ -1,4 +1,4 @@
-//! What may lift a refusal, as edits.
+//! Remedies for refusals, as edits.
 
 use berth_apimachinery::Key;
 use berth_dialect_contract::{Decision, Edit, Remedy, Targets, Whose};
@@ -12,7 +12,7 @@ use crate::names::BOXES;
 /// The box that nothing opens.
 const SEALED: &str = "sealed";
 
-/// What may lift `refusal` of `candidate`.
+/// Remedies that lift `refusal` of `candidate`.
 pub(crate) fn remedies(
     fleet: &Fleet,
     decision: &Decision,

@@ -15,7 +15,7 @@ use crate::Status;
 #[cfg(test)]
 mod tests;
 
-/// How many steps pass between two looks at [`Ended`].
+/// Number of steps between two looks at [`Ended`].
 const LOOK_EVERY: u64 = 1024;
 
 thread_local! {

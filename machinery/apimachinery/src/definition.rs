@@ -3,8 +3,8 @@
 use crate::kind::{Column, KindInfo, SelectableField};
 use crate::schema::Schema;
 
-/// Names and switches of a kind, its schema, the columns of its tables and the fields that its objects are selected by.
-/// [`described_by`](crate::described_by) makes the methods of [`Kind`](crate::Kind) of it.
+/// Names and switches of a kind, its schema, the columns of its tables and the fields that its objects are
+/// selected by. [`described_by`](crate::described_by) makes the methods of [`Kind`](crate::Kind) of it.
 ///
 /// ```
 /// use berth_apimachinery::{Column, Definition, Kind, KindInfo, Schema, described_by};
@@ -53,7 +53,8 @@ impl Definition {
     }
 }
 
-/// The methods of [`Kind`](crate::Kind) that a [`Definition`], a static, answers. The schema is built at the first call.
+/// The methods of [`Kind`](crate::Kind) that a [`Definition`], a static, answers. The schema is built at the
+/// first call.
 #[macro_export]
 macro_rules! described_by {
     ($definition:expr) => {

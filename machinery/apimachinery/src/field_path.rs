@@ -1,8 +1,8 @@
 //! Paths to fields in an object, as they are told to people.
 
-/// How many bytes of a field's name are told.
+/// Most bytes of a field's name that are reported.
 const NAME: usize = 100;
-/// How many bytes of a whole path are told.
+/// Most bytes of a whole path that are reported.
 const PATH: usize = 256;
 /// Stands for what is left out.
 const CUT: &str = "...";

@@ -57,7 +57,7 @@ impl LabelSet for BTreeMap<String, String> {
 }
 
 impl Labels {
-    /// How many there are.
+    /// Number of Pods that exist.
     #[must_use]
     pub fn len(&self) -> usize {
         self.ends.len() / 2

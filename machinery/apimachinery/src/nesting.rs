@@ -1,11 +1,11 @@
-//! How deep a value is nested: what is stored must be read again by recursive code.
+//! Nesting of values: what is stored must be read again by recursive code.
 
 use serde_json::Value;
 
-/// How deep an object may be nested.
+/// Deepest nesting of an object.
 pub const DEPTH_LIMIT: usize = 100;
 
-/// How deep `value` is nested, counted up to `cap`: a scalar is 0. Does not recurse.
+/// Depth of `value`, counted up to `cap`: a scalar is 0. Does not recurse.
 #[must_use]
 pub fn depth(value: &Value, cap: usize) -> usize {
     walk(value, cap).0

@@ -8,7 +8,7 @@ use crate::field::below;
 /// The parts of `metadata` that a write decides; the server sets the others, and nobody can change them.
 const METADATA: [&str; 4] = ["labels", "annotations", "finalizers", "ownerReferences"];
 
-/// How a decided field that is not there afterwards counts.
+/// Meaning of a decided field that is not there afterwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Absent {
     /// Somebody took it away.
@@ -52,7 +52,7 @@ pub fn first(decided: &Value, stored: &Value, changed: &Value, absent: Absent) -
     found.or(walk.missing.filter(|_| !walk.arrived))
 }
 
-/// How far the comparison is.
+/// Progress of the comparison.
 struct Walk {
     absent: Absent,
     path: String,

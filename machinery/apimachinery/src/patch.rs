@@ -155,7 +155,7 @@ fn pay(operation: &PatchOperation, value: &Value, budget: &mut Budget) -> Result
     budget.spend(steps)
 }
 
-/// How long it takes to make or close a gap in the list that `pointer` leads into.
+/// Cost of making or closing a gap in the list that `pointer` leads into.
 fn moved(value: &Value, pointer: &Pointer) -> usize {
     let Some((parent, last)) = pointer.split_back() else {
         return 0;
@@ -184,7 +184,7 @@ impl io::Write for Counted<'_> {
     }
 }
 
-/// How deep the object may be nested after `operation`, when it was `before` at most.
+/// Depth of the object after `operation`, when it was `before` at most.
 fn depth_after(operation: &PatchOperation, before: usize) -> usize {
     let steps = |pointer: &Pointer| pointer.count();
     let of = |value| depth(value, DEPTH_LIMIT + 1);

@@ -42,14 +42,15 @@ pub struct Schema {
 impl Schema {
     /// The schema of an object whose fields beside `apiVersion`, `kind` and `metadata` are those of `T`.
     ///
-    /// Doc comments become descriptions; `Option` and `#[serde(default)]` fields are optional. Kubernetes extensions
-    /// are given as `#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]` and alike
-    /// (`x-kubernetes-int-or-string`, `x-kubernetes-list-type`, `x-kubernetes-list-map-keys`). Only `default`s given by
-    /// `#[schemars(extend("default" = ..))]` are applied on write.
+    /// Doc comments become descriptions; `Option` and `#[serde(default)]` fields are optional. Kubernetes
+    /// extensions are given as `#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]` and alike
+    /// (`x-kubernetes-int-or-string`, `x-kubernetes-list-type`, `x-kubernetes-list-map-keys`). Only
+    /// `default`s given by `#[schemars(extend("default" = ..))]` are applied on write.
     ///
-    /// schemars writes serde's own defaults under the same key. On an `Option` every `default` but `null` is applied;
-    /// on other fields one that is empty (`""`, `0`, `false`, `[]`) or an object counts as serde's and is dropped,
-    /// and where one is meant, say `extend("x-default" = ..)`. Other serde defaults (a text, a number) are applied.
+    /// schemars writes serde's own defaults under the same key. On an `Option` every `default` but `null` is
+    /// applied; on other fields one that is empty (`""`, `0`, `false`, `[]`) or an object counts as serde's
+    /// and is dropped, and where one is meant, say `extend("x-default" = ..)`. Other serde defaults (a text,
+    /// a number) are applied.
     ///
     /// # Panics
     /// When a `pattern` in `T` is no regular expression: a mistake in the program.
@@ -58,8 +59,8 @@ impl Schema {
         Self::from_value(structural::of::<T>())
     }
 
-    /// The schema written by hand in `root`, already structural: an object schema with `properties`. `apiVersion`,
-    /// `kind` and `metadata` are added to it.
+    /// The schema written by hand in `root`, already structural: an object schema with `properties`.
+    /// `apiVersion`, `kind` and `metadata` are added to it.
     ///
     /// # Panics
     /// When a `pattern` is no regular expression: a mistake in the program.
@@ -89,8 +90,8 @@ impl Schema {
         }
     }
 
-    /// Fills in the defaults, as a CRD's structural defaulting does: only below objects that are present. A `null` in
-    /// a field or map entry that is not nullable is taken out first, and so counts as absent.
+    /// Fills in the defaults, as a CRD's structural defaulting does: only below objects that are present. A
+    /// `null` in a field or map entry that is not nullable is taken out first, and so counts as absent.
     pub fn default(&self, value: &mut Value) {
         defaults::apply(&self.node, value);
     }
@@ -123,8 +124,8 @@ impl Schema {
         search.found
     }
 
-    /// The schema as an OpenAPI v3 schema object; that of a whole object has `apiVersion`, `kind`, and `metadata` as a `$ref`
-    /// to ObjectMeta.
+    /// The schema as an OpenAPI v3 schema object; that of a whole object has `apiVersion`, `kind`, and
+    /// `metadata` as a `$ref` to ObjectMeta.
     #[must_use]
     pub fn openapi(&self) -> &Value {
         &self.root

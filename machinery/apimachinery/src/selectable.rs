@@ -7,7 +7,7 @@ use serde_json::Value;
 pub struct SelectableField {
     /// The path as the user writes it: `spec.seedName`.
     pub path: &'static str,
-    /// How its text is made, where it is not simply what stands at the path.
+    /// Maker of its text, where it is not simply what stands at the path.
     pub computed: Option<fn(&Value) -> String>,
 }
 

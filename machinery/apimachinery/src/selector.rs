@@ -56,7 +56,7 @@ pub struct LabelSelector {
 pub struct LabelSelectorRequirement {
     /// The label key the requirement is about.
     pub key: String,
-    /// How the key relates to the values: In, NotIn, Exists or DoesNotExist.
+    /// Relation of the key to the values: In, NotIn, Exists or DoesNotExist.
     pub operator: String,
     /// The values for In and NotIn; empty for Exists and DoesNotExist.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -141,8 +141,8 @@ impl Requirement {
 }
 
 impl Selector {
-    /// Parses the string form (`a=b,c!=d,e in (f,g),!h,i`), as `kubectl -l` sends it. Requirements come out sorted
-    /// by key.
+    /// Parses the string form (`a=b,c!=d,e in (f,g),!h,i`), as `kubectl -l` sends it. Requirements come out
+    /// sorted by key.
     ///
     /// # Errors
     /// In the words of Kubernetes' parser.

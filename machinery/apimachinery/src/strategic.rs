@@ -41,7 +41,7 @@ pub fn apply(schema: &Schema, target: &mut Value, patch: &Value, budget: &mut Bu
     }
 }
 
-/// How a field takes a patch.
+/// Strategy by which a field takes a patch.
 #[derive(Clone, Copy, Default)]
 struct Strategy<'a> {
     merge: bool,

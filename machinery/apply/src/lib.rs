@@ -83,7 +83,7 @@ pub use paths::Mismatch;
 pub use types::Types;
 pub use write::{Applied, Conflict, Only, Refused, Reset, Versions, Writer};
 
-/// How deep objects and field sets may nest. Deeper ones are refused before anything walks them.
+/// Deepest nesting of objects and field sets. Deeper ones are refused before anything walks them.
 pub const MAX_DEPTH: usize = berth_apimachinery::nesting::DEPTH_LIMIT;
 
 /// Whether `object` is nested too deep to walk.

@@ -17,7 +17,7 @@ use crate::fields::Set;
 pub use decode::MAX_BYTES;
 pub(crate) use decode::whole_seconds;
 
-/// How a manager came to own its fields.
+/// Way by which a manager came to own its fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Operation {
     /// By applying a configuration. What it leaves out the next time is taken out of the object.
@@ -44,7 +44,7 @@ impl Operation {
 pub struct Identity {
     /// The manager's name.
     pub manager: String,
-    /// How it writes.
+    /// Its way of writing.
     pub operation: Operation,
     /// The version it updates in; empty for appliers, who are the same in every version.
     pub api_version: String,

@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 use berth_apimachinery::schema::object_meta;
 use serde_json::{Map, Value};
 
-/// How objects of one kind and version merge.
+/// Merging of objects of one kind and version.
 #[derive(Clone, Debug)]
 pub struct Types {
     pub(crate) root: Arc<Node>,

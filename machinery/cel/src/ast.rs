@@ -3,7 +3,7 @@
 use crate::text::Issue;
 use crate::value::Value;
 
-/// How deep a tree may be. Everything that walks one recurses, on whatever stack the caller has.
+/// Deepest tree. Everything that walks one recurses, on whatever stack the caller has.
 pub(crate) const DEEPEST: usize = 100;
 
 /// An expression.
@@ -11,7 +11,7 @@ pub(crate) const DEEPEST: usize = 100;
 pub(crate) struct Expr {
     /// Byte offset of its operator, bracket or first letter.
     pub(crate) at: usize,
-    /// How many levels of operators stand below it.
+    /// Number of levels of operators below it.
     depth: usize,
     pub(crate) kind: Kind,
 }
@@ -51,7 +51,7 @@ pub(crate) enum Kind {
     },
 }
 
-/// How a field is selected.
+/// Way of selecting a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Select {
     /// `a.b`

@@ -2,7 +2,8 @@
 
 use crate::parser::is_word;
 
-/// How the field `name` is written in expressions over typed objects; `None` where it cannot be written.
+/// Returns the field `name` as it is written in expressions over typed objects; `None` where it cannot be
+/// written.
 #[must_use]
 pub fn escaped(name: &str) -> Option<String> {
     if is_word(name) {

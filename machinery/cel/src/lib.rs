@@ -12,7 +12,8 @@
 //! use serde_json::json;
 //!
 //! let environment = Environment::kubernetes().with_variable("object", Type::Dyn);
-//! let program = environment.compile("object.spec.replicas <= 5 && object.spec.image.startsWith('registry/')").unwrap();
+//! let rule = "object.spec.replicas <= 5 && object.spec.image.startsWith('registry/')";
+//! let program = environment.compile(rule).unwrap();
 //!
 //! let object = json!({"spec": {"replicas": 3, "image": "registry/web:1"}});
 //! let variables = [Value::from(&object)];

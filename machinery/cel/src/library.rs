@@ -36,7 +36,8 @@ pub type Run = for<'a> fn(&mut Meter, &[Value<'a>]) -> Outcome<'a>;
 pub struct Function {
     /// Its name, with its package if it has one.
     pub name: &'static str,
-    /// How it may be called, such as `string.(int) string` and `(int) bool`. `A` and `B` stand for any type.
+    /// Forms in which it may be called, such as `string.(int) string` and `(int) bool`. `A` and `B` stand for
+    /// any type.
     pub overloads: &'static [&'static str],
     /// Implementation.
     pub run: Run,

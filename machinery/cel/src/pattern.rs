@@ -49,7 +49,7 @@ impl Pattern {
         &self.regex
     }
 
-    /// How many characters are matched at most, repetitions written out.
+    /// Most characters that are matched, repetitions written out.
     pub(crate) fn weight(&self) -> usize {
         self.weight
     }
@@ -57,7 +57,7 @@ impl Pattern {
 
 /// Least weight of a part that may hold any character.
 const CLASS_WEIGHT: usize = 4;
-/// How deep groups nest.
+/// Deepest nesting of groups.
 const DEEPEST: usize = 100;
 
 struct Rewriter<'s> {

@@ -11,7 +11,7 @@ pub(crate) struct Overload {
     pub(crate) args: Vec<Type>,
     /// Type of the value.
     pub(crate) result: Type,
-    /// How many type variables it has, `A`, `B` and so on.
+    /// Number of its type variables, `A`, `B` and so on.
     pub(crate) variables: usize,
 }
 

@@ -145,7 +145,7 @@ impl Type {
         }
     }
 
-    /// How many types it is made of, counted up to `most`.
+    /// Number of types it is made of, counted up to `most`.
     pub(crate) fn size(&self, most: usize) -> usize {
         let mut size = 1;
         for part in self.parameters() {

@@ -60,7 +60,7 @@ impl Client {
     }
 }
 
-/// What a status is applied with: which object, and nothing else of it.
+/// Configuration with which a status is applied: which object, and nothing else of it.
 fn status_alone(object: &Value, status: Value) -> Value {
     let metadata = &object["metadata"];
     let mut alone = json!({

@@ -1,6 +1,6 @@
-//! What of a file gives way to what is stored. A scheduler fills in fields, which then are its own or cannot
-//! be changed; a file that was written before knows nothing of them, and one that was read back may know them
-//! as they once were.
+//! Fields of a file that give way to stored ones. A scheduler fills in fields, which then are its own or
+//! cannot be changed; a file that was written before knows nothing of them, and one that was read back may
+//! know them as they once were.
 
 use berth_apimachinery::Status;
 use serde_json::Value;
@@ -81,8 +81,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// Where it is a map, gives it in `next` the entries that only the one in `stored` has. Whether there
-    /// were any.
+    /// Gives the map in `next` the entries that only the one in `stored` has. Whether there were any.
     fn fill(&self, next: &mut Value, stored: &Value) -> bool {
         let found = self.path.iter().try_fold(next, |value, part| value.get_mut(part));
         let (Some(Value::Object(map)), Some(Value::Object(before))) = (found, self.of(stored)) else {

@@ -30,7 +30,7 @@ use serde_json::{Value, json};
 pub use config::{config, connect, kubeconfig};
 use giving_way::give_way;
 
-/// Where a kind is served.
+/// Path of a kind.
 #[derive(Clone, Debug)]
 struct Place {
     plural: String,
@@ -73,7 +73,8 @@ impl FieldValidation {
     }
 }
 
-/// How often a write that is refused for single fields is tried without them: guards and rules speak in turn.
+/// Most attempts at a write that is refused for single fields, each without them: guards and rules speak in
+/// turn.
 const ATTEMPTS: usize = 4;
 
 /// An answer that is no object.
@@ -87,7 +88,7 @@ pub struct Raw {
     pub text: String,
 }
 
-/// What a server answered: the object, or its refusal.
+/// Answer of a server: the object, or its refusal.
 pub type Answer = std::result::Result<Value, Box<Status>>;
 
 impl Client {
@@ -151,7 +152,7 @@ impl Client {
         Ok(name)
     }
 
-    /// The same over a connection made elsewhere.
+    /// Makes a client over a connection made elsewhere.
     #[must_use]
     pub fn new(inner: kube::Client) -> Self {
         Self {
@@ -163,8 +164,7 @@ impl Client {
         }
     }
 
-    /// The same client, whose writes by [`Client::put`] and [`Client::apply`] belong to the field manager of
-    /// that name.
+    /// Returns the client with another field manager for its writes by [`Client::put`] and [`Client::apply`].
     #[must_use]
     pub fn writing_as(mut self, manager: impl Into<String>) -> Self {
         self.manager = Some(manager.into());

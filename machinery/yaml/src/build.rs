@@ -62,7 +62,7 @@ fn problem(at: &Marker, text: impl Into<String>) -> Problem {
     }
 }
 
-/// How much there is.
+/// Size of a document.
 #[derive(Clone, Copy, Default)]
 struct Weight {
     values: usize,
@@ -105,9 +105,9 @@ struct Anchored {
 struct Frame {
     content: Content,
     anchor: usize,
-    /// How deep what it holds is nested.
+    /// Depth of its content.
     depth: usize,
-    /// How much there was before it.
+    /// Size before it.
     before: Weight,
 }
 

@@ -20,7 +20,7 @@ use serde_json::Value;
 pub use stream::documents;
 pub use text::decode;
 
-/// How many fields that stand twice are told, and looked at: writing their paths takes time.
+/// Most duplicate fields that are reported, and looked at: writing their paths takes time.
 const TOLD: usize = 100;
 
 /// One document.

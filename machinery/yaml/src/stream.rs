@@ -40,7 +40,7 @@ pub fn documents(text: &str) -> Vec<Result<Document, Problem>> {
 #[derive(Clone, Copy, Default)]
 struct Place {
     offset: usize,
-    /// How many lines there are before.
+    /// Number of lines before.
     line: usize,
 }
 

@@ -76,8 +76,8 @@ impl<'a> Tabs<'a> {
     }
 }
 
-/// How many letters stand before the first tab that indents: blanks and the signs of entries. A line of
-/// blanks alone indents nothing, but behind the sign of an entry a token is looked for.
+/// Number of letters before the first tab that indents: blanks and the signs of entries. A line of blanks
+/// alone indents nothing, but behind the sign of an entry a token is looked for.
 fn indented(line: &str) -> Option<usize> {
     if line.trim().is_empty() {
         return None;

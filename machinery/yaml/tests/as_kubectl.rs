@@ -107,7 +107,7 @@ fn shown(read: &Read) -> String {
     }
 }
 
-/// How kubectl and we read `text`, where that differs.
+/// Readings of `text` by kubectl and by us, where they differ.
 fn differing(index: usize, text: &str, theirs: &Read) -> Option<String> {
     let ours = ours(index, text);
     let alike = ours.len() == theirs.len() && ours.iter().zip(theirs).all(|(one, other)| same(one, other));

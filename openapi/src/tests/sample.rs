@@ -13,17 +13,17 @@ use crate::{ResourceDoc, SubresourceDoc};
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Placement {
-    /// What is wanted.
+    /// Wanted state.
     spec: Option<PlacementSpec>,
 }
 
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct PlacementSpec {
-    /// How many clusters at most.
+    /// Most clusters.
     #[schemars(range(min = 0))]
     number_of_clusters: Option<i32>,
-    /// How clusters are ranked.
+    /// Ranking of clusters.
     prioritizer_policy: Option<PrioritizerPolicy>,
     /// Free-form extras.
     #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]

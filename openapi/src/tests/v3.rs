@@ -50,7 +50,7 @@ fn kinds_are_found_by_group_version_kind_and_documented() {
     );
     assert_eq!(schema["description"], "Selects clusters.");
     let policy = &schema["properties"]["spec"]["properties"]["prioritizerPolicy"];
-    assert_eq!(policy["description"], "How clusters are ranked.");
+    assert_eq!(policy["description"], "Ranking of clusters.");
     assert_eq!(policy["properties"]["mode"]["default"], "Additive");
     assert_eq!(
         policy["properties"]["configurations"]["items"]["required"],

@@ -1,4 +1,4 @@
-//! What an object says in the light of others: a Shoot's provider type, which is its cloud profile's, and the
+//! Checks of an object in the light of others: a Shoot's provider type, which is its cloud profile's, and the
 //! like. The dialect judges by what it knows of the world ([`berth_dialect_contract::Guarding::judge`]).
 //!
 //! Others may change afterwards, so that nothing has to be guarded until the write is stored.

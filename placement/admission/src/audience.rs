@@ -1,4 +1,4 @@
-//! Who hears what a webhook answers. A caller without a certificate may be a kube-apiserver or any Pod that
+//! Audiences of a webhook's answers. A caller without a certificate may be a kube-apiserver or any Pod that
 //! reaches the port; the review says who writes, but that is only a claim. So where no certificate is
 //! demanded, a refusal says that the write is refused and by which rule, and nothing of objects other than
 //! the one in the review.
@@ -6,7 +6,7 @@
 use berth_admission::Denied;
 use berth_apimachinery::FieldError;
 
-/// Who asks.
+/// The user who asks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Audience {
     /// A caller that is known: a user whose request is served here, or a kube-apiserver with a certificate.
@@ -16,7 +16,7 @@ pub enum Audience {
     Anyone,
 }
 
-/// What is said instead of what another object is like.
+/// Text in place of facts about another object.
 const DETAIL: &str = "does not fit the other objects as they are; a SchedulingReview of the object says why";
 
 impl Audience {
@@ -37,7 +37,7 @@ impl Audience {
         }
     }
 
-    /// The same of reasons in words.
+    /// Reasons in words for this audience.
     pub(super) fn reasons(self, reasons: String) -> String {
         if self.is_known() {
             reasons
@@ -46,7 +46,7 @@ impl Audience {
         }
     }
 
-    /// The same of fields, whose values are those of the object in the review.
+    /// Errors of fields for this audience; their values are those of the object in the review.
     pub(super) fn fields(self, mut errors: Vec<FieldError>) -> Vec<FieldError> {
         if !self.is_known() {
             errors

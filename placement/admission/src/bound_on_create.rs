@@ -21,7 +21,7 @@ use super::forecast;
 use super::knowledge::{self, Knowledge};
 use super::placed_on_create;
 
-/// What makes the verdict still true when the object is stored.
+/// Condition under which the verdict is still true when the object is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Held {
     /// The store, which checks the guards with the write.
@@ -36,7 +36,7 @@ pub(super) struct BoundOnCreate {
     held: Held,
 }
 
-/// What is thought of a place that an object names.
+/// Verdict on a place that an object names.
 struct Judged {
     own: &'static OwnPlace,
     /// The fences under which the scheduler would take it, or why it would not.

@@ -1,6 +1,6 @@
-//! What is filled into a new object in the light of others, as the system's own admission does it: what a
-//! Shoot's ExposureClass asks of Seeds, and the like ([`berth_dialect_contract::Guarding::complete`]). Of
-//! objects on a hub the system has done so.
+//! Completion of a new object in the light of others, as the system's own admission does it: what a Shoot's
+//! ExposureClass asks of Seeds, and the like ([`berth_dialect_contract::Guarding::complete`]). Of objects on
+//! a hub the system has done so.
 
 use berth_admission::{Denied, Operation, Plugin, Ready, Request};
 use serde_json::Value;

@@ -36,7 +36,7 @@ impl ConfigMaps {
     }
 }
 
-/// What one data key holds.
+/// Content of one data key.
 enum Entry {
     /// A configuration file in order, with warnings.
     File(Vec<String>),

@@ -13,7 +13,7 @@ use super::in_force::Rules;
 /// The audit annotation of a write that a rule let pass unjudged; its value names the rule.
 const NOT_JUDGED: &str = "not-judged";
 
-/// Whose rules a plugin applies.
+/// Rules that a plugin applies, by their owner.
 enum Whose {
     /// One system's.
     Of(Arc<Rules>),

@@ -1,4 +1,4 @@
-//! What would become of an object, decided in a world made up of the real one and that object.
+//! Forecast of an object, decided in a world made up of the real one and that object.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,9 +12,9 @@ use serde_json::Value;
 /// The name of an object that will get one later.
 const UNNAMED: &str = "unnamed";
 
-/// What would be decided, and what the object would be after its writes.
+/// Decision that would be made, and the object after its writes.
 pub(super) struct Forecast {
-    /// How it would end.
+    /// Outcome.
     pub(super) outcome: Outcome,
     /// The words for a client who should know that not all is placed.
     pub(super) warning: Option<String>,
@@ -63,7 +63,7 @@ pub(super) fn forecast(
     }))
 }
 
-/// What the maker of the demand should hear of `decision`; nothing when all is placed, or not to be.
+/// Warning about `decision` for the maker of the demand; nothing when all is placed, or not to be.
 pub(super) fn warning(snapshot: &Snapshot, decision: &Decision) -> Option<String> {
     let how = match decision.outcome {
         Outcome::Unschedulable | Outcome::Invalid => "not bound",

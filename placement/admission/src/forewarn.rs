@@ -34,7 +34,7 @@ impl Forewarn {
         Self { knowledge, catalog }
     }
 
-    /// What binding the object would make of it. `None` where it stays as it is.
+    /// Forecast of binding the object. `None` where it stays as it is.
     fn forecast(
         &self,
         request: &Request<'_>,
@@ -55,7 +55,7 @@ impl Forewarn {
         forecast(snapshot, &**source, &key, &read, now)
     }
 
-    /// What the creator should know of the place the object gets, if anything.
+    /// Warning for the creator about the place the object gets, if any.
     fn warning(
         &self,
         request: &Request<'_>,
@@ -77,9 +77,9 @@ impl Forewarn {
     }
 }
 
-/// What the creator should know.
+/// Warning for the creator.
 enum Warning {
-    /// Where the object would go.
+    /// Place the object would get.
     Placed(String),
     /// Why it goes nowhere yet.
     Unplaced(String),

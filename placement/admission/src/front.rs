@@ -25,34 +25,34 @@ use serde_json::Value;
 use super::Rules;
 use super::sources::{self, Sources};
 
-/// Where mutating reviews are answered.
+/// Path of mutating reviews.
 pub const MUTATE_PATH: &str = "/admission/mutate";
-/// Where validating reviews are answered.
+/// Path of validating reviews.
 pub const VALIDATE_PATH: &str = "/admission/validate";
 /// All paths where reviews are answered.
 pub const PATHS: [&str; 2] = [MUTATE_PATH, VALIDATE_PATH];
 
 /// Reviews under way from one address. A kube-apiserver has about as many as it has writes in flight.
 const AT_ONCE: usize = 200;
-/// How long a body may take to arrive; a kube-apiserver gives a webhook no more than that for everything.
+/// Time limit for a body to arrive; a kube-apiserver gives a webhook no more than that for everything.
 const ARRIVAL: Duration = Duration::from_secs(30);
 /// The reviews from one address are one holder of memory, which gets this much of it.
 const SHARE: Share = Share::OneIn(8);
-/// What answers reviews.
+/// Server of reviews.
 pub struct Front {
     chain: Chain,
-    /// What the plugins may know, by plural name.
+    /// Resources that the plugins may know, by plural name.
     resources: HashMap<&'static str, Vec<GroupResource>>,
-    /// What the dialects guard beside that.
+    /// Rules of the dialects beside that.
     rules: Vec<Arc<Rules>>,
-    /// Whose client certificate is demanded.
+    /// CA of the client certificates that are demanded.
     client_ca: Option<CaPool>,
     memory: Arc<ByteLimiter>,
     clock: Arc<dyn Clock>,
     sources: Arc<Sources>,
-    /// Where reviews are read and judged that take long.
+    /// Queue for reviews that take long to read and judge.
     heavy: Heavy,
-    /// What judging takes beside the review's bytes.
+    /// Cost of judging beside the review's bytes.
     effort: Work,
 }
 
@@ -83,13 +83,13 @@ impl Front {
         }
     }
 
-    /// The same, answering about what `rules` guard too.
+    /// Adds `rules`, about whose objects it answers too.
     #[must_use]
     pub fn guarding(self, rules: Vec<Arc<Rules>>) -> Self {
         Self { rules, ..self }
     }
 
-    /// The same, where judging takes `effort` beside reading.
+    /// Sets the `effort` of judging beside reading.
     #[must_use]
     pub fn taking(self, effort: Work) -> Self {
         Self { effort, ..self }
@@ -153,8 +153,8 @@ impl Front {
         }
     }
 
-    /// What the review in `body` is about, where nobody here has anything to say of it: then its objects are
-    /// not read.
+    /// Subject of the review in `body`, where nobody here has anything to say of it: then its objects are not
+    /// read.
     fn unknown(&self, body: &[u8]) -> Option<Subject> {
         let subject = Subject::of(body)?;
         self.known(&subject.group, &subject.resource)
@@ -228,7 +228,7 @@ pub fn routes(front: Front) -> Router {
         .route(VALIDATE_PATH, route(Phase::Validate))
 }
 
-/// Whose memory a review of `peer` takes.
+/// Owner of the memory that a review of `peer` takes.
 fn holder(peer: &Connection) -> String {
     format!("admission webhooks for {}", sources::network(peer.peer().ip()))
 }

@@ -22,7 +22,7 @@ pub struct Rules {
     kept: Mutex<Kept>,
 }
 
-/// What was made of a configuration.
+/// Configuration as it was understood.
 struct Kept {
     /// The configurations it was made of.
     all: Collection,
@@ -124,7 +124,7 @@ impl Rules {
         self.now().plugins.get(number).map(Arc::clone)
     }
 
-    /// What is in force. Asked several times in every request, so that nothing is looked up while nothing
+    /// Policies in force. Asked several times in every request, so that nothing is looked up while nothing
     /// changes.
     fn now(&self) -> MutexGuard<'_, Kept> {
         let all = self.engine.source().cached(config::RESOURCE);

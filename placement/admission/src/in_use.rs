@@ -1,4 +1,4 @@
-//! What is used is not deleted (docs/admission.md, "Guards"): refused with the users of it.
+//! Protection of objects in use from deletion (docs/admission.md, "Guards"): refused with the users of it.
 //!
 //! Race-free in a store of ours. A write that begins a use passes a fence of what it uses; a deletion asks
 //! that nobody passed that fence since the snapshot it looked at, and passes it. A binding decided before the
@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use super::knowledge::{self, Knowledge};
 
-/// How many users a refusal names.
+/// Most users that a refusal names.
 const NAMED: usize = 10;
 
 /// The plugin.

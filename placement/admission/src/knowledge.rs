@@ -1,4 +1,4 @@
-//! What plugins know of the world: the engine's snapshots.
+//! Knowledge of plugins about the world: the engine's snapshots.
 
 use std::sync::Arc;
 
@@ -25,12 +25,12 @@ impl Knowledge {
         }
     }
 
-    /// The same, told to `audience`.
+    /// Returns the knowledge for `audience`.
     pub(super) fn told_to(self, audience: Audience) -> Self {
         Self { audience, ..self }
     }
 
-    /// Who hears what is made of it.
+    /// Returns the audience of its answers.
     pub(super) fn audience(&self) -> Audience {
         self.audience
     }

@@ -61,17 +61,17 @@ use bound_on_create::Held;
 use entrusted::Entrusted;
 use knowledge::Knowledge;
 
-/// What the plugins are made of.
+/// Parts of which the plugins are made.
 pub struct Parts {
-    /// What knows the world.
+    /// The engine, which knows the world.
     pub engine: Arc<Engine>,
     /// The RBAC objects served here, which nobody widens for others beyond their own rights.
     pub rbac: Arc<Rbac>,
-    /// Who may do what: what requests are judged by.
+    /// Authorization: what requests are judged by.
     pub authorizer: Arc<dyn Authorizer>,
     /// Groups whose members pass guards.
     pub break_glass: Vec<String>,
-    /// Who counts.
+    /// Observer that counts.
     pub observer: Arc<dyn Observer>,
     /// The kinds that owner references are checked for; none where a hub does it.
     pub owners: Vec<Arc<dyn Kind>>,
@@ -133,7 +133,7 @@ impl Parts {
         self.chain(plugins)
     }
 
-    /// What keeps objects in use from the collectors.
+    /// Protection of objects in use from the collectors.
     #[must_use]
     pub fn protection(&self) -> Arc<dyn Protection> {
         Arc::new(in_use::InUse::new(Knowledge::new(&self.engine)))

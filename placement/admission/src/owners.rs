@@ -16,7 +16,7 @@ use serde_json::Value;
 
 /// The plugin.
 pub(super) struct OwnerReferences {
-    /// Where the owners of a group and kind are, and whether in namespaces.
+    /// Resources of owners by group and kind, and whether they are in namespaces.
     kinds: HashMap<(&'static str, &'static str), (GroupResource, bool)>,
 }
 

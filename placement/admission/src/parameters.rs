@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::StoredPolicies;
 
-/// Where nothing is known of the parameters, everything must be allowed.
+/// Name that stands for unknown parameters, where everything must be allowed.
 const ANY: &str = "*";
 
 /// The admission plugin.

@@ -1,5 +1,5 @@
-//! What the two rules about objects made with a place of their own have in common: a Shoot's `spec.seedName`
-//! is filled in on create, and judged.
+//! Common parts of the two rules about objects made with a place of their own: a Shoot's `spec.seedName` is
+//! filled in on create, and judged.
 
 use berth_admission::{Operation, Request};
 use berth_engine::Engine;

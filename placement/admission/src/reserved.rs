@@ -1,5 +1,5 @@
-//! What holds a scheduler's decision is written by that scheduler only (docs/admission.md, "Guards"), admins
-//! not excepted.
+//! Guard of a scheduler's decision, which that scheduler alone may write (docs/admission.md, "Guards"),
+//! admins not excepted.
 
 use berth_admission::{Denied, Operation, Plugin, Ready, Request};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! What one address may have of the webhooks: reviews under way, and questions about the rights of users. The
+//! Limits of the webhooks for one address: reviews under way, and questions about the rights of users. The
 //! routes need no credentials, so nobody may take all there is.
 
 use std::collections::HashMap;
@@ -8,8 +8,8 @@ use std::sync::Arc;
 use berth_apimachinery::Timestamp;
 use parking_lot::Mutex;
 
-/// How many questions about rights reviews from one address may raise at once, and how many each second after
-/// that. Each may be a SubjectAccessReview on the hub, in the name of the user that the review claims.
+/// Most questions about rights that reviews from one address may raise at once, and each second after that.
+/// Each may be a SubjectAccessReview on the hub, in the name of the user that the review claims.
 const QUESTIONS: i64 = 200;
 const QUESTIONS_A_SECOND: i64 = 50;
 

@@ -12,7 +12,7 @@ use berth_storage::{Collection, Source};
 use parking_lot::Mutex;
 use serde_json::Value;
 
-/// Where they are, in the order of the fields of [`Stored`].
+/// Resources of the policies, in the order of the fields of [`Stored`].
 const RESOURCES: [GroupResource; 4] = [MUTATING, MUTATING_BINDINGS, VALIDATING, VALIDATING_BINDINGS];
 
 /// The policies of a store.
@@ -22,7 +22,7 @@ pub struct StoredPolicies {
     last: Mutex<Option<Last>>,
 }
 
-/// What was found when it was last looked.
+/// Findings of the last look.
 struct Last {
     collections: [Collection; 4],
     stored: Arc<Stored>,

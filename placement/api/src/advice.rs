@@ -12,12 +12,12 @@ use super::shared::{AnyValue, SchedulingSpec, Token};
 /// The kind.
 pub const KIND: &str = "SchedulingAdvice";
 
-/// What may be done so that targets fit that an object does not go to. Every set of changes has been tried on a copy of
-/// the world; nothing is stored.
+/// Changes that would let targets fit that an object does not go to. Every set of changes has been tried on a
+/// copy of the world; nothing is stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SchedulingAdvice {
-    /// What is decided.
+    /// Object to decide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<SchedulingSpec>,
     /// The advice.
@@ -29,7 +29,7 @@ pub struct SchedulingAdvice {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AdviceStatus {
-    /// How the decision ends now.
+    /// Outcome of the decision now.
     pub outcome: Token,
     /// Why, as one word.
     pub reason: Token,
@@ -42,7 +42,7 @@ pub struct AdviceStatus {
     pub inventory_revision: String,
     /// The targets that are advised about, those nearest to fitting first.
     pub targets: Vec<AdvisedTarget>,
-    /// How many targets more are not in the resulting set.
+    /// Number of further targets that are not in the resulting set.
     #[schemars(with = "i64")]
     pub remaining_targets: usize,
     /// Why the search ended before its time; empty where it did not.
@@ -55,14 +55,14 @@ pub struct AdviceStatus {
 pub struct ShortAdvice {
     /// The targets that are advised about, those nearest to fitting first.
     pub targets: Vec<AdvisedTarget>,
-    /// How many targets more are not in the resulting set.
+    /// Number of further targets that are not in the resulting set.
     #[schemars(with = "i64")]
     pub remaining_targets: usize,
     /// Why the search ended before its time; empty where it did not.
     pub gave_up: String,
 }
 
-/// What may be done so that one target fits.
+/// Changes that would let one target fit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AdvisedTarget {
@@ -74,7 +74,7 @@ pub struct AdvisedTarget {
     pub feasible: bool,
     /// Whether it is in the resulting set now.
     pub picked: bool,
-    /// What speaks against it now; or why it is feasible and others are picked.
+    /// Obstacles on it now; or why it is feasible and others are picked.
     pub rejections: Vec<Obstacle>,
     /// The sets of changes, the smallest first, and of those as small the ones that the reader may make.
     pub advice: Vec<AdviceSet>,
@@ -83,7 +83,7 @@ pub struct AdvisedTarget {
     pub gave_up: Option<bool>,
 }
 
-/// What speaks against a target.
+/// Obstacle on a target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Obstacle {
@@ -107,9 +107,9 @@ pub struct AdviceSet {
     /// Whether the reader may make all of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed: Option<bool>,
-    /// What to do, in order.
+    /// Changes to make, in order.
     pub changes: Vec<AdvisedChange>,
-    /// The same as patches, each object once.
+    /// The changes as patches, each object once.
     pub patches: Vec<AdvisedPatch>,
 }
 
@@ -119,11 +119,11 @@ pub struct AdviceSet {
 pub struct AdvisedChange {
     /// As a sentence in the imperative.
     pub message: String,
-    /// Whose it is to do: Request, Target or Fleet.
+    /// Owner of the change: Request, Target or Fleet.
     pub whose: Token,
 }
 
-/// What changes in one object.
+/// Changes in one object.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AdvisedPatch {
@@ -136,16 +136,17 @@ pub struct AdvisedPatch {
     pub namespace: Option<String>,
     /// Its name.
     pub name: String,
-    /// Whose it is to change: Request, Target or Fleet.
+    /// Owner of the change: Request, Target or Fleet.
     pub whose: Token,
     /// Whether the reader may make it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed: Option<bool>,
-    /// json: a JSON patch. create: the whole object. hidden: the paths that change in an object that the reader may not get.
+    /// json: a JSON patch. create: the whole object. hidden: the paths that change in an object that the
+    /// reader may not get.
     pub r#type: Token,
-    /// What type says.
+    /// Patch, of the type above.
     pub patch: AnyValue,
-    /// The same as a line for a shell; absent where the patch is hidden.
+    /// The patch as a line for a shell; absent where the patch is hidden.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
 }

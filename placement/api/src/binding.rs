@@ -15,32 +15,33 @@ use super::shared::Token;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Binding {
-    /// Where to bind to.
+    /// Target to bind to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<BindingSpec>,
-    /// Where it is bound.
+    /// Binding of the object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<BindingStatus>,
 }
 
-/// Where to bind to.
+/// Target to bind to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BindingSpec {
-    /// Names of Targets (`eu-1.gardener`; the part after the last dot may be left out). Empty lets the scheduler pick.
+    /// Names of Targets (`eu-1.gardener`; the part after the last dot may be left out). Empty lets the
+    /// scheduler pick.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-kubernetes-list-type" = "set"))]
     pub targets: Option<Vec<String>>,
 }
 
-/// Where a placeable object is bound, and what the binding did.
+/// Binding of a placeable object, and its changes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BindingStatus {
     /// The phase of the Decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phase: Option<Token>,
-    /// How the binding ended: Scheduled, Partial, Provision, Unchanged or Released.
+    /// Outcome of the binding: Scheduled, Partial, Provision, Unchanged or Released.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Token>,
     /// Why, as one word.
@@ -52,7 +53,7 @@ pub struct BindingStatus {
     /// The clusters it is bound to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decisions: Option<Vec<BoundCluster>>,
-    /// What the binding changed.
+    /// Changes of the binding.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changes: Option<Vec<ChangeEntry>>,
 }

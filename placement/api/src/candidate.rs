@@ -12,14 +12,14 @@ use super::kind::{Virtual, info};
 use super::scheduling::{self, Judged};
 use super::text::{part_at, text_at};
 
-/// What the scheduler thinks of one target for one placeable object, now.
+/// Verdict of the scheduler on one target for one placeable object, now.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Candidate<Status = report::Candidate> {
     /// Which decision and which target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<CandidateSpec>,
-    /// What the scheduler thinks of it.
+    /// Verdict of the scheduler.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<Status>,
 }

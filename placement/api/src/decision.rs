@@ -18,14 +18,15 @@ use super::text::part_at;
 /// The type of the condition that says whether Berth, which observes, would decide the same clusters.
 pub const AGREES: &str = "Agrees";
 
-/// Where a placeable object (a Placement, a Shoot, a ClusterRequest, ...) is bound, and if nowhere, why.
+/// Binding of a placeable object (a Placement, a Shoot, a ClusterRequest, ...), or the reason why it has
+/// none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Decision {
     /// Which object this is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<DecisionSpec>,
-    /// Where it stands.
+    /// State of the object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<DecisionStatus>,
 }
@@ -40,12 +41,13 @@ pub struct DecisionSpec {
     pub source_ref: SourceRef,
 }
 
-/// Where a placeable object stands.
+/// State of a placeable object.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DecisionStatus {
-    /// Pending, Bound, Partial (bound in part), Unschedulable (the scheduler finds no place), Invalid (it cannot be
-    /// understood; what it is bound to may stay), Releasing (being deleted, still bound) or Ignored (left alone by its system).
+    /// Pending, Bound, Partial (bound in part), Unschedulable (the scheduler finds no place), Invalid (it
+    /// cannot be understood; what it is bound to may stay), Releasing (being deleted, still bound) or Ignored
+    /// (left alone by its system).
     #[schemars(extend("enum" = ["Pending", "Bound", "Partial", "Unschedulable", "Invalid", "Releasing", "Ignored"]))]
     pub phase: Token,
     /// Why it is not bound, as one word; absent once it is.
@@ -54,24 +56,26 @@ pub struct DecisionStatus {
     /// The summary for a person.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// How many clusters it asks for, where it names a number.
+    /// Number of clusters it asks for, where it names one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wanted: Option<i64>,
     /// The amount that is divided among its clusters, where the system divides one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub amount: Option<DividedAmount>,
-    /// The clusters it is bound to. This is the list a cluster-decision generator reads (status list key `decisions`,
-    /// match key `clusterName`).
+    /// The clusters it is bound to. This is the list a cluster-decision generator reads (status list key
+    /// `decisions`, match key `clusterName`).
     pub decisions: Vec<ClusterBinding>,
-    /// What keeps targets away while it is Unschedulable: each reason with the number of targets it refuses.
+    /// Reasons that keep targets away while it is Unschedulable: each reason with the number of targets it
+    /// refuses.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rejections: Option<Vec<RejectionCount>>,
     /// Changes that Berth would make, where it observes and would decide otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub would_change: Option<WouldChange>,
-    /// Condition Bound is True while all that is wanted is bound. Condition Agrees, of systems that are observed, says whether
-    /// Berth would decide the same clusters; it is Unknown where that cannot be said (yet). Condition Contested is there and True
-    /// while another program keeps changing what Berth decided, so that Berth leaves it alone.
+    /// Condition Bound is True while all that is wanted is bound. Condition Agrees, of systems that are
+    /// observed, says whether Berth would decide the same clusters; it is Unknown where that cannot be said
+    /// (yet). Condition Contested is there and True while another program keeps changing what Berth decided,
+    /// so that Berth leaves it alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub conditions: Option<Vec<Condition>>,
@@ -83,9 +87,9 @@ pub struct DecisionStatus {
 pub struct DividedAmount {
     /// The thing divided, such as replicas.
     pub name: Token,
-    /// How much is wanted.
+    /// Wanted amount.
     pub wanted: i64,
-    /// How much its clusters have together.
+    /// Amount that its clusters have together.
     pub placed: i64,
 }
 
@@ -121,18 +125,18 @@ pub struct WouldChange {
     pub message: String,
     /// The clusters that it has and Berth would not keep, by name, at most 10.
     pub losses: Vec<Contested>,
-    /// How many there are.
+    /// Number of Pods that exist.
     #[schemars(with = "i64")]
     pub loss_count: usize,
     /// The clusters that Berth would add, by name, at most 10.
     pub gains: Vec<Contested>,
-    /// How many there are.
+    /// Number of Pods that exist.
     #[schemars(with = "i64")]
     pub gain_count: usize,
     /// The clusters that Berth would keep with another amount, by name, at most 10.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resizes: Option<Vec<Resized>>,
-    /// How many there are.
+    /// Number of Pods that exist.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<i64>")]
     pub resize_count: Option<usize>,
@@ -181,7 +185,7 @@ pub struct RejectionCount {
     pub plugin: Token,
     /// Why, as one word.
     pub reason: Token,
-    /// How many targets it refuses.
+    /// Number of targets that it refuses.
     pub targets: i64,
     /// Why, as a sentence about the first of them.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -8,7 +8,8 @@
 //! ```
 //! use berth_scheduling_api::decision::Decision;
 //!
-//! let shown = serde_json::json!({"status": {"phase": "Bound", "decisions": [{"clusterName": "eu-1", "reason": "Picked"}]}});
+//! let decisions = serde_json::json!([{"clusterName": "eu-1", "reason": "Picked"}]);
+//! let shown = serde_json::json!({"status": {"phase": "Bound", "decisions": decisions}});
 //! let decision: Decision = serde_json::from_value(shown).unwrap();
 //! assert_eq!(&*decision.status.unwrap().decisions[0].cluster_name, "eu-1");
 //! ```

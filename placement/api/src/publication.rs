@@ -7,29 +7,30 @@ use berth_apimachinery::selector::LabelSelector;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Publishes targets and decisions in one namespace, as ClusterProfiles and PlacementDecisions that other tools read.
+/// Publishes targets and decisions in one namespace, as ClusterProfiles and PlacementDecisions that other
+/// tools read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("required" = ["spec"]))]
 pub struct Publication {
-    /// What is published, where, and how.
+    /// Objects to publish, destination and form.
     pub spec: PublicationSpec,
     /// Whether it is in force.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<PublicationStatus>,
 }
 
-/// What became of a Publication.
+/// Status of a Publication.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PublicationStatus {
-    /// Condition Valid is False while the Publication is not in force, and says why; condition Published is False while not
-    /// everything it says is published.
+    /// Condition Valid is False while the Publication is not in force, and says why; condition Published is
+    /// False while not everything it says is published.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub conditions: Option<Vec<Condition>>,
 }
 
-/// What is published, where, and how.
+/// Objects to publish, destination and form.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["namespace"]))]
@@ -43,8 +44,8 @@ pub struct PublicationSpec {
     pub target_selector: LabelSelector,
     /// The labels of the placeable objects whose decisions are published. Empty means all.
     pub decision_selector: LabelSelector,
-    /// How profiles are named: Qualified (cluster, dot, system; the default) or Bare (the cluster alone, for one
-    /// system). It cannot change.
+    /// Rule for the names of profiles: Qualified (cluster, dot, system; the default) or Bare (the cluster
+    /// alone, for one system). It cannot change.
     #[schemars(extend("enum" = ["Qualified", "Bare"], "default" = "Qualified"))]
     pub names: String,
     /// The name of the cluster manager in every profile, berth by default. It cannot change.
@@ -54,8 +55,8 @@ pub struct PublicationSpec {
     pub cluster_set: String,
     /// Further labels of every object.
     pub labels: BTreeMap<String, String>,
-    /// The kinds that appear; ClusterProfile and PlacementDecision by default. PlacementDecision needs ClusterProfile, which
-    /// its clusters refer to. PublishedDecision is what Argo CD reads.
+    /// The kinds that appear; ClusterProfile and PlacementDecision by default. PlacementDecision needs
+    /// ClusterProfile, which its clusters refer to. PublishedDecision is what Argo CD reads.
     #[schemars(extend("x-kubernetes-list-type" = "set"))]
     pub shapes: Vec<Shape>,
 }

@@ -9,15 +9,15 @@ use super::decision::clusters;
 use super::kind::{Virtual, info};
 use super::shared::Token;
 
-/// A decision in the namespace that a Publication names, with a flat entry for each cluster: what Argo CD's cluster decision
-/// generator reads (status list key `decisions`, match key `clusterName`).
+/// A decision in the namespace that a Publication names, with a flat entry for each cluster: what Argo CD's
+/// cluster decision generator reads (status list key `decisions`, match key `clusterName`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PublishedDecision {
     /// Which decision this is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<PublishedDecisionSpec>,
-    /// Where it went.
+    /// Clusters it went to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<PublishedDecisionStatus>,
 }
@@ -37,7 +37,7 @@ pub struct PublishedDecisionSpec {
     pub namespace: Option<String>,
 }
 
-/// Where a decision went.
+/// Clusters that a decision went to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PublishedDecisionStatus {
     /// The clusters, the best first. The list is always there; without entries nothing is decided.
@@ -51,13 +51,13 @@ pub struct PublishedDecisionStatus {
 pub struct PublishedCluster {
     /// The name of its ClusterProfile by the Publication's rule, which can be part of other names.
     pub cluster_name: String,
-    /// What else is told of it.
+    /// Further names of the cluster.
     #[serde(flatten)]
     pub keys: ClusterKeys,
 }
 
-/// A cluster of a decision as templates are given it. Every value is a text, empty where there is nothing to say. No key is
-/// `name` or `server`, by which Argo CD has a cluster's own.
+/// A cluster of a decision as templates are given it. Every value is a text, empty where there is nothing to
+/// say. No key is `name` or `server`, by which Argo CD has a cluster's own.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterKeys {
@@ -81,7 +81,7 @@ pub struct ClusterKeys {
     pub rank: String,
     /// The recorded score.
     pub score: String,
-    /// How much of what the system divides it has; empty where it divides nothing.
+    /// Share of the amount that the system divides; empty where it divides nothing.
     pub amount: String,
     /// Why it was chosen, where the system records that.
     pub reason: String,

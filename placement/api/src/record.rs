@@ -12,7 +12,7 @@ use super::kind::{Virtual, info};
 use super::shared::{SourceRef, Token};
 use super::text::{joined, part_at, text_at};
 
-/// How many clusters a row names.
+/// Most clusters that a row names.
 const NAMED: usize = 3;
 
 /// One change of a decision, as it was seen. Berth writes it, and nobody changes it.
@@ -39,13 +39,13 @@ pub struct DecisionHistory<Record = NamedRecord> {
 pub struct HistoryStatus<Record = NamedRecord> {
     /// Memory (gone when the process ends), Database (the server's database file) or Etcd.
     pub kept_in: Token,
-    /// How many records of each decision are kept; 0 is none.
+    /// Number of records of each decision that are kept; 0 is none.
     #[schemars(with = "i64")]
     pub per_decision: usize,
-    /// How old a record gets, in seconds; 0 is any age.
+    /// Age of the oldest record, in seconds; 0 is any age.
     #[schemars(with = "i64")]
     pub max_age_seconds: u64,
-    /// How many older ones there are, where `?limit=` asked for the newest.
+    /// Number of older records, where `?limit=` asked for the newest.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<i64>")]
     pub remaining_records: Option<usize>,
@@ -82,35 +82,36 @@ pub struct RecordSpec {
     /// When the change was seen.
     #[schemars(extend("format" = "date-time"))]
     pub at: String,
-    /// What became of the decision: Bound, Unplaced (new, with or without a place), Fits, Grown, Moved, Shrunk, Lost,
-    /// Removed, Resized (the same clusters, with other amounts), or Same (in another phase or for another reason).
+    /// Change of the decision: Bound, Unplaced (new, with or without a place), Fits, Grown, Moved, Shrunk,
+    /// Lost, Removed, Resized (the same clusters, with other amounts), or Same (in another phase or for
+    /// another reason).
     pub change: Token,
-    /// Where it stood; absent where it is new.
+    /// State before; absent where it is new.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<Side>,
-    /// Where it stands; absent where it is gone.
+    /// State after; absent where it is gone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<Side>,
     /// The clusters that came and went, at most 50 of each, with what the scheduler said of them.
     #[serde(default)]
     pub clusters: Vec<MovedCluster>,
-    /// How many clusters came.
+    /// Number of clusters that came.
     #[serde(default)]
     #[schemars(with = "i64")]
     pub joined_count: usize,
-    /// How many clusters went.
+    /// Number of clusters that went.
     #[serde(default)]
     #[schemars(with = "i64")]
     pub left_count: usize,
-    /// How many targets each reason refuses.
+    /// Numbers of targets that each reason refuses.
     #[serde(default)]
     pub reasons: Vec<ReasonChange>,
     /// Whether they were counted after the change: then no reason means that nothing was refused.
     #[serde(default)]
     pub counted: bool,
-    /// What made it change.
+    /// Cause of the change.
     pub cause: RecordCause,
-    /// Who changed it; empty where nobody saw it.
+    /// Actor of the change; empty where nobody saw it.
     #[serde(default)]
     pub actor: RecordActor,
     /// Whether Berth would have decided the same clusters; absent where it decides by itself.
@@ -118,7 +119,7 @@ pub struct RecordSpec {
     pub agreement: Option<RecordAgreement>,
 }
 
-/// Where a decision stands.
+/// State of a decision.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Side {
@@ -132,7 +133,7 @@ pub struct Side {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(with = "Option<String>")]
     pub message: String,
-    /// How many clusters it is bound to.
+    /// Number of clusters it is bound to.
     #[schemars(with = "i64")]
     pub cluster_count: usize,
     /// The clusters, the first 50 by name.
@@ -181,7 +182,7 @@ pub struct MovedCluster {
     /// The weighted total, where the system adds scores.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<i64>,
-    /// What each scorer gave.
+    /// Points of each scorer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Option<Vec<ScorePart>>")]
     pub scores: Vec<ScorePart>,
@@ -214,7 +215,7 @@ pub enum Move {
     Left,
 }
 
-/// What one scorer gave.
+/// Points of one scorer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ScorePart {
@@ -244,20 +245,20 @@ pub struct ReasonChange {
     pub plugin: String,
     /// Why, as one word.
     pub reason: String,
-    /// How many targets it refused before.
+    /// Number of targets it refused before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<i64>,
-    /// How many targets it refuses after the change.
+    /// Number of targets it refuses after the change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<i64>,
 }
 
-/// What made a decision change.
+/// Cause of a change of a decision.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RecordCause {
-    /// Object (an object changed), Request (somebody created a Binding), Time (no object changed: its time came, or it was
-    /// tried again) or Unseen (it changed while no server recorded).
+    /// Object (an object changed), Request (somebody created a Binding), Time (no object changed: its time
+    /// came, or it was tried again) or Unseen (it changed while no server recorded).
     #[schemars(with = "String", extend("enum" = ["Object", "Request", "Time", "Unseen"]))]
     pub r#type: CauseType,
     /// Created, Updated or Deleted.
@@ -276,8 +277,8 @@ pub struct RecordCause {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(with = "Option<String>")]
     pub namespace: String,
-    /// The name of the object. It, the namespace and the field manager are left out of an object in another namespace than
-    /// the decision, unless it describes a cluster.
+    /// The name of the object. It, the namespace and the field manager are left out of an object in another
+    /// namespace than the decision, unless it describes a cluster.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(with = "Option<String>")]
     pub name: String,
@@ -285,11 +286,11 @@ pub struct RecordCause {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(with = "Option<String>")]
     pub resource_version: String,
-    /// Who owns the newest fields of the object.
+    /// Owner of the newest fields of the object.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(with = "Option<String>")]
     pub field_manager: String,
-    /// How many further changes had made the decision due.
+    /// Number of further changes that had made the decision due.
     #[serde(default, skip_serializing_if = "is_zero")]
     #[schemars(with = "Option<i64>")]
     pub more: u64,
@@ -341,7 +342,7 @@ impl CauseType {
     }
 }
 
-/// Who changed a decision.
+/// Actor of a change of a decision.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RecordActor {
@@ -349,7 +350,7 @@ pub struct RecordActor {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(with = "Option<String>")]
     pub user: String,
-    /// Where Berth did not write it: the field manager of the object that changed.
+    /// Field manager, where Berth did not write it: the field manager of the object that changed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(with = "Option<String>")]
     pub field_manager: String,
@@ -359,8 +360,8 @@ pub struct RecordActor {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RecordAgreement {
-    /// True, False or Unknown, when the change was recorded: without the time that condition Agrees of a Decision leaves the
-    /// other scheduler.
+    /// True, False or Unknown, when the change was recorded: without the time that condition Agrees of a
+    /// Decision leaves the other scheduler.
     #[schemars(extend("enum" = ["True", "False", "Unknown"]))]
     pub status: String,
     /// Changes that Berth would have made, or why that cannot be said.

@@ -11,11 +11,11 @@ use super::kind::{Virtual, info};
 use super::scheduling::Decided;
 use super::shared::AnyObject;
 
-/// How many selectors `spec.decisions` may have.
+/// Most selectors of `spec.decisions`.
 const MOST_SELECTORS: usize = 100;
 
-/// Asks what the scheduler would decide, with other objects, another fleet, another configuration or at another time.
-/// Creating one answers in its status; nothing is stored and nothing is bound.
+/// Asks what the scheduler would decide, with other objects, another fleet, another configuration or at
+/// another time. Creating one answers in its status; nothing is stored and nothing is bound.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SchedulingReview {
@@ -33,8 +33,8 @@ pub struct SchedulingReviewStatus {
     /// The decision, where one object was asked about.
     #[serde(flatten)]
     pub decision: Option<Decided>,
-    /// What `spec.changes` would do: counts of the decisions that change, and an entry for each with its clusters and
-    /// reasons before and after.
+    /// Effects of `spec.changes`: counts of the decisions that change, and an entry for each with its
+    /// clusters and reasons before and after.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plan: Option<AnyObject>,
 }
@@ -49,8 +49,8 @@ pub struct SchedulingReviewSpec {
     /// A placeable object that exists, decided as it is. Either this or `object`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reference: Option<ObjectReference>,
-    /// Which world is decided on: Live (what is stored), Overlay (what is stored, with `objects` added or in place
-    /// of stored ones) or Provided (nothing but `objects`).
+    /// Which world is decided on: Live (what is stored), Overlay (what is stored, with `objects` added or in
+    /// place of stored ones) or Provided (nothing but `objects`).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("enum" = ["Live", "Overlay", "Provided"], "default" = "Live"))]
     pub inventory: Option<String>,
@@ -61,11 +61,12 @@ pub struct SchedulingReviewSpec {
     /// SchedulerConfiguration. Left out, the stored one counts (the defaults with Provided).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub config: Option<AnyObject>,
-    /// Changes to try; the answer lists the decisions they would move. Instead of `object` or `reference`, on the
-    /// live world; at most 1,000, each object in one of them.
+    /// Changes to try; the answer lists the decisions they would move. Instead of `object` or `reference`, on
+    /// the live world; at most 1,000, each object in one of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changes: Option<Vec<Change>>,
-    /// With `changes`: decisions to report even if they do not change; at most 100 of the entries are selectors.
+    /// With `changes`: decisions to report even if they do not change; at most 100 of the entries are
+    /// selectors.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decisions: Option<Vec<DecisionReference>>,
     /// The instant to decide for; left out, now.
@@ -96,14 +97,15 @@ pub struct Change {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DecisionReference {
-    /// The namespace of the Decision. With `selector`, left out, those of all namespaces and those that have none.
+    /// The namespace of the Decision. With `selector`, left out, those of all namespaces and those that have
+    /// none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
     /// The name, with its system: `web.gardener`. Either this or `selector`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The labels of the decisions, which are those of the objects that they place. Either this or `name`; an empty
-    /// selector selects every decision.
+    /// The labels of the decisions, which are those of the objects that they place. Either this or `name`; an
+    /// empty selector selects every decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selector: Option<LabelSelector>,
 }
@@ -141,7 +143,8 @@ pub fn kind() -> Virtual {
     }
 }
 
-/// The kind of `localschedulingreviews`: the same about what is in one namespace, for those who may explain there.
+/// The kind of `localschedulingreviews`: the same about what is in one namespace, for those who may explain
+/// there.
 #[must_use]
 pub fn local() -> Virtual {
     let info = info(
@@ -156,7 +159,7 @@ pub fn local() -> Virtual {
     }
 }
 
-/// What the schema cannot say: which fields go together.
+/// Rules beyond the schema: which fields go together.
 fn rules(value: &Value) -> Vec<FieldError> {
     let spec = &value["spec"];
     let has = |field: &str| spec.get(field).is_some_and(|value| !value.is_null());
@@ -206,7 +209,7 @@ fn rules(value: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// What does not go with `spec.changes`.
+/// Errors of fields that do not go with `spec.changes`.
 fn plan_rules(spec: &Value) -> Vec<FieldError> {
     let has = |field: &str| spec.get(field).is_some_and(|value| !value.is_null());
     let mut errors = Vec::new();
@@ -230,7 +233,7 @@ fn plan_rules(spec: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// What is wrong with the entries of `spec.decisions`.
+/// Errors in the entries of `spec.decisions`.
 fn decision_rules(spec: &Value) -> Vec<FieldError> {
     let (mut errors, mut selectors) = (Vec::new(), 0);
     let list = spec["decisions"].as_array().map(Vec::as_slice);
@@ -276,7 +279,7 @@ pub fn selector(entry: &Value, path: &str) -> Result<Option<Selector>, Vec<Field
     }
 }
 
-/// What a LocalSchedulingReview must satisfy: a plan tells of all decisions.
+/// Rules of a LocalSchedulingReview: a plan tells of all decisions.
 fn local_rules(value: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if value["spec"]

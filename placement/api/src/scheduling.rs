@@ -14,12 +14,12 @@ use super::shared::SchedulingSpec;
 /// The report as it is published.
 pub type Decided = Report<Vec<Candidate>, Vec<WriteEntry>, ShortAdvice>;
 
-/// What the scheduler would decide about an object now, with every candidate and every reason. Reading it changes
-/// nothing; binding the object does what it says.
+/// Decision that the scheduler would make about an object now, with every candidate and every reason. Reading
+/// it changes nothing; binding the object does what it says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Scheduling<Status = Decided> {
-    /// What is decided.
+    /// Object to decide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<SchedulingSpec>,
     /// The decision.
@@ -63,7 +63,7 @@ pub const fn verdict(picked: bool, feasible: bool, out_of_scope: bool) -> &'stat
     }
 }
 
-/// What a row of candidates shows of one.
+/// Facts about a candidate for its row.
 #[derive(Default)]
 pub struct Judged<'a> {
     /// The Target, or the cluster where there is none.
@@ -79,7 +79,7 @@ pub struct Judged<'a> {
 }
 
 impl<'a> Judged<'a> {
-    /// What there is to show of `candidate`.
+    /// Facts about `candidate`.
     #[must_use]
     pub fn of(candidate: &'a Candidate) -> Self {
         let rejections = candidate.rejections.iter();

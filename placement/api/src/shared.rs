@@ -64,7 +64,7 @@ pub struct SourceRef {
     pub uid: Box<str>,
 }
 
-/// What is decided.
+/// Object to decide.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SchedulingSpec {

@@ -12,15 +12,15 @@ use super::kind::{Virtual, info};
 use super::shared::{SourceRef, Token};
 use super::text::{joined, part_at};
 
-/// A cluster-like object of one of the systems: a ManagedCluster, a Seed, a MemberCluster, an openMCP Cluster or a
-/// WorkloadCluster.
+/// A cluster-like object of one of the systems: a ManagedCluster, a Seed, a MemberCluster, an openMCP Cluster
+/// or a WorkloadCluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Target {
     /// Which cluster this is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<TargetSpec>,
-    /// How it stands for scheduling.
+    /// State of the target for scheduling.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<TargetStatus>,
 }
@@ -37,7 +37,7 @@ pub struct TargetSpec {
     pub source_ref: SourceRef,
 }
 
-/// How a cluster stands for scheduling.
+/// State of a cluster for scheduling.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TargetStatus {
@@ -49,13 +49,14 @@ pub struct TargetStatus {
     /// The infrastructure provider, where the system knows one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
-    /// What repels placements that do not tolerate it.
+    /// Taints, which repel placements that do not tolerate them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub taints: Option<Vec<TargetTaint>>,
-    /// What is counted on it: how much is used, and how much may be.
+    /// Counted resources: how much is used, and how much may be.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Vec<TargetCapacity>>,
-    /// Sentences about what is wrong with it beside that it may not be ready: what does not get there, what does not let go of it.
+    /// Sentences about what is wrong with it beside that it may not be ready: what does not get there, what
+    /// does not let go of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warnings: Option<Vec<String>>,
     /// Condition Ready says whether it can be used at all.
@@ -82,11 +83,11 @@ pub struct TargetTaint {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TargetCapacity {
-    /// What is counted, as the system names it.
+    /// Name of the counted resource in the system.
     pub name: Token,
-    /// How many are used.
+    /// Used amount.
     pub used: i64,
-    /// How many are allowed; absent means unlimited.
+    /// Allowed amount; absent means unlimited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<i64>,
 }

@@ -40,7 +40,7 @@ pub enum AutoBindMode {
     OnCreate,
     /// The controllers, after the create was answered.
     Controller,
-    /// Whoever makes a Binding.
+    /// Objects are bound by Bindings alone.
     Off,
 }
 
@@ -57,7 +57,7 @@ impl AutoBindMode {
         }
     }
 
-    /// What a stored SchedulerConfiguration says.
+    /// Reads a stored SchedulerConfiguration.
     #[must_use]
     pub fn of(configuration: &Value) -> Self {
         let said = configuration["spec"]["autoBind"].as_str();
@@ -251,7 +251,7 @@ fn condition() -> Value {
     })
 }
 
-/// What is stored, or what holds without it.
+/// Returns the stored value, or the default.
 fn auto_bind(value: &Value) -> &str {
     let stored = value["spec"]["autoBind"].as_str();
     stored.unwrap_or(AutoBindMode::default().as_str())

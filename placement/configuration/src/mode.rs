@@ -97,8 +97,8 @@ impl Modes {
         }
     }
 
-    /// The same, where no controller that decides the systems in `idle` runs here, which place objects of a
-    /// hub's: others write there.
+    /// Returns the mode where no controller that decides the systems in `idle` runs here, which place objects
+    /// of a hub's: others write there.
     #[must_use]
     pub fn leaving(self, idle: BTreeSet<&'static str>) -> Self {
         Self { idle, ..self }
@@ -161,8 +161,8 @@ impl Mandate for Modes {
         !self.idle.contains(dialect) && self.decides(dialect)
     }
 
-    /// Where there is no configuration to go by, no request is Berth's, since nobody can tell which are
-    /// meant.
+    /// Selector of the requests that are Berth's. Without a configuration none is, since nobody can tell
+    /// which are meant.
     fn requests(&self, dialect: &str) -> Option<Arc<Requests>> {
         let in_force = match self.configurations.of(dialect) {
             InForce::Nothing => return None,

@@ -17,8 +17,9 @@ const PATH: &str = "spec.requests";
 /// Path of the selector by namespaces.
 const NAMESPACES: &str = "spec.requests.namespaceSelector";
 
-/// The requests that Berth decides, where it decides the system; the others are observed: nothing of them is written or
-/// guarded, and a Binding of them is refused. Both selectors have to match. Without it: all requests.
+/// The requests that Berth decides, where it decides the system; the others are observed: nothing of them is
+/// written or guarded, and a Binding of them is refused. Both selectors have to match. Without it: all
+/// requests.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 struct Form {

@@ -20,7 +20,7 @@ use super::mode::Modes;
 
 /// The condition's type.
 const VALID: &str = "Valid";
-/// Who writes it.
+/// Actor that writes it.
 pub const ACTOR: &str = "berth:scheduler";
 
 /// Keeps the conditions of every stored configuration of `engine`'s dialects, whose `modes` these are,
@@ -146,7 +146,7 @@ impl Keeper {
     }
 }
 
-/// What the condition says against a configuration.
+/// Reason in the condition against a configuration.
 fn not_in_force(configuration: &Value) -> Option<&str> {
     let mut conditions = configuration["status"]["conditions"].as_array()?.iter();
     let said = conditions.find(|condition| condition["type"] == VALID && condition["status"] == "False")?;

@@ -12,7 +12,7 @@ fn errors(name: &str, spec: Value) -> Vec<String> {
     refused(name, &spec)
 }
 
-/// The same with unknown fields, as nobody would have validated them.
+/// Errors of a configuration with unknown fields, as nobody would have validated them.
 fn refused(name: &str, spec: &Value) -> Vec<String> {
     let kind = SchedulerConfiguration::new(berth_dialect_registry::all());
     let value = json!({

@@ -32,10 +32,10 @@ use search::Search;
 
 pub use patch::Form;
 
-/// How many targets are advised about where nothing else is said.
+/// Number of targets that are advised about where nothing else is said.
 pub const TARGETS: usize = 10;
 
-/// How much one piece of advice may take: steps of what judging a target takes, some 150 ns.
+/// Most steps of one piece of advice: steps of what judging a target takes, some 150 ns.
 const STEPS: u64 = 10_000_000;
 
 /// The circumstances of advice.
@@ -45,7 +45,7 @@ pub struct Terms {
     pub now: Timestamp,
     /// The seed of random strategies; without one, that of a live decision.
     pub seed: Option<u64>,
-    /// How many targets are advised about, those nearest to fitting first.
+    /// Number of targets that are advised about, those nearest to fitting first.
     pub limit: usize,
     /// The one target that is asked about: by its cluster name, or as a Target.
     pub only: Option<String>,
@@ -68,20 +68,20 @@ pub enum NoAdvice {
     Ended(Exceeded),
 }
 
-/// What may be done so that targets fit.
+/// Advice that lets targets fit.
 #[derive(Debug)]
 pub struct Advice {
     /// The decision as it is.
     pub decision: Decision,
     /// Target by target, those nearest to fitting first.
     pub targets: Vec<Advised>,
-    /// How many targets more are not in the resulting set.
+    /// Number of further targets that are not in the resulting set.
     pub remaining: usize,
     /// Why the search ended before its time.
     pub gave_up: Option<String>,
 }
 
-/// What may be done so that one target fits.
+/// Changes that would let one target fit.
 #[derive(Clone, Debug)]
 pub struct Advised {
     /// The system's own name of the cluster.
@@ -92,7 +92,7 @@ pub struct Advised {
     pub feasible: bool,
     /// Whether it is in the resulting set now.
     pub picked: bool,
-    /// What speaks against it now; feasible, why others are picked.
+    /// Obstacles on it now; feasible, why others are picked.
     pub rejections: Vec<Obstacle>,
     /// The sets of changes, the smallest first, and of two as small the one that is the asker's own to make.
     pub advice: Vec<Set>,
@@ -107,9 +107,9 @@ pub struct Set {
     pub then: &'static str,
     /// Whether the caller may make all of it; only where somebody asks.
     pub allowed: Option<bool>,
-    /// What to do.
+    /// The command.
     pub changes: Vec<Change>,
-    /// The same as patches of objects, each object once.
+    /// The changes as patches of objects, each object once.
     pub patches: Vec<Patch>,
 }
 
@@ -118,13 +118,13 @@ pub struct Set {
 pub struct Change {
     /// As a sentence in the imperative.
     pub message: String,
-    /// Whose it is to do: `Request`, `Target` or `Fleet`.
+    /// Owner of the change: `Request`, `Target` or `Fleet`.
     pub whose: Whose,
     /// The objects it changes.
     pub keys: Vec<Key>,
 }
 
-/// What changes in one object.
+/// Changes in one object.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Patch {
     /// The object.
@@ -137,13 +137,13 @@ pub struct Patch {
     pub namespace: String,
     /// Its name.
     pub name: String,
-    /// Whose it is to change.
+    /// Owner of the change.
     pub whose: Whose,
     /// Whether the caller may make it; only where somebody asks.
     pub allowed: Option<bool>,
-    /// How it changes.
+    /// Form of the change.
     pub form: Form,
-    /// The same as a line for a shell.
+    /// The patch as a line for a shell.
     pub command: String,
 }
 
@@ -154,15 +154,14 @@ impl Set {
         self.changes.iter().all(|change| change.whose == Whose::Request)
     }
 
-    /// How many changes are others' to make.
+    /// Number of changes that are others' to make.
     fn of_others(&self) -> usize {
         let others = self.changes.iter();
         others.filter(|change| change.whose != Whose::Request).count()
     }
 }
 
-/// What may be done about `demand` in `world`, which stays as it is; `catalog` holds the kinds of what is
-/// changed.
+/// Advice about `demand` in `world`, which stays as it is; `catalog` holds the kinds of what is changed.
 ///
 /// # Errors
 /// See [`NoAdvice`]. A search that takes too long is none: it says so ([`Advice::gave_up`]).
@@ -259,7 +258,7 @@ fn nearest(snapshot: &Snapshot, decision: &Decision) -> Vec<Ix> {
     order.filter(|&candidate| !places.is_picked(candidate)).collect()
 }
 
-/// What the report says of `candidate`, with why nothing helps where a refusal has no cure.
+/// Facts of the report about `candidate`, with the reason why nothing helps where a refusal has no cure.
 fn about(snapshot: &Snapshot, decision: &Decision, places: &Places, candidate: Ix) -> Advised {
     let inventory = &*snapshot.inventory;
     let view = View {

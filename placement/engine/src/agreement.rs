@@ -17,7 +17,7 @@ use crate::plan::Verdict;
 use crate::plan::compare::{candidates, verdict};
 use crate::snapshot::Snapshot;
 
-/// How long another scheduler may take, unless somebody says otherwise.
+/// Time for another scheduler, unless somebody says otherwise.
 pub const GRACE: Duration = Duration::from_secs(30);
 
 /// Whether two schedulers agree on a demand.
@@ -108,22 +108,22 @@ impl Agreement {
 pub struct Comparison {
     /// Whether they are the same.
     pub agreement: Agreement,
-    /// How many clusters it has, those on their way out left out.
+    /// Number of its clusters, those on their way out left out.
     pub placed: usize,
-    /// How many it would have.
+    /// Number of clusters it would have.
     pub would_have: usize,
     /// The clusters that it has and would not keep, by name: the first of [`Comparison::loss_count`].
     pub losses: Vec<Contested>,
-    /// How many there are.
+    /// Number of Pods that exist.
     pub loss_count: usize,
     /// The clusters that it would get, by name: the first of [`Comparison::gain_count`].
     pub gains: Vec<Contested>,
-    /// How many there are.
+    /// Number of Pods that exist.
     pub gain_count: usize,
     /// The clusters that it has and would keep with another amount, by name: the first of
     /// [`Comparison::resize_count`].
     pub resizes: Vec<Resized>,
-    /// How many there are.
+    /// Number of Pods that exist.
     pub resize_count: usize,
     /// Message of the decision, in one line.
     pub message: String,
@@ -218,7 +218,7 @@ pub fn ends(since: Timestamp, grace: Duration) -> Option<Timestamp> {
     since.checked_add(grace).ok()
 }
 
-/// What both sides say of the cluster `name`, which only one of them chooses.
+/// Verdicts of both sides on the cluster `name`, which only one of them chooses.
 fn contested(name: &str, candidates: &[Candidate], placed: &[Placed]) -> Contested {
     let mut all = candidates.iter();
     let candidate = all.find(|candidate| *candidate.cluster_name == *name);

@@ -1,6 +1,6 @@
-//! What was decided last about demands, for a controller that comes too late to wait for it: what made a
-//! demand due is dealt with by any decision on a world that holds it. A demand may be decided before it is
-//! made: that answer holds from the moment it is folded, if nothing else was since the decision.
+//! Last decisions about demands, for a controller that comes too late to wait for them: what made a demand
+//! due is dealt with by any decision on a world that holds it. A demand may be decided before it is made:
+//! that answer holds from the moment it is folded, if nothing else was since the decision.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use berth_apimachinery::{Change, Key, Revision, Timestamp};
 use berth_dialect_contract::Outcome;
 use parking_lot::Mutex;
 
-/// How many are remembered at most; then all are forgotten, and decided once more when they are due.
+/// Most decisions that are remembered; then all are forgotten, and decided once more when they are due.
 const MOST: usize = 1024;
 
 /// The answers.
@@ -20,7 +20,7 @@ pub(crate) struct Answers {
     foreseen: Mutex<HashMap<String, Answer>>,
 }
 
-/// What a decision came to that is written.
+/// Result of a decision that is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Answer {
     /// Up to where every change was in the world that was decided on.
@@ -64,8 +64,7 @@ impl Answers {
         }
     }
 
-    /// What was decided about `demand` with every change up to `since`, if its time has not come at `now`.
-    /// Said once.
+    /// Decision about `demand` with every change up to `since`, if its time has not come at `now`. Said once.
     pub(crate) fn take(&self, demand: &Key, since: Revision, now: Timestamp) -> Option<Answer> {
         let answer = self.given.lock().remove(demand)?;
         let is_due = answer.due_at.is_some_and(|due| due <= now);

@@ -13,12 +13,12 @@ pub enum Behind {
         /// The revision taken in; 0 before the first load.
         have: Revision,
     },
-    /// What is known of one dialect is not all there is ([`crate::Engine::hold`]).
+    /// Some objects of the dialect are not known yet ([`crate::Engine::hold`]).
     #[error("{dialect}: {why}")]
     Held {
         /// The dialect.
         dialect: &'static str,
-        /// What it waits for.
+        /// Reason of the wait.
         why: String,
     },
 }

@@ -12,8 +12,8 @@ use crate::contest::{Allowed, Writing};
 use crate::dirty::Dirty;
 use crate::engine::{Engine, Slot};
 
-/// How often a binding is decided again on a fresh snapshot before the caller is told 409 (docs/concepts.md,
-/// "Settled questions").
+/// Most decisions of a binding on fresh snapshots before the caller is told 409 (docs/concepts.md, "Settled
+/// questions").
 pub const ATTEMPTS: usize = 8;
 
 /// Commits writes: the server's registry, with validation and admission, in the program.

@@ -1,4 +1,4 @@
-//! What a binding is asked for with, what came of it, and who is told.
+//! Options of a binding, its result and its observers.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use crate::snapshot::Snapshot;
 
 /// Is told of bindings, whoever asked for them. Called on the binding's own task: must not block.
 pub trait BindObserver: Send + Sync + 'static {
-    /// What `wish` came to: `bound` is committed (or nothing was to be written). Not called for dry runs.
+    /// Result of `wish`: `bound` is committed (or nothing was to be written). Not called for dry runs.
     fn bound(&self, wish: &Bind<'_>, bound: &Bound);
 
     /// `demand` of the dialect named `dialect` was decided, but nothing could be written.
     fn failed(&self, dialect: &str, demand: &Key, error: &BindError);
 }
 
-/// What to do with a decision that places nothing.
+/// Treatment of a decision that places nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unplaced {
     /// Refuse it, unless it lets something go: for callers who asked for a binding.
@@ -37,7 +37,7 @@ pub struct Bind<'a> {
     pub chosen: Option<&'a [String]>,
     /// Whether to store nothing.
     pub dry_run: bool,
-    /// What to do when nothing would be placed.
+    /// Treatment of a decision that would place nothing.
     pub unplaced: Unplaced,
     /// The user who asked for it; `None` where Berth does it by itself.
     pub by: Option<&'a str>,
@@ -115,5 +115,5 @@ pub enum BindError {
     Behind(#[from] Behind),
 }
 
-/// How a demand was settled, for everyone who waited.
+/// Settlement of a demand, for everyone who waited.
 pub type Settled = Arc<Result<Bound, BindError>>;

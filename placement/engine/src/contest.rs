@@ -18,7 +18,7 @@ use serde_json::Value;
 use crate::bound::{Bind, Bound, Commit, Contest};
 use undone::Undone;
 
-/// How often what another program changed is put right.
+/// Number of times that a change by another program is put right.
 const CORRECTIONS: u8 = 2;
 /// A decision that stood for so many seconds was left in peace: what happens then is counted anew.
 const PEACE: i64 = 600;

@@ -36,7 +36,7 @@ pub use lease::{
 };
 pub use observer::{Attempt, Observer, Silent, StepResult, Stepped};
 
-/// What controllers work with.
+/// Settings of controllers.
 #[derive(Clone)]
 pub struct Settings {
     /// The names of the dialects whose controllers run.

@@ -1,4 +1,4 @@
-//! What changes have made stale, collected for consumers that work at their own pace.
+//! Stale objects after changes, collected for consumers that work at their own pace.
 //!
 //! A consumer that is slow loses nothing and holds nobody up: marks of the same thing fall together.
 
@@ -49,7 +49,7 @@ impl<T: Ord> Marked<T> {
     }
 }
 
-/// What is stale of one dialect.
+/// Stale objects of one dialect.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dirty {
     /// The demands to decide again.
@@ -106,12 +106,12 @@ pub(crate) fn add(marked: &mut Marked<Key>, affected: Affected) {
     }
 }
 
-/// What became stale since the last batch.
+/// Objects that became stale since the last batch.
 #[derive(Clone, Debug, Default)]
 pub struct Batch {
     /// Every change up to this revision is accounted for, here or in an earlier batch.
     pub through: Revision,
-    /// What is stale, by dialect name.
+    /// Stale objects, by dialect name.
     pub dirty: BTreeMap<&'static str, Dirty>,
 }
 

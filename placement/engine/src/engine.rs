@@ -22,16 +22,16 @@ use crate::mandate::{Mandate, Requests};
 use crate::snapshot::{Snapshot, writable};
 use crate::turns::Turns;
 
-/// How long a read waits for the feeder. A feeder that is alive needs microseconds.
+/// Longest wait of a read for the feeder. A feeder that is alive needs microseconds.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What an engine has one of, and has already.
+/// A part that an engine has one of, and has already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AlreadySet {
-    /// Who is told of bindings.
+    /// Observer of bindings.
     #[error("the binding observer is set already")]
     Observer,
-    /// Who is told of changes.
+    /// Witness of changes.
     #[error("the witness is set already")]
     Witness,
     /// The mandate, which says which systems are decided here.
@@ -55,9 +55,9 @@ pub(crate) struct Slot {
     pub(crate) turn: tokio::sync::Mutex<()>,
     /// Taken while a demand is made together with a place of which there are only so many.
     pub(crate) making: Arc<tokio::sync::Mutex<()>>,
-    /// What the scheduler itself wants of demands, while that is decided and written.
+    /// Turns of the scheduler's own wishes about demands, while they are decided and written.
     pub(crate) settling: Turns<Settled>,
-    /// What came of it lately.
+    /// Their latest results.
     pub(crate) answers: Answers,
     /// Changes that others make of decisions.
     pub(crate) contests: Contests,
@@ -277,7 +277,7 @@ impl Engine {
         self.slot(dialect).map(Slot::snapshot)
     }
 
-    /// How many targets the dialect has that has most of them: what deciding takes grows with it.
+    /// Largest number of targets of a dialect: what deciding takes grows with it.
     #[must_use]
     pub fn most_targets(&self) -> u32 {
         self.slots.iter().map(Slot::targets).max().unwrap_or_default()

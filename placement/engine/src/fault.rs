@@ -1,4 +1,4 @@
-//! What goes wrong with plans and simulations: problems of the input, and faults of a dialect.
+//! Faults of plans and simulations: problems of the input, and faults of a dialect.
 
 use std::fmt;
 
@@ -7,9 +7,9 @@ use berth_apimachinery::{FieldError, Key};
 /// Something wrong with the input.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
-    /// Where it stands; empty for the input as a whole.
+    /// State after; empty for the input as a whole.
     pub at: String,
-    /// What is wrong, with its field path.
+    /// Problem, with its field path.
     pub error: FieldError,
 }
 
@@ -28,7 +28,7 @@ impl fmt::Display for Problem {
 pub struct Fault {
     /// The demand that was decided.
     pub demand: Key,
-    /// What went wrong.
+    /// Problems.
     pub problem: String,
 }
 

@@ -18,9 +18,9 @@ use crate::in_force::{Configurations, is_configuration};
 use crate::mandate::NAMESPACES;
 use crate::snapshot::writable;
 
-/// How many changes are folded under one lock, at most.
+/// Most changes that are folded under one lock.
 const BATCH: usize = 512;
-/// How long the feeder waits before it asks a source again that does not answer.
+/// Delay before the feeder asks a source again that does not answer.
 const RETRY: Duration = Duration::from_secs(1);
 
 /// The collections one load is made of, by resource.
@@ -124,8 +124,8 @@ impl Engine {
     }
 }
 
-/// How long changes of each resource took lately. Most take microseconds, but one of a set may go through all
-/// its clusters.
+/// Times that changes of each resource took lately. Most take microseconds, but one of a set may go through
+/// all its clusters.
 #[derive(Default)]
 struct Took(HashMap<GroupResource, Duration>);
 
@@ -148,7 +148,7 @@ impl Took {
         resources.iter().all(known)
     }
 
-    /// What took long once is expected to again, for the next dozens of changes.
+    /// Notes resources whose changes took long, which is expected again of the next dozens of changes.
     fn note(&mut self, resources: BTreeSet<GroupResource>, took: Duration) {
         for resource in resources {
             let lately = self.0.entry(resource).or_default();

@@ -15,7 +15,7 @@ use crate::engine::{Engine, Slot};
 use crate::settle::{answer, own_wish};
 use crate::what_if::World;
 
-/// How long what was stored before is waited for: the store waits for the answer.
+/// Longest wait for earlier writes: the store waits for the answer.
 const SOON: Duration = Duration::from_millis(500);
 
 /// A decision about a demand that is about to be made.

@@ -31,7 +31,7 @@ use crate::fault::Fault;
 use crate::snapshot::Snapshot;
 use crate::what_if::World;
 
-/// How often one demand is decided in a plan before it is left as it is, and said to be unsettled.
+/// Most decisions of one demand in a plan before it is left as it is, and reported as unsettled.
 const MOST: u32 = 8;
 
 /// The circumstances of a plan.
@@ -43,12 +43,12 @@ pub struct Terms {
     pub seed: Option<u64>,
 }
 
-/// What a change does, dialect by dialect.
+/// Effects of a change, dialect by dialect.
 #[derive(Debug, Default, Serialize)]
 pub struct Plan {
     /// Counts of the entries, those that are not listed among them.
     pub counts: Counts,
-    /// How many decisions were made.
+    /// Number of decisions that were made.
     pub decided: usize,
     /// The demands that went on changing when they had been decided eight times.
     #[serde(serialize_with = "as_text", skip_serializing_if = "Vec::is_empty")]
@@ -59,7 +59,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// What the changes that were made in `world` since it was `before` make of its decisions. `asked` says
+    /// Effects on decisions of the changes that were made in `world` since it was `before`. `asked` says
     /// which demands are told of even when nothing moves: they are decided, due or not.
     ///
     /// # Errors
@@ -168,10 +168,10 @@ impl Plan {
     }
 }
 
-/// What else is known of a demand when a plan is at its end.
+/// Further facts about a demand when a plan is at its end.
 #[derive(Default)]
 struct End<'a> {
-    /// What the decision said that made its place, or the last one.
+    /// Words of the decision that made its place, or of the last one.
     made: Option<&'a Said>,
     /// Whether it was asked for.
     asked: bool,
@@ -222,7 +222,7 @@ struct Run<'a> {
     world: &'a mut World,
     terms: &'a Terms,
     queue: Queue,
-    /// What the decision on each demand said that was the last to write anything, or the first.
+    /// Words of the decision on each demand that was the last to write anything, or of the first.
     ends: HashMap<Key, Said>,
     plan: Plan,
 }

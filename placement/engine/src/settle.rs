@@ -1,5 +1,5 @@
-//! What the scheduler itself wants of a demand, decided once however many want it: the controller, which sees
-//! that the demand changed, and `autoBind: OnCreate`, which answers a create with the binding.
+//! Wishes of the scheduler itself about a demand, decided once however many want it: the controller, which
+//! sees that the demand changed, and `autoBind: OnCreate`, which answers a create with the binding.
 
 use std::sync::Arc;
 
@@ -48,14 +48,14 @@ impl Engine {
 }
 
 impl Engine {
-    /// What was decided about `demand` after the change up to `since` that made it due, by somebody who is no
-    /// longer at it.
+    /// Decision about `demand` after the change up to `since` that made it due, by somebody who is no longer
+    /// at it.
     pub(crate) fn answered(&self, dialect: &str, demand: &Key, since: Revision) -> Option<Answer> {
         self.slot(dialect)?.answers.take(demand, since, self.clock.now())
     }
 }
 
-/// What the scheduler itself wants of `demand`.
+/// Wish of the scheduler itself about `demand`.
 pub(crate) fn own_wish<'a>(dialect: &'a str, demand: &'a Key) -> Bind<'a> {
     Bind {
         dialect,
@@ -75,8 +75,7 @@ pub(crate) fn answer(bound: &Bound) -> Answer {
     }
 }
 
-/// What somebody else came to; nothing where that was decided on too old a world, was an error, or never
-/// ended.
+/// Result of somebody else; nothing where that was decided on too old a world, was an error, or never ended.
 async fn others(mut settled: watch::Receiver<Option<Settled>>, since: Revision) -> Option<Settled> {
     let settled = settled.wait_for(Option::is_some).await.ok()?.clone()?;
     let is_new_enough = matches!(&*settled, Ok(bound) if bound.snapshot.revision >= since);

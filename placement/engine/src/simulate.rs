@@ -23,7 +23,7 @@ use crate::what_if::{Catalog, Unreadable, World};
 /// One object, and where it stands (a file and a document, in words).
 #[derive(Clone, Debug)]
 pub struct Input {
-    /// Where it stands, for problems.
+    /// Position of the object, for problems.
     pub at: String,
     /// The object.
     pub value: Value,
@@ -72,7 +72,7 @@ pub struct Terms {
 pub struct Decided<'a> {
     /// The world it was decided on.
     pub world: &'a World,
-    /// The same, to decide on.
+    /// Snapshot to decide on.
     pub snapshot: &'a Snapshot,
     /// The decision.
     pub decision: &'a Decision,
@@ -159,7 +159,7 @@ impl Simulation {
         worlds.find(|world| world.snapshot().dialect.name() == dialect)
     }
 
-    /// How many pairs of a demand and a candidate of its system there are.
+    /// Number of pairs of a demand and a candidate of its system.
     #[must_use]
     pub fn pairs(&self) -> usize {
         let worlds = self.worlds.iter().map(|world| &world.snapshot().inventory);
@@ -223,8 +223,8 @@ pub enum NoPlan {
 }
 
 impl Simulation {
-    /// What `steps` make of the world once all it asks for is decided: see [`Plan`], which tells the demands
-    /// that `wanted` is true for.
+    /// Plan of `steps`, once all they ask for is decided: see [`Plan`], which tells the demands that `wanted`
+    /// is true for.
     ///
     /// # Errors
     /// Everything wrong with the changes, or the [`Fault`] of a dialect.
@@ -253,8 +253,8 @@ impl Simulation {
         Ok(whole)
     }
 
-    /// What is different in `other` once all that both ask for is decided, of the demands that `wanted` is
-    /// true for.
+    /// Differences in `other` once all that both ask for is decided, of the demands that `wanted` is true
+    /// for.
     ///
     /// # Errors
     /// The [`Fault`] of a dialect.

@@ -14,7 +14,7 @@ use crate::aside::aside;
 pub struct Snapshot {
     /// The dialect.
     pub dialect: Arc<dyn Dialect>,
-    /// What it knows.
+    /// Inventory.
     pub inventory: Arc<dyn Inventory>,
     /// The source's revision up to which every change is in.
     pub revision: Revision,
@@ -55,7 +55,7 @@ impl Snapshot {
         self.decide_with(demand, chosen, now, seed(object.meta()))
     }
 
-    /// The same with a seed of the caller's.
+    /// Decides with a seed of the caller's.
     ///
     /// # Errors
     /// As [`Snapshot::decide`].

@@ -18,7 +18,7 @@ pub fn near(one: &str, other: &str) -> bool {
     one.len().max(other.len()) <= LONGEST && shorter > MOST && distance(one, other) <= most
 }
 
-/// How many letters have to be put in, taken out or changed to make `one` of `other`.
+/// Number of letters that have to be put in, taken out or changed to make `one` of `other`.
 fn distance(one: &str, other: &str) -> usize {
     let other: Vec<char> = other.chars().collect();
     let mut row: Vec<usize> = (0..=other.len()).collect();

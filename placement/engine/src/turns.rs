@@ -6,10 +6,10 @@ use berth_apimachinery::Key;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-/// What is being done, by what it is about.
+/// Work in progress, by its subject.
 pub(crate) struct Turns<T>(Mutex<HashMap<Key, watch::Receiver<Option<T>>>>);
 
-/// What to do about one of them.
+/// Part of a caller in one piece of work.
 pub(crate) enum Part<'a, T> {
     /// Nobody does it.
     Do(Turn<'a, T>),

@@ -340,12 +340,12 @@ pub struct Unreadable(pub String);
 #[derive(Clone)]
 pub struct World {
     snapshot: Snapshot,
-    /// What the snapshot was made of, to tell what an object replaces.
+    /// Collections of the snapshot, to tell which object is replaced.
     base: BTreeMap<GroupResource, Collection>,
     objects: BTreeMap<Key, Option<Arc<Object>>>,
     /// The demands that changes made due, until somebody takes them.
     due: Marked<Key>,
-    /// How many changes there were since [`World::begin`].
+    /// Number of changes since [`World::begin`].
     changes: u64,
 }
 
@@ -383,7 +383,7 @@ impl World {
         self.snapshot.clone()
     }
 
-    /// How many changes there were since [`World::begin`].
+    /// Number of changes since [`World::begin`].
     #[must_use]
     pub fn changes(&self) -> u64 {
         self.changes

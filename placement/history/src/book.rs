@@ -10,17 +10,17 @@ use berth_storage::Name;
 
 use super::standing::{self, About, Standing, differ};
 
-/// How much longer a step waits that ends with nothing decided, or nothing compared.
+/// Factor on the wait of a step that ends with nothing decided, or nothing compared.
 const PENDING: u32 = 8;
 
 /// A change of one decision.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Step {
-    /// What it is about.
+    /// Subject of the decision.
     pub(crate) about: About,
-    /// Where it stood; `None` where it was not there.
+    /// State before; `None` where it was not there.
     pub(crate) from: Option<Arc<Standing>>,
-    /// Where it stands; `None` where it is gone.
+    /// State after; `None` where it is gone.
     pub(crate) to: Option<Arc<Standing>>,
     /// When the last of it was seen.
     pub(crate) at: Timestamp,
@@ -37,7 +37,7 @@ pub(crate) struct Waiting {
     pub(crate) steps: Vec<Step>,
 }
 
-/// Where all decisions stand, and what of it is to be recorded.
+/// Standings of all decisions, and changes to be recorded.
 #[derive(Default)]
 pub(crate) struct Book {
     known: HashMap<Name, (About, Arc<Standing>)>,
@@ -50,12 +50,12 @@ impl Book {
         self.known.insert(place, (about, to));
     }
 
-    /// Where the decision at `place` stands.
+    /// Standing of the decision at `place`.
     pub(crate) fn standing(&self, place: &Name) -> Option<&Arc<Standing>> {
         self.known.get(place).map(|(_, standing)| standing)
     }
 
-    /// What the decision at `place` is about, and where it stands.
+    /// Subject and standing of the decision at `place`.
     pub(crate) fn known(&self, place: &Name) -> Option<&(About, Arc<Standing>)> {
         self.known.get(place)
     }

@@ -19,12 +19,11 @@ use serde::Deserialize;
 
 use self::notes::{Dues, Views};
 
-/// How long after a decision a change may be its cause.
+/// Time after a decision in which a change may be its cause.
 const SOON: Duration = Duration::from_secs(10);
-/// How long a change waits for the decision it makes due.
+/// Time for which a change waits for the decision it makes due.
 const LONG: Duration = Duration::from_mins(10);
-/// How many decisions there are notes of at most; then all are forgotten, and causes are missing for a
-/// moment.
+/// Most decisions with notes; then all are forgotten, and causes are missing for a moment.
 const MOST: usize = 200_000;
 
 /// A change of an object.
@@ -52,7 +51,7 @@ struct Note {
     at: Timestamp,
 }
 
-/// What is noted about one demand, or about all of a dialect.
+/// Notes about one demand, or about all of a dialect.
 #[derive(Clone, Debug, Default)]
 struct Slot {
     /// Changes that made it due.
@@ -120,8 +119,9 @@ impl Causes {
         }
     }
 
-    /// What may have changed how `demand` looks, which was seen at `seen`: nobody here decided it. Of several
-    /// changes the newest that was there by then; those that came after wait for what follows from them.
+    /// Changes that may have altered the look of `demand`, which was seen at `seen`: nobody here decided it.
+    /// Of several changes the newest that was there by then; those that came after wait for what follows from
+    /// them.
     pub(crate) fn take_seen(&self, dialect: &str, demand: &Key, seen: Timestamp) -> Option<RecordCause> {
         let mut notes = self.notes.lock();
         let now = self.clock.now();
@@ -279,7 +279,7 @@ fn kind(object: &Object) -> String {
         .map_or_else(|_| String::new(), |Kinded { kind }| kind)
 }
 
-/// Who wrote `object` last, as its managed fields tell it; empty where they do not.
+/// Last writer of `object`, as its managed fields tell; empty where they do not.
 fn manager(object: &Object) -> String {
     #[derive(Default, Deserialize)]
     #[serde(default)]

@@ -56,7 +56,7 @@ use self::causes::{Causes, Managers};
 use self::recorder::Recorder;
 use self::seen::Seen;
 
-/// What history is made of.
+/// Parts of the history.
 pub struct History {
     engine: Arc<Engine>,
     projection: Arc<Projection>,
@@ -110,7 +110,7 @@ impl History {
         }))
     }
 
-    /// Who must be told of bindings; nobody where no history is kept.
+    /// Observer that must be told of bindings; nobody where no history is kept.
     #[must_use]
     pub fn observer(&self) -> Option<Arc<dyn BindObserver>> {
         (self.bounds.per_decision > 0).then(|| Arc::clone(&self.seen) as Arc<_>)

@@ -1,4 +1,4 @@
-//! How many targets each reason refuses, in little room: it is remembered of every decision.
+//! Numbers of targets that each reason refuses, in little room: it is remembered of every decision.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ impl Reasons {
         self.0.is_empty()
     }
 
-    /// How many targets this reason refuses.
+    /// Number of targets that this reason refuses.
     #[must_use]
     pub fn get(&self, key: (&str, &str)) -> Option<i64> {
         let at = self.0.binary_search_by(|count| count.key().cmp(&key)).ok()?;

@@ -25,15 +25,15 @@ pub const SYSTEM_LABEL: &str = "system";
 pub(crate) struct Change<'a> {
     /// The name of the decision.
     pub(crate) decision: &'a str,
-    /// What it is about.
+    /// Subject of the decision.
     pub(crate) about: &'a About,
     /// When it was seen.
     pub(crate) at: Timestamp,
-    /// Where it stood.
+    /// Standing before.
     pub(crate) from: Option<&'a Standing>,
-    /// Where it stands.
+    /// State of the object.
     pub(crate) to: Option<&'a Standing>,
-    /// What the decision said by which it changed, where Berth made it.
+    /// Words of the decision by which it changed, where Berth made it.
     pub(crate) said: Option<&'a Said>,
     /// Else what happened to an object at that time.
     pub(crate) seen: Option<RecordCause>,

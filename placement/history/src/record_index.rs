@@ -1,4 +1,4 @@
-//! What is recorded, as an index: how long it stays, and what the last record of a decision said.
+//! Index of the records: how long it stays, and what the last record of a decision said.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,14 +19,14 @@ struct Kept {
     bytes: usize,
 }
 
-/// What the newest record of a decision said.
+/// Content of a decision's newest record.
 #[derive(Clone, Debug)]
 pub(crate) struct Last {
     /// The record's name.
     pub(crate) name: Arc<str>,
-    /// What it is about.
+    /// Subject of the decision.
     pub(crate) about: About,
-    /// Where the decision stands since then, with the counts.
+    /// Standing since then, with the counts.
     pub(crate) to: Option<Arc<Standing>>,
 }
 
@@ -151,7 +151,7 @@ impl RecordIndex {
         }
     }
 
-    /// What the newest record of the decision at `place` says.
+    /// Content of the newest record of the decision at `place`.
     pub(crate) fn last(&self, place: &Name) -> Option<&Last> {
         self.last.get(place)
     }
@@ -244,7 +244,7 @@ impl RecordIndex {
     }
 }
 
-/// Where the record `name` is, or would be.
+/// Position of the record `name`, or the one it would have.
 fn find(records: &[(Arc<str>, Kept)], name: &str) -> Result<usize, usize> {
     records.binary_search_by(|(known, _)| (**known).cmp(name))
 }
@@ -254,7 +254,7 @@ fn names(records: &[(Arc<str>, Kept)]) -> impl Iterator<Item = &Arc<str>> {
     records.iter().map(|(name, _)| name)
 }
 
-/// Where the decision is that `object` is a record of, whose name is that of the decision, and a number.
+/// Place of the decision that `object` is a record of, whose name is that of the decision, and a number.
 fn place(object: &Object) -> Option<Name> {
     let meta = object.meta();
     let (decision, _) = meta.name().rsplit_once('.')?;

@@ -24,19 +24,19 @@ use super::record::{self, Change};
 use super::record_index::{Last, RecordIndex};
 use super::standing::{self, About, Standing, differ};
 
-/// How long changes fall together before they are recorded.
+/// Time for which changes are collected before they are recorded.
 const DELAY: Duration = Duration::from_millis(250);
-/// How long, where servers share a store, the leader leaves a change to the one that made it.
+/// Time for which the leader, where servers share a store, leaves a change to the server that made it.
 const GRACE: Duration = Duration::from_secs(2);
-/// How often it is looked for what goes.
+/// Interval at which old records are looked for.
 const SWEEP: Duration = Duration::from_secs(15);
-/// How soon a store that did not answer is asked again.
+/// Delay before a store that did not answer is asked again.
 const RETRY: Duration = Duration::from_secs(1);
-/// How long the last changes may take to be shown when the server ends.
+/// Time limit for the last changes to be shown when the server ends.
 const LAST: Duration = Duration::from_secs(2);
-/// How many events are taken at once.
+/// Number of events that are taken at once.
 const BATCH: usize = 512;
-/// How many records are written in one commit.
+/// Number of records that are written in one commit.
 const TOGETHER: usize = 128;
 
 pub(super) struct Recorder {
@@ -44,7 +44,7 @@ pub(super) struct Recorder {
     leading: watch::Receiver<bool>,
     book: Book,
     recorded: RecordIndex,
-    /// What was made before is no news when it is first seen.
+    /// Time of the start: older decisions are no news when they are first seen.
     started: Timestamp,
     /// The last number in a name.
     number: i64,
@@ -52,7 +52,7 @@ pub(super) struct Recorder {
     is_stale: bool,
 }
 
-/// What the recorder follows.
+/// Sources that the recorder follows.
 struct Followed {
     decisions: Box<dyn Watch>,
     /// Up to where each resource is in the list the watch began with.
@@ -192,7 +192,7 @@ impl Recorder {
         }
     }
 
-    /// What another server has recorded already is not to be recorded again.
+    /// Indexes records of other servers, which are not to be recorded again.
     async fn index_what_came(&mut self, followed: &mut Followed) -> Result<(), StoreError> {
         while let Ok(events) = tokio::time::timeout(Duration::ZERO, followed.records.next(BATCH)).await {
             self.index(&events?);
@@ -333,7 +333,7 @@ impl Recorder {
         }
     }
 
-    /// Who begins to lead does not know what was missed.
+    /// Forgets earlier standings: a server that begins to lead does not know the changes it missed.
     fn judge(&mut self) {
         if !self.history.store.is_shared() || !*self.leading.borrow_and_update() {
             return;
@@ -451,7 +451,7 @@ impl Recorder {
         }
     }
 
-    /// What happened to an object when `step` was seen, which no decision made here.
+    /// Change of an object when `step` was seen, which no decision made here.
     fn what_happened(&self, step: &Step) -> Option<RecordCause> {
         let dialect = self
             .history
@@ -486,7 +486,7 @@ impl Recorder {
         }
     }
 
-    /// Where one of several is there, or gone, already.
+    /// Writes the records one by one, where one of several is there, or gone, already.
     async fn write_one_by_one(&self, writes: &[Write]) -> Result<(), StoreError> {
         for write in writes {
             match self.history.store.apply(vec![write.clone()]).await {

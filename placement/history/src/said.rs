@@ -1,4 +1,4 @@
-//! What a decision said, as far as a record tells it.
+//! Words of a decision, as far as a record has them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use berth_scheduling_api::record::{MovedCluster, RecordCause};
 
 use super::reasons::Reasons;
 
-/// What a decision said that was written.
+/// Words of a decision that was written.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Said {
     /// When it was written.
@@ -17,17 +17,17 @@ pub(crate) struct Said {
     pub(crate) by: Option<String>,
     /// The user it was written as.
     pub(crate) actor: &'static str,
-    /// What made it due, where an object did.
+    /// Cause that made it due, where an object did.
     pub(crate) cause: Option<RecordCause>,
     /// The summary.
     pub(crate) message: String,
-    /// How many targets each reason refuses.
+    /// Numbers of targets that each reason refuses.
     pub(crate) reasons: Reasons,
     /// The clusters it binds to or keeps.
     pub(crate) stays: BTreeSet<Arc<str>>,
     /// Those it lets go.
     pub(crate) leaves: BTreeSet<Arc<str>>,
-    /// What it said of those it binds to and lets go, at most [`SHOWN`] of each.
+    /// Changes of those it binds to and lets go, at most [`SHOWN`] of each.
     pub(crate) clusters: Vec<MovedCluster>,
 }
 

@@ -1,4 +1,4 @@
-//! What decisions said when they were written: heard from whoever binds, and kept for the moment until the
+//! Words of decisions when they were written: heard from whoever binds, and kept for the moment until the
 //! change is recorded. Nothing is decided for a record.
 
 use std::collections::{HashMap, VecDeque};
@@ -16,11 +16,11 @@ use super::causes::Causes;
 use super::said::Said;
 use super::standing::SHOWN;
 
-/// How many decisions on one object may wait to be recorded.
+/// Most decisions on one object that wait to be recorded.
 const EACH: usize = 8;
-/// How many objects may have some that wait.
+/// Most objects with decisions that wait.
 const MOST: usize = 50_000;
-/// How long one waits.
+/// Longest wait of one.
 const LIFE: Duration = Duration::from_secs(30);
 
 /// Listens to those who bind.
@@ -147,7 +147,7 @@ fn said(
     said
 }
 
-/// What `decision` says of the cluster `name`.
+/// Words of `decision` about the cluster `name`.
 fn cluster(snapshot: &Snapshot, decision: &Decision, name: &str, part: Move) -> MovedCluster {
     let inventory = &*snapshot.inventory;
     let mut told = MovedCluster::named(name, part);

@@ -1,4 +1,4 @@
-//! Where a decision stands: as much of it as is worth remembering, read from the Decision as it is shown.
+//! Standing of a decision: as much of it as is worth remembering, read from the Decision as it is shown.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use serde::de::Error as _;
 
 use super::reasons::Reasons;
 
-/// How many clusters a record names on each side. The counts are of all.
+/// Most clusters that a record names on each side. The counts are of all.
 pub const SHOWN: usize = 50;
 
-/// Where a decision stands.
+/// State of a decision.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Standing {
     /// The phase of the Decision.
@@ -25,12 +25,12 @@ pub struct Standing {
     pub reason: String,
     /// The summary.
     pub message: String,
-    /// How many clusters it is bound to, those on their way out left out.
+    /// Number of clusters it is bound to, those on their way out left out.
     pub cluster_count: usize,
     /// The clusters, by name; of a record the first [`SHOWN`].
     pub clusters: Vec<RecordedCluster>,
-    /// How many targets each reason refuses, where that is known. A record has the counts of both sides in
-    /// one list.
+    /// Numbers of targets that each reason refuses, where they are known. A record has the counts of both
+    /// sides in one list.
     pub reasons: Option<Reasons>,
     /// Whether Berth agreed, where it observed. A record says it of the side after the change.
     pub agreement: Option<Agreement>,
@@ -158,7 +158,7 @@ pub fn differ(from: Option<&Standing>, to: Option<&Standing>) -> bool {
     }
 }
 
-/// What a Decision is about. Kept for every decision, and so shared.
+/// Subject of a Decision. Kept for every decision, and so shared.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct About {
     /// The system.

@@ -24,7 +24,7 @@ use berth_storage::{
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-/// How long anything may take before a test fails.
+/// Time limit of a test's waits.
 const DEADLINE: Duration = Duration::from_secs(30);
 const GROUP: &str = "cluster.open-cluster-management.io";
 const PLACEMENTS: GroupResource = GroupResource::new(GROUP, "placements");

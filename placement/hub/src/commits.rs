@@ -27,20 +27,20 @@ use super::fences::Fences;
 use super::mirror::{Copies, HubVersion};
 use super::wire::{self, Ask, Wire};
 
-/// How long the hub's own word about a write may take to come back.
+/// Time limit for the hub's own word about a write to come back.
 const ECHO: Duration = Duration::from_secs(5);
 
-/// How long what others changed may take to be seen here.
+/// Time limit for changes of others to be seen here.
 const LESSON: Duration = Duration::from_secs(2);
 
 /// Commits what is the hub's there, and everything else as it is committed without a hub.
 pub struct HubCommitter {
     wire: Wire,
     copies: Copies,
-    /// What is the hub's.
+    /// Resources that are the hub's.
     resources: BTreeSet<GroupResource>,
     own: Arc<dyn Committer>,
-    /// What was counted on other replicas too.
+    /// Fences against writes that were counted on other replicas too.
     fences: Fences,
     /// When the fences were last passed here.
     passed: Mutex<HashMap<Arc<str>, Revision>>,
@@ -301,7 +301,7 @@ impl HubCommitter {
     }
 }
 
-/// What the hub's answer to a write means. Its codes are all it says, so they are read here and nowhere else.
+/// Error of the hub's answer to a write. Its codes are all it says, so they are read here and nowhere else.
 fn refused(status: Status) -> CommitError {
     let why = match status.code {
         404 => Why::Gone,

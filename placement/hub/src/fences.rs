@@ -37,13 +37,13 @@ const NAME: &str = "scheduling.berth.dev/fence";
 const NOTED: &str = "scheduling.berth.dev/noted";
 /// The annotation with what was noted as about to be made and did not come.
 const ABANDONED: &str = "scheduling.berth.dev/abandoned";
-/// How many of those a fence remembers, the newest.
+/// Most keys that a fence remembers, the newest.
 const REMEMBERED: usize = 64;
 /// The annotation a touched object gets.
 const TOUCHED: &str = "scheduling.berth.dev/touched";
-/// How long a noted write may take to be seen before its object is touched, or abandoned. Whoever takes over
-/// from a dead leader waits that long once for each capacity; a writer that is slower than this only has to
-/// decide again.
+/// Time for a noted write to be seen before its object is touched, or abandoned. Whoever takes over from a
+/// dead leader waits that long once for each capacity; a writer that is slower than this only has to decide
+/// again.
 const PATIENCE: Duration = Duration::from_millis(1500);
 
 /// Whether a Lease with these `annotations` is a fence.
@@ -56,9 +56,9 @@ pub(crate) struct Fences {
     client: Client,
     namespace: String,
     copies: Copies,
-    /// Who this process is.
+    /// Identity of this process.
     holder: String,
-    /// What is being made here.
+    /// Keys that are being made here.
     making: Mutex<HashSet<Key>>,
 }
 
@@ -77,7 +77,7 @@ impl Drop for Making<'_> {
     }
 }
 
-/// What became of a noted write.
+/// Resolution of a noted write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Resolution {
     /// It was counted, or will never be made.
@@ -199,7 +199,7 @@ impl Fences {
         Err(moved(&key.to_string()))
     }
 
-    /// The same for an object that was about to be made.
+    /// Resolves a noted write of an object that was about to be made.
     async fn resolve_new(
         &self,
         noted: &Noted,

@@ -33,7 +33,7 @@ impl LeaseLock {
         &self.key.name
     }
 
-    /// The same as [`ResourceLock::read`], with the hub's own answer where it refuses.
+    /// Reads the record as [`ResourceLock::read`] does, with the hub's own answer where it refuses.
     pub async fn get(&self) -> Result<Option<Record>, Status> {
         let path = wire::object(VERSION, &self.key);
         match self.wire.send(Ask::get(&path)).await {
@@ -46,7 +46,7 @@ impl LeaseLock {
         }
     }
 
-    /// The same as [`ResourceLock::write`], with the hub's own answer where it refuses.
+    /// Writes the record as [`ResourceLock::write`] does, with the hub's own answer where it refuses.
     pub async fn put(&self, over: Option<&Record>, value: &Value) -> Result<bool, Status> {
         let mut object = value.clone();
         let (method, path) = match over {

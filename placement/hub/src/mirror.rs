@@ -23,7 +23,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 pub use versions::{HubVersion, HubVersions};
 
-/// What is always copied: group and resource.
+/// Resources that are always copied: group and resource.
 pub const ALWAYS: [(&str, &str); 2] = [
     ("", "namespaces"),
     (config::RESOURCE.group, config::RESOURCE.resource),
@@ -36,7 +36,7 @@ pub const QUOTAS: (&str, &str) = ("", "resourcequotas");
 /// value says where it is from.
 pub const FROM_FILE: &str = "config.berth.dev/from-file";
 
-/// How far the copies of one resource are.
+/// Progress of the copies of one resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Copied {
     /// Not there yet, and what keeps them away, where something does.
@@ -47,12 +47,12 @@ pub enum Copied {
     Absent,
 }
 
-/// How far all of them are.
+/// Progress of all copies.
 pub type Progress = BTreeMap<GroupResource, Copied>;
 
 /// Running copies.
 pub struct Mirror {
-    /// How far they are, followed.
+    /// Progress of the copies, followed.
     pub progress: watch::Receiver<Progress>,
     /// One task for each kind.
     pub tasks: Vec<JoinHandle<()>>,

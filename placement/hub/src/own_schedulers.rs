@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::lease::LeaseLock;
 
-/// How many seconds a Lease without a duration of its own holds: client-go's default.
+/// Seconds for which a Lease without a duration of its own holds: client-go's default.
 const DURATION: i64 = 15;
 
 /// Leases as they were seen. Clocks differ: a Lease that is renewed between two looks is held, whatever its

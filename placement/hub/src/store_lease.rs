@@ -19,9 +19,9 @@ pub const NAME: &str = "berth-store";
 /// The file of the store's identity, in the data folder: the same process comes back to its own Lease at
 /// once.
 const FILE: &str = "store-id";
-/// How long the Lease of a Berth that is gone is waited for.
+/// Longest wait for the Lease of a Berth that is gone.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long to wait before the hub is asked again.
+/// Pause before the hub is asked again.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// The right to be the store behind a hub.
@@ -97,7 +97,7 @@ impl StoreLease {
         }
     }
 
-    /// Who else holds the Lease.
+    /// Other holder of the Lease.
     async fn holder(&self) -> Option<String> {
         let record = self.lock.read().await.ok()??;
         let holder = record.holder();

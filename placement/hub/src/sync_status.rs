@@ -1,4 +1,4 @@
-//! How much of each system has come from the hub, told to the engine (which decides nothing for a system that
+//! Progress of each system's copies from the hub, told to the engine (which decides nothing for a system that
 //! is not all there) and to people.
 
 use std::collections::BTreeSet;
@@ -14,18 +14,18 @@ use tokio::task::JoinHandle;
 
 use super::mirror::{Copied, Progress};
 
-/// What one system needs of the hub.
+/// Needs of one system.
 #[derive(Clone, Debug)]
 pub struct Needs {
     /// The dialect.
     pub dialect: &'static str,
     /// Everything of the hub that its decisions depend on.
     pub reads: BTreeSet<GroupResource>,
-    /// What there is nothing to decide without: what it places, and where.
+    /// Resources without which there is nothing to decide: what it places, and where.
     pub essential: BTreeSet<GroupResource>,
 }
 
-/// What is to be said about one system.
+/// Note about one system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Note {
     /// It is not all there.
@@ -42,7 +42,7 @@ impl Note {
     }
 }
 
-/// What is to be said about `needs` while the copies are as far as `progress` says.
+/// Note about `needs` at the `progress` of the copies.
 fn judge(needs: &Needs, progress: &Progress) -> Option<Note> {
     let mut problems = BTreeSet::new();
     let mut waiting = Vec::new();
@@ -77,7 +77,7 @@ fn is_unconfigured(needs: &Needs, progress: &Progress) -> bool {
     !needs.essential.is_empty() && matches!(configurations, Some(Copied::Waiting(_)))
 }
 
-/// What is to be said about all systems.
+/// Notes about all systems.
 pub struct SyncStatus {
     notes: RwLock<Vec<(&'static str, Note)>>,
     needs: Vec<Needs>,
@@ -134,7 +134,7 @@ impl SyncStatus {
         sentences.collect()
     }
 
-    /// What is to be said about `dialect`.
+    /// Note about `dialect`.
     pub fn of(&self, dialect: &str) -> Option<String> {
         let notes = self.notes.read();
         let mut about = notes.iter().filter(|(name, _)| *name == dialect);

@@ -9,7 +9,7 @@ use kube::Client;
 use kube::client::Body;
 use serde_json::Value;
 
-/// How long the hub may take to answer one request.
+/// Time limit of the hub's answer to one request.
 const ANSWER: Duration = Duration::from_secs(15);
 /// Seconds after which a client should ask again while the hub is out of reach.
 const RETRY_AFTER: u32 = 1;
@@ -26,7 +26,7 @@ pub struct Ask<'a> {
     pub path: &'a str,
     /// Whom to impersonate, unless empty.
     pub actor: &'a str,
-    /// What is sent.
+    /// Body of the request.
     pub body: Option<&'a Value>,
 }
 

@@ -23,7 +23,7 @@ pub(super) struct Advising {
     pub(super) engine: Arc<Engine>,
     /// The kinds of what may change.
     pub(super) catalog: Arc<Catalog>,
-    /// Whose subresource this is.
+    /// Object of the subresource.
     pub(super) about: About,
 }
 
@@ -47,7 +47,7 @@ impl SubresourceHandler for Advising {
     }
 }
 
-/// What `?limit=`, `?cluster=` and `?target=` ask for.
+/// Terms of `?limit=`, `?cluster=` and `?target=`.
 ///
 /// # Errors
 /// 400 for a limit that is no number of targets, and for two names.

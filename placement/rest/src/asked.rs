@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::names;
 
-/// What `spec.decisions` asks for.
+/// Decisions that `spec.decisions` asks for.
 #[derive(Default)]
 pub(super) struct Asked {
     /// Namespace and name, and the entry that says so first.
@@ -85,7 +85,8 @@ impl Asked {
             })
     }
 
-    /// What was named and is not there. A selector that selects nothing is no error, as everywhere.
+    /// Errors about named objects that are not there. A selector that selects nothing is no error, as
+    /// everywhere.
     pub(super) fn missing(self) -> Vec<FieldError> {
         let missing = self.missing.into_iter();
         missing

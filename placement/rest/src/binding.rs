@@ -23,15 +23,15 @@ use super::{names, own_places, render};
 pub(super) struct Binder {
     /// The engine.
     pub(super) engine: Arc<Engine>,
-    /// Who writes.
+    /// The user who writes.
     pub(super) committer: Arc<dyn Committer>,
 }
 
 /// The `binding` subresource.
 pub(super) struct BindingSubresource {
-    /// Who binds.
+    /// User that binds.
     pub(super) binder: Binder,
-    /// Whose subresource this is.
+    /// Object of the subresource.
     pub(super) about: About,
 }
 

@@ -20,7 +20,7 @@ use super::names;
 use super::resolve::{About, Found, behind};
 use super::scheduling::decide;
 
-/// How many pairs an unfiltered list may span (docs/reference.md, "Candidates").
+/// Most pairs of an unfiltered list (docs/reference.md, "Candidates").
 pub(super) const MOST: usize = 10_000;
 /// After so many candidates it is asked whether somebody still waits.
 const LOOK: usize = 64;
@@ -92,8 +92,8 @@ impl Candidates {
         Ok(Arc::new(Rows::new(decided.into_iter().collect(), query)))
     }
 
-    /// What every decision of its system says of one target. A decision is let go once its candidate is made:
-    /// there may be thousands.
+    /// Candidates of one target in every decision of its system. A decision is let go once its candidate is
+    /// made: there may be thousands.
     fn of_target(
         &self,
         call: &Call,
@@ -172,7 +172,7 @@ struct Decided {
     places: Places,
     /// Of what wants a place.
     uid: Uuid,
-    /// What its candidates have in common.
+    /// Common parts of its candidates.
     mold: Mold,
     /// Of the Decision.
     namespace: String,

@@ -12,7 +12,7 @@ use std::sync::{Arc, LazyLock};
 use berth_apimachinery::{CommitError, Guard, Key, Object, Write};
 use berth_apiserver::registry::{Author, Registry, share_guards};
 
-/// What the environment asks for.
+/// Faults that the environment asks for.
 static IN_FORCE: LazyLock<Option<Faults>> = LazyLock::new(|| {
     if !cfg!(debug_assertions) {
         return None;

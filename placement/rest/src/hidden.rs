@@ -8,10 +8,10 @@ use berth_apiserver::{Attributes, Call};
 use berth_engine::{Catalog, Engine};
 use serde_json::{Value, json};
 
-/// How many objects are asked about one by one, each of which may be a SubjectAccessReview: further ones are
+/// Most objects that are asked about one by one, each of which may be a SubjectAccessReview: further ones are
 /// not shown.
 const ASKED: usize = 20;
-/// How many paths of an object are named.
+/// Most paths of an object that are named.
 const PATHS: usize = 100;
 
 /// Takes out of `writes`, those of a report, what `call`'s user may not read.
@@ -96,7 +96,7 @@ fn changed(old: &Value, new: &Value, path: &mut String, paths: &mut Vec<String>)
     }
 }
 
-/// What one user may read, asked once.
+/// Rights of one user to read, asked once.
 struct Reader<'a> {
     call: &'a Call,
     /// By resource and namespace: whether the user may read all objects there.

@@ -68,7 +68,7 @@ use self::records::{Past, Records};
 use self::resolve::About;
 use self::reviews::Reviews;
 
-/// How much is to be judged at present, in bytes that could be parsed meanwhile.
+/// Amount of judging at present, in bytes that could be parsed meanwhile.
 pub type Work = Arc<dyn Fn() -> usize + Send + Sync>;
 
 pub use self::commit::{RegistryCommitter, actor_user};
@@ -117,21 +117,21 @@ impl VirtualApi {
         self
     }
 
-    /// The same, binding through `committer` instead: where objects are a hub's.
+    /// Binds through `committer` instead: where objects are a hub's.
     #[must_use]
     pub fn binding_through(mut self, committer: Arc<dyn Committer>) -> Self {
         self.binder.committer = committer;
         self
     }
 
-    /// The same with the history of decisions, which is read in `records`.
+    /// Adds the history of decisions, which is read in `records`.
     #[must_use]
     pub fn remembering(mut self, records: Records) -> Self {
         self.records = Some(records);
         self
     }
 
-    /// The same with another `resource` in its group.
+    /// Adds another `resource` to the group.
     #[must_use]
     pub fn serving(mut self, resource: Resource) -> Self {
         self.further.push(resource);
@@ -149,7 +149,7 @@ impl VirtualApi {
         self.projection.is_ready()
     }
 
-    /// Where Targets and Decisions are read.
+    /// Returns the projection of Targets and Decisions.
     #[must_use]
     pub fn projection(&self) -> &Arc<Projection> {
         &self.projection
@@ -233,7 +233,7 @@ impl VirtualApi {
             .taking(self.deciding(names_its_place))
     }
 
-    /// What deciding takes and showing it, in bytes that could be parsed meanwhile.
+    /// Cost of deciding and showing, in bytes that could be parsed meanwhile.
     #[must_use]
     pub fn effort(&self) -> Work {
         let engine = Arc::clone(&self.binder.engine);

@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 pub use berth_dialect_contract::names::{join, place, split};
 
-/// What stands between the decision and the target in the name of a candidate.
+/// Separator of the decision and the target in the name of a candidate.
 pub const CANDIDATE_SEPARATOR: char = ':';
 
 /// The name of the candidate `target` (as the inventory names it) of `decision`.
@@ -87,7 +87,7 @@ pub fn uid(meta: &Meta, kind: &str) -> String {
     uid_within(identity(meta), kind).to_string()
 }
 
-/// What the uids of all virtual objects about the object with `meta` are made from.
+/// Seed of the uids of all virtual objects about the object with `meta`.
 #[must_use]
 pub fn identity(meta: &Meta) -> Uuid {
     Uuid::parse_str(meta.uid()).unwrap_or_else(|_| {

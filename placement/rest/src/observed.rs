@@ -12,9 +12,9 @@ use berth_engine::agreement::{Agreement, Comparison, ends};
 use berth_scheduling_api::decision::WouldChange;
 use berth_scheduling_api::shared::{Token, filled};
 
-/// How many clusters of each side a Decision tells of. The counts are of all.
+/// Most clusters of each side in a Decision. The counts are of all.
 pub const SHOWN: usize = 10;
-/// How much is decided at once, as [`berth_dialect_contract::Inventory::effort`] counts it: some 15 ms.
+/// Amount that is decided at once, as [`berth_dialect_contract::Inventory::effort`] counts it: some 15 ms.
 const AT_ONCE: u32 = 100_000;
 /// The reason of a condition about a place that is not compared yet.
 pub const NOT_COMPARED: &str = "NotCompared";

@@ -36,7 +36,7 @@ fn right(own: &OwnPlace) -> Attributes {
     }
 }
 
-/// The same right, as admission asks for it.
+/// The right in the form that admission asks for.
 pub fn needed(own: &OwnPlace) -> Right {
     let Attributes {
         verb,

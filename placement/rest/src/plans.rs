@@ -15,7 +15,7 @@ use super::asked::Asked;
 use super::hidden;
 use super::reviews::Reviews;
 
-/// How many objects are asked about one by one, each of which may be a SubjectAccessReview.
+/// Most objects that are asked about one by one, each of which may be a SubjectAccessReview.
 const ASKED: usize = 1000;
 
 /// Why there is no plan.

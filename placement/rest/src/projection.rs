@@ -1,4 +1,4 @@
-//! Where Targets and Decisions are read: a store in memory that the [`updater`](super::updater) keeps in step
+//! Projection of Targets and Decisions: a store in memory that the [`updater`](super::updater) keeps in step
 //! with the engine.
 //!
 //! To a reader they are computed on read: a list first waits until everything acknowledged before it is
@@ -26,7 +26,7 @@ pub const DECISIONS: GroupResource = GroupResource::new(GROUP, "decisions");
 /// `clusterdecisions`.
 pub const CLUSTER_DECISIONS: GroupResource = GroupResource::new(GROUP, "clusterdecisions");
 
-/// How long a read waits for the updater. One that is alive needs milliseconds.
+/// Longest wait of a read for the updater. One that is alive needs milliseconds.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The store of virtual objects, readable by anyone and written by the updater alone.
@@ -35,7 +35,7 @@ pub struct Projection {
     pub(crate) engine: Arc<Engine>,
     /// The source's revision up to which everything is shown; `None` before the first load.
     pub(crate) shown: watch::Sender<Option<Revision>>,
-    /// How many Decisions there are.
+    /// Numbers of Decisions.
     pub(crate) tallies: Mutex<Tallies>,
     /// Rung when the clock was moved by hand.
     pub(crate) wake: Notify,
@@ -64,7 +64,7 @@ impl Projection {
         self.shown.borrow().is_some()
     }
 
-    /// How many Decisions there are, by system, phase and agreement. Nothing is counted for it.
+    /// Numbers of Decisions, by system, phase and agreement. Nothing is counted for it.
     #[must_use]
     pub fn tallies(&self) -> Tallies {
         self.tallies.lock().clone()

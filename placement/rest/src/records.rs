@@ -33,12 +33,12 @@ pub const fn resource_of(namespace: &str) -> GroupResource {
     }
 }
 
-/// How much history is kept.
+/// Limits of the history that is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
     /// Records of each decision; 0 keeps none.
     pub per_decision: usize,
-    /// How old a record gets; zero is any age.
+    /// Age of the oldest record; zero is any age.
     pub max_age: Duration,
     /// Bytes of all records together.
     pub bytes: usize,
@@ -54,7 +54,7 @@ impl Default for Bounds {
     }
 }
 
-/// Where history is kept.
+/// Medium of the history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Medium {
     /// In the process: gone when it ends.
@@ -80,11 +80,11 @@ impl Medium {
 /// The records there are, for readers.
 #[derive(Clone)]
 pub struct Records {
-    /// Where they are.
+    /// Store of the records.
     pub store: Arc<dyn Store>,
-    /// What that is.
+    /// Medium of that store.
     pub medium: Medium,
-    /// How much is kept.
+    /// Limits of the history.
     pub bounds: Bounds,
 }
 
@@ -152,7 +152,7 @@ struct Told {
     medium: Medium,
     bounds: Bounds,
     records: Vec<Arc<Object>>,
-    /// How many older ones there are.
+    /// Number of older records.
     more: usize,
 }
 

@@ -226,7 +226,7 @@ pub(crate) fn placed(placed: &[Placed]) -> Vec<ClusterBinding> {
         .collect()
 }
 
-/// Where a demand stands, in words.
+/// State of a demand, in words.
 struct Standing {
     phase: Phase,
     /// Why it is not bound; empty once it is.
@@ -311,7 +311,7 @@ impl Standing {
         since.condition("Bound", status, reason, &self.message)
     }
 
-    /// What the scheduler makes of an unbound demand.
+    /// State of an unbound demand by the scheduler's decision.
     fn decided(snapshot: &Snapshot, decision: &Decision) -> Self {
         let phase = match decision.outcome {
             Outcome::Unschedulable => Phase::Unschedulable,
@@ -341,7 +341,7 @@ impl Standing {
     }
 }
 
-/// How many targets each reason refuses.
+/// Numbers of targets that each reason refuses.
 fn rejections(snapshot: &Snapshot, decision: &Decision) -> Vec<RejectionCount> {
     let counts = report::reason_counts(&*snapshot.inventory, decision).into_iter();
     counts.map(RejectionCount::from).collect()

@@ -16,12 +16,12 @@ const TOLD: usize = 90;
 /// [`berth_dialect_contract::Inventory::effort`]), in bytes that could be parsed meanwhile.
 const JUDGED: usize = 10;
 
-/// How much is to be judged and told of where nothing is known but how many targets there are.
+/// Cost of judging and reporting, where only the number of targets is known.
 pub(crate) fn effort(engine: &Engine) -> usize {
     (TOLD + JUDGED).saturating_mul(engine.most_targets() as usize)
 }
 
-/// What a request to a computed resource is about.
+/// Subject of a request to a computed resource.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum About {
     /// A Decision or ClusterDecision (or what hangs on one), by its virtual name.

@@ -191,7 +191,7 @@ impl Reviews {
     }
 }
 
-/// That a review in `namespace` is about what is there, or about the namespace itself. One without a
+/// Requires that a review in `namespace` is about its objects, or about the namespace itself. One without a
 /// namespace may be about anything.
 fn within(namespace: &str, demand: &Demand) -> Result<(), FieldError> {
     let key = &demand.key;

@@ -12,7 +12,7 @@ use berth_scheduling_api::{GROUP, VERSION};
 
 use super::own_places;
 
-/// How many rights are asked about, each of which may be a SubjectAccessReview: further ones count as not
+/// Most rights that are asked about, each of which may be a SubjectAccessReview: further ones count as not
 /// given.
 const ASKED: usize = 60;
 
@@ -46,7 +46,7 @@ pub(super) async fn judge(
     Ok(())
 }
 
-/// What one user may do, asked once each.
+/// Rights of one user, asked once each.
 struct Rights<'a> {
     call: &'a Call,
     engine: &'a Engine,

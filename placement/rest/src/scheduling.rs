@@ -26,7 +26,7 @@ pub(super) struct Scheduling {
     pub(super) engine: Arc<Engine>,
     /// The kinds of what is written.
     pub(super) catalog: Arc<Catalog>,
-    /// Whose subresource this is.
+    /// Object of the subresource.
     pub(super) about: About,
 }
 
@@ -97,7 +97,7 @@ impl Scheduling {
     }
 }
 
-/// How much of a decision's reasons is shown.
+/// Detail of a decision's reasons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reasons {
     None,
@@ -105,7 +105,7 @@ enum Reasons {
     All,
 }
 
-/// What is shown of a decision: `?limit=` candidates, `?reasons=none|counts|all`, and `?advice=true`.
+/// Choice of the parts of a decision: `?limit=` candidates, `?reasons=none|counts|all`, and `?advice=true`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Choice {
     limit: usize,
@@ -158,20 +158,20 @@ struct Explained {
     snapshot: Snapshot,
     decision: Decision,
     places: Places,
-    /// What binding would write, as the caller may see it.
+    /// Writes of a binding, as the caller may see them.
     writes: Vec<Value>,
     /// Warnings about other schedulers.
     others: Option<String>,
-    /// Where it was asked for.
+    /// Advice, where it was asked for.
     advice: Option<Value>,
     choice: Choice,
 }
 
-/// Where the candidates go, which are many and are written by themselves.
+/// Place of the candidates, which are many and are written by themselves.
 #[derive(Serialize)]
 struct Hole;
 
-/// How it reads. Nothing before it is a null, and in texts quotes are escaped, so the first is the one.
+/// Text of the place. Nothing before it is a null, and in texts quotes are escaped, so the first is the one.
 const HOLE: &[u8] = br#""candidates":null"#;
 
 impl Explained {

@@ -1,4 +1,4 @@
-//! How many Decisions there are, kept as they come and go: whoever asks counts nothing.
+//! Numbers of Decisions, kept as they come and go: whoever asks counts nothing.
 
 use std::collections::BTreeMap;
 

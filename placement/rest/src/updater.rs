@@ -26,13 +26,14 @@ use self::make::{Demanded, Made, Maker, Shown};
 use super::observed::Budget;
 use super::projection::Projection;
 
-/// How long changes fall together that nobody waits for: an object and its place, which follows at once, are
-/// shown by one step then, and what is bound by the end of it is not decided to show that it was not yet.
+/// Time for which changes are collected that nobody waits for: an object and its place, which follows at
+/// once, are shown by one step then, and what is bound by the end of it is not decided to show that it was
+/// not yet.
 const TOGETHER: Duration = Duration::from_millis(20);
-/// How soon something that says its time has come already is looked at again, at the earliest.
+/// Shortest delay before an object that says its time has come already is looked at again.
 pub const AGAIN: jiff::SignedDuration = jiff::SignedDuration::from_secs(1);
 
-/// What one virtual object is about.
+/// Subject of one virtual object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Subject {
     /// A target, by the system's own name of the cluster.
@@ -66,7 +67,7 @@ struct Updater {
     projection: Arc<Projection>,
     subscription: Arc<Subscription>,
     grace: Duration,
-    /// What there are objects about, by dialect.
+    /// Subjects of the objects, by dialect.
     shown: HashMap<&'static str, Following>,
     alarms: Alarms,
     /// The state of each dialect when it was looked at last.

@@ -11,11 +11,11 @@ use crate::collection::Collection;
 use crate::history;
 use crate::state::{Shelf, State};
 
-/// How long a list stays readable.
+/// Time for which a list stays readable.
 const HELD_FOR: Duration = Duration::from_mins(5);
-/// How many bytes of memory, in objects that nothing else needs any more, may be kept for held lists.
+/// Most bytes of memory, in objects that nothing else needs any more, that are kept for held lists.
 const HELD_BYTES: u64 = 64 << 20;
-/// How many lists may be held: their trees' own nodes are not counted in bytes.
+/// Most lists that are held: their trees' own nodes are not counted in bytes.
 const HELD_LISTS: usize = 1024;
 
 struct Held {

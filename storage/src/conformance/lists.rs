@@ -140,7 +140,7 @@ pub async fn a_revision_that_does_not_come_is_too_new(store: Arc<dyn Store>) {
     );
 }
 
-/// What was listed stays as it was listed.
+/// A list stays as it was listed.
 pub async fn a_list_does_not_move(store: Arc<dyn Store>) {
     put(&store, create(&thing("a", "x"), 1)).await;
     let list = store.cached(THINGS);

@@ -248,7 +248,7 @@ pub async fn a_watcher_that_falls_behind_is_expired_for_good(store: Arc<dyn Stor
     assert_eq!(slow.revision(), seen, "nothing it has not given out");
 }
 
-/// Whoever has seen everything of his scope is not behind, however much happens elsewhere.
+/// A watcher that has seen everything of its scope is not behind, however much happens elsewhere.
 pub async fn a_watcher_of_a_quiet_resource_outlives_the_noise(store: Arc<dyn Store>) {
     put(&store, create(&other("o"), 1)).await;
     let mut watch = watch(&store, Scope::One(OTHERS), store.revision());

@@ -27,7 +27,7 @@ const BATCH: usize = 1000;
 pub struct Contents {
     /// The store's revision.
     pub revision: Revision,
-    /// How many objects there are.
+    /// Number of objects.
     pub objects: u64,
 }
 

@@ -20,7 +20,7 @@ use crate::step::{Applied, Step, Verb};
 const BATCH_LISTS: usize = 4096;
 /// Bytes of new objects in one commit, which the list that reaches them may pass.
 const BATCH_BYTES: usize = 4 << 20;
-/// How often a full disk is looked at again, at most.
+/// Shortest interval between two looks at a full disk.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// A list of steps, and who waits for it.
@@ -218,7 +218,7 @@ fn grows(state: &State, step: &Step) -> bool {
     }
 }
 
-/// How many bytes a change leaves free.
+/// Number of bytes that a change leaves free.
 fn freed_by(change: &Change) -> u64 {
     let length = |object: &Option<Arc<Object>>| object.as_ref().map_or(0, |object| object.len());
     length(&change.old).saturating_sub(length(&change.new)) as u64

@@ -41,7 +41,7 @@ const PAGE_CACHE: usize = 2 << 20;
 const LOOSE: u64 = 4;
 const LARGE: u64 = 32 << 20;
 
-/// How long the record that is damaged is looked for.
+/// Time limit of the search for the damaged record.
 const SEARCH: Duration = Duration::from_secs(5);
 
 /// An open database file.

@@ -14,7 +14,7 @@ use crate::conformance::{THINGS, create, delete, thing, update, value};
 use crate::source::Scope;
 use crate::step::Expect;
 
-/// What is held back here.
+/// Number of bytes held back here.
 const RESERVE: u64 = 4096;
 
 /// A file that can be told to fail.

@@ -19,7 +19,7 @@ pub(crate) fn as_closed(header: &mut [u8; LENGTH]) {
     header[FLAGS] &= !UNCLEAN;
 }
 
-/// What is wrong with the first bytes of a database file, if anything is that redb would not notice.
+/// Problem of the first bytes of a database file, if there is one that redb would not notice.
 ///
 /// After a crash the other slot may rightly be newer: a commit is on disk a moment before it is made the
 /// newest, and nobody has been told of it. So only cleanly closed files can be judged.

@@ -1,4 +1,4 @@
-//! How objects and totals are written as bytes, with what is needed to notice any change of them.
+//! Bytes of objects and totals, with checksums that notice any change of them.
 //!
 //! redb does not check what it reads on an ordinary run, so every record carries a CRC32 over key, revision
 //! and value, and one record of totals carries the number of records and the XOR of all their CRCs: a damaged
@@ -19,7 +19,7 @@ pub(crate) const TOTALS: usize = 28;
 pub(crate) struct Totals {
     /// The last revision given out.
     pub(crate) revision: Revision,
-    /// How many records there are.
+    /// Number of records.
     pub(crate) count: u64,
     /// The XOR of all their CRCs.
     pub(crate) crcs: u32,

@@ -21,7 +21,7 @@ use crate::embedded::{disk, header, import};
 use crate::encryption::Encryption;
 use crate::error::StoreError;
 
-/// How far the revision goes on when the last one given out is not readable.
+/// Step of the revision when the last one given out is not readable.
 const RAISE: u64 = 1000;
 
 /// A record that is not what was written.
@@ -111,7 +111,7 @@ impl Rescue {
         })
     }
 
-    /// How many records are whole.
+    /// Number of records that are whole.
     #[must_use]
     pub fn objects(&self) -> usize {
         self.intact.len()

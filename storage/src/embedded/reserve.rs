@@ -14,15 +14,15 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use redb::{BackendError, StorageBackend};
 
-/// What is held back: several times the largest batch of a commit, which is more than its pages and redb's
-/// own take.
+/// Number of bytes held back: several times the largest batch of a commit, which is more than its pages and
+/// redb's own take.
 pub(crate) const BYTES: u64 = 16 << 20;
 
 /// Advice about a full disk.
 const REMEDY: &str = "free space on the volume, make it larger, or delete objects: all writes are taken again once as much can be held \
                       back, without a restart";
 
-/// How the reserve stands.
+/// State of the reserve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// There is none, and none is wanted: a copy in the making, or a file system that cannot.
@@ -91,7 +91,7 @@ impl Reserve {
         }
     }
 
-    /// How many bytes are held back.
+    /// Number of bytes that are held back.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }

@@ -12,12 +12,12 @@ use crate::error::StoreError;
 
 /// Beginning of keys when nothing else is said.
 pub const DEFAULT_PREFIX: &str = "/berth";
-/// How often history is compacted when nothing else is said, as kube-apiserver does.
+/// Interval at which history is compacted when nothing else is said, as kube-apiserver does.
 pub const DEFAULT_COMPACTION: Duration = Duration::from_mins(5);
-/// How many revisions before the newest are read at start, so that watches from before a restart, and from
-/// another replica, go on.
+/// Number of revisions before the newest that are read at start, so that watches from before a restart, and
+/// from another replica, go on.
 const REPLAY: u64 = 10_000;
-/// How long a connection may take.
+/// Time limit of a connection.
 const CONNECT: Duration = Duration::from_secs(2);
 /// Pings on a quiet connection: how often (etcd refuses more than one in five seconds), and how long an
 /// answer may take.
@@ -38,9 +38,9 @@ pub struct EtcdConfig {
     pub key_file: Option<PathBuf>,
     /// The etcd user and its password.
     pub credentials: Option<(String, String)>,
-    /// How often history is compacted; zero leaves it to somebody else.
+    /// Interval at which history is compacted; zero leaves it to somebody else.
     pub compaction_interval: Duration,
-    /// How many revisions before the newest are read at start.
+    /// Number of revisions before the newest that are read at start.
     pub replay: u64,
     /// Which values are encrypted, and how.
     pub encryption: Arc<Encryption>,

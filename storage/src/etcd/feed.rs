@@ -19,8 +19,8 @@ use crate::history::Limits;
 use crate::stage::Staged;
 use crate::state::State;
 
-/// How often progress is asked for while somebody waits: etcd leaves a request unanswered while the watch is
-/// behind.
+/// Interval at which progress is asked for while somebody waits: etcd leaves a request unanswered while the
+/// watch is behind.
 const ASK_AGAIN: std::time::Duration = std::time::Duration::from_millis(100);
 
 /// One object's new state at a revision; `None` when it is gone.
@@ -199,7 +199,7 @@ impl Feed {
         self.wanted.notified().await;
     }
 
-    /// How long [`Feed::wait_for`] waits.
+    /// Longest wait of [`Feed::wait_for`].
     pub(crate) const WAIT: std::time::Duration = FUTURE_WAIT;
 
     /// Publishes what `changes`, `reached` and the own writes that now have nothing missing before them make

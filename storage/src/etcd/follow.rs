@@ -17,11 +17,12 @@ use crate::etcd::link::{Failure, Link, at, logged_out, number};
 use crate::etcd::load::{self, load};
 use crate::state::State;
 
-/// How often a quiet watch is asked how far it is: bookmarks move on, and a member that is gone is noticed.
+/// Interval at which a quiet watch is asked for its progress: bookmarks move on, and a member that is gone is
+/// noticed.
 const BEAT: Duration = Duration::from_secs(1);
-/// How long a watch may say nothing at all before its member is left.
+/// Longest silence of a watch before its member is left.
 const SILENCE: Duration = Duration::from_secs(4);
-/// How long opening a watch may take.
+/// Time limit of opening a watch.
 const OPEN: Duration = Duration::from_secs(3);
 /// The pause before a watch is opened again.
 const PAUSE: Duration = Duration::from_millis(200);

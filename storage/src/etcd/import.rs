@@ -25,22 +25,22 @@ use crate::state::State;
 pub const RAISE_LIMIT: u64 = 1_000_000;
 /// Writes on their way at once.
 const AT_ONCE: usize = 64;
-/// How many of them between two words about it.
+/// Number of keys between two reports.
 const REPORT: u64 = 1_000;
 
-/// How far a copy is.
+/// Progress of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Copying {
     /// etcd's revision is raised to that of the source.
     Raising {
-        /// How many revisions are done.
+        /// Number of revisions that are done.
         done: u64,
         /// Of how many.
         of: u64,
     },
     /// Objects are written.
     Writing {
-        /// How many are written.
+        /// Number of keys that are written.
         done: u64,
         /// Of how many.
         of: u64,

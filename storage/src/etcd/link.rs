@@ -16,9 +16,9 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::error::StoreError;
 use crate::etcd::config::EtcdConfig;
 
-/// How long one call may take. etcd itself gives up on a write after about seven seconds without a leader.
+/// Time limit of one call. etcd itself gives up on a write after about seven seconds without a leader.
 const CALL: Duration = Duration::from_secs(5);
-/// How long a call is made again, in all.
+/// Time for which a call is repeated, in all.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The pause before a call is made again, which doubles up to the second figure.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_millis(800));

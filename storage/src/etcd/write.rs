@@ -19,7 +19,7 @@ use crate::fences;
 use crate::stage::{drafted, expected};
 use crate::step::{Applied, Guard, Step, Verb};
 
-/// How often a step is judged again when others write the same object meanwhile.
+/// Most judgements of a step when others write the same object meanwhile.
 const ROUNDS: usize = 100;
 
 /// When each fence was last passed by the list of steps at hand.

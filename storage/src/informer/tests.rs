@@ -88,7 +88,7 @@ impl Source for Breaking {
     }
 }
 
-/// What a handler was asked to do.
+/// Call of a handler.
 #[derive(Debug, PartialEq, Eq)]
 enum Asked {
     List(usize),

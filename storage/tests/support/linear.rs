@@ -7,7 +7,7 @@
 
 use std::collections::HashSet;
 
-/// What an operation did, with what was answered.
+/// Operation, with its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Read; this was there.
@@ -29,12 +29,12 @@ pub struct Operation {
     pub called: u64,
     /// When it was answered; `None` when its outcome is not known.
     pub answered: Option<u64>,
-    /// What it did (of an unknown outcome: what it would have done).
+    /// Operation (of an unknown outcome: what it would have done).
     pub action: Action,
 }
 
 impl Action {
-    /// What the key holds afterwards; `None` when the answer would have been another one.
+    /// Value of the key afterwards; `None` when the answer would have been another one.
     fn after(self, held: Option<i64>) -> Option<Option<i64>> {
         let (done, new) = match self {
             Self::Read(seen) => return (seen == held).then_some(held),
@@ -78,14 +78,14 @@ pub fn check(operations: &[Operation]) -> Result<(), String> {
     ))
 }
 
-/// Where a search stands: everything definite before the first number is done, and these besides; and what is
+/// State of a search: everything definite before the first number is done, and these besides; and what is
 /// held.
 type Place = (usize, Vec<usize>, Option<i64>);
 
 struct Search {
     /// Those that were answered, by their calls; then those that were not.
     operations: Vec<Operation>,
-    /// How many were answered.
+    /// Number of operations that were answered.
     definite: usize,
     done: Vec<bool>,
     /// The first answered one that is not done.
@@ -145,8 +145,8 @@ impl Search {
         self.deepest = self.deepest.max(self.first);
     }
 
-    /// What may come next, always in the same order: whatever is called after another one was answered comes
-    /// after it. And the end of those that can be done already.
+    /// Next steps of the search, always in the same order: whatever is called after another one was answered
+    /// comes after it. And the end of those that can be done already.
     fn candidates(&self) -> (Vec<usize>, usize) {
         let mut bound = u64::MAX;
         let mut candidates = Vec::new();
@@ -169,7 +169,7 @@ impl Search {
         (candidates, end)
     }
 
-    /// Where the search stands; no answered one from `end` on is done.
+    /// State of the search; no answered one from `end` on is done.
     fn place(&self, end: usize, held: Option<i64>) -> Place {
         let beyond = (self.first..end).chain(self.definite..self.operations.len());
         (

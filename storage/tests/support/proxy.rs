@@ -23,7 +23,7 @@ impl Proxy {
         Self { port, open }
     }
 
-    /// Where it begins.
+    /// URL of the proxy.
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }

@@ -17,10 +17,10 @@ use crate::linear::{Action, Operation, check};
 const KEYS: usize = 4;
 /// Clients end by themselves after this many answers in all: a history is to be checked in seconds.
 const ENOUGH: u64 = 6_000;
-/// How long watchers may need to see everything in the end.
+/// Time for watchers to see everything in the end.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What one client did.
+/// Operations of one client.
 #[derive(Default)]
 struct Record {
     /// By key.
@@ -32,7 +32,7 @@ struct Record {
 /// Clients and watchers at work.
 pub struct Workload {
     stop: Arc<AtomicBool>,
-    /// How many operations were answered so far.
+    /// Number of operations that were answered so far.
     answered: Arc<AtomicU64>,
     clients: Vec<JoinHandle<Record>>,
     watches: Vec<Box<dyn Watch>>,
@@ -146,7 +146,7 @@ async fn latest(store: &Arc<dyn Store>) -> Revision {
 
 type History = Vec<(Revision, Key, Option<i64>)>;
 
-/// What a watcher saw up to `reached`: every acknowledged write, each change once, in order, and each
+/// Events that a watcher saw up to `reached`: every acknowledged write, each change once, in order, and each
 /// beginning where the one before it ended.
 async fn watched(
     mut watch: Box<dyn Watch>,

@@ -1,4 +1,4 @@
-//! What the dialects' benchmarks share: objects taken into an inventory, and middle values of times.
+//! Common parts of the dialects' benchmarks: objects taken into an inventory, and middle values of times.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use berth_apimachinery::{Change, GroupResource, Key, Object, Revision};
 use berth_dialect_contract::Inventory;
 use serde_json::Value;
 
-/// How often a run is repeated for its middle value.
+/// Number of repetitions of a run for its middle value.
 const RUNS: usize = 201;
 
 /// The inventory, to be changed.
@@ -18,7 +18,7 @@ pub fn editable(inventory: &mut Arc<dyn Inventory>) -> &mut dyn Inventory {
     Arc::get_mut(inventory).expect("nobody else holds the inventory")
 }
 
-/// That the object `value` is there.
+/// Change that adds the object `value`.
 ///
 /// # Panics
 /// When it is no object.

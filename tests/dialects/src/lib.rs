@@ -1,5 +1,5 @@
-//! What the dialects' own tests share: the runner of their scenario folders, the properties every decision
-//! has, and what their benchmarks have in common.
+//! Common parts of the dialects' own tests: the runner of their scenario folders, the properties every
+//! decision has, and what their benchmarks have in common.
 //!
 //! Only tests use this crate, so it may stand above the dialects it serves: they name it as a dev-dependency.
 //!

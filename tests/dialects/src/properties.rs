@@ -1,4 +1,4 @@
-//! What holds for every decision of every dialect, tried on generated worlds.
+//! Properties of every decision of every dialect, tried on generated worlds.
 //!
 //! A dialect implements [`Generator`] and calls [`properties!`](crate::properties!) in `tests/properties.rs`;
 //! each [`Property`] becomes a test of its own. A failure is shrunk and shown with its case as YAML. 64 cases
@@ -49,7 +49,7 @@ pub trait Generator {
     fn even_out(&self, _object: &mut Value) {}
 }
 
-/// What must hold (ARCHITECTURE.md, "A decision").
+/// Properties that must hold (ARCHITECTURE.md, "A decision").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Property {
     /// Once the writes are made, deciding again writes nothing, changes nothing and picks the same.
@@ -67,8 +67,8 @@ pub enum Property {
     TheCauseIsTrue,
     /// A target that no demand can use changes no pick, and leaves no trace once it is gone.
     InfeasibleTargetChangesNoPick,
-    /// What the report announces as changes is what the demand's view shows after the writes, no more and no
-    /// less.
+    /// The changes that the report announces are those that the demand's view shows after the writes, no more
+    /// and no less.
     WritesGiveExactlyTheChanges,
     /// Amounts are one for each pick, together what is wanted where that is fulfilled, and none where nothing
     /// is divided.
@@ -137,17 +137,17 @@ impl Property {
     }
 }
 
-/// What one try is made of.
+/// Parts of one try.
 #[derive(Clone, Debug)]
 struct Trial {
     case: Case,
-    /// Where the world was before, for [`Property::FoldingIsIncremental`].
+    /// World before, for [`Property::FoldingIsIncremental`].
     before: Option<Case>,
     /// For shuffling and seeds.
     random: u64,
 }
 
-/// How many cases each property is tried with, unless `PROPTEST_CASES` says otherwise.
+/// Number of cases that each property is tried with, unless `PROPTEST_CASES` says otherwise.
 const CASES: u32 = 64;
 
 /// Tries `property` on the worlds of `generator`.

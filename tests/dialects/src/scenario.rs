@@ -14,7 +14,7 @@
 //! errors: []                 # or: what each problem of the input says, in their order
 //! plan: {counts: {lost: 1}}  # with a change.yaml: what its changes (as in `spec.changes` of a SchedulingReview) do,
 //!                            # instead of items
-//! advice:                    # what may be done so that targets fit, demand by demand in output order, each matched as a
+//! advice:                    # changes that let targets fit, by demand in output order, each matched as a
 //! - targets: []              # subset; instead of items. adviceLimit: 2 leaves the other targets out
 //! ```
 //!
@@ -97,14 +97,14 @@ fn shown(outcome: &Result<Answer, Vec<String>>) -> String {
 struct Scenario {
     inputs: Vec<Input>,
     config: Option<Value>,
-    /// Where the scenario is a plan.
+    /// Changes, where the scenario is a plan.
     changes: Option<Vec<Value>>,
     expected: Value,
 }
 
-/// What came of a scenario.
+/// Result of a scenario.
 enum Answer {
-    /// What advice says of each demand.
+    /// Advice about each demand.
     Advice(Vec<Value>),
     /// The Schedulings.
     Items(Vec<Value>),
@@ -203,7 +203,7 @@ impl Scenario {
         }
     }
 
-    /// What is not as expected.
+    /// Differences from the expectation.
     fn judge(&self, outcome: &Result<Answer, Vec<String>>) -> Vec<String> {
         let errors = self.expected["errors"].as_array().filter(|list| !list.is_empty());
         match (outcome, errors) {
@@ -252,7 +252,7 @@ fn plan(
         .map_err(|error| vec![error.to_string()])
 }
 
-/// What may be done so that targets fit each demand.
+/// Changes that would let targets fit each demand.
 fn advice(
     simulation: &Simulation,
     catalog: &Catalog,

@@ -1,4 +1,4 @@
-//! How cost grows with the store: create, get, pages of a list, decisions, start and memory with more and
+//! Growth of costs with the store: create, get, pages of a list, decisions, start and memory with more and
 //! more objects, and with more and more targets. Nothing but lists and starts may grow; what does is named in
 //! the page.
 //!

@@ -1,4 +1,4 @@
-//! What one store costs.
+//! Costs of one store.
 
 use std::time::{Duration, Instant};
 
@@ -24,7 +24,7 @@ const SCHEDULING: &str = "/apis/scheduling.berth.dev/v1alpha1/namespaces/bench/d
 /// One figure of a store.
 #[derive(Clone, Debug)]
 pub(crate) struct Figure {
-    /// What it is, with its unit.
+    /// Name of the figure, with its unit.
     pub(crate) name: &'static str,
     /// Its value.
     pub(crate) value: f64,

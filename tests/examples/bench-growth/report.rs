@@ -11,7 +11,7 @@ use berth_tests::bench::usage;
 
 use crate::measure::Column;
 
-/// What grows by more than this from the smallest store to the largest one grows.
+/// Factor from the smallest store to the largest one above which a figure counts as growing.
 const GROWS: f64 = 1.5;
 
 /// Writes `growth.md` and `growth.svg`.

@@ -1,4 +1,4 @@
-//! What is in a store: ConfigMaps in twenty namespaces, ManagedClusters in eight regions, and a few
+//! Content of a store: ConfigMaps in twenty namespaces, ManagedClusters in eight regions, and a few
 //! Placements.
 
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub(crate) const CLUSTERS: &str = "/apis/cluster.open-cluster-management.io/v1/m
 pub(crate) const PLACEMENTS_PATH: &str =
     "/apis/cluster.open-cluster-management.io/v1beta1/namespaces/bench/placements";
 
-/// How much is in it.
+/// Size of the content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Size {
     /// ConfigMaps.

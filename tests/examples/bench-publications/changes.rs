@@ -13,7 +13,7 @@ use crate::world::{Concerned, Row, World};
 const CLUSTERS: &str = "/apis/cluster.open-cluster-management.io/v1/managedclusters";
 const PLACEMENTS: &str = "/apis/cluster.open-cluster-management.io/v1beta1";
 const MEMBERS_PATH: &str = "/apis/cluster.kubernetes-fleet.io/v1beta1/memberclusters";
-/// How many changes of a sort.
+/// Number of changes of a sort.
 const CHANGES: usize = 100;
 
 /// A change of a cluster, or of its `/status`.

@@ -18,10 +18,10 @@ const CLUSTERS: usize = 50;
 /// Once in this time a profile may be written for it; a second less, since an event may be longer on its way
 /// than the next one.
 const ONCE_IN: Duration = Duration::from_secs(29);
-/// How long the last value may take to be published.
+/// Time for the last value to be published.
 const LAST: Duration = Duration::from_secs(60);
 
-/// What came of it.
+/// Status of the placement.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Fast {
     /// Clusters whose claim changed.

@@ -14,12 +14,12 @@ const GROUP: usize = 16;
 pub(crate) const PLACED: usize = 3;
 /// The MemberClusters.
 pub(crate) const MEMBERS: usize = 100;
-/// Where Placements stand.
+/// Namespace of Placements.
 pub(crate) const TEAM: &str = "bench";
-/// Where everything is published.
+/// Namespace in which everything is published.
 pub(crate) const PUBLISHED: &str = "published";
 
-/// How much there is.
+/// Size of a document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Size {
     /// ManagedClusters.
@@ -100,8 +100,8 @@ fn joined() -> Value {
         "lastTransitionTime": "2026-01-01T00:00:00Z", "observedGeneration": 1})
 }
 
-/// What a member's agents report with their heartbeat `number`. The first is an hour ahead: that silence
-/// makes a member ill is another matter.
+/// Report of a member's agents with their heartbeat `number`. The first is an hour ahead: that silence makes
+/// a member ill is another matter.
 pub(crate) fn agents(number: u64) -> Value {
     let ahead = Duration::from_secs(3600 + number);
     let heard = SystemClock.now().checked_add(ahead).expect("it is an instant");

@@ -1,4 +1,4 @@
-//! What a change costs those who follow what is published: events and the server's processor time for one
+//! Costs of a change for the readers of published decisions: events and the server's processor time for one
 //! cluster's change, one decision's, and a heartbeat, with thousands of decisions over a large fleet
 //! published, standalone. Fails where anything is written that the change does not concern, or a cluster's
 //! fast-moving data more than once in thirty seconds.

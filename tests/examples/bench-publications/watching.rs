@@ -66,7 +66,7 @@ impl Watching {
         Ok(Self { seen, task })
     }
 
-    /// What has come since this was asked before.
+    /// Events since the last call.
     pub(crate) async fn take(&self) -> Result<Vec<Seen>> {
         ensure!(!self.task.is_finished(), "a watch has ended");
         Ok(std::mem::take(&mut *self.seen.lock().await))

@@ -16,15 +16,15 @@ use crate::watching::{self, Watching};
 
 const PROFILES: &str = "clusterprofiles";
 const SLICES: &str = "placementdecisions";
-/// How long everything may take to be published.
+/// Time for everything to be published.
 const LIMIT: Duration = Duration::from_secs(1800);
 
-/// What some changes of one sort caused.
+/// Costs of some changes of one sort.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
-    /// What was changed.
+    /// Sort of change.
     pub(crate) name: &'static str,
-    /// How often; 0 where that is no number.
+    /// Number of changes; 0 where that is no number.
     pub(crate) changes: usize,
     /// Events of ClusterProfiles.
     pub(crate) profiles: usize,
@@ -34,7 +34,7 @@ pub(crate) struct Row {
     pub(crate) used: f64,
 }
 
-/// What publishing everything took.
+/// Cost of publishing everything.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Published {
     /// ClusterProfiles.
@@ -49,7 +49,7 @@ pub(crate) struct Published {
     pub(crate) used: f64,
 }
 
-/// What only may have been told of: names of ClusterProfiles and of PlacementDecisions.
+/// Objects that alone may have been told of: names of ClusterProfiles and of PlacementDecisions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Concerned {
     /// The clusters.
@@ -214,7 +214,7 @@ impl World {
     }
 }
 
-/// How many of the objects, before or after, are not the same.
+/// Number of objects, before or after, that are not the same.
 fn differing(before: &BTreeMap<String, Value>, after: &BTreeMap<String, Value>) -> usize {
     let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     names

@@ -16,7 +16,7 @@ const WANTED: usize = 10;
 /// One placement that is decided.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Case {
-    /// What tables call it.
+    /// Title in tables.
     pub(crate) title: &'static str,
     /// Its name.
     pub(crate) placement: &'static str,
@@ -26,15 +26,15 @@ pub(crate) struct Case {
 pub(crate) struct Fleet {
     /// The system: a dialect and a program of that name.
     pub(crate) dialect: &'static str,
-    /// What its file is called.
+    /// Name of its file.
     pub(crate) name: &'static str,
     /// The namespace of what is decided; empty where that has none.
     pub(crate) namespace: &'static str,
-    /// How many clusters it has.
+    /// Number of clusters it has.
     pub(crate) clusters: usize,
-    /// What is decided.
+    /// Object to decide.
     pub(crate) cases: &'static [Case],
-    /// What else is decided to be compared, and not timed.
+    /// Further decisions that are compared, and not timed.
     pub(crate) compared: Vec<String>,
     /// Every object, in lists.
     pub(crate) world: Value,

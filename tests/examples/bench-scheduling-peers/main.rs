@@ -28,7 +28,7 @@ const THEIRS: usize = 5;
 /// Decisions of ours in a round: they are short.
 const OURS: usize = 41;
 
-/// What one case took: a value a round each, in milliseconds.
+/// Measurements of one case: a value a round each, in milliseconds.
 struct Measured {
     case: Case,
     clusters: usize,
@@ -41,7 +41,7 @@ struct Measured {
 }
 
 impl Measured {
-    /// How often the original's time is ours, round by round. The smaller of the clock's and the processor's
+    /// Factor of the original's time on ours, round by round. The smaller of the clock's and the processor's
     /// counts: on a busy machine the original waits for its turn, on an idle one it uses several processors.
     fn ratio(&self) -> f64 {
         let theirs = self.theirs.iter().zip(&self.processor);

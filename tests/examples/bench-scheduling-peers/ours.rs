@@ -29,7 +29,7 @@ pub(crate) struct Ours {
     now: Timestamp,
 }
 
-/// What was decided.
+/// Decision with its times.
 pub(crate) struct Decided {
     /// The clusters: in rank order where the original tells its order, else by name.
     pub(crate) picked: Vec<String>,
@@ -110,12 +110,12 @@ impl Ours {
         Ok(decided)
     }
 
-    /// How long decisions take, nothing having changed, in milliseconds.
+    /// Times of decisions, nothing having changed, in milliseconds.
     pub(crate) fn times(&self, placement: &str, count: usize) -> Result<Vec<f64>> {
         (0..count).map(|_| Ok(self.solve(placement)?.1)).collect()
     }
 
-    /// How long a change of a cluster and the decision after it take, on a fork, as the engine does it.
+    /// Times of a change of a cluster and the decision after it, on a fork, as the engine does it.
     pub(crate) fn times_after_changes(
         &mut self,
         placement: &str,

@@ -16,11 +16,11 @@ pub(crate) struct Peer {
     name: String,
 }
 
-/// What it decided.
+/// Decision of the original.
 pub(crate) struct Decided {
-    /// How long each decision took, in nanoseconds.
+    /// Time of each decision, in nanoseconds.
     pub(crate) nanoseconds: Vec<f64>,
-    /// How much processor time each decision took, in nanoseconds, on all processors.
+    /// Processor time of each decision, in nanoseconds, on all processors.
     pub(crate) processor: Vec<f64>,
     /// The clusters, in the original's order.
     pub(crate) picked: Vec<String>,

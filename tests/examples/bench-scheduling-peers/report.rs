@@ -1,4 +1,4 @@
-//! What is written down.
+//! Report that is written.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::Measured;
 
-/// How much faster ours is to be than each original, at 10,000 clusters.
+/// Factors by which ours is to be faster than each original, at 10,000 clusters.
 const GOALS: [(&str, f64); 2] = [("OCM", 50.0), ("KubeFleet", 30.0)];
 /// The size the goals are for.
 const GOAL_SIZE: usize = 10_000;

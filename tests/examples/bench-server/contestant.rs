@@ -1,4 +1,4 @@
-//! Who takes part.
+//! Contestants.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::settings::Settings;
 use berth_tests::bench::http::Target;
 use berth_tests::bench::object::{Make, Template};
 
-/// Who takes part, in the order of tables: key, heading.
+/// Contestants, in the order of tables: key, heading.
 pub(crate) const ALL: [(&str, &str); 7] = [
     ("kube", "kube-apiserver + CRD"),
     ("sample", "sample-apiserver"),
@@ -24,11 +24,11 @@ pub(crate) const ALL: [(&str, &str); 7] = [
 pub(crate) struct Contestant {
     /// Short and unique: one of [`ALL`].
     pub(crate) key: &'static str,
-    /// Where requests go.
+    /// Target of requests.
     pub(crate) target: Target,
     /// The path of the objects.
     pub(crate) path: String,
-    /// How objects are made.
+    /// Template of objects.
     pub(crate) template: Template,
     /// The processes that serve: the one that has the objects, then the aggregator where there is one.
     servers: Vec<u32>,
@@ -66,7 +66,7 @@ impl Contestant {
         })
     }
 
-    /// What its processes have used so far.
+    /// Usage of its processes so far.
     pub(crate) fn used(&self) -> Used {
         Used {
             servers: self.servers.iter().copied().map(usage::processor_time).sum(),
@@ -97,7 +97,7 @@ impl Contestant {
 }
 
 impl Used {
-    /// What was used since `before`.
+    /// Usage since `before`.
     pub(crate) fn since(self, before: Self) -> Self {
         Self {
             servers: self.servers.saturating_sub(before.servers),

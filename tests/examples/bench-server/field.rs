@@ -19,12 +19,12 @@ use berth_tests::bench::object::{Make, Template};
 const OURS: Make = Make::Cluster("cluster.open-cluster-management.io/v1");
 /// The hub's own.
 const CRD: Make = Make::Cluster("crd.bench.berth.dev/v1");
-/// How long an APIService or a CRD may take until it answers.
+/// Time for an APIService or a CRD to answer.
 const SERVED: Duration = Duration::from_secs(60);
 
 /// Everything that runs. Fields end in this order: those that ask the hub before the hub.
 pub(crate) struct Field {
-    /// Who takes part.
+    /// Contestants.
     pub(crate) contestants: Vec<Contestant>,
     aggregated: Option<Berth>,
     embedded: Option<Program>,
@@ -206,9 +206,8 @@ impl Field {
             .await
     }
 
-    /// How long each program takes from its start until it is ready, on the objects that stand in its store.
-    /// The embedded one has its store to itself and is therefore ended first; nothing can be measured after
-    /// this.
+    /// Time of each program from its start until it is ready, on the objects in its store. The embedded one
+    /// has its store to itself and is therefore ended first; nothing can be measured after this.
     pub(crate) async fn start_times(&mut self, key: &'static str) -> Result<Option<Duration>> {
         let port = ports::free();
         let data = |name: &str| self.folder.path().join(name);

@@ -1,4 +1,4 @@
-//! What was measured: for each contestant and figure one value a round.
+//! Measured figures: for each contestant and figure one value a round.
 
 use std::collections::BTreeMap;
 
@@ -28,8 +28,8 @@ impl Figures {
         found.next().map(|(_, values)| median(values))
     }
 
-    /// How often `a`'s value is as large as `b`'s: the middle of the ratios, round by round, so that a slow
-    /// minute of the machine weighs on both sides.
+    /// Ratio of `a`'s value to `b`'s: the middle of the ratios, round by round, so that a slow minute of the
+    /// machine weighs on both sides.
     pub(crate) fn ratio(&self, a: &str, b: &str, figure: &str) -> Option<f64> {
         let of = |contestant: &str| {
             let mut found = self

@@ -14,7 +14,7 @@ use serde_json::json;
 
 use berth_tests::bench::http::{Call, Connection, Protocol, Target};
 
-/// How long a program may take until it is ready.
+/// Time for a program to be ready.
 const READY: Duration = Duration::from_secs(120);
 /// The pause between two looks at readiness.
 const LOOK: Duration = Duration::from_millis(4);

@@ -1,4 +1,4 @@
-//! What is written down: tables, a plot, and every single value.
+//! Report that is written: tables, a plot, and every single value.
 
 use std::fs;
 use std::time::Duration;

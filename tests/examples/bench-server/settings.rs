@@ -1,4 +1,4 @@
-//! What can be changed from outside: environment variables, so that `make` passes them on.
+//! Settings from outside: environment variables, so that `make` passes them on.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -11,7 +11,7 @@ use anyhow::{Context, Result, anyhow};
 pub(crate) struct Settings {
     /// Rounds; medians are taken over them (`BENCH_ROUNDS`).
     pub(crate) rounds: usize,
-    /// How long one operation is repeated in a round (`BENCH_SECONDS`).
+    /// Time for which one operation is repeated in a round (`BENCH_SECONDS`).
     pub(crate) time: Duration,
     /// Objects that stand in each store (`BENCH_OBJECTS`).
     pub(crate) objects: usize,
@@ -30,7 +30,7 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// What the environment says, or what the published tables are made with.
+    /// Reads the environment, with the settings of the published tables as defaults.
     ///
     /// # Errors
     /// When a variable is no number.

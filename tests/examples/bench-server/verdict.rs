@@ -5,17 +5,17 @@ use berth_tests::bench::table::Table;
 
 use crate::figures::Figures;
 
-/// What is compared.
+/// Figures that are compared.
 enum Measure {
     /// So many times a peer's value (`ours`, `theirs`, figure).
     Times(&'static str, &'static str, &'static str),
     /// A value of ours.
     Value(&'static str, &'static str),
-    /// What memory grew by in lists at once, in sizes of their bodies.
+    /// Growth of memory by lists at once, in sizes of their bodies.
     Bodies(&'static str),
 }
 
-/// How it has to be.
+/// Wanted relation.
 #[derive(Clone, Copy)]
 enum Wanted {
     AtLeast(f64),

@@ -22,7 +22,7 @@ use crate::figures::Figures;
 use berth_tests::bench::http::{Call, Connection, Protocol};
 use berth_tests::bench::object::{ROUND, Template, standing};
 
-/// How long watchers may be without an event they wait for.
+/// Longest wait of watchers for an event.
 const DEADLINE: Duration = Duration::from_secs(60);
 /// Watches opened at once.
 const OPENING: usize = 32;
@@ -30,9 +30,9 @@ const OPENING: usize = 32;
 /// A crowd of watchers and what they look at.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Crowd {
-    /// What the figures are called.
+    /// Name of the figures.
     pub(crate) name: &'static str,
-    /// How many.
+    /// Number of clusters.
     pub(crate) watchers: usize,
     /// Writes a second.
     pub(crate) rate: u32,

@@ -15,11 +15,11 @@ use crate::settings::Settings;
 use berth_tests::bench::http::{Call, Connection};
 use berth_tests::bench::object::{Template, standing};
 
-/// What a piece of work took.
+/// Costs of a piece of work.
 pub(crate) struct Done {
-    /// How long each operation took, in milliseconds.
+    /// Time of each operation, in milliseconds.
     pub(crate) latencies: Vec<f64>,
-    /// How long all took together.
+    /// Time of all together.
     pub(crate) elapsed: Duration,
     /// Processor time of server and database.
     pub(crate) used: Used,

@@ -1,4 +1,4 @@
-//! What is done all the time, each at a rate of its own.
+//! Work that is done all the time, each sort at a rate of its own.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

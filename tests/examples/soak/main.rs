@@ -29,10 +29,10 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Looks at the server.
 const LOOKS: u32 = 30;
-/// What memory and file may lie above what they were a third of the run before.
+/// Share by which memory and file may lie above their size a third of the run before.
 const FLAT: f64 = 0.1;
 
-/// What a look sees.
+/// Observations of a look.
 struct Look {
     memory: f64,
     file: f64,

@@ -1,4 +1,4 @@
-//! What the disk alone does meanwhile, so that a stall of the machine is told from one of the server.
+//! Times of the disk alone meanwhile, so that a stall of the machine is told from one of the server.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow};
 use berth_tests::bench::middle::millis;
 
-/// How often something is written: seldom, so that it is no load itself.
+/// Interval of writes: seldom, so that it is no load itself.
 const EVERY: Duration = Duration::from_millis(100);
 /// As much as a small commit.
 const PAGE: [u8; 4096] = [7; 4096];
@@ -52,7 +52,7 @@ impl Probe {
         })
     }
 
-    /// How long each took since this was last asked, in milliseconds.
+    /// Times since the last call, in milliseconds.
     pub(crate) fn take(&self) -> Vec<f64> {
         let took = self.took.lock().unwrap_or_else(PoisonError::into_inner);
         took.try_iter().collect()

@@ -12,7 +12,7 @@ use hyper::body::Incoming;
 use serde_json::Value;
 use tokio::task::JoinSet;
 
-/// How long the last events may take.
+/// Time for the last events.
 const DEADLINE: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(50);
 

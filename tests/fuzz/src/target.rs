@@ -1,4 +1,4 @@
-//! What is fuzzed.
+//! Targets of the fuzzer.
 
 mod budget;
 mod configuration;

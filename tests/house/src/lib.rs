@@ -1,5 +1,6 @@
-//! The tree as the rules of the house read it: its files, its crates, its documents. The rules themselves are the tests of
-//! this crate (`make rules`), which builds nothing else of the workspace. Tests of other crates have it start programs.
+//! The tree as the rules of the house read it: its files, its crates, its documents. The rules themselves are
+//! the tests of this crate (`make rules`), which builds nothing else of the workspace. Tests of other crates
+//! have it start programs.
 
 mod programs;
 

@@ -7,8 +7,8 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::root;
 
-/// A call of `program`. Where it is not installed the whole run ends, with the sentence of `tests/needs` that says how to
-/// have it: a panic in each of a hundred tests would bury that.
+/// A call of `program`. Where it is not installed the whole run ends, with the sentence of `tests/needs` that
+/// says how to have it: a panic in each of a hundred tests would bury that.
 ///
 /// # Panics
 /// Without a shell.

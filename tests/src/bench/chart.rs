@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 
 use super::middle::shown;
 
-/// Where bars begin.
+/// Left edge of the bars.
 const LEFT: f64 = 190.0;
-/// How long the longest bar is.
+/// Length of the longest bar.
 const WIDE: f64 = 560.0;
-/// How high a bar is with its gap.
+/// Height of a bar with its gap.
 const BAR: f64 = 17.0;
-/// What stands above each group.
+/// Height of the title of each group.
 const GROUP: f64 = 26.0;
 /// Colours that colour-blind eyes tell apart.
 const COLOURS: [&str; 7] = [
@@ -28,9 +28,9 @@ pub struct Chart {
 /// One bar.
 #[derive(Clone, Debug)]
 pub struct Bar {
-    /// Whose it is.
+    /// Name of the bar.
     pub name: String,
-    /// How long; not drawn when 0 or less.
+    /// Length of the bar; not drawn when 0 or less.
     pub value: f64,
     /// Which colour: the same for the same contestant in all groups.
     pub colour: usize,

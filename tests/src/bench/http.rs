@@ -20,7 +20,7 @@ use tokio::io::BufReader;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-/// What one read from the socket takes at most: lists are megabytes.
+/// Most bytes of one read from the socket: lists are megabytes.
 const READ: usize = 256 * 1024;
 
 /// The version of HTTP.
@@ -32,7 +32,7 @@ pub enum Protocol {
     Two,
 }
 
-/// Where a server is, and as whom to go there.
+/// Address of a server, and the user there.
 #[derive(Clone)]
 pub struct Target {
     address: SocketAddr,
@@ -60,7 +60,7 @@ impl Target {
         })
     }
 
-    /// The same user at another port.
+    /// Returns the target at another port.
     pub fn at_port(&self, port: u16) -> Self {
         Self {
             address: SocketAddr::from(([127, 0, 0, 1], port)),

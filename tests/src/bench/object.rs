@@ -14,7 +14,7 @@ pub const ROUND: &str = "bench.berth.dev/round";
 /// The label of one object of all.
 pub const SERIAL: &str = "bench.berth.dev/serial";
 
-/// What is stored, and where.
+/// Objects to store, with their resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Make {
     /// A ManagedCluster, of the group and version given.
@@ -23,7 +23,7 @@ pub enum Make {
     Flunder,
 }
 
-/// How objects of one store are made.
+/// Template of the objects of one store.
 #[derive(Clone, Debug)]
 pub struct Template {
     make: Make,

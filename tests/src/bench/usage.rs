@@ -1,4 +1,4 @@
-//! What a process has used, as Linux tells it in `/proc`.
+//! Usage of a process, as Linux tells it in `/proc`.
 
 use std::fs;
 use std::time::Duration;
@@ -108,7 +108,7 @@ pub fn running(first: &str, other: &str) -> Option<u32> {
         })
 }
 
-/// How much else was to be done on the machine in the last minute: the load average.
+/// Load of the machine in the last minute: the load average.
 #[must_use]
 pub fn load() -> f64 {
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
@@ -116,7 +116,7 @@ pub fn load() -> f64 {
     first.and_then(|load| load.parse().ok()).unwrap_or_default()
 }
 
-/// What the machine is: processors, their model, memory.
+/// Description of the machine: processors, their model, memory.
 #[must_use]
 pub fn machine() -> String {
     let read = |file: &str| fs::read_to_string(file).unwrap_or_default();

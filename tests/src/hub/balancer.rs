@@ -1,4 +1,4 @@
-//! What a Service does for several replicas: connections to one port go to whoever is there, in turn.
+//! Stand-in for a Service over several replicas: connections to one port go to whoever is there, in turn.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// How long a backend may take to accept a connection.
+/// Time for a backend to accept a connection.
 const CONNECT: Duration = Duration::from_secs(5);
 
 /// A port with several servers behind it.

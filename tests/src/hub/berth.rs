@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::{Hub, build};
 use crate::{berth, eventually, ports};
 
-/// Where the manifests put it.
+/// Namespace of the manifests.
 pub const NAMESPACE: &str = "berth-system";
 /// The Service the APIService names, and the service account.
 const NAME: &str = "berth";
@@ -58,7 +58,7 @@ impl Berth {
         Self::install_with(hub, arguments, &["apiservice.yaml", "apiservices-owned.yaml"])
     }
 
-    /// The same, with the objects of `systems` on the hub; no other system's are registered.
+    /// Installs Berth with the objects of `systems` on the hub; no other system's are registered.
     ///
     /// # Panics
     /// When any of that fails.
@@ -104,7 +104,7 @@ impl Berth {
         Self::start_as(hub, BERTH, name, arguments)
     }
 
-    /// The same as another `account`.
+    /// Starts Berth as another `account`.
     #[must_use]
     pub fn start_as(hub: &Hub, account: Account, name: &str, arguments: &[&str]) -> Self {
         Self::run(hub, account, name, arguments, "")
@@ -456,7 +456,7 @@ pub fn apply(hub: &Hub, file: &str) {
     hub.kubectl_args(&["apply", "-f", &manifest(file)]).ok();
 }
 
-/// What the hub says about each APIService of Berth's, by name.
+/// Availability of each APIService of Berth's on the hub, by name.
 #[must_use]
 pub fn availability(hub: &Hub) -> Vec<(String, String)> {
     let list = hub.kubectl("get apiservices -o json").json();

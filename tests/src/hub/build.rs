@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use crate::go;
 
-/// Where kube-apiserver keeps what `kubectl version` and metrics show.
+/// Package of the variables that `kubectl version` and metrics show.
 const VERSION: &str = "k8s.io/component-base/version";
 
 /// The program of `tests/hub`, brought up to date.

@@ -1,4 +1,4 @@
-//! How etcd, kube-apiserver and kube-controller-manager are started: certificates, flags, readiness.
+//! Start of etcd, kube-apiserver and kube-controller-manager: certificates, flags, readiness.
 
 use std::net::{Ipv4Addr, TcpStream};
 use std::path::Path;
@@ -11,7 +11,7 @@ use super::process::Process;
 use super::{FRONT_PROXY, Hub, Purpose, READY};
 use crate::ports;
 
-/// What the audit log keeps: who asked what, for every request; of questions about rights the question too.
+/// Policy of the audit log: who asked what, for every request; of questions about rights the question too.
 const AUDIT_POLICY: &str = "\
 apiVersion: audit.k8s.io/v1
 kind: Policy
@@ -69,7 +69,7 @@ pub(super) fn start_etcd(hub: &mut Hub, program: &Path, purpose: Purpose) {
     hub.etcd = url;
 }
 
-/// How kube-apiserver is run on the hub's etcd.
+/// Command that runs kube-apiserver on the hub's etcd.
 pub(super) fn apiserver_command(hub: &Hub, program: &Path, purpose: Purpose, port: u16) -> Command {
     let file = |name: &str| hub.folder.join(name).display().to_string();
     let mut flags: Vec<(&str, String)> = vec![

@@ -17,11 +17,11 @@ pub const ON_HUB: [&str; 5] = [
     "--source=openmcp=hub",
 ];
 
-/// What is installed where.
+/// Installation, with its sources.
 pub struct Installation {
     /// The port the hub reaches it at.
     pub port: u16,
-    /// What both `berth manifests` and `berth serve` are told.
+    /// Sources for `berth manifests` and `berth serve` alike.
     pub sources: Vec<&'static str>,
     /// Whether it decides, told to both as well.
     mode: &'static str,
@@ -38,7 +38,7 @@ impl Installation {
         }
     }
 
-    /// The same, which only looks.
+    /// Returns the installation as an observer.
     #[must_use]
     pub fn observing(self) -> Self {
         Self {
@@ -47,7 +47,7 @@ impl Installation {
         }
     }
 
-    /// What `berth manifests` prints for it.
+    /// Output of `berth manifests` for it.
     ///
     /// # Panics
     /// When it refuses.
@@ -69,7 +69,7 @@ impl Installation {
         String::from_utf8(output.stdout).expect("YAML is text")
     }
 
-    /// The same with the Service as it must be here.
+    /// Output of `berth manifests` with the Service as it must be here.
     #[must_use]
     pub fn manifests(&self, arguments: &[&str]) -> String {
         let text = self.manifests_as_printed(arguments);

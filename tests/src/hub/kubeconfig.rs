@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use berth_certs::Issued;
 use serde_json::json;
 
-/// How a user proves who they are.
+/// Credentials of a user.
 pub enum Credentials {
     /// A client certificate.
     Certificate(Issued),

@@ -32,7 +32,7 @@ impl Process {
         }
     }
 
-    /// What it was called.
+    /// Name of the process.
     pub(super) fn name(&self) -> &str {
         &self.name
     }

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::Over;
 use super::attacks::Told;
 
-/// How many of one user's requests are under way.
+/// Number of one user's requests that are under way.
 const AT_ONCE: usize = 60;
 /// ConfigMaps in the namespace of those who list them, and have them as parameters.
 const MAPS: usize = 1_500;

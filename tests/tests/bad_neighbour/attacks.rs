@@ -1,5 +1,5 @@
-//! What abusive users send, again and again. Each checks that it is refused, or answered, as it should be: an
-//! attack that the server does not understand would prove nothing.
+//! Requests of abusive users, again and again. Each checks that it is refused, or answered, as it should be:
+//! an attack that the server does not understand would prove nothing.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::Over;
 
-/// What was answered, by code.
+/// Answers by code.
 #[derive(Default)]
 pub(super) struct Told {
     who: &'static str,
@@ -43,7 +43,7 @@ impl Told {
         format!("{}: {:?}", self.who, self.codes)
     }
 
-    /// The same, where any of the expected answers will do, but something must have been worked on.
+    /// Shows the answers, where any of the expected ones will do, but something must have been worked on.
     pub(super) fn shown_any(&self) -> String {
         let is_answered = self.codes.keys().any(|code| *code != 429);
         assert!(is_answered, "{}: {:?}", self.who, self.codes);

@@ -19,13 +19,13 @@ use http::Method;
 use kube::Client;
 use serde_json::json;
 
-/// How long the attacks go on.
+/// Length of the attacks.
 const FOR: Duration = Duration::from_secs(12);
 
-/// How long one answer may take, in a debug build on a busy machine.
+/// Time limit of one answer, in a debug build on a busy machine.
 const DEADLINE: Duration = Duration::from_secs(15);
 
-/// What the server may have in memory: more than the bound on bytes in flight, for what the allocator keeps.
+/// Most memory of the server: more than the bound on bytes in flight, for what the allocator keeps.
 const MOST_MEMORY_KIB: u64 = 1024 * 1024;
 
 /// Held by the one test that runs: each measures what its own neighbours do.
@@ -218,7 +218,7 @@ async fn abusive_clients_take_nothing_from_an_ordinary_user() {
     assert!(most < MOST_MEMORY_KIB, "{most} KiB");
 }
 
-/// How long each neighbour is alone with the bystander.
+/// Time for which each neighbour is alone with the bystander.
 const EACH: Duration = Duration::from_secs(5);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -33,7 +33,7 @@ fn site() -> String {
     format!("http://127.0.0.1:{port}/")
 }
 
-/// What a page elsewhere gets of `path`: a status, `opaque`, or `refused`.
+/// Result for a page elsewhere that fetches `path`: a status, `opaque`, or `refused`.
 fn fetched(browser: &Browser, path: &str, options: &str) -> serde_json::Value {
     browser.run(&format!(
         "return fetch({path:?}, {options}).then((answer) => answer.type === 'opaque' ? 'opaque' : answer.status, () => 'refused')"

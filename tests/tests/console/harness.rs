@@ -70,7 +70,7 @@ pub(crate) fn loaded() -> Server {
     loaded_at(0)
 }
 
-/// The same at a port of `ports::free`.
+/// Loads a server at a port of `ports::free`.
 pub(crate) fn loaded_at(port: u16) -> Server {
     let server = Server::start_at(port);
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");

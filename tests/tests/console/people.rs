@@ -1,4 +1,4 @@
-//! What people meet: a server that goes away, and rights that do not reach.
+//! Troubles that people meet: a server that goes away, and rights that do not reach.
 
 use berth_tests::ports;
 use serde_json::Value;

@@ -217,7 +217,7 @@ fn a_decision_says_what_would_have_to_change() {
     assert_eq!(browser.run(UNHARMED), json!(true));
 }
 
-/// What axe-core finds that shuts people out.
+/// Findings of axe-core that shut people out.
 const AUDIT: &str = "return axe.run(document, {resultTypes: ['violations']}).then((found) => found.violations
     .filter((one) => one.impact === 'serious' || one.impact === 'critical')
     .map((one) => `${one.id}: ${one.help}: ${one.nodes.map((node) => node.html + ' ' + node.failureSummary).slice(0, 3).join(' | ')}`))";

@@ -15,7 +15,7 @@ use berth_house::program;
 use berth_tests::{DEADLINE, ports};
 use serde_json::{Value, json};
 
-/// How long one request to the driver may take: beyond its own limits for scripts and for loading pages.
+/// Time limit of one request to the driver: beyond its own limits for scripts and for loading pages.
 const REQUEST: Duration = Duration::from_secs(40);
 
 /// A browser that ends with the test.
@@ -33,8 +33,8 @@ impl Browser {
         let port = ports::free();
         let folder = tempfile::tempdir().expect("a temporary folder");
         let log = File::create(folder.path().join("driver.log")).expect("the folder is writable");
-        // Neither inherits a pipe, which nobody would read, nor the test's own output, which would stay open for as long as
-        // any process of the browser lives. The group is what ends them all.
+        // Neither inherits a pipe, which nobody would read, nor the test's own output, which would stay open
+        // for as long as any process of the browser lives. The group is what ends them all.
         drop(program("chromium"));
         let driver = program("chromedriver")
             .arg(format!("--port={port}"))

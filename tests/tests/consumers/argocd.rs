@@ -70,8 +70,8 @@ fn listed(server: &Server, selector: &str) -> Vec<Value> {
     list["items"].as_array().unwrap().clone()
 }
 
-/// What the generator hands to the template of `set` for each cluster that Argo CD knows by a name in
-/// `clusters`.
+/// Parameters that the generator hands to the template of `set` for each cluster that Argo CD knows by a name
+/// in `clusters`.
 fn generated(server: &Server, set: &Value, clusters: &BTreeSet<String>) -> Vec<BTreeMap<String, String>> {
     let configuration = configuration();
     let generator = &set["spec"]["generators"][0]["clusterDecisionResource"];

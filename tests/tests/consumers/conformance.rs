@@ -1,4 +1,4 @@
-//! What is published is what the KEPs say: the conformance suite of KEP-5313
+//! Published objects follow the KEPs: the conformance suite of KEP-5313
 //! (`tests/conformance/placementdecision`), which any producer could run, run against Berth, and upstream's
 //! CustomResourceDefinitions. The suite is a program in Go, built on first use (`make consumers`), so these
 //! are ignored elsewhere.

@@ -22,12 +22,12 @@ const TOKEN: &str = "a-token-of-at-least-16";
 const ARGO_CD: &str = "/integrations/argocd/api/v1/getparams.execute";
 const FLUX: &str = "/integrations/flux/decisions/story-1/placement.ocm";
 
-/// What stands for a client without an identity: the server's address and CA.
+/// Client without an identity: the server's address and CA.
 async fn stranger(server: &Server) -> kube::Client {
     client(server, None).await
 }
 
-/// The same with a certificate and its key.
+/// Client with a certificate and its key.
 async fn client(server: &Server, issued: Option<&berth_certs::Issued>) -> kube::Client {
     let mut file = kube::config::Kubeconfig::read_from(server.kubeconfig()).unwrap();
     for user in &mut file.auth_infos {

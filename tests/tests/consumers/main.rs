@@ -1,5 +1,5 @@
-//! Who reads what Berth decides and publishes: Argo CD, the SIG's libraries, Kueue, and the programs of both
-//! in Go.
+//! Readers of Berth's decisions and publications: Argo CD, the SIG's libraries, Kueue, and the programs of
+//! both in Go.
 
 mod argocd;
 mod conformance;

@@ -1,6 +1,5 @@
-//! What the readers' own libraries and controllers make of what Berth publishes and decides:
-//! `tests/consumers`, programs in Go. They are built on first use (`make consumers`), so these are ignored
-//! elsewhere.
+//! The readers' own libraries and controllers on Berth's publications and decisions: `tests/consumers`,
+//! programs in Go. They are built on first use (`make consumers`), so these are ignored elsewhere.
 
 mod argocd;
 mod kueue;
@@ -210,7 +209,7 @@ fn engaged(world: &World, cluster: &str) {
     assert_eq!(health("True"), json!({"engaged": key}));
 }
 
-/// What a program printed: a line of JSON for each thing.
+/// Output of a program: a line of JSON for each thing.
 fn printed(output: &Output) -> Vec<Value> {
     let text = String::from_utf8_lossy(&output.stdout);
     text.lines()

@@ -1,5 +1,5 @@
-//! What is written, and told to watchers, when one cluster changes: what concerns it and nothing else. That
-//! nothing else comes is shown by what comes next.
+//! Writes and events when one cluster changes: what concerns it and nothing else. That nothing else comes is
+//! shown by what comes next.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Lines};

@@ -1,4 +1,4 @@
-//! What other tools read: ClusterProfiles and PlacementDecisions, as Publications show them.
+//! Objects that other tools read: ClusterProfiles and PlacementDecisions, as Publications show them.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};

@@ -40,7 +40,7 @@ impl Definition {
         }
     }
 
-    /// The same, which is served as `kind`.
+    /// Sets the name under which it is served to `kind`.
     pub(crate) const fn served_as(mut self, kind: &'static str) -> Self {
         self.served_as = Some(kind);
         self

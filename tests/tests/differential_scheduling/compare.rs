@@ -10,7 +10,7 @@ use crate::side::Side;
 use crate::system::System;
 use crate::world::World;
 
-/// How often the reducer tries a smaller world.
+/// Most attempts of the reducer at a smaller world.
 const TRIES: usize = 4_000;
 
 /// Both sides, the first of which is right.
@@ -20,22 +20,22 @@ pub(crate) struct Pair {
     pub(crate) other: Box<dyn Side>,
 }
 
-/// What became of a world.
+/// Result of a world.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
-    /// How many demands both decided.
+    /// Number of demands that both decided.
     pub(crate) decisions: usize,
-    /// How many of them placed something.
+    /// Number of them that placed something.
     pub(crate) placed: usize,
-    /// How often a filter of each side judged a cluster for a demand.
+    /// Number of judgements of a cluster for a demand by a filter of each side.
     pub(crate) verdicts: usize,
-    /// How many of these refused it.
+    /// Number of these that refused it.
     pub(crate) refusals: usize,
     /// The meant differences that were seen, each once a demand.
     pub(crate) meant: BTreeMap<&'static str, usize>,
-    /// How many demands differ in what is meant alone.
+    /// Number of demands that differ in meant ways alone.
     pub(crate) settled: usize,
-    /// What differs and is not meant: one for each demand.
+    /// Differences that are not meant: one for each demand.
     pub(crate) found: Vec<Difference>,
 }
 
@@ -136,8 +136,8 @@ impl Outcome {
 }
 
 impl Difference {
-    /// What differs, without the names of clusters: one of each sort is shown, and stays what it is while it
-    /// is made small.
+    /// Difference without the names of clusters: one of each sort is shown, and stays what it is while it is
+    /// made small.
     pub(crate) fn sort(&self) -> String {
         let sorts = self.lines.iter().map(|line| sort_of(line));
         sorts.min().map(|(_, sort)| sort).unwrap_or_default()
@@ -154,7 +154,7 @@ impl Difference {
     }
 }
 
-/// What a line is about, and how early in a decision that comes.
+/// Subject of a line, and the order in which that comes in a decision.
 fn sort_of(line: &str) -> (usize, String) {
     const EARLY_FIRST: [&str; 5] = ["problem", "refused", "scores", "totals", "picked"];
     let place = line.split(": ").next().unwrap_or_default();

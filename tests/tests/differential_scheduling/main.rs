@@ -94,7 +94,7 @@ fn program(system: &System) -> PathBuf {
     go::build_with(&module, "./judge", &name, system.linked)
 }
 
-/// What became of many worlds.
+/// Result of many worlds.
 #[derive(Default)]
 struct Report {
     worlds: usize,

@@ -1,4 +1,4 @@
-//! What we decide, told as the originals tell it.
+//! Our decisions, told as the originals tell theirs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

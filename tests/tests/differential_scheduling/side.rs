@@ -1,4 +1,4 @@
-//! Who decides: an original, or we.
+//! The side that decides: an original, or we.
 
 use std::io::{BufRead as _, BufReader, Lines, Write as _};
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::world::World;
 
 /// Decides every demand of a world: by the demand's namespace and name, what was decided and why.
 pub(crate) trait Side {
-    /// What is decided, or why `world` cannot be: it is none.
+    /// Decision, or the reason why `world` has none: it is none.
     fn decide(&mut self, world: &World) -> Result<Value, String>;
 }
 

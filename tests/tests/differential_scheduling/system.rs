@@ -12,15 +12,15 @@ use crate::world::World;
 
 /// An original and our dialect.
 pub(crate) struct System {
-    /// What it is called.
+    /// Name of the system.
     pub(crate) name: &'static str,
     /// Our dialect.
     pub(crate) dialect: &'static str,
     /// The folder of its Go program below `tests/peers`.
     pub(crate) program: &'static str,
-    /// What the Go program needs to be linked.
+    /// Linker flags of the Go program.
     pub(crate) linked: &'static [&'static str],
-    /// How many filters judge each cluster.
+    /// Number of filters that judge each cluster.
     pub(crate) filters: usize,
     /// The resource of the clusters, in words.
     pub(crate) cluster: &'static str,
@@ -32,7 +32,7 @@ pub(crate) struct System {
     pub(crate) told: fn(&Decided<'_>) -> Value,
     /// The differences that are meant.
     pub(crate) meant: &'static [Meant],
-    /// What is planted to be seen.
+    /// Faults that are planted to be seen.
     pub(crate) planted: &'static [Planted],
 }
 

@@ -1,6 +1,5 @@
-//! The same admission policies on kube-apiserver, which has Placements as a CustomResourceDefinition, and on
-//! a Berth that owns them: the same writes get the same verdicts, messages and warnings, and become the same
-//! objects.
+//! Admission policies on kube-apiserver, which has Placements as a CustomResourceDefinition, and on a Berth
+//! that owns them: the same writes get the same verdicts, messages and warnings, and become the same objects.
 
 mod cases;
 mod meant;
@@ -19,7 +18,7 @@ use kube::Client;
 use serde_json::{Value, json};
 
 const NAMESPACE: &str = "policies";
-/// How many clusters are wanted in the writes of a case.
+/// Numbers of clusters that are wanted in the writes of a case.
 const NUMBERS: std::ops::Range<i64> = 0..7;
 
 /// One of the two servers.
@@ -43,8 +42,8 @@ impl<'a> Side<'a> {
             .ok();
     }
 
-    /// What the cases need, and then the policies: all at once, so that the last one is in force when the
-    /// others are.
+    /// Creates the objects that the cases need, and then the policies: all at once, so that the last one is
+    /// in force when the others are.
     async fn prepare(&self, cases: &[Case]) {
         let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE, "labels": {"tier": "gold"}}});
         self.apply(&[namespace]);
@@ -136,7 +135,7 @@ fn placement(case: &Case, name: &str, number: i64) -> Value {
         "spec": {"numberOfClusters": number}})
 }
 
-/// What clients go by.
+/// Parts of an answer that clients use.
 fn outcome(answer: &Answer) -> Value {
     let body = answer.json();
     let mut warnings: Vec<&str> = answer

@@ -1,5 +1,5 @@
-//! The same generated requests to kube-apiserver, which has our kinds as CustomResourceDefinitions, and to a
-//! Berth that owns them: the answers are equal but for what [`meant`] lists.
+//! Generated requests to kube-apiserver, which has our kinds as CustomResourceDefinitions, and to a Berth
+//! that owns them: the answers are equal but for what [`meant`] lists.
 //!
 //! `DIFFERENTIAL_SEQUENCES` and `DIFFERENTIAL_SEED` say how many and which ones. What needs a kube-apiserver
 //! is part of `make e2e`, with more of them `make differential`, and ignored elsewhere.
@@ -26,7 +26,7 @@ use side::Side;
 
 /// Without variables: a run of less than a minute.
 const SEQUENCES: u64 = 300;
-/// How many sequences run beside each other.
+/// Number of sequences that run beside each other.
 const BESIDE: usize = 8;
 /// The most differences that are made small and shown.
 const SHOWN: usize = 25;
@@ -127,7 +127,7 @@ fn quiet_server() -> Server {
     server
 }
 
-/// What became of many sequences.
+/// Result of many sequences.
 #[derive(Default)]
 struct Report {
     sequences: usize,

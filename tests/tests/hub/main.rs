@@ -1,5 +1,5 @@
-//! Berth behind a real kube-apiserver, which these tests build and run: they are `make e2e`, and ignored elsewhere. A test
-//! that needs a hub as nobody left it starts its own; modules share one where that is said.
+//! Berth behind a real kube-apiserver, which these tests build and run: they are `make e2e`, and ignored
+//! elsewhere. A test that needs a hub as nobody left it starts its own; modules share one where that is said.
 
 mod admission;
 mod basics;

@@ -26,10 +26,10 @@ use server::{Reply, Server};
 
 /// OCM's group, which Berth owns here.
 const GROUP: &str = "cluster.open-cluster-management.io";
-/// Where the Services of webhooks are.
+/// Namespace of the Services of webhooks.
 const POLICIES: &str = "policies";
 
-/// What the webhooks run on while kubectl is waited for.
+/// Runtime of the webhooks while kubectl is waited for.
 fn runtime() -> &'static Runtime {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
     RUNTIME.get_or_init(|| Runtime::new().expect("a runtime can be made"))

@@ -19,7 +19,7 @@ fn gardener() -> Server {
     server
 }
 
-/// What `advice` says of one target.
+/// Advice about one target.
 fn about<'a>(advice: &'a Value, cluster: &str) -> &'a Value {
     let targets = advice["targets"].as_array().unwrap();
     let found = targets.iter().find(|target| target["clusterName"] == cluster);

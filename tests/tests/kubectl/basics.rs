@@ -1,5 +1,4 @@
-//! What every `kubectl` user does all day, against Berth's own kinds: namespaces, config maps, labels,
-//! events.
+//! Daily work of every `kubectl` user, against Berth's own kinds: namespaces, config maps, labels, events.
 
 use std::io::{BufRead, BufReader};
 

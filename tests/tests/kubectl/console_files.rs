@@ -90,7 +90,7 @@ fn example(path: &str) -> String {
         .to_string()
 }
 
-/// What is decided, but for what the server and the simulation count for themselves.
+/// Decision, without counters of the server and the simulation.
 fn decided(scheduling: &Value) -> Value {
     let mut status = scheduling["status"].clone();
     let fields = status.as_object_mut().unwrap();

@@ -19,7 +19,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// What is decided, but for when, by which revision, and what depends on that.
+/// Decision, without its time and revision, and fields that depend on them.
 fn decided(scheduling: &Value) -> Value {
     let mut status = scheduling["status"].clone();
     let fields = status.as_object_mut().unwrap();
@@ -29,14 +29,14 @@ fn decided(scheduling: &Value) -> Value {
     status
 }
 
-/// Where a Scheduling is: its namespace and name.
+/// Place of a Scheduling: its namespace and name.
 fn place(scheduling: &Value) -> (String, String) {
     let meta = &scheduling["metadata"];
     let part = |field: &str| meta[field].as_str().unwrap_or_default().to_owned();
     (part("namespace"), part("name"))
 }
 
-/// What the server would decide now about everything.
+/// Decisions that the server would make now about everything.
 fn live(server: &Server) -> BTreeMap<(String, String), Value> {
     let mut all = BTreeMap::new();
     for (resource, flag) in [("decisions", "-A"), ("clusterdecisions", "")] {

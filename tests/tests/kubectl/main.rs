@@ -1,4 +1,4 @@
-//! What people do on a terminal: kubectl, the plugin `kubectl berth` and the commands of `berth`, each as a
+//! Work of people on a terminal: kubectl, the plugin `kubectl berth` and the commands of `berth`, each as a
 //! process.
 
 mod advice;

@@ -322,7 +322,8 @@ fn every_field_of_a_configuration_is_explained_and_no_other_is_taken() {
     };
     let openmcp = explain("openmcp");
     assert!(
-        openmcp.contains("scheduler\t<Object> -required-") && openmcp.contains("How requests find clusters."),
+        openmcp.contains("scheduler\t<Object> -required-")
+            && openmcp.contains("Settings by which requests find clusters."),
         "{openmcp}"
     );
     let shoot = explain("gardener.schedulers.shoot");

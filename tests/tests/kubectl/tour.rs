@@ -68,7 +68,7 @@ fn steps(page: &str) -> Vec<Step> {
     steps
 }
 
-/// Who goes through the tour.
+/// Reader of the tour.
 struct Reader<'a> {
     folder: &'a Path,
     kubeconfig: Option<String>,
@@ -126,7 +126,7 @@ impl Reader<'_> {
         std::thread::spawn(move || lines.for_each(drop));
     }
 
-    /// What `command` prints, on both outputs.
+    /// Output of `command`, on both streams.
     fn run(&self, command: &str) -> String {
         let programs = berth().parent().expect("the program is in a folder").display();
         let path = std::env::var("PATH").unwrap_or_default();

@@ -69,7 +69,7 @@ fn the_example_of_a_whole_server_is_used_with_kubectl() {
     assert!(
         run(&["explain", "flunders.size"])
             .ok()
-            .contains("How long it is, in centimetres")
+            .contains("Length of the flunder, in centimetres")
     );
 
     runtime.block_on(running.stop()).unwrap();

@@ -1,4 +1,4 @@
-//! What `deploy/observability` asks of Prometheus: metrics that a running server has, and a runbook for every
+//! Metrics and runbooks of `deploy/observability`: metrics that a running server has, and a runbook for every
 //! alert.
 
 use std::collections::BTreeSet;
@@ -199,7 +199,7 @@ fn panels_of_the_dashboard_do_not_lie_on_each_other() {
     }
 }
 
-/// What Grafana's linter of dashboards asks for, as far as it is about a dashboard of one job.
+/// Checks of Grafana's linter of dashboards, as far as it is about a dashboard of one job.
 #[test]
 fn every_panel_of_the_dashboard_says_what_it_shows_and_of_which_source() {
     let dashboard: Value = serde_json::from_str(&file("deploy/observability/dashboard.json")).unwrap();

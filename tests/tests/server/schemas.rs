@@ -1,4 +1,4 @@
-//! What clients read in OpenAPI of how objects merge: client-go, Argo CD and Flux merge by it on their side.
+//! Merge rules in OpenAPI, as clients read them: client-go, Argo CD and Flux merge by it on their side.
 
 use std::collections::BTreeMap;
 
@@ -161,7 +161,7 @@ async fn every_list_and_object_of_every_kind_says_how_it_merges() {
     }
 }
 
-/// How the lists of `schema` merge, by path.
+/// Merge rules of the lists of `schema`, by path.
 fn list_types(schema: &Value, path: &str, types: &mut BTreeMap<String, Value>) {
     if let Some(list_type) = schema.get(LIST_TYPE) {
         types.insert(path.to_owned(), list_type.clone());

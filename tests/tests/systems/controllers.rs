@@ -16,7 +16,7 @@ mod telemetry;
 use berth_tests::{Server, eventually};
 use serde_json::Value;
 
-/// How many decisions the controllers of `dialect` have made so far, however they ended.
+/// Number of decisions of the controllers of `dialect` so far, however they ended.
 fn decisions(server: &Server, dialect: &str) -> u64 {
     let series = format!("scheduler_schedule_attempts_total{{dialect=\"{dialect}\"");
     let text = server.kubectl("get --raw /metrics").ok();

@@ -37,7 +37,7 @@ struct Asked {
     place: &'static str,
     /// The name of the Decision.
     name: &'static str,
-    /// Where it goes.
+    /// Target of the request.
     goes_to: &'static str,
     /// A cluster that is refused, and why.
     refused: (&'static str, &'static str),

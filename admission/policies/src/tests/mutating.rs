@@ -1,4 +1,4 @@
-//! What MutatingAdmissionPolicies make of objects.
+//! Changes that MutatingAdmissionPolicies make to objects.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ fn patch(expression: &str) -> Value {
     json!({"patchType": "JSONPatch", "jsonPatch": {"expression": expression}})
 }
 
-/// What becomes of a Foo with `spec` under one policy with these mutations.
+/// Applies these mutations, under one policy, to a Foo with `spec`.
 fn mutated(mutations: &[Value], spec: &Value) -> Result<Value, String> {
     let world = mutating(&[(
         "p",

@@ -1,4 +1,4 @@
-//! What ValidatingAdmissionPolicies say of writes.
+//! Verdicts of ValidatingAdmissionPolicies on writes.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::world::{Toys, Write, binding, foo, policy, validating};
 use crate::surroundings::Params;
 use crate::{Enforcer, Policy, PolicyType, Stored};
 
-/// What a write of a Foo with three replicas in namespace `team` is told: the message, or nothing.
+/// Message for a write of a Foo with three replicas in namespace `team`: the message, or nothing.
 fn told(world: Toys) -> String {
     let write = Write::default();
     let (result, _) = write.judged(

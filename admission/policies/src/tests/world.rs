@@ -61,7 +61,7 @@ impl Kind for Foo {
     }
 }
 
-/// What there is.
+/// The toy world.
 #[derive(Default)]
 pub(super) struct Toys {
     pub(super) stored: Arc<Stored>,
@@ -70,7 +70,7 @@ pub(super) struct Toys {
     pub(super) allowed: BTreeSet<String>,
     pub(super) reviews: Mutex<Vec<Review>>,
     pub(super) checks: Mutex<Vec<String>>,
-    /// How often something was done aside.
+    /// Number of times that work was done aside.
     pub(super) asides: AtomicUsize,
 }
 
@@ -234,7 +234,7 @@ impl Write {
         })
     }
 
-    /// What is said of it.
+    /// Verdicts of a round.
     pub(super) fn judged(
         &self,
         enforcer: &Enforcer,
@@ -247,7 +247,7 @@ impl Write {
         })
     }
 
-    /// What becomes of `object` in two rounds, between which `between` has a say.
+    /// Changes `object` in two rounds, between which `between` has a say.
     pub(super) fn changed(
         &self,
         enforcer: &Enforcer,
@@ -277,7 +277,7 @@ pub(super) fn foo(spec: &Value) -> Value {
         "metadata": {"name": "f", "namespace": "team", "labels": {"app": "web"}}, "spec": spec})
 }
 
-/// What a future that never waits gives.
+/// Result of a future that never waits.
 pub(super) fn now<T>(future: impl Future<Output = T>) -> T {
     let mut future = std::pin::pin!(future);
     match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {

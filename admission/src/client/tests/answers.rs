@@ -1,4 +1,4 @@
-//! What may come back, and what is said when it may not.
+//! Answers that may come back, and messages about those that may not.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

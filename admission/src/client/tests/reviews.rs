@@ -1,4 +1,4 @@
-//! What webhooks are sent.
+//! Reviews that webhooks are sent.
 
 use serde_json::{Value, json};
 

@@ -20,7 +20,7 @@ use crate::reviewer::chain;
 
 /// The most bytes an answer may have.
 const MOST_BYTES: usize = berth_admission::webhook::MOST_BYTES;
-/// How long a connection nobody uses is kept.
+/// Time for which an unused connection is kept.
 const IDLE: Duration = Duration::from_secs(90);
 
 /// Calls one webhook.
@@ -122,7 +122,7 @@ fn with_timeout(url: &str, timeout: Duration) -> Result<Uri, String> {
     Ok(uri)
 }
 
-/// Whose certificates are believed: the bundle's, or where there is none the system's.
+/// Trusted certificate authorities: the bundle's, or where there is none the system's.
 fn trust(bundle: &[u8]) -> Result<ClientConfig, String> {
     let config = ClientConfig::builder_with_provider(Arc::new(Folder::provider()))
         .with_safe_default_protocol_versions()

@@ -26,9 +26,9 @@ use crate::reviewer::chain;
 
 /// The versions these kinds have had, newest first. Before Kubernetes 1.36 mutating policies are `v1beta1`.
 const VERSIONS: [&str; 2] = ["v1", "v1beta1"];
-/// How long a kind that the hub does not serve is left alone.
+/// Time for which a kind that the hub does not serve is left alone.
 const AGAIN: Duration = Duration::from_mins(1);
-/// How long a policy waits for its parameters before it comes into force without them.
+/// Longest wait of a policy for its parameters before it comes into force without them.
 const PARAMS: Duration = Duration::from_secs(5);
 
 /// Kinds and resources, in the order of the fields of [`Stored`].
@@ -53,7 +53,7 @@ pub struct HubPolicies {
     client: Client,
     /// Knows the parameters that are stored here.
     local: Arc<dyn Catalog>,
-    /// What was heard last of each kind; held while it is put in force.
+    /// Last lists of each kind; held while it is put in force.
     heard: Mutex<[Known; 4]>,
     stored: RwLock<Arc<Stored>>,
     params: RwLock<BTreeMap<ParamKind, Arc<Watched>>>,

@@ -15,7 +15,7 @@ use berth_cel::{
 };
 use serde_json::Value as Json;
 
-/// What expressions may mention.
+/// Variables and functions of expressions.
 static ENVIRONMENT: LazyLock<Environment> = LazyLock::new(Environment::match_conditions);
 
 /// The variables that can be null.
@@ -41,7 +41,7 @@ pub(super) enum Verdict {
     Excluded,
     /// None fails to hold, but some could not be evaluated.
     Unknown(String),
-    /// That depends on these access reviews.
+    /// It depends on these access reviews.
     Unasked(BTreeSet<Review>),
 }
 
@@ -50,7 +50,7 @@ impl Conditions {
         Self(conditions.iter().map(Compiled::new).collect())
     }
 
-    /// What cannot be compiled.
+    /// Expressions that cannot be compiled.
     pub(super) fn problems(&self) -> impl Iterator<Item = &str> {
         self.0
             .iter()
@@ -157,7 +157,7 @@ fn variables<'a>(review: &'a Json, request: &'a Json) -> [Value<'a>; 6] {
     ]
 }
 
-/// What `authorizer.requestResource` is about.
+/// Attributes of `authorizer.requestResource`.
 fn resource(review: &Json) -> Asked {
     let text = |value: &Json| value.as_str().unwrap_or_default().to_owned();
     let of = &review["resource"];

@@ -18,7 +18,7 @@ use super::Policies;
 use super::conditions::Verdict;
 use super::prepared::Prepared;
 
-/// How often conditions are judged again for access reviews.
+/// Most rounds in which conditions are judged again for access reviews.
 const MOST_ROUNDS: usize = 64;
 
 /// The domains of kube-apiserver's audit annotations.
@@ -144,7 +144,7 @@ struct Asking<'a> {
     place: String,
 }
 
-/// What a webhook is asked.
+/// Question for a webhook.
 struct Question<'a> {
     uid: String,
     version: &'a str,
@@ -156,7 +156,7 @@ impl<'a> Asking<'a> {
         &self.prepared.hook.name
     }
 
-    /// What to ask about `object`; nothing when the webhook has no say in it.
+    /// Returns the question about `object`; nothing when the webhook has no say in it.
     async fn question(&self, object: Option<&Value>) -> Result<Option<Question<'a>>, Status> {
         let hook = &self.prepared.hook;
         let labels = |namespace: &str| self.policies.labels(namespace);
@@ -178,7 +178,7 @@ impl<'a> Asking<'a> {
         }))
     }
 
-    /// What the conditions come to, once every access review that they ask for is made.
+    /// Result of the conditions, once every access review that they ask for is made.
     async fn judged(&self, request: &Value) -> Verdict {
         let user = self.subject.request.user;
         let decider = &self.policies.decider;
@@ -246,7 +246,7 @@ impl<'a> Asking<'a> {
             .map_err(|problem| format!("received invalid webhook response: {problem}"))
     }
 
-    /// What follows from an answer, or from none.
+    /// Draws the consequence of an answer, or of none.
     fn weigh(
         &self,
         answer: Result<Answer, String>,
@@ -328,7 +328,7 @@ impl<'a> Asking<'a> {
         Ok(differs)
     }
 
-    /// What the audit log says of a call that went well.
+    /// Writes the audit annotations of a call that went well.
     fn note(&self, changed: bool, recorded: &mut Recorded) {
         let hook = &self.prepared.hook;
         let note = json!({"configuration": &*hook.configuration, "webhook": &*hook.name, "mutated": changed});

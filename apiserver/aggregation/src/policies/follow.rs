@@ -39,10 +39,10 @@ pub(super) fn resource(webhook_type: WebhookType) -> ApiResource {
     }
 }
 
-/// How long to wait before something that went wrong is tried again.
+/// Pause before a failed attempt is repeated.
 pub(super) const PAUSE: Duration = Duration::from_secs(1);
 
-/// What is known of the objects of one resource.
+/// Known objects of one resource.
 pub(super) enum Snapshot {
     /// All there are, by their names.
     All(Arc<BTreeMap<String, Arc<Value>>>),
@@ -68,7 +68,7 @@ pub(super) async fn follow(
     }
 }
 
-/// What there is of `api` whenever it changes, beginning with all there is; it never ends.
+/// Snapshots of `api` at each change, beginning with all there is; it never ends.
 pub(super) fn snapshots(
     api: Api<DynamicObject>,
     plural: impl Into<String>,

@@ -19,13 +19,13 @@ use tokio::task::JoinHandle;
 use super::follow;
 use crate::reviewer::chain;
 
-/// How long a kind that the hub does not know is left alone.
+/// Time for which a kind that the hub does not know is left alone.
 const AGAIN: Duration = Duration::from_secs(10);
 
 /// Namespace and name.
 type Place = (String, String);
 
-/// What is known of the objects.
+/// Known objects.
 #[derive(Default)]
 enum Known {
     /// Nothing yet.
@@ -102,7 +102,7 @@ impl Watched {
         })
     }
 
-    /// How many there are in `namespace`, up to `most`.
+    /// Number of objects in `namespace`, up to `most`.
     pub(super) fn count(&self, namespace: &str, most: usize) -> usize {
         let known = self.known.read();
         let Known::Objects { namespaced, objects } = &*known else {

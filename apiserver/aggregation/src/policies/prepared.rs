@@ -15,7 +15,7 @@ use super::own::Own;
 pub(super) struct Prepared {
     pub(super) hook: Hook,
     pub(super) conditions: Conditions,
-    /// How to call it, or why it cannot be called.
+    /// Caller, or the reason why it cannot be called.
     pub(super) caller: Result<Arc<Caller>, String>,
 }
 

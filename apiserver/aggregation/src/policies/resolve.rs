@@ -1,4 +1,4 @@
-//! Where a webhook's host is: in DNS, or behind a Service of the hub, which need not be in this program's
+//! Address of a webhook's host: in DNS, or behind a Service of the hub, which need not be in this program's
 //! DNS.
 
 use std::future::Future;
@@ -87,14 +87,14 @@ async fn of_service(
     }
 }
 
-/// Where a Service is.
+/// Address of a Service.
 #[derive(Debug, PartialEq, Eq)]
 enum Place {
     Address(IpAddr),
     Host(String),
 }
 
-/// Where the Service is reached from outside of the cluster's DNS.
+/// Address of the Service outside of the cluster's DNS.
 fn place(spec: &ServiceSpec, port: u16) -> Result<Place, String> {
     if spec.type_.as_deref() == Some("ExternalName") {
         return match spec.external_name.as_deref() {

@@ -19,15 +19,15 @@ const INJECTED: &str = "cert-manager.io/inject-ca-from";
 pub(super) struct Registered {
     pub(super) kind: &'static str,
     pub(super) name: String,
-    /// What it is, where this server may create it.
+    /// The object, where this server may create it.
     pub(super) template: Value,
     /// The field manager of what is written.
     manager: String,
-    /// Where the object is to be had when it is missing.
+    /// Source of the object when it is missing.
     source: String,
 }
 
-/// How an object was found.
+/// State of an object.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Found {
     /// It is not there.
@@ -72,7 +72,7 @@ impl Registered {
         Ok(self.judged(serde_json::to_value(object)?, service))
     }
 
-    /// Whose business the caBundles in `object` are.
+    /// Says whose business the caBundles in `object` are.
     fn judged(&self, object: Value, service: &Service) -> Found {
         if is_injected(&object) {
             return Found::Foreign(self.untrusting(&object, service));
@@ -87,12 +87,12 @@ impl Registered {
         }
     }
 
-    /// That it is not there, and who has it.
+    /// Message about an object that is missing, with its source.
     pub(super) fn absent(&self) -> String {
         format!("{self} does not exist; {}", self.source)
     }
 
-    /// What in `object` is for `service` and trusts nobody, in words.
+    /// Names the parts of `object` that are for `service` and trust nobody.
     pub(super) fn untrusting(&self, object: &Value, service: &Service) -> Option<String> {
         let filler = match is_injected(object) {
             true => "cert-manager",
@@ -171,7 +171,7 @@ fn is_injected(object: &Value) -> bool {
     object["metadata"]["annotations"][INJECTED].is_string()
 }
 
-/// Where the APIService `object` leads instead of to `service`, in words.
+/// Names the service of the APIService `object`, where it is not `service`.
 fn elsewhere(object: &Value, service: &Service) -> Option<String> {
     let reference = &object["spec"]["service"];
     (object["kind"] == "APIService" && !is_for(reference, service)).then(|| {

@@ -17,7 +17,7 @@ use kube::{Api, Client};
 
 use crate::reviewer::chain;
 
-/// How often a Secret that others change meanwhile is tried again.
+/// Most attempts at a Secret that others change meanwhile.
 const ATTEMPTS: usize = 8;
 /// The entry of the ConfigMap that the certificates stand in, as where Kubernetes publishes its own.
 const CERTIFICATES: &str = "ca.crt";
@@ -27,7 +27,7 @@ const CERTIFICATES: &str = "ca.crt";
 pub struct SharedCaOptions {
     /// The name of the Secret, and of the ConfigMap, in the namespace of the Service.
     pub secret: String,
-    /// How long each step of a rotation takes: trusted, signing, alone.
+    /// Length of each step of a rotation: trusted, signing, alone.
     pub step: SignedDuration,
     /// The annotation on the Secret that asks for a new CA before its time; removed when it is announced.
     pub rotate_annotation: String,
@@ -40,11 +40,11 @@ pub(super) struct SharedCa {
     /// The Secret in words.
     place: PathBuf,
     options: SharedCaOptions,
-    /// Where the right to use it is to be had.
+    /// Source of the right to use it.
     source: String,
 }
 
-/// What was read.
+/// State of the Secret as read.
 pub(super) struct Read {
     secret: Secret,
     pub(super) shared: Shared,

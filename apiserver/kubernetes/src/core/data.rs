@@ -1,4 +1,4 @@
-//! What ConfigMaps and Secrets have in common: keys, sizes and being immutable.
+//! Common parts of ConfigMaps and Secrets: keys, sizes and being immutable.
 
 use base64::engine::general_purpose::STANDARD;
 use base64::{DecodeError, Engine as _};

@@ -16,20 +16,20 @@ use crate::core::value;
 
 /// The group of the newer API.
 pub const GROUP: &str = "events.k8s.io";
-/// Where both are stored.
+/// The resource in which both are stored.
 pub const STORED: GroupResource = GroupResource::new("", "events");
 
 /// The fields of an Event in `v1`.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CoreEventFields {
-    /// What the event is about.
+    /// Object that the event is about.
     pub involved_object: Option<Reference>,
     /// Why it happened, as a token such as FailedScheduling.
     pub reason: Option<String>,
-    /// What happened, as a sentence.
+    /// Message, as a sentence.
     pub message: Option<String>,
-    /// Who reports it.
+    /// Reporter.
     pub source: Option<Source>,
     /// When it was first seen.
     #[schemars(extend("format" = "date-time"))]
@@ -37,7 +37,7 @@ pub struct CoreEventFields {
     /// When it was last seen.
     #[schemars(extend("format" = "date-time"))]
     pub last_timestamp: Option<String>,
-    /// How often it was seen.
+    /// Number of times it was seen.
     pub count: Option<i32>,
     /// Normal or Warning.
     pub r#type: Option<String>,
@@ -46,7 +46,7 @@ pub struct CoreEventFields {
     pub event_time: Option<String>,
     /// The series the event stands for, when it repeats.
     pub series: Option<Series>,
-    /// What was done or failed, as a token such as Binding.
+    /// Action that was taken or failed, as a token such as Binding.
     pub action: Option<String>,
     /// A second object that has to do with it.
     pub related: Option<Reference>,
@@ -69,19 +69,19 @@ pub struct EventFields {
     pub reporting_controller: Option<String>,
     /// The instance of that controller.
     pub reporting_instance: Option<String>,
-    /// What was done or failed, as a token such as Binding.
+    /// Action that was taken or failed, as a token such as Binding.
     pub action: Option<String>,
     /// Why it happened, as a token such as FailedScheduling.
     pub reason: Option<String>,
-    /// What the event is about.
+    /// Object that the event is about.
     pub regarding: Option<Reference>,
     /// A second object that has to do with it.
     pub related: Option<Reference>,
-    /// What happened, as a sentence of at most 1,024 bytes.
+    /// Message, as a sentence of at most 1,024 bytes.
     pub note: Option<String>,
     /// Normal or Warning.
     pub r#type: Option<String>,
-    /// Who reports it, in the form of `v1`.
+    /// Reporter, in the form of `v1`.
     pub deprecated_source: Option<Source>,
     /// When it was first seen, in the form of `v1`.
     #[schemars(extend("format" = "date-time"))]
@@ -89,11 +89,11 @@ pub struct EventFields {
     /// When it was last seen, in the form of `v1`.
     #[schemars(extend("format" = "date-time"))]
     pub deprecated_last_timestamp: Option<String>,
-    /// How often it was seen, in the form of `v1`.
+    /// Number of times it was seen, in the form of `v1`.
     pub deprecated_count: Option<i32>,
 }
 
-/// Who reports an event.
+/// Reporter of an event.
 #[derive(JsonSchema)]
 pub struct Source {
     /// The component.
@@ -102,11 +102,11 @@ pub struct Source {
     pub host: Option<String>,
 }
 
-/// How an event repeats.
+/// Series of an event that repeats.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Series {
-    /// How often it was seen in this series.
+    /// Number of times it was seen in this series.
     pub count: Option<i32>,
     /// When it was last seen, to the microsecond.
     #[schemars(extend("format" = "date-time"))]

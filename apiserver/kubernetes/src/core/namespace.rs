@@ -25,25 +25,26 @@ const NAME_LABEL: &str = "kubernetes.io/metadata.name";
 /// The fields of a Namespace.
 #[derive(JsonSchema)]
 pub struct NamespaceFields {
-    /// What holds the namespace's deletion back.
+    /// Finalizers that hold the namespace's deletion back.
     pub spec: Option<NamespaceSpec>,
-    /// Where the namespace is in its life; kept by the server.
+    /// Phase of the namespace; kept by the server.
     pub status: Option<NamespaceStatus>,
 }
 
-/// What holds a namespace's deletion back.
+/// Finalizers that hold a namespace's deletion back.
 #[derive(JsonSchema)]
 pub struct NamespaceSpec {
-    /// The tokens that must be taken off, through the subresource finalize, before the deleted namespace goes.
+    /// The tokens that must be taken off, through the subresource finalize, before the deleted namespace
+    /// goes.
     pub finalizers: Option<Vec<String>>,
 }
 
-/// Where a namespace is in its life.
+/// Phase of a namespace.
 #[derive(JsonSchema)]
 pub struct NamespaceStatus {
     /// Active, or Terminating while what is in the namespace is deleted.
     pub phase: Option<String>,
-    /// What is left to do before a terminating namespace goes.
+    /// Conditions that remain before a terminating namespace goes.
     #[schemars(extend(
         "x-kubernetes-patch-strategy" = "merge",
         "x-kubernetes-patch-merge-key" = "type",
@@ -58,7 +59,7 @@ pub struct NamespaceStatus {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NamespaceCondition {
-    /// What the condition is about, such as NamespaceContentRemaining.
+    /// Subject of the condition, such as NamespaceContentRemaining.
     pub r#type: String,
     /// True, False or Unknown.
     pub status: String,
@@ -214,8 +215,8 @@ fn finalizer_errors(new: &Value) -> Vec<FieldError> {
         .collect()
 }
 
-/// The step that leaves `current` with `finalizers` in its spec: an update, or the removal when nothing holds its
-/// deletion back any more.
+/// The step that leaves `current` with `finalizers` in its spec: an update, or the removal when nothing holds
+/// its deletion back any more.
 ///
 /// # Errors
 /// Never for an object that was stored; the text says what is malformed otherwise.

@@ -20,30 +20,30 @@ pub const RESOURCE: GroupResource = GroupResource::new("", "resourcequotas");
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ResourceQuotaFields {
-    /// What may be in the namespace.
+    /// Limits of the namespace.
     pub spec: Option<Spec>,
-    /// What is in it.
+    /// Amounts in the namespace.
     pub status: Option<Status>,
 }
 
-/// What may be in a namespace.
+/// Limits of a namespace.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Spec {
-    /// How much there may be of each resource: `count/<resource>.<group>`, or `count/<resource>` in the core group.
+    /// Most of each resource: `count/<resource>.<group>`, or `count/<resource>` in the core group.
     pub hard: Option<BTreeMap<String, QuantityText>>,
     /// Not to be set: scopes select Pods, and there are none here.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub scopes: Option<Vec<String>>,
 }
 
-/// What is in a namespace.
+/// Amounts in a namespace.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Status {
     /// The limits that `used` was counted for.
     pub hard: Option<BTreeMap<String, QuantityText>>,
-    /// How much there is of each resource.
+    /// Amount of each resource.
     pub used: Option<BTreeMap<String, QuantityText>>,
 }
 

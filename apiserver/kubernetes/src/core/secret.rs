@@ -23,9 +23,10 @@ pub const RESOURCE: GroupResource = GroupResource::new("", "secrets");
 pub struct SecretFields {
     /// The secret bytes as base64, by key. A key is made of letters, digits, '-', '_' and '.'.
     pub data: Option<BTreeMap<String, Base64>>,
-    /// For writing only: text, by key, that is encoded into data, over what data says for the same key. Never read back.
+    /// For writing only: text, by key, that is encoded into data, over what data says for the same key. Never
+    /// read back.
     pub string_data: Option<BTreeMap<String, Text>>,
-    /// What the secret is for, which says what keys it must have. Opaque when not given; cannot change.
+    /// Purpose of the secret, which decides the keys it must have. Opaque when not given; cannot change.
     pub r#type: Option<String>,
     /// Once true, data cannot change any more; only deleting the object and making it again does that.
     pub immutable: Option<bool>,
@@ -77,7 +78,7 @@ impl Kind for Secret {
         }
     }
 
-    /// The same for what was applied, or left by admission.
+    /// Encodes and settles the type of objects that were applied, or left by admission.
     fn prepare(&self, write: &Write<'_>, new: &mut Value) {
         self.read_body(write.old, new);
     }

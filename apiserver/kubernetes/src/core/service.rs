@@ -19,7 +19,7 @@ use crate::core::{typed, value};
 pub struct ServiceFields {
     /// Which workloads are reached, and how.
     pub spec: Option<ServiceSpec>,
-    /// What the cluster that runs the service says about it.
+    /// Status of the service, as the cluster that runs it reports it.
     pub status: Option<ServiceStatus>,
 }
 
@@ -42,7 +42,8 @@ pub struct ServiceSpec {
         "x-kubernetes-list-map-keys" = ["port", "protocol"],
     ))]
     pub ports: Option<Vec<ServicePort>>,
-    /// The virtual address; "None" for a headless service. Left empty, the cluster that runs the service gives it one.
+    /// The virtual address; "None" for a headless service. Left empty, the cluster that runs the service
+    /// gives it one.
     #[schemars(rename = "clusterIP")]
     pub cluster_ip: Option<String>,
     /// The DNS name that a service of type ExternalName stands for.
@@ -82,14 +83,14 @@ pub struct ServicePort {
     pub node_port: Option<i32>,
 }
 
-/// What the cluster that runs the service says about it.
+/// Status of the service, as the cluster that runs it reports it.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct ServiceStatus {
-    /// Where a service of type LoadBalancer is reached.
+    /// Addresses of a service of type LoadBalancer.
     pub load_balancer: Option<LoadBalancer>,
-    /// What is or is not so.
+    /// Conditions.
     #[schemars(extend(
         "x-kubernetes-patch-strategy" = "merge",
         "x-kubernetes-patch-merge-key" = "type",
@@ -99,7 +100,7 @@ pub struct ServiceStatus {
     pub conditions: Option<Vec<Condition>>,
 }
 
-/// Where a load balancer is reached.
+/// Addresses of a load balancer.
 #[derive(JsonSchema)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct LoadBalancer {
@@ -175,7 +176,7 @@ impl Kind for Service {
         }
     }
 
-    /// What the schema cannot fill in: the port of the workloads is the port of the service.
+    /// Fills in defaults that the schema cannot state: the port of the workloads is the port of the service.
     fn prepare(&self, write: &Write<'_>, new: &mut Value) {
         self.read_body(write.old, new);
         rules::prepare(new);

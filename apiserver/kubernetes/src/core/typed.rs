@@ -6,7 +6,7 @@ use berth_apimachinery::{FieldError, Schema};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// How much of a problem is told: it may quote what was sent.
+/// Longest text of a problem that is reported: it may quote what was sent.
 const TOLD: usize = 300;
 
 /// The first field of `new` that a client's `T` cannot hold; none where `schema` refuses the object already.
@@ -33,7 +33,7 @@ fn read<T: DeserializeOwned>(value: &Value) -> Result<T, (String, String)> {
         .map_err(|problem| (problem.path().to_string(), problem.inner().to_string()))
 }
 
-/// What serde says stands there, without what it is: `string`, `integer`.
+/// Name of the value that serde found, without its content: `string`, `integer`.
 fn kind_of(problem: &str) -> String {
     let found = problem.strip_prefix("invalid type: ").unwrap_or_default();
     found.split([' ', ',']).next().unwrap_or_default().to_owned()

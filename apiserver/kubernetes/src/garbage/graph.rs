@@ -1,4 +1,4 @@
-//! Who belongs to whom: only objects with owners are kept.
+//! Owners and their dependents: only objects with owners are kept.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -84,7 +84,7 @@ impl Graph {
         uid
     }
 
-    /// What names the owner with that uid.
+    /// Names of the dependents of the owner with that uid.
     pub(crate) fn dependents(&self, owner: &str) -> impl Iterator<Item = &Key> {
         self.dependents.get(owner).into_iter().flat_map(Keys::iter)
     }

@@ -60,8 +60,8 @@ impl Kinds {
         self.by_resource.get(&resource)
     }
 
-    /// Where the owner that an object in `namespace` refers to would be. `None` for a kind that is not stored
-    /// here, and for a namespaced owner of a cluster-scoped object, which cannot be.
+    /// Key of the owner that an object in `namespace` refers to. `None` for a kind that is not stored here,
+    /// and for a namespaced owner of a cluster-scoped object, which cannot be.
     #[must_use]
     pub fn resolve(&self, owner: &OwnerReference, namespace: &str) -> Option<Key> {
         let group = owner.api_version.split_once('/').map_or("", |(group, _)| group);

@@ -14,7 +14,7 @@ pub(crate) const FOREGROUND: &str = "foregroundDeletion";
 /// The finalizer of an owner whose dependents are to be released.
 pub(crate) const ORPHAN: &str = "orphan";
 
-/// What is to become of the dependents of what is deleted.
+/// Fate of the dependents of a deleted object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Propagation {
     /// They go afterwards.
@@ -25,10 +25,10 @@ pub(crate) enum Propagation {
     Orphan,
 }
 
-/// What keeps objects that are in use from being deleted, by controllers as by anybody.
+/// Protection of objects in use from deletion, by controllers as by anybody.
 #[async_trait]
 pub trait Protection: Send + Sync + 'static {
-    /// What must still be true when the deletion of `object`, stored at `key`, is committed.
+    /// Conditions that must still hold when the deletion of `object`, stored at `key`, is committed.
     ///
     /// # Errors
     /// Why it must not be deleted now.

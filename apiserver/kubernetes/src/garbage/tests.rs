@@ -27,7 +27,7 @@ impl Protection for InUse {
     }
 }
 
-/// How often it is looked.
+/// Interval between looks.
 const LOOK: Duration = Duration::from_millis(1);
 
 struct World {

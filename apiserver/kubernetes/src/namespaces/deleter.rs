@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use crate::core::{namespace, value};
 use crate::garbage::{Kinds, NotRemoved, Propagation, Protection, Removal};
 
-/// How many objects are deleted at once, so that their writes share commits.
+/// Number of objects that are deleted at once, so that their writes share commits.
 const AT_ONCE: usize = 64;
 
 /// Runs the deleter over `store` until `stop` is cancelled.
@@ -55,7 +55,7 @@ struct Deleter {
     dirty: BTreeSet<String>,
 }
 
-/// What is left in a namespace after deleting everything that could be.
+/// Content left in a namespace after deleting everything that could be.
 #[derive(Default)]
 struct Remaining {
     objects: BTreeMap<GroupResource, usize>,
@@ -201,7 +201,7 @@ fn is_terminating(namespace: &Object) -> bool {
 }
 
 impl Remaining {
-    /// What is left, as Kubernetes words it, without times.
+    /// Conditions about the content left, in Kubernetes' words, without times.
     fn conditions(&self) -> Vec<Value> {
         let objects: Vec<String> = self
             .objects

@@ -194,7 +194,7 @@ fn varint(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// What is said to whoever sends a field that is not read.
+/// Message to a sender of a field that is not read.
 pub(super) fn refusal(version: &str, kind: &str) -> String {
     format!(
         "the protobuf form of {version} {kind} is read only as far as `kubectl create` makes it, and this one says more: \

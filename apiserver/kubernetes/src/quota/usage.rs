@@ -15,8 +15,8 @@ use super::{is_counted, limits, names};
 use crate::core::resource_quota::RESOURCE;
 use crate::garbage::Kinds;
 
-/// How long changes are collected before they are counted, so that a thousand creates are not a thousand
-/// counts.
+/// Time for which changes are collected before they are counted, so that a thousand creates are not a
+/// thousand counts.
 const COLLECT: Duration = Duration::from_millis(100);
 
 /// Counts in `store` until `stop` is cancelled.
@@ -122,7 +122,7 @@ impl Counter {
         Ok(())
     }
 
-    /// What the quota's limits are, and how much there is of each that is counted here.
+    /// Limits of the quota, and the amount of each that is counted here.
     fn status(&self, quota: &Object, namespace: &str, counted: &mut BTreeMap<GroupResource, usize>) -> Value {
         let (mut hard, mut used) = (json!({}), json!({}));
         for (name, most) in limits(quota) {

@@ -14,13 +14,13 @@ use crate::rbac::covering;
 const BERTH: &str = "scheduling.berth.dev";
 /// The annotation by which an administrator keeps a role as it is (`false`).
 const AUTOUPDATE: &str = "rbac.authorization.kubernetes.io/autoupdate";
-/// How often a role that somebody changes meanwhile is tried again.
+/// Most attempts at a role that somebody changes meanwhile.
 const ATTEMPTS: usize = 8;
 
 const READ: [&str; 3] = ["get", "list", "watch"];
 const WRITE: [&str; 5] = ["create", "delete", "deletecollection", "patch", "update"];
 
-/// What the systems' users work with, as the default roles cover it.
+/// Resources of the systems' users, as the default roles cover them.
 #[derive(Clone, Debug, Default)]
 pub struct Reach {
     /// The namespaced resources that systems place: `view` reads them, `edit` writes them.
@@ -28,7 +28,7 @@ pub struct Reach {
     /// The cluster-scoped ones: `view` reads them, for whom it is bound everywhere. Writing one places onto a
     /// whole fleet, which `edit` does not give.
     pub fleet_wide: Vec<GroupResource>,
-    /// What else users of a system may read (kcp's Locations).
+    /// Further resources that users of a system may read (kcp's Locations).
     pub readable: Vec<GroupResource>,
     /// Whether the systems' objects are bound by this server: an observer answers no Binding, and on a hub
     /// the right to make one would be a right to the system's own.

@@ -15,10 +15,10 @@ use crate::core::rbac::{
     RoleRef, Subject,
 };
 
-/// What was compiled: roles, cluster roles, role bindings, cluster role bindings.
+/// Lists that were compiled: roles, cluster roles, role bindings, cluster role bindings.
 pub(crate) type Lists = [Collection; 4];
 
-/// What `source` holds now.
+/// Lists that `source` holds now.
 pub(crate) fn lists(source: &dyn Source) -> Lists {
     [ROLES, CLUSTER_ROLES, ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS].map(|resource| source.cached(resource))
 }
@@ -33,7 +33,7 @@ pub struct Granted<'a> {
 
 struct Grant {
     binding: String,
-    /// Where it holds; `None` is everywhere.
+    /// Namespace in which it holds; `None` is everywhere.
     namespace: Option<String>,
     role: RoleRef,
     rules: Arc<[PolicyRule]>,
@@ -89,7 +89,7 @@ impl Compiled {
         }
     }
 
-    /// What is granted to `user` in `namespace`: what holds everywhere, and what holds there.
+    /// Rules granted to `user` in `namespace`: what holds everywhere, and what holds there.
     pub(crate) fn granted<'a>(
         &'a self,
         user: &UserInfo,

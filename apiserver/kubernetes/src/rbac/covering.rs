@@ -15,10 +15,10 @@ mod tests;
 /// More parts of one rule than this are not looked at, unless a single rule held covers all of them.
 const PARTS: usize = 10_000;
 
-/// What one question may cost: a step is a rule compared with a part.
+/// Most steps of one question: a step is a rule compared with a part.
 const STEPS: u64 = 5_000_000;
 
-/// What is not covered.
+/// Rules that are not covered.
 #[derive(Debug, Default)]
 pub(crate) struct Missing {
     /// The first parts of it, as rules of one verb, one group, one resource and at most one name, or one verb

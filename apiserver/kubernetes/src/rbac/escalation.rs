@@ -14,7 +14,7 @@ use crate::core::rbac::{CLUSTER_ROLES, GROUP, PolicyRule, ROLES, RoleRef};
 use crate::rbac::covering::Missing;
 use crate::rbac::{MASTERS, Rbac};
 
-/// How much of what is missing a refusal lists.
+/// Most missing rules that a refusal lists.
 const TOLD: usize = 50;
 
 /// The admission plugin.

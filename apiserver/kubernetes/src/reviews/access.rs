@@ -15,7 +15,7 @@ use crate::reviews::AUTHORIZATION;
 /// The fields of a SelfSubjectAccessReview.
 #[derive(JsonSchema)]
 pub struct SelfSubjectAccessReviewFields {
-    /// What is asked.
+    /// Question.
     pub spec: SelfSubjectAccessReviewSpec,
     /// The answer; filled in by the server.
     pub status: Option<AccessStatus>,
@@ -24,13 +24,13 @@ pub struct SelfSubjectAccessReviewFields {
 /// The fields of a SubjectAccessReview and a LocalSubjectAccessReview.
 #[derive(JsonSchema)]
 pub struct SubjectAccessReviewFields {
-    /// What is asked.
+    /// Question.
     pub spec: SubjectAccessReviewSpec,
     /// The answer; filled in by the server.
     pub status: Option<AccessStatus>,
 }
 
-/// What is asked about oneself: either of the two.
+/// Question about oneself: either of the two.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SelfSubjectAccessReviewSpec {
@@ -40,7 +40,7 @@ pub struct SelfSubjectAccessReviewSpec {
     pub non_resource_attributes: Option<NonResourceAttributes>,
 }
 
-/// What is asked about somebody: either of the first two.
+/// Question about somebody: either of the first two.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SubjectAccessReviewSpec {
@@ -104,7 +104,7 @@ pub struct AccessStatus {
     pub denied: Option<bool>,
     /// Why.
     pub reason: Option<String>,
-    /// What went wrong while finding out.
+    /// Problem while finding out.
     pub evaluation_error: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What all reviews have in common as kinds: create is their only verb.
+//! Common parts of all reviews as kinds: create is their only verb.
 
 use berth_apimachinery::{GroupResource, Kind, KindInfo, Schema, Scope};
 use schemars::JsonSchema;

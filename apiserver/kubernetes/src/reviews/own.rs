@@ -16,11 +16,11 @@ use crate::reviews::AUTHORIZATION;
 /// The fields of a SelfSubjectReview.
 #[derive(JsonSchema)]
 pub struct SelfSubjectReviewFields {
-    /// Who the server takes the caller for; filled in by the server.
+    /// The user that the server takes the caller for; filled in by the server.
     pub status: Option<SelfSubjectReviewStatus>,
 }
 
-/// Who the caller is.
+/// Identity of the caller.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SelfSubjectReviewStatus {
@@ -44,13 +44,13 @@ pub struct User {
 /// The fields of a SelfSubjectRulesReview.
 #[derive(JsonSchema)]
 pub struct SelfSubjectRulesReviewFields {
-    /// What is asked.
+    /// Question.
     pub spec: RulesSpec,
     /// The answer; filled in by the server.
     pub status: Option<RulesStatus>,
 }
 
-/// Where.
+/// Namespace of the question.
 #[derive(JsonSchema)]
 pub struct RulesSpec {
     /// The namespace to answer for. Required.
@@ -61,13 +61,13 @@ pub struct RulesSpec {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RulesStatus {
-    /// What is allowed on resources.
+    /// Rules on resources.
     pub resource_rules: Option<Vec<PolicyRule>>,
-    /// What is allowed on other paths.
+    /// Rules on other paths.
     pub non_resource_rules: Option<Vec<PolicyRule>>,
     /// Whether more may be allowed than is listed.
     pub incomplete: Option<bool>,
-    /// What went wrong while finding out.
+    /// Problem while finding out.
     pub evaluation_error: Option<String>,
 }
 

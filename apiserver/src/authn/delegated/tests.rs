@@ -1,4 +1,4 @@
-//! What the ConfigMap's keys may hold.
+//! Keys of the ConfigMap.
 
 use super::*;
 

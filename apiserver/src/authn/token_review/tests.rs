@@ -1,4 +1,4 @@
-//! What becomes of tokens.
+//! Checks of tokens.
 
 use berth_apimachinery::time::SignedDuration;
 use berth_apimachinery::time::testing::SteppedClock;

@@ -1,4 +1,4 @@
-//! What is asked, and what becomes of the answers.
+//! Questions, and the use of their answers.
 
 use std::collections::BTreeMap;
 

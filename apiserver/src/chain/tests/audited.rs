@@ -1,4 +1,4 @@
-//! What the audit log says of requests.
+//! Audit events of requests.
 
 use super::*;
 use crate::audit::AuditConfig;

@@ -1,4 +1,4 @@
-//! What the pipeline counts and times.
+//! Counters and times of the pipeline.
 
 use super::*;
 

@@ -9,7 +9,7 @@ use crate::decode::{self, Decoded, Expected};
 use crate::options::FieldValidation;
 use crate::resource::Part;
 
-/// What one manager wants an object to be.
+/// Object as one manager wants it.
 pub(super) struct Config {
     decoded: Decoded,
 }
@@ -41,7 +41,7 @@ impl Config {
         &self.decoded.value
     }
 
-    /// The same for the object, of which this is a part.
+    /// Completes it for the object, of which this is a part.
     pub(super) fn of_object(mut self, part: &dyn Part) -> Self {
         self.decoded.value = part.of_object(&self.decoded.value);
         self

@@ -10,7 +10,7 @@ use super::Cx;
 /// The annotation.
 const ANNOTATION: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// Who goes over without saying so.
+/// Manager that goes over without saying so.
 const KUBECTL: &str = "kubectl";
 
 /// The size of all annotations that a server takes.

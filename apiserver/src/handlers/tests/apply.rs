@@ -27,7 +27,7 @@ impl Client {
     }
 }
 
-/// What the entry of `manager` (`name`, or `name/subresource`) says of the fields of `part`.
+/// Fields of `part` in the entry of `manager` (`name`, or `name/subresource`).
 fn owned(object: &Value, manager: &str, part: &str) -> Value {
     let (name, subresource) = manager.split_once('/').unwrap_or((manager, ""));
     let list = object["metadata"]["managedFields"].as_array();

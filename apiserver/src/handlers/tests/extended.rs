@@ -1,4 +1,4 @@
-//! What goes into the store with an object that a client makes.
+//! Writes that go into the store with an object that a client makes.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -14,7 +14,7 @@ use crate::registry::{Committed, CreateHook, Created, Extension, OnCommit};
 pub(super) struct Fitter {
     /// The size, of which 10 is the largest there may be.
     size: i64,
-    /// What must be true besides.
+    /// Further guards of the commit.
     guards: Vec<Guard>,
     asked: AtomicUsize,
     told: Heard,
@@ -94,8 +94,7 @@ impl Fitter {
         fitter
     }
 
-    /// How often it was asked for an extension, heard that it was committed, and was told of an object that
-    /// was stored alone.
+    /// Numbers of requests for an extension, of commits it heard of, and of objects that were stored alone.
     pub(super) fn counts(&self) -> [usize; 3] {
         let told = self.told.lock().len();
         [

@@ -1,4 +1,4 @@
-//! What clients may write into metadata and options, where kube-apiserver is easily got wrong.
+//! Metadata and options from clients, where kube-apiserver is easily got wrong.
 
 use super::*;
 

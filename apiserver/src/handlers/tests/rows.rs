@@ -103,7 +103,7 @@ impl Server {
         }
     }
 
-    /// What comes of a request at the second `now`.
+    /// Response to a request at the second `now`.
     async fn send(&self, method: &str, path: &str, kind: &str, body: &Value, now: i64) -> (u16, Value) {
         let text = body.to_string();
         let mut request = Client::request(method, path, &[("content-type", kind)], text.as_bytes());

@@ -13,7 +13,7 @@ use super::*;
 struct Shared {
     newest: Arc<MemoryStore>,
     behind: parking_lot::Mutex<Option<Collection>>,
-    /// How often the newest state was asked for.
+    /// Number of requests for the newest state.
     asked: AtomicUsize,
 }
 
@@ -63,7 +63,7 @@ impl Store for Shared {
 }
 
 impl Shared {
-    /// How often the newest state was asked for since this was asked.
+    /// Number of requests for the newest state since the last call.
     fn asked(&self) -> usize {
         self.asked.swap(0, Ordering::SeqCst)
     }

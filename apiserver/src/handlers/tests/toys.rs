@@ -25,9 +25,9 @@ pub(super) const GROUP: &str = "toys.example.com";
 
 #[derive(Serialize, Deserialize, JsonSchema)]
 struct WidgetBody {
-    /// What is wanted.
+    /// Wanted state.
     spec: Option<WidgetSpec>,
-    /// What is.
+    /// Actual state.
     status: Option<WidgetStatus>,
 }
 
@@ -45,7 +45,7 @@ struct WidgetSpec {
 
 #[derive(Serialize, Deserialize, JsonSchema)]
 struct WidgetStatus {
-    /// How it is doing.
+    /// Phase of the widget.
     phase: Option<String>,
 }
 
@@ -60,7 +60,7 @@ struct GadgetBody {
 struct Part {
     /// Which.
     name: String,
-    /// How many.
+    /// Number of clusters.
     count: Option<i64>,
 }
 

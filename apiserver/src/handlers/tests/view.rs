@@ -24,15 +24,14 @@ const RED: &str = "/apis/toys.example.com/v1/gadgets/red/proxy";
 /// The view of a team whose widgets are kept elsewhere.
 const LENT: &str = "/apis/toys.example.com/v1/gadgets/lent/proxy";
 
-/// What one team sees: its widgets, without the annotation `secret`. It may change the size, and the status.
+/// View of one team: its widgets, without the annotation `secret`. It may change the size, and the status.
 struct Team {
     name: String,
     user: UserInfo,
     lender: Option<Lender>,
 }
 
-/// What keeps the widgets of a team elsewhere: somebody is faster the first time, and what is too big is
-/// refused.
+/// Store of a team's widgets elsewhere: somebody is faster the first time, and what is too big is refused.
 #[derive(Default)]
 struct Lender {
     asked: AtomicUsize,

@@ -20,7 +20,7 @@ use crate::respond::Progress;
 use crate::selection::Selection;
 use crate::served::Served;
 
-/// How often a bookmark is sent, and how long before the end the last one.
+/// Interval of bookmarks, and the time before the end at which the last one is sent.
 const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
 const LAST_BOOKMARK: Duration = Duration::from_secs(2);
 
@@ -36,7 +36,7 @@ pub(super) struct Initial {
     items: Vec<Arc<Object>>,
 }
 
-/// How a watch begins.
+/// Start of a watch.
 pub(super) enum Start {
     Running {
         initial: Option<Initial>,
@@ -242,8 +242,8 @@ impl Feed {
         out.into()
     }
 
-    /// What `event` is to this watcher: an object that leaves the selection is deleted, one that enters it
-    /// added.
+    /// Returns `event` as this watcher sees it: an object that leaves the selection is deleted, one that
+    /// enters it added.
     fn seen(&self, event: &Event) -> Option<(EventType, Arc<Object>)> {
         let change = &event.change;
         if self
@@ -298,7 +298,7 @@ pub(super) fn present(
     })
 }
 
-/// What `event` is to a watcher of everything.
+/// Type of `event` for a watcher of everything.
 fn unfiltered(event: &Event) -> EventType {
     match (&event.change.old, &event.change.new) {
         (None, _) => EventType::Added,

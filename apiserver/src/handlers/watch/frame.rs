@@ -13,7 +13,7 @@ use crate::render::View;
 use crate::served::Served;
 use crate::table::{Include, TableForm};
 
-/// What happened, as a watcher sees it.
+/// Type of an event, as a watcher sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EventType {
     Added,

@@ -1,4 +1,4 @@
-//! How a comparison is printed: the counts first, then a row for each request.
+//! Output of a comparison: the counts first, then a row for each request.
 
 use std::io::{self, BufWriter, Write};
 
@@ -10,7 +10,7 @@ use crate::args::CompareOutput;
 use crate::plan::print::escaped;
 use crate::terminal::{self, Cell, shown};
 
-/// How many clusters a row names.
+/// Most clusters that a row names.
 const NAMED: usize = 3;
 
 const HEADINGS: [&str; 6] = [

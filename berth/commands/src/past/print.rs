@@ -1,4 +1,4 @@
-//! How a history is printed: one step after the other, newest last, each with what came and went.
+//! Output of a history: one step after the other, newest last, each with what came and went.
 
 use std::io::{self, Write};
 
@@ -209,7 +209,7 @@ fn resized(out: &mut impl Write, record: &RecordSpec) -> io::Result<()> {
     Ok(())
 }
 
-/// How many targets one reason refuses, where that is another number than before.
+/// Writes the number of targets that one reason refuses, where that is another number than before.
 fn reasons(out: &mut impl Write, reason: &ReasonChange) -> io::Result<()> {
     let told = match (reason.from, reason.to) {
         (Some(from), Some(to)) if from == to => return Ok(()),
@@ -273,7 +273,7 @@ fn moment(record: &RecordSpec) -> String {
     format!("{}Z", seconds.replace('T', " "))
 }
 
-/// How long it is remembered.
+/// Time for which it is remembered.
 fn kept(status: &HistoryStatus) -> String {
     let each = status.per_decision;
     if each == 0 {

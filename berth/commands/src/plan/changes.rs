@@ -18,7 +18,7 @@ pub struct Entry {
     pub value: Value,
 }
 
-/// What was read, and what is wrong with the rest.
+/// Changes that were read, and problems with the rest.
 #[derive(Debug, Default)]
 pub struct Changes {
     /// The entries, in order: files, then what is drained, then what is deleted.
@@ -160,7 +160,7 @@ fn stand_in(object: &mut Value, catalog: &Catalog, namespace: &str) {
     }
 }
 
-/// What `KIND/NAME` or `KIND/NAMESPACE/NAME` names.
+/// Object that `KIND/NAME` or `KIND/NAMESPACE/NAME` names.
 fn reference(text: &str, catalog: &Catalog, given: Option<&str>) -> Result<Value, String> {
     let parts: Vec<&str> = text.split('/').collect();
     let (kind, namespace, name) = match parts.as_slice() {

@@ -1,4 +1,4 @@
-//! How a plan is printed: the counts first, then one row for each decision that changes, with the reason.
+//! Output of a plan: the counts first, then one row for each decision that changes, with the reason.
 
 use std::io::{self, Write};
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::args::SimulateOutput;
 use crate::terminal::{self, Cell};
 
-/// How many clusters a row names.
+/// Most clusters that a row names.
 const NAMED: usize = 3;
 
 const HEADINGS: [&str; 6] = ["DECISION", "KIND", "VERDICT", "LEAVES", "GETS", "WHY"];
@@ -30,7 +30,7 @@ const COUNTS: [(&str, &str); 9] = [
     ("removed", "Removed"),
 ];
 
-/// How many decisions change by `plan` (`status.plan` of a SchedulingReview).
+/// Number of decisions that change by `plan` (`status.plan` of a SchedulingReview).
 #[must_use]
 pub fn changed(plan: &Value) -> u64 {
     COUNTS.iter().map(|(field, _)| count(plan, field)).sum()
@@ -80,7 +80,7 @@ fn summary(plan: &Value) -> String {
     text
 }
 
-/// What cannot be relied on.
+/// Caveats of the plan.
 fn unsettled(plan: &Value) -> Option<String> {
     let list = plan["unsettled"].as_array().filter(|list| !list.is_empty())?;
     let names: Vec<&str> = list.iter().filter_map(Value::as_str).take(NAMED).collect();
@@ -137,7 +137,7 @@ fn markdown(out: &mut impl Write, plan: &Value) -> io::Result<()> {
     Ok(())
 }
 
-/// What breaks out of a cell of Markdown does not.
+/// Escapes text that would break out of a cell of Markdown.
 pub(crate) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in terminal::shown(text).chars() {

@@ -161,7 +161,7 @@ pub struct Objects {
 }
 
 impl Objects {
-    /// How many there are.
+    /// Number of Pods that exist.
     #[must_use]
     pub fn len(&self) -> usize {
         self.items.len()

@@ -1,5 +1,4 @@
-//! How advice is printed: edit by edit, each with how many clusters it lets in, those that help the most
-//! first.
+//! Output of advice: edit by edit, each with how many clusters it lets in, those that help the most first.
 
 use std::io::{self, Write};
 
@@ -100,7 +99,7 @@ fn grouped(targets: &[Value]) -> Vec<Edit<'_>> {
     edits
 }
 
-/// Whose a change is to make: the nearer to whoever asked, the lower.
+/// Owner of a change, as a number to sort by: the nearer to whoever asked, the lower.
 fn owner(change: &Value) -> u8 {
     match text(change, "whose").as_str() {
         "Request" => 0,

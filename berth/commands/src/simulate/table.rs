@@ -19,7 +19,7 @@ use super::output::SET_ASIDE;
 use crate::terminal::{self, Cell, indented};
 use crate::words::{self, NOT_PICKED, PICKED, REFUSED};
 
-/// How many clusters that are not picked are shown one by one.
+/// Most clusters that are not picked and shown one by one.
 const SHOWN: usize = 20;
 
 const HEADINGS: [&str; 5] = ["  CLUSTER", "RANK", "SCORE", "RESULT", "REASON"];
@@ -171,7 +171,7 @@ struct Rows<'a> {
     divides: bool,
     shown: BTreeSet<u32>,
     rows: Vec<Vec<Cell>>,
-    /// What is said of the clusters that are not shown.
+    /// Lines about the clusters that are not shown.
     cut: Vec<String>,
 }
 
@@ -245,7 +245,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// What is unbound, candidate or not.
+    /// Lets go of all that is unbound, candidate or not.
     fn let_go(&mut self) {
         let gone = self
             .decision

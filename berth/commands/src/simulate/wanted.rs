@@ -88,7 +88,7 @@ fn is_kind(dialect: &dyn Dialect, demand: &Key, text: &str) -> bool {
     })
 }
 
-/// How many demands an error names.
+/// Most demands that an error names.
 const SHOWN: usize = 10;
 
 fn some(demands: &[(&std::sync::Arc<dyn Dialect>, Key)]) -> String {

@@ -1,11 +1,11 @@
-//! How wide lines may be, and how text is broken to fit.
+//! Width of lines, and breaking of text.
 
 use std::io::{self, IsTerminal as _};
 
 /// The narrowest terminal that lines are broken for.
 const NARROWEST: usize = 40;
 
-/// How many columns a line on standard output has: as the variable `COLUMNS` says, or the terminal. `None` in
+/// Number of columns of a line on standard output: as the variable `COLUMNS` says, or the terminal. `None` in
 /// a pipe and in a file, whose lines stay whole.
 #[must_use]
 pub fn width() -> Option<usize> {

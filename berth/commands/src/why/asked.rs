@@ -28,7 +28,7 @@ const DECISIONS: [&str; 6] = [
 /// Those of them that are of no namespace.
 const CLUSTER_DECISIONS: [&str; 3] = ["clusterdecision", "clusterdecisions", "bcdec"];
 
-/// What `words` may mean in `namespace`, unless they name another one: the more, the less they say.
+/// Places that `words` may mean in `namespace`, unless they name another one: the more, the less they say.
 ///
 /// # Errors
 /// When they name a kind that nothing decides about, or nothing.
@@ -142,7 +142,7 @@ fn is_namespace(word: &str, dialects: &[Arc<dyn Dialect>], catalog: &Catalog) ->
         && !kinds.any(|demand| spelling::near(&lower, &demand.kind.to_lowercase()))
 }
 
-/// Where the decision about the object `name` of `demand` is.
+/// Place of the decision about the object `name` of `demand`.
 fn of(dialect: &dyn Dialect, demand: &DemandKind, catalog: &Catalog, namespace: &str, name: &str) -> Place {
     // kcp decides about Namespaces, which have none, in themselves.
     let namespaced = catalog

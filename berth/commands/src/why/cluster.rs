@@ -19,9 +19,9 @@ use crate::words::{NOT_PICKED, REFUSED};
 
 /// Words for a cluster of any system, and for the Target that shows it.
 const ANY: [&str; 5] = ["cluster", "clusters", "target", "targets", "btgt"];
-/// How many of each list are shown.
+/// Most entries of each list that are shown.
 const SHOWN: usize = 20;
-/// How many names are suggested.
+/// Most names that are suggested.
 const SUGGESTED: usize = 3;
 
 /// A cluster that is asked about.
@@ -64,7 +64,7 @@ struct Told {
     target: Value,
     here: Vec<Value>,
     wanted: Vec<Value>,
-    /// What draining it would move; the refusal where that may not be asked.
+    /// Moves that draining it would cause; the refusal where that may not be asked.
     plan: Result<Value, String>,
 }
 

@@ -12,9 +12,9 @@ use super::asked::Place;
 
 /// The ClusterRole that lets people ask why.
 const ROLE: &str = "berth:explainer";
-/// How many other places are named.
+/// Most other places that are named.
 const NAMED: usize = 3;
-/// How many decisions of a namespace are looked at for a name that is nearly the same.
+/// Most decisions of a namespace that are compared with a name that is nearly the same.
 const LOOKED_AT: usize = 500;
 
 /// A question that found nothing.

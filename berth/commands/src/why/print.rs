@@ -1,4 +1,4 @@
-//! How a Scheduling is printed: the verdict, then every cluster with its reasons; or one cluster's alone.
+//! Output of a Scheduling: the verdict, then every cluster with its reasons; or one cluster's alone.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};

@@ -1,4 +1,4 @@
-//! What the page is made of.
+//! Parts of the page.
 
 use std::io::Write;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What is made of objects.
+//! Judgement of objects.
 
 use berth_apimachinery::time;
 use serde_json::json;

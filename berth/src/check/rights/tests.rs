@@ -1,4 +1,4 @@
-//! What Berth needs, by its manifests.
+//! Rights that Berth needs, by its manifests.
 
 use super::*;
 

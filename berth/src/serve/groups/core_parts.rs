@@ -25,7 +25,7 @@ use berth_syncer::{Configured, Shown};
 use crate::controllers::Sink;
 use crate::serve::options::Options;
 
-/// What is around a server: nothing, or a hub.
+/// Surroundings of a server: nothing, or a hub.
 pub(super) trait Surroundings {
     /// Settings of the systems by the command line.
     fn settings(&self, actors: &ActorArgs) -> Settings;
@@ -118,7 +118,7 @@ fn medium(storage: Storage) -> Medium {
 
 /// Everybody who has a say in what is written here.
 pub(super) struct Judges {
-    /// Who may do what.
+    /// Authorization.
     pub(super) authorizer: Arc<dyn Authorizer>,
     /// Kinds whose objects may own others here.
     pub(super) owners: Vec<Arc<dyn Kind>>,
@@ -205,17 +205,17 @@ pub(super) fn kinds(groups: &[Group]) -> Vec<Arc<dyn Kind>> {
 pub(super) struct Homes {
     /// Writer of decisions.
     pub(super) committer: Arc<dyn Committer>,
-    /// The same for Bindings, where that is not the registry.
+    /// Committer of Bindings, where that is not the registry.
     pub(super) binds_through: Option<Arc<dyn Committer>>,
     /// Writer of events.
     pub(super) sink: Arc<dyn Sink>,
-    /// Where publications are written.
+    /// Place where publications are written.
     pub(super) publications: Place,
     /// Publications as they were seen elsewhere.
     pub(super) copies: Option<Arc<Copies>>,
     /// Kinds that are copied from elsewhere.
     pub(super) mirrored: Vec<Arc<dyn Kind>>,
-    /// What syncers see.
+    /// Objects that syncers see.
     pub(super) shown: Shown,
     /// Groups before the systems'.
     pub(super) first: Vec<Group>,

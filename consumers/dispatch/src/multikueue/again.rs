@@ -1,16 +1,17 @@
-//! How soon the same clusters are nominated again: another dispatcher that replaces them must not be raced.
+//! Delays before the same clusters are nominated again: another dispatcher that replaces them must not be
+//! raced.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// How long to wait before the first repetition, and at most.
+/// Delay before the first repetition, and the longest.
 const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mins(5));
 /// After so long a nomination is forgotten.
 const FORGET: Duration = Duration::from_mins(10);
 /// After so many repetitions it is another dispatcher and no accident, such as a Workload that was evicted.
 const ACCIDENTS: u32 = 3;
 
-/// What was nominated for a Workload.
+/// Last nomination for a Workload.
 struct Last {
     names: Vec<String>,
     at: Duration,
@@ -22,7 +23,7 @@ struct Last {
 #[derive(Default)]
 pub(super) struct Again(HashMap<String, Last>);
 
-/// What is to be done about a nomination.
+/// Time for a nomination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum When {
     /// It is made.

@@ -1,4 +1,4 @@
-//! What is sent to nominate clusters.
+//! Request body that nominates clusters.
 //!
 //! Kueue takes `status.nominatedClusterNames` away when a cluster has the Workload, by applying the rest of
 //! the status as `kueue-admission`. That only takes away what this manager alone applied, and a Workload

@@ -22,34 +22,34 @@ use super::read::{self, Trouble};
 use super::tell::Teller;
 use super::{DISPATCHER, Ends, Place, body, configured, owned, seen};
 
-/// How long what Kueue was told counts without being read again.
+/// Time for which Kueue's configuration counts without being read again.
 const FRESH: Duration = Duration::from_secs(10);
-/// How often a Workload that waits is looked at although nothing has changed.
+/// Interval at which a Workload that waits is looked at although nothing has changed.
 const LOOK: Duration = Duration::from_mins(1);
 
-/// What is to be nominated.
+/// Clusters to nominate.
 struct Nomination {
     /// The decision.
     decision: Value,
     /// Its clusters, the best first.
     places: Vec<Cluster>,
-    /// What Kueue calls them.
+    /// Names that Kueue has for them.
     names: Vec<String>,
 }
 
-/// What Kueue was told, as far as it matters here.
+/// Configuration of Kueue, as far as it matters here.
 #[derive(Clone)]
 struct Configured {
     /// Whether dispatching is left to Berth.
     is_ours: bool,
-    /// How many clusters a Workload takes.
+    /// Most clusters of a Workload.
     limit: usize,
 }
 
 /// See the module.
 pub(super) struct Dispatcher {
     ends: Ends,
-    /// How Workloads are served.
+    /// Resource of Workloads.
     pub(super) workloads: ApiResource,
     configuration: Place,
     teller: Teller,
@@ -107,7 +107,7 @@ impl Dispatcher {
         Ok(None)
     }
 
-    /// What Kueue was told, read anew after a while.
+    /// Configuration of Kueue, read anew after a while.
     async fn configured(&self) -> Result<Configured, Trouble> {
         let mut last = self.configured.lock().await;
         if let Some((at, configured)) = &*last
@@ -151,7 +151,7 @@ impl Dispatcher {
         })
     }
 
-    /// What is to be nominated for `workload`, whose clusters `config` has.
+    /// Nomination for `workload`, whose clusters `config` has.
     async fn judge(&self, workload: &Value, config: &str, limit: usize) -> Result<Nomination, Trouble> {
         let name = seen::decision(workload)?;
         let namespace = workload["metadata"]["namespace"].as_str().unwrap_or_default();
@@ -228,7 +228,7 @@ impl Dispatcher {
     }
 }
 
-/// What is told of a nomination: the clusters in their order, each with the reason, and where to read on.
+/// Event about a nomination: the clusters in their order, each with the reason, and where to read on.
 fn note(workload: &Value, nomination: &Nomination) -> String {
     let decision = &nomination.decision;
     let name = decision["metadata"]["name"].as_str().unwrap_or_default();

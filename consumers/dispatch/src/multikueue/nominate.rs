@@ -64,7 +64,7 @@ fn place(place: &ClusterBinding) -> Place {
     }
 }
 
-/// What is known when clusters are nominated.
+/// Facts for a nomination.
 pub(super) struct Known<'a> {
     /// The decision's name.
     pub(super) decision: &'a str,
@@ -74,9 +74,9 @@ pub(super) struct Known<'a> {
     pub(super) config: &'a str,
     /// Its MultiKueueClusters that are there, in its order.
     pub(super) workers: &'a [Worker],
-    /// Where Kueue is, and ClusterProfiles for it.
+    /// Namespace of Kueue's objects and of ClusterProfiles for it.
     pub(super) namespace: &'a str,
-    /// How many clusters Kueue takes.
+    /// Most clusters that Kueue takes.
     pub(super) limit: usize,
 }
 

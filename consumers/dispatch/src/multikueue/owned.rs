@@ -1,4 +1,4 @@
-//! What Kueue's field manager applied to a Workload: the part of it that has to be applied again.
+//! Fields of a Workload that Kueue's field manager owns: the part of it that has to be applied again.
 
 use serde_json::{Map, Value};
 
@@ -88,7 +88,7 @@ fn of_list(fields: &Map<String, Value>, items: &[Value]) -> Result<Option<Value>
     Ok((!found.is_empty()).then_some(Value::Array(found)))
 }
 
-/// What tells an item of a list from the others.
+/// Key of an item of a list.
 enum Item {
     /// Its keys.
     Keyed(Map<String, Value>),

@@ -14,9 +14,9 @@ pub(super) enum Problem {
     /// Two are.
     #[error("the label says {label:?} and the annotation {annotation:?}: leave one of them")]
     NamedTwice {
-        /// What the label says.
+        /// Value of the label.
         label: String,
-        /// What the annotation says.
+        /// Value of the annotation.
         annotation: String,
     },
     /// It is no name of a decision.
@@ -27,7 +27,7 @@ pub(super) enum Problem {
     NotFound {
         /// Its name.
         name: String,
-        /// Where it was looked for.
+        /// Namespace in which it was looked for.
         namespace: String,
     },
     /// It has no cluster.
@@ -59,9 +59,9 @@ pub(super) enum Problem {
     TooMany {
         /// The decision's name.
         name: String,
-        /// How many clusters it has.
+        /// Number of clusters it has.
         count: usize,
-        /// How many Kueue takes.
+        /// Most clusters that Kueue takes.
         limit: usize,
     },
     /// Kueue's own configuration is not there.

@@ -1,4 +1,4 @@
-//! What is asked of the two servers about one Workload.
+//! Requests to the two servers about one Workload.
 
 use std::collections::BTreeMap;
 
@@ -27,12 +27,12 @@ pub(super) enum Trouble {
     Unreadable(String),
 }
 
-/// How a kind of Kueue is served.
+/// Resource of a kind of Kueue.
 pub(super) fn kueues(version: &str, kind: &str, plural: &str) -> ApiResource {
     served(GROUP, version, kind, plural)
 }
 
-/// How a kind of Berth is served.
+/// Resource of a kind of Berth.
 pub(super) fn ours(kind: &str, plural: &str) -> ApiResource {
     served(names::GROUP, names::VERSION, kind, plural)
 }

@@ -1,4 +1,4 @@
-//! What Kueue's objects say, as far as dispatching goes by it.
+//! Kueue's objects, as far as dispatching reads them.
 
 use serde_json::Value;
 

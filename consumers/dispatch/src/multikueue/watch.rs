@@ -15,9 +15,9 @@ use super::dispatcher::Dispatcher;
 use super::read::{self, Trouble};
 use super::{DECISION, Ends, Place};
 
-/// How many Workloads are worked on at once.
+/// Number of Workloads that are worked on at once.
 const ABREAST: u16 = 8;
-/// How soon what failed is tried again: what has changed meanwhile, and anything else.
+/// Delays before a failed attempt is repeated: what has changed meanwhile, and anything else.
 const RETRY: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(5));
 
 /// Looks at Workloads, for ever.

@@ -23,7 +23,7 @@ const MERGE: &str = "application/merge-patch+json";
 pub(super) struct Hands {
     /// Owner of the copies that are made.
     pub(super) of: Owner,
-    /// What the hub shows the syncer.
+    /// Client of the view that the hub shows the syncer.
     pub(super) view: Client,
     /// The workload cluster.
     pub(super) cluster: Client,

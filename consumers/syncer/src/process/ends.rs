@@ -25,7 +25,7 @@ pub(super) struct Ends {
     pub(super) target: String,
     /// The hub itself, for the WorkloadCluster.
     pub(super) hub: Client,
-    /// What the hub shows the syncer.
+    /// Client of the view that the hub shows the syncer.
     pub(super) view: kube::Client,
     /// The workload cluster.
     pub(super) cluster: kube::Client,

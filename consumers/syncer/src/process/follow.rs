@@ -14,10 +14,10 @@ use tokio::sync::mpsc;
 use super::ends::Side;
 use super::kinds::SyncedKind;
 
-/// How long to wait before a server that failed is asked again: the first time, and at most.
+/// Pauses before a server that failed is asked again: the first time, and at most.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(15));
 
-/// What was seen.
+/// Observations of one look.
 pub(super) enum Seen {
     /// A list begins.
     Begin,
@@ -31,7 +31,7 @@ pub(super) enum Seen {
     Failed(String),
 }
 
-/// What was seen, and where.
+/// An observation, with its side.
 pub(super) struct Observation {
     pub(super) side: Side,
     /// The number of the kind.

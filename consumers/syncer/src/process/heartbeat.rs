@@ -14,11 +14,11 @@ use serde_json::{Value, json};
 use super::problems::Problems;
 use super::said::{Said, complains};
 
-/// How long to wait after one that did not arrive.
+/// Wait after a heartbeat that did not arrive.
 const RETRY: Duration = Duration::from_secs(1);
-/// How often a condition is written again that somebody else's write came before.
+/// Most attempts at a condition when somebody else's write came before.
 const TRIES: usize = 3;
-/// How long the workload cluster may take to answer, at most.
+/// Time limit of the workload cluster's answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The path of the WorkloadCluster `name` on the hub.
@@ -49,13 +49,13 @@ pub(super) struct Heart<'a> {
     pub(super) target: &'a str,
     /// Its identifier.
     pub(super) expected: &'a str,
-    /// What is synced.
+    /// Resources that are synced.
     pub(super) resources: &'a [String],
     /// Problems with it.
     pub(super) problems: &'a Mutex<Problems>,
 }
 
-/// What came of a request about the WorkloadCluster.
+/// Outcome of a request about the WorkloadCluster.
 enum Told {
     Arrived(Value),
     /// It is another one than it was.

@@ -1,4 +1,4 @@
-//! What is synced: the kinds that the view describes in its discovery documents.
+//! Resources that are synced: the kinds that the view describes in its discovery documents.
 
 use anyhow::{Context, Result};
 use berth_client::Client;

@@ -19,9 +19,9 @@ use tokio::sync::mpsc;
 use super::kinds::SyncedKind;
 use super::mirrors::{At, Key, NAMESPACES, place};
 
-/// How often is looked while there is something, at most and at least.
+/// Longest and shortest interval between looks while there is something.
 const PERIODS: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(1));
-/// How often is looked where nothing was found.
+/// Interval between looks where nothing was found.
 const CLEAN: Duration = Duration::from_mins(10);
 
 /// A copy of an earlier registration.
@@ -36,7 +36,7 @@ pub(super) struct Leftover {
 #[derive(Default)]
 pub(super) struct Found {
     pub(super) earlier: Vec<Leftover>,
-    /// How many namespaces there are of each other identifier, which may have been this cluster's.
+    /// Number of namespaces of each other identifier, which may have been this cluster's.
     pub(super) unproven: BTreeMap<String, usize>,
 }
 
@@ -45,7 +45,7 @@ pub(super) struct Search {
     pub(super) cluster: Client,
     pub(super) of: Owner,
     pub(super) kinds: Vec<SyncedKind>,
-    /// How long what the hub does not show is left alone.
+    /// Time for which objects that the hub does not show are left alone.
     pub(super) patience: Duration,
     pub(super) out: mpsc::Sender<Found>,
 }

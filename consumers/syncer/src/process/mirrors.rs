@@ -1,4 +1,4 @@
-//! What a syncer knows of both sides, and what follows from it.
+//! Knowledge of a syncer about both sides, and conclusions.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -74,7 +74,7 @@ impl Mirror {
     }
 }
 
-/// What a observation was about.
+/// Subject of an observation.
 enum Touched {
     One(Arc<Value>),
     /// Everything that is there, and what was there before.
@@ -87,10 +87,10 @@ pub(super) fn place(object: &Value) -> At {
     (text("namespace"), text("name"))
 }
 
-/// What is to be done about one object.
+/// Plan for one object.
 pub(super) struct Plan {
     pub(super) step: Step,
-    /// Where its copy is, or is to be.
+    /// Place of its copy.
     pub(super) down: At,
 }
 
@@ -140,7 +140,7 @@ impl Mirrors {
         all.all(|(kind, side)| self.is_complete(kind, side) || lost(kind, side))
     }
 
-    /// How many objects are seen upstream.
+    /// Number of objects that are seen upstream.
     pub(super) fn count(&self) -> usize {
         self.up.iter().map(|mirror| mirror.objects.len()).sum()
     }
@@ -190,7 +190,7 @@ impl Mirrors {
         all
     }
 
-    /// What a change of `object` concerns: itself, its namespace, and for a namespace what is in it.
+    /// Objects that a change of `object` concerns: itself, its namespace, and for a namespace what is in it.
     fn touched(&self, side: Side, kind: usize, object: &Value) -> Vec<Key> {
         let own = match side {
             Side::Up => Some(up_key(kind, object)),
@@ -228,7 +228,7 @@ impl Mirrors {
         within(&self.down, namespace)
     }
 
-    /// What a downstream object is the copy of, where its namespace is one of ours.
+    /// Key of the original of a downstream object, where its namespace is one of ours.
     fn down_key(&self, kind: usize, object: &Value) -> Option<Key> {
         let (namespace, name) = place(object);
         if kind == NAMESPACES {
@@ -254,7 +254,7 @@ impl Mirrors {
         Some(upstream.clone())
     }
 
-    /// What is to be done about `key`; `None` while not enough is known.
+    /// Plan for `key`; `None` while not enough is known.
     pub(super) fn plan(&mut self, key: &Key) -> Option<Plan> {
         let known = |mirrors: &[Mirror], kind: usize| mirrors[kind].complete;
         let namespaces = known(&self.up, NAMESPACES) && known(&self.down, NAMESPACES);

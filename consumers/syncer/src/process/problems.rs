@@ -10,9 +10,9 @@ use super::ends::Side;
 use super::mirrors::Key;
 use super::said::Said;
 
-/// How many of a sort are named in the condition.
+/// Most problems of a sort that are named in the condition.
 const NAMED: usize = 3;
-/// How much of one error stands there, in characters.
+/// Longest text of one error there, in characters.
 const WORDS: usize = 300;
 
 /// The problem of one object.
@@ -31,10 +31,10 @@ pub(super) struct Problems {
     objects: BTreeMap<Key, Problem>,
     /// Kinds that cannot be followed.
     watches: BTreeMap<(usize, Side), String>,
-    /// How many namespaces of the cluster were made for each other identifier, which may have been this
+    /// Number of namespaces of the cluster that were made for each other identifier, which may have been this
     /// cluster's.
     unproven: BTreeMap<String, usize>,
-    /// How many objects the hub shows.
+    /// Number of objects that the hub shows.
     shown: usize,
 }
 

@@ -1,4 +1,4 @@
-//! What is due: each key stands here once, is worked on once at a time, and is tried again with growing
+//! Keys that are due: each key stands here once, is worked on once at a time, and is tried again with growing
 //! delays.
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
@@ -17,7 +17,7 @@ pub(super) struct Queue {
     ready: VecDeque<Key>,
     standing: HashSet<Key>,
     running: HashSet<Key>,
-    /// What became due while it was worked on.
+    /// Keys that became due while they were worked on.
     again: HashSet<Key>,
     failures: HashMap<Key, u32>,
     alarms: BTreeSet<(Instant, Key)>,

@@ -23,16 +23,16 @@ use super::work::Work;
 
 /// Observations that may wait to be taken in.
 const BACKLOG: usize = 1024;
-/// How often what the hub shows is compared with what is synced.
+/// Interval at which the view of the hub is compared with what is synced.
 const REVIEW: Duration = Duration::from_secs(30);
-/// How long steps may take to complete once the syncer is told to stop.
+/// Time for steps to complete once the syncer is told to stop.
 const DRAIN: Duration = Duration::from_secs(10);
 
 /// Why a session ended.
 pub(super) enum End {
     /// It was told to.
     Stopped,
-    /// What it was begun on is no more.
+    /// The state that it was begun on is no more.
     Changed(&'static str),
 }
 
@@ -75,7 +75,7 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// What is synced, for people.
+    /// Description of the synced resources, for people.
     pub(super) fn described(&self) -> String {
         self.synced.names().join(", ")
     }

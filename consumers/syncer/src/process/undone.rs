@@ -22,7 +22,7 @@ struct Written {
     /// The step, and the hash of the copy that it made.
     what: (&'static str, String),
     at: Instant,
-    /// How often it was made, one time soon after the other.
+    /// Number of times it was made, each soon after the last.
     times: u32,
 }
 

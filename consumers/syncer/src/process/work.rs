@@ -45,7 +45,7 @@ pub(super) struct Work {
     undone: Undone,
     /// Since when copies of earlier registrations are known that the hub does not show.
     leftovers: HashMap<Key, Instant>,
-    /// How long those are left alone.
+    /// Time for which those are left alone.
     patience: Duration,
     /// Those that are to go.
     condemned: HashMap<Key, Leftover>,

@@ -1,4 +1,4 @@
-//! Where the objects that syncers see are kept, if that is not here.
+//! Home of the objects that syncers see, if that is not here.
 
 use std::collections::BTreeSet;
 

@@ -26,7 +26,7 @@ pub(super) struct Term {
     pub(super) ended: CancellationToken,
 }
 
-/// How the syncer of one workload cluster sees objects.
+/// View of one workload cluster's syncer.
 pub(super) struct SyncerRules {
     term: Term,
     clusters: Arc<Registry>,
@@ -36,7 +36,7 @@ pub(super) struct SyncerRules {
     user: UserInfo,
     registry: Arc<Registry>,
     home: Option<Arc<dyn Home>>,
-    /// What may be in a namespace of the cluster.
+    /// Resources that may be in a namespace of the cluster.
     content: Vec<GroupResource>,
 }
 
@@ -98,7 +98,7 @@ impl SyncerRules {
             .filter_map(move |&resource| index.preferred(resource))
     }
 
-    /// How many objects in `namespace` the cluster still has.
+    /// Number of objects in `namespace` that the cluster still has.
     fn remaining(&self, namespace: &str) -> usize {
         let known = self.served().map(|served| self.known(served, namespace).len());
         known.sum()

@@ -21,7 +21,7 @@ pub struct Cause {
     pub nouns: [&'static str; 2],
     /// Whether others are picked.
     pub others: bool,
-    /// How many targets there are to choose from.
+    /// Number of targets to choose from.
     pub among: usize,
     /// Whatever keeps them away.
     pub lack: Lack,
@@ -38,7 +38,7 @@ pub enum Lack {
         cluster_name: String,
         /// The sentences of its refusals, in the order of the filters.
         reasons: Vec<String>,
-        /// How many others need as few changes.
+        /// Number of others that need as few changes.
         as_near: usize,
         /// The region that the request asks for, where this is the only target in it.
         only_in: Option<String>,

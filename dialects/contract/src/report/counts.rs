@@ -1,4 +1,4 @@
-//! What tables show of a decision in one cell: the score of a target, and how many targets each reason
+//! Counts of a decision in one cell of a table: the score of a target, and how many targets each reason
 //! refuses.
 
 use std::ptr;
@@ -25,8 +25,8 @@ pub fn score_cell(total: Option<i64>, parts: impl Iterator<Item = Option<i64>>) 
     parts.join("/")
 }
 
-/// How many targets each reason refuses, by plugin in pipeline order. Those that are none to choose from
-/// count for that alone.
+/// Numbers of targets that each reason refuses, by plugin in pipeline order. Those that are none to choose
+/// from count for that alone.
 #[must_use]
 pub fn reason_counts(inventory: &dyn Inventory, decision: &Decision) -> Vec<ReasonCount> {
     // Refusals are as many as targets, reasons are few.

@@ -32,7 +32,7 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// How many labels of `candidate` would have to change.
+    /// Number of labels of `candidate` that would have to change.
     fn unmet(&self, candidate: u32) -> usize {
         let all = 0..self.requirements.len();
         all.filter(|&number| !self.meets(number, candidate)).count()

@@ -23,11 +23,11 @@ pub struct Report<Candidates = Vec<Candidate>, Writes = Vec<WriteEntry>, Advice 
     pub reason: Token,
     /// The summary for a person.
     pub message: String,
-    /// How many clusters the request asks for, where it names a number.
+    /// Number of clusters that the request asks for, where it names one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<i64>")]
     pub wanted: Option<i64>,
-    /// What whoever asked should know besides: fields without effect, scores that do not count, expressions that fail.
+    /// Warnings for the reader: fields without effect, scores that do not count, expressions that fail.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Option<Vec<String>>")]
     pub warnings: Vec<String>,
@@ -44,18 +44,18 @@ pub struct Report<Candidates = Vec<Candidate>, Writes = Vec<WriteEntry>, Advice 
     pub amount: Option<AmountEntry>,
     /// The resulting clusters, those kept included, best first.
     pub picked: Vec<Pick>,
-    /// Where the object is bound now.
+    /// Clusters to which the object is bound now.
     pub current: Vec<CurrentEntry>,
-    /// What would happen to each cluster.
+    /// Changes that binding would make to each cluster.
     pub changes: Vec<ChangeEntry>,
-    /// Every target considered, best first; the infeasible ones at the end, the nearest to fitting first, and at last those that are
-    /// out of scope.
+    /// Every target considered, best first; the infeasible ones at the end, the nearest to fitting first, and
+    /// at last those that are out of scope.
     pub candidates: Candidates,
-    /// How many more there are, where `?limit=` asked for the first ones.
+    /// Number of further candidates, where `?limit=` asked for the first ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<i64>")]
     pub remaining_candidates: Option<usize>,
-    /// How many targets each reason refuses, where `?reasons=counts` asked for it.
+    /// Numbers of targets that each reason refuses, where `?reasons=counts` asked for them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason_counts: Option<Vec<ReasonCount>>,
     /// Filters in their order, each with how many targets are left before and after it.
@@ -67,7 +67,7 @@ pub struct Report<Candidates = Vec<Candidate>, Writes = Vec<WriteEntry>, Advice 
     pub conditions: Vec<Value>,
     /// Exactly what binding would write, in order.
     pub writes: Writes,
-    /// What may be done so that targets fit, where `?advice=true` asked for it.
+    /// Changes that would let targets fit, where `?advice=true` asked for them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<Advice>,
 }
@@ -77,9 +77,9 @@ pub struct Report<Candidates = Vec<Candidate>, Writes = Vec<WriteEntry>, Advice 
 pub struct AmountEntry {
     /// The thing divided: replicas.
     pub name: Token,
-    /// How much is wanted.
+    /// Wanted amount.
     pub wanted: i64,
-    /// How much the picked clusters get together.
+    /// Amount that the picked clusters get together.
     pub placed: i64,
 }
 
@@ -137,14 +137,14 @@ struct SystemCondition {
     observed_generation: Option<i64>,
 }
 
-/// How many targets one reason refuses.
+/// Number of targets that one reason refuses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReasonCount {
     /// The plugin that refuses.
     pub plugin: Token,
     /// Why, as one word.
     pub reason: Token,
-    /// How many targets.
+    /// Number of targets.
     pub targets: i64,
     /// Why, as a sentence about the first of them.
     pub message: String,
@@ -155,9 +155,9 @@ pub struct ReasonCount {
 pub struct FunnelStep {
     /// The filter.
     pub plugin: Token,
-    /// How many targets every filter before it lets pass.
+    /// Number of targets that every filter before it lets pass.
     pub before: i64,
-    /// How many of them it lets pass, too.
+    /// Number of those that it lets pass, too.
     pub after: i64,
     /// The commonest reason among those that it refuses, as one word; absent where it refuses none.
     #[serde(default, skip_serializing_if = "str::is_empty")]
@@ -186,7 +186,7 @@ pub struct Pick {
     /// The weighted total, where the system adds scores.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<i64>,
-    /// What each scorer gave.
+    /// Points of each scorer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Option<Vec<Score>>")]
     pub scores: Vec<Score>,
@@ -197,7 +197,7 @@ pub struct Pick {
     pub reason: Token,
 }
 
-/// What one scorer gave.
+/// Points of one scorer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Score {
     /// The scorer, as the system names it.
@@ -234,7 +234,7 @@ pub struct CurrentEntry {
     pub amount: Option<i64>,
 }
 
-/// What would happen to one cluster.
+/// Change that binding would make to one cluster.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChangeEntry {
@@ -284,7 +284,7 @@ pub struct Candidate {
     /// The weighted total, where the system adds scores.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<i64>,
-    /// What each scorer gave.
+    /// Points of each scorer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Option<Vec<Score>>")]
     pub scores: Vec<Score>,
@@ -318,7 +318,7 @@ pub struct WriteEntry {
     /// The object as it would be; of one that the reader may not get, kind, namespace and name.
     #[schemars(with = "Map<String, Value>", extend("x-kubernetes-preserve-unknown-fields" = true))]
     pub object: Value,
-    /// Where such an object changes, as JSON pointers.
+    /// Paths of the changes in such an object, as JSON pointers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changed_paths: Option<Vec<String>>,
 }

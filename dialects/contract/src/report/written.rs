@@ -12,7 +12,7 @@ use super::{Entry, View};
 
 /// After so many candidates it is asked whether somebody still waits.
 const LOOK: usize = 64;
-/// How many bytes the candidates of a large fleet mostly have each.
+/// Usual number of bytes per candidate of a large fleet.
 const USUAL: usize = 288;
 /// So many refusals are kept to be written again.
 const MOST: usize = 1024;

@@ -1,5 +1,4 @@
-//! What the status of the snapshot and the condition of the placement say (docs/systems/fleet.md, "What is
-//! written").
+//! Status of the snapshot and condition of the placement (docs/systems/fleet.md, "What is written").
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;

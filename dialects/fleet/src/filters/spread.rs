@@ -29,7 +29,7 @@ pub(crate) struct Spread<'a> {
 struct Counted<'a> {
     constraint: &'a Constraint,
     domains: Domains,
-    /// How many clusters of each domain the placement has.
+    /// Number of clusters of each domain that the placement has.
     counts: Vec<u32>,
     extremes: Extremes,
 }
@@ -61,7 +61,7 @@ impl Extremes {
         }
     }
 
-    /// How the skew changes when a domain with `count` gains one.
+    /// Change of the skew when a domain with `count` gains one.
     fn change(self, count: u32) -> i32 {
         if self.largest == self.smallest {
             1
@@ -111,7 +111,7 @@ impl Counted<'_> {
 pub(crate) struct Emptiest {
     /// The value of the label.
     pub(crate) value: Arc<str>,
-    /// How many other domains are as empty.
+    /// Number of other domains that are as empty.
     pub(crate) others: usize,
     /// A cluster of it, where it has only one.
     pub(crate) only: Option<Ix>,
@@ -188,8 +188,7 @@ impl<'a> Spread<'a> {
         (score, refused)
     }
 
-    /// How many of the placement's clusters are in the domain of `candidate`, and how many in the emptiest
-    /// domain.
+    /// Numbers of the placement's clusters in the domain of `candidate`, and in the emptiest domain.
     pub(crate) fn counts(&self, constraint: u32, candidate: Ix) -> Option<(u32, u32)> {
         let counted = self.constraints.get(constraint as usize)?;
         let count = counted

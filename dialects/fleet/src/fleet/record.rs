@@ -27,7 +27,7 @@ pub(crate) struct PlacementRecord {
     pub(crate) raw: Option<PlacementPolicy>,
     /// The policy compiled, or why it cannot be.
     pub(crate) policy: Arc<Result<Policy, String>>,
-    /// How many snapshots are kept.
+    /// Number of snapshots that are kept.
     pub(crate) history: usize,
     /// The conditions of its status.
     pub(crate) conditions: Vec<Condition>,
@@ -164,7 +164,7 @@ impl SnapshotRecord {
     }
 }
 
-/// How much of a place of its cluster a binding still is, the most first.
+/// Hold of a binding on its cluster, the strongest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Hold {
     /// Resources are meant to be there.
@@ -231,8 +231,7 @@ impl BindingRecord {
         !self.deleting() && self.state != State::Unscheduled
     }
 
-    /// How much of a place of its cluster the binding still is; of several to one cluster, the one that is
-    /// the most stands for it.
+    /// Hold of the binding on its cluster; of several to one cluster, the one that is the most stands for it.
     pub(crate) fn hold(&self) -> Hold {
         let finalizers = self.object.meta().finalizers();
         match (self.deleting(), self.state) {

@@ -1,4 +1,4 @@
-//! What there is to say of targets and demands, read from the objects alone.
+//! Views of targets and demands, read from the objects alone.
 
 use std::sync::Arc;
 
@@ -11,15 +11,15 @@ use crate::fleet::record::PlacementRecord;
 use crate::names::RESOURCE_PROPERTY_PREFIX;
 use crate::policy::Mode;
 
-/// Where a cluster's region is told by convention.
+/// Labels that name a cluster's region by convention.
 const REGION: &[&str] = &[
     "topology.kubernetes.io/region",
     "fleet.azure.com/location",
     "region",
 ];
-/// Where a cluster's zone is told by convention.
+/// Labels that name a cluster's zone by convention.
 const ZONE: &[&str] = &["topology.kubernetes.io/zone", "zone"];
-/// Where a cluster's infrastructure provider is told by convention.
+/// Labels that name a cluster's infrastructure provider by convention.
 const PROVIDER: &[&str] = &["provider", "cloud"];
 
 /// Bytes of a GiB.

@@ -24,11 +24,11 @@ use crate::names::{BETA_ALONE, PLACEMENT_GROUP, STORED, VERSIONS};
 pub(crate) struct Binding {
     /// The decision and where it stands.
     pub(crate) spec: BindingSpec,
-    /// What the rollout reports.
+    /// Report of the rollout.
     pub(crate) status: BindingStatus,
 }
 
-/// Where a binding stands.
+/// State of a binding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum State {
     /// Selected by the scheduler, waiting for the rollout.
@@ -75,10 +75,10 @@ pub(crate) struct BindingSpec {
     /// The overrides of cluster-scoped resources that apply; filled in by the rollout.
     #[schemars(with = "Option<Vec<String>>")]
     pub(crate) cluster_resource_override_snapshots: IgnoredAny,
-    /// How the resources are applied; filled in by the rollout.
+    /// Strategy of applying the resources; filled in by the rollout.
     #[schemars(with = "Option<ApplyStrategy>")]
     pub(crate) apply_strategy: IgnoredAny,
-    /// What becomes of the resources when the placement is deleted; filled in by the rollout.
+    /// Fate of the resources when the placement is deleted; filled in by the rollout.
     #[schemars(with = "Option<DeleteStrategy>")]
     pub(crate) delete_strategy: IgnoredAny,
 }
@@ -106,12 +106,12 @@ pub(crate) struct ClusterScore {
     /// The sum of the preferred terms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) affinity_score: Option<i32>,
-    /// How much the cluster evens out the topology.
+    /// Score by which the cluster evens out the topology.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) priority_score: Option<i32>,
 }
 
-/// What the rollout reports.
+/// Report of the rollout.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct BindingStatus {

@@ -21,30 +21,30 @@ use crate::names::{CLUSTER_GROUP, LONGEST_NAME, MEMBER_AGENT, MEMBER_NAME_LABEL,
 #[serde(default)]
 #[schemars(extend("required" = ["spec"]))]
 pub(crate) struct MemberCluster {
-    /// How the hub treats the cluster.
+    /// Treatment of the cluster by the hub.
     pub(crate) spec: MemberClusterSpec,
-    /// What is known about the cluster.
+    /// Status of the cluster.
     pub(crate) status: MemberClusterStatus,
 }
 
-/// How the hub treats the cluster.
+/// Treatment of the cluster by the hub.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["identity"]))]
 pub(crate) struct MemberClusterSpec {
-    /// Who the agent of the cluster is on the hub.
+    /// User of the cluster's agent on the hub.
     pub(crate) identity: Subject,
-    /// How often the agent reports, in seconds.
+    /// Interval of the agent's reports, in seconds.
     #[schemars(range(min = 1, max = 600), extend("default" = 60))]
     pub(crate) heartbeat_period_seconds: Option<i32>,
     /// Taints keep placements away that do not tolerate them.
     #[schemars(length(max = 100))]
     pub(crate) taints: Vec<Taint>,
-    /// How the cluster is checked before it leaves.
+    /// Checks of the cluster before it leaves.
     pub(crate) delete_options: Option<DeleteOptions>,
 }
 
-/// Who the agent of the cluster is on the hub.
+/// User of the cluster's agent on the hub.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["kind", "name"], "x-kubernetes-map-type" = "atomic"))]
@@ -68,7 +68,7 @@ pub(crate) struct Taint {
     pub(crate) key: String,
     /// The value of the taint, mostly empty.
     pub(crate) value: String,
-    /// What the taint does to placements that do not tolerate it: NoSchedule.
+    /// Effect of the taint on placements that do not tolerate it: NoSchedule.
     #[schemars(extend("enum" = ["NoSchedule"]))]
     pub(crate) effect: String,
 }
@@ -83,7 +83,7 @@ impl From<&Taint> for berth_dialect_contract::Taint {
     }
 }
 
-/// How the cluster is checked before it leaves.
+/// Checks of the cluster before it leaves.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct DeleteOptions {
@@ -92,20 +92,20 @@ pub(crate) struct DeleteOptions {
     pub(crate) validation_mode: String,
 }
 
-/// What is known about the cluster.
+/// Status of the cluster.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct MemberClusterStatus {
     /// The state of the cluster as a whole.
     #[schemars(with = "Vec<ConditionForm>", extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub(crate) conditions: Vec<Condition>,
-    /// What the property provider of the cluster says, by property name.
+    /// Values of the cluster's property provider, by property name.
     pub(crate) properties: BTreeMap<String, PropertyValue>,
     /// The namespaces of the cluster, each with the placement that made it; absent where none are reported.
     pub(crate) namespaces: Option<BTreeMap<String, String>>,
     /// The resources of the cluster.
     pub(crate) resource_usage: ResourceUsage,
-    /// What each agent reports.
+    /// Report of each agent.
     pub(crate) agent_status: Vec<AgentStatus>,
 }
 
@@ -126,15 +126,15 @@ pub(crate) struct PropertyValue {
 pub(crate) struct ResourceUsage {
     /// All there is.
     pub(crate) capacity: BTreeMap<String, QuantityText>,
-    /// What workload may use.
+    /// Resources for workload.
     pub(crate) allocatable: BTreeMap<String, QuantityText>,
-    /// What is left of it.
+    /// Resources that are left.
     pub(crate) available: BTreeMap<String, QuantityText>,
     /// When the resources were observed.
     pub(crate) observation_time: Option<Time>,
 }
 
-/// What one agent reports.
+/// Report of one agent.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["type"]))]
@@ -149,7 +149,7 @@ pub(crate) struct AgentStatus {
 }
 
 impl MemberClusterStatus {
-    /// What the member agent reports.
+    /// Returns the report of the member agent.
     pub(crate) fn member_agent(&self) -> Option<&AgentStatus> {
         self.agent_status
             .iter()

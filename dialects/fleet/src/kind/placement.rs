@@ -26,13 +26,13 @@ use crate::names::{PLACEMENT_GROUP, STORED, VERSIONS};
 #[serde(default)]
 #[schemars(extend("required" = ["spec"]))]
 pub(crate) struct Placement {
-    /// What is placed, and on which clusters.
+    /// Resources to place, and rules for clusters.
     pub(crate) spec: PlacementSpec,
-    /// What came of it.
+    /// Status of the placement.
     pub(crate) status: PlacementStatus,
 }
 
-/// What is placed, and on which clusters.
+/// Resources to place, and rules for clusters.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["resourceSelectors"]))]
@@ -42,13 +42,13 @@ pub(crate) struct PlacementSpec {
     pub(crate) resource_selectors: Vec<ResourceSelector>,
     /// Which clusters are chosen; every eligible one when it is left out.
     pub(crate) policy: Option<PlacementPolicy>,
-    /// How changes reach the chosen clusters. Kept for the rollout, not for scheduling.
+    /// Strategy by which changes reach the chosen clusters. Kept for the rollout, not for scheduling.
     #[schemars(with = "Option<RolloutStrategy>")]
     pub(crate) strategy: IgnoredAny,
-    /// How many old snapshots are kept.
+    /// Number of old snapshots that are kept.
     #[schemars(range(min = 1, max = 1000), extend("default" = 10))]
     pub(crate) revision_history_limit: Option<i32>,
-    /// Who sees the status.
+    /// Readers of the status.
     #[schemars(extend("enum" = ["ClusterScopeOnly", NAMESPACE_ACCESSIBLE], "default" = "ClusterScopeOnly"))]
     pub(crate) status_reporting_scope: Option<String>,
 }
@@ -87,7 +87,7 @@ impl PlacementSpec {
     }
 }
 
-/// What came of it.
+/// Status of the placement.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct PlacementStatus {

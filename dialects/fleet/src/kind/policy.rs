@@ -7,7 +7,7 @@ use berth_apimachinery::selector::LabelSelector;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How clusters are chosen.
+/// Way of choosing clusters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum PlacementType {
     /// Every cluster that fits.
@@ -30,25 +30,27 @@ impl PlacementType {
     }
 }
 
-/// How clusters are chosen for the selected resources.
+/// Rules by which clusters are chosen for the selected resources.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct PlacementPolicy {
-    /// PickAll places on every cluster that fits, PickN on the best ones, PickFixed on those named. It cannot change.
+    /// PickAll places on every cluster that fits, PickN on the best ones, PickFixed on those named. It cannot
+    /// change.
     #[schemars(with = "String", extend("enum" = ["PickAll", "PickN", "PickFixed"], "default" = "PickAll"))]
     pub(crate) placement_type: PlacementType,
     /// The clusters to place on. Only for PickFixed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 100))]
     pub(crate) cluster_names: Vec<String>,
-    /// How many clusters to place on. Only for PickN, where it is required.
+    /// Number of clusters to place on. Only for PickN, where it is required.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub(crate) number_of_clusters: Option<i32>,
     /// Which clusters may be or had better be chosen. Only for PickAll and PickN.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) affinity: Option<Affinity>,
-    /// How evenly the chosen clusters spread over topologies; all constraints count. Only for PickN.
+    /// Constraints on the spread of the chosen clusters over topologies; all constraints count. Only for
+    /// PickN.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) topology_spread_constraints: Vec<TopologySpreadConstraint>,
     /// The taints of clusters this placement puts up with. They can be added to, not changed or removed.
@@ -80,13 +82,13 @@ pub(crate) struct Affinity {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct ClusterAffinity {
-    /// What a cluster must be like when it is chosen. What is chosen stays, whatever it becomes.
+    /// Requirements on a cluster when it is chosen. What is chosen stays, whatever it becomes.
     #[serde(
         rename = "requiredDuringSchedulingIgnoredDuringExecution",
         skip_serializing_if = "Option::is_none"
     )]
     pub(crate) required: Option<ClusterSelector>,
-    /// What a cluster had better be like. Not for PickAll.
+    /// Preferences among clusters. Not for PickAll.
     #[serde(
         rename = "preferredDuringSchedulingIgnoredDuringExecution",
         skip_serializing_if = "Vec::is_empty"
@@ -109,10 +111,10 @@ pub(crate) struct ClusterSelector {
 #[serde(default)]
 #[schemars(extend("required" = ["preference", "weight"]))]
 pub(crate) struct PreferredClusterSelector {
-    /// What a matching cluster gains, from -100 to 100.
+    /// Points of a matching cluster, from -100 to 100.
     #[schemars(range(min = -100, max = 100))]
     pub(crate) weight: i32,
-    /// What a cluster had better be like.
+    /// Preferences among clusters.
     pub(crate) preference: ClusterSelectorTerm,
 }
 
@@ -147,7 +149,7 @@ pub(crate) struct PropertySelector {
 pub(crate) struct PropertyRequirement {
     /// The property.
     pub(crate) name: String,
-    /// How its value compares: Gt, Ge, Eq, Ne, Lt or Le.
+    /// Comparison of its value: Gt, Ge, Eq, Ne, Lt or Le.
     #[schemars(extend("enum" = ["Gt", "Ge", "Eq", "Ne", "Lt", "Le"]))]
     pub(crate) operator: String,
     /// The quantity to compare with: exactly one.
@@ -167,19 +169,19 @@ pub(crate) struct PropertySorter {
     pub(crate) sort_order: String,
 }
 
-/// How evenly the chosen clusters spread over the values of one label.
+/// Constraint on the spread of the chosen clusters over the values of one label.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["topologyKey"]))]
 pub(crate) struct TopologySpreadConstraint {
-    /// How much the fullest value may be ahead of the emptiest.
+    /// Most clusters by which the fullest value may be ahead of the emptiest.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1), extend("default" = 1))]
     pub(crate) max_skew: Option<i32>,
     /// The label whose values are the topology.
     pub(crate) topology_key: String,
-    /// DoNotSchedule, as where it is left out, refuses a cluster that would exceed maxSkew; ScheduleAnyway only ranks it
-    /// low.
+    /// DoNotSchedule, as where it is left out, refuses a cluster that would exceed maxSkew; ScheduleAnyway
+    /// only ranks it low.
     #[serde(skip_serializing_if = "String::is_empty")]
     #[schemars(extend("enum" = ["DoNotSchedule", "ScheduleAnyway"]))]
     pub(crate) when_unsatisfiable: String,

@@ -1,4 +1,4 @@
-//! What a placement policy must satisfy beyond its schema: every error at once, each at its field
+//! Rules of a placement policy beyond its schema: every error at once, each at its field
 //! (docs/systems/fleet.md, "Placement policy").
 
 use std::collections::BTreeMap;

@@ -8,7 +8,7 @@ use berth_apimachinery::schema::ConditionForm;
 use berth_apimachinery::schema::types::{IntOrString, Time};
 use schemars::JsonSchema;
 
-/// How changes reach the chosen clusters.
+/// Strategy by which changes reach the chosen clusters.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 pub(super) struct RolloutStrategy {
@@ -17,11 +17,11 @@ pub(super) struct RolloutStrategy {
     r#type: Option<String>,
     /// The pace of a rolling update.
     rolling_update: Option<RollingUpdate>,
-    /// How resources are applied to a cluster.
+    /// Strategy of applying resources to a cluster.
     apply_strategy: Option<ApplyStrategy>,
-    /// What becomes of the resources when the placement is deleted.
+    /// Fate of the resources when the placement is deleted.
     delete_strategy: Option<DeleteStrategy>,
-    /// How the status of the resources comes back to the hub.
+    /// Strategy by which the status of the resources comes back to the hub.
     report_back_strategy: Option<ReportBackStrategy>,
 }
 
@@ -32,18 +32,19 @@ const CLUSTERS: &str = "^((100|[0-9]{1,2})%|[0-9]+)$";
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 struct RollingUpdate {
-    /// How many clusters may be without the resources at a time, as a number or a share.
+    /// Most clusters that may be without the resources at a time, as a number or a share.
     #[schemars(extend("pattern" = CLUSTERS, "default" = "25%"))]
     max_unavailable: Option<IntOrString>,
-    /// How many clusters may have the resources beyond the number wanted, as a number or a share.
+    /// Most clusters that may have the resources beyond the number wanted, as a number or a share.
     #[schemars(extend("pattern" = CLUSTERS, "default" = "25%"))]
     max_surge: Option<IntOrString>,
-    /// How long resources whose availability cannot be told count as unavailable after a change, in seconds.
+    /// Time for which resources whose availability cannot be told count as unavailable after a change, in
+    /// seconds.
     #[schemars(extend("default" = 60, "format" = null))]
     unavailable_period_seconds: Option<i64>,
 }
 
-/// How resources are applied to a cluster.
+/// Strategy of applying resources to a cluster.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 pub(super) struct ApplyStrategy {
@@ -72,7 +73,7 @@ struct ServerSideApplyConfig {
     force: Option<bool>,
 }
 
-/// What becomes of the resources when the placement is deleted.
+/// Fate of the resources when the placement is deleted.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 pub(super) struct DeleteStrategy {
@@ -81,13 +82,13 @@ pub(super) struct DeleteStrategy {
     propagation_policy: Option<String>,
 }
 
-/// How the status of the resources comes back to the hub.
+/// Strategy by which the status of the resources comes back to the hub.
 #[derive(JsonSchema)]
 struct ReportBackStrategy {
     /// Mirror copies it, Disabled does not.
     #[schemars(extend("enum" = ["Disabled", "Mirror"], "default" = "Disabled"))]
     r#type: String,
-    /// Where it is copied to.
+    /// Destination of the copy.
     #[schemars(extend("enum" = ["OriginalResource", "WorkAPI"]))]
     destination: Option<String>,
 }
@@ -176,7 +177,7 @@ pub(super) struct DriftedPlacement {
     target_cluster_observed_generation: i64,
     /// When the drift was first seen.
     first_drifted_observed_time: Time,
-    /// Where it drifted.
+    /// Paths that drifted.
     observed_drifts: Option<Vec<PatchDetail>>,
 }
 
@@ -192,7 +193,7 @@ pub(super) struct DiffedPlacement {
     target_cluster_observed_generation: Option<i64>,
     /// When the difference was first seen.
     first_diffed_observed_time: Time,
-    /// Where it differs.
+    /// Paths that differ.
     observed_diffs: Option<Vec<PatchDetail>>,
 }
 

@@ -15,15 +15,15 @@ use crate::names::{BETA_ALONE, PLACEMENT_GROUP, STORED, VERSIONS};
 
 /// One policy of a placement as it was, and what scheduling by it came to.
 ///
-/// The rules of placements are not asked of it: hubs hold what they made when the rules were others, such as a PickN policy
-/// without its number, which stood in an annotation alone.
+/// The rules of placements are not asked of it: hubs hold what they made when the rules were others, such as
+/// a PickN policy without its number, which stood in an annotation alone.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(extend("required" = ["spec"]))]
 pub(crate) struct PolicySnapshot {
     /// The policy.
     pub(crate) spec: PolicySnapshotSpec,
-    /// What scheduling came to.
+    /// Result of scheduling.
     pub(crate) status: PolicySnapshotStatus,
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct PolicySnapshotSpec {
     pub(crate) policy_hash: String,
 }
 
-/// What scheduling came to.
+/// Result of scheduling.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["observedCRPGeneration"]))]

@@ -14,7 +14,7 @@ fn wide() -> Value {
     )
 }
 
-/// What speaks against binding `shoot` to the seed `s`.
+/// Objections to binding `shoot` to the seed `s`.
 fn problems(seed: Value, old: &Value, new: &Value) -> Vec<String> {
     let profile = with(
         profile("aws"),

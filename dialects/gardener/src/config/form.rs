@@ -37,24 +37,24 @@ pub(super) struct Form {
     /// Not used: berth serve has a flag.
     #[schemars(extend("enum" = ["json", "text", ""]))]
     log_format: String,
-    /// What is scheduled, and how.
+    /// Settings by scheduled kind.
     pub(super) schedulers: Schedulers,
-    /// The tolerations of the Shoots of every Project, as gardener-apiserver's admission plugin ShootTolerationRestriction
-    /// has them: not in Gardener's file.
+    /// The tolerations of the Shoots of every Project, as gardener-apiserver's admission plugin
+    /// ShootTolerationRestriction has them: not in Gardener's file.
     pub(super) shoot_toleration_restriction: ProjectTolerations,
 }
 
-/// What is scheduled, and how.
+/// Settings by scheduled kind.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Schedulers {
-    /// How BackupBuckets are scheduled. Not used.
+    /// Settings of scheduling BackupBuckets. Not used.
     pub(super) backup_bucket: BackupBucket,
-    /// How Shoots are scheduled.
+    /// Settings of scheduling Shoots.
     pub(super) shoot: Shoot,
 }
 
-/// How BackupBuckets are scheduled.
+/// Settings of scheduling BackupBuckets.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct BackupBucket {
@@ -75,18 +75,18 @@ impl Default for BackupBucket {
     }
 }
 
-/// How Shoots are scheduled.
+/// Settings of scheduling Shoots.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Shoot {
-    /// How the candidates for a Shoot are found. SameRegion: Seeds of its provider type and region. MinimalDistance: the
-    /// Seeds nearest to its region.
+    /// Strategy of finding the candidates for a Shoot. SameRegion: Seeds of its provider type and region.
+    /// MinimalDistance: the Seeds nearest to its region.
     #[schemars(extend("enum" = ["SameRegion", "MinimalDistance", ""]))]
     pub(super) candidate_determination_strategy: Strategy,
-    /// The first delay before a Shoot that found no Seed is tried again, as a duration such as 15s or 1m30s; each further
-    /// one is twice as long.
+    /// The first delay before a Shoot that found no Seed is tried again, as a duration such as 15s or 1m30s;
+    /// each further one is twice as long.
     pub(super) retry_sync_period: String,
-    /// How many Shoots are decided at a time.
+    /// Number of Shoots that are decided at a time.
     #[schemars(range(min = 0))]
     pub(super) concurrent_syncs: i64,
 }

@@ -6,7 +6,7 @@ use crate::code::Code;
 use crate::fleet::seed::{Facts, ZoneMode};
 use crate::fleet::shoot::Wants;
 
-/// How many zones a control plane takes that survives the loss of one.
+/// Number of zones of a control plane that survives the loss of one.
 pub(crate) const ENOUGH: usize = 3;
 
 /// Judges the seed by itself. What seeds prefer is judged among those that are left.

@@ -1,4 +1,4 @@
-//! What the ExposureClass of a new shoot adds to it (docs/systems/gardener.md, "Exposure classes").
+//! Additions of an ExposureClass to a new shoot (docs/systems/gardener.md, "Exposure classes").
 
 use berth_apimachinery::{FieldError, Object};
 use serde_json::{Map, Value};
@@ -7,7 +7,7 @@ use super::Fleet;
 use crate::kind::child;
 use crate::kind::exposure_class::ExposureClass;
 
-/// What shoots of a class ask of seeds, as the class has it.
+/// Requirements of shoots of a class on seeds, as the class has them.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Exposure {
     selector: Value,

@@ -12,16 +12,16 @@ use crate::kind::common::{condition, minor_version};
 use crate::kind::seed::spec::{Seed, SeedTaint};
 use crate::names::{EMERGENCY_STOP, PROVIDER_LABEL, REGION_LABEL, SEED_NAME_LABEL, is_special_taint};
 
-/// What every decision looks at, in one stretch of memory.
+/// Facts for every decision, in one stretch of memory.
 #[derive(Clone)]
 pub(crate) struct Row {
     /// The seed's name; rows are sorted by it.
     pub(crate) name: Arc<str>,
-    /// What of it is needed for words, views and writes only.
+    /// Facts for words, views and writes only.
     pub(crate) record: Arc<SeedRecord>,
     /// The facts the filters go by.
     pub(crate) facts: Facts,
-    /// How many shoots sit on it.
+    /// Number of shoots on it.
     pub(crate) used: i64,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct SeedRecord {
     pub(crate) labels: Labels,
 }
 
-/// What the filters go by.
+/// Facts for the filters.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Facts {
     /// It is being deleted.
@@ -50,7 +50,7 @@ pub(crate) struct Facts {
     pub(crate) provider: u32,
     /// The region.
     pub(crate) region: u32,
-    /// How many shoots it takes; `None` is unlimited.
+    /// Number of shoots that it takes; `None` is unlimited.
     pub(crate) limit: Option<i64>,
     /// Nodes, pods, services.
     pub(crate) networks: [Range; 3],
@@ -64,7 +64,7 @@ pub(crate) struct Facts {
     pub(crate) taints: ByRules<Arc<[SeedTaint]>>,
     /// The availability zones.
     pub(crate) zones: Arc<[String]>,
-    /// How the zones of workers matter.
+    /// Meaning of the zones of workers.
     pub(crate) zone_mode: ZoneMode,
     /// The names of the access restrictions it offers.
     pub(crate) restrictions: Arc<[String]>,
@@ -94,7 +94,7 @@ impl<T> ByRules<T> {
     }
 }
 
-/// How the zones of a shoot's workers matter to a seed.
+/// Meaning of the zones of a shoot's workers to a seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ZoneMode {
     /// Not at all.

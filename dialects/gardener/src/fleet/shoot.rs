@@ -16,7 +16,7 @@ use crate::names::DEFAULT_SCHEDULER;
 /// A shoot and what it was read from.
 pub(crate) struct Record {
     pub(crate) object: Arc<Object>,
-    /// What it asks for.
+    /// Requirements on its seed.
     pub(crate) wants: Wants,
     /// The seeds it sits on.
     pub(crate) seats: Seats,
@@ -26,7 +26,7 @@ pub(crate) struct Record {
     pub(crate) deleting: bool,
 }
 
-/// What a shoot asks of its seed. Two equal ones are decided alike.
+/// Requirements of a shoot on its seed. Two equal ones are decided alike.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Wants {
     /// The namespace it is in.
@@ -63,7 +63,7 @@ pub(crate) struct Wants {
     pub(crate) restrictions: Vec<String>,
     /// Nodes, pods, services, as written.
     pub(crate) ranges: [Option<String>; 3],
-    /// The same, read.
+    /// The ranges, read.
     pub(crate) networks: [Range; 3],
     /// The families of its addresses.
     pub(crate) families: Families,

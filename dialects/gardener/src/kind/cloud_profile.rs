@@ -15,37 +15,38 @@ use crate::names::{GROUP, VERSION};
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct CloudProfile {
-    /// What the profile offers.
+    /// Offer of the profile.
     pub spec: CloudProfileSpec,
-    /// What became of it.
+    /// Outcome of a removal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<CloudProfileStatus>,
 }
 
-/// What became of a profile: Gardener writes which versions are supported.
+/// Status of a profile: Gardener writes which versions are supported.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct CloudProfileStatus {}
 
-/// What a profile offers.
+/// Offer of a profile.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct CloudProfileSpec {
     /// The provider type, such as aws or openstack. Shoots with this profile have the same type.
     pub r#type: String,
-    /// The seeds that shoots with this profile may be scheduled to. Without it, all of the shoot's own provider type.
+    /// The seeds that shoots with this profile may be scheduled to. Without it, all of the shoot's own
+    /// provider type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed_selector: Option<SeedSelector>,
     /// The regions that shoots with this profile may be in. Without any, it is not known which.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub regions: Option<Vec<Region>>,
-    /// What control planes of shoots with this profile may say.
+    /// Values allowed in control planes of shoots with this profile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control_plane: Option<ProfileControlPlane>,
 }
 
-/// What control planes of shoots may say.
+/// Values allowed in control planes of shoots.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]

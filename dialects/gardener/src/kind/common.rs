@@ -20,8 +20,8 @@ pub struct SeedSelector {
     /// Requirements on single labels of a seed, all of which must hold.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub match_expressions: Vec<LabelSelectorRequirement>,
-    /// The provider types a seed may have; "*" stands for all. When empty here and on the other side (cloud profile or
-    /// shoot), only seeds of the shoot's own provider type are taken.
+    /// The provider types a seed may have; "*" stands for all. When empty here and on the other side (cloud
+    /// profile or shoot), only seeds of the shoot's own provider type are taken.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub provider_types: Vec<String>,
 }
@@ -40,7 +40,7 @@ impl SeedSelector {
     }
 }
 
-/// What keeps parts of a cluster within borders.
+/// Restriction that keeps parts of a cluster within borders.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 #[schemars(extend("required" = ["name"], "x-kubernetes-preserve-unknown-fields" = true))]
@@ -66,7 +66,7 @@ pub struct Condition {
     pub message: String,
 }
 
-/// What the responsible agent is doing or did last.
+/// Operation that the responsible agent performs or performed last.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
@@ -75,9 +75,9 @@ pub struct LastOperation {
     pub r#type: String,
     /// Pending, Processing, Succeeded, Error, Failed or Aborted.
     pub state: String,
-    /// How far it is, in percent.
+    /// Progress, in percent.
     pub progress: i32,
-    /// What is being done, as a sentence.
+    /// Description of the operation, as a sentence.
     pub description: String,
 }
 

@@ -19,12 +19,12 @@ use crate::names::{GROUP, VERSION};
 pub struct ExposureClass {
     /// The name of the handler that the seeds have for it.
     pub handler: String,
-    /// What shoots of the class ask of seeds.
+    /// Requirements of shoots of the class on seeds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduling: Option<ExposureClassScheduling>,
 }
 
-/// What shoots of a class ask of seeds.
+/// Requirements of shoots of a class on seeds.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]

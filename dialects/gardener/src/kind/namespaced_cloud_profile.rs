@@ -17,14 +17,14 @@ use crate::names::{GROUP, VERSION};
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct NamespacedCloudProfile {
-    /// What the profile adds to its parent.
+    /// Additions of the profile to its parent.
     pub spec: NamespacedCloudProfileSpec,
-    /// What became of it.
+    /// Outcome of a removal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<NamespacedCloudProfileStatus>,
 }
 
-/// What a profile adds to its parent.
+/// Additions of a profile to its parent.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
@@ -45,12 +45,13 @@ pub struct Parent {
     pub name: String,
 }
 
-/// What became of a profile.
+/// Status of a profile.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct NamespacedCloudProfileStatus {
-    /// The parent with what the profile adds: what its shoots go by. Until that is there they go by the parent.
+    /// The parent with what the profile adds: what its shoots go by. Until that is there they go by the
+    /// parent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cloud_profile_spec: Option<CloudProfileSpec>,
 }

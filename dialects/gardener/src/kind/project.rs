@@ -18,13 +18,13 @@ use crate::names::{GARDEN_NAMESPACE, GROUP, PROJECT_PREFIX, PROTECTED_TAINT, VER
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct Project {
-    /// What the project is.
+    /// Settings of the project.
     pub spec: ProjectSpec,
-    /// What became of it.
+    /// Outcome of a removal.
     pub status: ProjectStatus,
 }
 
-/// What a project is.
+/// Settings of a project.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
@@ -32,10 +32,10 @@ pub struct ProjectSpec {
     /// The namespace of the project. Cannot be changed. Without it, garden- and the project's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
-    /// Who answers for it.
+    /// Responsible subject.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub owner: Option<Subject>,
-    /// Who made it.
+    /// Subject that created it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created_by: Option<Subject>,
     /// The taints of seeds that shoots of the project put up with, and may.
@@ -59,13 +59,13 @@ pub struct ProjectTolerations {
     /// The tolerations of each shoot that has none of the same key. Each must be in the whitelist.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub defaults: Vec<Toleration>,
-    /// The tolerations that shoots may have; one without a value allows every value. Changing this takes the verb
-    /// modify-spec-tolerations-whitelist on projects.
+    /// The tolerations that shoots may have; one without a value allows every value. Changing this takes the
+    /// verb modify-spec-tolerations-whitelist on projects.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub whitelist: Vec<Toleration>,
 }
 
-/// What became of a project.
+/// Status of a project.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]

@@ -1,4 +1,4 @@
-//! Who may write what was decided.
+//! Writers of decided fields.
 
 use std::sync::Arc;
 

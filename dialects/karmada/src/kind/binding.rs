@@ -27,7 +27,7 @@ pub(crate) struct Binding {
 pub(crate) struct BindingSpec {
     /// The template.
     pub(crate) resource: Reference,
-    /// How many replicas are wanted; 0 of what is no workload.
+    /// Number of wanted replicas; 0 of what is no workload.
     pub(crate) replicas: i32,
     /// Request of one replica; absent of a template that is no workload.
     pub(crate) replica_requirements: Option<ReplicaRequirements>,
@@ -89,7 +89,7 @@ pub(crate) struct Component {
     /// The name of the part.
     #[schemars(length(max = 32))]
     pub(crate) name: String,
-    /// How many pods it has.
+    /// Number of its pods.
     pub(crate) replicas: i32,
     /// Request of one of them.
     pub(crate) replica_requirements: Option<ReplicaRequirements>,
@@ -102,7 +102,7 @@ pub(crate) struct Component {
 pub(crate) struct TargetCluster {
     /// The name of the cluster.
     pub(crate) name: String,
-    /// How many replicas go there.
+    /// Number of replicas that go there.
     pub(crate) replicas: i32,
 }
 
@@ -113,11 +113,11 @@ pub(crate) struct TargetCluster {
 pub(crate) struct EvictionTask {
     /// The cluster.
     pub(crate) from_cluster: String,
-    /// How many replicas were there.
+    /// Number of replicas that were there.
     pub(crate) replicas: Option<i32>,
     /// Why it leaves.
     pub(crate) reason: String,
-    /// Who wants it to.
+    /// Controller that asks for it.
     pub(crate) producer: String,
 }
 

@@ -13,13 +13,13 @@ use serde::de::IgnoredAny;
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct Cluster {
-    /// How the cluster is reached, where it is and what is kept away from it.
+    /// Address, location and taints of the cluster.
     pub(crate) spec: ClusterSpec,
     /// State of the cluster.
     pub(crate) status: ClusterStatus,
 }
 
-/// How the cluster is reached, where it is and what is kept away from it.
+/// Address, location and taints of the cluster.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["syncMode"], "x-kubernetes-preserve-unknown-fields" = true))]
@@ -90,14 +90,14 @@ pub(crate) struct ClusterStatus {
     /// The state of the cluster.
     #[schemars(with = "Vec<ConditionForm>")]
     pub(crate) conditions: Vec<Condition>,
-    /// How many nodes there are.
+    /// Number of nodes.
     #[schemars(with = "Option<NodeSummary>")]
     pub(crate) node_summary: Option<IgnoredAny>,
     /// Resources of the cluster, and how much of them is in use.
     pub(crate) resource_summary: Option<ResourceSummary>,
 }
 
-/// How many nodes there are.
+/// Number of nodes.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 #[expect(dead_code, reason = "only its schema is read")]
@@ -143,11 +143,11 @@ pub(crate) struct ResourceSummary {
     pub(crate) allocating: ResourceList,
     /// Requests of pods on nodes.
     pub(crate) allocated: ResourceList,
-    /// How many nodes there are of each size, by what is free on them.
+    /// Numbers of nodes by size, by their free resources.
     pub(crate) allocatable_modelings: Vec<Modeling>,
 }
 
-/// How many nodes there are of one size.
+/// Number of nodes of one size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(extend("required" = ["count", "grade"]))]

@@ -16,7 +16,7 @@ pub(crate) struct Placement {
     pub(crate) cluster_tolerations: Vec<Toleration>,
     /// Over how many clusters or regions the template spreads.
     pub(crate) spread_constraints: Vec<SpreadConstraint>,
-    /// How replicas are divided; every cluster gets all of them where it is left out.
+    /// Division of replicas; every cluster gets all of them where it is left out.
     pub(crate) replica_scheduling: Option<ReplicaScheduling>,
     /// Which other workloads it goes with, or stays away from.
     pub(crate) workload_affinity: Option<WorkloadAffinity>,
@@ -123,7 +123,7 @@ pub(crate) struct Toleration {
     pub(crate) value: String,
     /// The effect; every effect where it is empty.
     pub(crate) effect: String,
-    /// How long a NoExecute taint is put up with, for what is on the cluster already.
+    /// Time for which a NoExecute taint is tolerated by workload that is on the cluster already.
     pub(crate) toleration_seconds: Option<i64>,
 }
 
@@ -136,13 +136,13 @@ pub(crate) struct SpreadConstraint {
     pub(crate) spread_by_field: String,
     /// The label that makes the groups.
     pub(crate) spread_by_label: String,
-    /// How many groups at most.
+    /// Most groups.
     pub(crate) max_groups: i64,
-    /// How many groups at least.
+    /// Fewest groups.
     pub(crate) min_groups: i64,
 }
 
-/// How replicas are divided.
+/// Division of replicas.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct ReplicaScheduling {

@@ -21,7 +21,7 @@ pub(crate) const ANNOTATION: &str = "karmada.berth.dev/estimates";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Estimate {
     request: Vec<(Arc<str>, Quantity)>,
-    /// How many replicas fit.
+    /// Number of replicas that fit.
     pub(crate) replicas: i64,
     /// When it was given.
     pub(crate) at: Option<Time>,

@@ -15,7 +15,7 @@ use crate::standing::Standing;
 const COMBINATIONS: usize = 100_000;
 /// Steps of looking for them.
 const STEPS: usize = 1_000_000;
-/// How much more a replica weighs than a score.
+/// Weight of a replica against a score.
 const UNIT: i64 = 1000;
 
 /// A region with its clusters, best first.
@@ -80,7 +80,7 @@ fn group(ranked: Vec<Standing>, terms: &Terms<'_>, limits: Limits, of_clusters: 
         .collect()
 }
 
-/// How many clusters have room for all, then how many of them have the template already.
+/// Number of clusters that have room for all, then number of those that have the template already.
 fn duplicated_score(clusters: &[Standing], replicas: i64) -> i64 {
     let able = clusters
         .iter()

@@ -231,7 +231,7 @@ fn syncer_finalizers(writer: &Writer, old: &Value, new: &Value, findings: &mut F
     }
 }
 
-/// What a syncer writes beside its own keys: its status, and nothing else.
+/// Judges a syncer's writes of keys other than its own: its status, and nothing else.
 pub(super) fn judge_syncer(
     own: &str,
     operation: Operation,

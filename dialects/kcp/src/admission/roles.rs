@@ -1,4 +1,4 @@
-//! Who is who: users and the actors of the state machines (docs/concepts.md, "Actors").
+//! Roles of users: users and the actors of the state machines (docs/concepts.md, "Actors").
 
 use crate::machine::Actor;
 
@@ -17,7 +17,7 @@ pub enum Role {
     Syncer(String),
 }
 
-/// What the users of syncers begin with.
+/// Prefix of the users of syncers.
 pub(super) const SYNCER: &str = "berth:syncer:";
 
 /// The user Berth's own actor is; that of a syncer ends in its identifier.

@@ -1,4 +1,4 @@
-//! What the guard lets through and what it refuses.
+//! Writes that the guard lets through and refuses.
 
 mod keys;
 mod placement;
@@ -16,7 +16,7 @@ const ALICE: &str = "alice";
 const SYNCER_X: &str = "berth:syncer:x";
 const DEPLOYMENTS: GroupResource = GroupResource::new("apps", "deployments");
 
-/// What the guard says of a write: nothing, or the code and the message of its refusal. Both phases must
+/// Verdict of the guard on a write: nothing, or the code and the message of its refusal. Both phases must
 /// agree.
 fn review(
     guard: &PlacementGuard,

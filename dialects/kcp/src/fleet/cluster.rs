@@ -9,14 +9,14 @@ use crate::kind::workload_cluster::WorkloadCluster;
 use crate::location_string::check_identifier;
 use crate::readiness::{self, Reported};
 
-/// What every decision looks at, in one stretch of memory.
+/// Facts for every decision, in one stretch of memory.
 #[derive(Clone)]
 pub(crate) struct Row {
     /// The name of the WorkloadCluster; rows are sorted by it.
     pub(crate) name: Arc<str>,
     /// Its identifier, which location strings and labels name it by.
     pub(crate) identifier: Arc<str>,
-    /// What of it is needed for words and views only.
+    /// Facts for words and views only.
     pub(crate) record: Arc<ClusterRecord>,
     /// The facts the filters go by.
     pub(crate) facts: Facts,
@@ -26,11 +26,11 @@ pub(crate) struct Row {
 pub(crate) struct ClusterRecord {
     pub(crate) object: Arc<Object>,
     pub(crate) view: WorkloadCluster,
-    /// What its conditions say, heartbeats left aside.
+    /// State of its conditions, heartbeats left aside.
     pub(crate) reported: Reported,
 }
 
-/// What the filters go by.
+/// Facts for the filters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Facts {
     /// The conditions say that it is ready.

@@ -121,8 +121,8 @@ impl Fleet {
         self.sets.number(numbers)
     }
 
-    /// Who is due when a workload cluster changes: those on it, since they may have to leave or to stay; and,
-    /// unless it is gone, those that lack a place.
+    /// Namespaces that are due when a workload cluster changes: those on it, since they may have to leave or
+    /// to stay; and, unless it is gone, those that lack a place.
     fn due_by_cluster(&self, old: Option<&Row>, new: Option<&Row>) -> Due {
         let both = [old, new];
         let mut targets: Vec<Arc<str>> = both

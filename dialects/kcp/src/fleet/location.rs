@@ -79,7 +79,7 @@ impl Sets {
         &self.sets[number as usize]
     }
 
-    /// What `judge` says of each set, by number.
+    /// Verdicts of `judge` on each set, by number.
     pub(crate) fn map<T>(&self, judge: impl FnMut(&[u32]) -> T) -> Vec<T> {
         let mut judge = judge;
         self.sets.iter().map(|set| judge(set)).collect()

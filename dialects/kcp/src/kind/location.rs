@@ -20,7 +20,7 @@ use crate::names::{SCHEDULING_GROUP, VERSION};
 pub struct Location {
     /// Which workload clusters belong to the location.
     pub spec: LocationSpec,
-    /// How many there are.
+    /// Number of Pods that exist.
     #[serde(default)]
     pub status: LocationStatus,
 }
@@ -32,7 +32,7 @@ pub struct Location {
 pub struct LocationSpec {
     /// The resource of the instances.
     pub resource: InstanceResource,
-    /// What users are told about the location.
+    /// Description of the location for users.
     #[serde(default)]
     pub description: Option<String>,
     /// Labels that users may select instances by. They are advertised only.
@@ -69,20 +69,20 @@ pub struct AvailableLabel {
     /// The values there are.
     #[serde(default)]
     pub values: Vec<String>,
-    /// What the label means.
+    /// Meaning of the label.
     #[serde(default)]
     pub description: Option<String>,
 }
 
-/// How many workload clusters belong to the location.
+/// Numbers of workload clusters of the location.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct LocationStatus {
-    /// How many workload clusters the selector matches.
+    /// Number of workload clusters that the selector matches.
     #[schemars(range(min = 0))]
     pub instances: Option<i32>,
-    /// How many of them are ready and not cordoned.
+    /// Number of them that are ready and not cordoned.
     #[schemars(range(min = 0))]
     pub available_instances: Option<i32>,
 }

@@ -17,7 +17,7 @@ use crate::names::{RELEASED_GROUP, VERSION, WORKLOADS_GROUP};
 pub struct WorkloadCluster {
     /// Whether namespaces may be placed on the cluster.
     pub spec: WorkloadClusterSpec,
-    /// What is known about the cluster.
+    /// Status of the cluster.
     pub status: WorkloadClusterStatus,
 }
 
@@ -34,12 +34,12 @@ pub struct WorkloadClusterSpec {
     pub evict_after: Option<Timestamp>,
 }
 
-/// What is known about the cluster.
+/// Status of the cluster.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct WorkloadClusterStatus {
-    /// What workload may use, by resource name.
+    /// Resources for workload, by resource name.
     pub allocatable: BTreeMap<String, QuantityText>,
     /// All there is, by resource name.
     pub capacity: BTreeMap<String, QuantityText>,
@@ -51,7 +51,7 @@ pub struct WorkloadClusterStatus {
     /// When the syncer last said that it is alive.
     #[schemars(with = "String", extend("format" = "date-time", "nullable" = true))]
     pub last_syncer_heartbeat_time: Option<Timestamp>,
-    /// Where the syncer finds what it is to sync.
+    /// Addresses at which the syncer finds the objects to sync.
     pub virtual_workspaces: Vec<VirtualWorkspace>,
 }
 

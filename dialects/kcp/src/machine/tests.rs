@@ -22,7 +22,7 @@ const fn coordination_controller(label: Option<SyncState>) -> Option<SyncState> 
     }
 }
 
-/// What the syncer makes of the state label of an object it sees: it goes once the object was to go, nothing
+/// Step of the syncer on the state label of an object it sees: it goes once the object was to go, nothing
 /// holds it softly any more, and the downstream object is gone.
 const fn syncer(
     label: Option<SyncState>,

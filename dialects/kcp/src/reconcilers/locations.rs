@@ -15,7 +15,7 @@ use crate::names::{LOCATIONS, WORKLOAD_CLUSTERS};
 /// See the module.
 pub(super) struct Locations;
 
-/// What a count sees of a workload cluster.
+/// Facts about a workload cluster for a count.
 fn member(row: &Row) -> Member {
     Member {
         ready_until: row.facts.ready.then_some(row.facts.fresh_until),

@@ -62,7 +62,7 @@ fn hands_on_differently(change: &Change) -> bool {
 }
 
 impl Resources {
-    /// What becomes of an object of `resource` in `namespace`, both told by (at least) their metadata.
+    /// Verdict on an object of `resource` in `namespace`, both given by (at least) their metadata.
     fn judge(
         &self,
         resource: GroupResource,

@@ -1,4 +1,4 @@
-//! What makes reconcilers act, over objects in memory.
+//! Causes that make reconcilers act, over objects in memory.
 
 use std::collections::BTreeMap;
 

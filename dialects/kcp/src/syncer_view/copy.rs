@@ -20,7 +20,7 @@ use crate::names::{
 /// Annotation of downstream objects: what was copied there, as a [`Record`].
 pub const SYNCED: &str = "internal.workloads.kcp.dev/synced";
 
-/// What a copy was made of.
+/// Origin of a copy.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Record {

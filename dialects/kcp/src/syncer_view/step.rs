@@ -1,6 +1,5 @@
-//! What a syncer does next about one object: a pure function of how the object looks in its view and
-//! downstream (docs/systems/kcp.md, "Order of removal"). Whatever was done before, even half, looking again
-//! leads on.
+//! Next step of a syncer about one object: a pure function of how the object looks in its view and downstream
+//! (docs/systems/kcp.md, "Order of removal"). Whatever was done before, even half, looking again leads on.
 
 use serde_json::Value;
 
@@ -33,7 +32,7 @@ pub enum Step {
 }
 
 impl Step {
-    /// What it is called: without what is written, which may be secret.
+    /// Name of the step: without what is written, which may be secret.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
@@ -50,7 +49,7 @@ impl Step {
     }
 }
 
-/// What a syncer waits for.
+/// Waits of a syncer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waiting {
     /// Coordination controllers still hold the object on this cluster.
@@ -59,11 +58,11 @@ pub enum Waiting {
     Namespace,
     /// The downstream object is being deleted.
     Removal,
-    /// What is in the namespace goes before it.
+    /// The content of the namespace goes before it.
     Content,
 }
 
-/// What a syncer knows beside the two objects.
+/// Knowledge of a syncer beside the two objects.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
     /// The identifier of its cluster.

@@ -1,4 +1,4 @@
-//! What a syncer sees and what of its writes is taken.
+//! Objects that a syncer sees, and its writes.
 
 use super::*;
 

@@ -22,7 +22,7 @@ pub(crate) struct Reading {
     pub(crate) cluster: u64,
     /// The stamp of its scores, where it asks for them.
     pub(crate) scores: u64,
-    /// How many of these have expired, which says which.
+    /// Number of these that have expired, which identifies them.
     pub(crate) expired: u32,
 }
 

@@ -14,7 +14,7 @@ const NONE: u32 = 0;
 const OWN: u32 = u32::MAX;
 /// The longest list that is numbered.
 const LONGEST: usize = 8;
-/// How many lists are numbered at most. Lists that no cluster has any more keep their numbers.
+/// Most lists that are numbered. Lists that no cluster has any more keep their numbers.
 const MOST: u32 = 4096;
 
 /// The taints of all clusters.
@@ -70,7 +70,7 @@ impl Taints {
         numbers.map(|(candidate, &number)| (candidate, (number != OWN).then(|| number - 1)))
     }
 
-    /// How many lists there are; [`Tainted::Like`] is below.
+    /// Number of lists; [`Tainted::Like`] is below.
     pub(crate) fn count(&self) -> usize {
         self.lists.len()
     }

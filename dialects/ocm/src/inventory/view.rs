@@ -1,4 +1,4 @@
-//! What there is to say of targets and demands, read from the objects alone.
+//! Views of targets and demands, read from the objects alone.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,15 +12,15 @@ use crate::kind::Condition;
 use crate::names::{AVAILABLE, MISCONFIGURED};
 use crate::record::PlacementRecord;
 
-/// Where a cluster's region is told by convention: claims first, then labels.
+/// Labels and claims of a cluster's region by convention: claims first, then labels.
 const REGION: &[&str] = &[
     "region.open-cluster-management.io",
     "topology.kubernetes.io/region",
     "region",
 ];
-/// Where a cluster's zone is told by convention.
+/// Labels that name a cluster's zone by convention.
 const ZONE: &[&str] = &["topology.kubernetes.io/zone", "zone"];
-/// Where a cluster's infrastructure provider is told by convention.
+/// Labels that name a cluster's infrastructure provider by convention.
 const PROVIDER: &[&str] = &["platform.open-cluster-management.io", "cloud"];
 
 /// The view of `cluster`.
@@ -78,7 +78,7 @@ fn conventional(cluster: &Cluster, keys: &[&str]) -> String {
     found.unwrap_or_default().to_owned()
 }
 
-/// Where the placement `key` stands.
+/// State of the placement `key`.
 pub(super) fn demand(fleet: &Fleet, key: &Key, record: &PlacementRecord) -> DemandView {
     let mut seen = BTreeSet::new();
     let listed = fleet

@@ -14,27 +14,28 @@ use serde_json::Value;
 use super::{Condition, NAMESPACE_NAME, QUALIFIED_NAME};
 use crate::names::{DEFAULT_SET, GROUP, SET_LABEL};
 
-/// The desired state and the reported state of one managed cluster. Its namespace on the hub carries its name.
+/// The desired state and the reported state of one managed cluster. Its namespace on the hub carries its
+/// name.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct ManagedCluster {
-    /// How the hub treats the cluster.
+    /// Treatment of the cluster by the hub.
     pub(crate) spec: ManagedClusterSpec,
-    /// What is known about the cluster.
+    /// Status of the cluster.
     pub(crate) status: ManagedClusterStatus,
 }
 
-/// How the hub treats the cluster.
+/// Treatment of the cluster by the hub.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct ManagedClusterSpec {
     /// Whether the hub accepts the agent of the cluster.
     #[schemars(extend("x-default" = false))]
     pub(crate) hub_accepts_client: bool,
-    /// How long the agent's lease lasts, in seconds.
+    /// Duration of the agent's lease, in seconds.
     #[schemars(extend("default" = 60))]
     pub(crate) lease_duration_seconds: Option<i32>,
-    /// How to reach the API server of the cluster.
+    /// Addresses of the API server of the cluster.
     pub(crate) managed_cluster_client_configs: Vec<ClientConfig>,
     /// Taints keep placements away that do not tolerate them.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
@@ -65,8 +66,8 @@ pub(crate) struct Taint {
     /// The value of the taint, mostly empty.
     #[schemars(length(max = 1024))]
     pub(crate) value: String,
-    /// What the taint does to placements that do not tolerate it. NoSelect drops the cluster, PreferNoSelect changes
-    /// nothing, NoSelectIfNew drops it unless it is already selected.
+    /// Effect of the taint on placements that do not tolerate it. NoSelect drops the cluster, PreferNoSelect
+    /// changes nothing, NoSelectIfNew drops it unless it is already selected.
     #[schemars(extend("enum" = ["NoSelect", "PreferNoSelect", "NoSelectIfNew"]))]
     pub(crate) effect: String,
     /// When the taint was added; set by the server.
@@ -84,7 +85,7 @@ impl From<&Taint> for berth_dialect_contract::Taint {
     }
 }
 
-/// What is known about the cluster.
+/// Status of the cluster.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct ManagedClusterStatus {
@@ -99,7 +100,7 @@ pub(crate) struct ManagedClusterStatus {
     pub(crate) allocatable: BTreeMap<String, Amount>,
     /// The versions the cluster runs.
     pub(crate) version: Version,
-    /// What the cluster says of itself, such as its id, region and platform.
+    /// Claims of the cluster about itself, such as its id, region and platform.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub(crate) cluster_claims: Vec<ClusterClaim>,
     /// The namespaces the hub manages on the cluster, with their state.
@@ -144,7 +145,7 @@ pub(crate) struct Version {
     pub(crate) kubernetes: Option<String>,
 }
 
-/// What the cluster says of itself.
+/// Properties that the cluster reports.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct ClusterClaim {
@@ -265,7 +266,8 @@ fn put_into_default_set(new: &mut Value) {
     }
 }
 
-/// Sets `timeAdded`: on create of every taint, on update of new and changed taints and of unchanged ones sent without.
+/// Sets `timeAdded`: on create of every taint, on update of new and changed taints and of unchanged ones sent
+/// without.
 fn stamp_taints(write: &Write<'_>, new: &mut Value) {
     let now = berth_apimachinery::time::rfc3339(write.now);
     let Some(taints) = new.pointer_mut("/spec/taints").and_then(Value::as_array_mut) else {
@@ -335,8 +337,8 @@ fn is_https(url: &str) -> bool {
     plain && port && !host.is_empty() && !host.contains('@')
 }
 
-/// The client may not choose `timeAdded`: only the stored time of an unchanged taint passes, beside the stamp that
-/// `prepare` set itself.
+/// The client may not choose `timeAdded`: only the stored time of an unchanged taint passes, beside the stamp
+/// that `prepare` set itself.
 fn taint_errors(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
     let Some(taints) = new.pointer("/spec/taints").and_then(Value::as_array) else {
         return Vec::new();

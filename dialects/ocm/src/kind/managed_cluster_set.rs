@@ -17,7 +17,7 @@ pub(crate) struct ManagedClusterSet {
     /// Which clusters belong to the set.
     #[schemars(extend("x-default" = {"clusterSelector": {"selectorType": "ExclusiveClusterSetLabel"}}))]
     pub(crate) spec: ManagedClusterSetSpec,
-    /// What is known about the set.
+    /// Status of the set.
     pub(crate) status: ManagedClusterSetStatus,
 }
 
@@ -25,7 +25,7 @@ pub(crate) struct ManagedClusterSet {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct ManagedClusterSetSpec {
-    /// How clusters become members.
+    /// Rule by which clusters become members.
     #[schemars(extend("x-default" = {"selectorType": "ExclusiveClusterSetLabel"}))]
     pub(crate) cluster_selector: ClusterSelector,
     /// Namespaces the hub keeps on every cluster of the set.
@@ -33,20 +33,21 @@ pub(crate) struct ManagedClusterSetSpec {
     pub(crate) managed_namespaces: Vec<ManagedNamespace>,
 }
 
-/// How clusters become members.
+/// Rule by which clusters become members.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["selectorType"]))]
 pub(crate) struct ClusterSelector {
-    /// ExclusiveClusterSetLabel takes the clusters whose set label names this set; LabelSelector takes those the
-    /// label selector matches.
+    /// ExclusiveClusterSetLabel takes the clusters whose set label names this set; LabelSelector takes those
+    /// the label selector matches.
     #[schemars(with = "String", extend("enum" = ["ExclusiveClusterSetLabel", "LabelSelector"], "default" = "ExclusiveClusterSetLabel"))]
     pub(crate) selector_type: SelectorType,
-    /// The labels of the members, for the type LabelSelector; an empty selector takes every cluster, none takes none.
+    /// The labels of the members, for the type LabelSelector; an empty selector takes every cluster, none
+    /// takes none.
     pub(crate) label_selector: Option<LabelSelector>,
 }
 
-/// How clusters become members.
+/// Rule by which clusters become members.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub(crate) enum SelectorType {
     /// By the label that names the set.
@@ -67,7 +68,7 @@ pub(crate) struct ManagedNamespace {
     pub(crate) name: String,
 }
 
-/// What is known about the set.
+/// Status of the set.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct ManagedClusterSetStatus {

@@ -17,7 +17,7 @@ use crate::names::GROUP;
 pub(crate) struct ManagedClusterSetBinding {
     /// Which set is bound.
     pub(crate) spec: ManagedClusterSetBindingSpec,
-    /// What is known about the binding.
+    /// Status of the binding.
     pub(crate) status: ManagedClusterSetBindingStatus,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct ManagedClusterSetBindingSpec {
     pub(crate) cluster_set: String,
 }
 
-/// What is known about the binding.
+/// Status of the binding.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct ManagedClusterSetBindingStatus {

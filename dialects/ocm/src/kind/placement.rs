@@ -19,12 +19,13 @@ use crate::names::GROUP;
 pub(crate) struct Placement {
     /// Which clusters are wanted, and how many.
     pub(crate) spec: PlacementSpec,
-    /// What was found.
+    /// Result of scheduling.
     pub(crate) status: PlacementStatus,
 }
 
 impl Placement {
-    /// Gives back what the lists have more room for than they hold: the first item of one that is read makes room for four.
+    /// Gives back what the lists have more room for than they hold: the first item of one that is read makes
+    /// room for four.
     pub(crate) fn shrink_to_fit(&mut self) {
         self.spec.cluster_sets.shrink_to_fit();
         self.spec.predicates.shrink_to_fit();
@@ -35,11 +36,11 @@ impl Placement {
     }
 }
 
-/// What was found.
+/// Result of scheduling.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct PlacementStatus {
-    /// How many clusters are selected.
+    /// Number of clusters that are selected.
     pub(crate) number_of_selected_clusters: i32,
     /// The groups of selected clusters, with the objects that list them.
     pub(crate) decision_groups: Vec<DecisionGroupStatus>,
@@ -61,7 +62,7 @@ pub(crate) struct DecisionGroupStatus {
     pub(crate) decision_group_name: String,
     /// The names of the PlacementDecisions that list the clusters of the group.
     pub(crate) decisions: Vec<String>,
-    /// How many clusters are in the group.
+    /// Number of clusters in the group.
     #[schemars(extend("x-default" = 0))]
     pub(crate) cluster_count: i32,
 }

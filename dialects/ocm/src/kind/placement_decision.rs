@@ -9,7 +9,8 @@ use serde_json::Value;
 
 use crate::names::{DECISIONS_PER_OBJECT, GROUP};
 
-/// A part of the clusters a Placement selected. The label cluster.open-cluster-management.io/placement names it.
+/// A part of the clusters a Placement selected. The label cluster.open-cluster-management.io/placement names
+/// it.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct PlacementDecision {

@@ -1,4 +1,4 @@
-//! What a Placement's spec must satisfy beyond its schema: all errors at once, each at its field.
+//! Rules of a Placement's spec beyond its schema: all errors at once, each at its field.
 //!
 //! The rules refuse on write what would make the placement Misconfigured later, and what is known to break
 //! schedulers (docs/systems/ocm.md, "Placement spec"). OCM's API has none of them, so such placements exist

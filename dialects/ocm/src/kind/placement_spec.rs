@@ -12,25 +12,25 @@ use serde_json::Value;
 pub(crate) struct PlacementSpec {
     /// The cluster sets to choose from; empty means every set bound to the namespace.
     pub(crate) cluster_sets: Vec<String>,
-    /// How many clusters are wanted; unset means every cluster that fits.
+    /// Number of clusters that are wanted; unset means every cluster that fits.
     #[schemars(range(min = 0))]
     pub(crate) number_of_clusters: Option<i32>,
-    /// What a cluster must look like; one matching predicate is enough.
+    /// Requirements on a cluster; one matching predicate is enough.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub(crate) predicates: Vec<Predicate>,
-    /// How the clusters that fit are ranked.
+    /// Ranking of the clusters that fit.
     pub(crate) prioritizer_policy: PrioritizerPolicy,
-    /// How the selection spreads over topologies. Kept, not acted on.
+    /// Spread of the selection over topologies. Kept, not acted on.
     pub(crate) spread_policy: SpreadPolicy,
     /// The taints of clusters this placement puts up with.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub(crate) tolerations: Vec<Toleration>,
-    /// How the selected clusters are divided into groups.
+    /// Division of the selected clusters into groups.
     pub(crate) decision_strategy: DecisionStrategy,
     /// The order of the decisions. Kept, not acted on.
     #[schemars(extend("enum" = ["ClusterName", "Score"], "default" = "ClusterName"))]
     pub(crate) sort_by: Option<String>,
-    /// How often score changes may alter the decisions. Kept, not acted on.
+    /// Interval at which score changes may alter the decisions. Kept, not acted on.
     #[schemars(regex(pattern = r"^[0-9]+[hms]$"), extend("default" = "1m"))]
     pub(crate) score_rate_limit: Option<String>,
 }
@@ -39,7 +39,7 @@ pub(crate) struct PlacementSpec {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Predicate {
-    /// What a cluster must look like; every given selector must match.
+    /// Requirements on a cluster; every given selector must match.
     pub(crate) required_cluster_selector: ClusterSelector,
 }
 
@@ -72,11 +72,12 @@ pub(crate) struct CelSelector {
     pub(crate) cel_expressions: Vec<String>,
 }
 
-/// How the clusters that fit are ranked.
+/// Ranking of the clusters that fit.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct PrioritizerPolicy {
-    /// Additive adds to the default prioritizers Balance and Steady and overrides them; Exact uses only what is listed.
+    /// Additive adds to the default prioritizers Balance and Steady and overrides them; Exact uses only what
+    /// is listed.
     #[schemars(extend("default" = "Additive"))]
     pub(crate) mode: String,
     /// The prioritizers, with their weights.
@@ -92,7 +93,7 @@ pub(crate) struct PrioritizerConfig {
     pub(crate) name: String,
     /// Which score is meant.
     pub(crate) score_coordinate: Option<ScoreCoordinate>,
-    /// What the score is multiplied with, from -10 to 10; 0 turns the prioritizer off, a negative weight prefers the
+    /// Factor of the score, from -10 to 10; 0 turns the prioritizer off, a negative weight prefers the
     /// clusters with the lowest score.
     #[schemars(range(min = -10, max = 10), extend("default" = 1))]
     pub(crate) weight: Option<i32>,
@@ -103,12 +104,13 @@ pub(crate) struct PrioritizerConfig {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["type"]))]
 pub(crate) struct ScoreCoordinate {
-    /// BuiltIn (also spelled BuildIn) for a built-in prioritizer, AddOn for a score of AddOnPlacementScore objects.
+    /// BuiltIn (also spelled BuildIn) for a built-in prioritizer, AddOn for a score of AddOnPlacementScore
+    /// objects.
     #[schemars(extend("enum" = ["BuiltIn", "BuildIn", "AddOn"], "default" = "BuiltIn"))]
     pub(crate) r#type: String,
     /// The built-in prioritizer: Balance, Steady, ResourceAllocatableCPU or ResourceAllocatableMemory.
     pub(crate) built_in: String,
-    /// The same as builtIn, as the first versions of the API spelled it.
+    /// Older spelling of builtIn, as of the first versions of the API.
     pub(crate) build_in: String,
     /// The score of AddOnPlacementScore objects, for the type AddOn.
     pub(crate) add_on: Option<AddOnScore>,
@@ -132,7 +134,7 @@ pub(crate) struct Toleration {
     /// The key of the taint; empty, with the operator Exists, means every key.
     #[schemars(length(max = 316), regex(pattern = QUALIFIED_NAME))]
     pub(crate) key: String,
-    /// How the value is compared: Equal, or Exists for any value.
+    /// Comparison of the value: Equal, or Exists for any value.
     #[schemars(extend("default" = "Equal"))]
     pub(crate) operator: String,
     /// The value of the taint, for the operator Equal.
@@ -141,11 +143,11 @@ pub(crate) struct Toleration {
     /// The effect of the taint; empty means every effect.
     #[schemars(extend("enum" = ["NoSelect", "PreferNoSelect", "NoSelectIfNew"]))]
     pub(crate) effect: String,
-    /// How long the taint is put up with, in seconds since it was added; unset means forever.
+    /// Time for which the taint is tolerated, in seconds since it was added; unset means forever.
     pub(crate) toleration_seconds: Option<i64>,
 }
 
-/// How the selection spreads over topologies.
+/// Spread of the selection over topologies.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct SpreadPolicy {
@@ -170,15 +172,15 @@ pub(crate) struct SpreadConstraint {
     /// Whether the key is that of a label or of a claim.
     #[schemars(extend("enum" = ["Label", "Claim"]))]
     pub(crate) topology_key_type: String,
-    /// How uneven the topologies may be.
+    /// Most unevenness of the topologies.
     #[schemars(range(min = 1), extend("default" = 1))]
     pub(crate) max_skew: Option<i32>,
-    /// What happens when the constraint cannot be met.
+    /// Consequence when the constraint cannot be met.
     #[schemars(extend("enum" = ["DoNotSchedule", "ScheduleAnyway"], "default" = "ScheduleAnyway"))]
     pub(crate) when_unsatisfiable: Option<String>,
 }
 
-/// How the selected clusters are divided into groups.
+/// Division of the selected clusters into groups.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct DecisionStrategy {

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::Problem;
 use crate::kind::{GroupSize, GroupStrategy, claims_as_labels};
 
-/// How the selection is divided.
+/// Division of the selection.
 #[derive(Debug)]
 pub(crate) struct Groups {
     /// The largest size of a group.

@@ -12,11 +12,11 @@ pub(crate) struct Prioritizer {
     pub(crate) name: Arc<str>,
     /// Factor of its values.
     pub(crate) weight: i64,
-    /// How its values come about.
+    /// Source of its values.
     pub(crate) scoring: Scoring,
 }
 
-/// How the values of a prioritizer come about.
+/// Source of the values of a prioritizer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Scoring {
     /// Few decisions are better.

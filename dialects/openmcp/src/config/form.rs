@@ -15,31 +15,31 @@ use crate::kind::cluster::ClusterSpec;
 #[serde(default)]
 #[schemars(extend("required" = ["scheduler"]))]
 pub(super) struct Form {
-    /// How requests find clusters.
+    /// Settings by which requests find clusters.
     pub(super) scheduler: Scheduler,
 }
 
-/// How requests find clusters.
+/// Settings by which requests find clusters.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Scheduler {
-    /// Which Clusters are looked at. Namespaced: those in the template's namespace, else the request's. Cluster: those of
-    /// all namespaces.
-    /// Without it, what `spec.rules` says: Cluster by the rules of today, else Namespaced.
+    /// Which Clusters are looked at. Namespaced: those in the template's namespace, else the request's.
+    /// Cluster: those of all namespaces. Without it, what `spec.rules` says: Cluster by the rules of today,
+    /// else Namespaced.
     #[serde(deserialize_with = "scope", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", extend("enum" = ["Cluster", "Namespaced", ""]))]
     pub(super) scope: Option<Scope>,
-    /// Which Cluster is taken of several. Balanced: the one with the fewest requests. Random: any. Simple: the first by
-    /// namespace and name.
+    /// Which Cluster is taken of several. Balanced: the one with the fewest requests. Random: any. Simple:
+    /// the first by namespace and name.
     #[schemars(extend("enum" = ["Balanced", "Random", "Simple", ""]))]
     pub(super) strategy: Strategy,
-    /// What is looked at; an empty selector is everything.
+    /// Selectors of the objects that are considered; an empty selector is everything.
     pub(super) selectors: Selectors,
-    /// What a request with a purpose gets, by purpose.
+    /// Mapping of a request with a purpose, by purpose.
     pub(super) purpose_mappings: BTreeMap<String, Option<PurposeMapping>>,
 }
 
-/// What is looked at.
+/// Selectors of the objects that are considered.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(super) struct Selectors {
@@ -49,21 +49,21 @@ pub(super) struct Selectors {
     pub(super) requests: LabelSelector,
 }
 
-/// What a request with the purpose gets. It must have a template.
+/// Mapping of a request with the purpose. It must have a template.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("nullable" = true))]
 pub(super) struct PurposeMapping {
     /// Which Clusters, beside selectors.clusters.
     pub(super) selector: LabelSelector,
-    /// What new Clusters are made of. Its labels must match both selectors.
+    /// Template of new Clusters. Its labels must match both selectors.
     pub(super) template: ClusterTemplate,
-    /// How many requests share a Cluster; 0 is any number. Must be 0 where the template is Exclusive.
+    /// Number of requests that share a Cluster; 0 is any number. Must be 0 where the template is Exclusive.
     #[schemars(range(min = 0), extend("x-default" = 0))]
     pub(super) tenancy_count: i64,
 }
 
-/// What new Clusters are made of.
+/// Template of new Clusters.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(super) struct ClusterTemplate {
@@ -80,7 +80,7 @@ pub(super) struct ClusterTemplate {
 pub(super) struct Metadata {
     /// The name, of Clusters for any number of requests.
     pub(super) name: String,
-    /// What names begin with.
+    /// Prefix of names.
     pub(super) generate_name: String,
     /// The namespace; the request's where it is absent.
     pub(super) namespace: String,
@@ -92,7 +92,7 @@ pub(super) struct Metadata {
     unused: Unused,
 }
 
-/// What ObjectMeta has beside, and new Clusters do not take over.
+/// Further fields of ObjectMeta, which new Clusters do not take over.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 struct Unused {
@@ -128,8 +128,8 @@ fn scope<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Scope>, D:
     })
 }
 
-/// The spec of a Cluster as it stands in a template: its purpose is yet to join, defaults come when the Cluster is made,
-/// and fields of newer releases are taken over as they are.
+/// The spec of a Cluster as it stands in a template: its purpose is yet to join, defaults come when the
+/// Cluster is made, and fields of newer releases are taken over as they are.
 fn cluster_spec(generator: &mut SchemaGenerator) -> schemars::Schema {
     let mut schema = ClusterSpec::json_schema(generator);
     let spec = schema.ensure_object();

@@ -109,7 +109,7 @@ fn judge_metadata(form: &mut Reading<Form>, metadata: &Metadata, path: &str) {
     }
 }
 
-/// What the spec of every Cluster needs, and a template may lack as a whole.
+/// Judges the parts that the spec of every Cluster needs, and that a template may lack as a whole.
 fn judge_spec(form: &mut Reading<Form>, spec: &Map<String, Value>, path: &str) {
     let needed = [
         ("profile", "the name of a ClusterProfile"),

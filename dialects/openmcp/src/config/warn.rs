@@ -1,4 +1,5 @@
-//! What is legal in a configuration and surely not meant (docs/systems/openmcp.md, "Configuration").
+//! Warnings about configurations that are legal and surely not meant (docs/systems/openmcp.md,
+//! "Configuration").
 
 use berth_apimachinery::name;
 use berth_dialect_contract::rules::RulesChoice;

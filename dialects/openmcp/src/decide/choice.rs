@@ -12,7 +12,7 @@ use crate::fleet::{Granted, Place};
 use crate::words;
 
 impl Case<'_> {
-    /// That the choice, if there is one, is the Cluster granted already.
+    /// Requires that the choice, if there is one, is the Cluster granted already.
     pub(super) fn must_be_kept(&self, granted: &Granted) -> Result<(), Refused> {
         let why = format!(
             "the request is granted cluster {}, and a granted cluster cannot change",
@@ -21,7 +21,8 @@ impl Case<'_> {
         self.must_name(&granted.cluster_name, &why)
     }
 
-    /// That the choice, if there is one, is the Cluster that carries the request's finalizer already.
+    /// Requires that the choice, if there is one, is the Cluster that carries the request's finalizer
+    /// already.
     pub(super) fn must_be(&self, place: &Place) -> Result<(), Refused> {
         let why = format!("cluster {place} carries the finalizer of the request already");
         self.must_name(place, &why)

@@ -1,4 +1,4 @@
-//! What scenarios cannot show: chosen targets, and which requests a change makes due.
+//! Cases that scenarios cannot show: chosen targets, and which requests a change makes due.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -14,7 +14,7 @@ use super::{Fleet, Operation, Place, Record};
 use crate::config::Config;
 use crate::names::{CLUSTERS, DIALECT, REQUESTS};
 
-/// What a change of one Cluster means to others.
+/// Consequences of a change of one Cluster for others.
 #[derive(Default)]
 struct Shift {
     place: Option<Place>,
@@ -263,7 +263,7 @@ impl Fleet {
         }
     }
 
-    /// Where a Cluster of the request's own would be.
+    /// Place of a Cluster of the request's own.
     fn plan(&self, record: &Record) -> Option<Place> {
         let mapping = self.mapping(record)?;
         let meta = record.object.meta();

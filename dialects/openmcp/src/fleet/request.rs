@@ -16,15 +16,15 @@ use crate::naming;
 /// A request and what it was read from.
 pub(crate) struct Record {
     pub(crate) object: Arc<Object>,
-    /// What it asks for.
+    /// Requirements on its seed.
     pub(crate) wants: Wants,
-    /// What its status says.
+    /// Content of its status.
     pub(crate) said: Said,
     /// Whether it carries the scheduler's own finalizer.
     pub(crate) finalized: bool,
 }
 
-/// What is to be done with a request, by annotation.
+/// Operation on a request, by annotation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Operation {
     /// The usual.
@@ -36,14 +36,14 @@ pub(crate) enum Operation {
     Reconcile,
 }
 
-/// What a request asks for. Two equal ones are decided alike.
+/// Wants of a request. Two equal ones are decided alike.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Wants {
     /// The purpose.
     pub(crate) purpose: Arc<str>,
-    /// What its finalizers end in.
+    /// End of its finalizers.
     pub(crate) holder: Arc<str>,
-    /// What is to be done with it.
+    /// Operation on it.
     pub(crate) operation: Operation,
     /// Whether a new Cluster gets a random name.
     pub(crate) random: bool,
@@ -96,7 +96,7 @@ impl PassedOn {
     }
 }
 
-/// What the status of a request says.
+/// Content of the status of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Said {
     /// The phase, as one of the words the scheduler writes; empty for none and for all others.

@@ -10,18 +10,18 @@ use super::intern::Names;
 use crate::kind::cluster::Cluster;
 use crate::names::{DELETE_LABEL, USE_FINALIZER};
 
-/// What every decision looks at, in one stretch of memory.
+/// Facts for every decision, in one stretch of memory.
 #[derive(Clone)]
 pub(crate) struct Row {
-    /// What of it is needed for words, views and writes only.
+    /// Facts for words, views and writes only.
     pub(crate) record: Arc<ClusterRecord>,
     /// The facts the filters go by.
     pub(crate) facts: Facts,
-    /// How many requests use it.
+    /// Number of requests that use it.
     pub(crate) used: u32,
 }
 
-/// What the filters go by, the number of requests apart.
+/// Facts for the filters, the number of requests apart.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Facts {
     /// The namespace.
@@ -75,7 +75,7 @@ impl Row {
         })
     }
 
-    /// Where it is.
+    /// Its address.
     pub(crate) fn place(&self) -> &Place {
         &self.record.place
     }

@@ -1,4 +1,4 @@
-//! What there is to say of Clusters and requests, read from the objects alone.
+//! Views of Clusters and requests, read from the objects alone.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::config::Tenancy;
 use crate::fleet::{Fleet, Record, Row, holders_of};
 use crate::names::{GRANTED, PROVIDER_LABEL};
 
-/// How many holders of a Cluster are named.
+/// Most holders of a Cluster that are named.
 const NAMED: usize = 3;
 
 impl Fleet {
@@ -61,7 +61,8 @@ impl Fleet {
         ))
     }
 
-    /// How many requests a Cluster takes: one if it is Exclusive, else the least any of its purposes gives.
+    /// Number of requests that a Cluster takes: one if it is Exclusive, else the least any of its purposes
+    /// gives.
     fn limit(&self, row: &Row) -> Option<i64> {
         if row.facts.exclusive {
             return Some(1);
@@ -108,8 +109,8 @@ impl Fleet {
     }
 }
 
-/// What the provider reports, in the words of all providers there are (docs/systems/openmcp.md, "API
-/// objects"). The scheduler does not go by it: a Cluster is granted before it is there.
+/// Report of the provider, in the words of all providers there are (docs/systems/openmcp.md, "API objects").
+/// The scheduler does not go by it: a Cluster is granted before it is there.
 fn readiness(row: &Row) -> (&'static str, &'static str, String) {
     if row.facts.deleting {
         return ("False", "Terminating", "the cluster is being deleted".to_owned());

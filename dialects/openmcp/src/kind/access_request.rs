@@ -35,7 +35,7 @@ pub struct AccessRequestSpec {
     pub token: Option<Token>,
     /// Access by an OIDC provider.
     pub oidc: Option<Oidc>,
-    /// How long after its creation the request goes, such as 24h. Without it, it stays.
+    /// Time after its creation at which the request goes, such as 24h. Without it, it stays.
     pub ttl: Option<String>,
 }
 

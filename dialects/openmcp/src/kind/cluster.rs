@@ -16,13 +16,13 @@ use crate::names::{GROUP, VERSION};
 #[serde(default)]
 #[schemars(extend("required" = ["spec"]))]
 pub struct Cluster {
-    /// What the cluster is to be.
+    /// Wanted cluster.
     pub spec: ClusterSpec,
-    /// What its provider reports. The scheduler does not look at it.
+    /// Report of its provider. The scheduler does not look at it.
     pub status: Option<ClusterStatus>,
 }
 
-/// What a cluster is to be.
+/// Wanted cluster.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["profile", "tenancy"]))]
@@ -33,7 +33,7 @@ pub struct ClusterSpec {
     pub cluster_configs: Vec<ConfigReference>,
     /// The Kubernetes wanted.
     pub kubernetes: KubernetesConfig,
-    /// What the cluster may be used for. A request finds the cluster only if its purpose is among them.
+    /// Purposes of the cluster. A request finds the cluster only if its purpose is among them.
     #[schemars(length(min = 1))]
     pub purposes: Vec<String>,
     /// Exclusive: for one request only. Shared: several requests may use it.
@@ -59,7 +59,7 @@ pub struct KubernetesConfig {
     pub version: String,
 }
 
-/// What the provider of a cluster reports.
+/// Report of a cluster's provider.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["observedGeneration", "phase"]))]
@@ -75,7 +75,7 @@ pub struct ClusterStatus {
     pub api_server: String,
     /// The URLs the cluster can be reached at.
     pub endpoints: Vec<Endpoint>,
-    /// What only the provider understands.
+    /// Data that only the provider understands.
     pub provider_status: Option<BTreeMap<String, Value>>,
 }
 

@@ -13,11 +13,11 @@ use crate::names::{GROUP, VERSION};
 #[serde(default)]
 #[schemars(extend("required" = ["spec"]))]
 pub struct ClusterProfile {
-    /// How clusters are made.
+    /// Settings by which clusters are made.
     pub spec: ClusterProfileSpec,
 }
 
-/// How clusters are made.
+/// Settings by which clusters are made.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["providerConfigRef", "providerRef", "supportedVersions"]))]

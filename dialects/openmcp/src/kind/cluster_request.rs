@@ -14,26 +14,26 @@ use crate::names::{GROUP, VERSION};
 #[serde(default)]
 #[schemars(extend("required" = ["spec"]))]
 pub struct ClusterRequest {
-    /// What is asked for. It cannot change.
+    /// The request. It cannot change.
     pub spec: ClusterRequestSpec,
-    /// What was granted.
+    /// Granted cluster.
     pub status: Option<ClusterRequestStatus>,
 }
 
-/// What a request asks for.
+/// Wants of a request.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["purpose"]))]
 pub struct ClusterRequestSpec {
-    /// What the cluster is for. The scheduler's configuration says what that means.
+    /// Purpose of the cluster. The scheduler's configuration says what that means.
     #[schemars(length(min = 1))]
     pub purpose: String,
-    /// Whether a deleted request stays until its cluster is gone, where the cluster goes with it. Left out, it does for
-    /// an Exclusive cluster and does not for a Shared one.
+    /// Whether a deleted request stays until its cluster is gone, where the cluster goes with it. Left out,
+    /// it does for an Exclusive cluster and does not for a Shared one.
     pub wait_for_cluster_deletion: Option<bool>,
 }
 
-/// What was granted to a request.
+/// Cluster granted to a request.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["observedGeneration", "phase"]))]

@@ -38,7 +38,7 @@ fn fold_toy(fleet: &mut Fleet, change: &Change) -> Due {
     }
 }
 
-/// What a toy asks for: all of its spec but where it is.
+/// Wish of a toy: all of its spec but where it is.
 fn wish(toy: &Object) -> Value {
     let mut spec = toy.value()["spec"].clone();
     if let Some(fields) = spec.as_object_mut() {

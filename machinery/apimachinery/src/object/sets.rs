@@ -14,7 +14,7 @@ const LEAST: usize = 64;
 const MOST: usize = 16 * 1024;
 /// Into how many parts the known sets are divided, so that those who look some up do not wait for each other.
 const PARTS: usize = 16;
-/// How many sets a part keeps room for when most are gone.
+/// Number of sets that a part keeps room for when most are gone.
 const ROOM: usize = 64;
 
 /// The sets in `bytes` that are kept once, by their places. `managed` is where the list of managed fields

@@ -72,12 +72,12 @@ impl Text {
         0..self.own.len()
     }
 
-    /// How many bytes are kept elsewhere.
+    /// Number of bytes that are kept elsewhere.
     pub(super) fn elsewhere(&self) -> usize {
         self.sets.iter().map(|(_, set)| set.len() - EMPTY.len()).sum()
     }
 
-    /// How many bytes the text has.
+    /// Number of bytes of the text.
     pub(super) fn len(&self) -> usize {
         self.own.len() + self.elsewhere()
     }

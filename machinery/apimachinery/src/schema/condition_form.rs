@@ -30,7 +30,7 @@ pub struct ConditionForm {
     /// True, False or Unknown.
     #[schemars(extend("enum" = ["True", "False", "Unknown"]))]
     status: String,
-    /// What the condition is about, in CamelCase; a list holds each type once.
+    /// Subject of the condition, in CamelCase; a list holds each type once.
     #[schemars(length(max = 316), regex(pattern = TYPE))]
     r#type: String,
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 /// The name of the definition in OpenAPI documents.
 pub const NAME: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 
-/// How schemas refer to it.
+/// Reference to it in schemas.
 pub const REFERENCE: &str = "#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 
 /// The structural schema of ObjectMeta.

@@ -19,18 +19,18 @@ const MOST_UNKNOWN: usize = 100;
 /// Value that was read, with its errors.
 #[derive(Debug)]
 pub struct Reading<T> {
-    /// The value. Where the schema was violated the violation is taken out: the field counts as absent, and an element of
-    /// a list as empty, so that the places of the others stay.
+    /// The value. Where the schema was violated the violation is taken out: the field counts as absent, and
+    /// an element of a list as empty, so that the places of the others stay.
     pub value: T,
     path: String,
     errors: Vec<FieldError>,
-    /// How many of the errors the schema found.
+    /// Number of the errors that the schema found.
     found: usize,
 }
 
 impl<T> Reading<T> {
-    /// Adds an error that no schema can say; its path is below what was read. Where the schema tells of the same place
-    /// already, or of what it is in, that is enough.
+    /// Adds an error that no schema can say; its path is below what was read. Where the schema tells of the
+    /// same place already, or of what it is in, that is enough.
     pub fn refuse(&mut self, error: FieldError) {
         let path = below(&self.path, &error.path);
         if self.found().all(|told| !is_within(&path, &told.path)) {
@@ -50,7 +50,8 @@ impl<T> Reading<T> {
         self.errors.iter().take(self.found)
     }
 
-    /// The duration that `text`, which stands at `path`, says as Kubernetes writes it (`300s`, `1h30m`): zero or more.
+    /// The duration that `text`, which stands at `path`, says as Kubernetes writes it (`300s`, `1h30m`): zero
+    /// or more.
     pub fn duration(&mut self, path: &str, text: &str) -> SignedDuration {
         self.duration_where(path, text, |length| {
             (!length.is_negative())
@@ -82,7 +83,8 @@ impl<T> Reading<T> {
         }
     }
 
-    /// Everything that is wrong: what the schema finds, in document order, unknown fields, and what was added.
+    /// Everything that is wrong: what the schema finds, in document order, unknown fields, and what was
+    /// added.
     #[must_use]
     pub fn into_errors(self) -> Vec<FieldError> {
         self.errors
@@ -102,12 +104,12 @@ impl<T> Reading<T> {
 }
 
 impl Schema {
-    /// Reads `value`, which stands at `path` (empty where it is a document of its own), with the defaults of this schema
-    /// and of `T`. A `null` is read as an empty object. Unknown fields are mistakes, except below
+    /// Reads `value`, which stands at `path` (empty where it is a document of its own), with the defaults of
+    /// this schema and of `T`. A `null` is read as an empty object. Unknown fields are mistakes, except below
     /// `x-kubernetes-preserve-unknown-fields`.
     ///
-    /// `T` must take whatever the schema allows, as it does where the schema was made of it and every field has a
-    /// default.
+    /// `T` must take whatever the schema allows, as it does where the schema was made of it and every field
+    /// has a default.
     #[must_use]
     pub fn read<T: DeserializeOwned + Default>(&self, value: &Value, path: &str) -> Reading<T> {
         let (mut reading, unknown) = self.read_known(value, path);
@@ -116,8 +118,8 @@ impl Schema {
         reading
     }
 
-    /// Reads `value` like [`Schema::read`], and gives what it has that is unknown beside it, for forms that take fields
-    /// of newer releases.
+    /// Reads `value` like [`Schema::read`], and gives what it has that is unknown beside it, for forms that
+    /// take fields of newer releases.
     #[must_use]
     pub fn read_known<T: DeserializeOwned + Default>(
         &self,
@@ -236,7 +238,7 @@ mod tests {
     #[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
     #[serde(default)]
     struct Garden {
-        /// How it is watered.
+        /// Source of its water.
         #[schemars(extend("enum" = ["Rain", "Can"]))]
         water: String,
         /// The beds.
@@ -262,7 +264,7 @@ mod tests {
     #[derive(Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
     #[serde(default)]
     struct Bed {
-        /// How many rows.
+        /// Number of rows.
         #[schemars(range(min = 1))]
         rows: i64,
     }

@@ -15,9 +15,9 @@ use crate::field::FieldError;
 #[derive(Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 struct Thing {
-    /// What is wanted.
+    /// Wanted state.
     spec: Spec,
-    /// What is.
+    /// Actual state.
     #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<Status>,
 }
@@ -25,10 +25,10 @@ struct Thing {
 #[derive(Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Spec {
-    /// How many.
+    /// Number of clusters.
     #[schemars(range(min = 1, max = 10), extend("default" = 3))]
     count: Option<i32>,
-    /// How big.
+    /// Size of the thing.
     size: i64,
     #[serde(default)]
     mode: Mode,
@@ -53,7 +53,7 @@ struct Spec {
     ratio: Option<f64>,
 }
 
-/// How it is done.
+/// Mode of the thing.
 #[derive(Default, Serialize, Deserialize, JsonSchema)]
 enum Mode {
     /// Add to what is there.
@@ -117,7 +117,7 @@ fn a_type_becomes_a_structural_schema() {
         super::object_meta::REFERENCE
     );
     let spec = &root["properties"]["spec"];
-    assert_eq!(spec["description"], "What is wanted.");
+    assert_eq!(spec["description"], "Wanted state.");
     assert_eq!(spec["required"], json!(["size"]));
     let fields = &spec["properties"];
     assert_eq!(

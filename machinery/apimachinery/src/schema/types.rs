@@ -40,7 +40,8 @@ pub enum IntOrString {
     Text(String),
 }
 
-/// A quantity (`500m`, `2Gi`) as it stands in an object: a text or a plain number, read by [`QuantityText::get`].
+/// A quantity (`500m`, `2Gi`) as it stands in an object: a text or a plain number, read by
+/// [`QuantityText::get`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum QuantityText {
@@ -111,7 +112,7 @@ pub struct Condition {
     /// True, False or Unknown.
     #[schemars(extend("enum" = ["True", "False", "Unknown"]))]
     pub status: String,
-    /// What the condition is about, in CamelCase; a list holds each type once.
+    /// Subject of the condition, in CamelCase; a list holds each type once.
     #[serde(rename = "type")]
     #[schemars(length(max = 316))]
     pub r#type: String,

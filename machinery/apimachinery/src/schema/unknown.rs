@@ -11,7 +11,7 @@ use super::path::Path;
 pub struct Unknown {
     /// The first of them.
     pub paths: Vec<String>,
-    /// How many more there are.
+    /// Number of further fields.
     pub more: usize,
 }
 
@@ -20,7 +20,7 @@ const MOST_TEXT: usize = 64 * 1024;
 
 /// Looks for unknown fields.
 pub(super) struct Search {
-    /// How many are told.
+    /// Most fields that are reported.
     pub(super) most: usize,
     pub(super) found: Unknown,
     pub(super) text: usize,

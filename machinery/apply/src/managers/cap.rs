@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Identity, Managers, Operation, seconds};
 
-/// How many owners by update an object keeps.
+/// Most owners by update that an object keeps.
 const MOST: usize = 10;
 /// The owner of what the oldest of more updaters owned.
 const ANCIENT: &str = "ancient-changes";

@@ -106,7 +106,7 @@ impl Refused {
     }
 }
 
-/// How many conflicts are told one by one: nobody reads more, and there may be as many as fields.
+/// Most conflicts that are reported one by one: nobody reads more, and there may be as many as fields.
 const SHOWN: usize = 1_000;
 
 fn message(conflicts: &[Conflict]) -> String {

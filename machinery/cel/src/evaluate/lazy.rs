@@ -10,7 +10,7 @@ use crate::program::Program;
 use crate::review::Decisions;
 use crate::value::Value;
 
-/// How many variables may be made of one another in a row. Each takes a piece of the stack.
+/// Longest chain of variables that are made of one another. Each takes a piece of the stack.
 const DEEPEST: usize = 32;
 
 /// A variable that is an expression.

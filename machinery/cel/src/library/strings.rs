@@ -209,7 +209,7 @@ fn last_index_of<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     Ok(found.map_or(Value::Int(-1), |at| count(text[..at].chars().count())))
 }
 
-/// How many times something is done, `None` without bound.
+/// Number of repetitions, `None` without bound.
 fn times(args: &[Value<'_>], place: usize) -> Result<Option<usize>, Error> {
     if args.len() <= place {
         return Ok(None);

@@ -85,7 +85,7 @@ fn zone(name: &str) -> Result<TimeZone, Error> {
     TimeZone::tzif(name, rules).map_err(|_| unknown())
 }
 
-/// How many nanoseconds each unit has.
+/// Nanoseconds of each unit.
 const UNITS: [(&str, i128); 8] = [
     ("ns", 1),
     ("us", 1_000),

@@ -6,7 +6,7 @@ use super::{Key, Value};
 use crate::error::Error;
 use crate::meter::Meter;
 
-/// How two values stand to each other.
+/// Order of two values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     /// One before, equal to, or after the other.

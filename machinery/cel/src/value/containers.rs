@@ -26,7 +26,7 @@ pub enum Map<'a> {
 }
 
 impl<'a> List<'a> {
-    /// How many elements it has.
+    /// Number of elements.
     #[must_use]
     pub fn len(&self) -> usize {
         match self {
@@ -57,7 +57,7 @@ impl<'a> List<'a> {
 }
 
 impl<'a> Map<'a> {
-    /// How many entries it has.
+    /// Number of entries.
     #[must_use]
     pub fn len(&self) -> usize {
         match self {

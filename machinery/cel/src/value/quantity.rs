@@ -21,7 +21,7 @@ impl Quantity {
         }
     }
 
-    /// How two quantities stand to each other.
+    /// Compares two quantities.
     pub(crate) fn compare(self, other: Self) -> Ordering {
         self.nanos.cmp(&other.nanos)
     }

@@ -17,7 +17,7 @@ enum Identifier {
 }
 
 impl Semver {
-    /// How two versions stand to each other.
+    /// Compares two versions.
     pub(crate) fn precedence(&self, other: &Self) -> Ordering {
         let release = self.prerelease.is_empty().cmp(&other.prerelease.is_empty());
         self.numbers

@@ -1,4 +1,4 @@
-//! What is sent when an object is applied.
+//! Requests that apply an object.
 
 use berth_apimachinery::Status;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! What goes into the store with a new object.
+//! Writes that go into the store with a new object.
 
 use async_trait::async_trait;
 use berth_apimachinery::{CommitError, Revision};

@@ -42,7 +42,7 @@ struct World {
     engine: Arc<Engine>,
     committer: Arc<RegistryCommitter>,
     registry: Arc<Registry>,
-    /// What a hub asks.
+    /// Webhooks that a hub asks.
     webhooks: Chain,
 }
 

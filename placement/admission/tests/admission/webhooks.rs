@@ -1,4 +1,4 @@
-//! What a hub asks before it stores an object of its own: nothing that was asked about is stored here
+//! Questions of a hub before it stores an object of its own: nothing that was asked about is stored here
 //! meanwhile, as behind a hub, where the copies lag.
 
 use berth_admission::{Operation, Request};

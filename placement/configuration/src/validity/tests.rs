@@ -1,4 +1,4 @@
-//! What the condition says, and that it follows what is stored.
+//! Content of the condition, which follows the stored configuration.
 
 use std::collections::BTreeSet;
 

@@ -8,7 +8,7 @@
 use berth_apimachinery::GroupResource;
 use serde_json::{Value, json};
 
-/// How one object changes.
+/// Form of a change of one object.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Form {
     /// By a JSON patch: a list of operations.
@@ -27,7 +27,7 @@ pub fn between(old: &Value, new: &Value) -> Vec<Value> {
     operations
 }
 
-/// What no patch of a person says.
+/// Fields that no patch of a person changes.
 const NOT_THEIRS: [&str; 4] = [
     "/status",
     "/metadata/generation",

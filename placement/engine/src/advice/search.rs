@@ -27,7 +27,7 @@ const WIDTH: usize = 32;
 const TRIAL: usize = 1_000;
 /// Steps for each target of a world that was forked: what decisions read is derived anew from it.
 const DERIVED: usize = 5;
-/// How much dearer a target is to judge where expressions run.
+/// Cost of judging a target where expressions run, against one where none do.
 const EXPRESSIONS: usize = 64;
 
 /// Why a search ends early.
@@ -54,7 +54,7 @@ pub(super) struct Search<'a> {
     demand: &'a Key,
     terms: &'a Terms,
     cluster: Arc<str>,
-    /// How many demands there are: each is looked at to tell which ones a change makes due.
+    /// Number of demands: each is looked at to tell which ones a change makes due.
     demands: usize,
     budget: &'a mut Budget,
     found: Vec<(usize, Set)>,
@@ -105,7 +105,7 @@ impl<'a> Search<'a> {
         self.cut
     }
 
-    /// What was found so far.
+    /// Sets found so far.
     pub(super) fn found(&mut self) -> Vec<Set> {
         let mut found = std::mem::take(&mut self.found);
         found.sort_by_key(|(size, set)| (*size, set.of_others()));
@@ -261,7 +261,7 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// What becomes of the target when `patches` are applied to what is stored; `None` where it does not fit.
+    /// Outcome of the target when `patches` are applied to the stored objects; `None` where it does not fit.
     fn outcome_of(&self, patches: &[Patch]) -> Option<&'static str> {
         let mut world = self.world.clone();
         for patch in patches {
@@ -293,7 +293,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// What changes in each object on the way to `node`.
+    /// Changes of each object on the way to `node`.
     fn patches(&self, node: &Node) -> Vec<Patch> {
         let patch = |(key, whose): (&Key, &Whose)| {
             let (api_version, kind, resource) = self.known(key.resource)?;

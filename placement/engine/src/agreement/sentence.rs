@@ -4,9 +4,9 @@ use berth_scheduling_api::decision::Contested;
 
 use super::{Agreement, Comparison, Unknown};
 
-/// How many clusters of a side the sentence names; the first with its reason.
+/// Most clusters of a side that the sentence names; the first with its reason.
 const NAMED: usize = 3;
-/// How many bytes the sentence has at most.
+/// Most bytes of the sentence.
 const MOST: usize = 1_000;
 
 impl Comparison {

@@ -12,9 +12,9 @@ use super::observer::Observer;
 
 /// The longest sleep before the clock is looked at again.
 const NAP: Duration = Duration::from_secs(30);
-/// How long an elector may take. A leader waits no longer than its lease lasts, and then is none any more.
+/// Time limit of an elector. A leader waits no longer than its lease lasts, and then is none any more.
 const ANSWER: Duration = Duration::from_secs(5);
-/// How soon an elector that does not answer is asked again.
+/// Delay before an elector that does not answer is asked again.
 const RETRY: Duration = Duration::from_secs(1);
 
 /// Whether this replica is the one that does what only one may do.
@@ -64,7 +64,7 @@ impl Leadership {
     }
 }
 
-/// How long it is from `now` to `then`.
+/// Time from `now` to `then`.
 fn left(now: Timestamp, then: Timestamp) -> Duration {
     Duration::try_from(then.duration_since(now)).unwrap_or_default()
 }

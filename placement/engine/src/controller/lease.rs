@@ -1,5 +1,5 @@
-//! Who works, where several replicas run over one store: a lock record that its holder renews and that
-//! expires.
+//! Election of a worker, where several replicas run over one store: a lock record that its holder renews and
+//! that expires.
 //!
 //! The record has the shape of a Kubernetes Lease (coordination.k8s.io/v1), so that people know how to read
 //! it. Expiry is judged by how long *this* replica has seen no renewal, so that clocks that differ do no
@@ -15,7 +15,7 @@ use berth_storage::{At, Expect, Source, Step, StoreError, Verb, Writer};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-/// Where lock records are.
+/// Resource of lock records.
 pub const LEASES: GroupResource = GroupResource::new("coordination.k8s.io", "leases");
 
 /// The answer of an elector.
@@ -136,7 +136,7 @@ impl LeaseDurations {
         })
     }
 
-    /// How often everybody looks, at least.
+    /// Longest interval between two looks.
     #[must_use]
     pub const fn retry(&self) -> Duration {
         self.retry
@@ -151,7 +151,7 @@ impl LeaseDurations {
     }
 }
 
-/// How many different times there are between a retry period and the latest retry.
+/// Number of different times between a retry period and the latest retry.
 const PARTS: u32 = 1000;
 
 /// The latest retry, as in client-go.
@@ -162,7 +162,7 @@ fn late(retry: Duration) -> Duration {
 /// A lock record as it was read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
-    /// What differs after every write of it.
+    /// Version, which differs after every write of it.
     pub version: String,
     /// The record.
     pub value: Value,
@@ -176,7 +176,7 @@ impl Record {
     }
 }
 
-/// Where one lock record is kept.
+/// Place of one lock record.
 #[async_trait]
 pub trait ResourceLock: Send + Sync + 'static {
     /// The record's namespace and name.

@@ -1,4 +1,4 @@
-//! What controllers tell of their work: for metrics, and for tests that count.
+//! Observers of controllers' work: for metrics, and for tests that count.
 
 use std::time::Duration;
 
@@ -14,16 +14,16 @@ pub struct Attempt<'a> {
     pub dialect: &'static str,
     /// The demand.
     pub demand: &'a Key,
-    /// How the decision ended, or why there is none or it could not be written.
+    /// Outcome of the decision, or the reason why there is none or it could not be written.
     pub result: Result<Outcome, &'a BindError>,
-    /// How long deciding and writing took.
+    /// Time taken by deciding and writing.
     pub took: Duration,
 }
 
-/// How one step of a reconciler ended.
+/// Outcome of one step of a reconciler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepResult {
-    /// What it takes is written.
+    /// The step is written.
     Written,
     /// Nothing was to be written.
     Unchanged,
@@ -53,11 +53,11 @@ pub struct Stepped<'a> {
     pub dialect: &'static str,
     /// The reconciler's name.
     pub controller: &'static str,
-    /// What it was about.
+    /// Key of the object.
     pub key: &'a Key,
-    /// How it ended.
+    /// Outcome.
     pub result: StepResult,
-    /// How long looking and writing took.
+    /// Time taken by looking and writing.
     pub took: Duration,
 }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use berth_apimachinery::{Key, Timestamp};
 
-/// What becomes of a demand that was worked on.
+/// Next treatment of a demand that was worked on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
     /// It is looked at again at this time, or only when something changes.
@@ -32,7 +32,7 @@ struct Entry {
     again: bool,
     /// When it becomes due by time.
     at: Option<Timestamp>,
-    /// How often it was tried in vain since the last change.
+    /// Number of vain attempts since the last change.
     failures: u32,
     /// Whether changes do not hasten it.
     held: bool,
@@ -102,7 +102,7 @@ impl Queue {
         Some((key, waited))
     }
 
-    /// How often `key` has been tried in vain, this time included.
+    /// Number of vain attempts at `key`, this one included.
     pub(super) fn failures(&self, key: &Key) -> u32 {
         let before = self.entries.get(key).map_or(0, |entry| entry.failures);
         before.saturating_add(1)
@@ -155,7 +155,7 @@ impl Queue {
         });
     }
 
-    /// How many demands stand in the queue.
+    /// Number of demands in the queue.
     pub(super) fn depth(&self) -> usize {
         self.ready.len()
     }

@@ -29,11 +29,11 @@ use crate::dirty::Subscription;
 use crate::engine::Engine;
 use crate::snapshot::Snapshot;
 
-/// How many changes are taken in at once, at most.
+/// Most changes that are taken in at once.
 const BATCH: usize = 512;
-/// How many keys are worked on at once.
+/// Number of keys that are worked on at once.
 const PARALLEL: usize = 16;
-/// How soon a source is asked again that does not answer.
+/// Delay before a source that does not answer is asked again.
 const RETRY: Duration = Duration::from_secs(1);
 
 /// One reconciler at work.
@@ -53,7 +53,7 @@ pub(super) struct ReconcilerRunner {
     everything: bool,
 }
 
-/// How one piece of work ended.
+/// Outcome of one piece of work.
 enum Done {
     /// Nothing is left to be done, until this time.
     Rest(Option<Timestamp>),
@@ -250,7 +250,7 @@ impl ReconcilerRunner {
         workers.done(key, next);
     }
 
-    /// How long it waits at most when nothing happens.
+    /// Longest wait when nothing happens.
     fn longest(&self) -> Duration {
         if self.active && self.everything {
             RETRY
@@ -260,7 +260,7 @@ impl ReconcilerRunner {
     }
 }
 
-/// What `reconciler` is shown.
+/// Resources that `reconciler` watches.
 fn watched_by(reconciler: &dyn Reconciler) -> Arc<[GroupResource]> {
     let all = reconciler.watches().into_iter().chain(reconciler.former());
     all.collect()

@@ -20,19 +20,19 @@ use crate::engine::Engine;
 
 /// The longest sleep before the clock is looked at again, since clocks can be set.
 pub(super) const NAP: Duration = Duration::from_secs(30);
-/// How soon a demand that says its time has come already is looked at again, at the earliest.
+/// Shortest delay before a demand that says its time has come already is looked at again.
 pub(super) const AGAIN: Duration = Duration::from_secs(1);
-/// How what others change as it is stored is tried again: they have to be changed first, by somebody who
+/// Back-off for writes that others change as they are stored: they have to be changed first, by somebody who
 /// reads of it.
 pub(super) const OVERRULED: Backoff = Backoff {
     first: Duration::from_secs(10),
     most: Duration::from_secs(1000),
 };
 
-/// How soon a demand that another writer contests is looked at again: whether that one agrees by now.
+/// Delay before a demand that another writer contests is looked at again: whether that one agrees by now.
 const CONTESTED: Duration = Duration::from_mins(5);
 
-/// What a runner is told from outside.
+/// Signals for a runner from outside.
 pub(super) struct Signals {
     /// It is to end.
     pub(super) stop: CancellationToken,
@@ -59,7 +59,7 @@ pub(super) struct Runner {
     active: bool,
 }
 
-/// How one piece of work ended.
+/// Outcome of one piece of work.
 enum Done {
     /// There is a decision, and it is written.
     Decided(Outcome, Option<Timestamp>),

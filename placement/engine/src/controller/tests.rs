@@ -25,7 +25,7 @@ use crate::tests::{StoreCommitter, put};
 use crate::{Committer, Engine};
 use berth_dialect_toy::{BOXES, TOYS, Toys, object};
 
-/// How long anything may take before a test fails.
+/// Time limit of a test's waits.
 const DEADLINE: Duration = Duration::from_secs(30);
 
 /// Counts what controllers do.
@@ -199,7 +199,7 @@ impl World {
         self.store.commit(&[step]).unwrap();
     }
 
-    /// How many toys each box holds.
+    /// Number of toys in each box.
     pub(super) fn inside(&self, name: &str) -> usize {
         let toys = self.store.cached(TOYS);
         let inside = toys

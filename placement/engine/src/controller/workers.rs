@@ -13,7 +13,7 @@ use super::queue::{Next, Queue};
 
 /// Workers whose work ends with a `D`.
 pub(super) struct Workers<D> {
-    /// What the observer calls the queue.
+    /// Name of the queue for the observer.
     name: &'static str,
     clock: Arc<dyn Clock>,
     observer: Arc<dyn Observer>,
@@ -95,7 +95,7 @@ impl<D: Send + 'static> Workers<D> {
         }
     }
 
-    /// How often `key` has been tried in vain, this time included.
+    /// Number of vain attempts at `key`, this one included.
     pub(super) fn failures(&self, key: &Key) -> u32 {
         self.queue.failures(key)
     }
@@ -105,7 +105,7 @@ impl<D: Send + 'static> Workers<D> {
         self.clock.now().checked_add(delay).unwrap_or(Timestamp::MAX)
     }
 
-    /// How long nothing happens by time; `longest` at most.
+    /// Time in which nothing happens by itself; `longest` at most.
     pub(super) fn pause(&self, longest: Duration) -> Duration {
         let now = self.clock.now();
         let next = self.queue.next_alarm();

@@ -7,21 +7,21 @@ use serde_json::Value;
 
 use crate::what_if::Catalog;
 
-/// How many changes a plan may have.
+/// Most changes of a plan.
 pub const MOST: usize = 1_000;
 
 /// One change, and where it stands.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// Where it stands, for problems: a file and a document in words; empty in a review.
+    /// Position of the change, for problems: a file and a document in words; empty in a review.
     pub at: String,
     /// The field path of the change in a review; empty in a file of plain objects.
     pub path: String,
-    /// What changes.
+    /// The change.
     pub what: What,
 }
 
-/// What one change is.
+/// Kinds of changes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum What {
     /// The whole object, created or put in place of the one there. Left out, the status stays as it is.

@@ -1,4 +1,4 @@
-//! What is told of one decision: where it was, where it will be, and why.
+//! Report on one decision: where it was, where it will be, and why.
 
 use berth_apimachinery::{Key, Timestamp};
 use berth_dialect_contract::amounts::{self, Held, Resized};
@@ -9,10 +9,10 @@ use serde::Serialize;
 
 use crate::snapshot::Snapshot;
 
-/// How many clusters an entry names one by one, with their reasons. The counts are of all.
+/// Most clusters that an entry names one by one, with their reasons. The counts are of all.
 pub const SHOWN: usize = 50;
 
-/// What becomes of a decision.
+/// Verdict on a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Verdict {
     /// It had clusters and has none.
@@ -56,7 +56,7 @@ impl Verdict {
     }
 }
 
-/// How many decisions have each verdict.
+/// Numbers of decisions by verdict.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Had clusters and have none.
@@ -111,7 +111,7 @@ impl Counts {
         self.same += other.same;
     }
 
-    /// How many decisions change at all.
+    /// Number of decisions that change at all.
     #[must_use]
     pub fn changed(&self) -> usize {
         self.lost
@@ -126,7 +126,7 @@ impl Counts {
     }
 }
 
-/// What a decision said in words.
+/// Words of a decision.
 #[derive(Clone, Debug)]
 pub(super) struct Said {
     outcome: &'static str,
@@ -144,10 +144,10 @@ impl Said {
     }
 }
 
-/// Where a demand stands at one time.
+/// State of a demand at one time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Side {
-    /// How the decision ended.
+    /// Outcome of the decision.
     pub outcome: &'static str,
     /// The token.
     pub reason: String,
@@ -157,9 +157,9 @@ pub struct Side {
     /// changes.
     #[serde(skip)]
     pub clusters: Held,
-    /// How many clusters it has.
+    /// Number of clusters it has.
     pub count: usize,
-    /// How much its clusters have together, where the system divides an amount.
+    /// Amount that its clusters have together, where the system divides one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub amount: Option<i64>,
 }
@@ -224,7 +224,7 @@ pub fn clusters(snapshot: &Snapshot, demand: &Key, now: Timestamp) -> Option<Hel
     Some(amounts::held(&view))
 }
 
-/// What becomes of a demand that has `before` and gets `after`.
+/// Verdict on a demand that has `before` and gets `after`.
 #[must_use]
 pub fn verdict(before: Option<&Held>, after: Option<&Held>) -> Verdict {
     match (before, after) {
@@ -262,12 +262,12 @@ pub struct Entry {
     pub namespace: String,
     /// The name of the Decision.
     pub name: String,
-    /// What becomes of it.
+    /// Verdict.
     pub verdict: Verdict,
-    /// How it was before; absent where it is new.
+    /// State before; absent where it is new.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<Side>,
-    /// How it is after; absent where it is gone.
+    /// State after; absent where it is gone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<Side>,
     /// The clusters it leaves, by name; at most [`SHOWN`].
@@ -277,14 +277,14 @@ pub struct Entry {
     /// The clusters it keeps with another amount, by name; at most [`SHOWN`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub resized: Vec<Resized>,
-    /// How many it leaves.
+    /// Number of clusters it leaves.
     pub left_count: usize,
-    /// How many it gets.
+    /// Number of clusters it gets.
     pub joined_count: usize,
-    /// How many it keeps with another amount.
+    /// Number of clusters it keeps with another amount.
     #[serde(skip_serializing_if = "is_zero")]
     pub resized_count: usize,
-    /// What is different about those clusters: verdicts, scores and reasons.
+    /// Differences about those clusters: verdicts, scores and reasons.
     pub candidates: Vec<CandidateDifference>,
 }
 
@@ -372,7 +372,7 @@ fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
-/// What the report on `decision` says of the clusters with these names, where it considered them.
+/// Candidates with these names in the report on `decision`, where it considered them.
 #[must_use]
 pub fn candidates(snapshot: &Snapshot, decision: &Decision, names: &[&str]) -> Vec<Candidate> {
     if names.is_empty() {

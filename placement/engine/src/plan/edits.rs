@@ -320,7 +320,7 @@ fn find(worlds: &[World], target: &str) -> Vec<(usize, Arc<str>)> {
     list
 }
 
-/// How many targets a sentence names.
+/// Most targets that a sentence names.
 const NAMED: usize = 5;
 
 /// Which targets may be meant by `target`, which names none.

@@ -27,7 +27,7 @@ pub struct Surplus {
     pub at: String,
     /// Sentence about the first one: its kind, its path, and whether it is unknown or a duplicate.
     pub what: String,
-    /// How many objects have it.
+    /// Number of objects that have it.
     pub count: usize,
 }
 
@@ -45,7 +45,7 @@ impl fmt::Display for Surplus {
 /// The objects of a kind that no dialect looks at.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unread {
-    /// How many there are.
+    /// Number of Pods that exist.
     pub count: usize,
     /// Whether its group is one of those that Berth serves.
     pub near: bool,

@@ -71,7 +71,7 @@ struct Loader<'a> {
     seen: BTreeMap<Key, String>,
     /// The objects to place that no server has stored yet.
     new: BTreeSet<Key>,
-    /// What speaks against completing new objects.
+    /// Errors that keep new objects from being completed.
     incomplete: BTreeMap<Key, Vec<FieldError>>,
     /// Kinds that were read by a group of other releases.
     other_groups: BTreeSet<(String, String)>,

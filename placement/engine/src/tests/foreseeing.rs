@@ -1,4 +1,4 @@
-//! What is decided about a demand before it is made.
+//! Decisions about a demand before it is made.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::{StoreCommitter, World, step};
 use crate::{Commit, Committer, Foreseen};
 use berth_dialect_toy::{TOYS, object};
 
-/// Whose commits may go along with the demand.
+/// Committer of lists that go along with the demand.
 struct Joining(StoreCommitter);
 
 #[async_trait]

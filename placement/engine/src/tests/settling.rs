@@ -1,4 +1,4 @@
-//! What several want of one demand at a time is decided once.
+//! Wishes of several about one demand at a time are decided once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -6,14 +6,14 @@ use berth_apimachinery::{Revision, Timestamp};
 
 use super::{LONG, Note, SOON, within};
 
-/// How many notes of one sort are kept for each decision.
+/// Number of notes of one sort that are kept for each decision.
 pub(super) const EACH: usize = 4;
 
 /// The changes that made a decision due.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Dues {
     notes: VecDeque<DueNote>,
-    /// How many changes before these made it due and were not decided, whose notes had to go.
+    /// Number of earlier changes that made it due and were not decided, whose notes had to go.
     before: u64,
 }
 

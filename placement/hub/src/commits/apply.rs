@@ -20,7 +20,7 @@ pub struct Applying<'a> {
     pub key: &'a Key,
     /// `status`, or the empty string.
     pub subresource: &'static str,
-    /// What is wanted of it.
+    /// Wanted object.
     pub config: &'a Value,
     /// The revision of the copy it was decided on; `None` where there must be no object yet.
     pub base: Option<Revision>,

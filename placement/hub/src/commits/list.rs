@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::{Doubt, HubCommitter};
 
-/// What became of one write.
+/// Outcome of one write.
 enum Made<'a> {
     /// The hub's object after it.
     There(&'a Write, Value),
@@ -19,15 +19,15 @@ enum Made<'a> {
     Here(Arc<Object>),
 }
 
-/// How far a list is.
+/// Progress of a list.
 struct Progress<'a> {
     commit: &'a Commit,
     done: Vec<Made<'a>>,
     /// The hub's resourceVersion of what was written there.
     written: HashMap<&'a Key, String>,
-    /// What was created.
+    /// Keys that were created.
     created: BTreeSet<&'a Key>,
-    /// What writes to Berth's own store are still to be guarded by.
+    /// Guards that writes to Berth's own store still need.
     guards: Vec<Guard>,
 }
 

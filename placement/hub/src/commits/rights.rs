@@ -8,7 +8,7 @@ use serde_json::json;
 use super::HubCommitter;
 use crate::wire::Ask;
 
-/// Where a user asks what it may do.
+/// Path at which a user asks for their rights.
 const SELF_REVIEWS: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 
 impl HubCommitter {

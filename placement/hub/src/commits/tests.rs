@@ -36,7 +36,7 @@ fn draft(version: &str) -> Draft {
     Draft::new(&thing(version)).unwrap()
 }
 
-/// What a hub was asked: the method and the path, as whom, and the body.
+/// Request that a hub was sent: the method and the path, as whom, and the body.
 type Asked = (String, String, Value);
 
 /// A client of a hub that answers as `says` says to the method and path; what it is asked is noted in
@@ -81,7 +81,7 @@ impl World {
         Self::with(version, move |_| (code, body.clone())).await
     }
 
-    /// The same, where the hub's answer depends on what it is asked.
+    /// Hub whose answer depends on the request.
     async fn with(
         version: Option<&str>,
         says: impl Fn(&str) -> (u16, Value) + Send + Sync + 'static,
@@ -89,7 +89,7 @@ impl World {
         Self::beside(Arc::new(Nobody), version, says).await
     }
 
-    /// The same beside `own`, which commits what is not the hub's.
+    /// Hub beside `own`, which commits objects that are not the hub's.
     async fn beside(
         own: Arc<dyn Committer>,
         version: Option<&str>,
@@ -170,7 +170,7 @@ fn says(code: u16, reason: &str) -> Value {
     serde_json::to_value(Status::failure(code, reason, "as the test says")).unwrap()
 }
 
-/// What the hub brings, each after a tenth of a second: into what is known of the hub, and into the store.
+/// News of the hub, each after a tenth of a second: into what is known of the hub, and into the store.
 #[derive(Clone, Copy)]
 enum News {
     Seen(Option<&'static str>),

@@ -1,4 +1,4 @@
-//! What a fence notes of the writes that are about to be made under it.
+//! Notes of a fence about the writes that are about to be made under it.
 
 use berth_apimachinery::{GroupResource, Key, Verb, Write};
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ pub(super) struct Noted {
     name: String,
     /// The hub's version it is made on; empty for an object that is about to be made.
     pub(super) version: String,
-    /// Who noted it.
+    /// Process that noted it.
     pub(super) holder: String,
 }
 

@@ -23,22 +23,22 @@ use super::concerned::{Concerned, NAMESPACES};
 use super::versions::{HubVersion, HubVersions};
 use super::{Copied, FROM_FILE, Progress};
 
-/// How many objects of a list are stored at once.
+/// Number of objects of a list that are stored at once.
 const BATCH: usize = 256;
-/// How long to wait before a hub that failed is asked again: the first time, and at most.
+/// Pauses before a hub that failed is asked again: the first time, and at most.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(15));
-/// How long to wait before a kind that the hub does not have is looked for again.
+/// Pause before a kind that the hub does not have is looked for again.
 const ABSENT: Duration = Duration::from_secs(5);
-/// How often it is looked whether the replica that writes has written everything.
+/// Interval at which the writes of the replica that writes are looked for.
 const LOOK: Duration = Duration::from_millis(200);
-/// How often copies that concern nobody any more are removed.
+/// Interval at which copies that concern nobody any more are removed.
 const TIDY: Duration = Duration::from_secs(30);
 /// When more namespaces than this come to concern a system at once, everything is listed anew.
 const ONE_BY_ONE: usize = 8;
-/// How many objects of a namespace are asked for at once.
+/// Number of objects of a namespace that are asked for at once.
 const PAGE: u32 = 500;
 
-/// What the reflectors of all kinds share.
+/// Parts that the reflectors of all kinds share.
 #[derive(Clone)]
 pub(super) struct Shared {
     pub(super) client: Client,
@@ -55,13 +55,13 @@ pub(super) struct Reflector {
     objects: Api<DynamicObject>,
     resource: GroupResource,
     served: ApiResource,
-    /// What makes an object worth a copy, where not every object is.
+    /// Test for the objects that are worth a copy, where not every object is.
     concerns: Option<Concerns>,
-    /// What this process has seen on the hub and not removed from the store.
+    /// Keys that this process has seen on the hub and not removed from the store.
     known: HashSet<Key>,
     /// The list that is coming in.
     listed: HashSet<Key>,
-    /// What is to be stored (`Some`) or removed.
+    /// Drafts to store (`Some`) and keys to remove.
     pending: Vec<(Key, Option<Draft>)>,
     /// Whether copies of earlier processes were compared with a list.
     is_swept: bool,

@@ -15,7 +15,7 @@ use tokio::sync::watch;
 /// The newest state of one object that was seen on the hub.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HubVersion {
-    /// What a copy of it is known by.
+    /// Fingerprint of its copy.
     print: u64,
     /// Its resourceVersion.
     pub(crate) version: String,

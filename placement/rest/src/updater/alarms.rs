@@ -42,7 +42,7 @@ impl Alarms {
         due
     }
 
-    /// How long to sleep at `now`.
+    /// Time to sleep at `now`.
     pub fn pause(&self, now: Timestamp) -> Duration {
         let Some((at, _)) = self.at.first() else {
             return NAP;

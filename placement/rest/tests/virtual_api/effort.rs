@@ -1,4 +1,4 @@
-//! What is worth a thread of its own: requests that decide, over many targets, by themselves.
+//! Requests that are worth a thread of their own: requests that decide, over many targets, by themselves.
 
 use berth_apimachinery::GroupResource;
 use berth_apiserver::{Query, RequestInfo, Resource, heavy};
@@ -7,7 +7,7 @@ use berth_storage::Source;
 
 use super::{World, gardener, ocm};
 
-/// What a request to `resource` takes, beside what was sent.
+/// Cost of a request to `resource`, beside the bytes that were sent.
 fn effort(resource: &Resource, verb: &'static str, subresource: &str, query: &str) -> usize {
     let info = RequestInfo {
         verb,

@@ -19,7 +19,7 @@ use serde_json::json;
 
 use super::*;
 
-/// That `object` fits `schema`, and that it is the same when it was read into `T` and written again.
+/// Checks that `object` fits `schema`, and that it is the same when it was read into `T` and written again.
 fn check<T: Serialize + DeserializeOwned>(schema: &Schema, object: &Value) {
     let errors = schema.validate(object);
     assert!(errors.is_empty(), "{errors:?} of {object:#}");

@@ -222,7 +222,7 @@ async fn only_what_is_observed_says_it_and_a_switch_of_the_mode_is_noticed() {
     }
 }
 
-/// How many Decisions have each reason of the condition Agrees.
+/// Number of Decisions with each reason of the condition Agrees.
 async fn reasons(world: &World) -> BTreeMap<String, usize> {
     let list = world.api.projection().list(DECISIONS, At::Latest).await.unwrap();
     let mut counts = BTreeMap::new();
@@ -233,7 +233,7 @@ async fn reasons(world: &World) -> BTreeMap<String, usize> {
     counts
 }
 
-/// How many Decisions are counted with each status of the condition.
+/// Number of Decisions that are counted with each status of the condition.
 fn counted(world: &World) -> Vec<(&'static str, &'static str, isize)> {
     let tallies = world.api.projection().tallies();
     let there = tallies.iter().filter(|(.., count)| *count > 0);

@@ -1,4 +1,4 @@
-//! What-if questions on the live world, on top of it, and on one of their own.
+//! Questions of the form "what if" on the live world, on top of it, and on one of their own.
 
 use berth_storage::Source;
 use serde_json::{Value, json};
@@ -17,8 +17,8 @@ fn reference() -> Value {
     })
 }
 
-/// What a review by the rest of the fleet's names says: the documents of Gardener's fleet without the
-/// namespace.
+/// Fleet of a review, by other names than those of the live one: the documents of Gardener's fleet without
+/// the namespace.
 fn fleet() -> Vec<Value> {
     documents(GARDENER_FLEET)
         .into_iter()

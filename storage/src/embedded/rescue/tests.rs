@@ -1,4 +1,4 @@
-//! What is whole is kept, whatever happened to the rest.
+//! Whole records are kept, whatever happened to the rest.
 
 use berth_apimachinery::Key;
 use tempfile::TempDir;

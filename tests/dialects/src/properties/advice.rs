@@ -1,4 +1,5 @@
-//! That advice holds: its patches, made on the server as a person would make them, have the target fit.
+//! Property that advice holds: its patches, made on the server as a person would make them, have the target
+//! fit.
 
 use std::sync::Arc;
 
@@ -41,7 +42,7 @@ pub(crate) fn holds(matter: &Matter<'_>, server: Server) -> Result<(), String> {
     Ok(())
 }
 
-/// That the server takes the patches of `set`, and the target is then what `set` says.
+/// Checks that the server takes the patches of `set`, and that the target then has the outcome of `set`.
 fn applied(demand: &Key, advised: &Advised, set: &Set, server: &Server) -> Result<(), String> {
     let mut after = server.clone();
     let mut chosen: Option<Vec<String>> = None;

@@ -17,8 +17,7 @@ pub struct Case {
     /// A target that is infeasible for every demand here; `None` where adding one may change a pick (Fleet
     /// with topology spread or a property sorter).
     pub infeasible: Option<Value>,
-    /// What happens after all demands were decided and their writes made, step by step; demands are decided
-    /// again after each.
+    /// Steps after all demands were decided and their writes made; demands are decided again after each.
     pub later: Vec<Later>,
 }
 

@@ -83,9 +83,9 @@ struct Shelf {
     arrivals: Vec<Arc<str>>,
     /// Counts all decisions of all forks.
     whims: Arc<AtomicU64>,
-    /// How many changes were folded into this inventory.
+    /// Number of changes that were folded into this inventory.
     folds: usize,
-    /// How often crates changed, in all forks.
+    /// Number of changes of crates, in all forks.
     leak: Arc<Mutex<u64>>,
 }
 

@@ -1,4 +1,4 @@
-//! What holds of one decision, on one world. Each law gets a world of its own and may change it.
+//! Laws of one decision, on one world. Each law gets a world of its own and may change it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,9 +10,9 @@ use super::Generator;
 use super::server::Server;
 use super::show::{self, affects};
 
-/// What a law is given.
+/// Matter of a law.
 pub(crate) struct Matter<'a> {
-    /// Who made the world.
+    /// Generator of the world.
     pub(crate) generator: &'a dyn Generator,
     /// Whether deciding again must change nothing.
     pub(crate) settles: bool,
@@ -55,7 +55,7 @@ pub(crate) fn twice(matter: &Matter<'_>, mut server: Server) -> Result<(), Strin
     Ok(())
 }
 
-/// That `decision` has nothing to do.
+/// Checks that `decision` has nothing to do.
 fn at_rest(server: &Server, decision: &Decision) -> Result<(), String> {
     let inventory = server.inventory();
     if let Some(write) = inventory.writes(decision).first() {

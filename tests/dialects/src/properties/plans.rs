@@ -1,5 +1,5 @@
-//! That a plan says what happens: the change is planned on a world, and made on the server, whose objects are
-//! stored and decided as in life.
+//! Property that a plan comes true: the change is planned on a world, and made on the server, whose objects
+//! are stored and decided as in life.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -14,7 +14,7 @@ use super::server::Server;
 use super::{Generator, Trial};
 use crate::foreign;
 
-/// How often one demand is decided before the two are said to differ.
+/// Most decisions of one demand before the two are said to differ.
 const MOST: usize = 8;
 
 /// Every step of the story is planned first, and then made.
@@ -152,7 +152,7 @@ fn clusters(snapshot: &Snapshot, now: Timestamp) -> BTreeMap<Key, Held> {
         .collect()
 }
 
-/// That `plan` names every demand whose clusters differ, with what they were and are, and no other.
+/// Checks that `plan` names every demand whose clusters differ, with those before and after, and no other.
 fn compare(before: &Server, after: &Server, plan: &Plan) -> Result<(), String> {
     if let Some(demand) = plan.unsettled.first() {
         return Err(format!("the plan leaves {demand} unsettled"));

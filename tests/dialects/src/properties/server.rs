@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use super::case::{Case, Later};
 use super::show;
 
-/// What no update changes.
+/// Fields that no update changes.
 const KEPT: [&str; 6] = [
     "uid",
     "creationTimestamp",
@@ -25,7 +25,7 @@ const KEPT: [&str; 6] = [
     "namespace",
 ];
 
-/// What a person writes.
+/// Write of a person.
 fn by_hand(verb: Verb, key: &Key, object: Value, base: Option<Revision>) -> Write {
     Write {
         verb,
@@ -41,7 +41,7 @@ fn by_hand(verb: Verb, key: &Key, object: Value, base: Option<Revision>) -> Writ
 pub(crate) struct Server {
     /// The dialect with what it knows.
     pub(crate) snapshot: Snapshot,
-    /// What time it is.
+    /// Time of the world.
     pub(crate) now: Timestamp,
     /// Whether every fold is watched for views that change unannounced.
     pub(crate) watched: bool,
@@ -136,7 +136,7 @@ impl Server {
         Ok((key, value.clone()))
     }
 
-    /// That the dialect could read everything.
+    /// Checks that the dialect could read everything.
     pub(crate) fn usable(&self) -> Result<(), String> {
         match self.inventory().unusable().first() {
             Some(unusable) => Err(format!("{} is not usable: {}", unusable.key, unusable.problem)),
@@ -170,7 +170,7 @@ impl Server {
             && self.inventory().guarding().users(&key, 1).1 > 0)
     }
 
-    /// What the dialect knows.
+    /// Returns the dialect's inventory.
     pub(crate) fn inventory(&self) -> &dyn Inventory {
         &*self.snapshot.inventory
     }

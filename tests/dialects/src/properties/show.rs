@@ -10,7 +10,7 @@ use berth_engine::Snapshot;
 use berth_scheduling_api::scheduling::Decided;
 use serde_json::Value;
 
-/// What is visible of every demand and every target, as text.
+/// Views of every demand and every target, as text.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Views {
     demands: BTreeMap<Key, String>,
@@ -76,7 +76,7 @@ pub(crate) fn affects(affected: &Affected, key: &Key) -> bool {
     }
 }
 
-/// That every view that differs is named by `due`.
+/// Views that differ and are not named by `due`.
 pub(crate) fn unannounced(before: &Views, after: &Views, due: &Due) -> Result<(), String> {
     let keys: BTreeSet<&Key> = before.demands.keys().chain(after.demands.keys()).collect();
     for key in keys {
@@ -122,7 +122,7 @@ pub(crate) fn report(snapshot: &Snapshot, decision: &Decision) -> Result<Value, 
     Ok(value)
 }
 
-/// That candidates written from the decision itself are, to the byte, those of its report.
+/// Checks that candidates written from the decision itself are, to the byte, those of its report.
 pub(crate) fn written_as_made(snapshot: &Snapshot, decision: &Decision) -> Result<(), String> {
     let places = Places::of(&*snapshot.inventory, decision);
     let view = View {
@@ -172,7 +172,7 @@ pub(crate) fn uid(key: &Key) -> String {
     format!("00000000-0000-5000-8000-{:012x}", hash & 0xffff_ffff_ffff)
 }
 
-/// That two maps of reports (or views) are the same.
+/// Checks that two maps of reports (or views) are the same.
 pub(crate) fn same(what: &str, one: &BTreeMap<Key, Value>, two: &BTreeMap<Key, Value>) -> Result<(), String> {
     let keys: BTreeSet<&Key> = one.keys().chain(two.keys()).collect();
     for key in keys {

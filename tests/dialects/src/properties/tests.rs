@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::faulty::Faulty;
 use super::{Case, Generator, Later, Property, falsify};
 
-/// How often each fault is looked for.
+/// Number of rounds in which each fault is looked for.
 const ROUNDS: usize = 16;
 
 struct Generated(Option<Property>);

@@ -1,4 +1,4 @@
-//! What holds of whole worlds: however they came about, and while they change.
+//! Properties of whole worlds: however they came about, and while they change.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -88,7 +88,7 @@ pub(crate) fn any_order(generator: &dyn Generator, trial: &Trial) -> Result<(), 
     same_world(&what, &straight, &other)
 }
 
-/// That two worlds report and show the same.
+/// Checks that two worlds report and show the same.
 fn same_world(what: &str, one: &Server, two: &Server) -> Result<(), String> {
     show::same(what, &server::reports(one)?, &server::reports(two)?)?;
     let views = |server: &Server| show::views(server.inventory(), server.now);

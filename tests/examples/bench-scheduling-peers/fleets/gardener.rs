@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{Case, Fleet};
 
 const GROUP: &str = "core.gardener.cloud/v1beta1";
-/// Where the shoots are.
+/// Namespace of the shoots.
 const NAMESPACE: &str = "garden-bench";
 /// Shoots that are decided to be compared, beside those that are timed.
 const COMPARED: usize = 40;
@@ -57,7 +57,7 @@ fn compared(number: usize) -> String {
     format!("compared-{number:02}")
 }
 
-/// How many shoots sit on a seed: two on average, and not as many on each seed of a region.
+/// Number of shoots on a seed: two on average, and not as many on each seed of a region.
 fn residents(index: usize) -> usize {
     (index + index / REGIONS) % 5
 }
@@ -87,7 +87,7 @@ fn region(index: usize) -> String {
     format!("{}-{}-{}", AREAS[index % 5], SIDES[index / 5 % 4], index / 20 + 1)
 }
 
-/// What keeps shoots away stands at intervals that share no divisor with those of regions and providers.
+/// Seed with taints at intervals that share no divisor with those of regions and providers.
 fn seed(index: usize) -> Value {
     let every = |interval: usize| index % interval == interval / 2;
     let status = |wrong: bool| if wrong { "False" } else { "True" };

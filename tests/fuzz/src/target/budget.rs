@@ -128,7 +128,7 @@ fn body(input: &[u8]) {
     );
 }
 
-/// How many values there are in a value.
+/// Number of values in a value.
 fn values(value: &Value) -> usize {
     1 + match value {
         Value::Array(items) => items.iter().map(values).sum(),

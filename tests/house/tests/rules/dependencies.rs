@@ -1,5 +1,5 @@
-//! Crates of others, as `deny.toml` allows them: licences, versions side by side, sources. And no crate of ours asks for one
-//! that it does not use.
+//! Crates of others, as `deny.toml` allows them: licences, versions side by side, sources. And no crate of
+//! ours asks for one that it does not use.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

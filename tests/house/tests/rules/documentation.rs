@@ -82,8 +82,8 @@ fn joined(source: &str) -> String {
     lines.collect::<Vec<&str>>().join(" ")
 }
 
-/// Citations in `text`: documents, each with the headings that follow it, as in `docs/reference.md, "Names" and
-/// "Rights"`.
+/// Citations in `text`: documents, each with the headings that follow it, as in `docs/reference.md, "Names"
+/// and "Rights"`.
 fn cited(text: &str) -> Vec<(String, Vec<String>)> {
     let mut list = Vec::new();
     for (start, _) in text.match_indices(".md") {

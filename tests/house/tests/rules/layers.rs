@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use berth_house::{PREFIX, packages, read, shown, sources, text};
 use serde_json::Value;
 
-/// The layers, lowest first, by the crates' names without the prefix that all of them have ([`PREFIX`]). `dialect-*` stands
-/// for every dialect but not for what they stand on.
+/// The layers, lowest first, by the crates' names without the prefix that all of them have ([`PREFIX`]).
+/// `dialect-*` stands for every dialect but not for what they stand on.
 const LAYERS: [&[&str]; 12] = [
     &["apimachinery", "cel", "house"],
     &[
@@ -206,13 +206,15 @@ const LONGEST_FILE: usize = 600;
 /// The one package that is a program first.
 const PROGRAM: &str = "berth";
 
-/// Crates that only tests use, and that may therefore stand above those they serve: a dev-dependency on one is no edge.
+/// Crates that only tests use, and that may therefore stand above those they serve: a dev-dependency on one
+/// is no edge.
 pub(super) const FOR_TESTS: [&str; 3] = [TESTING, "dialect-toy", "house"];
 
 /// The crate that the dialects' tests share.
 const TESTING: &str = "dialect-testing";
 
-/// Every crate of the workspace with its dependencies of all sorts, normal, build and dev, by names without [`PREFIX`].
+/// Every crate of the workspace with its dependencies of all sorts, normal, build and dev, by names without
+/// [`PREFIX`].
 fn crates() -> BTreeMap<String, BTreeSet<String>> {
     let name = |value: &Value| {
         let name = text(value, "name");

@@ -22,7 +22,7 @@ fn generate(server: &Server, set: &Path) -> Output {
     command.output().expect("it runs")
 }
 
-/// What Argo CD has of a cluster: a Secret.
+/// Secret by which Argo CD knows a cluster: a Secret.
 fn known(server: &Server, cluster: &str) {
     let secret = json!({
         "apiVersion": "v1", "kind": "Secret",

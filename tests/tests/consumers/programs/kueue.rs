@@ -138,7 +138,7 @@ fn told(hub: &Hub, namespace: &str, name: &str, reason: &str) -> String {
     })
 }
 
-/// What Kueue calls the clusters of the decision, the best first, once they are two.
+/// Kueue's names for the clusters of the decision, the best first, once they are two.
 fn in_order(hub: &Hub) -> Option<Value> {
     let decision = get(hub, "decision placement.ocm", NAMESPACE);
     let mut places = decision["status"]["decisions"].as_array()?.clone();

@@ -1,4 +1,4 @@
-//! Where Berth publishes: by itself, or on a hub.
+//! Places in which Berth publishes: by itself, or on a hub.
 
 use std::path::PathBuf;
 

@@ -62,7 +62,7 @@ fn member(draw: &mut Draw, name: &str) -> Value {
     value
 }
 
-/// What the agents say: mostly that all is well. Times are some way from the limit of five minutes, as the
+/// Reports of the agents: mostly that all is well. Times are some way from the limit of five minutes, as the
 /// original goes by the clock on the wall.
 fn agents(draw: &mut Draw) -> Value {
     let condition = |r#type: &str, status: &str, since: &str| json!({"type": r#type, "status": status, "reason": "Said", "message": "", "lastTransitionTime": since});

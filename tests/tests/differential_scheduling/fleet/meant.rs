@@ -1,5 +1,4 @@
-//! Where KubeFleet's scheduler decides otherwise, and that is meant: docs/systems/fleet.md, "Differences from
-//! upstream".
+//! Meant differences from KubeFleet's scheduler: docs/systems/fleet.md, "Differences from upstream".
 
 use serde_json::Value;
 

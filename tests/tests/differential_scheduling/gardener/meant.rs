@@ -1,5 +1,4 @@
-//! Where Gardener's schedulers decide otherwise, and that is meant: docs/systems/gardener.md, "Differences
-//! from upstream".
+//! Meant differences from Gardener's schedulers: docs/systems/gardener.md, "Differences from upstream".
 
 use crate::meant::Meant;
 

@@ -1,5 +1,4 @@
-//! Where Karmada's scheduler decides otherwise, and that is meant: docs/systems/karmada.md, "Differences from
-//! upstream".
+//! Meant differences from Karmada's scheduler: docs/systems/karmada.md, "Differences from upstream".
 
 use crate::meant::Meant;
 

@@ -40,7 +40,7 @@ const PARTS: &[&str] = &[
     "managedCluster.metadata.name",
 ];
 
-/// What does not compile.
+/// Expressions that do not compile.
 const BROKEN: &[&str] = &[
     "managedCluster.metadata.name ==",
     "1 + \"a\" == 2",

@@ -1,5 +1,4 @@
-//! Where OCM's controller decides otherwise, and that is meant: docs/systems/ocm.md, "Differences from
-//! upstream".
+//! Meant differences from OCM's controller: docs/systems/ocm.md, "Differences from upstream".
 
 use serde_json::{Value, json};
 

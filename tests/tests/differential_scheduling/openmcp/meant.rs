@@ -1,5 +1,4 @@
-//! Where openMCP's scheduler decides otherwise, and that is meant: docs/systems/openmcp.md, "Differences from
-//! upstream".
+//! Meant differences from openMCP's scheduler: docs/systems/openmcp.md, "Differences from upstream".
 
 use serde_json::{Value, json};
 

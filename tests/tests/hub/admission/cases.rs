@@ -13,19 +13,19 @@ pub(crate) const BOB: &str = "bob";
 /// One policy with one binding, and the requests it meets.
 pub(crate) struct Case {
     pub(crate) name: &'static str,
-    /// What follows a validation that fails.
+    /// Consequences of a validation that fails.
     actions: &'static [&'static str],
     spec: Value,
     bound: Value,
     pub(crate) requests: Requests,
 }
 
-/// What is sent.
+/// Body of the request.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Requests {
     /// Creates with 0 to 6 clusters.
     Creates,
-    /// The same as somebody without rights of their own.
+    /// Creates by somebody without rights of their own.
     CreatesOfBob,
     /// Updates from 3 clusters to 0 to 6.
     Updates,
@@ -144,7 +144,7 @@ pub(crate) fn all() -> Vec<Case> {
 
 const FEW: &str = "object.spec.numberOfClusters <= 2";
 
-/// What is said of a validation that fails.
+/// Cases about messages of a validation that fails.
 fn said() -> Vec<Case> {
     vec![
         one("plain", FEW),
@@ -182,7 +182,7 @@ fn said() -> Vec<Case> {
     ]
 }
 
-/// What expressions see.
+/// Cases about variables of expressions.
 fn seen() -> Vec<Case> {
     vec![
         case(
@@ -312,7 +312,7 @@ fn chosen() -> Vec<Case> {
     ]
 }
 
-/// What cannot be evaluated.
+/// Cases that cannot be evaluated.
 fn failing() -> Vec<Case> {
     let wrong = json!([{"expression": "object.spec.nothing == 1"}]);
     vec![
@@ -344,7 +344,7 @@ fn failing() -> Vec<Case> {
     ]
 }
 
-/// What is changed.
+/// Cases that change objects.
 fn changed() -> Vec<Case> {
     let case = |name, mutations: Value| case(name, json!({"mutations": mutations}));
     vec![

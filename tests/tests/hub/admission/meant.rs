@@ -1,4 +1,4 @@
-//! Where Berth says something else than kube-apiserver, and is meant to.
+//! Meant differences of Berth's words from kube-apiserver's.
 
 /// A difference that is meant: the case, and why.
 pub(crate) struct Meant {

@@ -1,5 +1,5 @@
-//! Who names parameters in policies and bindings must be allowed to read them, and is told so in the same
-//! words.
+//! Users who name parameters in policies and bindings must be allowed to read them, and are told so in the
+//! same words.
 
 use berth_tests::Server;
 use berth_tests::hub::Hub;

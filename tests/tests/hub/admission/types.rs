@@ -9,9 +9,9 @@ use berth_apimachinery::schema::object_meta;
 use berth_policies::{Kinds, check_types};
 use serde_json::{Value, json};
 
-/// How many validations one policy has.
+/// Number of validations of one policy.
 const VALIDATIONS: usize = 12;
-/// How many fields of one kind are asked about.
+/// Number of fields of one kind that are asked about.
 const FIELDS: usize = 60;
 
 /// One version of a kind, with its schema in one piece.
@@ -85,7 +85,7 @@ fn fields(schema: &Value, path: &str, found: &mut Vec<String>) {
     }
 }
 
-/// What is said of each field: right of some types and wrong of others.
+/// Expressions about each field: right of some types and wrong of others.
 fn expressions(field: &str) -> [String; 6] {
     // Only fields are there or not.
     let presence = match field.contains('.') && !field.ends_with(']') {
@@ -122,7 +122,7 @@ fn policies(all: &All) -> Vec<Value> {
     policies
 }
 
-/// What kube-apiserver's type checker says.
+/// Words of kube-apiserver's type checker.
 fn said_upstream(all: &All, policies: &[Value]) -> Vec<Value> {
     let program = berth_tests::go::build("typecheck", ".", "typecheck");
     let kinds: Vec<Value> = all

@@ -1,4 +1,4 @@
-//! What kubectl sees through the aggregator: discovery, documentation, tables, watches, writes.
+//! Output of kubectl through the aggregator: discovery, documentation, tables, watches, writes.
 
 use std::io::{BufRead, BufReader};
 

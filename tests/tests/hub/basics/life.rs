@@ -71,7 +71,8 @@ fn the_hubs_controllers_delete_what_they_would_delete_of_its_own() {
     );
 }
 
-/// What is orphaned stays, and loses its owner; what is deleted in the foreground goes before its owner does.
+/// An orphaned object stays, and loses its owner; what is deleted in the foreground goes before its owner
+/// does.
 fn orphaned_and_foreground(hub: &Hub) {
     let child = |owner: &str, name: &str, blocks: bool| {
         hub.kubectl("create -f -")

@@ -23,7 +23,7 @@ async fn shared() -> (&'static Hub, &'static Berth) {
         .expect("it starts")
 }
 
-/// What the hub's front proxy is.
+/// Behaviour of the hub's front proxy.
 async fn front_proxy(hub: &Hub, berth: &Berth) -> Client {
     let issued = hub
         .front_proxy_ca()

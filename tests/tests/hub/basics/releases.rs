@@ -42,7 +42,7 @@ impl Release {
         self.helm.done(NAMESPACE, &words)
     }
 
-    /// The same, which must fail: what it says.
+    /// Runs it; it must fail: what it says.
     fn fails(&self, command: &str, arguments: &[&str]) -> String {
         let words = [
             &[command, self.name],
@@ -76,7 +76,7 @@ impl Release {
         })
     }
 
-    /// What stands there with the label of the release.
+    /// Objects with the label of the release.
     fn standing(&self) -> Vec<String> {
         let command = format!(
             "-n {NAMESPACE} get {PLACEMENTS},shoots -l app.kubernetes.io/instance={} -o name",

@@ -1,4 +1,4 @@
-//! Who may do what through the aggregator: the hub says, by its RBAC, about its users.
+//! Rights of users through the aggregator: the hub says, by its RBAC, about its users.
 
 use berth_apimachinery::Clock as _;
 use berth_apiserver::SystemClock;

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::brownfield::observe::SECONDS;
 use crate::brownfield::{agrees, healthy, set_mode};
 
-/// How many Shoots come at least.
+/// Fewest Shoots that come.
 const LEAST: usize = 24;
 
 /// The Seeds that Berth would take for a Shoot: the one that it decides, and those that are as good, of which

@@ -14,7 +14,7 @@ use serde_json::json;
 use crate::brownfield::dump::Dump;
 use crate::brownfield::{agrees, berth, for_ocm, gone, healthy, says_that_it_agrees, told};
 
-/// How many seconds things change for, unless this environment variable says otherwise.
+/// Seconds for which things change, unless this environment variable says otherwise.
 pub(crate) const SECONDS: (&str, u64) = ("BROWNFIELD_SECONDS", 10);
 
 /// Clusters are tainted and freed again, relabelled, and go; requests come, change and go, and namespaces

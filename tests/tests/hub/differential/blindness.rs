@@ -44,7 +44,7 @@ async fn smallest_is_small(name: &str, report: &Report, pair: &Pair) {
     assert!(small.shown().contains("curl"), "{}", small.shown());
 }
 
-/// What is planted, and the name of its runs.
+/// Planted faults, and the names of their runs.
 const PLANTED: &[(&str, &str, Tamper)] = &[
     ("a conflict that passes", "conflict", |_, answer| {
         if answer.code == 409 {

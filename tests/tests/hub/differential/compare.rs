@@ -13,7 +13,7 @@ use crate::differential::normal::normal;
 use crate::differential::request::{ID, Memory, Request};
 use crate::differential::side::Side;
 
-/// How often the reducer tries a smaller sequence.
+/// Most attempts of the reducer at a smaller sequence.
 const TRIES: usize = 60;
 
 /// The two servers, the first of which is right.
@@ -27,10 +27,10 @@ pub(crate) struct Pair {
     owners: bool,
 }
 
-/// What became of a sequence.
+/// Result of a sequence.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
-    /// How many requests were sent to each.
+    /// Number of requests that were sent to each.
     pub(crate) requests: usize,
     /// The meant differences that were seen.
     pub(crate) meant: BTreeMap<&'static str, usize>,
@@ -69,7 +69,7 @@ impl Pair {
         }
     }
 
-    /// The same, with managed fields compared.
+    /// Compares managed fields, too.
     pub(crate) const fn with_owners(mut self) -> Self {
         self.owners = true;
         self
@@ -182,8 +182,7 @@ fn smaller(requests: &[Request], place: usize) -> Option<Vec<Request>> {
 }
 
 impl Difference {
-    /// What differs at which sort of request: one of each is shown, and stays what it is while it is made
-    /// small.
+    /// Difference and the sort of request: one of each is shown, and stays what it is while it is made small.
     pub(crate) fn sort(&self) -> String {
         let last = self.requests.last();
         let method = last.map_or("", |request| request.method.as_str());

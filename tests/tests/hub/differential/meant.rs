@@ -29,7 +29,7 @@ pub(crate) fn settle(request: &Request, reference: &mut Value, other: &mut Value
     found
 }
 
-/// What one of them says that changes what is stored.
+/// Reason for a difference in words that changes the stored object.
 pub(crate) const KEPT: &str =
     "unknown fields are kept, not pruned, so that what newer releases write survives";
 
@@ -352,7 +352,7 @@ fn each(answer: &mut Value, visit: &mut dyn FnMut(&mut serde_json::Map<String, V
     walk(&mut answer["body"], visit);
 }
 
-/// What kube-apiserver fills in for those who run Services and pods.
+/// Removes fields that kube-apiserver fills in for those who run Services and pods.
 fn unfilled(map: &mut serde_json::Map<String, Value>) {
     for key in [
         "clusterIP",

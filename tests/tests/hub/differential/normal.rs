@@ -1,4 +1,4 @@
-//! What of an answer is compared: everything but what each server makes up itself.
+//! Compared parts of an answer: everything but what each server makes up itself.
 
 use berth_tests::raw::Answer;
 use http::header::WARNING;
@@ -9,7 +9,7 @@ use crate::differential::side::is_json;
 /// Members of metadata that each server makes up, of which only the presence is compared.
 const OWN: [&str; 4] = ["uid", "resourceVersion", "creationTimestamp", "deletionTimestamp"];
 
-/// What is compared of `answer`.
+/// Compared parts of `answer`.
 pub(crate) fn normal(answer: &Answer) -> Value {
     let mut warnings: Vec<&str> = answer
         .headers

@@ -69,7 +69,7 @@ impl Request {
     }
 }
 
-/// What one server has said so far in a sequence.
+/// Answers of one server so far in a sequence.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Memory {
     pub(crate) uid: String,

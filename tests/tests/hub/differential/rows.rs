@@ -19,11 +19,11 @@ use serde_json::{Value, json};
 use crate::differential::World;
 
 const GROUP: &str = "example.dev";
-/// How many rows are played beside each other.
+/// Number of rows that are played beside each other.
 const BESIDE: usize = 8;
 /// A little more than what times of managed fields count in.
 const SECOND: Duration = Duration::from_millis(1050);
-/// What kube-apiserver does otherwise with a custom resource, where the row says what Berth does: it refuses
+/// Rows that kube-apiserver plays otherwise with a custom resource, where the row has Berth's way: it refuses
 /// the null that is left of a list or map (32, 42) or is sent (49b), forgets every entry when one is of a
 /// version that is not served (71), and writes to put entries in order (80). 78 needs a webhook.
 const OTHERWISE: [&str; 6] = ["32", "42", "49b", "71", "78", "80"];

@@ -29,7 +29,7 @@ impl Side {
         }
     }
 
-    /// The same server, with its answers changed.
+    /// Returns the side with its answers changed.
     pub(crate) fn tampered(&self, tamper: Tamper) -> Self {
         Self {
             client: self.client.clone(),

@@ -1,4 +1,4 @@
-//! What `berth manifests` prints, applied in both ways.
+//! Output of `berth manifests`, applied in both ways.
 
 use berth_tests::hub::Hub;
 

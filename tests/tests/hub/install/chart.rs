@@ -20,7 +20,7 @@ fn run(arguments: &[&str]) -> Output {
     Helm::Three.run(NAMESPACE, arguments)
 }
 
-/// The same, which must succeed.
+/// Runs Helm, which must succeed.
 fn done(arguments: &[&str]) -> String {
     Helm::Three.done(NAMESPACE, arguments)
 }
@@ -35,7 +35,7 @@ const TEMPLATE: [&str; 7] = [
     "1.36.0",
 ];
 
-/// What the chart comes to with `values`, without Helm's hooks.
+/// Objects of the chart with `values`, without Helm's hooks.
 fn template(values: &str) -> String {
     match values {
         "" => done(&TEMPLATE),
@@ -49,7 +49,7 @@ fn objects(text: &str) -> Vec<Value> {
     objects.into_iter().filter(|object| !object.is_null()).collect()
 }
 
-/// What an object is.
+/// Kind and name of an object.
 fn name(object: &Value) -> String {
     let metadata = &object["metadata"];
     format!(

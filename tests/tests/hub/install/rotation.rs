@@ -11,7 +11,7 @@ use berth_tests::{DEADLINE, eventually, ports};
 
 use crate::install::installation::{Installation, ON_HUB, define_systems, shoot, trusted};
 
-/// What the Secret of the CA holds under `key`.
+/// Value of `key` in the Secret of the CA.
 pub(crate) fn of_secret(hub: &Hub, key: &str) -> Option<String> {
     let secret = hub.kubectl("get secret berth-ca -n berth-system -o json").json();
     let text = secret["data"][key].as_str()?;

@@ -31,7 +31,7 @@ fn annotate(hub: &Hub, namespace: &str) -> berth_tests::Output {
         .run()
 }
 
-/// What is refused and what is filled in.
+/// Checks refusals and defaults.
 fn asked(hub: &Hub) {
     let refused = annotate(hub, "default");
     assert!(

@@ -1,4 +1,4 @@
-//! What users and controllers of the hub see of it.
+//! Effects for users and controllers of the hub.
 
 use berth_tests::eventually;
 use serde_json::{Value, json};

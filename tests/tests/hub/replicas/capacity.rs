@@ -118,8 +118,8 @@ async fn two_replicas_never_bind_more_than_a_seed_has_room_for() {
     assert_eq!(placed.await.expect("it is asked"), ROOM);
 }
 
-/// Whoever finds no room makes a cluster. It updates its request before it makes that, so that the other
-/// replica could see the one and not yet the other.
+/// A request that finds no room makes a cluster. It updates its request before it makes that, so that the
+/// other replica could see the one and not yet the other.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "builds and runs a real kube-apiserver: `make e2e`"]
 async fn two_replicas_make_no_more_clusters_than_the_requests_need() {

@@ -9,7 +9,7 @@ use kube::client::Body;
 use tokio::task::JoinHandle;
 
 const TARGETS: &str = "/apis/scheduling.berth.dev/v1alpha1/targets";
-/// How long one request may be tried, as clients do: at once, then every fifth of a second.
+/// Time for which one request is tried, as clients do: at once, then every fifth of a second.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Readers at work.

@@ -1,4 +1,4 @@
-//! Where several replicas keep what is theirs: in one etcd, or not at all.
+//! Stores of several replicas: in one etcd, or not at all.
 
 use berth_tests::eventually;
 use berth_tests::hub::Hub;

@@ -26,10 +26,10 @@ const ROOM: usize = 20;
 /// Requests of a round, and how many share a cluster.
 const REQUESTS: usize = 24;
 const TENANTS: usize = 4;
-/// What a binding is sent as.
+/// Media type of a binding.
 const JSON: [(&str, &str); 1] = [("content-type", "application/json")];
-/// How long everything may take to be bound. The Lease of the dead leader runs out after 5 to 6 seconds, and
-/// what it noted at a fence is waited for 1.5 more: 8 seconds in all were measured with two busy cores.
+/// Time for everything to be bound. The Lease of the dead leader runs out after 5 to 6 seconds, and what it
+/// noted at a fence is waited for 1.5 more: 8 seconds in all were measured with two busy cores.
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// Two replicas behind one port, installed with webhooks as a user installs them.
@@ -171,7 +171,7 @@ impl Round {
         )
     }
 
-    /// What is created where, and what each is called as a decision; both systems' mixed.
+    /// Objects to create, with the name of each as a decision; both systems' mixed.
     fn objects(&self) -> Vec<(String, Value, String)> {
         let shoots = (0..SHOOTS).map(|number| {
             let name = format!("s{number}");
@@ -240,7 +240,7 @@ impl Round {
         }
     }
 
-    /// How many are on each place, by system.
+    /// Number of objects on each place, by system.
     async fn tally(&self, client: &Client) -> [BTreeMap<String, usize>; 2] {
         let places = [
             (self.shoots(), "/spec/seedName"),

@@ -12,13 +12,13 @@ use serde_json::{Value, json};
 use crate::systems::binding::{audit, wrote};
 use crate::systems::by_themselves::shoot;
 
-/// Who stands in for gardener-apiserver.
+/// Account that stands in for gardener-apiserver.
 const GARDENER: Account = Account {
     namespace: "garden",
     name: "gardener-apiserver",
 };
 
-/// What `berth manifests` prints for the stand-in.
+/// Output of `berth manifests` for the stand-in.
 fn printed(set: &str) -> String {
     let output = Command::new(berth_tests::berth())
         .args(["manifests", set, "--namespace", GARDENER.namespace])

@@ -16,11 +16,11 @@ pub(crate) struct Asked {
     pub(crate) namespace: &'static str,
     /// The name of its Decision.
     pub(crate) name: &'static str,
-    /// Where it goes, where that is certain.
+    /// Target, where that is certain.
     pub(crate) goes_to: &'static str,
     /// A cluster that is refused, and why.
     pub(crate) refused: (&'static str, &'static str),
-    /// Who writes what is decided, and which resource of the hub.
+    /// Writer of decisions, and the resource of the hub.
     pub(crate) written: (&'static str, &'static str),
 }
 

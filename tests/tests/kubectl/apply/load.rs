@@ -3,7 +3,7 @@
 use berth_tests::Server;
 use serde_json::{Value, json};
 
-/// What `berth load` says of a file: whether it went, then all its text.
+/// Output of `berth load` for a file: whether it went, then all its text.
 fn load(server: &Server, flags: &[&str], text: &str) -> (bool, String) {
     let output = std::process::Command::new(berth_tests::berth())
         .args(["load", "--kubeconfig"])

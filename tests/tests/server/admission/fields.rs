@@ -1,5 +1,5 @@
-//! What the kinds of each system refuse on write, as their own API servers do: fields that may not change,
-//! and fields that do not go together.
+//! Refusals of the kinds of each system on write, as their own API servers refuse: fields that may not
+//! change, and fields that do not go together.
 
 use super::*;
 

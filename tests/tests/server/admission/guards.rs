@@ -1,5 +1,5 @@
-//! What only its actor may write, in the words a cluster admin sees. No controller of these systems runs
-//! here, so that what stands is what a member of the break-glass group put there.
+//! Fields that only their actor may write, in the words a cluster admin sees. No controller of these systems
+//! runs here, so that what stands is what a member of the break-glass group put there.
 
 use berth_tests::Output;
 

@@ -1,4 +1,4 @@
-//! What nobody may do, or only some, in the words a user sees.
+//! Writes that nobody may make, or only some, in the words a user sees.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What mutating policies make of what is written.
+//! Changes that mutating policies make to writes.
 
 use berth_tests::Server;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Whoever sets a policy up wrong can take it away.
+//! A wrong policy can be taken away by the user who set it up.
 
 use berth_tests::Server;
 use serde_json::json;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{apply, mutating, validating};
 
-/// What is wrong, and who Go says it is.
+/// Problem, with the author of its words in Go.
 const BINDING: [&str; 2] = [
     "spec.paramRef: Forbidden: ",
     "user &{ann  [system:authenticated] map[",

@@ -1,4 +1,4 @@
-//! What is wrong with the types in a policy stands in its status.
+//! Problems of the types in a policy stand in its status.
 
 use berth_tests::{Server, eventually};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! What validating policies let through, and what they say.
+//! Writes that validating policies let through, and their words.
 
 use berth_tests::{Server, eventually};
 use serde_json::json;

@@ -21,11 +21,11 @@ struct Phase {
     is_done: fn(&Victim) -> Result<bool, Died>,
 }
 
-/// What happens, and what is left of it.
+/// A story, and its result.
 struct Story {
     dialect: &'static str,
     phases: &'static [Phase],
-    /// What stands, without what differs from one run to the next (times, uids).
+    /// State of the server, without parts that differ from one run to the next (times, uids).
     state: fn(&Victim) -> Result<Value, Died>,
 }
 
@@ -143,7 +143,7 @@ fn kcp_survives_crashes() {
     survives_crashes(&stories::kcp::STORY, "");
 }
 
-/// Where two writes are one list, what is between them is a boundary too.
+/// Between two writes of one list there is a boundary too.
 #[test]
 fn kcps_further_controllers_survive_crashes_between_two_writes() {
     survives_crashes(&stories::reconcilers::STORY, ",stepwise");

@@ -183,7 +183,7 @@ fn stamped(server: &Server, what: &str, identifier: &str) -> String {
     })
 }
 
-/// How many steps a reconciler has taken so far, however they ended.
+/// Number of steps of a reconciler so far, however they ended.
 fn steps(server: &Server, controller: &str) -> u64 {
     let series = format!("controller_reconciles_total{{dialect=\"kcp\",controller=\"{controller}\"");
     let text = server.kubectl("get --raw /metrics").ok();

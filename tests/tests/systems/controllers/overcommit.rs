@@ -15,12 +15,12 @@ use http::Method;
 use kube::Client;
 use serde_json::{Value, json};
 
-/// How many clients create at once, and how many bind.
+/// Number of clients that create at once, and of those that bind.
 const CLIENTS: usize = 16;
 const BINDERS: usize = 4;
 /// The deadline of the wait.
 const LIMIT: Duration = Duration::from_secs(300);
-/// How many requests share a cluster.
+/// Number of requests that share a cluster.
 const TENANTS: usize = 20;
 
 fn count() -> usize {
@@ -93,7 +93,7 @@ async fn namespace(client: &Client, name: &str) {
     create(client, "/api/v1/namespaces", object).await;
 }
 
-/// How many of `objects` name each place, by `place_of`.
+/// Number of `objects` that name each place, by `place_of`.
 fn tally(objects: &[Value], place_of: impl Fn(&Value) -> Option<String>) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for place in objects.iter().filter_map(place_of) {

@@ -1,4 +1,4 @@
-//! How fast many new objects are bound. Optimized builds meet the limits; others show the same with fewer
+//! Speed of binding many new objects. Optimized builds meet the limits; others show the same with fewer
 //! objects.
 
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use kube::core::GroupVersionKind;
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
-/// How many placements, and how many clusters; `BERTH_SPEED_COUNT` says it otherwise.
+/// Number of placements, and of clusters; `BERTH_SPEED_COUNT` says it otherwise.
 fn count() -> usize {
     let said = std::env::var("BERTH_SPEED_COUNT").ok();
     let usual = if cfg!(debug_assertions) { 100 } else { 1000 };
@@ -22,7 +22,7 @@ fn count() -> usize {
 
 /// The deadline of the wait: how long it took is printed, not judged.
 const LIMIT: Duration = Duration::from_secs(300);
-/// How many clients create at once.
+/// Number of clients that create at once.
 const CLIENTS: usize = 16;
 
 fn resource(api_version: &str, kind: &str, plural: &str) -> ApiResource {

@@ -1,4 +1,4 @@
-//! What controllers tell of their work: metrics by dialect and outcome, and a trace span per decision.
+//! Observers of controllers' work: metrics by dialect and outcome, and a trace span per decision.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};

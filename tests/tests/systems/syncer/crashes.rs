@@ -7,7 +7,7 @@ use crate::syncer::world::{Cluster, World, until};
 
 const COUNT: usize = 40;
 
-/// How many config maps of ours are on the cluster.
+/// Number of our config maps on the cluster.
 fn copies(cluster: &Cluster) -> Result<Vec<Value>, String> {
     let list = cluster.server.kubectl_args(&[
         "get",

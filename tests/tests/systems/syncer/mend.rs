@@ -1,4 +1,4 @@
-//! What somebody does to the copies on a workload cluster, and what becomes of one that does not answer.
+//! Damage to the copies on a workload cluster, and a cluster that does not answer.
 
 use serde_json::Value;
 

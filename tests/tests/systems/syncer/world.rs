@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use berth_tests::{Output, Server, berth};
 use serde_json::{Value, json};
 
-/// How long anything may take: the machine may be slow.
+/// Time limit of a test's waits: the machine may be slow.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Asks until there is an answer; the last refusal is shown when there is none in time.
@@ -97,7 +97,7 @@ impl World {
         self.sync_with(cluster, &[])
     }
 
-    /// The same, with `more` arguments.
+    /// Syncs with `more` arguments.
     pub(super) fn sync_with(&self, cluster: usize, more: &[&str]) -> Syncer {
         let cluster = &self.clusters[cluster];
         let child = Command::new(berth())
@@ -229,7 +229,7 @@ impl Cluster {
         parsed(&got)
     }
 
-    /// The same, once it is here.
+    /// Returns the object, once it is here.
     pub(super) fn arrived(&self, resource: &str, namespace: &str, name: &str) -> Value {
         until(&format!("{resource} {name} on {}", self.name), || {
             self.copy(resource, namespace, name)
@@ -242,7 +242,7 @@ impl Cluster {
     }
 }
 
-/// What `kubectl get -o json` answered.
+/// Answer of `kubectl get -o json`.
 pub(super) fn parsed(got: &Output) -> Result<Value, String> {
     match got.success {
         true => serde_json::from_str(&got.out).map_err(|problem| problem.to_string()),

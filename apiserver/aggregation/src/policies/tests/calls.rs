@@ -1,4 +1,4 @@
-//! How webhooks are reached: order, rounds, Services, certificates, connections, timeouts.
+//! Ways to reach webhooks: order, rounds, Services, certificates, connections, timeouts.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

@@ -1,4 +1,4 @@
-//! What becomes of a write: refusals, failures, dry runs, conditions, warnings.
+//! Outcomes of writes: refusals, failures, dry runs, conditions, warnings.
 
 use serde_json::json;
 

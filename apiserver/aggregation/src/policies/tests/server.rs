@@ -25,7 +25,7 @@ use tokio_rustls::TlsAcceptor;
 
 /// An HTTP answer: the code and the body. `None` is none at all, ever.
 pub(crate) type Reply = Option<(u16, Value)>;
-/// What is said to the path and the `request` of a review.
+/// Answer to the path and the `request` of a review.
 pub(crate) type Say = dyn Fn(&str, &Value) -> Reply + Send + Sync;
 
 /// A running webhook.
@@ -88,7 +88,7 @@ impl Server {
         json!({"url": format!("https://127.0.0.1:{}{path}", self.port), "caBundle": STANDARD.encode(&self.ca)})
     }
 
-    /// What it was asked: path and query, and the review's request.
+    /// Reviews it was sent: path and query, and the review's request.
     pub(crate) fn reviews(&self) -> Vec<(String, Value)> {
         self.locked().clone()
     }
@@ -99,7 +99,7 @@ impl Server {
         self.locked().iter().map(of).collect()
     }
 
-    /// How many connections were made to it.
+    /// Number of connections that were made to it.
     pub(crate) fn connections(&self) -> usize {
         self.seen.connections.load(Ordering::SeqCst)
     }

@@ -1,4 +1,4 @@
-//! What is read of a registration's objects, and what is patched into them.
+//! Reading of a registration's objects, and patches to them.
 
 use super::*;
 

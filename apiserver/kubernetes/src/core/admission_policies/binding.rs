@@ -13,7 +13,7 @@ use super::fields::{MutatingBindingFields, ValidatingBindingFields};
 use super::{UNSET, matching};
 use crate::core::value;
 
-/// What may follow a validation that does not hold.
+/// Actions that may follow a validation that does not hold.
 const ACTIONS: [&str; 3] = ["Audit", "Deny", "Warn"];
 
 /// Puts a ValidatingAdmissionPolicy in force.
@@ -113,7 +113,7 @@ fn params_shown(params: &Value) -> String {
     }
 }
 
-/// What is wrong with the `spec` of either binding.
+/// Errors in the `spec` of either binding.
 fn errors(spec: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let policy = value::text(spec, &["policyName"]);

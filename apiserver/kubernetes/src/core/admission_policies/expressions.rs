@@ -1,4 +1,4 @@
-//! What policies may say in expressions.
+//! Environment of the expressions of policies.
 
 use berth_apimachinery::FieldError;
 use berth_apimachinery::selector::validate_label_key;
@@ -10,8 +10,8 @@ use crate::core::value;
 /// The most match conditions of one policy.
 const MOST_CONDITIONS: usize = 64;
 
-/// What is wrong with the conditions and variables of the policy `new`, and every expression that does not
-/// compile. What is as it was in `old` was good enough then.
+/// Errors in the conditions and variables of the policy `new`, and in every expression that does not compile.
+/// What is as it was in `old` was good enough then.
 pub(super) fn errors(policy_type: PolicyType, old: Option<&Value>, new: &Value) -> Vec<FieldError> {
     if old.is_some_and(|old| old["spec"] == new["spec"]) {
         return Vec::new();
@@ -40,7 +40,7 @@ fn is_condition(problem: &Problem) -> bool {
     problem.field.starts_with("spec.matchConditions")
 }
 
-/// What is missing is told elsewhere.
+/// Returns the error of `problem`; missing fields are reported elsewhere.
 fn of_problem(problem: Problem) -> Option<FieldError> {
     let Problem { field, source, text } = problem;
     (!source.trim().is_empty()).then(|| FieldError::invalid(field, source, text))

@@ -8,13 +8,13 @@ use schemars::JsonSchema;
 /// The fields of a ValidatingAdmissionPolicy.
 #[derive(JsonSchema)]
 pub struct ValidatingFields {
-    /// What is judged, and how.
+    /// Writes to judge, and rules.
     pub spec: Option<ValidatingSpec>,
-    /// What the server found in the expressions.
+    /// Findings of the server about the expressions.
     pub status: Option<Status>,
 }
 
-/// What a ValidatingAdmissionPolicy judges, and how.
+/// Rules of a ValidatingAdmissionPolicy, and the writes they judge.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ValidatingSpec {
@@ -22,13 +22,13 @@ pub struct ValidatingSpec {
     pub param_kind: Option<ParamKind>,
     /// Which writes are judged. A binding may narrow it.
     pub match_constraints: Option<MatchResources>,
-    /// What must hold. Each is told when it does not.
+    /// Expressions that must hold. Each is told when it does not.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub validations: Option<Vec<Validation>>,
-    /// What follows when the policy cannot be evaluated: Fail refuses the write, Ignore lets it pass.
+    /// Consequence when the policy cannot be evaluated: Fail refuses the write, Ignore lets it pass.
     #[schemars(extend("x-default" = "Fail"))]
     pub failure_policy: Option<String>,
-    /// What is noted in the audit log.
+    /// Notes for the audit log.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub audit_annotations: Option<Vec<AuditAnnotation>>,
     /// Conditions on writes beside the rules; all of them must hold for the policy to be evaluated.
@@ -52,11 +52,11 @@ pub struct ValidatingSpec {
 /// The fields of a MutatingAdmissionPolicy.
 #[derive(JsonSchema)]
 pub struct MutatingFields {
-    /// What is changed, and how.
+    /// Objects to change, and mutations.
     pub spec: Option<MutatingSpec>,
 }
 
-/// What a MutatingAdmissionPolicy changes, and how.
+/// Mutations of a MutatingAdmissionPolicy, and the objects they change.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MutatingSpec {
@@ -67,10 +67,11 @@ pub struct MutatingSpec {
     /// Values that the other expressions read as `variables.<name>`; one may use those before it.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub variables: Option<Vec<Variable>>,
-    /// What is changed, one after the other: each sees what those before it did.
+    /// Mutations, one after the other: each sees what those before it did.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub mutations: Option<Vec<Mutation>>,
-    /// What follows when the policy cannot be evaluated: Fail refuses the write, Ignore lets it pass unchanged.
+    /// Consequence when the policy cannot be evaluated: Fail refuses the write, Ignore lets it pass
+    /// unchanged.
     #[schemars(extend("x-default" = "Fail"))]
     pub failure_policy: Option<String>,
     /// Conditions on writes beside the rules; all of them must hold for the policy to be evaluated.
@@ -92,7 +93,7 @@ pub struct ValidatingBindingFields {
     pub spec: Option<ValidatingBindingSpec>,
 }
 
-/// Where a ValidatingAdmissionPolicy is in force.
+/// Scope in which a ValidatingAdmissionPolicy is in force.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ValidatingBindingSpec {
@@ -102,7 +103,7 @@ pub struct ValidatingBindingSpec {
     pub param_ref: Option<ParamRef>,
     /// Which of the writes of the policy's constraints are judged; all of them where it is left out.
     pub match_resources: Option<MatchResources>,
-    /// What follows a validation that does not hold: Deny, Warn, Audit.
+    /// Consequences of a validation that does not hold: Deny, Warn, Audit.
     #[schemars(extend("x-kubernetes-list-type" = "set"))]
     pub validation_actions: Option<Vec<String>>,
 }
@@ -114,7 +115,7 @@ pub struct MutatingBindingFields {
     pub spec: Option<MutatingBindingSpec>,
 }
 
-/// Where a MutatingAdmissionPolicy is in force.
+/// Scope in which a MutatingAdmissionPolicy is in force.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MutatingBindingSpec {
@@ -148,8 +149,8 @@ pub struct ParamRef {
     pub namespace: Option<String>,
     /// Those with these labels, each by itself: all of them must be content.
     pub selector: Option<LabelSelector>,
-    /// What follows when there are none: Allow, as if there were no binding, or Deny, which refuses the write unless the
-    /// failure policy is Ignore.
+    /// Consequence when there are none: Allow, as if there were no binding, or Deny, which refuses the write
+    /// unless the failure policy is Ignore.
     pub parameter_not_found_action: Option<String>,
 }
 
@@ -158,8 +159,8 @@ pub struct ParamRef {
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-map-type" = "atomic"))]
 pub struct MatchResources {
-    /// The labels of the namespaces they are in. What is in no namespace is always meant; a Namespace is meant by its own
-    /// labels.
+    /// The labels of the namespaces they are in. What is in no namespace is always meant; a Namespace is
+    /// meant by its own labels.
     #[schemars(extend("x-default" = {}))]
     pub namespace_selector: Option<LabelSelector>,
     /// The labels of the object, or of what it was before.
@@ -168,11 +169,11 @@ pub struct MatchResources {
     /// Which operations on which resources.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub resource_rules: Option<Vec<Rule>>,
-    /// What is left out of that.
+    /// Resources that are left out of that.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub exclude_resource_rules: Option<Vec<Rule>>,
-    /// Whether a rule means a resource in every version it is served in (Equivalent), or only in the versions it names
-    /// (Exact).
+    /// Whether a rule means a resource in every version it is served in (Equivalent), or only in the versions
+    /// it names (Exact).
     #[schemars(extend("x-default" = "Equivalent"))]
     pub match_policy: Option<String>,
 }
@@ -227,7 +228,7 @@ pub struct Variable {
 pub struct Validation {
     /// A CEL expression that gives a bool.
     pub expression: Option<String>,
-    /// What is said when it does not hold.
+    /// Message when it does not hold.
     pub message: Option<String>,
     /// The reason of the refusal: Forbidden, Invalid or RequestEntityTooLarge; Invalid where it is left out.
     pub reason: Option<String>,
@@ -257,27 +258,27 @@ pub struct Mutation {
     pub json_patch: Option<MutationExpression>,
 }
 
-/// What makes a change.
+/// Expression that makes a change.
 #[derive(JsonSchema)]
 pub struct MutationExpression {
     /// A CEL expression that gives an Object, or a list of JSONPatch.
     pub expression: Option<String>,
 }
 
-/// What the server found in the expressions of a policy.
+/// Findings of the server about the expressions of a policy.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Status {
     /// The generation it was found in.
     pub observed_generation: Option<i64>,
-    /// What does not go with the types of the resources that the policy is about.
+    /// Expressions that do not fit the types of the resources that the policy is about.
     pub type_checking: Option<TypeChecking>,
     /// Observations.
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub conditions: Option<Vec<Condition>>,
 }
 
-/// What does not go with the types of the resources that a policy is about.
+/// Expressions that do not fit the types of the resources that a policy is about.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TypeChecking {
@@ -286,12 +287,12 @@ pub struct TypeChecking {
     pub expression_warnings: Option<Vec<ExpressionWarning>>,
 }
 
-/// What is wrong with one expression.
+/// Problem of one expression.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExpressionWarning {
-    /// Where it stands: `spec.validations[0].expression`.
+    /// Path of the expression: `spec.validations[0].expression`.
     pub field_ref: String,
-    /// What is wrong, for each resource.
+    /// Problem, for each resource.
     pub warning: String,
 }

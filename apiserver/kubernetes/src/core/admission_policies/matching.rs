@@ -1,4 +1,4 @@
-//! What policies and bindings may say about which writes they mean.
+//! Rules on the writes that policies and bindings select.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +25,7 @@ pub(super) fn one_of(holder: &Value, path: &str, field: &str, supported: &[&str]
     }
 }
 
-/// What is wrong with the parts that both kinds of policies have, beside their expressions.
+/// Errors in the parts that both kinds of policies have, beside their expressions.
 pub(super) fn policy(spec: &Value, operations: &[&str]) -> Vec<FieldError> {
     let mut errors: Vec<FieldError> = one_of(spec, "spec", "failurePolicy", &["Fail", "Ignore"])
         .into_iter()
@@ -96,7 +96,7 @@ fn label_1035(text: &str) -> Result<(), String> {
     )
 }
 
-/// What is wrong with `matchConstraints` or `matchResources`.
+/// Errors in `matchConstraints` or `matchResources`.
 pub(super) fn resources(of: &Value, path: &str, operations: &[&str]) -> Vec<FieldError> {
     let mut errors: Vec<FieldError> = one_of(of, path, "matchPolicy", &["Equivalent", "Exact"])
         .into_iter()
@@ -165,7 +165,7 @@ fn alone(rule: &Value, path: &str, field: &str, what: &str) -> Option<FieldError
     })
 }
 
-/// What is wrong with the resources and subresources of a rule.
+/// Errors in the resources and subresources of a rule.
 fn named(rule: &Value, path: &str) -> Vec<FieldError> {
     let given = value::texts(rule, &["resources"]);
     if given.is_empty() {

@@ -1,4 +1,4 @@
-//! What policies and bindings may say.
+//! Rules of policies and bindings.
 
 use berth_apimachinery::kind::{Via, Write};
 use berth_apimachinery::{Kind, Timestamp};

@@ -87,7 +87,7 @@ impl Kind for ValidatingAdmissionPolicy {
     }
 }
 
-/// How many items `list` of the spec has.
+/// Number of items in `list` of the spec.
 pub(super) fn count(policy: &Object, list: &str) -> Cell {
     Cell::Value(value::list(policy.value(), &["spec", list]).len().into())
 }
@@ -131,7 +131,7 @@ fn validation(one: &Value, path: &str) -> Vec<FieldError> {
     errors
 }
 
-/// What is wrong with the audit annotations of the policy `name`, beside what does not compile.
+/// Errors in the audit annotations of the policy `name`, beside expressions that do not compile.
 fn annotated(name: &str, annotations: &[Value]) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let mut known = BTreeSet::new();

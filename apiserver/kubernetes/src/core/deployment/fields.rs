@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 pub struct DeploymentFields {
     /// Which Pods are wanted.
     pub spec: Option<DeploymentSpec>,
-    /// What the cluster that runs the Pods says about them.
+    /// Status of the Pods, as the cluster that runs them reports it.
     pub status: Option<DeploymentStatus>,
 }
 
@@ -20,19 +20,19 @@ pub struct DeploymentFields {
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct DeploymentSpec {
-    /// How many Pods.
+    /// Number of Pods.
     #[schemars(extend("x-default" = 1))]
     pub replicas: Option<i32>,
     /// The labels by which the Pods are found; the template must carry them. Cannot change.
     pub selector: LabelSelector,
-    /// What the Pods are made of.
+    /// Template of the Pods.
     pub template: PodTemplate,
-    /// How Pods are replaced by newer ones.
+    /// Strategy by which newer Pods replace older ones.
     #[schemars(extend("x-kubernetes-patch-strategy" = "retainKeys"))]
     pub strategy: Option<Strategy>,
-    /// How many seconds a new Pod must be ready before it counts as available.
+    /// Number of seconds for which a new Pod must be ready before it counts as available.
     pub min_ready_seconds: Option<i32>,
-    /// How many old ReplicaSets are kept to go back to.
+    /// Number of old ReplicaSets that are kept for rollbacks.
     #[schemars(extend("x-default" = 10))]
     pub revision_history_limit: Option<i32>,
     /// Whether a new template waits.
@@ -66,7 +66,7 @@ pub struct Requirement {
     pub values: Option<Vec<String>>,
 }
 
-/// How Pods are replaced by newer ones.
+/// Strategy by which newer Pods replace older ones.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
@@ -74,21 +74,21 @@ pub struct Strategy {
     /// RollingUpdate, a few at a time, or Recreate, all at once.
     #[schemars(extend("enum" = ["Recreate", "RollingUpdate"]))]
     pub r#type: Option<String>,
-    /// How many at a time, for RollingUpdate.
+    /// Numbers of Pods at a time, for RollingUpdate.
     pub rolling_update: Option<RollingUpdate>,
 }
 
-/// How many Pods are replaced at a time.
+/// Numbers of Pods that are replaced at a time.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RollingUpdate {
-    /// How many may be missing meanwhile: a number, or a share such as 25%.
+    /// Most Pods that may be missing meanwhile: a number, or a share such as 25%.
     pub max_unavailable: Option<IntOrString>,
-    /// How many more than wanted there may be meanwhile: a number, or a share such as 25%.
+    /// Most Pods beyond the wanted number meanwhile: a number, or a share such as 25%.
     pub max_surge: Option<IntOrString>,
 }
 
-/// What Pods are made of.
+/// Template of Pods.
 #[derive(JsonSchema)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct PodTemplate {
@@ -129,7 +129,7 @@ pub struct PodSpec {
         "x-kubernetes-list-map-keys" = ["name"],
     ))]
     pub init_containers: Option<Vec<Container>>,
-    /// Where files of the containers come from.
+    /// Sources of files of the containers.
     #[schemars(extend(
         "x-kubernetes-patch-strategy" = "merge,retainKeys",
         "x-kubernetes-patch-merge-key" = "name",
@@ -162,7 +162,7 @@ pub struct PodSpec {
         "uniqueItems" = false,
     ))]
     pub image_pull_secrets: Option<Vec<LocalReference>>,
-    /// What must be taken off before a Pod is scheduled.
+    /// Gates that must be taken off before a Pod is scheduled.
     #[schemars(extend(
         "x-kubernetes-patch-strategy" = "merge",
         "x-kubernetes-patch-merge-key" = "name",
@@ -189,7 +189,7 @@ pub struct PodSpec {
         "uniqueItems" = false,
     ))]
     pub host_aliases: Option<Vec<HostAlias>>,
-    /// How the Pods are spread over zones and nodes.
+    /// Rules that spread the Pods over zones and nodes.
     #[schemars(extend(
         "x-kubernetes-patch-strategy" = "merge",
         "x-kubernetes-patch-merge-key" = "topologyKey",
@@ -226,14 +226,14 @@ pub struct HostAlias {
     pub hostnames: Option<Vec<String>>,
 }
 
-/// How Pods are spread over the values of a node label.
+/// Rule that spreads Pods over the values of a node label.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct TopologySpread {
     /// The label.
     pub topology_key: String,
-    /// What happens where it cannot be: DoNotSchedule or ScheduleAnyway.
+    /// Consequence where it cannot be: DoNotSchedule or ScheduleAnyway.
     pub when_unsatisfiable: String,
     /// Which Pods are counted.
     pub label_selector: Option<LabelSelector>,
@@ -248,7 +248,7 @@ pub struct Container {
     pub name: String,
     /// The image it is made of.
     pub image: Option<String>,
-    /// What is run instead of the image's own entry point.
+    /// Command to run instead of the image's own entry point.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub command: Option<Vec<String>>,
     /// Its arguments.
@@ -272,7 +272,7 @@ pub struct Container {
         "uniqueItems" = false,
     ))]
     pub env: Option<Vec<EnvVar>>,
-    /// Where its files are.
+    /// Mounts of its files.
     #[schemars(extend(
         "x-kubernetes-patch-strategy" = "merge",
         "x-kubernetes-patch-merge-key" = "mountPath",
@@ -281,7 +281,7 @@ pub struct Container {
         "uniqueItems" = false,
     ))]
     pub volume_mounts: Option<Vec<VolumeMount>>,
-    /// Where its block devices are.
+    /// Its block devices.
     #[schemars(extend(
         "x-kubernetes-patch-strategy" = "merge",
         "x-kubernetes-patch-merge-key" = "devicePath",
@@ -290,7 +290,7 @@ pub struct Container {
         "uniqueItems" = false,
     ))]
     pub volume_devices: Option<Vec<VolumeDevice>>,
-    /// What it needs and what it may use at most.
+    /// Resources that it needs, and limits.
     pub resources: Option<Resources>,
 }
 
@@ -317,11 +317,11 @@ pub struct EnvVar {
     pub name: String,
     /// The value.
     pub value: Option<String>,
-    /// Where the value comes from instead.
+    /// Source of the value instead.
     pub value_from: Option<EnvSource>,
 }
 
-/// Where the value of a variable comes from.
+/// Source of the value of a variable.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
@@ -345,7 +345,7 @@ pub struct EnvSource {
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct Open {}
 
-/// Where a block device is seen in a container.
+/// Path of a block device in a container.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
@@ -354,7 +354,7 @@ pub struct VolumeDevice {
     pub device_path: String,
 }
 
-/// Where a volume is seen in a container.
+/// Path of a volume in a container.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
@@ -365,13 +365,13 @@ pub struct VolumeMount {
     pub mount_path: String,
 }
 
-/// What a container needs and what it may use at most.
+/// Resources that a container needs, and limits.
 #[derive(JsonSchema)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct Resources {
-    /// What it needs, by resource name.
+    /// Requests, by resource name.
     pub requests: Option<BTreeMap<String, QuantityText>>,
-    /// What it may use at most, by resource name.
+    /// Limits, by resource name.
     pub limits: Option<BTreeMap<String, QuantityText>>,
     /// The claims of the Pod that it uses.
     #[schemars(extend(
@@ -382,7 +382,7 @@ pub struct Resources {
     pub claims: Option<Vec<Named>>,
 }
 
-/// Where files of containers come from.
+/// Source of files of containers.
 #[derive(JsonSchema)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct Volume {
@@ -390,22 +390,22 @@ pub struct Volume {
     pub name: String,
 }
 
-/// What the cluster that runs the Pods says about them.
+/// Status of the Pods, as the cluster that runs them reports it.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct DeploymentStatus {
     /// The generation this is about.
     pub observed_generation: Option<i64>,
-    /// How many Pods there are.
+    /// Number of Pods that exist.
     pub replicas: Option<i32>,
-    /// How many of them are made of the current template.
+    /// Number of them that are made of the current template.
     pub updated_replicas: Option<i32>,
-    /// How many are ready.
+    /// Number of them that are ready.
     pub ready_replicas: Option<i32>,
-    /// How many have been ready for long enough.
+    /// Number of them that have been ready for long enough.
     pub available_replicas: Option<i32>,
-    /// How many are missing.
+    /// Number of them that are missing.
     pub unavailable_replicas: Option<i32>,
     /// Available, Progressing and ReplicaFailure.
     #[schemars(extend(

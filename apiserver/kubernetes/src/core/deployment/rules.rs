@@ -1,4 +1,4 @@
-//! What is filled into a Deployment, and what it must be beyond its schema.
+//! Defaults of a Deployment, and rules beyond its schema.
 
 use berth_apimachinery::selector::{LabelSelector, Selector, validate_labels};
 use berth_apimachinery::{FieldError, Labels, name};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::number;
 use crate::core::value;
 
-/// How many Pods a rolling update replaces at a time, where nothing is said.
+/// Share of the Pods that a rolling update replaces at a time, by default.
 const SHARE: &str = "25%";
 
 /// The strategy and its numbers. What the Pods themselves leave open is for the cluster that runs them.

@@ -16,20 +16,20 @@ use crate::core::value;
 /// The fields of a Scale.
 #[derive(JsonSchema)]
 pub struct ScaleFields {
-    /// How many Pods are wanted.
+    /// Number of Pods that are wanted.
     pub spec: Option<ScaleSpec>,
-    /// How many there are.
+    /// Number of Pods that exist.
     pub status: Option<ScaleStatus>,
 }
 
-/// How many Pods are wanted.
+/// Number of Pods that are wanted.
 #[derive(JsonSchema)]
 pub struct ScaleSpec {
     /// The number.
     pub replicas: Option<i32>,
 }
 
-/// How many Pods there are.
+/// Number of Pods that exist.
 #[derive(JsonSchema)]
 pub struct ScaleStatus {
     /// The number.

@@ -1,4 +1,4 @@
-//! What is filled in, what is refused, and what is shown.
+//! Defaults, refusals and columns.
 
 use berth_apimachinery::kind::Via;
 use berth_apimachinery::{Revision, Timestamp};

@@ -1,4 +1,4 @@
-//! How an Event is shown: `LAST SEEN TYPE REASON OBJECT MESSAGE`, more with `-o wide`.
+//! Table of Events: `LAST SEEN TYPE REASON OBJECT MESSAGE`, more with `-o wide`.
 
 use berth_apimachinery::{Cell, Column, Object, Timestamp};
 use serde_json::Value;

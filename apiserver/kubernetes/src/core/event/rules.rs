@@ -149,7 +149,7 @@ fn namespace(new: &Value) -> Option<FieldError> {
     })
 }
 
-/// What those who report in the newer way must say.
+/// Errors of a report in the newer form.
 fn reported(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let controller = text(new, &["reportingComponent"]);

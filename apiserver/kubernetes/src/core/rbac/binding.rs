@@ -30,8 +30,8 @@ pub struct BindingFields {
 pub struct Subject {
     /// User, Group or ServiceAccount.
     pub kind: String,
-    /// The API group of the kind: rbac.authorization.k8s.io for User and Group, empty for ServiceAccount; filled in
-    /// when it is left out.
+    /// The API group of the kind: rbac.authorization.k8s.io for User and Group, empty for ServiceAccount;
+    /// filled in when it is left out.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub api_group: String,
     /// The name.

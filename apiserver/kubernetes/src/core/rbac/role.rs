@@ -14,7 +14,7 @@ use serde_json::Value;
 /// The fields of a Role.
 #[derive(JsonSchema)]
 pub struct RoleFields {
-    /// What the role allows, in its own namespace.
+    /// Permissions of the role, in its own namespace.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub rules: Option<Vec<PolicyRule>>,
 }
@@ -23,7 +23,8 @@ pub struct RoleFields {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterRoleFields {
-    /// What the role allows: everywhere when a ClusterRoleBinding gives it, in one namespace when a RoleBinding does.
+    /// Permissions of the role: everywhere when a ClusterRoleBinding gives it, in one namespace when a
+    /// RoleBinding does.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub rules: Option<Vec<PolicyRule>>,
     /// Takes the rules of other cluster roles instead, chosen by their labels.
@@ -34,8 +35,8 @@ pub struct ClusterRoleFields {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PolicyRule {
-    /// The verbs allowed: get, list, watch, create, update, patch, delete, deletecollection and special ones; '*' is
-    /// every verb.
+    /// The verbs allowed: get, list, watch, create, update, patch, delete, deletecollection and special ones;
+    /// '*' is every verb.
     #[serde(default)]
     pub verbs: Vec<String>,
     /// The API groups; '' is the core group, '*' every group.
@@ -45,8 +46,8 @@ pub struct PolicyRule {
         skip_serializing_if = "Vec::is_empty"
     )]
     pub api_groups: Vec<String>,
-    /// The resources, with their subresource where it has one ('shoots/binding'); '*' is every resource, '*/scale' the
-    /// subresource scale of each.
+    /// The resources, with their subresource where it has one ('shoots/binding'); '*' is every resource,
+    /// '*/scale' the subresource scale of each.
     #[serde(
         default,
         deserialize_with = "null_is_empty",
@@ -60,8 +61,8 @@ pub struct PolicyRule {
         skip_serializing_if = "Vec::is_empty"
     )]
     pub resource_names: Vec<String>,
-    /// Paths that are no resources, such as '/healthz'; a '*' at the end stands for any rest. Only in a ClusterRole
-    /// given by a ClusterRoleBinding.
+    /// Paths that are no resources, such as '/healthz'; a '*' at the end stands for any rest. Only in a
+    /// ClusterRole given by a ClusterRoleBinding.
     #[serde(
         rename = "nonResourceURLs",
         default,
@@ -75,7 +76,7 @@ fn null_is_empty<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Ve
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
-/// How a ClusterRole is put together of others.
+/// Selectors of the roles that a ClusterRole is put together of.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AggregationRule {
@@ -84,11 +85,11 @@ pub struct AggregationRule {
     pub cluster_role_selectors: Vec<LabelSelector>,
 }
 
-/// What one may do in a namespace.
+/// Permissions in a namespace.
 #[derive(Clone, Copy, Debug)]
 pub struct Role;
 
-/// What one may do anywhere.
+/// Permissions anywhere.
 #[derive(Clone, Copy, Debug)]
 pub struct ClusterRole;
 

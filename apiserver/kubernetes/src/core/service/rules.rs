@@ -1,4 +1,4 @@
-//! What a Service must be, beyond its schema.
+//! Rules of a Service, beyond its schema.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What changes are read from files and flags.
+//! Changes in files and flags.
 
 use super::*;
 

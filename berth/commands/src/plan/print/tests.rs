@@ -1,4 +1,4 @@
-//! What a plan looks like in each form.
+//! Forms of a plan.
 
 use super::*;
 

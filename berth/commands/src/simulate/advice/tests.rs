@@ -1,4 +1,4 @@
-//! What is printed of advice.
+//! Output of advice.
 
 use serde_json::json;
 

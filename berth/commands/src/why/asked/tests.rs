@@ -1,4 +1,4 @@
-//! What the words of a question mean.
+//! Meanings of the words of a question.
 
 use super::*;
 

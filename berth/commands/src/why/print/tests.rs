@@ -1,4 +1,4 @@
-//! What is printed of a report.
+//! Output of a report.
 
 use serde_json::json;
 

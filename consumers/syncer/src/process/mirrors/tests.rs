@@ -1,4 +1,4 @@
-//! What becomes due, and what is planned.
+//! Keys that become due, and plans.
 
 use berth_dialect_kcp::syncer_view::copy::copy;
 use berth_dialect_kcp::syncer_view::step::Waiting;

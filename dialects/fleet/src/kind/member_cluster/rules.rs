@@ -1,4 +1,4 @@
-//! What a MemberCluster must satisfy beyond its schema (docs/systems/fleet.md, "MemberCluster").
+//! Rules of a MemberCluster beyond its schema (docs/systems/fleet.md, "MemberCluster").
 
 use berth_apimachinery::FieldError;
 use berth_apimachinery::selector::{validate_label_key, validate_label_value};

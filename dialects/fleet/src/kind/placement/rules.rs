@@ -1,5 +1,5 @@
-//! What a placement must satisfy beyond its schema, and what may not change (docs/systems/fleet.md,
-//! "Placement policy" and "Placements beside the policy").
+//! Rules of a placement beyond its schema, and its immutable fields (docs/systems/fleet.md, "Placement
+//! policy" and "Placements beside the policy").
 
 use berth_apimachinery::selector::Selector;
 use berth_apimachinery::{FieldError, Scope};
@@ -118,7 +118,7 @@ fn strategy(strategy: &Value, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Where the status is shown stays.
+/// Errors about a changed scope of the status, which is immutable.
 fn reporting(old: &PlacementSpec, new: &PlacementSpec, errors: &mut Vec<FieldError>) {
     if let Some(scope) = &old.status_reporting_scope
         && new.status_reporting_scope.as_ref() != Some(scope)

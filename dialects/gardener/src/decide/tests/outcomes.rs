@@ -1,4 +1,4 @@
-//! How decisions end, and what they say.
+//! Outcomes of decisions, and their words.
 
 use berth_apimachinery::Timestamp;
 use berth_dialect_contract::{Action, Decision, Inventory, Outcome, Words, report};

@@ -1,4 +1,4 @@
-//! What `kubectl get seeds` shows (docs/systems/gardener.md, "API objects").
+//! Columns of `kubectl get seeds` (docs/systems/gardener.md, "API objects").
 
 use berth_apimachinery::{Column, Object};
 

@@ -1,4 +1,4 @@
-//! What a Seed must satisfy (docs/systems/gardener.md, "Seed").
+//! Rules of a Seed (docs/systems/gardener.md, "Seed").
 
 use std::collections::BTreeSet;
 

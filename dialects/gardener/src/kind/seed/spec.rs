@@ -14,14 +14,14 @@ use crate::names::{DISABLE_DNS_TAINT, INVISIBLE_TAINT};
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct Seed {
-    /// What the seed is.
+    /// Settings of the seed.
     pub spec: SeedSpec,
-    /// What was observed about it.
+    /// Observed status of the seed.
     #[serde(default)]
     pub status: SeedStatus,
 }
 
-/// What a seed is.
+/// Settings of a seed.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
@@ -36,10 +36,11 @@ pub struct SeedSpec {
     /// Switches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<SeedSettings>,
-    /// Where backups of the seed's shoots go; a shoot's control plane can only move between seeds that have one.
+    /// Destination of backups of the seed's shoots; a shoot's control plane can only move between seeds that
+    /// have one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backup: Option<SeedBackup>,
-    /// What keeps shoots within borders on this seed: it takes those that ask for nothing else.
+    /// Restrictions that keep shoots within borders on this seed: it takes those that ask for nothing else.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub access_restrictions: Vec<AccessRestriction>,
     /// The domains of the seed and of its shoots.
@@ -52,10 +53,12 @@ pub struct SeedSpec {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct SeedDns {
-    /// The domain below which control planes have their names. A shoot moves only between seeds with the same.
+    /// The domain below which control planes have their names. A shoot moves only between seeds with the
+    /// same.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub internal: Option<SeedDomain>,
-    /// Domains of shoots whose own domain is <shoot>.<project>.<one of these>, the first for those that name none.
+    /// Domains of shoots whose own domain is <shoot>.<project>.<one of these>, the first for those that name
+    /// none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub defaults: Vec<SeedDomain>,
 }
@@ -144,10 +147,11 @@ impl From<&SeedTaint> for berth_dialect_contract::Taint {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct SeedSettings {
-    /// What the scheduler may do with the seed.
+    /// Settings of the scheduler for the seed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduling: Option<SchedulingSetting>,
-    /// Whether shoots on the seed get DNS records. When absent, the taint seed.gardener.cloud/disable-dns decides.
+    /// Whether shoots on the seed get DNS records. When absent, the taint seed.gardener.cloud/disable-dns
+    /// decides.
     #[serde(rename = "shootDNS", skip_serializing_if = "Option::is_none")]
     pub shoot_dns: Option<ShootDnsSetting>,
     /// Whether shoots go to the seed by the zones of their workers. Only for seeds with zones.
@@ -160,12 +164,13 @@ pub struct SeedSettings {
 #[serde(default)]
 #[schemars(extend("required" = ["mode"], "x-kubernetes-preserve-unknown-fields" = true))]
 pub struct ZoneSelection {
-    /// Enforce: only shoots with workers in a zone of the seed. Prefer: the others only where no seed is preferred.
+    /// Enforce: only shoots with workers in a zone of the seed. Prefer: the others only where no seed is
+    /// preferred.
     #[schemars(extend("enum" = ["Prefer", "Enforce"]))]
     pub mode: String,
 }
 
-/// What the scheduler may do with a seed.
+/// Settings of the scheduler for a seed.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
@@ -185,7 +190,7 @@ pub struct ShootDnsSetting {
     pub enabled: Option<bool>,
 }
 
-/// Where backups go.
+/// Destination of backups.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
@@ -197,15 +202,16 @@ pub struct SeedBackup {
     pub region: Option<String>,
 }
 
-/// What was observed about a seed.
+/// Observed status of a seed.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct SeedStatus {
-    /// Conditions: GardenletReady, Bootstrapped, BackupBucketsReady, ExtensionsReady, SeedSystemComponentsHealthy.
+    /// Conditions: GardenletReady, Bootstrapped, BackupBucketsReady, ExtensionsReady,
+    /// SeedSystemComponentsHealthy.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Condition>,
-    /// What the agent is doing or did last.
+    /// Operation that the agent performs or performed last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_operation: Option<LastOperation>,
     /// Resources that can be given out; only shoots is counted. Without an entry there is no limit.
@@ -300,7 +306,7 @@ impl SeedSpec {
         internal.map_or("", |internal| &internal.domain)
     }
 
-    /// How the zones of workers matter to the seed, as written; empty where they do not.
+    /// Meaning of the zones of workers to the seed, as written; empty where they do not.
     #[must_use]
     pub fn zone_selection(&self) -> &str {
         let settings = self.settings.as_ref();

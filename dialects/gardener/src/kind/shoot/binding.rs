@@ -1,4 +1,4 @@
-//! What a write through `shoots/binding` means, whoever makes it (docs/systems/gardener.md, "Binding").
+//! Meaning of a write through `shoots/binding`, whoever makes it (docs/systems/gardener.md, "Binding").
 
 use berth_apimachinery::FieldError;
 use serde_json::{Map, Value, json};
@@ -135,7 +135,7 @@ fn forget_pending(root: &mut Map<String, Value>) {
     }
 }
 
-/// How a binding may change the seed's name: to a name, to another one, and then nothing beside it.
+/// Errors about the seed's name in a binding: to a name, to another one, and then nothing beside it.
 pub(super) fn check_seed_name(old: &Value, new: &Value) -> Vec<FieldError> {
     const PATH: &str = "spec.seedName";
     let name = |value: &Value| {

@@ -1,4 +1,4 @@
-//! What `kubectl get shoots` shows (docs/systems/gardener.md, "API objects").
+//! Columns of `kubectl get shoots` (docs/systems/gardener.md, "API objects").
 
 use berth_apimachinery::{Column, Object};
 

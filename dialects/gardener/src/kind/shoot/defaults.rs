@@ -1,4 +1,4 @@
-//! What a Shoot gets that it does not say (docs/systems/gardener.md, "Shoot").
+//! Defaults of a Shoot (docs/systems/gardener.md, "Shoot").
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,4 @@
-//! What may not change in a Shoot, and through which door `spec.seedName` changes (docs/systems/gardener.md,
+//! Immutable fields of a Shoot, and the ways by which `spec.seedName` changes (docs/systems/gardener.md,
 //! "Shoot" and "Binding").
 
 use berth_apimachinery::FieldError;

@@ -1,4 +1,4 @@
-//! What a Shoot must satisfy at every write (docs/systems/gardener.md, "Shoot").
+//! Rules of a Shoot at every write (docs/systems/gardener.md, "Shoot").
 
 use std::collections::BTreeSet;
 

@@ -19,7 +19,7 @@ use crate::names::DEFAULT_SCHEDULER;
 pub struct Shoot {
     /// The cluster that is asked for.
     pub spec: ShootSpec,
-    /// What became of it.
+    /// Outcome of a removal.
     #[serde(default)]
     pub status: ShootStatus,
 }
@@ -29,29 +29,31 @@ pub struct Shoot {
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct ShootSpec {
-    /// The cloud profile, in the older form, which Kubernetes 1.34 and newer no longer have. cloudProfile wins when both
-    /// are there.
+    /// The cloud profile, in the older form, which Kubernetes 1.34 and newer no longer have. cloudProfile
+    /// wins when both are there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cloud_profile_name: Option<String>,
-    /// The cloud profile, by kind and name. It changes between a CloudProfile and the NamespacedCloudProfiles made of it.
+    /// The cloud profile, by kind and name. It changes between a CloudProfile and the NamespacedCloudProfiles
+    /// made of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cloud_profile: Option<CloudProfileReference>,
     /// The region the cluster runs in. Cannot be changed. Scheduling compares it with the regions of seeds.
     pub region: String,
     /// The infrastructure and the machines.
     pub provider: ShootProvider,
-    /// What the cluster is for. A testing cluster may go to any region of its provider; infrastructure is for the
-    /// namespace garden only. The default is evaluation.
+    /// Purpose of the cluster. A testing cluster may go to any region of its provider; infrastructure is for
+    /// the namespace garden only. The default is evaluation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("enum" = ["evaluation", "testing", "development", "production", "infrastructure"]))]
     pub purpose: Option<String>,
     /// The networks of the cluster, which must be disjoint from those of its seed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub networking: Option<Networking>,
-    /// How the cluster is reached by name. Without it, the cluster may go to a seed whose DNS is disabled.
+    /// Names of the cluster. Without it, the cluster may go to a seed whose DNS is disabled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dns: Option<Dns>,
-    /// The seed that runs the control plane. Once the object exists, only its binding subresource changes this.
+    /// The seed that runs the control plane. Once the object exists, only its binding subresource changes
+    /// this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed_name: Option<String>,
     /// The seeds that may be picked, by labels and provider types.
@@ -63,10 +65,10 @@ pub struct ShootSpec {
     /// The scheduler that picks a seed. The default is default-scheduler; clusters of others are left alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduler_name: Option<String>,
-    /// How the control plane is laid out.
+    /// Layout of the control plane.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control_plane: Option<ControlPlane>,
-    /// What keeps parts of the cluster within borders; each is one that the seed offers.
+    /// Restrictions that keep parts of the cluster within borders; each is one that the seed offers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub access_restrictions: Vec<AccessRestriction>,
     /// Whether the cluster sleeps.
@@ -111,7 +113,7 @@ pub struct Worker {
     /// The availability zones of the machines.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub zones: Vec<String>,
-    /// Where it is set, these machines run the control plane: the cluster hosts itself and gets no seed.
+    /// Machines for the control plane, where it is set: the cluster hosts itself and gets no seed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub control_plane: Option<BTreeMap<String, Value>>,
 }
@@ -124,10 +126,12 @@ pub struct Networking {
     /// The range of the nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<String>,
-    /// The range of the pods; the seed's default of one of ipFamilies when absent. Cannot be changed once set.
+    /// The range of the pods; the seed's default of one of ipFamilies when absent. Cannot be changed once
+    /// set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pods: Option<String>,
-    /// The range of the services; the seed's default of one of ipFamilies when absent. Cannot be changed once set.
+    /// The range of the services; the seed's default of one of ipFamilies when absent. Cannot be changed once
+    /// set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub services: Option<String>,
     /// The families of addresses, IPv4 and IPv6; IPv4 when absent. Without IPv4, no range is needed.
@@ -135,12 +139,12 @@ pub struct Networking {
     pub ip_families: Vec<String>,
 }
 
-/// How a control plane is laid out.
+/// Layout of a control plane.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct ControlPlane {
-    /// What the control plane survives.
+    /// Failures that the control plane survives.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub high_availability: Option<HighAvailability>,
     /// The zones of the seed it runs in: one, or three where it survives the loss of a zone.
@@ -148,7 +152,7 @@ pub struct ControlPlane {
     pub zones: Vec<String>,
 }
 
-/// What a control plane survives.
+/// Failures that a control plane survives.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
@@ -167,7 +171,7 @@ pub struct FailureTolerance {
     pub r#type: String,
 }
 
-/// How a cluster is reached by name.
+/// Names of a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
@@ -175,12 +179,12 @@ pub struct Dns {
     /// The domain. Cannot be changed once set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub domain: Option<String>,
-    /// Who manages the records; at most one is primary. Type unmanaged as the first: nobody does.
+    /// Managers of the records; at most one is primary. Type unmanaged as the first: nobody does.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub providers: Vec<DnsProvider>,
 }
 
-/// Who manages DNS records.
+/// Manager of DNS records.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
@@ -232,7 +236,7 @@ pub struct Kubernetes {
     pub version: String,
 }
 
-/// What became of a cluster.
+/// Status of a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
@@ -240,7 +244,7 @@ pub struct ShootStatus {
     /// The seed that really runs the control plane, written by its agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed_name: Option<String>,
-    /// What is being done or was done last.
+    /// Operation that is performed or was performed last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_operation: Option<LastOperation>,
     /// Conditions: APIServerAvailable, ControlPlaneHealthy, ObservabilityComponentsHealthy, EveryNodeReady,
@@ -295,8 +299,8 @@ pub const CLOUD_PROFILE: &str = "CloudProfile";
 pub const NAMESPACED_CLOUD_PROFILE: &str = "NamespacedCloudProfile";
 
 impl Toleration {
-    /// Whether this one, in a list of those allowed, allows `other`: it is the same, or has no value and so allows every
-    /// one.
+    /// Whether this one, in a list of those allowed, allows `other`: it is the same, or has no value and so
+    /// allows every one.
     #[must_use]
     pub fn allows(&self, other: &Self) -> bool {
         self.key == other.key && (self.value.is_none() || self.value == other.value)

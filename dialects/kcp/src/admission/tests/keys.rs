@@ -37,7 +37,7 @@ fn held(names: &[&str]) -> Value {
     object(json!({}), json!({}), json!(names))
 }
 
-/// Who may make this change, of [`USERS`].
+/// Users among [`USERS`] who may make this change.
 fn allowed(resource: GroupResource, old: &Value, new: &Value) -> Vec<&'static str> {
     let guard = PlacementGuard::default();
     let may = |user: &&str| review(&guard, user, resource, "", Some(old), new).is_ok();

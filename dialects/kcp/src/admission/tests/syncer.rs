@@ -1,4 +1,4 @@
-//! What a syncer may write.
+//! Writes that a syncer may make.
 
 use super::*;
 use crate::syncer_view::Syncer;

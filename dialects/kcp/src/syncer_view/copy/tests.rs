@@ -1,4 +1,4 @@
-//! What is copied, what is not, and when a copy is what is wanted.
+//! Objects that are copied, objects that are not, and copies that are as wanted.
 
 use super::*;
 

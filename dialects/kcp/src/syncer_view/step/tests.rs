@@ -11,7 +11,7 @@ const PLACE: Place<'static> = Place {
     reports: true,
 };
 
-/// How a deployment looks in the view.
+/// Deployment as it looks in the view.
 fn up(finalizer: bool, deleting: bool, soft: &str) -> Value {
     let mut object = json!({
         "apiVersion": "apps/v1", "kind": "Deployment",

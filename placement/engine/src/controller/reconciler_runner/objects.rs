@@ -11,7 +11,7 @@ use berth_storage::{Collection, Source};
 pub(super) struct Lists(BTreeMap<GroupResource, Collection>);
 
 impl Lists {
-    /// What `source` has at hand of `resources`.
+    /// Objects of `resources` that `source` has at hand.
     pub(super) fn of(source: &dyn Source, resources: &[GroupResource]) -> Self {
         let lists = resources
             .iter()

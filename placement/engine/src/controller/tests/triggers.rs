@@ -1,4 +1,4 @@
-//! What makes a demand due, and what does not.
+//! Changes that make a demand due, and changes that do not.
 
 use async_trait::async_trait;
 use berth_apimachinery::{CommitError, Object};

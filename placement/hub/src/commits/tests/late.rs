@@ -1,4 +1,4 @@
-//! What is made under a fence, and looked after there when it is made.
+//! Objects that are made under a fence, and looked after there when they are made.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

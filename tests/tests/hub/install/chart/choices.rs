@@ -1,4 +1,4 @@
-//! What the chart comes to, for every pair of choices, beside what `berth manifests` prints for the same.
+//! Objects of the chart, for every pair of choices, beside the output of `berth manifests` for the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -166,7 +166,7 @@ fn without_the_charts_own(pod: &mut Value) {
     container.remove("imagePullPolicy");
 }
 
-/// What says something by being empty or false.
+/// Fields that mean something by being empty or false.
 const MEANT: [&str; 7] = [
     "allowPrivilegeEscalation",
     "default",
@@ -177,7 +177,8 @@ const MEANT: [&str; 7] = [
     "storage",
 ];
 
-/// Where `value` says what a server leaves out again: nulls, flags that are off, empty lists and maps.
+/// Paths at which `value` has parts that a server leaves out again: nulls, flags that are off, empty lists
+/// and maps.
 fn left_out(value: &Value, path: &str, found: &mut Vec<String>) {
     let is_nothing = match value {
         Value::Null | Value::Bool(false) => true,

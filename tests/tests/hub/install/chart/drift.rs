@@ -1,5 +1,5 @@
-//! What the chart renders is what a hub has afterwards: nothing that a kube-apiserver leaves out or changes,
-//! which whoever compares the two (Argo CD, `helm diff`) would show as a difference for ever.
+//! The rendered chart is on the hub afterwards: nothing that a kube-apiserver leaves out or changes, which
+//! whoever compares the two (Argo CD, `helm diff`) would show as a difference for ever.
 
 use super::*;
 
@@ -29,7 +29,7 @@ fn define_others(hub: &Hub) {
     }
 }
 
-/// Where `live` has something else than `rendered` says, or has not got it. A hub fills in more.
+/// Paths at which `live` differs from `rendered`, or has nothing. A hub fills in more.
 fn changed(rendered: &Value, live: &Value, path: &str, found: &mut Vec<String>) {
     match (rendered, live) {
         (Value::Object(fields), Value::Object(there)) => {

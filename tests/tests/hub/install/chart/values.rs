@@ -1,8 +1,8 @@
-//! What each value does: it stands where it is meant to, and changes nothing else.
+//! Effect of each value: it stands where it is meant to, and changes nothing else.
 
 use super::*;
 
-/// What the chart comes to with `values`, the hooks included.
+/// Objects of the chart with `values`, the hooks included.
 fn rendered(values: &[&str]) -> Vec<Value> {
     let words = ["template", "berth", CHART, "--kube-version", "1.36.0"];
     let values: Vec<&str> = values.iter().flat_map(|value| ["--set", value]).collect();

@@ -23,7 +23,7 @@ fn condition<'a>(object: &'a Value, r#type: &str) -> Option<&'a str> {
     conditions.find(|one| one["type"] == r#type)?["status"].as_str()
 }
 
-/// Who writes what is always the hub's.
+/// Writers of resources that are always the hub's.
 const WRITERS: [(&str, &str); 5] = [
     ("berth:placement-controller", "namespaces"),
     ("berth:namespace-controller", "namespaces"),

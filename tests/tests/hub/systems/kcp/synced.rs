@@ -58,7 +58,7 @@ impl Cluster {
             .then(|| serde_json::from_str(&output.out).expect("kubectl prints JSON"))
     }
 
-    /// The same, once it is here.
+    /// Returns the object, once it is here.
     fn arrived(&self, resource: &str, namespace: &str, name: &str) -> Value {
         eventually(&format!("{resource} {name} on {}", self.name), || {
             self.copy(resource, namespace, name)
@@ -112,8 +112,8 @@ fn what_is_on_the_hub_is_synced_to_workload_clusters_that_berth_stores() {
     story(&World::owned(&json!({"heartbeatThreshold": "1h"}), &[]));
 }
 
-/// What is in no placed namespace is not copied at all, and a Secret of one that is arrives at `cluster` and
-/// is written down nowhere.
+/// Checks that objects in no placed namespace are not copied at all, and that a Secret of a placed one
+/// arrives at `cluster` and is written down nowhere.
 fn copies_nothing_else(world: &World, cluster: &Cluster) {
     let hub = &world.hub;
     hub.kubectl("-n kube-system create configmap elsewhere --from-literal=mark=unplaced-424242")

@@ -13,7 +13,7 @@ use berth_tests::hub::berth::Berth;
 use berth_tests::hub::installation::{Installation, ON_HUB, define_systems, trusted};
 use serde_json::{Map, Value, json};
 
-/// Who Berth is on the hub.
+/// Berth's user on the hub.
 const BERTH: &str = "system:serviceaccount:berth-system:berth";
 
 /// kcp's objects are in Berth's own store, and there is no other system.
@@ -55,7 +55,7 @@ impl World {
         Self::with(hub, &ON_HUB, configuration, further)
     }
 
-    /// The same with kcp's kinds in Berth, which has nothing else.
+    /// World with kcp's kinds in Berth, which has nothing else.
     pub(super) fn owned(configuration: &Value, further: &[&str]) -> Self {
         let mut hub = Hub::start();
         hub.start_controllers();

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use berth_tests::{Kubectl, berth, raw};
 use serde_json::Value;
 
-/// How long anything may take before a test fails.
+/// Time limit of a test's waits.
 const DEADLINE: Duration = Duration::from_secs(60);
-/// How soon is asked again.
+/// Interval of questions.
 const AGAIN: Duration = Duration::from_millis(20);
 
 /// The server is not there any more.
@@ -152,7 +152,7 @@ impl Victim {
         Err(Died)
     }
 
-    /// What is at `path`; nothing where nothing is.
+    /// Object at `path`; nothing where nothing is.
     pub(super) fn read(&self, path: &str) -> Result<Option<String>, Died> {
         let request = http::Request::get(path).body(Vec::new()).expect("a path");
         let read = async { raw::client(&self.kubeconfig()).await.request_text(request).await };
@@ -201,7 +201,7 @@ impl Victim {
         Ok(false)
     }
 
-    /// The same, which must come to it.
+    /// Waits until the state is so.
     pub(super) fn eventually(&self, is_so: impl Fn() -> Result<bool, Died>) -> Result<(), Died> {
         assert!(self.comes_to(is_so)?, "waited {DEADLINE:?}");
         Ok(())

@@ -1,4 +1,4 @@
-//! What is reported of locations and workload clusters.
+//! Reports of locations and workload clusters.
 
 use super::*;
 

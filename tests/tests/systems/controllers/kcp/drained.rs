@@ -1,4 +1,4 @@
-//! How a namespace leaves a cluster: in the documented order, and never before it is let go.
+//! Drain of a namespace from a cluster: in the documented order, and never before it is let go.
 
 use super::*;
 

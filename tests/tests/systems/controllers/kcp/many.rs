@@ -11,12 +11,12 @@ use kube::{Api, Client};
 
 use super::*;
 
-/// How many clients write at once.
+/// Number of clients that write at once.
 const CLIENTS: usize = 16;
 /// The deadline of the wait: how long it took is printed, not judged.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// How many namespaces, and how many clusters; `BERTH_SPEED_COUNT` says it otherwise.
+/// Number of namespaces, and of clusters; `BERTH_SPEED_COUNT` says it otherwise.
 fn count() -> usize {
     let said = std::env::var("BERTH_SPEED_COUNT").ok();
     let usual = if cfg!(debug_assertions) { 100 } else { 1000 };

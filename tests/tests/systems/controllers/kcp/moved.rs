@@ -1,4 +1,4 @@
-//! What moves a namespace, and what does not.
+//! Changes that move a namespace, and changes that do not.
 
 use super::*;
 

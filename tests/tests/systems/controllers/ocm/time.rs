@@ -1,4 +1,4 @@
-//! What only time brings: the end of a toleration, and of a score.
+//! Changes by time alone: the end of a toleration, and of a score.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What others break is mended: a lost Cluster, a lost finalizer, a lost status.
+//! Repair of damage by others: a lost Cluster, a lost finalizer, a lost status.
 
 use super::*;
 

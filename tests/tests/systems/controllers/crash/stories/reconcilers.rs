@@ -32,7 +32,7 @@ fn service(victim: &Victim) -> Result<(), Died> {
     victim.load(&text)
 }
 
-/// What a controller can be seen by: the clusters by their names, times without their value.
+/// Facts about a controller's work: the clusters by their names, times without their value.
 fn seen(victim: &Victim) -> Result<Value, Died> {
     let clusters = victim.list("workloads.kcp.dev/v1alpha1/workloadclusters")?;
     let core = |path: &str| -> Result<Value, Died> {
