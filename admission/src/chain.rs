@@ -30,7 +30,7 @@ pub enum Phase {
 pub struct Observed {
     /// The plugin; `None` for the chain as a whole.
     pub plugin: Option<&'static str>,
-    /// Which pass.
+    /// Pass of admission.
     pub phase: Phase,
     /// Of which operation.
     pub operation: Operation,

@@ -58,7 +58,7 @@ impl Operation {
 /// One write under review.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
-    /// Which operation.
+    /// Operation.
     pub operation: Operation,
     /// The resource written to.
     pub resource: GroupResource,

@@ -30,7 +30,7 @@ pub struct Attributes {
     pub name: String,
     /// The URL path.
     pub path: String,
-    /// Which objects a collection request is limited to.
+    /// Objects that a collection request is limited to.
     pub selected: Selected,
 }
 

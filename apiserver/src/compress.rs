@@ -18,7 +18,7 @@ pub(crate) const THRESHOLD: u64 = 128 * 1024;
 /// All cached bodies together, in bytes.
 const CACHE_LIMIT: u64 = 64 * 1024 * 1024;
 
-/// Which body: the path and query, the form, and the revision of the list.
+/// Identity of a body: the path and query, the form, and the revision of the list.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct BodyKey {
     pub(crate) target: String,

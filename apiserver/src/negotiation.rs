@@ -1,4 +1,4 @@
-//! Which form a client wants an answer in: the `Accept` header, `pretty`, and what can be served.
+//! Negotiation of the form of an answer: the `Accept` header, `pretty`, and the forms that can be served.
 //!
 //! A clause that cannot be served is skipped, never an error while another one fits: Kubernetes' own
 //! controllers ask for protobuf first (docs/reference.md, "Negotiation"). Only a watch whose first choice is
@@ -103,8 +103,8 @@ pub(crate) fn negotiate(headers: &HeaderMap, query: &Query, answer: Answer) -> R
 /// The most clauses that are ordered as kube-apiserver does.
 const FEW: usize = 12;
 
-/// The clauses with those first that the client prefers: by quality, but that a clause with a `*` steps
-/// behind an exact one that comes right after it, whatever their qualities.
+/// Sorts the clauses by quality, the highest first. A clause with a `*` steps behind an exact clause right
+/// after it, whatever their qualities.
 fn in_order(mut clauses: Vec<Clause<'_>>) -> Vec<Clause<'_>> {
     if clauses.len() > FEW {
         clauses.sort_by_key(|clause| std::cmp::Reverse((clause.quality, clause.specificity())));

@@ -48,7 +48,7 @@ const MERGE: &str = "application/merge-patch+json";
 const STRATEGIC: &str = "application/strategic-merge-patch+json";
 pub(crate) const APPLY: &str = "application/apply-patch+yaml";
 
-/// Which formats a resource takes beside JSON patches and merge patches.
+/// Formats that a resource takes beside JSON patches and merge patches.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Formats {
     pub(crate) strategic: bool,

@@ -134,7 +134,7 @@ pub trait View: Source {
 pub struct Change<'a> {
     /// The version the client writes.
     pub version: &'a str,
-    /// Which object.
+    /// Key of the object.
     pub key: &'a Key,
     /// `status`, or the empty string.
     pub subresource: &'static str,

@@ -1,4 +1,4 @@
-//! Which objects a list or a watch is about: a namespace, labels and fields.
+//! Objects of a list or a watch: a namespace, labels and fields.
 
 use berth_apimachinery::kind::SelectableField;
 use berth_apimachinery::selector::{FieldSelector, LabelPrint, Selector};

@@ -316,7 +316,7 @@ pub struct ServeArgs {
     /// Time for which to keep serving after a termination signal, with /readyz failing already (such as 15s).
     #[arg(long, default_value = "0s", value_parser = parse_unsigned)]
     pub shutdown_delay_duration: Duration,
-    /// Which of several servers runs the controllers.
+    /// Election of the server that runs the controllers.
     #[command(flatten)]
     pub leader_election: LeaderElectionArgs,
     /// The hub, if there is one.
@@ -370,7 +370,7 @@ fn authority(text: &str) -> Result<Authority, String> {
     let expected = || "a host name, with or without a port, is expected".to_owned();
     let authority: Authority = text.parse().map_err(|_| expected())?;
     let odd = text.contains('@') || authority.host().is_empty();
-    // A port that is no number is part of nothing.
+    // A text after the colon that is no number is no port.
     let has_port = text
         .rsplit_once(':')
         .is_some_and(|(_, port)| !port.ends_with(']'));

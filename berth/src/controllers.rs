@@ -51,7 +51,7 @@ pub struct Running {
 pub struct Setting<'a> {
     /// The engine, which decides.
     pub engine: &'a Arc<Engine>,
-    /// Which systems are decided.
+    /// Modes of the systems.
     pub modes: &'a Arc<Modes>,
     /// Committer of decisions.
     pub committer: &'a Arc<dyn Committer>,

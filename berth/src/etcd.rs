@@ -6,7 +6,7 @@ use std::time::Duration;
 use berth_apimachinery::duration::parse_unsigned;
 use clap::Args;
 
-/// Which etcd, for `--storage etcd` and for `berth migrate`.
+/// Etcd for `--storage etcd` and for `berth migrate`.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "etcd")]
 pub struct EtcdArgs {

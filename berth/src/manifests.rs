@@ -27,7 +27,7 @@ use crate::source::{NONE_NAMED, Place, Source, nothing_to_observe, only_named, p
 /// Arguments of `berth manifests`.
 #[derive(Args, Clone, Debug)]
 pub struct ManifestsArgs {
-    /// Which part.
+    /// The part.
     #[arg(value_enum, default_value_t = Set::All)]
     pub set: Set,
     /// The installation.

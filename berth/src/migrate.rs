@@ -26,7 +26,7 @@ pub struct MigrateArgs {
     /// says.
     #[arg(long, value_name = "FILE")]
     pub encryption_provider_config: Option<PathBuf>,
-    /// Which etcd.
+    /// The etcd.
     #[command(flatten)]
     pub etcd: EtcdArgs,
     /// The other one, when both are etcd.

@@ -53,7 +53,7 @@ pub struct PluginCli {
     /// The command.
     #[command(subcommand)]
     pub command: PluginCommand,
-    /// Which server, as whom, and where.
+    /// Server to ask, the user and the namespace.
     #[command(flatten)]
     pub connection: ConnectionArgs,
     /// Log level, as of `berth`.

@@ -1,4 +1,4 @@
-//! Which store objects are kept in.
+//! Stores of objects.
 
 use clap::ValueEnum;
 

@@ -127,7 +127,7 @@ struct Ephemeral {
     key: Key,
 }
 
-/// Which values are encrypted, and how. The default encrypts nothing.
+/// Values that are encrypted, and keys. The default encrypts nothing.
 #[derive(Debug, Default)]
 pub struct Encryption {
     rules: Vec<Rule>,

@@ -9,19 +9,19 @@ pub enum StoreError {
     /// The object to read, update or delete is not there.
     #[error("{key} not found")]
     NotFound {
-        /// Which object.
+        /// Key of the object.
         key: Key,
     },
     /// The object to create is there already.
     #[error("{key} already exists")]
     AlreadyExists {
-        /// Which object.
+        /// Key of the object.
         key: Key,
     },
     /// The object (or a guard) is at another revision than expected.
     #[error("{key} is at revision {have:?}, not {want:?}")]
     Conflict {
-        /// Which object.
+        /// Key of the object.
         key: Key,
         /// The revision it is at; `None` when it is not there.
         have: Option<Revision>,
@@ -57,7 +57,7 @@ pub enum StoreError {
     /// The step contradicts itself: a fault of the caller, never of the user.
     #[error("{key}: {problem}")]
     Misuse {
-        /// Which object.
+        /// Key of the object.
         key: Key,
         /// Description of the error.
         problem: String,
@@ -80,7 +80,7 @@ pub enum StoreError {
         "{place}: the value of {key} cannot be read: {problem}; restore it from a backup, or delete the key"
     )]
     Unreadable {
-        /// Which store.
+        /// Store.
         place: String,
         /// The store's own key.
         key: String,
@@ -94,13 +94,13 @@ pub enum StoreError {
         place: String,
         /// The record or key.
         key: String,
-        /// Which encryption key is missing or wrong.
+        /// Problem with an encryption key.
         problem: String,
     },
     /// The object is larger than the store takes.
     #[error("{key} has {bytes} bytes, more than the store takes at once")]
     TooLarge {
-        /// Which object.
+        /// Key of the object.
         key: Key,
         /// Its size.
         bytes: usize,

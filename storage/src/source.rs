@@ -23,7 +23,7 @@ pub enum At {
     Exact(Revision),
 }
 
-/// Which resources a watch covers.
+/// Resources that a watch covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// One resource.

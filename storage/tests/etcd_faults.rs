@@ -74,7 +74,7 @@ async fn etcd_may_stop_and_go_on() {
     assert!(summary.acknowledged > 50, "{summary:?}");
 }
 
-/// Which of `members` leads.
+/// Leader among `members`.
 async fn leader(members: &[Etcd]) -> usize {
     let end = Instant::now() + Duration::from_secs(60);
     loop {

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::params::compile;
 use crate::surroundings::Surroundings;
 
-/// Which writes are meant.
+/// Writes that are meant.
 #[derive(Clone, Debug)]
 pub struct Constraints {
     rules: Vec<Named>,

@@ -1,5 +1,5 @@
-//! Which policies a write meets, and what follows from what they say: one pass, with the access reviews made
-//! so far.
+//! Policies that a write meets, and the consequences of their verdicts: one pass, with the access reviews
+//! made so far.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

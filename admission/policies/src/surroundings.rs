@@ -122,7 +122,7 @@ impl Enforcement {
 /// Verdict of a policy about one write.
 #[derive(Clone, Copy, Debug)]
 pub struct Check<'a> {
-    /// Which kind of policy.
+    /// Kind of policy.
     pub policy_type: PolicyType,
     /// Its name.
     pub policy: &'a str,

@@ -27,7 +27,7 @@ pub struct Answer {
     pub annotations: Vec<(String, String)>,
 }
 
-/// Which rule an answer breaks.
+/// Rule that an answer breaks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct BadAnswer(String);

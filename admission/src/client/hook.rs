@@ -147,7 +147,7 @@ impl Hook {
         }
     }
 
-    /// Which webhook this is among all.
+    /// Identity of the webhook among all.
     #[must_use]
     pub fn id(&self) -> HookId {
         (Arc::clone(&self.configuration), self.index)

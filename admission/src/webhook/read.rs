@@ -117,7 +117,7 @@ impl Reader {
         Some(review)
     }
 
-    /// Which objects come with which operation.
+    /// Objects of each operation.
     fn objects(&mut self, review: &Review) {
         let operation = review.operation;
         let needs_new = matches!(operation, Operation::Create | Operation::Update);

@@ -1,5 +1,5 @@
-//! Whom the hub believes, followed: the ConfigMap kube-system/extension-apiserver-authentication, watched,
-//! and read again every minute in case the watch is deaf. A rotation needs no restart and leaves open watches
+//! Trust of the hub, followed: the ConfigMap kube-system/extension-apiserver-authentication, watched, and
+//! read again every minute in case the watch is deaf. A rotation needs no restart and leaves open watches
 //! alone.
 
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ const LOOK_EVERY: Duration = Duration::from_mins(1);
 pub struct StaticTrust {
     /// The CAs of client certificates.
     pub client: Option<CaPool>,
-    /// Whom to believe users in headers.
+    /// Front proxies that are believed about users in headers.
     pub request_header: Option<RequestHeaderTrust>,
     /// The names front proxies may have, for a hub that publishes none.
     pub allowed_names: Vec<String>,
@@ -101,7 +101,8 @@ impl Published {
     }
 }
 
-/// Whom to believe: what is `given` on the command line, and for the rest what the ConfigMap's `data` says.
+/// Trust in certificates: what is `given` on the command line, and for the rest what the ConfigMap's `data`
+/// says.
 fn believed(
     given: &StaticTrust,
     data: &BTreeMap<String, String>,

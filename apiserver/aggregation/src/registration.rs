@@ -316,7 +316,7 @@ impl Registration {
         Ok(seen)
     }
 
-    /// Whom to trust now; `None` where somebody else fills it in.
+    /// Trusted CA bundle now; `None` where somebody else fills it in.
     async fn bundle(
         &self,
         certificate: &ServingCertificate,

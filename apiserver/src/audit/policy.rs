@@ -1,5 +1,4 @@
-//! Which requests are audited, and how much of them: kube-apiserver's audit policy (`audit.k8s.io/v1`
-//! Policy).
+//! Requests that are audited, and the detail: kube-apiserver's audit policy (`audit.k8s.io/v1` Policy).
 
 mod read;
 

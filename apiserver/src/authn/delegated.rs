@@ -26,7 +26,7 @@ const EXTRA_PREFIXES: &str = "requestheader-extra-headers-prefix";
 pub struct Delegated {
     /// The CAs of client certificates; empty where the hub publishes none, which is no mistake.
     pub client: CaPool,
-    /// Whom to believe users in headers, where the hub has an aggregator.
+    /// Front proxies that are believed about users in headers, where the hub has an aggregator.
     pub request_header: Option<RequestHeaderTrust>,
 }
 

@@ -17,7 +17,7 @@ const PREFIX: &str = "impersonate-";
 const EXTRA: &str = "impersonate-extra-";
 const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
 
-/// Whom a request wants to act as.
+/// User that a request wants to act as.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Wanted {
     user: String,

@@ -1,4 +1,4 @@
-//! Which CAs are trusted for what. They can be exchanged at any time; connections notice by the generation.
+//! Trusted CAs, by purpose. They can be exchanged at any time; connections notice by the generation.
 
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
@@ -124,7 +124,7 @@ impl CaPool {
     }
 }
 
-/// Whom to believe when a request names its user in headers, and which headers those are.
+/// Front proxies that are believed about users in headers, and the names of those headers.
 #[derive(Clone, Debug)]
 pub struct RequestHeaderTrust {
     /// The CAs of front proxies.

@@ -1,4 +1,4 @@
-//! Which manager owns which field: what a write makes of the managed fields of an object.
+//! Owners of fields: what a write makes of the managed fields of an object.
 //!
 //! The rules are in the crate `berth-apply`. Here is what it needs to know of a kind (its versions, and which
 //! fields a write through which resource cannot set), and which managed fields a write starts from.

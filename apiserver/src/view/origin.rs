@@ -11,7 +11,7 @@ use serde_json::Value;
 pub struct OriginWrite<'a> {
     /// The user who writes.
     pub user: &'a UserInfo,
-    /// Which object.
+    /// Key of the object.
     pub key: &'a Key,
     /// Subresource that is written: `status`, or the empty string.
     pub subresource: &'static str,

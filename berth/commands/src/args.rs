@@ -13,7 +13,7 @@ use berth_console::ConsoleArgs;
 use berth_dialect_contract::rules::RulesChoice;
 use clap::{Args, ValueEnum, ValueHint};
 
-/// Which server, and as whom: as kubectl has it.
+/// Server to ask, and the user: as kubectl has it.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ServerArgs {
     /// The kubeconfig; by default what KUBECONFIG names, or ~/.kube/config.
@@ -24,10 +24,10 @@ pub struct ServerArgs {
     pub context: Option<String>,
 }
 
-/// Which server, as whom, and where: as kubectl has it.
+/// Server to ask, the user and the namespace: as kubectl has it.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ConnectionArgs {
-    /// Which server, and as whom.
+    /// Server to ask, and the user.
     #[command(flatten)]
     pub server: ServerArgs,
     /// The namespace; by default the context's.
@@ -128,7 +128,7 @@ pub struct PlanArgs {
 }
 
 impl PlanArgs {
-    /// Which server, and as whom.
+    /// Server to ask, and the user.
     #[must_use]
     pub fn connection(&self) -> ConnectionArgs {
         let own = self.data_dir.join("admin.kubeconfig");

@@ -1,11 +1,11 @@
-//! Whom questions are asked: a server that decides, or objects that were read of a hub or of files and that
-//! this process decides by, with the same answers.
+//! Source of answers: a server that decides, or objects that were read of a hub or of files and that this
+//! process decides by, with the same answers.
 
 use std::any::Any;
 
 use berth_client::Client;
 
-/// Whom a question is asked, and about which namespace.
+/// Source of an answer, and the namespace of the question.
 pub struct Source {
     /// The client that questions are sent with, to a server or to this process.
     pub client: Client,

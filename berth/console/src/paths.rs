@@ -1,4 +1,4 @@
-//! Which requests to the API are sent on: by list, never by what is left out.
+//! Requests to the API that are sent on: by list, never by what is left out.
 
 use std::collections::BTreeSet;
 

@@ -33,7 +33,7 @@ impl Verdict {
 pub(super) struct Finding {
     /// Area of the finding: `versions`, `rights`, …
     pub(super) area: &'static str,
-    /// Which of them.
+    /// Name of the one among them.
     pub(super) subject: String,
     /// Verdict of a finding.
     pub(super) verdict: Verdict,

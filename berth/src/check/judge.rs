@@ -392,7 +392,7 @@ pub(super) fn held(decisions: &[Value]) -> (Vec<Finding>, Requests) {
         findings.push(Finding::ok("held", "decisions", format!("none of {bound}")));
     }
     let requests = Requests {
-        // What is another scheduler's wants no place of this one.
+        // Requests of other schedulers need no place from this one.
         total: decisions.len() - ignored,
         without_place: decisions.len() - bound,
     };

@@ -1,4 +1,4 @@
-//! Which events are new, which repeat one, and which are too many.
+//! Events that are new, that repeat one, and that are too many.
 //!
 //! As in client-go: what says the same of the same object is one event with a count, and an object that has
 //! much to tell is cut short.
@@ -23,7 +23,7 @@ const REMEMBERED: usize = 8192;
 /// One event to write.
 #[derive(Clone, Debug)]
 pub(crate) struct Write {
-    /// Which series it is of.
+    /// Series of the event.
     pub(super) series: Series,
     /// Actor that writes it.
     pub(crate) actor: &'static str,

@@ -46,7 +46,7 @@ pub(super) fn start(
     Ok(setting.start(selection)?)
 }
 
-/// Whether this server does what only one may do, where that is to write: an observer never does.
+/// Whether this server is the leader and may write. An observer never is.
 pub(super) fn writing(options: &Options, leadership: &Leadership) -> watch::Receiver<bool> {
     match options.is_observer() {
         true => watch::channel(false).1,
@@ -54,8 +54,8 @@ pub(super) fn writing(options: &Options, leadership: &Leadership) -> watch::Rece
     }
 }
 
-/// Takes part in electing the server that does what only one may do: by a record in the store that servers
-/// share, by a Lease on the hub where each has a store of its own, and without any where there is only one.
+/// Takes part in the election of a leader: by a record in the store that servers share, or by a Lease on the
+/// hub where each has a store of its own. A server that is alone leads.
 pub(super) fn lead(
     options: &Options,
     store: &Arc<dyn Store>,

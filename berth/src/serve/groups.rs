@@ -42,7 +42,7 @@ pub(super) struct Parts {
     pub dialects: Vec<Arc<dyn Dialect>>,
     /// The engine, which knows and decides.
     pub engine: Arc<Engine>,
-    /// Which systems it decides.
+    /// Modes of the systems.
     pub modes: Arc<Modes>,
     /// Its resources.
     pub virtual_api: VirtualApi,
@@ -174,7 +174,7 @@ pub(super) fn assemble(
     })
 }
 
-/// Which systems are decided here, by flags and configurations.
+/// Modes of the systems, by flags and configurations.
 ///
 /// # Errors
 /// When `--controllers` names something else than a dialect or one of its controllers.

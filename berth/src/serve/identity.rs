@@ -41,7 +41,7 @@ pub(super) fn certificate(
     Ok(certificate)
 }
 
-/// Whom the server believes: client certificates of its own CA (and the given one), request headers from
+/// Trust of the server: client certificates of its own CA (and the given one), request headers from
 /// front proxies with certificates of the front-proxy CA (and the given one).
 ///
 /// # Errors
@@ -62,7 +62,7 @@ pub(super) fn authentication(options: &Options, folder: &Folder) -> Result<Authe
     })
 }
 
-/// Whom flags say to believe beside a hub's own users: what they say goes before what the hub says.
+/// Trust that flags state beside a hub's own users. Flags win over the hub.
 ///
 /// # Errors
 /// When a CA file cannot be read, or a header name is none.
@@ -137,7 +137,7 @@ pub(super) fn write_admin_kubeconfig(
     };
     let path = admin_kubeconfig(folder.path());
     let groups = [rbac::MASTERS.to_owned()];
-    // One that is good stays: a start on a full disk could not write it.
+    // A kubeconfig that is still valid is kept: a start on a full disk could not write a new one.
     if !Kubeconfig::is_current(&path, folder, &reachable, ADMIN, &groups, now) {
         Kubeconfig::issue(folder, &reachable, ADMIN, &groups, false, now)?.write(&path)?;
     }

@@ -6,7 +6,7 @@ use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use kube::{Api, Client};
 use serde_json::Value;
 
-/// Which object.
+/// Key of the object.
 #[derive(Clone, Debug)]
 pub(super) struct Removal {
     resource: ApiResource,

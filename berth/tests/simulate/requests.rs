@@ -1,4 +1,4 @@
-//! Which requests are decided or compared, and what becomes of those that cannot be read.
+//! Requests that are decided or compared, and requests that cannot be read.
 
 use std::process::Command;
 

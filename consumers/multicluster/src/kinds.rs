@@ -14,13 +14,13 @@ use crate::{GROUP, MANAGER, USER, VERSION};
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase", extend("required" = ["spec"]))]
 pub struct ClusterProfile {
-    /// Which cluster this is, and who manages it.
+    /// The cluster, and its manager.
     pub spec: ClusterProfileSpec,
     /// Status of the cluster.
     pub status: Option<ClusterProfileStatus>,
 }
 
-/// Which cluster a ClusterProfile is about.
+/// Cluster of a ClusterProfile.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 pub struct ClusterProfileSpec {

@@ -53,7 +53,7 @@ pub const USER: &str = "berth:scheduler";
 /// The label that says which system a published object is about.
 pub const SYSTEM_LABEL: &str = "scheduling.berth.dev/system";
 
-/// The labels that what is published takes from its source, to be added to.
+/// Labels that a published object inherits from its source.
 #[must_use]
 pub fn inherited(labels: &Labels) -> BTreeMap<String, String> {
     labels

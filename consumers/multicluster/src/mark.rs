@@ -1,4 +1,4 @@
-//! Which objects Berth published, and what it said in them.
+//! Objects that Berth published, and their content.
 //!
 //! One annotation names the Publication: only objects that have it are ever written or deleted. The other is
 //! a digest of what Berth wants of the object, so that a write is needed only where that has changed, or

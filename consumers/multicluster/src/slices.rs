@@ -1,4 +1,4 @@
-//! Which cluster of a decision stands in which slice, and in which order slices are written.
+//! Slices of a decision's clusters, and the order in which they are written.
 //!
 //! A cluster that consumers do not find any more is undeployed, so a cluster never moves: it keeps its slice
 //! as long as it is decided. Clusters that come are written before any that goes is taken out, so a reader

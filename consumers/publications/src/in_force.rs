@@ -1,4 +1,4 @@
-//! Which Publications are in force, and what each may publish: the valid ones, of those that name one
+//! Publications that are in force, and objects that each may publish: the valid ones, of those that name one
 //! namespace the oldest, and in it what nobody else publishes.
 
 use std::collections::{BTreeMap, BTreeSet};

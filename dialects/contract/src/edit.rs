@@ -9,7 +9,7 @@ use serde_json::Value;
 pub enum Edit {
     /// A JSON merge patch (RFC 7386) over the object.
     Merge {
-        /// Which object.
+        /// Key of the object.
         key: Key,
         /// The patch.
         patch: Value,
@@ -18,7 +18,7 @@ pub enum Edit {
     Delete(Key),
     /// An object that is not there is made.
     Create {
-        /// Which object.
+        /// Key of the object.
         key: Key,
         /// All of it.
         object: Value,

@@ -1,5 +1,5 @@
-//! Which objects of a system are guarded in the light of others, as data. What is known of the others is
-//! asked of [`Guarding`](crate::Guarding).
+//! Objects of a system that are guarded in the light of others, as data. What is known of the others is asked
+//! of [`Guarding`](crate::Guarding).
 
 use std::sync::Arc;
 

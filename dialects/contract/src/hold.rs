@@ -5,7 +5,7 @@ use std::fmt;
 
 use berth_apimachinery::GroupResource;
 
-/// Which finalizers.
+/// Finalizers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finalizer {
     /// The one of this name.

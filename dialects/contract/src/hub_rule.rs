@@ -24,11 +24,11 @@ pub struct Condition {
 pub struct HubRule {
     /// The first part of the webhook's name, unique within the dialect and phase: letters, digits and dashes.
     pub name: &'static str,
-    /// Which resources.
+    /// Resources.
     pub resources: Vec<GroupResource>,
-    /// Which of their subresources; `""` is the object itself.
+    /// Subresources; `""` is the object itself.
     pub subresources: &'static [&'static str],
-    /// Which operations.
+    /// Operations.
     pub operations: &'static [Operation],
     /// Before or after others may change the object.
     pub phase: Phase,

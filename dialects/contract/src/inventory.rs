@@ -18,7 +18,7 @@ use crate::remedy::Remedy;
 use crate::view::{DemandView, TargetView, Unusable};
 use crate::words::Words;
 
-/// Which demands a change may have made due again.
+/// Demands that a change may have made due again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Affected {
     /// None.

@@ -62,8 +62,8 @@ pub trait Reconciler: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// Which of those it [watches](Reconciler::watches) it writes: what its user must be allowed to update,
-    /// with their status.
+    /// Resources among those it [watches](Reconciler::watches) that it writes: what its user must be allowed
+    /// to update, with their status.
     fn writes(&self) -> Vec<GroupResource>;
 
     /// Whether a program of the hub does its work where the system's objects are the hub's: it works only

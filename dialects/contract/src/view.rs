@@ -161,7 +161,7 @@ impl DemandView {
 /// An object left out of the inventory because it could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unusable {
-    /// Which object.
+    /// Key of the object.
     pub key: Key,
     /// Description of the problem.
     pub problem: String,

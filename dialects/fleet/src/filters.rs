@@ -254,7 +254,7 @@ impl Filter<Columns> for TopologySpread<'_> {
 pub(crate) struct PickFixed<'a> {
     /// The clusters named.
     pub(crate) named: &'a Bits,
-    /// Which clusters are eligible.
+    /// Eligible clusters.
     pub(crate) eligibility: &'a ClusterEligibility,
 }
 

@@ -69,7 +69,7 @@ impl Step {
             }
             Self::DefaultDomain => domain::is_of(request.row(candidate), request.wants, request.project),
         };
-        // Whom the others are measured by. Without one, nobody is refused.
+        // The seed that the others are measured by. Without one, no seed is refused.
         let measure = match self {
             Self::Prefer => left.iter().find(|candidate| keeps(**candidate)),
             Self::DefaultDomain => left

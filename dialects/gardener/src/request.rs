@@ -16,7 +16,7 @@ use crate::fleet::profile::Profile;
 use crate::fleet::seed::Row;
 use crate::fleet::shoot::Wants;
 
-/// Which rule narrows the candidates down (docs/systems/gardener.md, "Strategies").
+/// Rule that narrows the candidates down (docs/systems/gardener.md, "Strategies").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rule {
     /// The shoot's own provider type and region.
@@ -38,7 +38,7 @@ impl Rule {
     }
 }
 
-/// Which provider types one selector lets in.
+/// Provider types that one selector lets in.
 #[derive(Clone, Debug)]
 enum Providers {
     Any,

@@ -1,5 +1,5 @@
-//! Which seeds and cloud profiles shoots use: those are not deleted meanwhile (docs/systems/gardener.md,
-//! "What is guarded").
+//! Seeds and cloud profiles that shoots use: those are not deleted meanwhile (docs/systems/gardener.md, "What
+//! is guarded").
 
 use berth_apimachinery::{GroupResource, Key};
 use serde_json::Value;

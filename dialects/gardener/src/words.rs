@@ -161,7 +161,7 @@ fn not_ready(row: &Row, rules: Rules) -> String {
     }
 }
 
-/// Which labels the seed has instead of those that `selector` asks for.
+/// Labels of the seed instead of those that `selector` asks for.
 fn instead(selector: &Selector, row: &Row) -> String {
     let mut parts: Vec<String> = Vec::new();
     for requirement in &selector.requirements {

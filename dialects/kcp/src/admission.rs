@@ -203,7 +203,7 @@ impl Plugin for PlacementGuard {
         object.map_or(Ok(()), |object| judge(&writer, request, object))
     }
 
-    /// Which entries of the placement went from where to where.
+    /// Note about the entries of the placement that moved.
     fn annotate(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<(&'static str, String)> {
         let object = object.filter(|_| request.resource == NAMESPACES);
         let moved = object.map(|new| placement::transitions(request.old.unwrap_or(&Value::Null), new));

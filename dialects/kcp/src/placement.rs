@@ -56,7 +56,7 @@ impl State {
         matches!(self, Self::Pending | Self::Bound)
     }
 
-    /// Which of two entries with one identifier is believed: the one that has most to do with the cluster.
+    /// Weight among two entries with one identifier: the one that has most to do with the cluster.
     const fn weight(self) -> u8 {
         match self {
             Self::Unbound => 0,

@@ -31,7 +31,7 @@ pub(crate) struct Fleet {
     /// Set and namespace of every binding.
     bound: imbl::OrdSet<(Arc<str>, Arc<str>)>,
     pub(crate) placements: imbl::OrdMap<Key, Arc<PlacementRecord>>,
-    /// Which placements select clusters by what.
+    /// Placements by the cluster facts that they select by.
     mentions: imbl::OrdSet<(Mention, Key)>,
     pub(crate) decisions: imbl::OrdMap<Key, Arc<DecisionRecord>>,
     /// Namespace, placement and name of every PlacementDecision with a placement label.

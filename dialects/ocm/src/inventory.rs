@@ -241,7 +241,7 @@ impl Guarding for Fleet {
     }
 }
 
-/// The Placement that `decision`, a PlacementDecision, says it is of.
+/// The Placement of `decision`, a PlacementDecision, by its label.
 fn placement_of(decision: &serde_json::Value) -> Option<Key> {
     let metadata = &decision["metadata"];
     let name = metadata["labels"][crate::names::PLACEMENT_LABEL].as_str()?;

@@ -25,7 +25,7 @@ use form::{Form, PurposeMapping};
 
 pub use warn::warnings;
 
-/// Which Clusters are looked at.
+/// Clusters that are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Scope {
     /// Those of one namespace: the template's, else the request's.
@@ -54,7 +54,7 @@ impl Scope {
     }
 }
 
-/// Which Cluster is taken when several will do.
+/// Choice of a Cluster when several will do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Strategy {
     /// The one with the fewest requests, the first of these.

@@ -82,7 +82,7 @@ pub(crate) struct Fleet {
     pub(crate) rows: Vector<Row>,
     /// The Clusters that cannot be read: they still occupy their names and carry finalizers.
     unread: OrdMap<Place, Arc<Object>>,
-    /// Which Clusters carry the finalizer of each holder.
+    /// Clusters that carry the finalizer of each holder.
     holders: HashMap<Arc<str>, OrdSet<Place>>,
     /// The requests.
     pub(crate) requests: OrdMap<Key, Arc<Record>>,

@@ -33,7 +33,7 @@ pub trait Filter<F: ?Sized> {
     }
 }
 
-/// Whom one filter refuses.
+/// Candidates that one filter refuses.
 #[derive(Clone, Debug)]
 pub enum Refusals<'a> {
     /// These, in fleet order.

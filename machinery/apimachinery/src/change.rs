@@ -14,7 +14,7 @@ use crate::revision::Revision;
 pub struct Change {
     /// The revision of this change.
     pub revision: Revision,
-    /// Which object.
+    /// Key of the object.
     pub key: Key,
     /// The object before the change.
     pub old: Option<Arc<Object>>,

@@ -25,7 +25,7 @@ pub struct Status {
     /// The token for a program, such as `NotFound`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// Which object, and the causes.
+    /// Object, and the causes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Details>,
     /// The HTTP status code.

@@ -37,7 +37,7 @@ impl Verb {
 pub struct Write {
     /// Action.
     pub verb: Verb,
-    /// Which object, by the resource's own name.
+    /// Object, by the resource's own name.
     pub key: Key,
     /// `status`, `binding` and alike, or the empty string.
     pub subresource: &'static str,
@@ -54,7 +54,7 @@ pub struct Write {
 pub enum Guard {
     /// Another object is still at this revision.
     Unchanged {
-        /// Which object.
+        /// Key of the object.
         key: Key,
         /// Its revision.
         revision: Revision,

@@ -52,7 +52,7 @@ pub(crate) enum By {
     Keys(Vec<(String, Option<Value>)>),
 }
 
-/// Which scalars a place takes.
+/// Scalars that a place takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scalars {
     Any,

@@ -7,7 +7,7 @@ use crate::lexer::{Token, tokens};
 use crate::text::Issue;
 use crate::value::Value;
 
-/// Which macros and what syntax beside the standard an environment has.
+/// Macros and syntax beside the standard in an environment.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Syntax {
     /// `a.?b`, `a[?b]`, `[?a]`, `{?a: b}`, `optMap`, `optFlatMap`.

@@ -25,7 +25,7 @@ impl Audience {
         self == Self::Known
     }
 
-    /// `denied`, which was judged by other objects, without what it says of them.
+    /// Returns `denied` without the facts about other objects that led to it.
     pub(super) fn told(self, denied: Denied) -> Denied {
         match denied {
             denied if self.is_known() => denied,

@@ -1,4 +1,4 @@
-//! Which dialect answers for the objects of a resource.
+//! Dialects that answer for the objects of resources.
 
 use std::sync::Arc;
 

@@ -16,7 +16,7 @@ use super::text::{part_at, text_at};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Candidate<Status = report::Candidate> {
-    /// Which decision and which target.
+    /// The decision and the target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<CandidateSpec>,
     /// Verdict of the scheduler.
@@ -24,7 +24,7 @@ pub struct Candidate<Status = report::Candidate> {
     pub status: Option<Status>,
 }
 
-/// Which decision and which target a Candidate is about.
+/// Decision and target of a Candidate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CandidateSpec {

@@ -23,7 +23,7 @@ pub const AGREES: &str = "Agrees";
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Decision {
-    /// Which object this is about.
+    /// Object of the decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<DecisionSpec>,
     /// State of the object.
@@ -31,7 +31,7 @@ pub struct Decision {
     pub status: Option<DecisionStatus>,
 }
 
-/// Which object a Decision is about.
+/// Object of a Decision.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DecisionSpec {

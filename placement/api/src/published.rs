@@ -14,7 +14,7 @@ use super::shared::Token;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PublishedDecision {
-    /// Which decision this is.
+    /// The decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<PublishedDecisionSpec>,
     /// Clusters it went to.
@@ -22,7 +22,7 @@ pub struct PublishedDecision {
     pub status: Option<PublishedDecisionStatus>,
 }
 
-/// Which decision a PublishedDecision is.
+/// Decision of a PublishedDecision.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PublishedDecisionSpec {

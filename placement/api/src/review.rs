@@ -49,7 +49,7 @@ pub struct SchedulingReviewSpec {
     /// A placeable object that exists, decided as it is. Either this or `object`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reference: Option<ObjectReference>,
-    /// Which world is decided on: Live (what is stored), Overlay (what is stored, with `objects` added or in
+    /// World that is decided on: Live (what is stored), Overlay (what is stored, with `objects` added or in
     /// place of stored ones) or Provided (nothing but `objects`).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("enum" = ["Live", "Overlay", "Provided"], "default" = "Live"))]

@@ -17,7 +17,7 @@ use super::text::{joined, part_at};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Target {
-    /// Which cluster this is.
+    /// The cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<TargetSpec>,
     /// State of the target for scheduling.
@@ -25,7 +25,7 @@ pub struct Target {
     pub status: Option<TargetStatus>,
 }
 
-/// Which cluster a Target is.
+/// Cluster of a Target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TargetSpec {

@@ -199,7 +199,7 @@ impl Catalog {
         })
     }
 
-    /// Which kind is probably meant by one that is not in the catalog: one of another version, or of another
+    /// Kind that is probably meant by one that is not in the catalog: one of another version, or of another
     /// spelling.
     #[must_use]
     pub fn hint(&self, api_version: &str, kind: &str) -> Option<String> {

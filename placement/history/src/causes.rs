@@ -29,7 +29,7 @@ const MOST: usize = 200_000;
 /// A change of an object.
 #[derive(Debug)]
 pub(crate) struct Changed {
-    /// Which object.
+    /// Key of the object.
     key: Key,
     /// `Created`, `Updated` or `Deleted`.
     verb: &'static str,

@@ -24,7 +24,7 @@ pub struct Ask<'a> {
     pub method: Method,
     /// The path, with its query.
     pub path: &'a str,
-    /// Whom to impersonate, unless empty.
+    /// User to impersonate, unless empty.
     pub actor: &'a str,
     /// Body of the request.
     pub body: Option<&'a Value>,

@@ -41,7 +41,7 @@ pub enum BackupError {
     /// It is not what was written.
     #[error("the backup is damaged: {key}: {problem}")]
     Damaged {
-        /// Which part of it.
+        /// Part of it.
         key: String,
         /// Description of the error.
         problem: String,

@@ -1,4 +1,4 @@
-//! Which etcd, and how to talk to it.
+//! Etcd, and the connection to it.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ const CONNECT: Duration = Duration::from_secs(2);
 /// answer may take.
 const PING: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(5));
 
-/// Which etcd, and how to talk to it.
+/// Etcd, and the connection to it.
 #[derive(Clone)]
 pub struct EtcdConfig {
     /// The members' client URLs; any of them will do, the others are for when it fails.
@@ -42,7 +42,7 @@ pub struct EtcdConfig {
     pub compaction_interval: Duration,
     /// Number of revisions before the newest that are read at start.
     pub replay: u64,
-    /// Which values are encrypted, and how.
+    /// Values that are encrypted, and keys.
     pub encryption: Arc<Encryption>,
 }
 

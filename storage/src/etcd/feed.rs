@@ -28,7 +28,7 @@ const ASK_AGAIN: std::time::Duration = std::time::Duration::from_millis(100);
 pub(crate) struct Seen {
     /// The revision.
     pub(crate) revision: Revision,
-    /// Which object.
+    /// Key of the object.
     pub(crate) key: Key,
     /// The object as it is now.
     pub(crate) new: Option<Arc<Object>>,
@@ -39,7 +39,7 @@ pub(crate) struct Seen {
 pub(crate) struct Spoiled {
     /// The revision it was written at.
     pub(crate) revision: Revision,
-    /// Which object it should be.
+    /// Object that it should be.
     pub(crate) key: Key,
     /// Why it is none.
     pub(crate) problem: Unreadable,

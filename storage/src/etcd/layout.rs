@@ -1,4 +1,4 @@
-//! Which keys there are, below the prefix:
+//! Keys below the prefix:
 //!
 //! - `objects/<group>/<resource>/<namespace>/<name>`: an object's canonical JSON, its `resourceVersion`
 //!   empty. The revision is the key's own; the group of core kinds and the namespace of cluster-scoped

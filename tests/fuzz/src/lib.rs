@@ -26,7 +26,7 @@ pub use target::{TARGETS, Target};
 pub struct Failure {
     /// The input.
     pub input: Vec<u8>,
-    /// Which case it was, from 0.
+    /// Number of the case, from 0.
     pub case: u64,
 }
 

@@ -32,7 +32,7 @@ pub struct Bar {
     pub name: String,
     /// Length of the bar; not drawn when 0 or less.
     pub value: f64,
-    /// Which colour: the same for the same contestant in all groups.
+    /// Colour: the same for the same contestant in all groups.
     pub colour: usize,
 }
 

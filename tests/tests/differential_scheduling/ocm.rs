@@ -25,7 +25,7 @@ pub(crate) static OCM: System = System {
     planted: PLANTED,
 };
 
-/// Which clusters are offered to the filters is the original's controller's choice, in one step.
+/// The original's controller chooses the clusters that are offered to the filters, in one step.
 fn told(decided: &Decided<'_>) -> Value {
     let outcome = decided.decision.outcome.as_str();
     let problem = match outcome {

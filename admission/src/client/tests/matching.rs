@@ -1,4 +1,4 @@
-//! Which webhooks are called about which write.
+//! Webhooks that are called about a write.
 
 use berth_apimachinery::Labels;
 

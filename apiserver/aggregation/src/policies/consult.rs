@@ -140,7 +140,7 @@ struct Asking<'a> {
     prepared: &'a Prepared,
     webhook_type: WebhookType,
     subject: &'a Subject<'a>,
-    /// Which call this is, in the audit log.
+    /// Position of the call, in the audit log.
     place: String,
 }
 

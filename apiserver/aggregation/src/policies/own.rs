@@ -1,4 +1,4 @@
-//! Which webhooks are this server's own: what they would say about objects served here, its plugins have said
+//! Webhooks that are this server's own: what they would say about objects served here, its plugins have said
 //! already.
 
 use berth_admission::client::Endpoint;

@@ -201,7 +201,7 @@ fn is_for(reference: &Value, service: &Service) -> bool {
     reference["namespace"] == service.namespace.as_str() && reference["name"] == service.name.as_str()
 }
 
-/// Whom a reference of an APIService is to, in words.
+/// Target of an APIService's reference, in words.
 #[must_use]
 pub fn whose(reference: &Value) -> String {
     match (reference["namespace"].as_str(), reference["name"].as_str()) {

@@ -17,13 +17,13 @@ use crate::core::{typed, value};
 /// The fields of a Service.
 #[derive(JsonSchema)]
 pub struct ServiceFields {
-    /// Which workloads are reached, and how.
+    /// Workloads that are reached, and the way.
     pub spec: Option<ServiceSpec>,
     /// Status of the service, as the cluster that runs it reports it.
     pub status: Option<ServiceStatus>,
 }
 
-/// Which workloads are reached, and how.
+/// Workloads that are reached, and the way.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
@@ -60,7 +60,7 @@ pub struct ServiceSpec {
     /// The families of addresses: IPv4, IPv6.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub ip_families: Option<Vec<String>>,
-    /// Which addresses a load balancer lets in.
+    /// Addresses that a load balancer lets in.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub load_balancer_source_ranges: Option<Vec<String>>,
 }

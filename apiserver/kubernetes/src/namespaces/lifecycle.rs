@@ -65,7 +65,7 @@ impl Plugin for NamespaceLifecycle {
             && request.resource.group != "authorization.k8s.io"
     }
 
-    /// Before anything else is looked at, so that a missing namespace is what the client hears of.
+    /// Refuses before other plugins judge the object, so that the client hears of a missing namespace first.
     fn mutate(&self, request: &Request<'_>, _: &mut Value, _: &mut Vec<String>) -> Result<(), Denied> {
         if request.resource == RESOURCE {
             Ok(())
@@ -80,7 +80,7 @@ impl Plugin for NamespaceLifecycle {
         }
         let namespaces = self.namespaces.cached(RESOURCE);
         let namespace = namespaces.get("", request.namespace);
-        // One that is gone or going by now has no revision that would do.
+        // A namespace that is gone or terminating by now has no revision: the guard refuses the write.
         let live = namespace.filter(|namespace| !is_terminating(namespace));
         vec![Guard::Unchanged {
             key: Key::new(RESOURCE, "", request.namespace),

@@ -1,5 +1,5 @@
-//! Services and Deployments, as far as `kubectl create` makes them. Their messages have hundreds of fields;
-//! one that sets a field which is not read here is refused by name of its kind, never cut short.
+//! Services and Deployments, as far as `kubectl create` makes them. Their messages have hundreds of fields.
+//! A message that sets a field which is not read here is refused, with its kind; no field is dropped.
 
 use k8s_pb::api::apps::v1 as apps_v1;
 use k8s_pb::api::core::v1 as core_v1;
@@ -163,7 +163,7 @@ fn says_something(mut bytes: &[u8]) -> bool {
             2 => {
                 let length = varint(&mut bytes).and_then(|length| usize::try_from(length).ok());
                 let inner = length.and_then(|length| take(&mut bytes, length));
-                // A text that reads as a message of zeros is none that a field of Kubernetes could have.
+                // No text of a Kubernetes field has the bytes of a message of zeros.
                 inner.is_none_or(says_something)
             }
             5 => take(&mut bytes, 4).is_none_or(|value| value.iter().any(|byte| *byte != 0)),

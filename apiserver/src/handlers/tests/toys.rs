@@ -58,7 +58,7 @@ struct GadgetBody {
 
 #[derive(Serialize, Deserialize, JsonSchema)]
 struct Part {
-    /// Which.
+    /// Name of the body.
     name: String,
     /// Number of clusters.
     count: Option<i64>,

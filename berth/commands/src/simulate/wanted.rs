@@ -1,4 +1,4 @@
-//! Which demands are asked about: those of `-n`, or with `--for KIND/[NAMESPACE/]NAME` one by name, with the
+//! Demands that are asked about: those of `-n`, or with `--for KIND/[NAMESPACE/]NAME` one by name, with the
 //! kind as `kubectl` users write it.
 
 use berth_apimachinery::Key;

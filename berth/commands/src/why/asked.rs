@@ -1,4 +1,4 @@
-//! Which decisions the words of a question may mean: a decision, an object by kind and name, or a name alone.
+//! Decisions that the words of a question may mean: a decision, an object by kind and name, or a name alone.
 
 use std::sync::Arc;
 

@@ -168,7 +168,7 @@ pub async fn refused(client: &Client, mut refusals: Vec<(Place, Box<Status>)>) -
     )
 }
 
-/// Which binding gives the right, for everything where `namespace` is empty.
+/// Binding that gives the right, for everything where `namespace` is empty.
 pub async fn to_ask_for(client: &Client, namespace: &str) -> String {
     let user = client.user().await.ok().flatten();
     let user = user.unwrap_or_else(|| "USER".to_owned());

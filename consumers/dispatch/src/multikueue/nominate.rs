@@ -1,4 +1,4 @@
-//! Which clusters are nominated for a Workload: those of its decision, the best first, by the names Kueue has
+//! Clusters that are nominated for a Workload: those of its decision, the best first, by the names Kueue has
 //! for them.
 
 use std::collections::BTreeMap;

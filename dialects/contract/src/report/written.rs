@@ -22,7 +22,7 @@ const MOST: usize = 1024;
 pub struct Written<'a> {
     /// View that the candidates are of.
     pub view: View<'a>,
-    /// Which of them.
+    /// Name of the one among them.
     pub entries: &'a [Entry],
     /// Whether their reasons are written.
     pub with_reasons: bool,

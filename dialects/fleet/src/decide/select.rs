@@ -1,4 +1,4 @@
-//! Which bindings stay, which clusters are picked and which bindings are let go (docs/systems/fleet.md,
+//! Bindings that stay, clusters that are picked and bindings that are let go (docs/systems/fleet.md,
 //! "Picking").
 
 use std::cmp::Reverse;

@@ -9,7 +9,7 @@ use crate::columns::Columns;
 use crate::filters::spread::Emptiest;
 use crate::scores::{Ranking, Standing};
 
-/// Which bindings stay, which clusters are picked and which bindings are let go.
+/// Bindings that stay, clusters that are picked and bindings that are let go.
 pub(super) struct Selection {
     /// Present bindings that stay, by candidate.
     pub(super) kept: Vec<Ix>,

@@ -1,4 +1,4 @@
-//! Which placements a change makes due again (docs/systems/fleet.md, "When it runs").
+//! Placements that a change makes due again (docs/systems/fleet.md, "When it runs").
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Which changes make a placement due (docs/systems/fleet.md, "When it runs").
+//! Changes that make a placement due (docs/systems/fleet.md, "When it runs").
 
 use berth_dialect_contract::{Affected, Inventory};
 use serde_json::{Value, json};

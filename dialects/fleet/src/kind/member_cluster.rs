@@ -139,7 +139,7 @@ pub(crate) struct ResourceUsage {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["type"]))]
 pub(crate) struct AgentStatus {
-    /// Which agent: MemberAgent, MultiClusterServiceAgent or ServiceExportImportAgent.
+    /// Agent: MemberAgent, MultiClusterServiceAgent or ServiceExportImportAgent.
     pub(crate) r#type: String,
     /// Whether the agent has joined and is healthy.
     #[schemars(with = "Vec<ConditionForm>", extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]

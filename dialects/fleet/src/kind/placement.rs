@@ -37,10 +37,10 @@ pub(crate) struct Placement {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["resourceSelectors"]))]
 pub(crate) struct PlacementSpec {
-    /// Which resources are placed. Scheduling does not depend on them.
+    /// Resources that are placed. Scheduling does not depend on them.
     #[schemars(length(min = 1, max = 100))]
     pub(crate) resource_selectors: Vec<ResourceSelector>,
-    /// Which clusters are chosen; every eligible one when it is left out.
+    /// Rules for clusters; every eligible one when it is left out.
     pub(crate) policy: Option<PlacementPolicy>,
     /// Strategy by which changes reach the chosen clusters. Kept for the rollout, not for scheduling.
     #[schemars(with = "Option<RolloutStrategy>")]
@@ -53,7 +53,7 @@ pub(crate) struct PlacementSpec {
     pub(crate) status_reporting_scope: Option<String>,
 }
 
-/// Which resources are placed.
+/// Resources that are placed.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["group", "kind", "version"]))]

@@ -46,7 +46,7 @@ pub(crate) struct PlacementPolicy {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub(crate) number_of_clusters: Option<i32>,
-    /// Which clusters may be or had better be chosen. Only for PickAll and PickN.
+    /// Requirements and preferences among clusters. Only for PickAll and PickN.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) affinity: Option<Affinity>,
     /// Constraints on the spread of the chosen clusters over topologies; all constraints count. Only for

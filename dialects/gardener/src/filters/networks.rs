@@ -8,8 +8,8 @@ use crate::code::Code;
 use crate::fleet::seed::{Row, reserved};
 use crate::fleet::shoot::{Held, Wants};
 
-/// By how many bits what is told of the ranges in a shoot's status stands above what is told of those in its
-/// spec: of single ranges, and of pairs.
+/// Offset of the bits about ranges in a shoot's status above the bits about ranges in its spec: for single
+/// ranges, and for pairs.
 pub(crate) const HELD: u32 = 3;
 pub(crate) const HELD_PAIRS: u32 = 9;
 
@@ -50,7 +50,7 @@ fn absent(wants: &Wants, [pods, services]: [bool; 2]) -> u32 {
     u32::from(pods && !wants.workerless) << 1 | u32::from(services) << 2
 }
 
-/// The bits that `of` gives for any of the ranges in a status, which are more than one of a kind.
+/// Union of `of` over the ranges in a status, of which there may be several of a kind.
 fn any(held: &Held, of: impl Fn([Range; 3]) -> u32) -> u32 {
     let mut bits = 0;
     for (kind, ranges) in held.networks.iter().enumerate() {

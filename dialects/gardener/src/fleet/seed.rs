@@ -56,7 +56,7 @@ pub(crate) struct Facts {
     pub(crate) networks: [Range; 3],
     /// The ranges of shoots that name none: nodes (never), pods, services.
     pub(crate) defaults: [Range; 3],
-    /// Which of those meet one that Gardener keeps for itself, as bits.
+    /// Ranges among those that meet one that Gardener keeps for itself, as bits.
     pub(crate) reserved: u32,
     /// The labels.
     pub(crate) labels: Arc<[(u32, u32)]>,
@@ -246,7 +246,7 @@ fn defaults(seed: &Seed) -> [Range; 3] {
     ]
 }
 
-/// Which of `ranges` meet one that Gardener keeps for itself, as bits.
+/// Ranges among `ranges` that meet one that Gardener keeps for itself, as bits.
 pub(crate) fn reserved(ranges: &[Range; 3]) -> u32 {
     let bits = ranges.iter().enumerate();
     bits.map(|(bit, range)| u32::from(range.reserved_for().is_some()) << bit)

@@ -67,7 +67,7 @@ pub(crate) struct Wants {
     pub(crate) networks: [Range; 3],
     /// The families of its addresses.
     pub(crate) families: Families,
-    /// Which of its ranges meet one that Gardener keeps for itself, as bits.
+    /// Ranges of its own that meet one that Gardener keeps for itself, as bits.
     pub(crate) reserved: u32,
     /// The networks that it has already.
     pub(crate) held: Option<Held>,

@@ -1,4 +1,4 @@
-//! Which clusters an affinity means, and which part leaves one out.
+//! Clusters that an affinity means, and the part that leaves one out.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Which bindings a change makes due again (docs/systems/karmada.md, "When it decides").
+//! Bindings that a change makes due again (docs/systems/karmada.md, "When it decides").
 
 use berth_apimachinery::Key;
 use berth_dialect_contract::Affected;

@@ -4,7 +4,7 @@ use berth_apimachinery::selector::LabelSelector;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Which clusters a template goes to, and how replicas are divided among them.
+/// Clusters that a template goes to, and the division of replicas among them.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Placement {
@@ -18,7 +18,7 @@ pub(crate) struct Placement {
     pub(crate) spread_constraints: Vec<SpreadConstraint>,
     /// Division of replicas; every cluster gets all of them where it is left out.
     pub(crate) replica_scheduling: Option<ReplicaScheduling>,
-    /// Which other workloads it goes with, or stays away from.
+    /// Other workloads that it goes with, or stays away from.
     pub(crate) workload_affinity: Option<WorkloadAffinity>,
 }
 
@@ -43,7 +43,7 @@ impl Placement {
     }
 }
 
-/// Which clusters are meant; everything that is said must hold.
+/// Selected clusters; everything that is said must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct ClusterAffinity {
@@ -179,7 +179,7 @@ pub(crate) struct StaticWeight {
     pub(crate) weight: i64,
 }
 
-/// Which other workloads a workload goes with, or stays away from.
+/// Other workloads that a workload goes with, or stays away from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct WorkloadAffinity {

@@ -6,16 +6,16 @@ use serde::Deserialize;
 
 use super::placement::Placement;
 
-/// Which templates go where.
+/// Policy that sends templates to clusters.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(extend("required" = ["spec"]))]
 pub(crate) struct Policy {
-    /// Which templates, and where.
+    /// Templates and clusters.
     pub(crate) spec: PolicySpec,
 }
 
-/// Which templates, and where.
+/// Templates and clusters.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["resourceSelectors"], "x-kubernetes-preserve-unknown-fields" = true))]
@@ -23,9 +23,9 @@ pub(crate) struct PolicySpec {
     /// The templates.
     #[schemars(length(min = 1))]
     pub(crate) resource_selectors: Vec<ResourceSelector>,
-    /// Which clusters they go to, and how replicas are divided among them.
+    /// Clusters that they go to, and the division of replicas among them.
     pub(crate) placement: Placement,
-    /// Which policy of one kind counts where several select a template: the highest.
+    /// Priority among policies of one kind that select a template: the highest.
     #[schemars(extend("default" = 0))]
     pub(crate) priority: i32,
     /// Whether it takes templates from policies of lower priority.

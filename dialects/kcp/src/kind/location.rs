@@ -14,18 +14,18 @@ use super::view;
 use crate::location_status::labels_text;
 use crate::names::{SCHEDULING_GROUP, VERSION};
 
-/// Which workload clusters belong together, and what users are told about them.
+/// Workload clusters that belong together, and their description for users.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct Location {
-    /// Which workload clusters belong to the location.
+    /// Workload clusters that belong to the location.
     pub spec: LocationSpec,
     /// Number of Pods that exist.
     #[serde(default)]
     pub status: LocationStatus,
 }
 
-/// Which workload clusters belong to the location.
+/// Workload clusters that belong to the location.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]

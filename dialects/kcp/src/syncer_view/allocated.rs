@@ -1,6 +1,6 @@
-//! Fields that a cluster fills in by itself (docs/systems/kcp.md, "Downstream copies"): what the hub
-//! allocated says nothing on a workload cluster, where another object may have it, and what that allocated
-//! stays there.
+//! Fields that a cluster fills in by itself (docs/systems/kcp.md, "Downstream copies"): values
+//! that the hub allocated mean nothing on a workload cluster, where they may be taken, and values that the
+//! workload cluster allocated are kept.
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,4 @@
-//! Which right each change takes, and how its lack is told.
+//! Rights that changes take, and messages about their lack.
 
 use berth_admission::{Denied, UserInfo};
 use berth_apimachinery::GroupResource;

@@ -1,5 +1,5 @@
-//! Which placements a change makes due again (docs/systems/ocm.md, "When it runs"), as narrowly as the
-//! records allow.
+//! Placements that a change makes due again (docs/systems/ocm.md, "When it runs"), as narrowly as the records
+//! allow.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

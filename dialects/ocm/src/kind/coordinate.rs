@@ -1,4 +1,4 @@
-//! Which score a prioritizer's configuration means.
+//! Score that a prioritizer's configuration means.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ pub(crate) const BUILT_IN: &[&str] = &[
     "ResourceAllocatableMemory",
 ];
 
-/// Which score a configuration means, both spellings and the old `name` read alike.
+/// Score that a configuration means, both spellings and the old `name` read alike.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Coordinate {
     /// A built-in prioritizer.

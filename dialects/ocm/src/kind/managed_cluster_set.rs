@@ -14,14 +14,14 @@ use crate::names::GROUP;
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct ManagedClusterSet {
-    /// Which clusters belong to the set.
+    /// Clusters that belong to the set.
     #[schemars(extend("x-default" = {"clusterSelector": {"selectorType": "ExclusiveClusterSetLabel"}}))]
     pub(crate) spec: ManagedClusterSetSpec,
     /// Status of the set.
     pub(crate) status: ManagedClusterSetStatus,
 }
 
-/// Which clusters belong to the set.
+/// Clusters that belong to the set.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct ManagedClusterSetSpec {

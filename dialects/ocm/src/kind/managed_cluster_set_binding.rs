@@ -15,13 +15,13 @@ use crate::names::GROUP;
 #[serde(default)]
 #[schemars(extend("required" = ["spec"]))]
 pub(crate) struct ManagedClusterSetBinding {
-    /// Which set is bound.
+    /// Set that is bound.
     pub(crate) spec: ManagedClusterSetBindingSpec,
     /// Status of the binding.
     pub(crate) status: ManagedClusterSetBindingStatus,
 }
 
-/// Which set is bound.
+/// Set that is bound.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["clusterSet"]))]

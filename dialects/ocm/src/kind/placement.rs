@@ -17,7 +17,7 @@ use crate::names::GROUP;
 #[serde(default)]
 #[schemars(extend("required" = ["spec"]))]
 pub(crate) struct Placement {
-    /// Which clusters are wanted, and how many.
+    /// Clusters that are wanted, and their number.
     pub(crate) spec: PlacementSpec,
     /// Result of scheduling.
     pub(crate) status: PlacementStatus,

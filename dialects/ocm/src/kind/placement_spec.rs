@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Which clusters are wanted, and how many.
+/// Clusters that are wanted, and their number.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct PlacementSpec {
@@ -91,7 +91,7 @@ pub(crate) struct PrioritizerPolicy {
 pub(crate) struct PrioritizerConfig {
     /// The name of a built-in prioritizer. Use scoreCoordinate instead, which wins when both are given.
     pub(crate) name: String,
-    /// Which score is meant.
+    /// Score that is meant.
     pub(crate) score_coordinate: Option<ScoreCoordinate>,
     /// Factor of the score, from -10 to 10; 0 turns the prioritizer off, a negative weight prefers the
     /// clusters with the lowest score.
@@ -99,7 +99,7 @@ pub(crate) struct PrioritizerConfig {
     pub(crate) weight: Option<i32>,
 }
 
-/// Which score is meant.
+/// Score that is meant.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["type"]))]
@@ -207,11 +207,11 @@ pub(crate) struct DecisionGroup {
     /// The name of the group.
     #[schemars(regex(pattern = r"^[a-zA-Z0-9][-A-Za-z0-9_.]{0,61}[a-zA-Z0-9]$"))]
     pub(crate) group_name: String,
-    /// Which of the selected clusters belong to the group.
+    /// Selected clusters that belong to the group.
     pub(crate) group_cluster_selector: GroupClusterSelector,
 }
 
-/// Which of the selected clusters belong to a group.
+/// Selected clusters that belong to a group.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct GroupClusterSelector {

@@ -1,4 +1,4 @@
-//! Which scores count, with which weights (docs/systems/ocm.md, "Placement spec").
+//! Scores that count, with their weights (docs/systems/ocm.md, "Placement spec").
 
 use std::sync::Arc;
 

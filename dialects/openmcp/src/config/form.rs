@@ -23,14 +23,14 @@ pub(super) struct Form {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Scheduler {
-    /// Which Clusters are looked at. Namespaced: those in the template's namespace, else the request's.
+    /// Clusters that are looked at. Namespaced: those in the template's namespace, else the request's.
     /// Cluster: those of all namespaces. Without it, what `spec.rules` says: Cluster by the rules of today,
     /// else Namespaced.
     #[serde(deserialize_with = "scope", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", extend("enum" = ["Cluster", "Namespaced", ""]))]
     pub(super) scope: Option<Scope>,
-    /// Which Cluster is taken of several. Balanced: the one with the fewest requests. Random: any. Simple:
-    /// the first by namespace and name.
+    /// Choice among several Clusters. Balanced: the one with the fewest requests. Random: any. Simple: the
+    /// first by namespace and name.
     #[schemars(extend("enum" = ["Balanced", "Random", "Simple", ""]))]
     pub(super) strategy: Strategy,
     /// Selectors of the objects that are considered; an empty selector is everything.
@@ -43,9 +43,9 @@ pub(super) struct Scheduler {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(super) struct Selectors {
-    /// Which Clusters are looked at.
+    /// Clusters that are looked at.
     pub(super) clusters: LabelSelector,
-    /// Which ClusterRequests are looked at.
+    /// ClusterRequests that are looked at.
     pub(super) requests: LabelSelector,
 }
 
@@ -54,7 +54,7 @@ pub(super) struct Selectors {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("nullable" = true))]
 pub(super) struct PurposeMapping {
-    /// Which Clusters, beside selectors.clusters.
+    /// Clusters, beside selectors.clusters.
     pub(super) selector: LabelSelector,
     /// Template of new Clusters. Its labels must match both selectors.
     pub(super) template: ClusterTemplate,

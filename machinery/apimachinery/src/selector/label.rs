@@ -1,4 +1,4 @@
-//! Which label keys and values Kubernetes accepts, in its words.
+//! Label keys and values that Kubernetes accepts, in its words.
 
 use std::fmt;
 

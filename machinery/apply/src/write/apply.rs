@@ -45,14 +45,14 @@ pub enum Refused {
     /// The configuration does not fit the schema. `object` says which it is: `ns/name; group/version,
     /// Kind=kind`.
     Configuration {
-        /// Which object.
+        /// Key of the object.
         object: String,
         /// Places that do not fit.
         problems: Vec<Mismatch>,
     },
     /// The stored object does not fit the schema any more.
     Stored {
-        /// Which object.
+        /// Key of the object.
         object: String,
         /// Places that do not fit.
         problems: Vec<Mismatch>,
@@ -296,7 +296,7 @@ fn shallow(object: &Value) -> Result<(), Vec<Mismatch>> {
     Ok(())
 }
 
-/// Which object this is, as messages say it.
+/// Name of the object in messages.
 fn called(object: &Value) -> String {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let version = text(&object["apiVersion"]);

@@ -60,7 +60,7 @@ impl Quantity {
             _ => digits <= 18 && exponent >= i32::try_from(fraction.len()).unwrap_or(i32::MAX),
         };
         let nanos = scaled(whole, fraction, base, exponent).unwrap_or(i128::MAX / 2);
-        // Something of it is there, however small it was written.
+        // A number that is not zero is never rounded to zero.
         let some = number.bytes().any(|digit| (b'1'..=b'9').contains(&digit));
         let nanos = if some { nanos.max(1) } else { 0 };
         Ok(Self {

@@ -77,7 +77,7 @@ struct Editor<'a> {
     worlds: &'a mut [World],
     catalog: &'a Catalog,
     now: Timestamp,
-    /// Which step changed each object.
+    /// Step that changed each object.
     seen: BTreeMap<Key, usize>,
     /// The step that is made.
     by: usize,
@@ -323,7 +323,7 @@ fn find(worlds: &[World], target: &str) -> Vec<(usize, Arc<str>)> {
 /// Most targets that a sentence names.
 const NAMED: usize = 5;
 
-/// Which targets may be meant by `target`, which names none.
+/// Targets that may be meant by `target`, which names none.
 fn suggested(worlds: &[World], target: &str) -> String {
     let mut some = Vec::new();
     let mut count = 0;

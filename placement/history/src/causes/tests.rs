@@ -1,4 +1,4 @@
-//! Which change is taken for the cause of which decision, and for how long.
+//! Changes that are taken for the causes of decisions, and for how long.
 
 use berth_apimachinery::time::testing::SteppedClock;
 use berth_apimachinery::{Change, Draft};

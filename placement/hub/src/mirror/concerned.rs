@@ -1,4 +1,4 @@
-//! Which objects of a kind are copied where not all of them are: those that concern a system, by what is on
+//! Objects of a kind that are copied where not all of them are: those that concern a system, by what is on
 //! them or on their namespace. Nobody needs to have a copy of every Secret there is.
 
 use std::collections::HashSet;

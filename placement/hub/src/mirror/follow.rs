@@ -169,7 +169,7 @@ impl Reflector {
         }
     }
 
-    /// Which objects are worth a copy, where not all are: known once the copies of the namespaces are there.
+    /// Objects that are worth a copy, where not all are: known once the copies of the namespaces are there.
     async fn concerned(&self) -> Result<Option<Concerned>, StoreError> {
         let Some(concerns) = &self.concerns else {
             return Ok(None);

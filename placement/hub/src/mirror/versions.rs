@@ -1,4 +1,4 @@
-//! Which state of which object of the hub a copy is: the hub takes a write only on the state it was made for.
+//! State of the hub's object that a copy is of: the hub takes a write only on the state it was made for.
 //!
 //! A copy is known by its content. Where several replicas share a store one of them writes the copies, and
 //! every other still knows which state of the hub's object it is looking at, since each follows the hub by

@@ -108,7 +108,7 @@ fn resolve(path: &[String], at: &Module, modules: &BTreeSet<Module>) -> Option<M
     Some(here)
 }
 
-/// Which modules name which, in one crate: module to text.
+/// Modules and those they name, in one crate: module to text.
 fn edges(files: &BTreeMap<Module, String>) -> BTreeSet<(Module, Module)> {
     let modules: BTreeSet<Module> = files.keys().cloned().collect();
     let mut edges = BTreeSet::new();

@@ -6,8 +6,8 @@ use berth_house::{read, shown, sources};
 const WIDTH: usize = 120;
 
 /// Beginnings that lean on a sentence which the reader of one item does not see, or that keep the noun back.
-const BEGINNINGS: [&str; 8] = [
-    "The same", "What", "Where", "Who", "Whose", "Whoever", "That", "How",
+const BEGINNINGS: [&str; 9] = [
+    "The same", "What", "Where", "Who", "Whom", "Whose", "Whoever", "That", "How",
 ];
 
 /// Numbers of the lines of `text` where a doc comment begins as none should.

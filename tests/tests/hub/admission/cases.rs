@@ -248,7 +248,7 @@ fn seen() -> Vec<Case> {
     ]
 }
 
-/// Which writes are meant, and with which parameters.
+/// Cases about the writes that are meant, and about parameters.
 fn chosen() -> Vec<Case> {
     let limited = json!({"paramKind": {"apiVersion": "v1", "kind": "ConfigMap"}, "validations": [{
         "expression": "object.spec.numberOfClusters <= int(params.data.most)", "messageExpression": "string(params.metadata.name)"}]});

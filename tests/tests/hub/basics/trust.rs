@@ -1,4 +1,4 @@
-//! Whom Berth believes past the aggregator, and what it says when the hub is not ready for it.
+//! Trust of Berth past the aggregator, and its words when the hub is not ready for it.
 
 use berth_apimachinery::Clock as _;
 use berth_apiserver::SystemClock;

@@ -20,7 +20,7 @@ pub struct ValidatingFields {
 pub struct ValidatingSpec {
     /// The kind of the objects that `params` stands for. Without it there is no `params`.
     pub param_kind: Option<ParamKind>,
-    /// Which writes are judged. A binding may narrow it.
+    /// Writes that are judged. A binding may narrow it.
     pub match_constraints: Option<MatchResources>,
     /// Expressions that must hold. Each is told when it does not.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
@@ -62,7 +62,7 @@ pub struct MutatingFields {
 pub struct MutatingSpec {
     /// The kind of the objects that `params` stands for. Without it there is no `params`.
     pub param_kind: Option<ParamKind>,
-    /// Which writes are changed: creates and updates. A binding may narrow it.
+    /// Writes that are changed: creates and updates. A binding may narrow it.
     pub match_constraints: Option<MatchResources>,
     /// Values that the other expressions read as `variables.<name>`; one may use those before it.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
@@ -89,7 +89,7 @@ pub struct MutatingSpec {
 /// The fields of a ValidatingAdmissionPolicyBinding.
 #[derive(JsonSchema)]
 pub struct ValidatingBindingFields {
-    /// Which policy is in force where.
+    /// Scope of the policy.
     pub spec: Option<ValidatingBindingSpec>,
 }
 
@@ -101,7 +101,7 @@ pub struct ValidatingBindingSpec {
     pub policy_name: Option<String>,
     /// The parameters it is evaluated with.
     pub param_ref: Option<ParamRef>,
-    /// Which of the writes of the policy's constraints are judged; all of them where it is left out.
+    /// Writes among those of the policy's constraints that are judged; all of them where it is left out.
     pub match_resources: Option<MatchResources>,
     /// Consequences of a validation that does not hold: Deny, Warn, Audit.
     #[schemars(extend("x-kubernetes-list-type" = "set"))]
@@ -111,7 +111,7 @@ pub struct ValidatingBindingSpec {
 /// The fields of a MutatingAdmissionPolicyBinding.
 #[derive(JsonSchema)]
 pub struct MutatingBindingFields {
-    /// Which policy is in force where.
+    /// Scope of the policy.
     pub spec: Option<MutatingBindingSpec>,
 }
 
@@ -123,7 +123,7 @@ pub struct MutatingBindingSpec {
     pub policy_name: Option<String>,
     /// The parameters it is evaluated with.
     pub param_ref: Option<ParamRef>,
-    /// Which of the writes of the policy's constraints are changed; all of them where it is left out.
+    /// Writes among those of the policy's constraints that are changed; all of them where it is left out.
     pub match_resources: Option<MatchResources>,
 }
 
@@ -138,7 +138,7 @@ pub struct ParamKind {
     pub kind: Option<String>,
 }
 
-/// Which objects are the parameters.
+/// Objects that are the parameters.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-map-type" = "atomic"))]
@@ -154,7 +154,7 @@ pub struct ParamRef {
     pub parameter_not_found_action: Option<String>,
 }
 
-/// Which writes are meant.
+/// Writes that are meant.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-map-type" = "atomic"))]
@@ -166,7 +166,7 @@ pub struct MatchResources {
     /// The labels of the object, or of what it was before.
     #[schemars(extend("x-default" = {}))]
     pub object_selector: Option<LabelSelector>,
-    /// Which operations on which resources.
+    /// Operations and resources.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub resource_rules: Option<Vec<Rule>>,
     /// Resources that are left out of that.

@@ -9,13 +9,13 @@ use schemars::JsonSchema;
 /// The fields of a Deployment.
 #[derive(JsonSchema)]
 pub struct DeploymentFields {
-    /// Which Pods are wanted.
+    /// Wanted Pods.
     pub spec: Option<DeploymentSpec>,
     /// Status of the Pods, as the cluster that runs them reports it.
     pub status: Option<DeploymentStatus>,
 }
 
-/// Which Pods are wanted.
+/// Wanted Pods.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
@@ -235,7 +235,7 @@ pub struct TopologySpread {
     pub topology_key: String,
     /// Consequence where it cannot be: DoNotSchedule or ScheduleAnyway.
     pub when_unsatisfiable: String,
-    /// Which Pods are counted.
+    /// Pods that are counted.
     pub label_selector: Option<LabelSelector>,
 }
 

@@ -15,7 +15,7 @@ use crate::core::value;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BindingFields {
-    /// Whom the role is given to.
+    /// Subjects of the binding.
     #[serde(default)]
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub subjects: Option<Vec<Subject>>,
@@ -23,7 +23,7 @@ pub struct BindingFields {
     pub role_ref: RoleRef,
 }
 
-/// Whom a role is given to.
+/// Subject of a binding.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-map-type" = "atomic"))]

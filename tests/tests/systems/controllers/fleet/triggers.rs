@@ -1,4 +1,4 @@
-//! Which changes of clusters have placements decided, and which have not.
+//! Changes of clusters that have placements decided, and changes that have not.
 
 use super::*;
 
