@@ -76,7 +76,7 @@ impl ApiServer {
             "create clusterrolebinding gardener-apiserver --clusterrole=cluster-admin \
              --serviceaccount=garden:gardener-apiserver",
         )
-        .ok();
+        .succeeds();
         let now = SystemClock.now();
         let ca = Authority::open(hub.folder(), "gardener-ca", "gardener-ca", now).expect("a CA can be made");
         let names = ["localhost", "127.0.0.1", "gardener-apiserver.garden.svc"].map(str::to_owned);
@@ -130,7 +130,7 @@ fn register(hub: &Hub, port: u16, ca: &str) {
     let mut items = vec![service];
     items.extend(services);
     let list = json!({"apiVersion": "v1", "kind": "List", "items": items});
-    hub.kubectl("apply -f -").input(list.to_string()).ok();
+    hub.kubectl("apply -f -").input(list.to_string()).succeeds();
 }
 
 /// Gardener's scheduler, which runs until this goes.
@@ -145,7 +145,7 @@ impl Scheduler {
     pub fn start(hub: &Hub) -> Self {
         let program = go::build(MODULE, "./scheduler", "scheduler");
         let account = hub.kubeconfig_for_service_account(NAMESPACE, "gardener-scheduler");
-        hub.kubectl("apply -f -").input(rights().to_string()).ok();
+        hub.kubectl("apply -f -").input(rights().to_string()).succeeds();
         let address = |port: u16| json!({"bindAddress": "127.0.0.1", "port": port});
         let configuration = json!({
             "apiVersion": "scheduler.config.gardener.cloud/v1alpha1", "kind": "SchedulerConfiguration",

@@ -240,7 +240,7 @@ impl Hub {
         self.ensure(&["create", "serviceaccount", name, "-n", namespace]);
         let token = self
             .kubectl(&format!("create token {name} -n {namespace} --duration=1h"))
-            .ok();
+            .succeeds();
         token.trim().to_owned()
     }
 

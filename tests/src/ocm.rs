@@ -37,15 +37,15 @@ pub fn define(hub: &Hub) {
         let name = entry.file_name().to_string_lossy().into_owned();
         if name.ends_with(".crd.yaml") && name.contains("clusters.open-cluster-management.io") {
             let file = entry.path().display().to_string();
-            hub.kubectl_args(&["create", "-f", &file]).ok();
+            hub.kubectl_args(&["create", "-f", &file]).succeeds();
         }
         if name.starts_with("cluster-manager-placement-") {
             let template = std::fs::read_to_string(entry.path()).expect("it can be read");
-            hub.kubectl("apply -f -").input(filled_in(&template)).ok();
+            hub.kubectl("apply -f -").input(filled_in(&template)).succeeds();
         }
     }
     hub.kubectl("wait --for=condition=Established crd --all --timeout=60s")
-        .ok();
+        .succeeds();
 }
 
 /// A template of OCM's operator without further labels, for the names of its usual installation.
@@ -138,7 +138,7 @@ pub fn settle(hub: &Hub) {
     let mut before = hub.versions(DECISIONS);
     for round in 0..ROUNDS {
         let touch = format!("annotate {PLACEMENTS} --all -A --overwrite brownfield=round-{round}");
-        hub.kubectl(&touch).ok();
+        hub.kubectl(&touch).succeeds();
         pass(hub, round);
         let after = hub.versions(DECISIONS);
         if after == before {
@@ -157,7 +157,7 @@ fn pass(hub: &Hub, round: usize) {
         "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement",
         "metadata": {"name": name, "namespace": "default"}, "spec": {},
     });
-    hub.kubectl("create -f -").input(last.to_string()).ok();
+    hub.kubectl("create -f -").input(last.to_string()).succeeds();
     eventually("the last request to be decided", || {
         let placement = hub
             .kubectl(&format!("get {PLACEMENTS} {name} -n default -o json"))
@@ -165,10 +165,10 @@ fn pass(hub: &Hub, round: usize) {
         placement["status"]["conditions"].is_array().then_some(())
     });
     hub.kubectl(&format!("delete {PLACEMENTS} {name} -n default"))
-        .ok();
+        .succeeds();
     // Without a garbage collector its decision stays.
     hub.kubectl(&format!(
         "delete {DECISIONS} -n default -l cluster.open-cluster-management.io/placement={name}"
     ))
-    .ok();
+    .succeeds();
 }

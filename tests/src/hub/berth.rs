@@ -309,7 +309,7 @@ fn create(hub: &Hub, account: Account, port: u16, ca: &[u8], services: impl Into
         "metadata": {"name": account.name, "namespace": account.namespace},
         "spec": {"type": "ExternalName", "externalName": "localhost"},
     });
-    hub.kubectl("apply -f -").input(service.to_string()).ok();
+    hub.kubectl("apply -f -").input(service.to_string()).succeeds();
     for mut object in services {
         // What is there already comes as it was then, and the hub writes its status again and again.
         if let Some(metadata) = object["metadata"].as_object_mut() {
@@ -318,7 +318,7 @@ fn create(hub: &Hub, account: Account, port: u16, ca: &[u8], services: impl Into
         object["spec"]["caBundle"] = json!(STANDARD.encode(ca));
         object["spec"]["service"] =
             json!({"name": account.name, "namespace": account.namespace, "port": port});
-        hub.kubectl("apply -f -").input(object.to_string()).ok();
+        hub.kubectl("apply -f -").input(object.to_string()).succeeds();
     }
 }
 
@@ -347,7 +347,7 @@ pub fn auto_bind(hub: &Hub, systems: &[&str], mode: &str) {
         });
         hub.kubectl("apply --server-side -f -")
             .input(configuration.to_string())
-            .ok();
+            .succeeds();
     }
 }
 
@@ -434,7 +434,7 @@ fn owned(arguments: &[&str]) -> impl Iterator<Item = &'static str> {
 pub fn apply_rights(hub: &Hub) {
     hub.ensure(&["create", "namespace", NAMESPACE]);
     hub.kubectl_args(&["apply", "-k", &deployed("helm/berth/crds")])
-        .ok();
+        .succeeds();
     for file in ["rbac.yaml", "server-rbac.yaml"] {
         apply(hub, file);
     }
@@ -442,7 +442,8 @@ pub fn apply_rights(hub: &Hub) {
 
 /// Applies the definitions of all systems' kinds.
 pub fn apply_definitions(hub: &Hub) {
-    hub.kubectl_args(&["apply", "-R", "-f", &definitions()]).ok();
+    hub.kubectl_args(&["apply", "-R", "-f", &definitions()])
+        .succeeds();
 }
 
 /// The folder of the definitions of all systems' kinds.
@@ -453,7 +454,7 @@ pub fn definitions() -> String {
 
 /// Applies one file of `deploy/manifests`.
 pub fn apply(hub: &Hub, file: &str) {
-    hub.kubectl_args(&["apply", "-f", &manifest(file)]).ok();
+    hub.kubectl_args(&["apply", "-f", &manifest(file)]).succeeds();
 }
 
 /// Availability of each APIService of Berth's on the hub, by name.

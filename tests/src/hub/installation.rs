@@ -111,7 +111,7 @@ impl Installation {
     pub fn install(&self, hub: &Hub, further: &[&str]) -> Berth {
         hub.kubectl("apply --server-side -f -")
             .input(self.manifests(&["all"]))
-            .ok();
+            .succeeds();
         let berth = self.start(hub, "berth", self.port, further);
         available(hub);
         berth
@@ -150,7 +150,7 @@ pub fn trusted(hub: &Hub) {
 /// Creates the definitions of all five systems, and waits until they are served.
 pub fn define_systems(hub: &Hub) {
     hub.kubectl_args(&["create", "-R", "-f", &berth::definitions()])
-        .ok();
+        .succeeds();
     let plurals =
         "shoots seeds cloudprofiles managedclusters placements clusterrequests locations memberclusters";
     for plural in plurals.split(' ') {

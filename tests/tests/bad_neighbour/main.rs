@@ -45,12 +45,14 @@ fn users(server: &Server) {
         ("hal", "edit"),
     ] {
         let namespace = format!("team-{user}");
-        server.kubectl(&format!("create namespace {namespace}")).ok();
+        server
+            .kubectl(&format!("create namespace {namespace}"))
+            .succeeds();
         server
             .kubectl(&format!(
                 "-n {namespace} create rolebinding own --clusterrole {role} --user {user}"
             ))
-            .ok();
+            .succeeds();
     }
     for role in ["berth:explainer", "berth:target-viewer", "view"] {
         let name = role.replace(':', "-");
@@ -58,14 +60,14 @@ fn users(server: &Server) {
             .kubectl(&format!(
                 "create clusterrolebinding {name} --clusterrole {role} --user fay --user gil"
             ))
-            .ok();
+            .succeeds();
     }
     // Draining asks for the right to read what is drained.
     for words in [
         "create clusterrole drainer --verb get --resource managedclusters.cluster.open-cluster-management.io",
         "create clusterrolebinding drainer --clusterrole drainer --user gil",
     ] {
-        server.kubectl(words).ok();
+        server.kubectl(words).succeeds();
     }
 }
 
@@ -230,16 +232,16 @@ async fn much_that_is_asked_in_few_bytes_takes_nothing_from_an_ordinary_user() {
     asking::prepare(&server);
     server
         .kubectl("-n team-dan create rolebinding more --clusterrole edit --user ida")
-        .ok();
+        .succeeds();
     server
         .kubectl(
             "create clusterrole computed --verb list,get \
              --resource publisheddecisions.scheduling.berth.dev,decisionrecords.scheduling.berth.dev",
         )
-        .ok();
+        .succeeds();
     server
         .kubectl("create clusterrolebinding computed --clusterrole computed --user gil")
-        .ok();
+        .succeeds();
     let kubeconfig = |user: &str| server.kubeconfig_for(user, &[]);
     let mut files: std::collections::BTreeMap<_, _> = ["bob", "dan", "eve", "gil", "ida", "nobody"]
         .map(|user| (user, kubeconfig(user)))

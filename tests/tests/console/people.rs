@@ -63,7 +63,7 @@ subjects:
 #[ignore = "needs chromium and chromedriver: make console"]
 fn somebody_with_few_rights_sees_what_they_may_and_is_told_of_the_rest() {
     let server = loaded();
-    server.kubectl("apply -f -").input(FLEET_ONLY).ok();
+    server.kubectl("apply -f -").input(FLEET_ONLY).succeeds();
     let ann = server.kubeconfig_for("ann", &[]);
     let console = Console::of(&ann, &["--allow-writes"]);
     let browser = Browser::start();
@@ -101,7 +101,7 @@ subjects:
 #[ignore = "needs chromium and chromedriver: make console"]
 fn somebody_with_rights_in_one_namespace_sees_its_requests_and_chooses_the_namespace() {
     let server = loaded();
-    server.kubectl("apply -f -").input(ONE_NAMESPACE).ok();
+    server.kubectl("apply -f -").input(ONE_NAMESPACE).succeeds();
     let dev = server.kubeconfig_for("dev", &[]);
     let console = Console::of(&dev, &[]);
     let browser = Browser::start();

@@ -319,7 +319,7 @@ fn the_history_of_a_request_grows_by_itself_and_shows_what_came_and_went() {
         "-p",
         &taint,
     ];
-    server.kubectl_args(&words).ok();
+    server.kubectl_args(&words).succeeds();
     browser.eventually(
         "document.querySelectorAll('li.step').length === 2
          && document.querySelector('li.step').innerText.includes('ManagedCluster cluster1 was updated with kubectl-patch')

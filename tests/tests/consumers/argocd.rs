@@ -42,7 +42,7 @@ fn documents(name: &str) -> Vec<Value> {
 /// A server with `files` of the examples, as if they were written now, and namespace `argocd`.
 fn server(files: &[&str]) -> Server {
     let server = Server::start();
-    server.kubectl("create namespace argocd").ok();
+    server.kubectl("create namespace argocd").succeeds();
     for path in files {
         server.load(&server.file(&path.replace('/', "-"), &example(path)));
     }
@@ -118,7 +118,9 @@ fn rendered(template: &Value, parameters: &BTreeMap<String, String>) -> Value {
 }
 
 fn profiles(server: &Server) -> BTreeSet<String> {
-    let list = server.kubectl(&format!("get {PROFILES} -n argocd -o name")).ok();
+    let list = server
+        .kubectl(&format!("get {PROFILES} -n argocd -o name"))
+        .succeeds();
     list.lines()
         .map(|line| line.split_once('/').unwrap().1.to_owned())
         .collect()
@@ -138,10 +140,10 @@ fn every_systems_application_set_is_generated_for_the_clusters_of_its_decision()
     );
     server
         .kubectl_args(&["create", "-f", manifest("decisions.yaml").to_str().unwrap()])
-        .ok();
+        .succeeds();
     server
         .kubectl("wait publication/argocd --for=condition=Published --timeout=20s")
-        .ok();
+        .succeeds();
     // Argo CD's clusters are named as the ClusterProfiles are.
     let clusters = profiles(&server);
     for system in SYSTEMS {
@@ -164,7 +166,7 @@ fn every_systems_application_set_is_generated_for_the_clusters_of_its_decision()
     let get = |arguments: &str| {
         server
             .kubectl(&format!("get publisheddecisions -n argocd {arguments}"))
-            .ok()
+            .succeeds()
     };
     assert!(get("").contains("everywhere.fleet-cluster"));
     let ocm = get("-l scheduling.berth.dev/system=ocm -o name");
@@ -182,10 +184,13 @@ fn a_publication_says_what_appears_and_how_it_is_named_and_nothing_is_written_fo
         "spec": {"namespace": "argocd", "systems": ["ocm"], "names": "Bare", "labels": {"team": "a"},
                  "shapes": ["PublishedDecision"]},
     });
-    server.kubectl("create -f -").input(publication.to_string()).ok();
+    server
+        .kubectl("create -f -")
+        .input(publication.to_string())
+        .succeeds();
     server
         .kubectl("wait publication/argocd --for=condition=Published --timeout=20s")
-        .ok();
+        .succeeds();
     // Nothing is written for this shape.
     assert_eq!(profiles(&server), BTreeSet::new());
     let shown = || -> Value {
@@ -225,7 +230,7 @@ fn a_publication_says_what_appears_and_how_it_is_named_and_nothing_is_written_fo
     let none = json!({"spec": {"targetSelector": {"matchLabels": {"no": "such"}}}}).to_string();
     server
         .kubectl_args(&["patch", "publication", "argocd", "--type=merge", "-p", &none])
-        .ok();
+        .succeeds();
     assert_eq!(
         shown()["status"]["decisions"],
         json!([]),
@@ -234,9 +239,9 @@ fn a_publication_says_what_appears_and_how_it_is_named_and_nothing_is_written_fo
     let none = json!({"spec": {"decisionSelector": {"matchLabels": {"no": "such"}}}}).to_string();
     server
         .kubectl_args(&["patch", "publication", "argocd", "--type=merge", "-p", &none])
-        .ok();
+        .succeeds();
     assert_eq!(listed_by_admin(&server), Vec::<Value>::new());
-    server.kubectl("delete publication argocd").ok();
+    server.kubectl("delete publication argocd").succeeds();
     assert_eq!(listed_by_admin(&server), Vec::<Value>::new());
 }
 
@@ -250,7 +255,7 @@ fn what_does_not_exist_is_no_empty_list_and_what_cannot_be_shown_is_refused() {
     let server = server(&["ocm/fleet.yaml"]);
     server
         .kubectl_args(&["create", "-f", manifest("decisions.yaml").to_str().unwrap()])
-        .ok();
+        .succeeds();
     assert_eq!(
         listed(&server, "fieldSelector=metadata.name%3Dno.such.ocm"),
         Vec::<Value>::new()

@@ -54,7 +54,7 @@ fn prepared(port: u16) -> Server {
         json!({"apiVersion": "config.berth.dev/v1alpha1", "kind": "Publication", "metadata": {"name": NAMESPACE},
                "spec": {"namespace": NAMESPACE, "systems": ["ocm"]}}),
     ] {
-        server.kubectl("create -f -").input(object.to_string()).ok();
+        server.kubectl("create -f -").input(object.to_string()).succeeds();
     }
     server
 }

@@ -31,10 +31,11 @@ fn example(path: &str) -> PathBuf {
 /// The SIG's own definitions of the two kinds.
 fn upstream_definitions(hub: &Hub) {
     for file in definitions() {
-        hub.kubectl_args(&["create", "-f", file.to_str().unwrap()]).ok();
+        hub.kubectl_args(&["create", "-f", file.to_str().unwrap()])
+            .succeeds();
     }
     hub.kubectl("wait --for=condition=Established crd --all --timeout=60s")
-        .ok();
+        .succeeds();
 }
 
 fn definitions() -> [PathBuf; 2] {
@@ -99,7 +100,7 @@ fn patched(world: &World, cluster: &str, further: &[&str], patch: &Value) {
     let patch = patch.to_string();
     let mut arguments = vec!["patch", "managedcluster", cluster, "--type=merge", "-p", &patch];
     arguments.extend(further);
-    world.kubectl_args(&arguments).ok();
+    world.kubectl_args(&arguments).succeeds();
 }
 
 /// The SIG's access library reaches `cluster` by its profile: another server, with a CA of its own.
@@ -123,7 +124,7 @@ fn accessed(world: &World, cluster: &str) {
         let path = format!("jsonpath={{.users[0].user.{field}}}");
         let mut arguments = kubectl.to_vec();
         arguments.push(&path);
-        there.kubectl_args(&arguments).ok()
+        there.kubectl_args(&arguments).succeeds()
     };
     let credential = json!({
         "apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential",
@@ -250,13 +251,13 @@ fn held(world: &World, cluster: &str) {
     assert_eq!(holder.next(), json!({"held": profile}));
     world
         .kubectl(&format!("delete managedcluster {cluster} --wait=false"))
-        .ok();
+        .succeeds();
     assert_eq!(holder.next(), json!({"leaving": profile}));
     assert_eq!(holder.next(), json!({"released": profile}));
     eventually("the profile to go", || {
         let list = world
             .kubectl("get clusterprofiles.multicluster.x-k8s.io -n argocd -o name")
-            .ok();
+            .succeeds();
         (!list.contains(&format!("/{profile}"))).then_some(())
     });
 }

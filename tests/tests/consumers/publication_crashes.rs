@@ -22,7 +22,7 @@ fn prepare(server: &Server) {
     server.load(&file);
     eventually("all clusters to be published", || {
         let get = "get clusterprofiles.multicluster.x-k8s.io -n argocd -o name";
-        (server.kubectl(get).ok().lines().count() == CLUSTERS).then_some(())
+        (server.kubectl(get).succeeds().lines().count() == CLUSTERS).then_some(())
     });
 }
 

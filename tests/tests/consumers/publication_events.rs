@@ -95,7 +95,7 @@ fn patch(server: &Server, cluster: &str, further: &[&str], patch: &Value) {
     let patch = patch.to_string();
     let mut arguments = vec!["patch", "managedcluster", cluster, "--type=merge", "-p", &patch];
     arguments.extend(further);
-    server.kubectl_args(&arguments).ok();
+    server.kubectl_args(&arguments).succeeds();
 }
 
 #[test]
@@ -105,9 +105,13 @@ fn one_clusters_change_is_one_event_of_its_profile_and_of_no_decision() {
         Watching::start(&server, "clusterprofiles"),
         Watching::start(&server, "placementdecisions"),
     );
-    server.kubectl("label managedcluster cluster2 note=one").ok();
+    server
+        .kubectl("label managedcluster cluster2 note=one")
+        .succeeds();
     profiles.next_is("cluster2.ocm");
-    server.kubectl("label managedcluster cluster3 note=two").ok();
+    server
+        .kubectl("label managedcluster cluster3 note=two")
+        .succeeds();
     profiles.next_is("cluster3.ocm");
     // The first event of a decision is of the change that concerns it.
     let decided = server
@@ -147,20 +151,24 @@ fn what_changes_fast_in_a_cluster_is_written_once_in_thirty_seconds_and_what_mat
     };
     claim(0);
     eventually("the new claim", || load(&server));
-    server.kubectl("label managedcluster cluster2 note=one").ok();
+    server
+        .kubectl("label managedcluster cluster2 note=one")
+        .succeeds();
     eventually("the label", || {
         let get = "get clusterprofiles.multicluster.x-k8s.io -l note=one -n argocd -o name";
-        (!server.kubectl(get).ok().is_empty()).then_some(())
+        (!server.kubectl(get).succeeds().is_empty()).then_some(())
     });
     let profiles = Watching::start(&server, "clusterprofiles");
     (1..20).for_each(claim);
-    server.kubectl("label managedcluster cluster3 note=one").ok();
+    server
+        .kubectl("label managedcluster cluster3 note=one")
+        .succeeds();
     let (before, _) = profiles.until("cluster3.ocm");
     assert!(before.len() <= 1, "{before:?}");
     // A label is told at once, and with it the newest value.
     server
         .kubectl("label managedcluster cluster2 note=two --overwrite")
-        .ok();
+        .succeeds();
     profiles.next_is("cluster2.ocm");
     assert_eq!(load(&server).as_deref(), Some("19"));
 }

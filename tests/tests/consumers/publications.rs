@@ -30,7 +30,7 @@ fn published() -> Server {
     }
     server
         .kubectl("wait publication/everything --for=condition=Published --timeout=20s")
-        .ok();
+        .succeeds();
     server
 }
 
@@ -91,7 +91,7 @@ fn a_publication_shows_the_clusters_and_decisions_of_all_systems() {
         json!({"name": "aws-eu1.gardener", "namespace": "argocd"})
     );
     assert_eq!(running["schedulerName"], "berth-gardener");
-    let table = server.kubectl(&format!("get {DECISIONS} -A")).ok();
+    let table = server.kubectl(&format!("get {DECISIONS} -A")).succeeds();
     assert!(
         table.contains("SCHEDULER") && table.contains("berth-ocm"),
         "{table}"
@@ -108,7 +108,7 @@ fn a_publication_shows_the_clusters_and_decisions_of_all_systems() {
     );
     server
         .kubectl("wait publication/everything --for=condition=Valid --timeout=10s")
-        .ok();
+        .succeeds();
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn a_decision_follows_its_clusters_and_a_watcher_sees_it() {
     let patch = json!({"spec": {"taints": [{"key": "gone", "effect": "NoSelect"}]}}).to_string();
     server
         .kubectl_args(&["patch", "managedcluster", cluster, "--type=merge", "-p", &patch])
-        .ok();
+        .succeeds();
     let changed = lines.find(|line| line.contains(key)).unwrap();
     assert!(changed.starts_with("MODIFIED"), "{changed}");
     eventually("the cluster to be taken out", || {
@@ -206,13 +206,13 @@ fn of_two_publications_into_one_namespace_the_older_is_in_force_until_it_goes() 
     let server = published();
     let second = "apiVersion: config.berth.dev/v1alpha1\nkind: Publication\nmetadata: {name: second}\n\
                   spec: {namespace: argocd, systems: [ocm], names: Bare, clusterManager: mine, clusterSet: blue}\n";
-    server.kubectl("create -f -").input(second).ok();
+    server.kubectl("create -f -").input(second).succeeds();
     let condition = |field: &str| {
         server
             .kubectl(&format!(
                 "get publication second -o jsonpath={{.status.conditions[0].{field}}}"
             ))
-            .ok()
+            .succeeds()
     };
     eventually("the second to be told off", || {
         (condition("reason") == "NamespaceTaken").then_some(())
@@ -222,13 +222,13 @@ fn of_two_publications_into_one_namespace_the_older_is_in_force_until_it_goes() 
         "{}",
         condition("message")
     );
-    server.kubectl("delete publication everything").ok();
+    server.kubectl("delete publication everything").succeeds();
     server
         .kubectl("wait publication/second --for=condition=Valid --timeout=20s")
-        .ok();
+        .succeeds();
     server
         .kubectl("wait publication/second --for=condition=Published --timeout=20s")
-        .ok();
+        .succeeds();
     let profiles = items(&server, PROFILES);
     let names: BTreeSet<String> = profiles.iter().map(name).collect();
     assert!(
@@ -238,7 +238,7 @@ fn of_two_publications_into_one_namespace_the_older_is_in_force_until_it_goes() 
     let labels = &profiles[0]["metadata"]["labels"];
     assert_eq!(labels["multicluster.x-k8s.io/clusterset"], "blue");
     assert_eq!(labels["x-k8s.io/cluster-manager"], "mine");
-    server.kubectl("delete publication second").ok();
+    server.kubectl("delete publication second").succeeds();
     eventually("nothing to be published", || {
         let all = [PROFILES, DECISIONS].map(|what| items(&server, what));
         all.iter().all(Vec::is_empty).then_some(())
@@ -250,13 +250,13 @@ fn a_selector_of_targets_leaves_no_reference_without_a_profile() {
     let server = Server::start();
     server.load(&example("ocm/fleet.yaml"));
     server.load(&example("ocm/story-1.yaml"));
-    server.kubectl("create namespace kueue-system").ok();
+    server.kubectl("create namespace kueue-system").succeeds();
     let none = "apiVersion: config.berth.dev/v1alpha1\nkind: Publication\nmetadata: {name: chosen}\n\
                 spec: {namespace: kueue-system, targetSelector: {matchLabels: {published: \"yes\"}}}\n";
-    server.kubectl("create -f -").input(none).ok();
+    server.kubectl("create -f -").input(none).succeeds();
     server
         .kubectl("wait publication/chosen --for=condition=Published --timeout=20s")
-        .ok();
+        .succeeds();
     let names = |what: &str| -> Vec<Value> {
         let list = server
             .kubectl(&format!("get {what} -n kueue-system -o json"))
@@ -271,10 +271,10 @@ fn a_selector_of_targets_leaves_no_reference_without_a_profile() {
     );
     let decided = server
         .kubectl("get decision placement.ocm -n story-1 -o jsonpath={.status.decisions[0].clusterName}")
-        .ok();
+        .succeeds();
     server
         .kubectl(&format!("label managedcluster {decided} published=yes"))
-        .ok();
+        .succeeds();
     let referred = eventually("the decision to show it", || {
         let slices = names(DECISIONS);
         let entries = slices
@@ -312,7 +312,7 @@ fn patched(server: &Server, subresource: &str, patch: &Value) -> String {
     if !subresource.is_empty() {
         arguments.push(subresource);
     }
-    server.kubectl_args(&arguments).ok()
+    server.kubectl_args(&arguments).succeeds()
 }
 
 #[test]
@@ -358,7 +358,9 @@ fn what_others_write_stays_beside_what_berth_computes() {
     };
     check(&server);
     // Berth goes on telling its own.
-    server.kubectl("label managedcluster cluster1 extra=yes").ok();
+    server
+        .kubectl("label managedcluster cluster1 extra=yes")
+        .succeeds();
     eventually("the cluster's new label", || {
         (profile(&server)["metadata"]["labels"]["extra"] == "yes").then_some(())
     });
@@ -369,7 +371,7 @@ fn what_others_write_stays_beside_what_berth_computes() {
     assert_eq!(before["metadata"]["uid"], after["metadata"]["uid"]);
     let selected = server
         .kubectl(&format!("get {PROFILES} -n argocd -l team=a -o name"))
-        .ok();
+        .succeeds();
     assert_eq!(selected.lines().count(), 1, "{selected}");
 }
 
@@ -445,7 +447,7 @@ fn no_object_that_is_not_berths_can_stand_where_one_is_published() {
     for file in ["ocm/fleet.yaml", "ocm/story-1.yaml"] {
         server.load(&example(file));
     }
-    server.kubectl("create namespace argocd").ok();
+    server.kubectl("create namespace argocd").succeeds();
     let theirs = [
         json!({"kind": "ClusterProfile", "metadata": {"name": "cluster1.ocm", "namespace": "argocd"},
                "spec": {"displayName": "theirs", "clusterManager": {"name": "somebody"}}}),
@@ -466,7 +468,7 @@ fn no_object_that_is_not_berths_can_stand_where_one_is_published() {
     server.load(&example("consumers/publication.yaml"));
     server
         .kubectl("wait publication/everything --for=condition=Published --timeout=20s")
-        .ok();
+        .succeeds();
     // Nor does one of Berth's become another's: its mark stays.
     for object in [
         format!("{PROFILES}/cluster1.ocm"),
@@ -475,7 +477,7 @@ fn no_object_that_is_not_berths_can_stand_where_one_is_published() {
         let patch = r#"{"metadata": {"annotations": {"config.berth.dev/publication": null}}}"#;
         server
             .kubectl_args(&["patch", &object, "-n", "argocd", "--type=merge", "-p", patch])
-            .ok();
+            .succeeds();
         let now = server.kubectl(&format!("get {object} -n argocd -o json")).json();
         let mark = &now["metadata"]["annotations"]["config.berth.dev/publication"];
         assert_eq!(mark, "everything");
@@ -491,7 +493,9 @@ fn a_profile_whose_cluster_is_gone_waits_for_the_finalizers_of_others() {
         &json!({"metadata": {"finalizers": ["consumer.example/finalizer"]}}),
     );
     let uid = profile(&server)["metadata"]["uid"].clone();
-    server.kubectl("delete managedcluster cluster1 --wait=false").ok();
+    server
+        .kubectl("delete managedcluster cluster1 --wait=false")
+        .succeeds();
     eventually("the profile to be on its way out", || {
         profile(&server)["metadata"]["deletionTimestamp"]
             .is_string()

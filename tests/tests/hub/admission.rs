@@ -39,7 +39,7 @@ impl<'a> Side<'a> {
         let list = json!({"apiVersion": "v1", "kind": "List", "items": objects});
         (self.kubectl)("apply --server-side -f -")
             .input(list.to_string())
-            .ok();
+            .succeeds();
     }
 
     /// Creates the objects that the cases need, and then the policies: all at once, so that the last one is
@@ -160,7 +160,7 @@ async fn policies_say_of_placements_what_kube_apiserver_says_of_them_as_custom_r
     let hub = Hub::start();
     berth::apply_definitions(&hub);
     hub.kubectl("wait --for=condition=Established crd --all --timeout=60s")
-        .ok();
+        .succeeds();
     let server = Server::start_with(&["--controllers=-ocm"]);
     server.bind_by_hand(&["ocm"]);
     let (of_hub, of_berth) = (|text: &str| hub.kubectl(text), |text: &str| server.kubectl(text));

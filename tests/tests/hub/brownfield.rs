@@ -46,7 +46,9 @@ fn set_mode(hub: &Hub, system: &str, mode: &str) {
         "apiVersion": "config.berth.dev/v1alpha1", "kind": "SchedulerConfiguration",
         "metadata": {"name": system}, "spec": {"mode": mode},
     });
-    hub.kubectl("apply -f -").input(configuration.to_string()).ok();
+    hub.kubectl("apply -f -")
+        .input(configuration.to_string())
+        .succeeds();
 }
 
 /// Waits until `berth check` finds nothing wrong. No Pod runs here, so that the Deployment is said to be
@@ -63,7 +65,7 @@ fn healthy(hub: &Hub) {
         "-p",
         r#"{"status": {"replicas": 2, "readyReplicas": 2}}"#,
     ])
-    .ok();
+    .succeeds();
     let mut last = String::new();
     let started = std::time::Instant::now();
     while started.elapsed() < berth_tests::DEADLINE {
@@ -92,7 +94,7 @@ fn says_that_it_agrees(hub: &Hub) {
     let told = || {
         let list = hub
             .kubectl("get decisions -A --field-selector status.agrees=True -o name")
-            .ok();
+            .succeeds();
         list.lines().count()
     };
     berth_tests::until("every decision to agree", told, |count| *count == requests);

@@ -100,7 +100,7 @@ impl World {
             "--all",
             "--timeout=60s",
         ];
-        hub.kubectl_args(&served).ok();
+        hub.kubectl_args(&served).succeeds();
         Self {
             hub,
             server: quiet_server(),

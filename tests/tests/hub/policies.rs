@@ -65,7 +65,7 @@ impl Scene {
             "apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "namespace": POLICIES},
             "spec": {"type": "ExternalName", "externalName": "localhost"},
         });
-        hub.kubectl("apply -f -").input(service.to_string()).ok();
+        hub.kubectl("apply -f -").input(service.to_string()).succeeds();
         Self { hub, name, server }
     }
 
@@ -97,7 +97,7 @@ impl Scene {
         self.hub
             .kubectl("apply -f -")
             .input(configuration.to_string())
-            .ok();
+            .succeeds();
     }
 
     /// A placement in the test's namespace.
@@ -118,7 +118,7 @@ impl Scene {
             if output.success && !arguments.contains("dry-run") {
                 self.hub
                     .kubectl(&format!("delete placement tried -n {}", self.name))
-                    .ok();
+                    .succeeds();
             }
             (!output.success).then_some(output.err)
         })

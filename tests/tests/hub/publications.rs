@@ -22,7 +22,7 @@ fn upstream_definitions(hub: &Hub) {
     let module = berth_tests::go::module("consumers", "sigs.k8s.io/cluster-inventory-api");
     for kind in ["clusterprofiles", "placementdecisions"] {
         let file = module.join(format!("config/crd/bases/multicluster.x-k8s.io_{kind}.yaml"));
-        hub.kubectl_args(&["create", "-f", path(&file)]).ok();
+        hub.kubectl_args(&["create", "-f", path(&file)]).succeeds();
     }
     hub.kubectl_args(&[
         "wait",
@@ -31,7 +31,7 @@ fn upstream_definitions(hub: &Hub) {
         "--all",
         "--timeout=60s",
     ])
-    .ok();
+    .succeeds();
 }
 
 fn path(path: &Path) -> &str {
@@ -61,7 +61,9 @@ fn publish(hub: &Hub, name: &str, namespace: &str) {
         "apiVersion": "config.berth.dev/v1alpha1", "kind": "Publication", "metadata": {"name": name},
         "spec": {"namespace": namespace, "systems": ["ocm"]},
     });
-    hub.kubectl("create -f -").input(publication.to_string()).ok();
+    hub.kubectl("create -f -")
+        .input(publication.to_string())
+        .succeeds();
 }
 
 /// The reason of condition Published, with its message.
@@ -149,7 +151,8 @@ fn a_hub_is_published_on_once_it_has_the_kinds_and_what_others_made_is_left_alon
     );
 
     for publication in ["argo", "kueue", "fleet"] {
-        hub.kubectl(&format!("delete publication {publication}")).ok();
+        hub.kubectl(&format!("delete publication {publication}"))
+            .succeeds();
     }
     eventually("Berth's own to go", || {
         let left = ["argocd", "kueue-system"].map(|namespace| names(&hub, PROFILES, namespace).len());
@@ -182,7 +185,7 @@ fn what_consumers_write_on_a_hub_stays_and_a_finalizer_of_theirs_is_waited_for()
             &text,
         ];
         arguments.extend(further);
-        hub.kubectl_args(&arguments).ok();
+        hub.kubectl_args(&arguments).succeeds();
     };
     patch(
         &json!({"metadata": {"finalizers": ["argoproj.io/cluster-profile-finalizer"], "labels": {"team": "a"}}}),
@@ -196,7 +199,7 @@ fn what_consumers_write_on_a_hub_stays_and_a_finalizer_of_theirs_is_waited_for()
         hub.kubectl(&format!("get {PROFILES} cluster1.ocm -n argocd -o json"))
             .json()
     };
-    hub.kubectl("label managedcluster cluster1 extra=yes").ok();
+    hub.kubectl("label managedcluster cluster1 extra=yes").succeeds();
     eventually("the cluster's new label", || {
         (profile()["metadata"]["labels"]["extra"] == "yes").then_some(())
     });
@@ -207,7 +210,8 @@ fn what_consumers_write_on_a_hub_stays_and_a_finalizer_of_theirs_is_waited_for()
         providers.iter().any(|provider| provider["name"] == "theirs"),
         "{providers:?}"
     );
-    hub.kubectl("delete managedcluster cluster1 --wait=false").ok();
+    hub.kubectl("delete managedcluster cluster1 --wait=false")
+        .succeeds();
     eventually("the profile to be on its way out", || {
         profile()["metadata"]["deletionTimestamp"]
             .is_string()

@@ -52,7 +52,7 @@ fn define(hub: &Hub, group: &str) {
     let wanted = definitions_of(group);
     assert!(!wanted.is_empty(), "no definitions of {group}");
     for file in wanted {
-        hub.kubectl_args(&["create", "-f", &file]).ok();
+        hub.kubectl_args(&["create", "-f", &file]).succeeds();
     }
     let served = [
         "wait",
@@ -61,7 +61,7 @@ fn define(hub: &Hub, group: &str) {
         "--all",
         "--timeout=60s",
     ];
-    hub.kubectl_args(&served).ok();
+    hub.kubectl_args(&served).succeeds();
 }
 
 /// Installs Berth with every system on the hub.

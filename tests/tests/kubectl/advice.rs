@@ -48,7 +48,7 @@ fn the_lines_that_are_told_make_the_target_fit() {
     let admin = server.kubeconfig();
     let table = server
         .kubectl("-n garden-dev get decision web.gardener --subresource=advice")
-        .ok();
+        .succeeds();
     assert!(
         table.starts_with("TARGET") && table.contains("tolerate the taint seed.gardener.cloud/protected"),
         "{table}"
@@ -82,7 +82,7 @@ fn the_lines_that_are_told_make_the_target_fit() {
     assert_eq!(bind["then"], "Picked");
     shell(bind["patches"][0]["command"].as_str().unwrap(), &admin);
     let seed = server.kubectl("-n garden-dev get shoot web -o jsonpath={.spec.seedName}");
-    assert_eq!(seed.ok(), "aws-eu1");
+    assert_eq!(seed.succeeds(), "aws-eu1");
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn advice_is_a_right_of_its_own_and_hides_what_its_reader_may_not_get() {
     );
     server
         .kubectl("-n garden-dev create rolebinding eve --clusterrole=berth:explainer --user=eve")
-        .ok();
+        .succeeds();
     let advice = raw(&server, &eve, &format!("{DECISION}/advice?cluster=aws-guarded"));
     let sets = about(&advice["status"], "aws-guarded")["advice"]
         .as_array()
@@ -166,7 +166,7 @@ fn advice_is_a_right_of_its_own_and_hides_what_its_reader_may_not_get() {
     // Who may change the Shoot is shown that way first, and not the Seed's.
     server
         .kubectl("-n garden-dev create rolebinding eve-edits --clusterrole=edit --user=eve")
-        .ok();
+        .succeeds();
     let advice = raw(&server, &eve, &format!("{DECISION}/advice?cluster=aws-guarded"));
     let sets = about(&advice["status"], "aws-guarded")["advice"]
         .as_array()

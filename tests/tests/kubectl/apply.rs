@@ -41,7 +41,7 @@ fn two_managers_apply_conflict_and_force() {
     let revision = || {
         server
             .kubectl("get cm a -o jsonpath={.metadata.resourceVersion}")
-            .ok()
+            .succeeds()
     };
     let before = revision();
     assert!(apply(&server, "--field-manager=team", "color: blue, shape: round").success);
@@ -81,7 +81,7 @@ fn two_managers_apply_conflict_and_force() {
 #[test]
 fn going_over_from_the_client_to_the_server_takes_everything_along() {
     let server = Server::start();
-    let from_client = |data: &str| server.kubectl("apply -f -").input(manifest(data)).ok();
+    let from_client = |data: &str| server.kubectl("apply -f -").input(manifest(data)).succeeds();
     assert_eq!(
         from_client("color: blue, size: \"1\", note: old"),
         "configmap/a created\n"
@@ -143,8 +143,8 @@ fn kubectls_other_writers_are_named_and_what_they_set_is_theirs() {
     let server = Server::start();
     server
         .kubectl("create configmap a --from-literal=color=blue")
-        .ok();
-    server.kubectl("label cm a tier=front").ok();
+        .succeeds();
+    server.kubectl("label cm a tier=front").succeeds();
     let map = server.kubectl("get cm a -o json --show-managed-fields").json();
     let list = map["metadata"]["managedFields"].as_array().unwrap();
     let of = |name: &str| {

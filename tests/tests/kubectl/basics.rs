@@ -8,32 +8,32 @@ use berth_tests::{Server, eventually};
 fn namespaces_and_config_maps_are_created_read_and_deleted() {
     let server = Server::start();
     assert_eq!(
-        server.kubectl("create namespace app").ok(),
+        server.kubectl("create namespace app").succeeds(),
         "namespace/app created\n"
     );
     let created = server
         .kubectl("-n app create configmap settings --from-literal=color=blue")
-        .ok();
+        .succeeds();
     assert_eq!(created, "configmap/settings created\n");
-    let table = server.kubectl("-n app get configmaps").ok();
+    let table = server.kubectl("-n app get configmaps").succeeds();
     assert!(
         table.contains("NAME") && table.contains("DATA") && table.contains("settings"),
         "{table}"
     );
     let map = server.kubectl("-n app get cm settings -o json").json();
     assert_eq!(map["data"]["color"], "blue");
-    assert!(server.kubectl("get ns").ok().contains("Active"));
+    assert!(server.kubectl("get ns").succeeds().contains("Active"));
     assert!(
         server
             .kubectl("-n app describe configmap settings")
-            .ok()
+            .succeeds()
             .contains("blue")
     );
     assert_eq!(
-        server.kubectl("delete namespace app").ok(),
+        server.kubectl("delete namespace app").succeeds(),
         "namespace \"app\" deleted\n"
     );
-    assert!(server.kubectl("-n app get configmaps").ok().is_empty());
+    assert!(server.kubectl("-n app get configmaps").succeeds().is_empty());
     assert!(server.kubectl("get namespace app").fails().contains("(NotFound)"));
 }
 
@@ -58,12 +58,12 @@ fn applying_twice_changes_nothing_and_a_third_time_what_was_edited() {
             "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a, namespace: default}}\ndata: {{color: {color}}}\n"
         )
     };
-    let apply = |text: String| server.kubectl("apply -f -").input(text).ok();
+    let apply = |text: String| server.kubectl("apply -f -").input(text).succeeds();
     assert_eq!(apply(manifest("blue")), "configmap/a created\n");
     let revision = || {
         server
             .kubectl("get cm a -o jsonpath={.metadata.resourceVersion}")
-            .ok()
+            .succeeds()
     };
     let before = revision();
     assert_eq!(apply(manifest("blue")), "configmap/a unchanged\n");
@@ -76,7 +76,9 @@ fn applying_twice_changes_nothing_and_a_third_time_what_was_edited() {
         diff.err
     );
     assert_eq!(apply(manifest("red")), "configmap/a configured\n");
-    let dry = server.kubectl("create configmap b --dry-run=server -o name").ok();
+    let dry = server
+        .kubectl("create configmap b --dry-run=server -o name")
+        .succeeds();
     assert_eq!(dry, "configmap/b\n");
     assert!(server.kubectl("get cm b").fails().contains("NotFound"));
 }
@@ -84,22 +86,22 @@ fn applying_twice_changes_nothing_and_a_third_time_what_was_edited() {
 #[test]
 fn labels_annotations_patches_and_edits_change_one_object() {
     let server = Server::start();
-    server.kubectl("create configmap a --from-literal=x=1").ok();
+    server.kubectl("create configmap a --from-literal=x=1").succeeds();
     assert_eq!(
-        server.kubectl("label cm a team=red").ok(),
+        server.kubectl("label cm a team=red").succeeds(),
         "configmap/a labeled\n"
     );
     assert_eq!(
-        server.kubectl("annotate cm a note=hi").ok(),
+        server.kubectl("annotate cm a note=hi").succeeds(),
         "configmap/a annotated\n"
     );
     assert!(
         server
             .kubectl("get cm -l team=red -o name")
-            .ok()
+            .succeeds()
             .contains("configmap/a")
     );
-    assert_eq!(server.kubectl("get cm -l team!=red,team -o name").ok(), "");
+    assert_eq!(server.kubectl("get cm -l team!=red,team -o name").succeeds(), "");
     server
         .kubectl_args(&[
             "patch",
@@ -109,30 +111,30 @@ fn labels_annotations_patches_and_edits_change_one_object() {
             "-p",
             r#"[{"op":"add","path":"/data/y","value":"2"}]"#,
         ])
-        .ok();
+        .succeeds();
     server
         .kubectl_args(&["patch", "cm", "a", "--type=merge", "-p", r#"{"data":{"x":null}}"#])
-        .ok();
+        .succeeds();
     server
         .kubectl_args(&["patch", "cm", "a", "-p", r#"{"data":{"z":"3"}}"#])
-        .ok();
+        .succeeds();
     let map = server.kubectl("get cm a -o json").json();
     assert_eq!(map["data"], serde_json::json!({"y": "2", "z": "3"}));
     let edited = server
         .kubectl("edit cm a")
         .env("KUBE_EDITOR", "sed -i s/hi/ho/")
-        .ok();
+        .succeeds();
     assert_eq!(edited, "configmap/a edited\n");
     assert_eq!(
         server
             .kubectl("get cm a -o jsonpath={.metadata.annotations.note}")
-            .ok(),
+            .succeeds(),
         "ho"
     );
     assert_eq!(
         server
             .kubectl("get cm --field-selector metadata.name=a -o name")
-            .ok(),
+            .succeeds(),
         "configmap/a\n"
     );
     assert!(
@@ -147,12 +149,12 @@ fn labels_annotations_patches_and_edits_change_one_object() {
 fn finalizers_hold_a_delete_back_until_they_go() {
     let server = Server::start();
     let text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: default, finalizers: [example.com/hold]}\n";
-    server.kubectl("create -f -").input(text).ok();
-    server.kubectl("delete cm a --wait=false").ok();
+    server.kubectl("create -f -").input(text).succeeds();
+    server.kubectl("delete cm a --wait=false").succeeds();
     assert!(
         !server
             .kubectl("get cm a -o jsonpath={.metadata.deletionTimestamp}")
-            .ok()
+            .succeeds()
             .is_empty()
     );
     server
@@ -164,7 +166,7 @@ fn finalizers_hold_a_delete_back_until_they_go() {
             "-p",
             r#"{"metadata":{"finalizers":null}}"#,
         ])
-        .ok();
+        .succeeds();
     assert!(server.kubectl("get cm a").fails().contains("NotFound"));
 }
 
@@ -176,17 +178,17 @@ fn children_go_with_their_owner_unless_orphaned() {
         ("b", "b1", "foreground"),
         ("c", "c1", "orphan"),
     ] {
-        server.kubectl_args(&["create", "configmap", owner]).ok();
+        server.kubectl_args(&["create", "configmap", owner]).succeeds();
         let uid = server
             .kubectl(&format!("get cm {owner} -o jsonpath={{.metadata.uid}}"))
-            .ok();
+            .succeeds();
         let text = format!(
             "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {child}\n  namespace: default\n  ownerReferences:\n  - {{apiVersion: v1, kind: ConfigMap, name: {owner}, uid: {uid}, blockOwnerDeletion: true}}\n"
         );
-        server.kubectl("create -f -").input(text).ok();
+        server.kubectl("create -f -").input(text).succeeds();
         server
             .kubectl(&format!("delete cm {owner} --cascade={cascade}"))
-            .ok();
+            .succeeds();
         if cascade == "orphan" {
             eventually("the child to be let go", || {
                 let child = server.kubectl("get cm c1 -o json").json();
@@ -208,14 +210,14 @@ fn children_go_with_their_owner_unless_orphaned() {
 #[test]
 fn a_watch_prints_each_change_once_below_one_heading() {
     let server = Server::start();
-    server.kubectl("create configmap a").ok();
+    server.kubectl("create configmap a").succeeds();
     let mut watch = server.kubectl("get cm -w").spawn();
     let mut lines = BufReader::new(watch.stdout.take().unwrap())
         .lines()
         .map(Result::unwrap);
     assert!(lines.next().unwrap().starts_with("NAME"));
     assert!(lines.next().unwrap().starts_with("a "));
-    server.kubectl("create configmap b --from-literal=x=1").ok();
+    server.kubectl("create configmap b --from-literal=x=1").succeeds();
     let line = lines.next().unwrap();
     assert!(
         line.starts_with("b ") && line.split_whitespace().nth(1) == Some("1"),
@@ -228,7 +230,7 @@ fn a_watch_prints_each_change_once_below_one_heading() {
 #[test]
 fn discovery_explains_itself() {
     let server = Server::start();
-    let resources = server.kubectl("api-resources").ok();
+    let resources = server.kubectl("api-resources").succeeds();
     for line in [
         "configmaps",
         "placements",
@@ -242,15 +244,17 @@ fn discovery_explains_itself() {
     }
     let ours = server
         .kubectl("api-resources --api-group=scheduling.berth.dev -o wide")
-        .ok();
+        .succeeds();
     assert!(ours.contains("btg") && ours.contains("bdec"), "{ours}");
     assert!(
         server
             .kubectl("api-versions")
-            .ok()
+            .succeeds()
             .contains("cluster.open-cluster-management.io/v1beta1")
     );
-    let explained = server.kubectl("explain placements.spec.prioritizerPolicy").ok();
+    let explained = server
+        .kubectl("explain placements.spec.prioritizerPolicy")
+        .succeeds();
     assert!(
         explained.contains("configurations") && explained.contains("DESCRIPTION"),
         "{explained}"
@@ -258,7 +262,7 @@ fn discovery_explains_itself() {
     assert!(
         server
             .kubectl("explain shoots.spec --recursive")
-            .ok()
+            .succeeds()
             .contains("seedSelector")
     );
     assert!(
@@ -282,10 +286,10 @@ fn rights_are_those_of_roles_and_bindings() {
     );
     server
         .kubectl("create role reader --verb=get,list --resource=configmaps")
-        .ok();
+        .succeeds();
     server
         .kubectl("create rolebinding ann --role=reader --user=ann")
-        .ok();
+        .succeeds();
     assert_eq!(can(&["auth", "can-i", "list", "configmaps"]), "yes");
     assert_eq!(can(&["auth", "can-i", "create", "configmaps"]), "no");
     assert!(server.kubectl_as(&viewer, &["get", "configmaps"]).run().success);
@@ -295,10 +299,10 @@ fn rights_are_those_of_roles_and_bindings() {
     );
     server
         .kubectl("create clusterrole bind --verb=create --resource=decisions.scheduling.berth.dev/binding")
-        .ok();
+        .succeeds();
     server
         .kubectl("create clusterrolebinding bind --clusterrole=bind --group=viewers")
-        .ok();
+        .succeeds();
     assert_eq!(
         can(&[
             "auth",
@@ -313,7 +317,7 @@ fn rights_are_those_of_roles_and_bindings() {
     assert!(
         server
             .kubectl("auth can-i --list --as=ann")
-            .ok()
+            .succeeds()
             .contains("configmaps")
     );
     assert_eq!(
@@ -329,7 +333,7 @@ fn rights_are_those_of_roles_and_bindings() {
 #[test]
 fn events_are_shown_for_the_object_they_regard() {
     let server = Server::start();
-    server.kubectl("create configmap a").ok();
+    server.kubectl("create configmap a").succeeds();
     let event = |name: &str, regarding: &str| {
         format!(
             "apiVersion: v1\nkind: Event\nmetadata: {{name: {name}, namespace: default}}\ninvolvedObject: {{apiVersion: v1, kind: ConfigMap, name: {regarding}, namespace: default}}\nreason: Tested\nmessage: about {regarding}\ntype: Normal\n"
@@ -338,15 +342,15 @@ fn events_are_shown_for_the_object_they_regard() {
     server
         .kubectl("create -f -")
         .input(format!("{}---\n{}", event("e1", "a"), event("e2", "b")))
-        .ok();
-    let shown = server.kubectl("events --for configmap/a").ok();
+        .succeeds();
+    let shown = server.kubectl("events --for configmap/a").succeeds();
     assert!(shown.contains("about a") && !shown.contains("about b"), "{shown}");
     let other = server.kubectl("get events.v1.events.k8s.io -o json").json();
     assert_eq!(other["items"][0]["apiVersion"], "events.k8s.io/v1");
     assert_eq!(other["items"][0]["regarding"]["name"], "a");
     let normal = server
         .kubectl("get events --field-selector involvedObject.name=b,type=Normal -o name")
-        .ok();
+        .succeeds();
     assert_eq!(normal, "event/e2\n");
 }
 

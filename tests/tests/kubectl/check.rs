@@ -113,7 +113,7 @@ fn who_may_not_look_is_told_how_to_be_allowed() {
             mend.starts_with("kubectl create clusterrolebinding ") && mend.ends_with("--user=ann"),
             "{mend}"
         );
-        server.kubectl(mend.trim_start_matches("kubectl ")).ok();
+        server.kubectl(mend.trim_start_matches("kubectl ")).succeeds();
     }
     let output = check(&ann, &["-o", "json"]);
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();

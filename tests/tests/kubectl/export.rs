@@ -162,10 +162,10 @@ fn only_what_the_caller_may_read_is_exported_and_the_rest_is_named() {
     assert!(!files.exists());
     server
         .kubectl("create clusterrole seeds --verb=list --resource=seeds.core.gardener.cloud")
-        .ok();
+        .succeeds();
     server
         .kubectl("create clusterrolebinding seeds --clusterrole=seeds --user=ann")
-        .ok();
+        .succeeds();
     let some = berth(&ann, &["export", &path]);
     assert!(some.status.success(), "{}", text(&some.stderr));
     assert!(

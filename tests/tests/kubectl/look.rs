@@ -66,7 +66,7 @@ fn what_is_read_of_a_hub_is_answered_as_its_server_answers() {
             "-p",
             r#"{"spec": {"rules": "Current"}}"#,
         ];
-        server.kubectl_args(&patch).ok();
+        server.kubectl_args(&patch).succeeds();
     }
     let kubeconfig = server.kubeconfig();
     for question in [
@@ -145,10 +145,10 @@ fn who_may_only_list_is_answered_and_told_what_could_not_be_read() {
         .kubectl(&format!(
             "create clusterrole look --verb=list --resource={resources}"
         ))
-        .ok();
+        .succeeds();
     server
         .kubectl("create clusterrolebinding look --clusterrole=look --user=ann")
-        .ok();
+        .succeeds();
     let output = berth(&ann, &question);
     assert!(output.status.success(), "{}", text(&output.stderr));
     // But for what is said of the scores, which is of those that could be read.
@@ -168,13 +168,13 @@ fn who_may_only_list_is_answered_and_told_what_could_not_be_read() {
         "{told}"
     );
     // Without the clusters the answer is another, and that is said.
-    server.kubectl("delete clusterrolebinding look").ok();
+    server.kubectl("delete clusterrolebinding look").succeeds();
     server
         .kubectl("create role look -n story-1 --verb=list --resource=placements.cluster.open-cluster-management.io")
-        .ok();
+        .succeeds();
     server
         .kubectl("create rolebinding look -n story-1 --role=look --user=ann")
-        .ok();
+        .succeeds();
     let output = berth(&ann, &question);
     assert!(
         text(&output.stderr).contains("without them no cluster can be chosen"),
@@ -205,7 +205,7 @@ fn a_comparison_counts_what_is_placed_as_it_would_be_and_names_the_rest() {
     server
         .kubectl("create --raw /apis/scheduling.berth.dev/v1alpha1/namespaces/garden-dev/decisions/web.gardener/binding -f -")
         .input(binding)
-        .ok();
+        .succeeds();
     let after = list(&["-n", "garden-dev", "--only-different"]);
     let named = after["items"].as_array().unwrap().iter();
     assert!(
@@ -289,11 +289,11 @@ fn a_console_of_a_hub_shows_what_changes_there() {
     assert!(all.len() > 5, "{all:?}");
     let later = r#"{"apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement",
         "metadata": {"name": "later", "namespace": "story-1"}, "spec": {}}"#;
-    server.kubectl("create -f -").input(later).ok();
+    server.kubectl("create -f -").input(later).succeeds();
     eventually("the new request to be shown", || {
         is_there("later.ocm").then_some(())
     });
-    server.kubectl("delete placement later -n story-1").ok();
+    server.kubectl("delete placement later -n story-1").succeeds();
     eventually("it to be gone", || (!is_there("later.ocm")).then_some(()));
     // On a hub without Berth another scheduler decides.
     let asked = console.get("namespaces/story-1/decisions/placement.ocm");
@@ -352,13 +352,13 @@ fn whoever_looks_may_choose_the_rules() {
 #[test]
 fn a_server_under_another_name_is_found_by_its_label_before_it_is_to_decide() {
     let server = five_systems();
-    server.kubectl("create namespace berth-system").ok();
+    server.kubectl("create namespace berth-system").succeeds();
     let deployment = r#"{"apiVersion": "apps/v1", "kind": "Deployment",
         "metadata": {"name": "looks", "namespace": "berth-system", "labels": {"app.kubernetes.io/name": "berth"}},
         "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": {
             "metadata": {"labels": {"a": "b"}},
             "spec": {"containers": [{"name": "berth", "image": "berth", "args": ["serve", "--mode=observe", "--source=ocm=hub", "--source=fleet=off"]}]}}}}"#;
-    server.kubectl("create -f -").input(deployment).ok();
+    server.kubectl("create -f -").input(deployment).succeeds();
     for (system, told) in [
         ("ocm", "Berth is installed there to observe"),
         ("fleet", "Berth is installed there without this system"),

@@ -228,7 +228,7 @@ fn what_is_not_there_or_not_allowed_is_said() {
     let binding =
         "create rolebinding berth:explainer-ann -n garden-dev --clusterrole=berth:explainer --user='ann'";
     assert!(refused.contains(&format!("kubectl {binding}")), "{refused}");
-    plugin.server.kubectl(&binding.replace('\'', "")).ok();
+    plugin.server.kubectl(&binding.replace('\'', "")).succeeds();
     let allowed = plugin.kubectl(&ann, &["berth", "why", "shoot/web", "-n", "garden-dev"]);
     assert!(allowed.status.success(), "{}", text(&allowed.stderr));
     let plan = plugin.kubectl(&ann, &["berth", "plan", "--drain", "aws-eu1"]);

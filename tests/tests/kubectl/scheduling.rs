@@ -23,7 +23,7 @@ fn gardener() -> Server {
 #[test]
 fn targets_and_decisions_are_listed_in_their_own_columns() {
     let server = gardener();
-    let targets = server.kubectl("get targets").ok();
+    let targets = server.kubectl("get targets").succeeds();
     assert!(
         targets.contains("aws-eu1.gardener") && targets.contains("gcp-eu1.gardener"),
         "{targets}"
@@ -31,10 +31,10 @@ fn targets_and_decisions_are_listed_in_their_own_columns() {
     assert!(
         server
             .kubectl("get btg aws-eu1.gardener -o wide")
-            .ok()
+            .succeeds()
             .contains("eu-west-1")
     );
-    let decisions = server.kubectl("get decisions -A").ok();
+    let decisions = server.kubectl("get decisions -A").succeeds();
     assert!(
         decisions.contains("web.gardener") && decisions.contains("running-1.gardener"),
         "{decisions}"
@@ -51,7 +51,7 @@ fn targets_and_decisions_are_listed_in_their_own_columns() {
     assert!(
         server
             .kubectl("-n garden-dev describe decision web.gardener")
-            .ok()
+            .succeeds()
             .contains("Pending")
     );
 }
@@ -61,7 +61,7 @@ fn every_candidate_is_explained() {
     let server = gardener();
     let table = server
         .kubectl("-n garden-dev get decision web.gardener --subresource=scheduling")
-        .ok();
+        .succeeds();
     for (seed, why) in [
         ("aws-eu2", "yes"),
         ("aws-eu1", "Utilization"),
@@ -80,7 +80,7 @@ fn every_candidate_is_explained() {
     }
     let candidates = server
         .kubectl("-n garden-dev get candidates --field-selector decision=web.gardener")
-        .ok();
+        .succeeds();
     assert!(
         candidates.contains("NotReady") && candidates.contains("aws-eu2"),
         "{candidates}"
@@ -101,23 +101,26 @@ fn a_binding_places_and_the_decision_says_so() {
         .map(Result::unwrap);
     lines.next();
     let binding = "apiVersion: scheduling.berth.dev/v1alpha1\nkind: Binding\nmetadata: {name: web.gardener, namespace: garden-dev}\n";
-    let dry = server.kubectl("create -f - --dry-run=server").input(binding).ok();
+    let dry = server
+        .kubectl("create -f - --dry-run=server")
+        .input(binding)
+        .succeeds();
     assert!(dry.contains("dry run"), "{dry}");
     assert_eq!(
         server
             .kubectl("-n garden-dev get shoot web -o jsonpath={.spec.seedName}")
-            .ok(),
+            .succeeds(),
         ""
     );
-    let created = server.kubectl("create -f -").input(binding).ok();
+    let created = server.kubectl("create -f -").input(binding).succeeds();
     assert_eq!(created, "binding.scheduling.berth.dev/web.gardener created\n");
     server
         .kubectl("-n garden-dev wait --for=condition=Bound decision/web.gardener --timeout=10s")
-        .ok();
+        .succeeds();
     assert_eq!(
         server
             .kubectl("-n garden-dev get shoot web -o jsonpath={.spec.seedName}")
-            .ok(),
+            .succeeds(),
         "aws-eu2"
     );
     let line = lines
@@ -135,7 +138,7 @@ fn a_user_who_may_only_bind_creates_bindings_that_kubectl_checks() {
     let server = gardener();
     server
         .kubectl("-n garden-dev create rolebinding bo --clusterrole=berth:binder --user=bo")
-        .ok();
+        .succeeds();
     let bo = server.kubeconfig_for("bo", &[]);
     let binding = |more: &str| {
         let text = "apiVersion: scheduling.berth.dev/v1alpha1\nkind: Binding\nmetadata: {namespace: garden-dev, name: web.gardener}\n";
@@ -144,7 +147,7 @@ fn a_user_who_may_only_bind_creates_bindings_that_kubectl_checks() {
     let create = |file: &Path| server.kubectl_as(&bo, &["create", "-f", file.to_str().unwrap()]);
     let refused = create(&binding("spec: {targts: []}")).fails();
     assert!(refused.contains("unknown field \"spec.targts\""), "{refused}");
-    let made = create(&binding("spec: {}")).ok();
+    let made = create(&binding("spec: {}")).succeeds();
     assert!(made.contains("web.gardener created"), "{made}");
     let decision = server
         .kubectl("-n garden-dev get decision web.gardener -o json")
@@ -179,17 +182,17 @@ fn a_chosen_target_is_taken_or_refused_with_its_reasons() {
     assert_eq!(
         server
             .kubectl("-n garden-dev get shoot web -o jsonpath={.spec.seedName}")
-            .ok(),
+            .succeeds(),
         ""
     );
     server
         .kubectl("create -f -")
         .input(binding("aws-eu1.gardener"))
-        .ok();
+        .succeeds();
     assert_eq!(
         server
             .kubectl("-n garden-dev get shoot web -o jsonpath={.spec.seedName}")
-            .ok(),
+            .succeeds(),
         "aws-eu1"
     );
 }
@@ -224,11 +227,11 @@ fn shoots_are_bound_in_gardeners_own_form() {
     let file = server.file("shoot.json", &shoot.to_string());
     server
         .kubectl_args(&["replace", "--raw", raw, "-f", &file.display().to_string()])
-        .ok();
+        .succeeds();
     assert_eq!(
         server
             .kubectl("-n garden-dev get shoot web -o jsonpath={.spec.seedName}")
-            .ok(),
+            .succeeds(),
         "aws-eu1"
     );
     let again = patch(&["--subresource=binding"]);
@@ -238,7 +241,7 @@ fn shoots_are_bound_in_gardeners_own_form() {
         again.out,
         again.err
     );
-    let row = server.kubectl("-n garden-dev get shoot web").ok();
+    let row = server.kubectl("-n garden-dev get shoot web").succeeds();
     assert!(row.contains("aws") && row.contains("eu-west-1"), "{row}");
 }
 
@@ -272,7 +275,7 @@ spec:
             .fails()
             .contains("NotFound")
     );
-    let yaml = server.kubectl("create -o yaml -f -").input(review).ok();
+    let yaml = server.kubectl("create -o yaml -f -").input(review).succeeds();
     assert!(yaml.contains("outcome: Scheduled"), "{yaml}");
 }
 
@@ -288,7 +291,7 @@ fn the_configuration_changes_live_and_bad_ones_are_refused_with_every_error() {
     assert_eq!(
         server
             .kubectl("-n garden-dev get decision edge.gardener -o jsonpath={.status.phase}")
-            .ok(),
+            .succeeds(),
         "Unschedulable"
     );
     let bad = "apiVersion: config.berth.dev/v1alpha1\nkind: SchedulerConfiguration\nmetadata: {name: gardener}\nspec: {gardener: {schedulers: {shoot: {candidateDeterminationStrategy: Nearest, retrySyncPeriod: -1s}}}}\n";
@@ -308,7 +311,7 @@ fn the_configuration_changes_live_and_bad_ones_are_refused_with_every_error() {
             "-p",
             change,
         ])
-        .ok();
+        .succeeds();
     assert_eq!(outcome(), "Scheduled");
 }
 
@@ -318,7 +321,7 @@ fn every_field_of_a_configuration_is_explained_and_no_other_is_taken() {
     let explain = |path: &str| {
         server
             .kubectl(&format!("explain schedulerconfiguration.spec.{path}"))
-            .ok()
+            .succeeds()
     };
     let openmcp = explain("openmcp");
     assert!(
@@ -359,10 +362,10 @@ fn every_field_of_a_configuration_is_explained_and_no_other_is_taken() {
     server
         .kubectl("apply -f -")
         .input(with("heartbeatThreshold"))
-        .ok();
+        .succeeds();
     let stored = server
         .kubectl("get schedulerconfiguration kcp -o jsonpath={.spec}")
-        .ok();
+        .succeeds();
     assert_eq!(
         stored, r#"{"kcp":{"heartbeatThreshold":"2m"}}"#,
         "no default is stored"
@@ -410,9 +413,9 @@ fn a_full_upstream_manifest_applies_and_keeps_every_field() {
     let server = gardener();
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("manifests/shoot.yaml");
     let manifest = manifest.display().to_string();
-    let applied = server.kubectl_args(&["apply", "-f", &manifest]).ok();
+    let applied = server.kubectl_args(&["apply", "-f", &manifest]).succeeds();
     assert_eq!(applied, "shoot.core.gardener.cloud/crazy-botany created\n");
-    let again = server.kubectl_args(&["apply", "-f", &manifest]).ok();
+    let again = server.kubectl_args(&["apply", "-f", &manifest]).succeeds();
     assert_eq!(again, "shoot.core.gardener.cloud/crazy-botany unchanged\n");
     let shoot = server
         .kubectl("-n garden-dev get shoot crazy-botany -o json")
@@ -436,7 +439,7 @@ fn a_systems_own_configuration_file_is_taken_unmodified() {
     server.load(&example("gardener/minimal-distance.yaml"));
     let decision = server
         .kubectl("-n garden-dev get decision edge.gardener -o jsonpath={.status.decisions[*].clusterName}")
-        .ok();
+        .succeeds();
     assert_eq!(decision, "aws-eu1");
 }
 

@@ -56,5 +56,5 @@ fn phase(server: &Server, decision: &str) -> String {
         .kubectl(&format!(
             "-n garden-dev get decision {decision} -o jsonpath={{.status.phase}}"
         ))
-        .ok()
+        .succeeds()
 }

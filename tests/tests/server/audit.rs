@@ -51,10 +51,10 @@ fn a_policy_says_what_is_logged_of_kubectls_requests_and_of_the_servers_own_writ
     // kubectl sends these two as protobuf.
     server
         .kubectl("create configmap shown --from-literal=a=visible")
-        .ok();
+        .succeeds();
     server
         .kubectl("create secret generic hidden --from-literal=a=invisible")
-        .ok();
+        .succeeds();
     let shown = event(&log, "the ConfigMap", |event| about(event, "configmaps", "shown"));
     assert_eq!(shown["requestObject"]["data"]["a"], "visible", "{shown}");
     assert_eq!(shown["responseObject"]["data"]["a"], "visible", "{shown}");
@@ -180,7 +180,7 @@ fn a_webhook_is_sent_event_lists() {
         &format!("--audit-webhook-config-file={}", config.display()),
         "--audit-webhook-batch-max-wait=100ms",
     ]);
-    server.kubectl("create namespace told").ok();
+    server.kubectl("create namespace told").succeeds();
     let (line, list) = eventually("the event", || {
         let taken = taken.lock().unwrap();
         let mut lists = taken.iter();

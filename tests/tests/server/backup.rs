@@ -147,7 +147,9 @@ async fn a_backup_taken_under_write_load_has_what_was_acknowledged_before_and_no
 #[tokio::test(flavor = "multi_thread")]
 async fn a_backup_moves_a_server_to_another_folder_with_its_certificates() {
     let mut server = Server::start();
-    server.kubectl("create configmap kept --from-literal=a=b").ok();
+    server
+        .kubectl("create configmap kept --from-literal=a=b")
+        .succeeds();
     let elsewhere = tempfile::tempdir().unwrap();
     // Without a server, from the file; and a second one of it is not made over the first.
     server.crash();
@@ -186,7 +188,9 @@ async fn a_damaged_record_keeps_the_server_from_starting_until_it_is_taken_out_b
     let mut server = Server::start();
     for name in ["one", "two", "three"] {
         let value = format!("--from-literal=text=the-value-of-{name}");
-        server.kubectl(&format!("create configmap {name} {value}")).ok();
+        server
+            .kubectl(&format!("create configmap {name} {value}"))
+            .succeeds();
     }
     let used = run("repair", server.data_dir(), &[]);
     assert!(String::from_utf8_lossy(&used.stderr).contains("stop the server first"));
@@ -227,7 +231,7 @@ async fn a_damaged_record_keeps_the_server_from_starting_until_it_is_taken_out_b
     let printed = ok(&run("repair", server.data_dir(), &["--remove", name]));
     assert!(printed.contains("removed configmaps/default/two"), "{printed}");
     server.restart();
-    let left = server.kubectl("get configmaps -o name").ok();
+    let left = server.kubectl("get configmaps -o name").succeeds();
     assert!(
         left.contains("/one") && left.contains("/three") && !left.contains("/two"),
         "{left}"

@@ -278,7 +278,7 @@ fn load_refuses_tells_or_takes_fields_that_a_kind_has_not_as_it_is_asked() {
         )
     };
     let there = |name: &str| {
-        let all = server.kubectl("get managedclusters -o name").ok();
+        let all = server.kubectl("get managedclusters -o name").succeeds();
         let all = all.lines().filter_map(|line| line.rsplit('/').next());
         let own: Vec<String> = all
             .filter_map(|one| one.strip_prefix(&format!("{name}-")))
@@ -311,6 +311,6 @@ fn load_refuses_tells_or_takes_fields_that_a_kind_has_not_as_it_is_asked() {
     assert_eq!(there("ignore"), ["sound", "twice", "unknown"]);
     let lease = server
         .kubectl("get managedcluster ignore-twice -o jsonpath={.spec.leaseDurationSeconds}")
-        .ok();
+        .succeeds();
     assert_eq!(lease.trim(), "90", "the last one counts");
 }

@@ -119,7 +119,7 @@ async fn a_metadata_watcher_follows_virtual_decisions() {
         .await
         .unwrap();
     let binding = "apiVersion: scheduling.berth.dev/v1alpha1\nkind: Binding\nmetadata: {name: web.gardener, namespace: garden-dev}\n";
-    server.kubectl("create -f -").input(binding).ok();
+    server.kubectl("create -f -").input(binding).succeeds();
     until("the decision to be bound", || {
         store
             .state()
@@ -167,5 +167,12 @@ fn many_objects_of_one_kind_are_loaded_side_by_side_and_told_in_their_order() {
             "{stderr}"
         );
     }
-    assert_eq!(server.kubectl("get configmaps -o name").ok().lines().count(), 249);
+    assert_eq!(
+        server
+            .kubectl("get configmaps -o name")
+            .succeeds()
+            .lines()
+            .count(),
+        249
+    );
 }

@@ -53,7 +53,9 @@ fn the_example_of_a_whole_server_is_used_with_kubectl() {
     let run = |arguments: &[&str]| kubectl(folder.path(), &url, arguments);
 
     let create = ["create", "-f", "-"];
-    let made = run(&create).input(flunder("fin", &json!({"size": 30}))).ok();
+    let made = run(&create)
+        .input(flunder("fin", &json!({"size": 30})))
+        .succeeds();
     assert_eq!(made, "flunder.wardle.example.com/fin created\n");
     let own = json!({"size": 30, "follows": "me"});
     let refused = run(&create).input(flunder("me", &own)).fails();
@@ -63,12 +65,12 @@ fn the_example_of_a_whole_server_is_used_with_kubectl() {
     );
     let small = run(&create).input(flunder("small", &json!({"size": 0}))).fails();
     assert!(small.contains("size"), "{small}");
-    assert!(run(&["get", "flunders"]).ok().contains("fin"));
+    assert!(run(&["get", "flunders"]).succeeds().contains("fin"));
     let weight = "/apis/wardle.example.com/v1/namespaces/default/flunders/fin/weight";
     assert_eq!(run(&["get", "--raw", weight]).json()["grams"], 600);
     assert!(
         run(&["explain", "flunders.size"])
-            .ok()
+            .succeeds()
             .contains("Length of the flunder, in centimetres")
     );
 

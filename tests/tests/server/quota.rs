@@ -33,7 +33,7 @@ async fn of_64_creates_at_once_as_many_are_stored_as_the_quota_has_room_for_and_
     let mut server = Server::start();
     server
         .kubectl(&format!("create quota shoots --hard={COUNT}=10"))
-        .ok();
+        .succeeds();
     says(&server, "0");
     let client = raw::client(&server.kubeconfig()).await;
     let barrier = Arc::new(Barrier::new(64));
@@ -73,14 +73,16 @@ async fn of_64_creates_at_once_as_many_are_stored_as_the_quota_has_room_for_and_
     says(&server, "10");
     let first = stored["items"][0]["metadata"]["name"].as_str().unwrap();
     // Whatever finalizers hold it count, too: it is there until it is gone.
-    server.kubectl(&format!("delete shoot {first} --wait=true")).ok();
+    server
+        .kubectl(&format!("delete shoot {first} --wait=true"))
+        .succeeds();
     says(&server, "9");
     assert_eq!(
         write(&client, Method::POST, SHOOTS, &shoot("more")).await.code,
         201
     );
     says(&server, "10");
-    let shown = server.kubectl("get resourcequota shoots").ok();
+    let shown = server.kubectl("get resourcequota shoots").succeeds();
     assert!(shown.contains(&format!("{COUNT}: 10/10")), "{shown}");
 }
 

@@ -77,7 +77,7 @@ fn a_server_serves_a_store_of_0_1_0_and_goes_on_writing_to_it() {
     }
     server
         .kubectl("annotate shoot web -n garden-dev upgraded=yes")
-        .ok();
+        .succeeds();
     server.crash();
     server.restart();
     let shoot = server.kubectl("get shoot web -n garden-dev -o json").json();

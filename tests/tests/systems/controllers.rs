@@ -19,7 +19,7 @@ use serde_json::Value;
 /// Number of decisions of the controllers of `dialect` so far, however they ended.
 fn decisions(server: &Server, dialect: &str) -> u64 {
     let series = format!("scheduler_schedule_attempts_total{{dialect=\"{dialect}\"");
-    let text = server.kubectl("get --raw /metrics").ok();
+    let text = server.kubectl("get --raw /metrics").succeeds();
     let lines = text.lines().filter(|line| line.starts_with(&series));
     lines
         .filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok())
@@ -28,7 +28,7 @@ fn decisions(server: &Server, dialect: &str) -> u64 {
 
 /// The value of one series of `/metrics`, 0 where it has not been counted yet.
 fn metric(server: &Server, series: &str) -> u64 {
-    let text = server.kubectl("get --raw /metrics").ok();
+    let text = server.kubectl("get --raw /metrics").succeeds();
     let line = text.lines().find_map(|line| line.strip_prefix(series));
     line.map_or(0, |value| value.trim().parse().unwrap())
 }
@@ -46,7 +46,7 @@ fn patch(server: &Server, what: &str, change: &str) {
     let mut arguments = vec!["patch"];
     arguments.extend(what.split_whitespace());
     arguments.extend(["--type=merge", "-p", change]);
-    server.kubectl_args(&arguments).ok();
+    server.kubectl_args(&arguments).succeeds();
 }
 
 /// The events on the object named `name`, as `<type> <reason>`, and their notes.
@@ -84,5 +84,5 @@ fn auto_bind(server: &Server, dialect: &str, mode: &str) {
     let text = format!(
         "apiVersion: config.berth.dev/v1alpha1\nkind: SchedulerConfiguration\nmetadata: {{name: {dialect}}}\nspec: {{autoBind: \"{mode}\"}}\n"
     );
-    server.kubectl("apply -f -").input(text).ok();
+    server.kubectl("apply -f -").input(text).succeeds();
 }

@@ -84,7 +84,7 @@ const ASKED: &[Asked] = &[
 #[test]
 fn every_system_is_read_explained_bound_and_shown() {
     let server = server();
-    let targets = server.kubectl("get targets").ok();
+    let targets = server.kubectl("get targets").succeeds();
     for target in [
         "workload-clusters.workload-a.openmcp",
         "member-eu-1.fleet",
@@ -101,8 +101,8 @@ fn every_system_is_read_explained_bound_and_shown() {
         is_explained(&server, asked);
         is_bound(&server, asked);
     }
-    let everywhere = server.kubectl("get decisions -A").ok();
-    let fleet_wide = server.kubectl("get clusterdecisions").ok();
+    let everywhere = server.kubectl("get decisions -A").succeeds();
+    let fleet_wide = server.kubectl("get clusterdecisions").succeeds();
     for asked in ASKED {
         let list = if asked.place.starts_with("get") {
             &fleet_wide
@@ -119,7 +119,7 @@ fn is_explained(server: &Server, asked: &Asked) {
     let Asked { place, name, .. } = asked;
     let table = server
         .kubectl(&format!("{place} {name} --subresource=scheduling"))
-        .ok();
+        .succeeds();
     let (cluster, why) = asked.refused;
     let line = table.lines().find(|line| line.contains(cluster));
     let line = line.unwrap_or_else(|| panic!("{cluster}:\n{table}"));
@@ -138,7 +138,7 @@ fn is_explained(server: &Server, asked: &Asked) {
     };
     let listed = server
         .kubectl(&format!("{candidates} --field-selector decision={name}"))
-        .ok();
+        .succeeds();
     assert!(listed.contains(cluster) && listed.contains(why), "{listed}");
 }
 
@@ -156,11 +156,11 @@ fn is_bound(server: &Server, asked: &Asked) {
     let dry = server
         .kubectl("create -f - --dry-run=server")
         .input(binding.as_str())
-        .ok();
+        .succeeds();
     assert!(dry.contains("dry run"), "{dry}");
     let before = server.kubectl(&format!("{place} {name} -o json")).json();
     assert_ne!(before["status"]["phase"], "Bound", "{before}");
-    server.kubectl("create -f -").input(binding.as_str()).ok();
+    server.kubectl("create -f -").input(binding.as_str()).succeeds();
     let bound = server.kubectl(&format!("{place} {name} -o json")).json();
     assert_eq!(bound["status"]["phase"], "Bound", "{bound}");
     let clusters = bound["status"]["decisions"].as_array().expect("a list");
@@ -194,7 +194,7 @@ fn the_systems_own_objects_say_where_it_went() {
     ] {
         let binding =
             format!("apiVersion: scheduling.berth.dev/v1alpha1\nkind: {kind}\nmetadata: {{name: {name}}}\n");
-        server.kubectl("create -f -").input(binding).ok();
+        server.kubectl("create -f -").input(binding).succeeds();
     }
     let request = server
         .kubectl("-n project-a get clusterrequest batch -o json")
@@ -302,7 +302,7 @@ fn configuration_changes_take_effect_at_once_and_bad_ones_are_refused_whole() {
             "-p",
             change,
         ])
-        .ok();
+        .succeeds();
     eventually("the purpose is known", || {
         (outcome(&server) == "Provision").then_some(())
     });

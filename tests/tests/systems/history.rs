@@ -42,13 +42,16 @@ fn place(server: &Server, name: &str) {
         "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement",
         "metadata": {"namespace": "team", "name": name}, "spec": {"numberOfClusters": 1},
     });
-    server.kubectl("create -f -").input(placement.to_string()).ok();
+    server
+        .kubectl("create -f -")
+        .input(placement.to_string())
+        .succeeds();
 }
 
 fn taint(server: &Server, cluster: &str, taints: &Value) {
     let patch = json!({"spec": {"taints": taints}}).to_string();
     let words = ["patch", "managedcluster", cluster, "--type=merge", "-p", &patch];
-    server.kubectl_args(&words).ok();
+    server.kubectl_args(&words).succeeds();
 }
 
 fn history(server: &Server, decision: &str) -> Value {
@@ -102,7 +105,7 @@ fn each_change_is_recorded_with_its_cause_and_what_the_scheduler_said() {
     recorded(&server, "p.ocm", 3);
     taint(&server, "one", &json!([]));
     recorded(&server, "p.ocm", 4);
-    server.kubectl("-n team delete placement p").ok();
+    server.kubectl("-n team delete placement p").succeeds();
     let records = recorded(&server, "p.ocm", 5);
 
     let told = |record: &Value| {
@@ -141,7 +144,7 @@ fn each_change_is_recorded_with_its_cause_and_what_the_scheduler_said() {
     assert_eq!(moved["cause"]["fieldManager"], "kubectl-patch");
     let version = server
         .kubectl("get managedcluster two -o jsonpath={.metadata.resourceVersion}")
-        .ok();
+        .succeeds();
     assert_eq!(records[2]["cause"]["resourceVersion"], version.trim());
     assert_eq!(moved["clusters"][1]["rejections"][0]["reason"], "Untolerated");
     assert_eq!(
@@ -158,14 +161,14 @@ fn each_change_is_recorded_with_its_cause_and_what_the_scheduler_said() {
     ] {
         let table = server
             .kubectl(&format!("-n team get decisionrecords {selector} --no-headers"))
-            .ok();
+            .succeeds();
         assert_eq!(table.lines().count(), 5, "{selector}:\n{table}");
     }
     let table = server
         .kubectl(
             "-n team get decisionrecords --field-selector spec.change=Moved,spec.cause.name=one --no-headers",
         )
-        .ok();
+        .succeeds();
     let cells: Vec<&str> = table.split_whitespace().take(8).collect();
     assert_eq!(
         cells,
@@ -192,7 +195,7 @@ fn each_change_is_recorded_with_its_cause_and_what_the_scheduler_said() {
 
     let first = server
         .kubectl("-n team get decisionrecords -o name --field-selector spec.change=Bound")
-        .ok();
+        .succeeds();
     let refused = server
         .kubectl(&format!("-n team delete {}", first.trim()))
         .fails();
@@ -235,7 +238,7 @@ fn the_timeline_is_printed_and_history_of_nothing_is_empty() {
     assert!(yaml.contains("kind: DecisionHistory"), "{yaml}");
     let table = server
         .kubectl("-n team get decision p.ocm --subresource=history --no-headers")
-        .ok();
+        .succeeds();
     assert_eq!(table.lines().count(), 2, "{table}");
 
     assert_eq!(records(&server, "nothing.ocm"), Vec::<Value>::new());
@@ -262,7 +265,7 @@ fn who_bound_it_is_recorded_and_only_who_may_ask_why_reads_it() {
     server
         .kubectl_as(&alice, &["create", "-f", "-"])
         .input(binding.to_string())
-        .ok();
+        .succeeds();
     let records = recorded(&server, "p.ocm", 2);
     assert_eq!(records[0]["change"], "Unplaced");
     assert_eq!(records[0]["actor"]["user"], Value::Null, "nobody decided it");
@@ -289,7 +292,7 @@ fn who_bound_it_is_recorded_and_only_who_may_ask_why_reads_it() {
                 &clusterrole,
                 "--user=bob",
             ])
-            .ok();
+            .succeeds();
         let may = |words: &[&str]| server.kubectl_as(&bob, words).run().success;
         for words in asked {
             match role {
@@ -355,7 +358,7 @@ fn history_is_bounded_and_in_memory_it_says_so() {
         "{timeline}"
     );
     // Its namespace takes it along.
-    server.kubectl("delete namespace team").ok();
+    server.kubectl("delete namespace team").succeeds();
     eventually("the records to go", || {
         records(&server, "p.ocm").is_empty().then_some(())
     });
@@ -368,7 +371,7 @@ fn without_history_nothing_is_recorded() {
     server.load(&example("ocm/story-1.yaml"));
     let phase = "get decision -n story-1 placement.ocm -o jsonpath={.status.phase}";
     eventually("it to be bound", || {
-        (server.kubectl(phase).ok() == "Bound").then_some(())
+        (server.kubectl(phase).succeeds() == "Bound").then_some(())
     });
     let status = server
         .kubectl(&format!(

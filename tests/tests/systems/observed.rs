@@ -17,7 +17,7 @@ fn hub() -> Server {
     server
         .kubectl("create -f -")
         .input(configuration.to_string())
-        .ok();
+        .succeeds();
     let cluster = |name: &str, taints: &str| {
         format!(
             "---\napiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {{name: {name}, labels: \
@@ -49,11 +49,11 @@ fn decide(server: &Server, cluster: &str) {
     server
         .kubectl("apply --server-side --field-manager=placement -f -")
         .input(decision.to_string())
-        .ok();
+        .succeeds();
     server
         .kubectl("apply --server-side --field-manager=placement --subresource=status -f -")
         .input(decision.to_string())
-        .ok();
+        .succeeds();
 }
 
 fn decision(server: &Server) -> Value {
@@ -97,7 +97,7 @@ fn what_another_scheduler_decided_is_told_with_what_berth_would_change_and_who_d
     let list = |selector: &str| {
         let words =
             format!("-n team get decisions -o wide --no-headers --field-selector status.agrees={selector}");
-        server.kubectl(&words).ok()
+        server.kubectl(&words).succeeds()
     };
     let listed = list("False");
     assert!(
@@ -105,7 +105,7 @@ fn what_another_scheduler_decided_is_told_with_what_berth_would_change_and_who_d
         "{listed}"
     );
     assert_eq!(list("True"), "");
-    let metrics = server.kubectl("get --raw /metrics").ok();
+    let metrics = server.kubectl("get --raw /metrics").succeeds();
     let counted = r#"berth_decisions{system="ocm",phase="Bound",agrees="False"} 1.0"#;
     assert!(metrics.lines().any(|line| line == counted), "{metrics}");
     let compared = berth(&server, &["compare", "--agreement-grace-period=0s"]);
@@ -117,7 +117,7 @@ fn what_another_scheduler_decided_is_told_with_what_berth_would_change_and_who_d
     decide(&server, "good");
     server
         .kubectl("-n team wait --for=condition=Agrees decision/web.ocm --timeout=30s")
-        .ok();
+        .succeeds();
     let timeline = eventually("both decisions to be remembered", || {
         let timeline = berth(&server, &["history", "placement/web", "-n", "team"]);
         timeline.contains("Berth agrees").then_some(timeline)
@@ -129,7 +129,11 @@ fn what_another_scheduler_decided_is_told_with_what_berth_would_change_and_who_d
         assert!(timeline.contains(told), "{told}: {timeline}");
     }
     let records = "-n team get decisionrecords -o name --field-selector spec.agreement.status=False";
-    assert_eq!(server.kubectl(records).ok().lines().count(), 1, "{timeline}");
+    assert_eq!(
+        server.kubectl(records).succeeds().lines().count(),
+        1,
+        "{timeline}"
+    );
 
     let mode = r#"{"spec":{"mode":"Decide"}}"#;
     server
@@ -141,7 +145,7 @@ fn what_another_scheduler_decided_is_told_with_what_berth_would_change_and_who_d
             "-p",
             mode,
         ])
-        .ok();
+        .succeeds();
     until(
         "nothing to be said of agreement",
         || decision(&server),

@@ -22,7 +22,7 @@ fn fleet(clusters: &[&str]) -> Server {
              apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {{name: {cluster}}}\nspec: {{hubAcceptsClient: true}}\n"
         ));
     }
-    let applied = server.kubectl("apply -f -").input(text).ok();
+    let applied = server.kubectl("apply -f -").input(text).succeeds();
     assert!(
         applied.contains("managedclusterset.cluster.open-cluster-management.io/all created"),
         "{applied}"
@@ -43,7 +43,7 @@ fn score(server: &Server, cluster: &str, name: &str, value: i32, valid_until: Op
 /// Binds `ns1/placement` and gives the clusters of its PlacementDecisions.
 fn bind(server: &Server) -> Vec<String> {
     let binding = "apiVersion: scheduling.berth.dev/v1alpha1\nkind: Binding\nmetadata: {name: placement.ocm, namespace: ns1}\n";
-    server.kubectl("create -f -").input(binding).ok();
+    server.kubectl("create -f -").input(binding).succeeds();
     decided(server)
 }
 
@@ -83,7 +83,7 @@ fn story_1_data_pushed_from_each_cluster_selects_clusters() {
             "-f",
             &seed("placement-steady.yaml").display().to_string(),
         ])
-        .ok();
+        .succeeds();
     assert_eq!(bind(&server), ["cluster2", "cluster3", "cluster4"]);
     let placement = server.kubectl("-n ns1 get placement placement -o json").json();
     assert_eq!(placement["status"]["numberOfSelectedClusters"], 3);
@@ -96,7 +96,7 @@ fn story_1_data_pushed_from_each_cluster_selects_clusters() {
     assert!(
         server
             .kubectl("-n ns1 get placements")
-            .ok()
+            .succeeds()
             .contains("AllDecisionsScheduled")
     );
     // A better score on another cluster does not outweigh Steady at weight 3.
@@ -118,12 +118,12 @@ fn story_2_metrics_on_the_hub_select_the_best_and_the_worst() {
     }
     server
         .kubectl_args(&["apply", "-f", &seed("placement-most.yaml").display().to_string()])
-        .ok();
+        .succeeds();
     // The seed's score for cluster1 (88) is from 2021 and has expired: it counts 0.
     assert_eq!(bind(&server), ["cluster3", "cluster4", "cluster5"]);
     server
         .kubectl_args(&["apply", "-f", &seed("placement-least.yaml").display().to_string()])
-        .ok();
+        .succeeds();
     assert_eq!(bind(&server), ["cluster2"]);
 }
 
@@ -138,12 +138,12 @@ fn story_3_a_tainted_primary_hands_over_to_the_backup_and_back() {
             "-f",
             &seed("placement-recovery.yaml").display().to_string(),
         ])
-        .ok();
+        .succeeds();
     assert_eq!(bind(&server), ["primary"]);
     let taint = r#"{"spec":{"taints":[{"key":"cluster.open-cluster-management.io/unavailable","effect":"NoSelect"}]}}"#;
     server
         .kubectl_args(&["patch", "managedcluster", "primary", "--type=merge", "-p", taint])
-        .ok();
+        .succeeds();
     assert_eq!(bind(&server), ["backup"]);
     server
         .kubectl_args(&[
@@ -154,7 +154,7 @@ fn story_3_a_tainted_primary_hands_over_to_the_backup_and_back() {
             "-p",
             r#"{"spec":{"taints":null}}"#,
         ])
-        .ok();
+        .succeeds();
     assert_eq!(bind(&server), ["primary"]);
 }
 
@@ -165,10 +165,10 @@ fn story_4_scores_of_a_third_party_select_among_the_clusters_that_have_them() {
     score(&server, "cluster3", "cpuratio", -1, None);
     server
         .kubectl_args(&["apply", "-f", &seed("placement-most.yaml").display().to_string()])
-        .ok();
+        .succeeds();
     // No score counts 0: above -1, and ties go by name.
     assert_eq!(bind(&server), ["cluster1", "cluster2", "cluster4"]);
-    server.kubectl("-n ns1 delete placement placement").ok();
+    server.kubectl("-n ns1 delete placement placement").succeeds();
     berth_tests::eventually("the decisions to go with their placement", || {
         decided(&server).is_empty().then_some(())
     });
@@ -191,7 +191,7 @@ fn the_seeds_template_with_a_wrong_field_is_refused() {
 #[test]
 fn the_sets_default_and_global_are_there_on_a_server_that_nobody_gave_them() {
     let server = Server::start();
-    let sets = server.kubectl("get managedclustersets -o name").ok();
+    let sets = server.kubectl("get managedclustersets -o name").succeeds();
     for set in ["default", "global"] {
         let name = format!("managedclusterset.cluster.open-cluster-management.io/{set}\n");
         assert!(sets.contains(&name), "{sets}");
@@ -207,19 +207,19 @@ fn the_sets_default_and_global_are_there_on_a_server_that_nobody_gave_them() {
              ---\n{group}/v1beta1\nkind: Placement\nmetadata: {{name: by-{set}, namespace: ns1}}\nspec: {{clusterSets: [{set}]}}\n"
         ));
     }
-    server.kubectl("apply -f -").input(text).ok();
+    server.kubectl("apply -f -").input(text).succeeds();
     for set in ["default", "global"] {
         let path = format!("-n ns1 get placement by-{set} -o jsonpath={{.status.numberOfSelectedClusters}}");
         eventually("the cluster is selected", || {
-            (server.kubectl(&path).ok().trim() == "1").then_some(())
+            (server.kubectl(&path).succeeds().trim() == "1").then_some(())
         });
     }
     // Who deletes one has it again after a restart.
-    server.kubectl("delete managedclusterset global").ok();
+    server.kubectl("delete managedclusterset global").succeeds();
     let mut server = server;
     server.crash();
     server.restart();
-    server.kubectl("get managedclusterset global").ok();
+    server.kubectl("get managedclusterset global").succeeds();
 }
 
 #[test]
@@ -236,11 +236,11 @@ fn a_placement_whose_expression_never_ends_stops_no_start_and_can_be_deleted() {
     server
         .kubectl("apply -f -")
         .input(placement("poison", &poison))
-        .ok();
+        .succeeds();
     server
         .kubectl("apply -f -")
         .input(placement("placement", "true"))
-        .ok();
+        .succeeds();
     let told = |server: &Server| {
         eventually(
             "the placement to be decided, with what its expression costs",
@@ -249,7 +249,7 @@ fn a_placement_whose_expression_never_ends_stops_no_start_and_can_be_deleted() {
                 let text = shown["status"]["conditions"].to_string();
                 let why = server
                     .kubectl("-n ns1 get decision poison.ocm --subresource=scheduling -o json")
-                    .ok();
+                    .succeeds();
                 (text.contains("PlacementSatisfied") && why.contains("actual cost limit exceeded"))
                     .then_some(())
             },
@@ -261,7 +261,7 @@ fn a_placement_whose_expression_never_ends_stops_no_start_and_can_be_deleted() {
     server.restart();
     told(&server);
     assert_eq!(bind(&server), ["cluster1"], "others are decided");
-    server.kubectl("-n ns1 delete placement poison").ok();
-    let left = server.kubectl("-n ns1 get placements -o name").ok();
+    server.kubectl("-n ns1 delete placement poison").succeeds();
+    let left = server.kubectl("-n ns1 get placements -o name").succeeds();
     assert!(!left.contains("poison"), "{left}");
 }

@@ -30,24 +30,24 @@ fn known(server: &Server, cluster: &str) {
         "data": {"name": super::encoded(cluster.as_bytes()), "config": super::encoded(b"{}"),
                  "server": super::encoded(format!("https://{cluster}.example").as_bytes())},
     });
-    server.kubectl("create -f -").input(secret.to_string()).ok();
+    server.kubectl("create -f -").input(secret.to_string()).succeeds();
 }
 
 #[test]
 #[ignore = "builds Argo CD's generator in Go, which takes minutes: `make consumers`"]
 fn argo_cds_own_generator_gives_an_application_set_the_clusters_of_its_decision() {
     let server = Server::start();
-    server.kubectl("create namespace argocd").ok();
+    server.kubectl("create namespace argocd").succeeds();
     for file in ["ocm/fleet.yaml", "ocm/story-1.yaml"] {
         server.load(&server.file(&file.replace('/', "-"), &example(file)));
     }
     let decisions = deployed("decisions.yaml");
     server
         .kubectl_args(&["create", "-f", decisions.to_str().unwrap()])
-        .ok();
+        .succeeds();
     server
         .kubectl("wait publication/argocd --for=condition=Published --timeout=60s")
-        .ok();
+        .succeeds();
     let decided = eventually("a decision", || {
         let decision = server
             .kubectl("get decision placement.ocm -n story-1 -o json")

@@ -30,7 +30,7 @@ fn kueue_on(hub: &Hub, dispatcher: &str) {
     let folder = go::module("consumers/kueue", "sigs.k8s.io/kueue").join("config/components/crd/bases");
     let folder = folder.display().to_string();
     let read = ["create", "--dry-run=client", "-o", "json", "-f", &folder];
-    let read = hub.kubectl_args(&read).ok();
+    let read = hub.kubectl_args(&read).succeeds();
     let mut all: Vec<Value> = serde_json::Deserializer::from_str(&read)
         .into_iter()
         .collect::<Result<_, _>>()
@@ -43,9 +43,9 @@ fn kueue_on(hub: &Hub, dispatcher: &str) {
         }
     }
     let all = json!({"apiVersion": "v1", "kind": "List", "items": all});
-    hub.kubectl("create -f -").input(all.to_string()).ok();
+    hub.kubectl("create -f -").input(all.to_string()).succeeds();
     hub.kubectl("wait --for=condition=Established crd --all --timeout=60s")
-        .ok();
+        .succeeds();
     hub.ensure(&["create", "namespace", "kueue-system"]);
     configured(hub, dispatcher);
 }
@@ -60,7 +60,7 @@ fn configured(hub: &Hub, dispatcher: &str) {
         "metadata": {"name": "kueue-manager-config", "namespace": "kueue-system"},
         "data": {"controller_manager_config.yaml": text},
     });
-    hub.kubectl("apply -f -").input(map.to_string()).ok();
+    hub.kubectl("apply -f -").input(map.to_string()).succeeds();
 }
 
 fn kueue(kubeconfig: &Path, namespace: &str, further: &[&str]) -> Command {
@@ -176,7 +176,7 @@ fn merge(hub: &Hub, what: &[&str], patch: &Value) {
     let mut arguments = vec!["patch"];
     arguments.extend(what);
     arguments.extend(["--type=merge", "-p", &patch]);
-    hub.kubectl_args(&arguments).ok();
+    hub.kubectl_args(&arguments).succeeds();
 }
 
 /// A hub with OCM's fleet, of which the decision `placement.ocm` is on cluster1, and Kueue's definitions;
@@ -199,7 +199,7 @@ fn manager(first: &Hub, second: &Hub) -> (Hub, Berth) {
     let reached = json!({"spec": {"managedClusterClientConfigs": [{"url": first.url(),
         "caBundle": super::encoded(first.ca().certificate_pem().as_bytes())}]}});
     merge(&hub, &["managedcluster", "cluster1"], &reached);
-    hub.kubectl("label managedcluster cluster1 jobs=yes").ok();
+    hub.kubectl("label managedcluster cluster1 jobs=yes").succeeds();
     let chosen = json!({"spec": {"numberOfClusters": null, "predicates": [{"requiredClusterSelector": {
         "labelSelector": {"matchLabels": {"jobs": "yes"}}}}]}});
     merge(
@@ -222,9 +222,9 @@ fn manager(first: &Hub, second: &Hub) -> (Hub, Berth) {
         "kueue-system",
         &format!("--from-file=kubeconfig={}", kubeconfig.display()),
     ])
-    .ok();
+    .succeeds();
     for file in ["workers.yaml", "dispatcher.yaml"] {
-        hub.kubectl_args(&["apply", "-f", &deployed(file)]).ok();
+        hub.kubectl_args(&["apply", "-f", &deployed(file)]).succeeds();
     }
     (hub, running)
 }
@@ -251,7 +251,7 @@ fn kueue_sends_a_workload_to_the_clusters_of_its_decision_and_the_first_that_has
         hub.kubectl(&format!(
             "wait multikueuecluster/{cluster} --for=condition=Active --timeout=60s"
         ))
-        .ok();
+        .succeeds();
     }
     let job = get(&hub, "job sample", NAMESPACE);
     let owner = json!([{"apiVersion": "batch/v1", "kind": "Job", "name": "sample", "controller": true,
@@ -259,7 +259,7 @@ fn kueue_sends_a_workload_to_the_clusters_of_its_decision_and_the_first_that_has
     let metadata = json!({"labels": {DECISION: "placement.ocm"}, "ownerReferences": owner});
     hub.kubectl("create -f -")
         .input(workload(NAMESPACE, "sample", &metadata).to_string())
-        .ok();
+        .succeeds();
     reserve(&hub, NAMESPACE, "sample", CHECK);
     let account = hub.kubeconfig_for_service_account("berth-system", "berth-multikueue");
     let _dispatcher = dispatcher(&account, &[]);
@@ -285,7 +285,7 @@ fn kueue_sends_a_workload_to_the_clusters_of_its_decision_and_the_first_that_has
     assert_eq!(copied(&second), 0, "a cluster that is not nominated has a copy");
 
     // Another cluster comes into the decision: it is nominated as well.
-    hub.kubectl("label managedcluster cluster2 jobs=yes").ok();
+    hub.kubectl("label managedcluster cluster2 jobs=yes").succeeds();
     is_nominated(eventually("both to be decided", || in_order(&hub)));
     eventually("an Event about both", || {
         let events = get(&hub, "events.events.k8s.io", NAMESPACE);
@@ -324,7 +324,7 @@ fn check(hub: &Hub, name: &str, clusters: &[&str]) {
     let kueue = |kind: &str, name: &str, spec: Value| {
         let object = json!({"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": kind, "metadata": {"name": name},
             "spec": spec});
-        hub.kubectl("apply -f -").input(object.to_string()).ok();
+        hub.kubectl("apply -f -").input(object.to_string()).succeeds();
     };
     for cluster in clusters {
         let reached =
@@ -340,7 +340,7 @@ fn check(hub: &Hub, name: &str, clusters: &[&str]) {
 fn waiting(hub: &Hub, namespace: &str, name: &str, metadata: &Value, check: &str) {
     hub.kubectl("create -f -")
         .input(workload(namespace, name, metadata).to_string())
-        .ok();
+        .succeeds();
     reserve(hub, namespace, name, check);
 }
 
@@ -356,11 +356,14 @@ fn what_cannot_be_nominated_is_told_on_the_workload_and_nothing_is_written() {
         "metadata": {"name": "nowhere", "namespace": NAMESPACE},
         "spec": {"predicates": [{"requiredClusterSelector": {"labelSelector": {"matchLabels": {"no": "such"}}}}]},
     });
-    server.kubectl("apply -f -").input(unplaced.to_string()).ok();
+    server
+        .kubectl("apply -f -")
+        .input(unplaced.to_string())
+        .succeeds();
     let shoot = super::example("gardener/same-region.yaml");
     server
         .kubectl_args(&["apply", "-f", shoot.to_str().unwrap()])
-        .ok();
+        .succeeds();
 
     let hub = Hub::start();
     kueue_on(&hub, "kueue.x-k8s.io/multikueue-dispatcher-incremental");
@@ -424,7 +427,7 @@ fn what_cannot_be_nominated_is_told_on_the_workload_and_nothing_is_written() {
     let patch = json!([{"op": "replace", "path": path, "value": 2}]).to_string();
     let definition = "workloads.kueue.x-k8s.io";
     hub.kubectl_args(&["patch", "crd", definition, "--type=json", "-p", &patch])
-        .ok();
+        .succeeds();
     let waits = || {
         waiting(&hub, NAMESPACE, "wide", &named("placement.ocm"), "everything");
         told(&hub, NAMESPACE, "wide", "TooManyClusters")

@@ -53,7 +53,7 @@ impl World {
 
     fn published(self) -> Self {
         self.kubectl("wait publication/everything --for=condition=Published --timeout=60s")
-            .ok();
+            .succeeds();
         self
     }
 

@@ -29,7 +29,7 @@ fn a_real_control_plane_knows_its_users() {
 fn namespaces_go_once_the_controllers_run() {
     let mut hub = Hub::start();
     hub.start_controllers();
-    hub.kubectl("create namespace passing").ok();
-    hub.kubectl("create configmap thing -n passing").ok();
-    hub.kubectl("delete namespace passing --timeout=25s").ok();
+    hub.kubectl("create namespace passing").succeeds();
+    hub.kubectl("create configmap thing -n passing").succeeds();
+    hub.kubectl("delete namespace passing --timeout=25s").succeeds();
 }

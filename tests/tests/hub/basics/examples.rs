@@ -19,7 +19,7 @@ fn the_example_of_an_aggregated_server_registers_itself_and_asks_the_hub_for_rig
     let hub = Hub::shared();
     let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "flunders", "namespace": "default"},
         "spec": {"type": "ExternalName", "externalName": "localhost"}});
-    hub.kubectl("apply -f -").input(service.to_string()).ok();
+    hub.kubectl("apply -f -").input(service.to_string()).succeeds();
     let folder = tempfile::tempdir().unwrap();
     let certificates = Arc::new(Folder::open(folder.path(), SystemClock.now()).unwrap());
     let port = berth_tests::ports::free();
@@ -47,8 +47,8 @@ fn the_example_of_an_aggregated_server_registers_itself_and_asks_the_hub_for_rig
         (condition.out == "True").then_some(())
     });
     let flunder = json!({"apiVersion": "wardle.example.com/v1", "kind": "Flunder", "metadata": {"name": "fin"}, "size": 3});
-    hub.kubectl("create -f -").input(flunder.to_string()).ok();
-    assert!(hub.kubectl("get flunders").ok().contains("fin"));
+    hub.kubectl("create -f -").input(flunder.to_string()).succeeds();
+    assert!(hub.kubectl("get flunders").succeeds().contains("fin"));
     let bob = hub.kubeconfig_for("bob", &[]);
     let refused = hub.kubectl_as(&bob, &["get", "flunders"]).fails();
     assert!(
@@ -56,6 +56,6 @@ fn the_example_of_an_aggregated_server_registers_itself_and_asks_the_hub_for_rig
         "{refused}"
     );
 
-    hub.kubectl("delete apiservice v1.wardle.example.com").ok();
+    hub.kubectl("delete apiservice v1.wardle.example.com").succeeds();
     runtime.block_on(running.stop()).unwrap();
 }

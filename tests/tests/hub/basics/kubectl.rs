@@ -28,7 +28,7 @@ fn resources_are_listed_with_short_names_and_verbs() {
     let (hub, _) = Berth::shared();
     let table = hub
         .kubectl("api-resources --api-group=scheduling.berth.dev -o wide --no-headers")
-        .ok();
+        .succeeds();
     let line = |resource: &str| {
         let found = table.lines().find(|line| line.starts_with(resource));
         found
@@ -50,9 +50,9 @@ fn schemas_are_merged_and_explained() {
             .get("apis/scheduling.berth.dev/v1alpha1")
             .map(|_| ())
     });
-    let explained = hub.kubectl("explain decisions.status --recursive").ok();
+    let explained = hub.kubectl("explain decisions.status --recursive").succeeds();
     assert!(explained.contains("clusterName"), "{explained}");
-    let explained = hub.kubectl("explain shoots.spec").ok();
+    let explained = hub.kubectl("explain shoots.spec").succeeds();
     assert!(
         explained.contains("seedName") && explained.contains("core.gardener.cloud"),
         "{explained}"
@@ -71,20 +71,20 @@ fn schemas_are_merged_and_explained() {
 #[ignore = "builds and runs a real kube-apiserver: `make e2e`"]
 fn targets_are_shown_in_their_own_columns() {
     let (hub, _) = Berth::shared();
-    let table = hub.kubectl("get targets").ok();
+    let table = hub.kubectl("get targets").succeeds();
     let header = table.lines().next().unwrap_or_default();
     assert!(header.contains("READY") && header.contains("AGE"), "{table}");
     for target in ["aws-eu1.gardener", "gcp-eu1.gardener", "cluster1.ocm"] {
         assert!(table.contains(target), "{table}");
     }
-    let wide = hub.kubectl("get btg aws-eu1.gardener -o wide").ok();
+    let wide = hub.kubectl("get btg aws-eu1.gardener -o wide").succeeds();
     assert_eq!(wide.lines().count(), 2, "{wide}");
     let list = hub.kubectl("get targets -o json --chunk-size=2").json();
     assert!(
         list["items"].as_array().is_some_and(|items| items.len() >= 10),
         "{list}"
     );
-    let described = hub.kubectl("describe target aws-eu1.gardener").ok();
+    let described = hub.kubectl("describe target aws-eu1.gardener").succeeds();
     assert!(described.contains("Kind:         Target"), "{described}");
 }
 
@@ -103,16 +103,16 @@ fn a_watch_goes_through_with_one_header() {
         .kubectl("get targets --watch --field-selector=metadata.name=watched.gardener")
         .spawn();
     let mut lines = BufReader::new(watch.stdout.take().expect("the output is piped")).lines();
-    hub.kubectl("create -f -").input(seed.to_string()).ok();
+    hub.kubectl("create -f -").input(seed.to_string()).succeeds();
     let mut next = || {
         let line = lines.next().expect("the watch goes on");
         line.expect("the watch is text")
     };
     assert!(next().starts_with("NAME"));
     assert!(next().starts_with("watched.gardener"));
-    hub.kubectl("label seed watched tier=gold").ok();
+    hub.kubectl("label seed watched tier=gold").succeeds();
     assert!(next().starts_with("watched.gardener"));
-    hub.kubectl("delete seed watched").ok();
+    hub.kubectl("delete seed watched").succeeds();
     assert!(next().starts_with("watched.gardener"));
     drop(watch.kill());
     drop(watch.wait());
@@ -139,16 +139,16 @@ fn a_namespace_and_a_shoot_come_in_one_apply_and_the_decision_can_be_read() {
     let (hub, _) = Berth::shared();
     let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "garden-new"}});
     let all = json!({"apiVersion": "v1", "kind": "List", "items": [namespace, shoot("garden-new", "one")]});
-    hub.kubectl("apply -f -").input(all.to_string()).ok();
+    hub.kubectl("apply -f -").input(all.to_string()).succeeds();
     let decision = hub
         .kubectl("get decision one.gardener -n garden-new -o json")
         .json();
     assert_eq!(decision["spec"]["sourceRef"]["name"], "one");
     let why = hub
         .kubectl("get decision one.gardener -n garden-new --subresource=scheduling")
-        .ok();
+        .succeeds();
     assert!(why.contains("aws-eu1") && why.contains("gcp-eu1"), "{why}");
-    let again = hub.kubectl("apply -f -").input(all.to_string()).ok();
+    let again = hub.kubectl("apply -f -").input(all.to_string()).succeeds();
     assert!(again.contains("unchanged"), "{again}");
     let patch = r#"{"metadata":{"labels":{"tier":"gold"}}}"#;
     hub.kubectl_args(&[
@@ -161,23 +161,23 @@ fn a_namespace_and_a_shoot_come_in_one_apply_and_the_decision_can_be_read() {
         "-p",
         patch,
     ])
-    .ok();
+    .succeeds();
     hub.kubectl("apply --server-side --field-manager=platform -f -")
         .input(shoot("garden-new", "one").to_string())
-        .ok();
+        .succeeds();
     let managers =
         "get shoot one -n garden-new --show-managed-fields -o jsonpath={.metadata.managedFields[*].manager}";
-    let managers = hub.kubectl(managers).ok();
+    let managers = hub.kubectl(managers).succeeds();
     assert!(
         managers.split(' ').any(|manager| manager == "platform"),
         "{managers}"
     );
     hub.kubectl("create -f - --dry-run=server")
         .input(shoot("garden-new", "two").to_string())
-        .ok();
+        .succeeds();
     let gone = hub.kubectl("get shoot two -n garden-new").fails();
     assert!(gone.contains("NotFound"), "{gone}");
-    hub.kubectl("delete shoot one -n garden-new").ok();
+    hub.kubectl("delete shoot one -n garden-new").succeeds();
 }
 
 #[test]

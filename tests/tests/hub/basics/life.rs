@@ -34,7 +34,7 @@ fn the_hubs_controllers_delete_what_they_would_delete_of_its_own() {
     // What belongs to a shoot goes with it.
     hub.kubectl("create -f -")
         .input(shoot("garden-dev", "owner").to_string())
-        .ok();
+        .succeeds();
     let owner = hub.kubectl("get shoot owner -n garden-dev -o json").json();
     let child = json!({
         "apiVersion": "v1", "kind": "ConfigMap",
@@ -42,8 +42,8 @@ fn the_hubs_controllers_delete_what_they_would_delete_of_its_own() {
             "apiVersion": "core.gardener.cloud/v1beta1", "kind": "Shoot", "name": "owner",
             "uid": owner["metadata"]["uid"]}]},
     });
-    hub.kubectl("create -f -").input(child.to_string()).ok();
-    hub.kubectl("delete shoot owner -n garden-dev").ok();
+    hub.kubectl("create -f -").input(child.to_string()).succeeds();
+    hub.kubectl("delete shoot owner -n garden-dev").succeeds();
     eventually("the child to be collected", || {
         let gone = hub.kubectl("get configmap child -n garden-dev").run();
         gone.err.contains("NotFound").then_some(())
@@ -54,8 +54,9 @@ fn the_hubs_controllers_delete_what_they_would_delete_of_its_own() {
     // A namespace takes its shoots along, and takes no new ones meanwhile.
     hub.kubectl("create -f -")
         .input(shoot("garden-dev", "inside").to_string())
-        .ok();
-    hub.kubectl("delete namespace garden-dev --timeout=25s").ok();
+        .succeeds();
+    hub.kubectl("delete namespace garden-dev --timeout=25s")
+        .succeeds();
     let refused = hub
         .kubectl("create -f -")
         .input(shoot("garden-dev", "late").to_string())
@@ -77,7 +78,7 @@ fn orphaned_and_foreground(hub: &Hub) {
     let child = |owner: &str, name: &str, blocks: bool| {
         hub.kubectl("create -f -")
             .input(shoot("garden-dev", owner).to_string())
-            .ok();
+            .succeeds();
         let uid = hub
             .kubectl(&format!("get shoot {owner} -n garden-dev -o json"))
             .json();
@@ -87,11 +88,11 @@ fn orphaned_and_foreground(hub: &Hub) {
                 "apiVersion": "core.gardener.cloud/v1beta1", "kind": "Shoot", "name": owner,
                 "uid": uid["metadata"]["uid"], "blockOwnerDeletion": blocks}]},
         });
-        hub.kubectl("create -f -").input(child.to_string()).ok();
+        hub.kubectl("create -f -").input(child.to_string()).succeeds();
     };
     child("leaver", "orphan", false);
     hub.kubectl("delete shoot leaver -n garden-dev --cascade=orphan --timeout=25s")
-        .ok();
+        .succeeds();
     let orphan = hub.kubectl("get configmap orphan -n garden-dev -o json").json();
     assert!(orphan["metadata"]["ownerReferences"].is_null(), "{orphan}");
 
@@ -108,11 +109,11 @@ fn orphaned_and_foreground(hub: &Hub) {
             "--type=merge",
             "-p",
         ];
-        hub.kubectl_args(&[&words[..], &[patch]].concat()).ok();
+        hub.kubectl_args(&[&words[..], &[patch]].concat()).succeeds();
     };
     patch(hold);
     hub.kubectl("delete shoot last -n garden-dev --cascade=foreground --wait=false")
-        .ok();
+        .succeeds();
     eventually("the child to be going", || {
         let child = hub.kubectl("get configmap first -n garden-dev -o json").json();
         child["metadata"]["deletionTimestamp"].is_string().then_some(())

@@ -98,7 +98,7 @@ async fn twenty_at_once_label_one_object_and_all_succeed() {
         let (hub, _) = Berth::shared();
         hub.kubectl("create -f -")
             .input(shoot("garden-dev", "labelled").to_string())
-            .ok();
+            .succeeds();
     });
     made.await.expect("it is made");
     let client = raw::client(&hub.admin()).await;
@@ -124,9 +124,9 @@ async fn twenty_at_once_label_one_object_and_all_succeed() {
 #[ignore = "builds and runs a real kube-apiserver: `make e2e`"]
 fn a_namespace_that_goes_takes_nothing_new() {
     let (hub, _) = Berth::shared();
-    hub.kubectl("create namespace going").ok();
+    hub.kubectl("create namespace going").succeeds();
     // Nobody here finishes its deletion.
-    hub.kubectl("delete namespace going --wait=false").ok();
+    hub.kubectl("delete namespace going --wait=false").succeeds();
     let refused = eventually("the namespace to be known to go", || {
         let refused = hub
             .kubectl("create -o name -f -")
@@ -154,20 +154,20 @@ fn subresources_are_resources_of_their_own_with_rights_of_their_own() {
     // Somebody else's to schedule: it stays where it is put.
     let mut made = shoot("garden-dev", name);
     made["spec"]["schedulerName"] = json!("by-hand");
-    hub.kubectl("create -f -").input(made.to_string()).ok();
+    hub.kubectl("create -f -").input(made.to_string()).succeeds();
     let get = || hub.kubectl("get shoot parted -n garden-dev -o json").json();
     // A status goes in through its subresource, and only there.
     let mut object = get();
     object["status"] = json!({"technicalID": "through the front door"});
     object["metadata"]["labels"]["seen"] = json!("yes");
-    hub.kubectl("replace -f -").input(object.to_string()).ok();
+    hub.kubectl("replace -f -").input(object.to_string()).succeeds();
     let stored = get();
     assert_eq!(stored["metadata"]["labels"]["seen"], "yes");
     assert!(stored["status"]["technicalID"].is_null(), "{}", stored["status"]);
     let patch = r#"{"status":{"technicalID":"shoot--dev--parted"},"metadata":{"labels":{"seen":"no"}}}"#;
     let words = ["patch", "shoot", name, "-n", "garden-dev"];
     let merge = ["--subresource=status", "--type=merge", "-p", patch];
-    hub.kubectl_args(&[&words[..], &merge].concat()).ok();
+    hub.kubectl_args(&[&words[..], &merge].concat()).succeeds();
     let shown = hub
         .kubectl("get shoot parted -n garden-dev --subresource=status -o json")
         .json();

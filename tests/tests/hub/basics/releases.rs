@@ -84,7 +84,7 @@ impl Release {
         );
         self.hub
             .kubectl(&command)
-            .ok()
+            .succeeds()
             .lines()
             .map(str::to_owned)
             .collect()
@@ -110,7 +110,7 @@ fn lives(helm: Helm, name: &'static str, operation: &str) {
     assert_eq!(operations_of_helm(&placement), [operation], "{placement}");
     let seed = release.bound()["spec"]["seedName"].clone();
     let label = format!("-n {NAMESPACE} label {PLACEMENTS} {name}-web owner=ann");
-    release.hub.kubectl(&label).ok();
+    release.hub.kubectl(&label).succeeds();
 
     let values = "clusters=2,placements={web,api},shoot.purpose=development,shoot.maximum=5";
     release.done("upgrade", &[CHART, "--set", values]);
@@ -164,7 +164,11 @@ fn helm_4_meets_the_conflict_with_another_manager_and_forces_it() {
         "metadata": {"name": "fought-web", "namespace": NAMESPACE}, "spec": {"numberOfClusters": 7}});
     let command =
         format!("-n {NAMESPACE} apply --server-side --field-manager=autoscaler --force-conflicts -f -");
-    release.hub.kubectl(&command).input(foreign.to_string()).ok();
+    release
+        .hub
+        .kubectl(&command)
+        .input(foreign.to_string())
+        .succeeds();
     let said = release.fails("upgrade", &[CHART, "--set", "clusters=3"]);
     assert!(
         said.contains("conflict with \"autoscaler\"") && said.contains(".spec.numberOfClusters"),

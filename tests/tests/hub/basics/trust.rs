@@ -72,7 +72,7 @@ async fn a_new_front_proxy_ca_is_believed_without_a_restart() {
         "-p",
         &patch.to_string(),
     ])
-    .ok();
+    .succeeds();
     let start = std::time::Instant::now();
     while named(&client).await.code != 200 {
         assert!(start.elapsed() < DEADLINE, "the new CA is not believed");
@@ -117,7 +117,7 @@ fn the_hub_serves_on_while_berth_is_gone_and_berth_comes_back() {
         refused.contains("ServiceUnavailable") || refused.contains("error trying to reach"),
         "{refused}"
     );
-    hub.kubectl("create configmap still-served").ok();
+    hub.kubectl("create configmap still-served").succeeds();
     let _again = Berth::start(&hub, "berth", &["--secure-port", &port]);
     eventually("targets to be served again", || {
         hub.kubectl("get targets").run().success.then_some(())

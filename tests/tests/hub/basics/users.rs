@@ -20,7 +20,7 @@ fn a_user_does_what_a_role_of_the_hub_allows_and_nothing_else() {
     let (hub, _) = Berth::shared();
     bind(hub, "viewer", "berth:target-viewer", "--user=vera");
     let vera = hub.kubeconfig_for("vera", &["dev"]);
-    let table = hub.kubectl_as(&vera, &["get", "targets"]).ok();
+    let table = hub.kubectl_as(&vera, &["get", "targets"]).succeeds();
     assert!(table.contains("aws-eu1.gardener"), "{table}");
     let refused = hub.kubectl_as(&vera, &["get", "decisions", "-A"]).fails();
     assert!(
@@ -54,7 +54,7 @@ fn binding_is_a_right_of_its_own() {
         "decisions.scheduling.berth.dev",
         "--subresource=binding",
     ];
-    assert_eq!(hub.kubectl_as(&bo, &asked).ok().trim(), "yes");
+    assert_eq!(hub.kubectl_as(&bo, &asked).succeeds().trim(), "yes");
     let refused = hub
         .kubectl_as(
             &bo,
@@ -78,7 +78,7 @@ fn service_accounts_and_impersonated_users_are_who_the_hub_says() {
         "berth:target-viewer",
         "--serviceaccount=robots:reader",
     );
-    let table = hub.kubectl_as(&robot, &["get", "targets"]).ok();
+    let table = hub.kubectl_as(&robot, &["get", "targets"]).succeeds();
     assert!(table.contains("cluster1.ocm"), "{table}");
     let refused = hub.kubectl("get targets --as=nobody").fails();
     assert!(
@@ -90,7 +90,7 @@ fn service_accounts_and_impersonated_users_are_who_the_hub_says() {
     );
     let group = hub
         .kubectl("get targets --as=somebody --as-group=system:masters")
-        .ok();
+        .succeeds();
     assert!(group.contains("cluster1.ocm"), "{group}");
 }
 

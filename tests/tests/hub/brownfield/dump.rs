@@ -12,7 +12,7 @@ pub(crate) struct Dump(BTreeMap<String, Value>);
 impl Dump {
     /// Reads it.
     pub(crate) fn of(hub: &Hub) -> Self {
-        let resources = hub.kubectl("api-resources --verbs=list -o name").ok();
+        let resources = hub.kubectl("api-resources --verbs=list -o name").succeeds();
         let wanted: Vec<&str> = resources
             .split_whitespace()
             .filter(|name| !is_left_out(name))

@@ -29,9 +29,9 @@ impl<'a> Agent<'a> {
     fn new(hub: &'a Hub) -> Self {
         let kubeconfig = hub.kubeconfig_for_service_account("fleet-system", "hub-agent-sa");
         hub.kubectl("create clusterrole hub-agent --verb=* --resource=*.placement.kubernetes-fleet.io")
-            .ok();
+            .succeeds();
         hub.kubectl("create clusterrolebinding hub-agent --clusterrole=hub-agent --serviceaccount=fleet-system:hub-agent-sa")
-            .ok();
+            .succeeds();
         Self { hub, kubeconfig }
     }
 
@@ -45,7 +45,7 @@ impl<'a> Agent<'a> {
         words.extend(what.split(' '));
         let change = change.to_string();
         words.extend(["--type=merge", "-p", &change]);
-        self.hub.kubectl_as(&self.kubeconfig, &words).ok();
+        self.hub.kubectl_as(&self.kubeconfig, &words).succeeds();
     }
 
     /// Makes what its own scheduler makes of a placement, where that decides.
@@ -63,7 +63,7 @@ impl<'a> Agent<'a> {
             },
             "spec": {"policyHash": "YQ==", "policy": {"placementType": "PickN"}},
         });
-        self.kubectl("create -f -").input(snapshot.to_string()).ok();
+        self.kubectl("create -f -").input(snapshot.to_string()).succeeds();
         self.patch(
             &format!("{SNAPSHOT} two-regions-0 --subresource=status"),
             &json!({"status": {"observedCRPGeneration": 1}}),
@@ -81,7 +81,7 @@ impl<'a> Agent<'a> {
                     "targetCluster": cluster, "clusterDecision": {"clusterName": cluster, "selected": true, "reason": "picked"},
                 },
             });
-            self.kubectl("create -f -").input(binding.to_string()).ok();
+            self.kubectl("create -f -").input(binding.to_string()).succeeds();
         }
     }
 
@@ -132,7 +132,7 @@ impl<'a> Agent<'a> {
     /// Evicts one binding: deletes it, and cleans up behind it.
     fn evicts(&self, name: &str, finalizers: &[&str]) {
         self.kubectl(&format!("delete {BINDING} {name} --wait=false"))
-            .ok();
+            .succeeds();
         self.lets_go(BINDING, name, finalizers);
         eventually("the evicted binding to be gone", || {
             let there = self.hub.kubectl(&format!("get {BINDING} {name}")).run();
@@ -146,13 +146,13 @@ impl<'a> Agent<'a> {
             "/apis/placement.kubernetes-fleet.io/v1beta1/clusterschedulingpolicysnapshots?labelSelector={}",
             OF.replace('/', "%2F").replace('=', "%3D")
         );
-        self.kubectl(&format!("delete --raw {path}")).ok();
+        self.kubectl(&format!("delete --raw {path}")).succeeds();
         for binding in bindings(self.hub) {
             let name = binding["metadata"]["name"].as_str().expect("it has a name");
             self.kubectl(&format!(
                 "delete {BINDING} {name} --wait=false --ignore-not-found"
             ))
-            .ok();
+            .succeeds();
             self.lets_go(BINDING, name, finalizers);
         }
         self.lets_go(
@@ -215,14 +215,14 @@ fn life(hub: &Hub, agent: &Agent<'_>, berth_decides: bool) {
         agent.rolls_out();
     }
     hub.kubectl(&format!("delete {PLACEMENT} two-regions --wait=false"))
-        .ok();
+        .succeeds();
     eventually("the placement to be gone", || {
         agent.cleans_up(own);
         let there = hub.kubectl(&format!("get {PLACEMENT} two-regions")).run();
         there.err.contains("NotFound").then_some(())
     });
     for kind in [BINDING, SNAPSHOT] {
-        let left = hub.kubectl(&format!("get {kind} -o name")).ok();
+        let left = hub.kubectl(&format!("get {kind} -o name")).succeeds();
         assert!(left.is_empty(), "{left}");
     }
 }

@@ -51,13 +51,13 @@ fn foretold(hub: &Hub, name: &str) -> BTreeSet<String> {
 fn bound(hub: &Hub, name: &str) -> String {
     eventually("the Shoot to have a Seed", || {
         let words = format!("get shoot {name} -n {} -o jsonpath={{.spec.seedName}}", SHOOTS.0);
-        Some(hub.kubectl(&words).ok()).filter(|seed| !seed.is_empty())
+        Some(hub.kubectl(&words).succeeds()).filter(|seed| !seed.is_empty())
     })
 }
 
 fn create(hub: &Hub, number: usize) -> String {
     let shoot = shoot(number);
-    hub.kubectl("create -f -").input(shoot.to_string()).ok();
+    hub.kubectl("create -f -").input(shoot.to_string()).succeeds();
     shoot["metadata"]["name"]
         .as_str()
         .expect("it has a name")
@@ -82,7 +82,7 @@ fn churn(hub: &Hub, scheduler: &Scheduler) -> usize {
                 "-p",
                 hidden.as_str(),
             ];
-            hub.kubectl_args(&words).ok();
+            hub.kubectl_args(&words).succeeds();
         }
         scheduler.pause(true);
         let name = create(hub, number);
@@ -99,7 +99,7 @@ fn churn(hub: &Hub, scheduler: &Scheduler) -> usize {
                 number - 4,
                 SHOOTS.0
             );
-            hub.kubectl(&words).ok();
+            hub.kubectl(&words).succeeds();
         }
         number += 1;
     }
@@ -159,7 +159,7 @@ fn who_observes_beside_gardeners_scheduler_foretells_its_seeds_and_decides_once_
     agrees(&hub);
     let agreeing = || {
         let words = "get decisions -A --field-selector status.agrees=True -o name";
-        hub.kubectl(words).ok().lines().count()
+        hub.kubectl(words).succeeds().lines().count()
     };
     let shoots = hub.versions("shoots.core.gardener.cloud").len();
     berth_tests::until("every decision to agree", agreeing, |count| *count == shoots);

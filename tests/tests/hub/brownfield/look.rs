@@ -17,9 +17,10 @@ const VERA: &str = "vera";
 
 /// Gives vera a role with these rules.
 fn may(hub: &Hub, rules: &str) {
-    hub.kubectl(&format!("create clusterrole look {rules}")).ok();
+    hub.kubectl(&format!("create clusterrole look {rules}"))
+        .succeeds();
     hub.kubectl("create clusterrolebinding look --clusterrole=look --user=vera")
-        .ok();
+        .succeeds();
 }
 
 /// Questions about what rights she has, and who she is: they change nothing, and are the only creates.
@@ -66,7 +67,7 @@ fn console(hub: &Hub, kubeconfig: &Path) {
         "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement",
         "metadata": {"name": "made-while-looking", "namespace": "team-0"}, "spec": {"numberOfClusters": 2},
     });
-    hub.kubectl("create -f -").input(request.to_string()).ok();
+    hub.kubectl("create -f -").input(request.to_string()).succeeds();
     let shown = |path: &str| console.items(path);
     berth_tests::eventually("the console to show what OCM decides meanwhile", || {
         let all = shown("namespaces/team-0/decisions");
@@ -75,7 +76,8 @@ fn console(hub: &Hub, kubeconfig: &Path) {
             .find(|one| one["metadata"]["name"] == "made-while-looking.ocm")?;
         (new["status"]["phase"] == "Bound").then_some(())
     });
-    hub.kubectl("delete placement made-while-looking -n team-0").ok();
+    hub.kubectl("delete placement made-while-looking -n team-0")
+        .succeeds();
     berth_tests::eventually("the console to no longer show it", || {
         let all = shown("namespaces/team-0/decisions");
         (!all

@@ -28,16 +28,16 @@ pub(crate) fn churn(hub: &Hub) {
         let namespace = format!("passing-{round}");
         let taint = json!({"spec": {"taints": [{"key": "drain", "effect": "NoSelect", "timeAdded": "2026-01-02T03:04:05Z"}]}});
         patch(hub, &cluster, &taint.to_string());
-        hub.kubectl(&format!("create namespace {namespace}")).ok();
+        hub.kubectl(&format!("create namespace {namespace}")).succeeds();
         let objects = json!({"apiVersion": "v1", "kind": "List", "items": [
             {"apiVersion": "cluster.open-cluster-management.io/v1beta2", "kind": "ManagedClusterSetBinding",
              "metadata": {"name": "eu", "namespace": namespace}, "spec": {"clusterSet": "eu"}},
             {"apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement",
              "metadata": {"name": "passing", "namespace": namespace}, "spec": {"numberOfClusters": 2}},
         ]});
-        hub.kubectl("create -f -").input(objects.to_string()).ok();
+        hub.kubectl("create -f -").input(objects.to_string()).succeeds();
         hub.kubectl(&format!("label {cluster} moved=round-{round} --overwrite"))
-            .ok();
+            .succeeds();
         eventually("OCM to decide the new request", || {
             let list = hub
                 .kubectl(&format!("get {} -n {namespace} -o json", ocm::DECISIONS))
@@ -47,7 +47,7 @@ pub(crate) fn churn(hub: &Hub) {
         });
         patch(hub, &cluster, r#"{"spec": {"taints": null}}"#);
         hub.kubectl(&format!("delete namespace {namespace} --wait=false"))
-            .ok();
+            .succeeds();
         gone(hub, &namespace);
         round += 1;
     }
@@ -57,7 +57,7 @@ fn patch(hub: &Hub, object: &str, change: &str) {
     let mut words = vec!["patch"];
     words.extend(object.split(' '));
     words.extend(["--type=merge", "-p", change]);
-    hub.kubectl_args(&words).ok();
+    hub.kubectl_args(&words).succeeds();
 }
 
 /// Requires that nothing of the decisions is written while nothing happens.
@@ -81,7 +81,7 @@ pub(crate) fn is_still(hub: &Hub) {
 /// A namespace waits for an APIService without anybody behind it, and no longer once that is taken away
 /// (docs/install.md).
 fn namespaces_wait_while_berth_is_down(hub: &Hub, berth: &mut Berth) {
-    hub.kubectl("create namespace waiting").ok();
+    hub.kubectl("create namespace waiting").succeeds();
     berth.kill();
     eventually("the hub to notice that Berth is away", || {
         let services = hub::berth::availability(hub);
@@ -90,7 +90,7 @@ fn namespaces_wait_while_berth_is_down(hub: &Hub, berth: &mut Berth) {
             .any(|(_, message)| message != "all checks passed")
             .then_some(())
     });
-    hub.kubectl("delete namespace waiting --wait=false").ok();
+    hub.kubectl("delete namespace waiting --wait=false").succeeds();
     eventually("the namespace to wait", || {
         let namespace = hub.kubectl("get namespace waiting -o json").json();
         let conditions = namespace["status"]["conditions"].to_string();
@@ -99,7 +99,7 @@ fn namespaces_wait_while_berth_is_down(hub: &Hub, berth: &mut Berth) {
             .then_some(())
     });
     hub.kubectl("delete apiservice v1alpha1.scheduling.berth.dev")
-        .ok();
+        .succeeds();
     gone(hub, "waiting");
 }
 

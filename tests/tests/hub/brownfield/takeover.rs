@@ -38,13 +38,15 @@ impl Replicas {
         installation.port = balancer.port();
         let apply = |set: &str| {
             let manifests = installation.manifests(&[set]);
-            hub.kubectl("apply --server-side -f -").input(manifests).ok();
+            hub.kubectl("apply --server-side -f -")
+                .input(manifests)
+                .succeeds();
         };
         apply("crds");
         hub.kubectl(
             "wait --for=condition=Established crd schedulerconfigurations.config.berth.dev --timeout=60s",
         )
-        .ok();
+        .succeeds();
         set_mode(hub, "ocm", "Observe");
         apply("all");
         let names = ["one", "two"].into_iter().zip(ports);
@@ -106,7 +108,7 @@ fn another(hub: &Hub, name: &str) {
         "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement",
         "metadata": {"name": name, "namespace": "team-0"}, "spec": {"numberOfClusters": 2},
     });
-    hub.kubectl("create -f -").input(request.to_string()).ok();
+    hub.kubectl("create -f -").input(request.to_string()).succeeds();
     eventually("the new request to be decided", || {
         (clusters(hub, "team-0", name).len() == 2).then_some(())
     });
@@ -124,7 +126,7 @@ fn drained(hub: &Hub) -> String {
         "-p",
         &taint.to_string(),
     ])
-    .ok();
+    .succeeds();
     eventually("the request to leave the cluster", || {
         let now = clusters(hub, "team-0", "request-0010");
         (now.len() == 1 && !now.contains(&cluster)).then_some(())
@@ -142,7 +144,7 @@ fn free(hub: &Hub, cluster: &str) {
         "-p",
         r#"{"spec": {"taints": null}}"#,
     ])
-    .ok();
+    .succeeds();
 }
 
 /// Whether a decision may not be written by an administrator.

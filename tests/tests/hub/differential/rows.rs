@@ -48,7 +48,9 @@ fn define(hub: &Hub) {
             "names": {"kind": "Widget", "listKind": "WidgetList", "plural": "widgets", "singular": "widget"},
         },
     });
-    hub.kubectl("create -f -").input(definition.to_string()).ok();
+    hub.kubectl("create -f -")
+        .input(definition.to_string())
+        .succeeds();
     eventually("widgets to be served in both versions", || {
         let served = |version: &str| {
             hub.kubectl(&format!(

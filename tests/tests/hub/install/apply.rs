@@ -34,9 +34,9 @@ fn everything_applies_cleanly_and_applying_again_changes_nothing() {
     // Server-side again: Berth's caBundle is Berth's field, and no conflict.
     hub.kubectl("apply --server-side -f -")
         .input(manifests.clone())
-        .ok();
+        .succeeds();
     same("--server-side");
-    hub.kubectl("apply -f -").input(manifests.clone()).ok();
+    hub.kubectl("apply -f -").input(manifests.clone()).succeeds();
     same("");
     assert_eq!(bundle(), before, "applying leaves the caBundle alone");
     trusted(&hub);
@@ -50,6 +50,6 @@ fn everything_applies_cleanly_and_applying_again_changes_nothing() {
         refused.contains("AlreadyExists") || refused.contains("already exists"),
         "{refused}"
     );
-    hub.kubectl("get crd shoots.core.gardener.cloud").ok();
+    hub.kubectl("get crd shoots.core.gardener.cloud").succeeds();
     drop(berth);
 }

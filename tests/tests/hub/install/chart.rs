@@ -108,7 +108,7 @@ fn a_release_brings_missing_definitions_and_leaves_them_when_it_goes() {
     let name = "seeds.core.gardener.cloud";
     let folder = Path::new(CHART).join("files/definitions/gardener");
     let file = folder.join(format!("{name}.yaml"));
-    hub.kubectl(&format!("create -f {}", file.display())).ok();
+    hub.kubectl(&format!("create -f {}", file.display())).succeeds();
     let owner = |name: &str| {
         let definition = hub.kubectl(&format!("get crd {name} -o json")).json();
         definition["metadata"]["annotations"]["meta.helm.sh/release-name"].clone()
@@ -125,23 +125,24 @@ fn a_release_brings_missing_definitions_and_leaves_them_when_it_goes() {
     assert_eq!(owner("shoots.core.gardener.cloud"), "berth");
     hub.kubectl("get crd placements.cluster.open-cluster-management.io")
         .fails();
-    hub.kubectl("get deployment berth -n berth-system").ok();
+    hub.kubectl("get deployment berth -n berth-system").succeeds();
 
     // Turned off, its definitions stay with their objects; the rights go.
-    hub.kubectl("get clusterrole berth:placement-controller").ok();
+    hub.kubectl("get clusterrole berth:placement-controller")
+        .succeeds();
     release(
         &["upgrade", "berth", CHART],
         &["--set", "mode=decide,systemDefinitions=true,sources.kcp=off"],
     );
-    hub.kubectl("get crd locations.scheduling.kcp.dev").ok();
+    hub.kubectl("get crd locations.scheduling.kcp.dev").succeeds();
     hub.kubectl("get clusterrole berth:placement-controller").fails();
     hub.kubectl("get crd placements.cluster.open-cluster-management.io")
-        .ok();
+        .succeeds();
     release(&["uninstall", "berth", "--no-hooks"], &[]);
     hub.kubectl("get deployment berth -n berth-system").fails();
     hub.kubectl("get apiservice v1alpha1.scheduling.berth.dev")
         .fails();
     for left in [name, "shoots.core.gardener.cloud", "locations.scheduling.kcp.dev"] {
-        hub.kubectl(&format!("get crd {left}")).ok();
+        hub.kubectl(&format!("get crd {left}")).succeeds();
     }
 }

@@ -57,8 +57,9 @@ fn what_is_wrong_on_a_hub_is_found_and_nothing_else() {
         "{wrong:#?}"
     );
     every_row_is_there(&hub);
-    hub.kubectl("delete validatingwebhookconfiguration berth").ok();
-    hub.kubectl("delete clusterrolebinding berth:reader").ok();
+    hub.kubectl("delete validatingwebhookconfiguration berth")
+        .succeeds();
+    hub.kubectl("delete clusterrolebinding berth:reader").succeeds();
     let (code, wrong) = check(&hub);
     assert_eq!(code, Some(1));
     assert!(
@@ -86,10 +87,10 @@ fn what_is_wrong_on_a_hub_is_found_and_nothing_else() {
 fn every_row_is_there(hub: &Hub) {
     let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples");
     let configuration = format!("apply -f {examples}/gardener/minimal-distance-configuration.yaml");
-    hub.kubectl(&configuration).ok();
+    hub.kubectl(&configuration).succeeds();
     let placement = "apiVersion: cluster.open-cluster-management.io/v1beta1\nkind: Placement\n\
                      metadata: {name: nowhere, namespace: default}\nspec: {}\n";
-    hub.kubectl("apply -f -").input(placement).ok();
+    hub.kubectl("apply -f -").input(placement).succeeds();
     let rows = [
         ("versions", "hub", "Ok"),
         ("clock", "server", "Ok"),

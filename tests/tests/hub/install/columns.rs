@@ -18,7 +18,7 @@ fn on_a_hub_the_systems_kinds_show_their_columns_and_are_selected_by_their_field
     let member = json!({"apiVersion": "cluster.kubernetes-fleet.io/v1", "kind": "MemberCluster",
         "metadata": {"name": "m"}, "spec": {"identity": {"kind": "User", "name": "agent"}}});
     for object in [placed, shoot("waiting"), placement, member] {
-        hub.kubectl("create -f -").input(object.to_string()).ok();
+        hub.kubectl("create -f -").input(object.to_string()).succeeds();
     }
 
     for (wanted, columns, cells) in [
@@ -38,7 +38,7 @@ fn on_a_hub_the_systems_kinds_show_their_columns_and_are_selected_by_their_field
             &["m"],
         ),
     ] {
-        let table = hub.kubectl(&format!("get {wanted}")).ok();
+        let table = hub.kubectl(&format!("get {wanted}")).succeeds();
         let words: Vec<&str> = table
             .lines()
             .next()
@@ -49,5 +49,8 @@ fn on_a_hub_the_systems_kinds_show_their_columns_and_are_selected_by_their_field
         assert!(cells.iter().all(|cell| table.contains(cell)), "{table}");
     }
     let of_seed = "get shoots -A --field-selector spec.seedName=aws-eu1 -o name";
-    assert_eq!(hub.kubectl(of_seed).ok(), "shoot.core.gardener.cloud/placed\n");
+    assert_eq!(
+        hub.kubectl(of_seed).succeeds(),
+        "shoot.core.gardener.cloud/placed\n"
+    );
 }

@@ -23,7 +23,9 @@ fn who_observes_explains_everything_refuses_nothing_and_writes_nothing() {
     define_systems(&hub);
     let berth = Installation::new(&SOURCES).observing().install(&hub, &[]);
     load(&hub, "../examples/gardener/fleet.yaml");
-    hub.kubectl("create -f -").input(shoot("one").to_string()).ok();
+    hub.kubectl("create -f -")
+        .input(shoot("one").to_string())
+        .succeeds();
     let explained = eventually("the shoot to be explained", || {
         let words = "get decision one.gardener -n garden-dev --subresource=scheduling -o json";
         let output = hub.kubectl(words).run();
@@ -67,7 +69,7 @@ fn who_observes_explains_everything_refuses_nothing_and_writes_nothing() {
             "-p",
             &patch,
         ])
-        .ok();
+        .succeeds();
         let path = "/apis/scheduling.berth.dev/v1alpha1/namespaces/garden-dev/decisions/one.gardener/history";
         until(
             "the history to say who moved it",
@@ -99,8 +101,10 @@ fn who_observes_explains_everything_refuses_nothing_and_writes_nothing() {
             "apiVersion: config.berth.dev/v1alpha1\nkind: SchedulerConfiguration\nmetadata: {name: gardener}\n\
              spec: {mode: Decide}\n",
         )
-        .ok();
-    hub.kubectl("create -f -").input(shoot("two").to_string()).ok();
+        .succeeds();
+    hub.kubectl("create -f -")
+        .input(shoot("two").to_string())
+        .succeeds();
     eventually("the second shoot to be known", || {
         hub.kubectl("get decision two.gardener -n garden-dev")
             .run()

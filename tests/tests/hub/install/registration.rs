@@ -17,7 +17,7 @@ fn berth_registers_itself_where_it_may_and_never_hides_others() {
         !all.contains("kind: APIService") && !all.contains("WebhookConfiguration\n"),
         "Berth makes them"
     );
-    hub.kubectl("apply --server-side -f -").input(all).ok();
+    hub.kubectl("apply --server-side -f -").input(all).succeeds();
     let berth = installation.start(&hub, "berth", installation.port, &["--self-register"]);
     available(&hub);
     trusted(&hub);
@@ -58,7 +58,7 @@ fn readiness_says_what_the_registration_lacks_and_does_not_wait_for_it() {
     for set in ["crds", "rbac", "workload"] {
         hub.kubectl("apply --server-side -f -")
             .input(installation.manifests(&[set]))
-            .ok();
+            .succeeds();
     }
     let berth = installation.start(&hub, "berth", installation.port, &[]);
     let ca = hub.file(
@@ -92,19 +92,19 @@ fn readiness_says_what_the_registration_lacks_and_does_not_wait_for_it() {
 
     // cert-manager is to fill one of them in, and does not.
     let webhooks = installation.manifests(&["webhooks"]);
-    hub.kubectl("apply --server-side -f -").input(webhooks).ok();
+    hub.kubectl("apply --server-side -f -").input(webhooks).succeeds();
     let waiting =
         "annotate validatingwebhookconfiguration berth cert-manager.io/inject-ca-from=berth-system/berth";
-    hub.kubectl(waiting).ok();
+    hub.kubectl(waiting).succeeds();
     let services = installation.manifests(&["apiservice"]);
-    hub.kubectl("apply --server-side -f -").input(services).ok();
+    hub.kubectl("apply --server-side -f -").input(services).succeeds();
     eventually("only that to be lacking", || {
         let lacking = asked("/readyz/registration").err;
         let said = "ValidatingWebhookConfiguration berth has no caBundle, which cert-manager is to fill in";
         (lacking.contains(said) && !lacking.contains("does not exist")).then_some(())
     });
     hub.kubectl("annotate validatingwebhookconfiguration berth cert-manager.io/inject-ca-from-")
-        .ok();
+        .succeeds();
     eventually("nothing to be lacking", || {
         asked("/readyz/registration").success.then_some(())
     });
@@ -118,10 +118,10 @@ fn readiness_says_what_the_registration_lacks_and_does_not_wait_for_it() {
 fn berths_account_changes_ca_bundles_and_nothing_else_of_its_registration() {
     let hub = Hub::start();
     let installation = Installation::new(&ON_HUB);
-    hub.kubectl("create namespace berth-system").ok();
+    hub.kubectl("create namespace berth-system").succeeds();
     for set in ["rbac", "apiservice", "webhooks"] {
         let objects = installation.manifests(&[set]);
-        hub.kubectl("apply --server-side -f -").input(objects).ok();
+        hub.kubectl("apply --server-side -f -").input(objects).succeeds();
     }
     let patch = |object: [&str; 2], change: &str| {
         let [kind, name] = object;
@@ -179,7 +179,7 @@ fn berths_account_changes_ca_bundles_and_nothing_else_of_its_registration() {
         );
     }
     let ca = hub.kubectl("config view --raw -o jsonpath={.clusters[0].cluster.certificate-authority-data}");
-    let ca = ca.ok();
+    let ca = ca.succeeds();
     let at = |path: &str| format!(r#"[{{"op":"add","path":"{path}","value":"{}"}}]"#, ca.trim());
     for object in [mutating, validating] {
         let done = patch(object, &at("/webhooks/0/clientConfig/caBundle"));
@@ -198,5 +198,5 @@ fn berths_account_changes_ca_bundles_and_nothing_else_of_its_registration() {
         "-p",
         change,
     ])
-    .ok();
+    .succeeds();
 }

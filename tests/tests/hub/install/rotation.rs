@@ -68,11 +68,11 @@ fn the_ca_gives_way_to_the_next_under_open_watches_and_no_request_fails() {
     });
 
     hub.kubectl("annotate secret berth-ca -n berth-system scheduling.berth.dev/rotate-ca=now")
-        .ok();
+        .succeeds();
     let mut both = false;
     eventually("the old CA to be dropped", || {
         // Every look is a request through the aggregator: none may fail.
-        hub.kubectl("get targets").ok();
+        hub.kubectl("get targets").succeeds();
         let now = bundle(&hub);
         both |= now.contains(first_ca.trim()) && now.matches("BEGIN").count() == 2;
         (now.matches("BEGIN").count() == 1 && !now.contains(first_ca.trim())).then_some(())
@@ -100,7 +100,9 @@ fn the_ca_gives_way_to_the_next_under_open_watches_and_no_request_fails() {
     });
 
     // The watch that was open all the time goes on.
-    hub.kubectl("create -f -").input(shoot("later").to_string()).ok();
+    hub.kubectl("create -f -")
+        .input(shoot("later").to_string())
+        .succeeds();
     let arrived = std::iter::from_fn(|| seen.recv_timeout(DEADLINE).ok());
     assert!(
         arrived.into_iter().any(|line| line.contains("later.gardener")),

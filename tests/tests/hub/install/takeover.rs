@@ -24,7 +24,7 @@ fn lease(hub: &Hub, holder: &str) {
     });
     hub.kubectl("apply --server-side --force-conflicts -f -")
         .input(object.to_string())
-        .ok();
+        .succeeds();
 }
 
 fn berth(hub: &Hub, words: &str) -> Command {
@@ -103,21 +103,23 @@ fn seed(hub: &Hub, shoot: &str) -> Option<String> {
 fn a_system_is_decided_once_its_own_scheduler_is_stopped_and_given_back_to_it() {
     let hub = Hub::start();
     define_systems(&hub);
-    hub.kubectl("create namespace garden").ok();
+    hub.kubectl("create namespace garden").succeeds();
     lease(&hub, "pod-1");
     let installation = Installation::new(&["--source=gardener=hub"]);
     let berth = installation.install(&hub, &[]);
     load(&hub, "../examples/gardener/fleet.yaml");
     hub.kubectl("apply -f -")
         .input("apiVersion: config.berth.dev/v1alpha1\nkind: SchedulerConfiguration\nmetadata: {name: gardener}\nspec: {}\n")
-        .ok();
+        .succeeds();
     let waits = eventually("Berth to say that it waits", || {
         Some(deciding(&hub)).filter(|condition| condition["reason"] == "OtherSchedulerRuns")
     });
     let message = waits["message"].as_str().unwrap_or_default();
     assert!(message.contains("pod-1 renews its Lease garden/"), "{message}");
     is_told(&hub, "OtherSchedulerRuns", "pod-1 renews its Lease");
-    hub.kubectl("create -f -").input(shoot("one").to_string()).ok();
+    hub.kubectl("create -f -")
+        .input(shoot("one").to_string())
+        .succeeds();
     assert!(moves(&hub, "one"), "nothing of the other scheduler's is refused");
 
     let (code, text) = run(&hub, "check");
@@ -139,7 +141,9 @@ fn a_system_is_decided_once_its_own_scheduler_is_stopped_and_given_back_to_it() 
     eventually("the mode to be set", || {
         (configuration(&hub)["spec"]["mode"] == "Decide").then_some(())
     });
-    hub.kubectl("create -f -").input(shoot("two").to_string()).ok();
+    hub.kubectl("create -f -")
+        .input(shoot("two").to_string())
+        .succeeds();
     assert_eq!(seed(&hub, "two"), None, "Berth waits");
     lease(&hub, "");
     let (code, text) = told(taking.wait_with_output().expect("it ends"));
@@ -170,11 +174,13 @@ fn a_system_is_decided_once_its_own_scheduler_is_stopped_and_given_back_to_it() 
 fn a_server_steps_back_when_the_other_scheduler_is_started_again() {
     let hub = Hub::start();
     define_systems(&hub);
-    hub.kubectl("create namespace garden").ok();
+    hub.kubectl("create namespace garden").succeeds();
     let installation = Installation::new(&["--source=gardener=hub"]);
     let berth = installation.install(&hub, &[]);
     load(&hub, "../examples/gardener/fleet.yaml");
-    hub.kubectl("create -f -").input(shoot("one").to_string()).ok();
+    hub.kubectl("create -f -")
+        .input(shoot("one").to_string())
+        .succeeds();
     eventually("Berth to decide", || seed(&hub, "one"));
     assert!(!moves(&hub, "one"), "decisions are guarded");
     lease(&hub, "pod-1");
@@ -185,14 +191,14 @@ fn a_server_steps_back_when_the_other_scheduler_is_started_again() {
             "apiVersion: config.berth.dev/v1alpha1\nkind: SchedulerConfiguration\nmetadata: {name: gardener}\n\
              spec: {otherScheduler: Ignore, requests: {selector: {matchLabels: {scheduler: berth}}}}\n",
         )
-        .ok();
+        .succeeds();
     eventually("Berth to decide beside it", || {
         (deciding(&hub)["status"] == "True").then_some(())
     });
     let mut ours = shoot("ours");
     ours["metadata"]["labels"] = json!({"scheduler": "berth"});
     for made in [shoot("theirs"), ours] {
-        hub.kubectl("create -f -").input(made.to_string()).ok();
+        hub.kubectl("create -f -").input(made.to_string()).succeeds();
     }
     eventually("Berth to decide its own", || seed(&hub, "ours"));
     assert_eq!(seed(&hub, "theirs"), None);

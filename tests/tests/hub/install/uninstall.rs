@@ -45,8 +45,9 @@ fn uninstalling_leaves_nothing_behind_and_no_namespace_stuck() {
         "{text}"
     );
     assert!(!text.contains("\ndeleted"), "{text}");
-    hub.kubectl("get apiservice v1alpha1.scheduling.berth.dev").ok();
-    hub.kubectl("get deployment berth -n berth-system").ok();
+    hub.kubectl("get apiservice v1alpha1.scheduling.berth.dev")
+        .succeeds();
+    hub.kubectl("get deployment berth -n berth-system").succeeds();
 
     // Whoever may not, hears what.
     let nobody = hub.kubeconfig_for("nobody", &[]);
@@ -55,8 +56,8 @@ fn uninstalling_leaves_nothing_behind_and_no_namespace_stuck() {
 
     // The worst case: Berth is away, and a namespace waits for it.
     berth.kill();
-    hub.kubectl("create namespace waiting").ok();
-    hub.kubectl("delete namespace waiting --wait=false").ok();
+    hub.kubectl("create namespace waiting").succeeds();
+    hub.kubectl("delete namespace waiting --wait=false").succeeds();
     let (output, text) = uninstall(&hub, &["--delete-namespace", "--delete-configurations"]);
     assert!(output.status.success(), "{text}");
     let place = |what: &str| {
@@ -69,15 +70,15 @@ fn uninstalling_leaves_nothing_behind_and_no_namespace_stuck() {
     assert!(place("ClusterRoleBinding berth:server") < place("Namespace berth-system"));
 
     eventually("both namespaces to be gone", || {
-        let left = hub.kubectl("get namespaces -o name").ok();
+        let left = hub.kubectl("get namespaces -o name").succeeds();
         (!left.contains("waiting") && !left.contains("berth-system")).then_some(())
     });
     let left = hub
         .kubectl("get clusterroles,clusterrolebindings,apiservices,mutatingwebhookconfigurations,validatingwebhookconfigurations,crds -o name")
-        .ok();
+        .succeeds();
     let ours: Vec<&str> = left.lines().filter(|line| line.contains("berth")).collect();
     assert!(ours.is_empty(), "{ours:?}");
-    let left = hub.kubectl("get roles,rolebindings -A -o name").ok();
+    let left = hub.kubectl("get roles,rolebindings -A -o name").succeeds();
     assert!(!left.contains("berth"), "{left}");
     let (output, text) = uninstall(&hub, &["--delete-namespace", "--delete-configurations"]);
     assert!(
@@ -88,7 +89,7 @@ fn uninstalling_leaves_nothing_behind_and_no_namespace_stuck() {
 
 /// Objects of all five systems, bound, and what only Berth lets go of; Berth is gone.
 fn five_systems(hub: &Hub, installation: &Installation) {
-    hub.kubectl("create namespace shop").ok();
+    hub.kubectl("create namespace shop").succeeds();
     let mut berth = installation.install(hub, &[]);
     trusted(hub);
     for file in [
@@ -111,7 +112,7 @@ fn five_systems(hub: &Hub, installation: &Installation) {
         hub.kubectl(&format!(
             "wait --for=jsonpath={{.status.phase}}=Bound {decision} --timeout=60s"
         ))
-        .ok();
+        .succeeds();
     }
     eventually("the request to have its finalizer", || {
         let request = hub
@@ -123,7 +124,7 @@ fn five_systems(hub: &Hub, installation: &Installation) {
     // What KubeFleet's hub agent has put on, and what a syncer that will never come back has left, guarded by
     // nobody any more.
     hub.kubectl("delete mutatingwebhookconfiguration,validatingwebhookconfiguration berth")
-        .ok();
+        .succeeds();
     let held = json!({"metadata": {"finalizers": ["kubernetes-fleet.io/scheduler-cleanup"]}}).to_string();
     hub.kubectl_args(&[
         "patch",
@@ -133,10 +134,10 @@ fn five_systems(hub: &Hub, installation: &Installation) {
         "-p",
         &held,
     ])
-    .ok();
+    .succeeds();
     let held = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {
         "name": "held", "namespace": "shop", "finalizers": ["workloads.kcp.dev/syncer-gone"]}});
-    hub.kubectl("create -f -").input(held.to_string()).ok();
+    hub.kubectl("create -f -").input(held.to_string()).succeeds();
 }
 
 #[test]
@@ -160,7 +161,8 @@ fn what_only_berth_lets_go_of_is_named_and_released_and_no_namespace_waits_for_i
     ] {
         assert!(text.contains(what), "{what:?} is not in:\n{text}");
     }
-    hub.kubectl("get apiservice v1alpha1.scheduling.berth.dev").ok();
+    hub.kubectl("get apiservice v1alpha1.scheduling.berth.dev")
+        .succeeds();
     assert!(
         !text.contains("kubernetes-fleet.io"),
         "its hub agent finishes these: {text}"
@@ -192,7 +194,7 @@ fn what_only_berth_lets_go_of_is_named_and_released_and_no_namespace_waits_for_i
         "-p",
         r#"{"metadata": {"finalizers": null}}"#,
     ])
-    .ok();
+    .succeeds();
     // Every object and every namespace of the five can go, though nobody of Berth is there.
     for what in [
         "clusterrequests,clusters.clusters.openmcp.cloud,shoots,placements,placementdecisions.cluster.open-cluster-management.io -A",
@@ -207,19 +209,20 @@ fn what_only_berth_lets_go_of_is_named_and_released_and_no_namespace_waits_for_i
         } else {
             "--all"
         };
-        hub.kubectl(&format!("delete {what} {all} --wait=false")).ok();
+        hub.kubectl(&format!("delete {what} {all} --wait=false"))
+            .succeeds();
     }
     eventually("everything of the five to be gone", || {
-        let namespaces = hub.kubectl("get namespaces -o name").ok();
+        let namespaces = hub.kubectl("get namespaces -o name").succeeds();
         let waits = ["shop", "project-a", "garden-dev", "story-1"]
             .iter()
             .any(|name| namespaces.contains(&format!("namespace/{name}\n")));
         let left = hub
             .kubectl("get clusterresourceplacements,clusterresourcebindings,clusterrequests,clusters.clusters.openmcp.cloud -A -o name")
-            .ok();
+            .succeeds();
         (!waits && left.trim().is_empty()).then_some(())
     });
-    let leases = hub.kubectl("get leases -n berth-system -o name").ok();
+    let leases = hub.kubectl("get leases -n berth-system -o name").succeeds();
     assert!(
         !leases.contains("berth-") && !leases.contains("fence-"),
         "{leases}"

@@ -45,7 +45,7 @@ fn asked(hub: &Hub) {
         refused.err
     );
     hub.kubectl("annotate --overwrite namespace default example.com/other=x")
-        .ok();
+        .succeeds();
     // Its own namespace is never asked about, so that Berth can always be mended.
     assert!(annotate(hub, "berth-system").success);
 
@@ -67,7 +67,9 @@ fn asked(hub: &Hub) {
         .run();
     assert!(dry.success && !dry.err.contains("aws-eu"), "{}", dry.err);
     hub.kubectl("get shoot one -n garden-dev").fails();
-    hub.kubectl("create -f -").input(shoot("one").to_string()).ok();
+    hub.kubectl("create -f -")
+        .input(shoot("one").to_string())
+        .succeeds();
     let picked = eventually("the shoot to be placed", || {
         let shoot = hub.kubectl("get shoot one -n garden-dev -o json").json();
         seed(&shoot).map(str::to_owned)
@@ -97,7 +99,7 @@ fn asked(hub: &Hub) {
         ])
         .fails();
     assert!(refused.contains("shoots-move.gardener.berth.dev"), "{refused}");
-    hub.kubectl("label shoot one -n garden-dev a=b").ok();
+    hub.kubectl("label shoot one -n garden-dev a=b").succeeds();
     let refused = hub.kubectl(&format!("delete seed {picked}")).fails();
     assert!(refused.contains("it is used by"), "{refused}");
     // So it is when all of a collection are deleted.
@@ -115,10 +117,10 @@ fn alone(hub: &Hub) {
     let passed = annotate(hub, "passed");
     assert!(passed.success, "{}", passed.err);
     hub.kubectl("annotate --overwrite namespace default example.com/other=y")
-        .ok();
+        .succeeds();
     hub.kubectl("create -f -")
         .input(wrong_configuration("unjudged"))
-        .ok();
+        .succeeds();
     for command in [
         "create configmap plain",
         "create secret generic plain",
@@ -127,7 +129,7 @@ fn alone(hub: &Hub) {
         "label shoot one -n garden-dev a=c --overwrite",
         "delete secret plain",
     ] {
-        hub.kubectl(command).ok();
+        hub.kubectl(command).succeeds();
     }
     let made = hub
         .kubectl("create -o json -f -")
@@ -145,7 +147,7 @@ fn alone(hub: &Hub) {
         "-p",
         moved,
     ])
-    .ok();
+    .succeeds();
 }
 
 #[test]
@@ -160,13 +162,13 @@ fn what_is_protected_is_asked_about_and_nothing_waits_for_berth() {
     load(&hub, "../examples/gardener/fleet.yaml");
     eventually("the fleet to be known", || {
         hub.kubectl("get targets")
-            .ok()
+            .succeeds()
             .contains("aws-eu2.gardener")
             .then_some(())
     });
     asked(&hub);
 
-    hub.kubectl("create namespace passed").ok();
+    hub.kubectl("create namespace passed").succeeds();
     berth.kill();
     alone(&hub);
     eventually("the hub to notice that Berth is away", || {
@@ -176,7 +178,7 @@ fn what_is_protected_is_asked_about_and_nothing_waits_for_berth() {
             .any(|(_, message)| message != "all checks passed")
             .then_some(())
     });
-    hub.kubectl("delete namespace passing --wait=false").ok();
+    hub.kubectl("delete namespace passing --wait=false").succeeds();
     eventually("the namespace to wait", || {
         let namespace = hub.kubectl("get namespace passing -o json").json();
         let conditions = namespace["status"]["conditions"].to_string();
@@ -200,6 +202,6 @@ fn what_is_protected_is_asked_about_and_nothing_waits_for_berth() {
             .contains("berth:placement-controller")
             .then_some(())
     });
-    hub.kubectl("delete shoot one -n garden-dev").ok();
+    hub.kubectl("delete shoot one -n garden-dev").succeeds();
     drop(berth);
 }

@@ -69,7 +69,7 @@ fn a_validating_policy_of_the_hub_holds_for_owned_placements_until_it_goes() {
         "messageExpression": "'not ' + string(object.spec.numberOfClusters) + ' in ' + namespaceObject.metadata.name"}]});
     hub.kubectl("apply -f -")
         .input(validating("limited", &spec, &json!({})))
-        .ok();
+        .succeeds();
     refused(
         hub,
         "limited",
@@ -80,13 +80,13 @@ fn a_validating_policy_of_the_hub_holds_for_owned_placements_until_it_goes() {
     let warns = json!({"validationActions": ["Warn"]});
     hub.kubectl("apply -f -")
         .input(validating("limited", &spec, &warns))
-        .ok();
+        .succeeds();
     let said = passes(hub, "limited", 6);
     assert!(
         said.contains("Warning: Validation failed for ValidatingAdmissionPolicy 'limited'"),
         "{said}"
     );
-    hub.kubectl("delete validatingadmissionpolicy limited").ok();
+    hub.kubectl("delete validatingadmissionpolicy limited").succeeds();
     eventually("the policy to be gone", || {
         let said = passes(hub, "limited", 6);
         (!said.contains("AdmissionPolicy")).then_some(())
@@ -122,13 +122,13 @@ fn parameters_and_rights_of_a_policy_are_the_hubs() {
     let by = json!({"paramRef": {"name": "limits", "parameterNotFoundAction": "Deny"}});
     hub.kubectl("apply -f -")
         .input(validating("parameters", &spec, &by))
-        .ok();
+        .succeeds();
     refused(hub, "parameters", 3, "at most 2");
     passes(hub, "parameters", 2);
     hub.kubectl("patch configmap limits -n parameters -p {\"data\":{\"most\":\"3\"}}")
-        .ok();
+        .succeeds();
     passes(hub, "parameters", 3);
-    hub.kubectl("delete configmap limits -n parameters").ok();
+    hub.kubectl("delete configmap limits -n parameters").succeeds();
     refused(
         hub,
         "parameters",
@@ -147,7 +147,7 @@ fn a_mutating_policy_of_the_hub_changes_owned_placements() {
         {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": expression}}]});
     hub.kubectl("apply -f -")
         .input(policy("MutatingAdmissionPolicy", "changed", &spec, &json!({})))
-        .ok();
+        .succeeds();
     let made = eventually("a placement to be changed", || {
         let made = hub
             .kubectl("create -o json -f -")

@@ -139,12 +139,16 @@ fn controllers_are_asked_about_by_the_name_they_act_under() {
     scene.configure("ValidatingWebhookConfiguration", &json!({"rules": rules}));
     let binding = json!({"apiVersion": format!("{GROUP}/v1beta2"), "kind": "ManagedClusterSetBinding",
         "metadata": {"name": "fleet", "namespace": "actors"}, "spec": {"clusterSet": "fleet"}});
-    scene.hub.kubectl("apply -f -").input(binding.to_string()).ok();
+    scene
+        .hub
+        .kubectl("apply -f -")
+        .input(binding.to_string())
+        .succeeds();
     let mut number = 0;
     let (_, request) = eventually("a controller's write to be asked about", || {
         number += 1;
         let placement = scene.placement(&format!("p{number}"));
-        scene.hub.kubectl("create -f -").input(placement).ok();
+        scene.hub.kubectl("create -f -").input(placement).succeeds();
         let of_berth = |request: &Value| {
             let name = request["userInfo"]["username"].as_str();
             name.is_some_and(|name| name.starts_with("berth:"))

@@ -33,7 +33,9 @@ fn a_resource_quota_of_the_hub_holds_for_owned_placements_created_at_once() {
     };
     // Until the copy is there: refused, and then let through.
     for (most, passes) in [(0, false), (8, true)] {
-        hub.kubectl("apply -f -").input(quota(most).to_string()).ok();
+        hub.kubectl("apply -f -")
+            .input(quota(most).to_string())
+            .succeeds();
         eventually("the quota to be in force", || {
             let tried = hub
                 .kubectl("create --dry-run=server -f -")

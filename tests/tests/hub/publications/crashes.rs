@@ -52,7 +52,7 @@ impl World {
 
     fn apply(&self, object: &serde_json::Value) {
         let apply = self.hub.kubectl("apply --server-side -f -");
-        apply.input(object.to_string()).ok();
+        apply.input(object.to_string()).succeeds();
     }
 
     /// Has exactly these clusters decided, one of which comes, while another goes.
@@ -63,7 +63,7 @@ impl World {
         }
         self.hub
             .kubectl(&format!("delete managedcluster {going} --wait=false"))
-            .ok();
+            .succeeds();
     }
 
     fn published(&self) -> BTreeSet<String> {

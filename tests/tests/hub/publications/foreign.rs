@@ -17,7 +17,7 @@ pub(super) fn profile(hub: &Hub, namespace: &str, name: &str, manager: &str) {
         "metadata": {"name": name, "namespace": namespace},
         "spec": {"displayName": "theirs", "clusterManager": {"name": manager}},
     });
-    hub.kubectl("create -f -").input(profile.to_string()).ok();
+    hub.kubectl("create -f -").input(profile.to_string()).succeeds();
 }
 
 /// A PlacementDecision of another scheduler, with all that Berth's would have but what marks it as Berth's.
@@ -30,7 +30,7 @@ fn slice(hub: &Hub, namespace: &str) -> Value {
         "decisions": [{"clusterProfileRef": {"name": "theirs"}}],
         "schedulerName": "somebody",
     });
-    hub.kubectl("create -f -").input(slice.to_string()).ok();
+    hub.kubectl("create -f -").input(slice.to_string()).succeeds();
     shown(hub, namespace)
 }
 
@@ -56,12 +56,12 @@ fn a_placement_decision_of_others_is_left_alone_and_berths_own_comes_when_it_is_
     // The clusters are nobody else's.
     assert!(names(&hub, PROFILES, "argocd").contains("cluster1.ocm"));
     // Neither a change of the decision nor the end of the Publication is a reason to touch it.
-    hub.kubectl("label managedcluster cluster1 extra=yes").ok();
+    hub.kubectl("label managedcluster cluster1 extra=yes").succeeds();
     eventually("the cluster's new label", || {
         let selected = hub.kubectl(&format!("get {PROFILES} -n argocd -l extra=yes -o name"));
-        (!selected.ok().is_empty()).then_some(())
+        (!selected.succeeds().is_empty()).then_some(())
     });
-    hub.kubectl("delete publication argo").ok();
+    hub.kubectl("delete publication argo").succeeds();
     eventually("the profiles to go", || {
         names(&hub, PROFILES, "argocd").is_empty().then_some(())
     });
@@ -70,7 +70,8 @@ fn a_placement_decision_of_others_is_left_alone_and_berths_own_comes_when_it_is_
     publish(&hub, "argo", "argocd");
     told(&hub, "argo", "NameTaken");
     assert_eq!(shown(&hub, "argocd"), theirs);
-    hub.kubectl(&format!("delete {DECISIONS} {SLICE} -n argocd")).ok();
+    hub.kubectl(&format!("delete {DECISIONS} {SLICE} -n argocd"))
+        .succeeds();
     told(&hub, "argo", "Published");
     let slices = items(&hub, DECISIONS, "argocd");
     let ours = slices.iter().find(|slice| slice["metadata"]["name"] == SLICE);

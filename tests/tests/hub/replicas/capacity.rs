@@ -67,7 +67,7 @@ async fn two_replicas_never_bind_more_than_a_seed_has_room_for() {
         for seed in list["items"].as_array().expect("a list") {
             let name = seed["metadata"]["name"].as_str().expect("a name");
             if name != "aws-eu1" {
-                hub.kubectl(&format!("delete seed {name}")).ok();
+                hub.kubectl(&format!("delete seed {name}")).succeeds();
             }
         }
         let room = json!({"status": {"allocatable": {"shoots": ROOM.to_string()}}});
@@ -80,11 +80,11 @@ async fn two_replicas_never_bind_more_than_a_seed_has_room_for() {
             "-p",
             &room.to_string(),
         ])
-        .ok();
+        .succeeds();
         for number in 0..SHOOTS {
             hub.kubectl("create -f -")
                 .input(shoot(&format!("s{number}")).to_string())
-                .ok();
+                .succeeds();
         }
         (hub, replicas)
     });
@@ -136,15 +136,15 @@ async fn two_replicas_make_no_more_clusters_than_the_requests_need() {
         });
         hub.kubectl("apply --server-side -f -")
             .input(configuration.to_string())
-            .ok();
-        hub.kubectl("create namespace project-a").ok();
+            .succeeds();
+        hub.kubectl("create namespace project-a").succeeds();
         for number in 0..REQUESTS {
             let request = json!({
                 "apiVersion": "clusters.openmcp.cloud/v1alpha1", "kind": "ClusterRequest",
                 "metadata": {"name": format!("r{number}"), "namespace": "project-a"},
                 "spec": {"purpose": "workload"},
             });
-            hub.kubectl("create -f -").input(request.to_string()).ok();
+            hub.kubectl("create -f -").input(request.to_string()).succeeds();
         }
         (hub, replicas)
     });

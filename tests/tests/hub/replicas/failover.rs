@@ -46,7 +46,9 @@ async fn the_leader_killed_under_load_costs_a_retry_and_the_other_goes_on() {
             );
             std::thread::park_timeout(Duration::from_millis(200));
         }
-        hub.kubectl("create -f -").input(shoot("later").to_string()).ok();
+        hub.kubectl("create -f -")
+            .input(shoot("later").to_string())
+            .succeeds();
         eventually("the other one to place a shoot", || {
             let shoot = hub.kubectl("get shoot later -n garden-dev -o json").json();
             shoot["spec"]["seedName"].as_str().map(drop)
@@ -122,7 +124,7 @@ fn seed(hub: &Hub, name: &str) {
             "networks": {"nodes": "10.3.0.0/16", "pods": "10.1.0.0/16", "services": "10.2.0.0/16"},
         },
     });
-    hub.kubectl("create -f -").input(seed.to_string()).ok();
+    hub.kubectl("create -f -").input(seed.to_string()).succeeds();
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -75,7 +75,7 @@ fn a_watch_lives_longer_than_two_minutes_and_than_the_serving_certificate() {
     }
     // Not a wait for something to happen: that the watch is this old is what is tested.
     std::thread::sleep(LONG.saturating_sub(start.elapsed()));
-    hub.kubectl("label seed aws-eu1 watched=long").ok();
+    hub.kubectl("label seed aws-eu1 watched=long").succeeds();
     let changed = next("the change after two minutes");
     assert_eq!(
         (

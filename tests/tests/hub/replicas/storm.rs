@@ -51,7 +51,7 @@ impl Pair {
         installation.port = balancer.port();
         hub.kubectl("apply --server-side -f -")
             .input(installation.manifests(&["all"]))
-            .ok();
+            .succeeds();
         let mut pair = Self {
             hub,
             installation,
@@ -127,7 +127,7 @@ impl Round {
         }
         hub.kubectl("apply --server-side --force-conflicts -f -")
             .input(text)
-            .ok();
+            .succeeds();
         hub.ensure(&["create", "namespace", &format!("ns-{name}")]);
         let profile = json!({"apiVersion": "core.gardener.cloud/v1beta1", "kind": "CloudProfile",
             "metadata": {"name": "aws"}, "spec": {"type": "aws"}});

@@ -64,18 +64,22 @@ fn a_system_of_the_hub_and_systems_in_etcd_are_decided_side_by_side() {
         "story.yaml",
         &berth_tests::example::example("ocm/story-1.yaml"),
     );
-    hub.kubectl("create -f -").input(shoot("one").to_string()).ok();
+    hub.kubectl("create -f -")
+        .input(shoot("one").to_string())
+        .succeeds();
     let placed = eventually("the shoot of the hub to be placed", || seed(&hub, "one"));
     assert!(placed.starts_with("aws-eu"), "{placed}");
     let decided = eventually("the placement in etcd to be decided", || chosen(&hub));
     // What is etcd's is nowhere on the hub, and the other way round.
-    let crds = hub.kubectl("get crd -o name").ok();
+    let crds = hub.kubectl("get crd -o name").succeeds();
     assert!(!crds.contains("open-cluster-management"), "{crds}");
 
     // A server that comes back has both as they are by then.
     drop(first);
-    hub.kubectl("delete shoot one -n garden-dev").ok();
-    hub.kubectl("create -f -").input(shoot("two").to_string()).ok();
+    hub.kubectl("delete shoot one -n garden-dev").succeeds();
+    hub.kubectl("create -f -")
+        .input(shoot("two").to_string())
+        .succeeds();
     let _second = start(&hub);
     eventually("the copy of what was deleted meanwhile to go", || {
         let output = hub.kubectl("get decision one.gardener -n garden-dev").run();
@@ -97,7 +101,7 @@ fn a_system_of_the_hub_and_systems_in_etcd_are_decided_side_by_side() {
         "-p",
         &changed,
     ])
-    .ok();
+    .succeeds();
     eventually("the placement to be decided anew", || {
         let clusters = chosen(&hub)?;
         (clusters.as_array().map(Vec::len) == Some(1)).then_some(())

@@ -32,10 +32,12 @@ fn is_explained(hub: &Hub, asked: &Asked) {
             .json();
         (report["status"]["outcome"] == "Scheduled").then_some(())
     });
-    let table = hub.kubectl(&format!("{decision} --subresource=scheduling")).ok();
+    let table = hub
+        .kubectl(&format!("{decision} --subresource=scheduling"))
+        .succeeds();
     let line = table.lines().find(|line| line.contains(cluster));
     assert!(line.is_some_and(|line| line.contains(why)), "{table}");
-    let listed = hub.kubectl(&asked.candidates()).ok();
+    let listed = hub.kubectl(&asked.candidates()).succeeds();
     assert!(listed.contains(cluster) && listed.contains(why), "{listed}");
 }
 
@@ -62,10 +64,10 @@ fn is_bound(hub: &Hub, asked: &Asked) {
     let binding = asked.binding().to_string();
     hub.kubectl("create -f - --dry-run=server")
         .input(binding.as_str())
-        .ok();
+        .succeeds();
     let before = hub.kubectl(&format!("{} -o json", asked.decision())).json();
     assert_ne!(before["status"]["phase"], "Bound", "{before}");
-    hub.kubectl("create -f -").input(binding.as_str()).ok();
+    hub.kubectl("create -f -").input(binding.as_str()).succeeds();
     let bound = asked.until(hub, "is bound", |decision| decision["status"]["phase"] == "Bound");
     let clusters = bound["status"]["decisions"].as_array().expect("a list");
     assert!(

@@ -57,7 +57,7 @@ fn objects_of_the_hub_are_placed_by_themselves_and_moved_when_the_world_changes(
 
     hub.kubectl("create -f -")
         .input(shoot("by-itself").to_string())
-        .ok();
+        .succeeds();
     let on = eventually("the shoot to be placed", || seed(&hub, "by-itself"));
     assert!(on.starts_with("aws-eu"), "{on}");
 
@@ -95,7 +95,7 @@ fn objects_of_the_hub_are_placed_by_themselves_and_moved_when_the_world_changes(
         "-p",
         &taint.to_string(),
     ])
-    .ok();
+    .succeeds();
     eventually("the decision to leave the tainted cluster", || {
         chosen().filter(|names| !names.contains(gone)).map(drop)
     });

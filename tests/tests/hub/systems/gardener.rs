@@ -39,7 +39,7 @@ fn gardener_apiserver(hub: &Hub) -> Berth {
     hub.ensure(&["create", "namespace", GARDENER.namespace]);
     // Its rights have names of their own: the Berth that is tested has those of the manifests.
     let rights = printed("rbac").replace("name: berth:", "name: garden:");
-    hub.kubectl("apply --server-side -f -").input(rights).ok();
+    hub.kubectl("apply --server-side -f -").input(rights).succeeds();
     let arguments = [
         "--service-namespace",
         GARDENER.namespace,
@@ -69,7 +69,9 @@ fn a_shoot_is_bound_by_shoots_binding_where_its_api_server_has_it() {
     berth::auto_bind(&hub, &["gardener"], "Controller");
     berth::load(&hub, "../examples/gardener/fleet.yaml");
     let _berth = crate::systems::install(&hub);
-    hub.kubectl("create -f -").input(shoot("one").to_string()).ok();
+    hub.kubectl("create -f -")
+        .input(shoot("one").to_string())
+        .succeeds();
     let bound = eventually("the shoot to be placed", || {
         let shoot = hub.kubectl("get shoot one -n garden-dev -o json").json();
         shoot["spec"]["seedName"].is_string().then_some(shoot)
@@ -93,7 +95,9 @@ fn a_shoot_is_bound_by_shoots_binding_where_its_api_server_has_it() {
     assert!(wrote(&hub, "berth:scheduler", "shoots"));
 
     // And by hand, to a seed of one's own choice.
-    hub.kubectl("create -f -").input(shoot("two").to_string()).ok();
+    hub.kubectl("create -f -")
+        .input(shoot("two").to_string())
+        .succeeds();
     let decision = eventually("the decision", || {
         let output = hub
             .kubectl("get decision two.gardener -n garden-dev -o json")

@@ -39,7 +39,7 @@ async fn reads_go_on_without_the_hub_and_writes_wait_for_it() {
         berth::load(&hub, "../examples/gardener/fleet.yaml");
         hub.kubectl("create -f -")
             .input(crate::systems::by_themselves::shoot("lonely").to_string())
-            .ok();
+            .succeeds();
         eventually("the decision to be shown", || {
             let shown = hub.kubectl("get decision lonely.gardener -n garden-dev").run();
             shown.success.then_some(())

@@ -33,7 +33,7 @@ fn bend(hub: &Hub) {
         "metadata": {"name": NAME}, "spec": {"policyName": NAME},
     });
     for object in [policy, binding] {
-        hub.kubectl("create -f -").input(object.to_string()).ok();
+        hub.kubectl("create -f -").input(object.to_string()).succeeds();
     }
     eventually("the policy to be in force", || {
         let patch = json!({"spec": {"seedName": "aws-eu1"}}).to_string();
@@ -74,10 +74,12 @@ fn a_decision_that_a_policy_of_the_hub_changes_is_put_back_told_and_made_once_th
     let mut probe = shoot("probe");
     // Another scheduler's, so that nothing is decided about it.
     probe["spec"]["schedulerName"] = json!("another");
-    hub.kubectl("create -f -").input(probe.to_string()).ok();
+    hub.kubectl("create -f -").input(probe.to_string()).succeeds();
     let _berth = install(&hub);
     bend(&hub);
-    hub.kubectl("create -f -").input(shoot("bent").to_string()).ok();
+    hub.kubectl("create -f -")
+        .input(shoot("bent").to_string())
+        .succeeds();
     let told = eventually("the owner to be told", || {
         let events = hub.kubectl("get events -n garden-dev -o json").json();
         let events = events["items"].as_array().cloned().unwrap_or_default();
@@ -95,7 +97,9 @@ fn a_decision_that_a_policy_of_the_hub_changes_is_put_back_told_and_made_once_th
     assert_eq!(before["spec"]["seedName"], Value::Null, "{before}");
     // It is not fought for: by the time another one is told of, whoever wrote at once again would have done
     // so many times.
-    hub.kubectl("create -f -").input(shoot("other").to_string()).ok();
+    hub.kubectl("create -f -")
+        .input(shoot("other").to_string())
+        .succeeds();
     eventually("the owner of the other to be told", || {
         let events = hub.kubectl("get events -n garden-dev -o json").json();
         let events = events["items"].as_array().cloned().unwrap_or_default();
@@ -109,9 +113,9 @@ fn a_decision_that_a_policy_of_the_hub_changes_is_put_back_told_and_made_once_th
     // Each try is two writes: the decision, and what puts it back.
     assert!(tries(&after) - tries(&before) <= 2, "{before}\n{after}");
     hub.kubectl(&format!("delete mutatingadmissionpolicybinding {NAME}"))
-        .ok();
+        .succeeds();
     hub.kubectl(&format!("delete mutatingadmissionpolicy {NAME}"))
-        .ok();
+        .succeeds();
     let seed = eventually("the shoot to be placed", || {
         shown(&hub, "bent")["spec"]["seedName"]
             .as_str()

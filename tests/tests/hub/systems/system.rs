@@ -119,7 +119,7 @@ impl Asked {
                 "label namespace {} {enabled} --overwrite",
                 self.namespace
             ))
-            .ok();
+            .succeeds();
         }
     }
 
@@ -154,7 +154,7 @@ pub(crate) fn load_fleets(hub: &Hub) {
     );
     load_text(hub, "openmcp-configuration.yaml", &configuration);
     eventually("the fleets' targets", || {
-        let table = hub.kubectl("get targets").ok();
+        let table = hub.kubectl("get targets").succeeds();
         let all = [
             "workload-clusters.workload-a.openmcp",
             "member-eu-1.fleet",

@@ -18,7 +18,9 @@ fn manifest(names: &[&str]) -> String {
 /// The names of the ConfigMaps and Placements that stand there.
 fn standing(server: &Server) -> Vec<String> {
     let kinds = "configmaps,placements.cluster.open-cluster-management.io";
-    let listed = server.kubectl(&format!("-n default get {kinds} -o name")).ok();
+    let listed = server
+        .kubectl(&format!("-n default get {kinds} -o name"))
+        .succeeds();
     let mut names: Vec<String> = listed
         .lines()
         .filter(|name| !name.ends_with("kube-root-ca.crt"))
@@ -41,15 +43,15 @@ fn pruning_by_an_allowlist_takes_what_the_manifest_no_longer_has() {
     let server = Server::start();
     let apply = |names: &[&str]| {
         let command = format!("-n default apply --prune -l app=shop {ALLOWED} -f -");
-        server.kubectl(&command).input(manifest(names)).ok()
+        server.kubectl(&command).input(manifest(names)).succeeds()
     };
     apply(&["one", "two"]);
     assert_eq!(standing(&server).len(), 4);
     // Not applied, so not pruned, though it has the label.
-    server.kubectl("-n default create configmap bystander").ok();
+    server.kubectl("-n default create configmap bystander").succeeds();
     server
         .kubectl("-n default label configmap bystander app=shop")
-        .ok();
+        .succeeds();
     let said = apply(&["one"]);
     assert!(
         said.contains("configmap/two pruned")
@@ -68,7 +70,7 @@ fn pruning_by_an_applyset_takes_what_left_the_set() {
         let apply = |names: &[&str]| {
             let command = format!("-n default apply {how} --prune --applyset=shop -f -");
             let kubectl = server.kubectl(&command).env("KUBECTL_APPLYSET", "true");
-            kubectl.input(manifest(names)).ok()
+            kubectl.input(manifest(names)).succeeds()
         };
         apply(&["one", "two"]);
         let set = server
@@ -79,7 +81,7 @@ fn pruning_by_an_applyset_takes_what_left_the_set() {
             kinds, "ConfigMap,Placement.cluster.open-cluster-management.io",
             "{how}: {set}"
         );
-        server.kubectl("-n default create configmap bystander").ok();
+        server.kubectl("-n default create configmap bystander").succeeds();
         let said = apply(&["one"]);
         assert!(said.contains("configmap/two pruned"), "{how}: {said}");
         let mut left = FIRST.to_vec();

@@ -15,13 +15,13 @@ fn a_create_shows_where_it_went_and_the_decision_is_bound() {
     assert!(created.out.contains("seedName: aws-eu1"), "{}", created.out);
     assert!(!created.err.contains("Warning"), "{}", created.err);
     assert_eq!(phase(&server, "web.gardener"), "Bound");
-    let row = server.kubectl("-n garden-dev get decisions").ok();
+    let row = server.kubectl("-n garden-dev get decisions").succeeds();
     assert!(row.contains("Bound") && row.contains("aws-eu1"), "{row}");
     // The next one goes where there is less load.
     let next = server
         .kubectl("apply -o jsonpath={.spec.seedName} -f -")
         .input(shoot("next", "eu-west-1").to_string())
-        .ok();
+        .succeeds();
     assert_eq!(next, "aws-eu2");
 }
 
@@ -61,11 +61,16 @@ fn a_dry_run_is_a_forecast_and_keeps_nothing() {
         "{}",
         lost.err
     );
-    assert!(server.kubectl("-n garden-dev get shoots -o name").ok().is_empty());
+    assert!(
+        server
+            .kubectl("-n garden-dev get shoots -o name")
+            .succeeds()
+            .is_empty()
+    );
     assert_eq!(
         server
             .kubectl("get target aws-eu1.gardener -o jsonpath={.status.capacity[0].used}")
-            .ok(),
+            .succeeds(),
         "0"
     );
 }
@@ -108,7 +113,7 @@ fn auto_bind_off_leaves_new_objects_unbound() {
         .json();
     assert!(created["spec"].get("seedName").is_none());
     assert_eq!(phase(&server, "web.gardener"), "Pending");
-    let listed = server.kubectl("get schedulerconfigurations").ok();
+    let listed = server.kubectl("get schedulerconfigurations").succeeds();
     assert!(listed.contains("Off"), "{listed}");
     let wrong = "apiVersion: config.berth.dev/v1alpha1\nkind: SchedulerConfiguration\nmetadata: {name: ocm}\nspec: {autoBind: Sometimes}\n";
     let refused = server.kubectl("create -f -").input(wrong).fails();
@@ -121,9 +126,9 @@ fn auto_bind_off_leaves_new_objects_unbound() {
 #[test]
 fn a_place_given_on_create_is_judged_by_feasibility() {
     let server = gardener();
-    server.kubectl("apply -f -").input(BINDING_RIGHT).ok();
+    server.kubectl("apply -f -").input(BINDING_RIGHT).succeeds();
     let edit = "apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: editors, namespace: garden-dev}\nroleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: edit}\nsubjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: alice}, {apiGroup: rbac.authorization.k8s.io, kind: User, name: operator}]\n";
-    server.kubectl("apply -f -").input(edit).ok();
+    server.kubectl("apply -f -").input(edit).succeeds();
     let (alice, operator) = (
         server.kubeconfig_for("alice", &[]),
         server.kubeconfig_for("operator", &[]),
@@ -133,7 +138,7 @@ fn a_place_given_on_create_is_judged_by_feasibility() {
             .kubectl_as(user, &["create", "-f", "-"])
             .input(object.to_string())
     };
-    create(&alice, &placed("good", "aws-eu2")).ok();
+    create(&alice, &placed("good", "aws-eu2")).succeeds();
     let given = server.kubectl("-n garden-dev get shoot good -o json").json();
     assert_eq!(given["spec"]["networking"]["pods"], "100.96.0.0/11");
     let far = create(&alice, &placed("far", "aws-us1")).fails();
@@ -142,7 +147,7 @@ fn a_place_given_on_create_is_judged_by_feasibility() {
             && far.contains("user \"alice\" may not update shoots.core.gardener.cloud/binding"),
         "{far}"
     );
-    create(&operator, &placed("far", "aws-us1")).ok();
+    create(&operator, &placed("far", "aws-us1")).succeeds();
     let guarded = create(&operator, &placed("guarded", "aws-guarded")).fails();
     assert!(
         guarded.contains("spec.seedName: Invalid value: \"aws-guarded\""),
@@ -155,7 +160,7 @@ fn a_place_given_on_create_is_judged_by_feasibility() {
     );
     // Capacity counts: three shoots fit, and `good` is one of them.
     for name in ["b", "c"] {
-        create(&alice, &placed(name, "aws-eu2")).ok();
+        create(&alice, &placed(name, "aws-eu2")).succeeds();
     }
     let full = create(&operator, &placed("d", "aws-eu2")).fails();
     assert!(full.contains("spec.seedName: Invalid value"), "{full}");
@@ -165,9 +170,9 @@ fn a_place_given_on_create_is_judged_by_feasibility() {
 fn by_the_rules_of_today_a_place_given_on_create_takes_the_right_to_bind() {
     let server = gardener();
     let rules = "apiVersion: config.berth.dev/v1alpha1\nkind: SchedulerConfiguration\nmetadata: {name: gardener}\nspec: {rules: Current}\n";
-    server.kubectl("apply -f -").input(rules).ok();
+    server.kubectl("apply -f -").input(rules).succeeds();
     let edit = "apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: editors, namespace: garden-dev}\nroleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: edit}\nsubjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: alice}]\n";
-    server.kubectl("apply -f -").input(edit).ok();
+    server.kubectl("apply -f -").input(edit).succeeds();
     let alice = server.kubeconfig_for("alice", &[]);
     let create = |object: &Value| {
         server
@@ -180,13 +185,13 @@ fn by_the_rules_of_today_a_place_given_on_create_takes_the_right_to_bind() {
             && refused.contains("may not update shoots.core.gardener.cloud/binding"),
         "{refused}"
     );
-    create(&shoot("web", "eu-west-1")).ok();
+    create(&shoot("web", "eu-west-1")).succeeds();
     let bound = server.kubectl("-n garden-dev get shoot web -o json").json();
     assert_eq!(bound["spec"]["seedName"], "aws-eu1");
     let report = server.kubectl("get --raw /apis/scheduling.berth.dev/v1alpha1/namespaces/garden-dev/decisions/web.gardener/scheduling").json();
     assert_eq!(report["status"]["rules"]["name"], "Current");
     // Of what nothing fits the status says so.
-    create(&shoot("nowhere", "mars-1")).ok();
+    create(&shoot("nowhere", "mars-1")).succeeds();
     let pending = server.kubectl("-n garden-dev get shoot nowhere -o json").json();
     let operation = &pending["status"]["lastOperation"];
     assert_eq!(

@@ -169,7 +169,7 @@ fn what_may_not_change_is_refused_by_name_in_every_system() {
         changes,
     } in kept()
     {
-        server.kubectl("create -f -").input(object.to_string()).ok();
+        server.kubectl("create -f -").input(object.to_string()).succeeds();
         let before = server
             .kubectl_args(&[&["get", "-o", "json"][..], named].concat())
             .json();
@@ -223,7 +223,7 @@ fn scores_weights_and_numbers_are_kept_in_their_ranges() {
         );
         assert!(refused.contains(text), "{refused}");
     }
-    server.kubectl("create -f -").input(score.to_string()).ok();
+    server.kubectl("create -f -").input(score.to_string()).succeeds();
     let patch = r#"{"status":{"scores":[{"name":"a","value":101},{"name":"a","value":1}]}}"#;
     let named = ["-n", "garden-dev", "addonplacementscore", "s"];
     let change = ["patch", "--subresource=status", "--type=merge", "-p", patch];

@@ -36,7 +36,7 @@ fn placed_namespace(server: &Server, firefighter: &Path) {
     server
         .kubectl_as(firefighter, &create)
         .input(objects.to_string())
-        .ok();
+        .succeeds();
 }
 
 #[track_caller]
@@ -242,7 +242,7 @@ fn what_is_a_users_own_stays_allowed() {
         "delete configmap mine",
         "delete namespace app --wait=false",
     ] {
-        server.kubectl(&format!("-n app {arguments}")).ok();
+        server.kubectl(&format!("-n app {arguments}")).succeeds();
     }
 }
 
@@ -276,7 +276,7 @@ fn a_coordination_controller_is_whom_the_flag_names_and_the_configuration_says_w
         &label(&carol, "configmap/settings", "-"),
         "from \"Sync\" to absent",
     );
-    server.kubectl("-n app create secret generic key").ok();
+    server.kubectl("-n app create secret generic key").succeeds();
     let free = label(&admin, "secret/key", "=Odd");
     assert!(
         free.success,
@@ -289,7 +289,7 @@ fn a_coordination_controller_is_whom_the_flag_names_and_the_configuration_says_w
         );
         server.kubectl("apply -f -").input(text)
     };
-    configuration("secrets").ok();
+    configuration("secrets").succeeds();
     refused(
         &label(&admin, "secret/key", "=Sync"),
         "metadata.labels[state.internal.workloads.kcp.dev/y]",
@@ -332,7 +332,7 @@ fn fleets_bindings_are_the_schedulers_and_in_part_the_rollouts() {
     server
         .kubectl_as(&firefighter, &create)
         .input(binding.to_string())
-        .ok();
+        .succeeds();
     let patch = |user: &Path, change: &str| {
         let arguments = [
             "patch",
@@ -360,7 +360,7 @@ fn fleets_bindings_are_the_schedulers_and_in_part_the_rollouts() {
     let delete = ["delete", "clusterresourcebinding", "web-east"];
     refused(&server.kubectl_args(&delete).run(), whose);
     // Evicted, though it is Bound.
-    server.kubectl_as(&roller, &delete).ok();
+    server.kubectl_as(&roller, &delete).succeeds();
     let snapshot = json!({
         "apiVersion": "placement.kubernetes-fleet.io/v1beta1", "kind": "ClusterSchedulingPolicySnapshot",
         "metadata": {"name": "web-0", "labels": {"kubernetes-fleet.io/parent-CRP": "web"}},
@@ -374,7 +374,7 @@ fn fleets_bindings_are_the_schedulers_and_in_part_the_rollouts() {
     server
         .kubectl_as(&roller, &create)
         .input(snapshot.to_string())
-        .ok();
+        .succeeds();
     let decided = r#"{"status":{"observedCRPGeneration":1}}"#;
     let arguments = [
         "patch",
@@ -389,15 +389,17 @@ fn fleets_bindings_are_the_schedulers_and_in_part_the_rollouts() {
         &server.kubectl_as(&roller, &arguments).run(),
         "its status holds the decision, which only berth:scheduler writes: set mode: Observe",
     );
-    server.kubectl_as(&roller, &["delete", "csps", "web-0"]).ok();
+    server
+        .kubectl_as(&roller, &["delete", "csps", "web-0"])
+        .succeeds();
 }
 
 #[test]
 fn what_an_openmcp_request_was_granted_is_the_schedulers() {
     let (server, firefighter) = guarded(&[]);
-    server.kubectl("create namespace project-a").ok();
+    server.kubectl("create namespace project-a").succeeds();
     let request = "apiVersion: clusters.openmcp.cloud/v1alpha1\nkind: ClusterRequest\nmetadata: {name: batch, namespace: project-a}\nspec: {purpose: workload}\n";
-    server.kubectl("create -f -").input(request).ok();
+    server.kubectl("create -f -").input(request).succeeds();
     let patch = |user: &Path, object: &str, subresource: &str, change: &str| {
         let mut arguments = vec!["-n", "project-a", "patch", object, "--type=merge", "-p", change];
         if !subresource.is_empty() {
@@ -428,7 +430,7 @@ fn what_an_openmcp_request_was_granted_is_the_schedulers() {
     let free = patch(&admin, "clusterrequest/batch", "", own);
     assert!(free.success, "{}", free.err);
     let cluster = "apiVersion: clusters.openmcp.cloud/v1alpha1\nkind: Cluster\nmetadata: {name: a, namespace: project-a, finalizers: [request.clusters.openmcp.cloud/1]}\nspec: {profile: p, tenancy: Shared}\n";
-    server.kubectl("create -f -").input(cluster).ok();
+    server.kubectl("create -f -").input(cluster).succeeds();
     refused(
         &patch(
             &admin,

@@ -42,7 +42,7 @@ fn what_binding_wrote_stays_when_a_file_is_loaded_again() {
         "a wish is not dropped: {said}"
     );
     // kubectl apply and kubectl replace go by Kubernetes' own rules.
-    server.kubectl("apply -f -").input(plain.clone()).ok();
+    server.kubectl("apply -f -").input(plain.clone()).succeeds();
     let refused = server.kubectl("replace -f -").input(plain).fails();
     assert!(refused.contains("spec.seedName may only be changed"), "{refused}");
 }
@@ -58,7 +58,7 @@ fn an_openmcp_cluster_is_applied_and_loaded_again_while_requests_use_it() {
              workload-clusters, labels: {{{labels}}}}}\nspec: {{profile: gcp-small, purposes: [workload], tenancy: Shared}}\n"
         )
     };
-    server.kubectl("apply -f -").input(cluster("a: b")).ok();
+    server.kubectl("apply -f -").input(cluster("a: b")).succeeds();
     server.load(&example("openmcp/shared.yaml"));
     let uses = || {
         let stored = server
@@ -67,7 +67,7 @@ fn an_openmcp_cluster_is_applied_and_loaded_again_while_requests_use_it() {
         stored["metadata"]["finalizers"].as_array().map_or(0, Vec::len)
     };
     assert_eq!(uses(), 1, "the request went to the emptiest cluster");
-    server.kubectl("apply -f -").input(cluster("a: c")).ok();
+    server.kubectl("apply -f -").input(cluster("a: c")).succeeds();
     let (loaded, said) = load(&server, &cluster("a: d"));
     assert!(loaded && said.contains("workload-0 configured"), "{said}");
     assert_eq!(uses(), 1);
@@ -105,7 +105,10 @@ fn the_schedulers_hold_on_a_placement_is_not_taken_off_by_others() {
         "metadata": {"name": "web", "finalizers": ["kubernetes-fleet.io/scheduler-cleanup", "example.com/mine"]},
         "spec": {"resourceSelectors": [{"group": "", "version": "v1", "kind": "Namespace", "name": "web"}]},
     });
-    server.kubectl("create -f -").input(placement.to_string()).ok();
+    server
+        .kubectl("create -f -")
+        .input(placement.to_string())
+        .succeeds();
     let patch = |change: &str| {
         server.kubectl_args(&[
             "patch",
@@ -124,8 +127,8 @@ fn the_schedulers_hold_on_a_placement_is_not_taken_off_by_others() {
         ),
         "{refused}"
     );
-    patch(r#"{"metadata":{"finalizers":["kubernetes-fleet.io/scheduler-cleanup"]}}"#).ok();
+    patch(r#"{"metadata":{"finalizers":["kubernetes-fleet.io/scheduler-cleanup"]}}"#).succeeds();
     server
         .kubectl("delete clusterresourceplacement web --timeout=60s")
-        .ok();
+        .succeeds();
 }

@@ -8,7 +8,7 @@ fn what_is_used_is_not_deleted() {
     let web = server
         .kubectl("create -o jsonpath={.spec.seedName} -f -")
         .input(shoot("web", "eu-west-1").to_string())
-        .ok();
+        .succeeds();
     assert_eq!(web, "aws-eu1");
     let refused = server.kubectl("delete seed aws-eu1").fails();
     assert!(
@@ -21,7 +21,7 @@ fn what_is_used_is_not_deleted() {
     assert!(dry.contains("it is used by"), "{dry}");
     for number in 0..11 {
         let lost = shoot(&format!("lost-{number:02}"), "nowhere-1").to_string();
-        server.kubectl("create -f -").input(lost).ok();
+        server.kubectl("create -f -").input(lost).succeeds();
     }
     let refused = server.kubectl("delete cloudprofile aws").fails();
     assert!(
@@ -29,10 +29,10 @@ fn what_is_used_is_not_deleted() {
             && refused.contains("garden-dev/lost-09 and 2 more"),
         "{refused}"
     );
-    server.kubectl("delete seed aws-us1").ok();
-    server.kubectl("-n garden-dev delete shoots --all").ok();
-    server.kubectl("delete seed aws-eu1").ok();
-    server.kubectl("delete cloudprofile aws").ok();
+    server.kubectl("delete seed aws-us1").succeeds();
+    server.kubectl("-n garden-dev delete shoots --all").succeeds();
+    server.kubectl("delete seed aws-eu1").succeeds();
+    server.kubectl("delete cloudprofile aws").succeeds();
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn a_shoot_agrees_with_its_cloud_profile_and_with_the_seed_it_is_on() {
     let seed = server
         .kubectl("create -o jsonpath={.spec.seedName} -f -")
         .input(web.to_string())
-        .ok();
+        .succeeds();
     assert_eq!(seed, "aws-eu1");
     let change = |spec: Value| {
         let patch = json!({"spec": spec}).to_string();
@@ -84,10 +84,10 @@ fn a_shoot_agrees_with_its_cloud_profile_and_with_the_seed_it_is_on() {
     select(
         json!({"matchLabels": {"seed.gardener.cloud/region": "eu-west-1"}, "providerTypes": ["aws", "gcp"]}),
     )
-    .ok();
+    .succeeds();
     // Where the seed's labels change afterwards, the rest of the shoot stays its user's.
-    server.kubectl("label seed aws-eu1 environment-").ok();
-    change(json!({"purpose": "testing"})).ok();
+    server.kubectl("label seed aws-eu1 environment-").succeeds();
+    change(json!({"purpose": "testing"})).succeeds();
 }
 
 #[test]
@@ -103,9 +103,12 @@ fn nothing_is_made_in_namespaces_that_are_missing_or_going() {
         missing.trim(),
         "Error from server (NotFound): error when creating \"STDIN\": namespaces \"nowhere\" not found"
     );
-    server.kubectl("create namespace going").ok();
-    server.kubectl("create -f -").input(map("going", "held")).ok();
-    server.kubectl("delete namespace going --wait=false").ok();
+    server.kubectl("create namespace going").succeeds();
+    server
+        .kubectl("create -f -")
+        .input(map("going", "held"))
+        .succeeds();
+    server.kubectl("delete namespace going --wait=false").succeeds();
     let going = server.kubectl("create -f -").input(map("going", "late")).fails();
     assert_eq!(
         going.trim(),
@@ -122,10 +125,10 @@ fn nothing_is_made_in_namespaces_that_are_missing_or_going() {
             "-p",
             r#"{"metadata":{"finalizers":null}}"#,
         ])
-        .ok();
+        .succeeds();
     server
         .kubectl("wait --for=delete namespace/going --timeout=20s")
-        .ok();
+        .succeeds();
 }
 
 #[test]
@@ -169,7 +172,10 @@ fn labelled_config_maps_are_checked_with_every_error() {
         "{}",
         note.err
     );
-    server.kubectl("apply -f -").input(map("gardener", good)).ok();
+    server
+        .kubectl("apply -f -")
+        .input(map("gardener", good))
+        .succeeds();
     let refused = server.kubectl("apply -f -").input(map("gardener", bad)).fails();
     assert!(refused.contains("retrySyncPeriod"), "{refused}");
 }
@@ -181,7 +187,7 @@ fn decisions_are_written_by_their_scheduler_only() {
     server.load(&example("ocm/story-1.yaml"));
     let name = server
         .kubectl("-n story-1 get placementdecisions -o jsonpath={.items[0].metadata.name}")
-        .ok();
+        .succeeds();
     let patch = |user: &Path, subresource: &str| {
         let change = r#"{"status":{"decisions":[]},"metadata":{"labels":{"a":"b"}}}"#;
         let fixed = [
@@ -219,11 +225,11 @@ fn decisions_are_written_by_their_scheduler_only() {
     let firefighter = server.kubeconfig_for("fred", &["system:masters", "firefighters"]);
     assert!(patch(&firefighter, "").success);
     // With the placement, everything of it goes.
-    server.kubectl("-n story-1 delete placement placement").ok();
+    server.kubectl("-n story-1 delete placement placement").succeeds();
     berth_tests::eventually("the decisions to go with their placement", || {
         server
             .kubectl("-n story-1 get placementdecisions -o name")
-            .ok()
+            .succeeds()
             .is_empty()
             .then_some(())
     });

@@ -70,14 +70,17 @@ fn letting_a_cluster_in_and_moving_it_between_sets_take_rights_of_their_own() {
             &["joe"],
         ),
     ] {
-        server.kubectl("create -f -").input(granted.to_string()).ok();
+        server
+            .kubectl("create -f -")
+            .input(granted.to_string())
+            .succeeds();
     }
     let (jane, joe) = (
         server.kubeconfig_for("jane", &[]),
         server.kubeconfig_for("joe", &[]),
     );
     let create = |user: &Path, object: String| server.kubectl_as(user, &["create", "-f", "-"]).input(object);
-    create(&jane, cluster("plain", false, None)).ok();
+    create(&jane, cluster("plain", false, None)).succeeds();
     let refused = create(&jane, cluster("c1", true, None)).fails();
     assert_eq!(
         refused.trim(),
@@ -86,7 +89,7 @@ fn letting_a_cluster_in_and_moving_it_between_sets_take_rights_of_their_own() {
          but user \"jane\" may not update managedclusters.register.open-cluster-management.io/accept \"c1\": leave it false \
          for a user who may set it"
     );
-    create(&joe, cluster("c1", true, None)).ok();
+    create(&joe, cluster("c1", true, None)).succeeds();
     let patch = |user: &Path, name: &str, change: &str| {
         server.kubectl_as(
             user,
@@ -98,7 +101,7 @@ fn letting_a_cluster_in_and_moving_it_between_sets_take_rights_of_their_own() {
         refused.contains("user \"jane\" may not update managedclusters"),
         "{refused}"
     );
-    patch(&jane, "c1", r#"{"metadata":{"labels":{"region":"eu"}}}"#).ok();
+    patch(&jane, "c1", r#"{"metadata":{"labels":{"region":"eu"}}}"#).succeeds();
     let refused = create(&jane, cluster("c2", false, Some("a"))).fails();
     assert!(
         refused.contains(
@@ -107,7 +110,7 @@ fn letting_a_cluster_in_and_moving_it_between_sets_take_rights_of_their_own() {
         ),
         "{refused}"
     );
-    create(&joe, cluster("c2", false, Some("a"))).ok();
+    create(&joe, cluster("c2", false, Some("a"))).succeeds();
     let away = format!(r#"{{"metadata":{{"labels":{{"{GROUP}/clusterset":"b"}}}}}}"#);
     let refused = patch(&joe, "c2", &away).fails();
     assert!(
@@ -115,13 +118,13 @@ fn letting_a_cluster_in_and_moving_it_between_sets_take_rights_of_their_own() {
         "{refused}"
     );
     // Whoever may do anything may do this.
-    patch(&server.kubeconfig(), "c2", &away).ok();
+    patch(&server.kubeconfig(), "c2", &away).succeeds();
 }
 
 #[test]
 fn binding_a_set_to_a_namespace_takes_a_right_on_the_set() {
     let server = Server::start();
-    server.kubectl("create namespace team").ok();
+    server.kubectl("create namespace team").succeeds();
     let users = ["jane", "joe"];
     let bindings = role(
         "bindings",
@@ -131,7 +134,10 @@ fn binding_a_set_to_a_namespace_takes_a_right_on_the_set() {
         &[],
         &users,
     );
-    server.kubectl("create -f -").input(bindings.to_string()).ok();
+    server
+        .kubectl("create -f -")
+        .input(bindings.to_string())
+        .succeeds();
     let bind = role(
         "bind",
         GROUP,
@@ -140,7 +146,7 @@ fn binding_a_set_to_a_namespace_takes_a_right_on_the_set() {
         &["a"],
         &["joe"],
     );
-    server.kubectl("create -f -").input(bind.to_string()).ok();
+    server.kubectl("create -f -").input(bind.to_string()).succeeds();
     let binding = |set: &str| {
         json!({
             "apiVersion": format!("{GROUP}/v1beta2"), "kind": "ManagedClusterSetBinding",
@@ -162,7 +168,7 @@ fn binding_a_set_to_a_namespace_takes_a_right_on_the_set() {
         ),
         "{refused}"
     );
-    create("joe", "a").ok();
+    create("joe", "a").succeeds();
     assert!(
         create("joe", "b")
             .fails()

@@ -26,7 +26,7 @@ fn what_a_policy_notes_of_the_servers_own_writes_is_in_their_audit_events() {
         "auditAnnotations": [{"key": "of", "valueExpression": "'by ' + request.userInfo.username"}],
     });
     let noted = json!({"validationActions": ["Audit"]});
-    apply(&server, &validating("decisions", &spec, &noted)).ok();
+    apply(&server, &validating("decisions", &spec, &noted)).succeeds();
     server.load(&example("ocm"));
     let event = eventually("an event of a decision that was written", || {
         let text = std::fs::read_to_string(&log).ok()?;
@@ -56,7 +56,7 @@ fn a_policy_about_connections_is_asked_about_every_request_to_a_proxy() {
     let target = "us-1.kcp";
     let path =
         |below: &str| format!("get --raw /apis/scheduling.berth.dev/v1alpha1/targets/{target}/proxy{below}");
-    server.kubectl(&path("/version")).ok();
+    server.kubectl(&path("/version")).succeeds();
     let rule = json!({"apiGroups": ["scheduling.berth.dev"], "apiVersions": ["*"], "operations": ["CONNECT"],
         "resources": ["targets/proxy"]});
     let spec = json!({
@@ -64,7 +64,7 @@ fn a_policy_about_connections_is_asked_about_every_request_to_a_proxy() {
         "validations": [{"expression": "object.kind != 'TargetProxyOptions' || object.path != '/version'",
             "messageExpression": "request.operation + ' to ' + request.name + object.path + ' by ' + request.userInfo.username"}],
     });
-    apply(&server, &validating("doors", &spec, &json!({}))).ok();
+    apply(&server, &validating("doors", &spec, &json!({}))).succeeds();
     let text = server.kubectl(&path("/version")).fails();
     assert!(
         text.contains(&format!(
@@ -72,7 +72,7 @@ fn a_policy_about_connections_is_asked_about_every_request_to_a_proxy() {
         )),
         "{text}"
     );
-    server.kubectl(&path("/api")).ok();
+    server.kubectl(&path("/api")).succeeds();
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn a_mutating_policy_cannot_send_the_scheduler_elsewhere() {
         "matchConditions": [{"name": "ours", "expression": "request.userInfo.username.startsWith('berth:')"}],
         "mutations": [bend("/spec/seedName", "'aws-guarded'")],
     });
-    apply(&server, &mutating("bend", &spec)).ok();
+    apply(&server, &mutating("bend", &spec)).succeeds();
     server.load(&example("gardener"));
     let shoot = || server.kubectl("-n garden-dev get shoot web -o json").json();
     let told = eventually("an event that names the policy", || {
@@ -109,7 +109,7 @@ fn a_mutating_policy_cannot_send_the_scheduler_elsewhere() {
     // What it adds without touching the decision is let through.
     let mut spec = spec;
     spec["mutations"] = json!([bend("/metadata/annotations", "{'seen': 'yes'}")]);
-    apply(&server, &mutating("bend", &spec)).ok();
+    apply(&server, &mutating("bend", &spec)).succeeds();
     let placed = eventually("the Shoot is placed", || {
         Some(shoot()).filter(|shoot| shoot["spec"]["seedName"].is_string())
     });

@@ -15,8 +15,8 @@ fn configurations_and_patches_change_what_is_written_and_belong_to_nobody() {
         {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": applied}},
         {"patchType": "JSONPatch", "jsonPatch": {"expression": patched}}]});
     let objects = mutating("labels", &spec);
-    apply(&server, &objects).ok();
-    let table = server.kubectl("get mutatingadmissionpolicies").ok();
+    apply(&server, &objects).succeeds();
+    let table = server.kubectl("get mutatingadmissionpolicies").succeeds();
     assert!(table.contains("MUTATIONS") && table.contains("labels"), "{table}");
     taken(&server, &deployment("web", "default", 1));
     let web = server.kubectl("get deployment web -o json").json();
@@ -30,7 +30,7 @@ fn configurations_and_patches_change_what_is_written_and_belong_to_nobody() {
         object["metadata"]["name"] = "older".into();
         object
     });
-    apply(&server, &older).ok();
+    apply(&server, &older).succeeds();
     let newer = server.kubectl("get mutatingadmissionpolicy older -o json").json();
     assert_eq!(newer["apiVersion"], "admissionregistration.k8s.io/v1");
 }
@@ -42,8 +42,8 @@ fn a_mutation_that_cannot_be_made_refuses_the_write_and_the_next_one_sees_what_w
     let first = json!({"mutations": [apply_of("Object{spec: Object.spec{replicas: 4}}")]});
     let second =
         json!({"mutations": [apply_of("Object{spec: Object.spec{minReadySeconds: object.spec.replicas}}")]});
-    apply(&server, &mutating("a", &first)).ok();
-    apply(&server, &mutating("b", &second)).ok();
+    apply(&server, &mutating("a", &first)).succeeds();
+    apply(&server, &mutating("b", &second)).succeeds();
     taken(&server, &deployment("web", "default", 1));
     let web = server.kubectl("get deployment web -o json").json();
     assert_eq!(
@@ -51,7 +51,7 @@ fn a_mutation_that_cannot_be_made_refuses_the_write_and_the_next_one_sees_what_w
         (&json!(4), &json!(4))
     );
     let impossible = json!({"mutations": [apply_of("Object{spec: Object.spec{replicas: 'many'}}")]});
-    apply(&server, &mutating("b", &impossible)).ok();
+    apply(&server, &mutating("b", &impossible)).succeeds();
     let text = refused(&server, &deployment("more", "default", 1));
     assert!(
         text.contains(
@@ -61,6 +61,6 @@ fn a_mutation_that_cannot_be_made_refuses_the_write_and_the_next_one_sees_what_w
     );
     let mut ignored = impossible;
     ignored["failurePolicy"] = "Ignore".into();
-    apply(&server, &mutating("b", &ignored)).ok();
+    apply(&server, &mutating("b", &ignored)).succeeds();
     taken(&server, &deployment("more", "default", 1));
 }

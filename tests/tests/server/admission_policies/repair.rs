@@ -14,18 +14,20 @@ fn a_policy_that_refuses_everything_can_be_changed_and_deleted() {
             "validations": [{"expression": "false", "message": message}]});
         validating("everything", &spec, &json!({}))
     };
-    apply(&server, &everything("no")).ok();
+    apply(&server, &everything("no")).succeeds();
     refused(&server, &deployment("web", "default", 1));
     let text = server.kubectl("create namespace team").fails();
     assert!(text.contains("denied request: no"), "{text}");
     // What reads rights is no write.
-    server.kubectl("auth can-i create deployments").ok();
-    apply(&server, &everything("never")).ok();
+    server.kubectl("auth can-i create deployments").succeeds();
+    apply(&server, &everything("never")).succeeds();
     server
         .kubectl("label validatingadmissionpolicy everything a=b")
-        .ok();
+        .succeeds();
     let text = refused(&server, &deployment("web", "default", 1));
     assert!(text.contains("denied request: never"), "{text}");
-    server.kubectl("delete validatingadmissionpolicy everything").ok();
+    server
+        .kubectl("delete validatingadmissionpolicy everything")
+        .succeeds();
     taken(&server, &deployment("web", "default", 1));
 }

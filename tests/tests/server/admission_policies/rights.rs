@@ -15,10 +15,10 @@ const BINDING: [&str; 2] = [
 fn somebody(server: &Server) -> std::path::PathBuf {
     server
         .kubectl("create clusterrole policies --verb=* --resource=validatingadmissionpolicies.admissionregistration.k8s.io,validatingadmissionpolicybindings.admissionregistration.k8s.io,mutatingadmissionpolicies.admissionregistration.k8s.io,mutatingadmissionpolicybindings.admissionregistration.k8s.io")
-        .ok();
+        .succeeds();
     server
         .kubectl("create clusterrolebinding policies --clusterrole=policies --user=ann")
-        .ok();
+        .succeeds();
     server.kubeconfig_for("ann", &[])
 }
 
@@ -52,7 +52,7 @@ fn who_names_parameters_must_be_allowed_to_read_them() {
             && text.contains("does not have \"get\" permission for all groups, versions and resources"),
         "{text}"
     );
-    apply(&server, &[policy]).ok();
+    apply(&server, &[policy]).succeeds();
     let text = create(&binding).fails();
     assert!(
         BINDING.iter().all(|part| text.contains(part))
@@ -62,11 +62,11 @@ fn who_names_parameters_must_be_allowed_to_read_them() {
     // The one object is enough for a binding by name, and not for one by labels.
     server
         .kubectl("create role limits --verb=get --resource=secrets --resource-name=limits")
-        .ok();
+        .succeeds();
     server
         .kubectl("create rolebinding limits --role=limits --user=ann")
-        .ok();
-    create(&binding).ok();
+        .succeeds();
+    create(&binding).succeeds();
     let mut selected = binding;
     selected["metadata"]["name"] = "selected".into();
     selected["spec"]["paramRef"] = json!({"selector": {}, "parameterNotFoundAction": "Deny"});
@@ -75,13 +75,13 @@ fn who_names_parameters_must_be_allowed_to_read_them() {
     // What was there is not asked about again.
     server
         .kubectl_as(&ann, &["label", "validatingadmissionpolicy", "secrets", "a=b"])
-        .ok();
+        .succeeds();
     server
         .kubectl_as(
             &ann,
             &["label", "validatingadmissionpolicybinding", "secrets", "a=b"],
         )
-        .ok();
+        .succeeds();
     let text = server
         .kubectl_as(
             &ann,
@@ -119,10 +119,10 @@ fn the_same_holds_for_what_changes_writes() {
     assert!(text.contains("spec.paramKind: Forbidden"), "{text}");
     server
         .kubectl("create clusterrole maps --verb=get --resource=configmaps")
-        .ok();
+        .succeeds();
     server
         .kubectl("create clusterrolebinding maps --clusterrole=maps --user=ann")
-        .ok();
-    create(&policy).ok();
-    create(&binding).ok();
+        .succeeds();
+    create(&policy).succeeds();
+    create(&binding).succeeds();
 }

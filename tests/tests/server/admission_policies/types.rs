@@ -34,7 +34,7 @@ fn what_does_not_go_with_the_kinds_of_the_rules_stands_in_the_status_until_it_is
         })
     };
     let by = json!({"paramRef": {"name": "limits", "parameterNotFoundAction": "Allow"}});
-    apply(&server, &validating("typed", &spec("replica"), &by)).ok();
+    apply(&server, &validating("typed", &spec("replica"), &by)).succeeds();
     let policy = status(&server, "typed");
     // Variables of a kind without `spec` are of any type.
     let text = "apps/v1, Kind=Deployment: ERROR: <input>:1:15: undefined field 'replica'\n \
@@ -64,7 +64,7 @@ fn what_does_not_go_with_the_kinds_of_the_rules_stands_in_the_status_until_it_is
         &json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x", "namespace": "default"}}),
     );
     let mended = json!({"matchConstraints": {"resourceRules": rules}, "validations": [{"expression": "has(object.kind)"}]});
-    apply(&server, &validating("typed", &mended, &json!({}))).ok();
+    apply(&server, &validating("typed", &mended, &json!({}))).succeeds();
     let policy = status(&server, "typed");
     assert_eq!(policy["status"]["typeChecking"], json!({}));
     assert_eq!(policy["status"]["observedGeneration"], 2);

@@ -6,10 +6,10 @@ use serde_json::json;
 use super::{apply, deployment, refused, rule, taken, validating};
 
 fn namespace(server: &Server, name: &str, environment: &str) {
-    server.kubectl(&format!("create namespace {name}")).ok();
+    server.kubectl(&format!("create namespace {name}")).succeeds();
     server
         .kubectl(&format!("label namespace {name} environment={environment}"))
-        .ok();
+        .succeeds();
 }
 
 /// The example of Kubernetes' documentation: at most five replicas where the namespace is for tests.
@@ -21,7 +21,7 @@ fn the_documented_example_holds_in_the_namespaces_its_binding_selects() {
     let spec = json!({"failurePolicy": "Fail", "validations": [{"expression": "object.spec.replicas <= 5"}]});
     let policy = validating("demo-policy.example.com", &spec, &selects);
     // In force for the very next request.
-    apply(&server, &policy).ok();
+    apply(&server, &policy).succeeds();
     let text = refused(&server, &deployment("web", "trial", 6));
     assert!(
         text.contains(
@@ -37,20 +37,22 @@ fn the_documented_example_holds_in_the_namespaces_its_binding_selects() {
         .fails();
     assert!(text.contains("denied request"), "{text}");
     // The rule is about deployments, not about their scale.
-    server.kubectl("-n trial scale deployment web --replicas=9").ok();
-    let table = server.kubectl("get validatingadmissionpolicies").ok();
+    server
+        .kubectl("-n trial scale deployment web --replicas=9")
+        .succeeds();
+    let table = server.kubectl("get validatingadmissionpolicies").succeeds();
     assert!(
         table.starts_with("NAME") && table.contains("VALIDATIONS") && table.contains("<unset>"),
         "{table}"
     );
-    let table = server.kubectl("get validatingadmissionpolicybindings").ok();
+    let table = server.kubectl("get validatingadmissionpolicybindings").succeeds();
     assert!(
         table.contains("POLICYNAME") && table.contains("PARAMREF"),
         "{table}"
     );
     server
         .kubectl("delete validatingadmissionpolicybinding demo-policy.example.com")
-        .ok();
+        .succeeds();
     taken(&server, &deployment("more", "trial", 6));
 }
 
@@ -67,7 +69,7 @@ fn messages_warnings_and_audit_annotations_reach_who_is_to_read_them() {
             {"expression": "variables.replicas != 3", "message": "three is a crowd"}],
         "auditAnnotations": [{"key": "replicas", "valueExpression": "'replicas: ' + string(variables.replicas)"}],
     });
-    apply(&server, &validating("limits", &spec, &json!({}))).ok();
+    apply(&server, &validating("limits", &spec, &json!({}))).succeeds();
     let text = refused(&server, &deployment("web", "default", 6));
     assert!(
         text.contains("Error from server (Forbidden)")
@@ -77,7 +79,7 @@ fn messages_warnings_and_audit_annotations_reach_who_is_to_read_them() {
     let text = refused(&server, &deployment("web", "default", 3));
     assert!(text.contains("three is a crowd"), "{text}");
     let listened = json!({"validationActions": ["Warn", "Audit"]});
-    apply(&server, &validating("limits", &spec, &listened)).ok();
+    apply(&server, &validating("limits", &spec, &listened)).succeeds();
     let said = taken(&server, &deployment("web", "default", 6));
     assert_eq!(
         said,
@@ -104,7 +106,7 @@ fn messages_warnings_and_audit_annotations_reach_who_is_to_read_them() {
         json!([{"message": "at most 5 replicas, not 6", "policy": "limits", "binding": "limits", "expressionIndex": 0,
             "validationActions": ["Warn", "Audit"]}])
     );
-    let metrics = server.kubectl("get --raw /metrics").ok();
+    let metrics = server.kubectl("get --raw /metrics").succeeds();
     for action in ["deny", "warn", "audit"] {
         let line = format!(
             "apiserver_validating_admission_policy_check_total{{policy=\"limits\",policy_binding=\"limits\",error_type=\"no_error\",enforcement_action=\"{action}\"}} "
@@ -120,7 +122,7 @@ fn parameters_are_config_maps_or_anything_stored_by_name_and_by_selector() {
         "validations": [{"expression": "object.spec.replicas <= int(params.data.most)"}]});
     let by = |by: serde_json::Value| validating("limits", &spec, &json!({"paramRef": by}));
     let named = json!({"name": "limits", "parameterNotFoundAction": "Deny"});
-    apply(&server, &by(named)).ok();
+    apply(&server, &by(named)).succeeds();
     let text = refused(&server, &deployment("web", "default", 1));
     assert!(
         text.contains("failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction"),
@@ -128,20 +130,20 @@ fn parameters_are_config_maps_or_anything_stored_by_name_and_by_selector() {
     );
     server
         .kubectl("create configmap limits --from-literal=most=2")
-        .ok();
+        .succeeds();
     taken(&server, &deployment("two", "default", 2));
     refused(&server, &deployment("three", "default", 3));
     server
         .kubectl("patch configmap limits -p {\"data\":{\"most\":\"3\"}}")
-        .ok();
+        .succeeds();
     taken(&server, &deployment("three", "default", 3));
     apply(
         &server,
         &by(json!({"selector": {"matchLabels": {"limit": "yes"}}, "parameterNotFoundAction": "Allow"})),
     )
-    .ok();
+    .succeeds();
     taken(&server, &deployment("many", "default", 9));
-    server.kubectl("label configmap limits limit=yes").ok();
+    server.kubectl("label configmap limits limit=yes").succeeds();
     refused(&server, &deployment("more", "default", 9));
     let spec = json!({"paramKind": {"apiVersion": "v1", "kind": "Nothing"}, "validations": [{"expression": "true"}]});
     let unknown = validating(
@@ -149,7 +151,7 @@ fn parameters_are_config_maps_or_anything_stored_by_name_and_by_selector() {
         &spec,
         &json!({"paramRef": {"name": "x", "parameterNotFoundAction": "Deny"}}),
     );
-    apply(&server, &unknown).ok();
+    apply(&server, &unknown).succeeds();
     let text = refused(&server, &deployment("more", "default", 1));
     assert!(
         text.contains(
@@ -170,13 +172,13 @@ fn conditions_selectors_and_rights_choose_the_writes_that_are_judged() {
             "expression": "authorizer.group('apps').resource('deployments').namespace(request.namespace).check('escape').allowed()",
             "messageExpression": "request.userInfo.username + ' may not ' + request.operation"}],
     });
-    apply(&server, &validating("escape", &spec, &json!({}))).ok();
+    apply(&server, &validating("escape", &spec, &json!({}))).succeeds();
     server
         .kubectl("create clusterrolebinding ann --clusterrole=cluster-admin --user=bob")
-        .ok();
+        .succeeds();
     server
         .kubectl("create clusterrolebinding edit --clusterrole=edit --user=ann")
-        .ok();
+        .succeeds();
     let (ann, bob) = (
         server.kubeconfig_for("ann", &[]),
         server.kubeconfig_for("bob", &[]),
@@ -188,13 +190,13 @@ fn conditions_selectors_and_rights_choose_the_writes_that_are_judged() {
             .kubectl_as(kubeconfig, &["create", "-f", "-"])
             .input(object.to_string())
     };
-    create(&ann, &deployment("other", "default", 1)).ok();
+    create(&ann, &deployment("other", "default", 1)).succeeds();
     let text = create(&ann, &judged).fails();
     assert!(text.contains("ann may not CREATE"), "{text}");
-    create(&bob, &judged).ok();
+    create(&bob, &judged).succeeds();
     let text = server.kubectl_as(&ann, &["delete", "deployment", "web"]).fails();
     assert!(text.contains("ann may not DELETE"), "{text}");
-    server.kubectl("delete deployment web").ok();
+    server.kubectl("delete deployment web").succeeds();
 }
 
 #[test]
@@ -202,7 +204,7 @@ fn what_cannot_be_evaluated_follows_the_failure_policy() {
     let server = Server::start();
     let broken =
         json!({"failurePolicy": "Fail", "validations": [{"expression": "object.spec.nothing == 1"}]});
-    apply(&server, &validating("broken", &broken, &json!({}))).ok();
+    apply(&server, &validating("broken", &broken, &json!({}))).succeeds();
     let text = refused(&server, &deployment("web", "default", 1));
     assert!(
         text.contains("expression 'object.spec.nothing == 1' resulted in error: no such key: nothing"),
@@ -210,7 +212,7 @@ fn what_cannot_be_evaluated_follows_the_failure_policy() {
     );
     let dear = "lists.range(4000).all(x, lists.range(4000).all(y, x + y >= 0))";
     let dear = json!({"failurePolicy": "Fail", "validations": [{"expression": dear}]});
-    apply(&server, &validating("broken", &dear, &json!({}))).ok();
+    apply(&server, &validating("broken", &dear, &json!({}))).succeeds();
     let text = refused(&server, &deployment("web", "default", 1));
     assert!(
         text.contains("actual cost limit exceeded") || text.contains("cost"),
@@ -218,9 +220,9 @@ fn what_cannot_be_evaluated_follows_the_failure_policy() {
     );
     let mut ignored = dear;
     ignored["failurePolicy"] = "Ignore".into();
-    apply(&server, &validating("broken", &ignored, &json!({}))).ok();
+    apply(&server, &validating("broken", &ignored, &json!({}))).succeeds();
     taken(&server, &deployment("web", "default", 1));
-    let metrics = server.kubectl("get --raw /metrics").ok();
+    let metrics = server.kubectl("get --raw /metrics").succeeds();
     let line = "apiserver_validating_admission_policy_check_total{policy=\"broken\",policy_binding=\"broken\",error_type=\"invalid_error\",enforcement_action=\"allow\"} 1";
     assert!(metrics.lines().any(|have| have == line), "{metrics}");
     let wrong = json!({"validations": [{"expression": "object.spec.replicas <="}]});
@@ -239,14 +241,14 @@ fn deletions_and_subresources_are_judged_as_themselves() {
         "validations": [{"messageExpression": "object.kind + ' ' + request.subResource + ' of ' + object.metadata.name",
             "expression": "object.kind == 'Scale' ? object.spec.replicas <= oldObject.spec.replicas + 1 : !has(object.status.replicas)"}],
     });
-    apply(&server, &validating("parts", &spec, &json!({}))).ok();
+    apply(&server, &validating("parts", &spec, &json!({}))).succeeds();
     taken(&server, &deployment("web", "default", 1));
     let text = server.kubectl("scale deployment web --replicas=5").fails();
     assert!(text.contains("Scale scale of web"), "{text}");
-    server.kubectl("scale deployment web --replicas=2").ok();
+    server.kubectl("scale deployment web --replicas=2").succeeds();
     server
         .kubectl("patch deployment web -p {\"spec\":{\"replicas\":9}}")
-        .ok();
+        .succeeds();
     let text = server
         .kubectl("patch deployment web --subresource=status -p {\"status\":{\"replicas\":9}}")
         .fails();
@@ -255,7 +257,7 @@ fn deletions_and_subresources_are_judged_as_themselves() {
         "matchConstraints": {"resourceRules": [rule(&["DELETE"], &["*"])]},
         "validations": [{"expression": "object == null && oldObject.spec.replicas < 9", "message": "too large to go"}],
     });
-    apply(&server, &validating("kept", &kept, &json!({}))).ok();
+    apply(&server, &validating("kept", &kept, &json!({}))).succeeds();
     let text = server.kubectl("delete deployment web").fails();
     assert!(text.contains("too large to go"), "{text}");
     let text = server.kubectl("delete deployments --all").fails();
@@ -267,9 +269,9 @@ fn a_policy_is_judged_before_quota_and_what_it_denies_takes_no_room() {
     let server = Server::start();
     server
         .kubectl("create quota limits --hard=count/deployments.apps=1")
-        .ok();
+        .succeeds();
     let spec = json!({"validations": [{"expression": "object.spec.replicas <= 5", "message": "too large"}]});
-    apply(&server, &validating("limits", &spec, &json!({}))).ok();
+    apply(&server, &validating("limits", &spec, &json!({}))).succeeds();
     refused(&server, &deployment("large", "default", 6));
     taken(&server, &deployment("small", "default", 1));
     let text = refused(&server, &deployment("other", "default", 1));

@@ -130,7 +130,7 @@ fn a_kubeconfig_is_what_old_readers_take() {
     assert!(STANDARD.decode(value("certificate-authority-data:")).is_ok());
     let key = STANDARD.decode(value("client-key-data:")).unwrap();
     assert!(key.starts_with(b"-----BEGIN EC PRIVATE KEY-----"));
-    assert!(server.kubectl("get namespaces").ok().contains("default"));
+    assert!(server.kubectl("get namespaces").succeeds().contains("default"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

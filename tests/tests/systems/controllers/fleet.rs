@@ -100,7 +100,7 @@ fn place(server: &Server, name: &str, policy: &str) {
         "apiVersion: placement.kubernetes-fleet.io/v1beta1\nkind: ClusterResourcePlacement\nmetadata: {{name: {name}}}\n\
          spec:\n  resourceSelectors: [{{group: \"\", version: v1, kind: Namespace, name: shop}}]\n  policy: {{{policy}}}\n"
     );
-    server.kubectl("apply -f -").input(text).ok();
+    server.kubectl("apply -f -").input(text).succeeds();
 }
 
 /// The term of an affinity that requires `labels`.
@@ -176,7 +176,7 @@ fn roll_out(server: &Server, placement: &str) {
                         bound,
                     ],
                 )
-                .ok();
+                .succeeds();
         }
     }
 }

@@ -21,7 +21,7 @@ fn shoot(server: &Server, name: &str) {
         "apiVersion: core.gardener.cloud/v1beta1\nkind: Shoot\nmetadata: {{name: {name}, namespace: garden-dev}}\n\
          spec:\n  cloudProfile: {{name: aws}}\n  region: eu-west-1\n  provider: {{type: aws}}\n  networking: {{nodes: 172.16.0.0/16, pods: 172.17.0.0/16, services: 172.18.0.0/16}}\n"
     );
-    server.kubectl("apply -f -").input(text).ok();
+    server.kubectl("apply -f -").input(text).succeeds();
 }
 
 fn assigned(server: &Server, name: &str) -> Option<String> {
@@ -35,7 +35,7 @@ fn assigned(server: &Server, name: &str) -> Option<String> {
 fn a_shoot_waits_with_an_event_until_a_seed_that_could_help_appears() {
     let server = Server::start();
     auto_bind(&server, "gardener", "Controller");
-    server.kubectl("apply -f -").input(BASE).ok();
+    server.kubectl("apply -f -").input(BASE).succeeds();
     shoot(&server, "waits");
     let why = event(&server, "garden-dev", "waits", "Warning SchedulingFailed");
     assert_eq!(why, "Failed to schedule shoot waits: there are no seeds");
@@ -56,7 +56,7 @@ fn a_shoot_waits_with_an_event_until_a_seed_that_could_help_appears() {
     assert_eq!(assigned(&server, "second"), None);
     server
         .kubectl("-n garden-dev delete shoot waits --wait=false")
-        .ok();
+        .succeeds();
     eventually("the second to get the place", || {
         (assigned(&server, "second")? == "one").then_some(())
     });
@@ -77,7 +77,7 @@ fn a_shoot_waits_with_an_event_until_a_seed_that_could_help_appears() {
 fn with_controllers_a_create_is_answered_unassigned_and_off_is_off() {
     let server = Server::start();
     auto_bind(&server, "gardener", "Off");
-    server.kubectl("apply -f -").input(BASE).ok();
+    server.kubectl("apply -f -").input(BASE).succeeds();
     seed(&server, "one", 1, 10);
     shoot(&server, "by-hand");
     auto_bind(&server, "ocm", "Controller");
@@ -93,7 +93,7 @@ fn with_controllers_a_create_is_answered_unassigned_and_off_is_off() {
 #[test]
 fn a_seed_is_never_given_more_shoots_than_it_takes() {
     let server = Server::start();
-    server.kubectl("apply -f -").input(BASE).ok();
+    server.kubectl("apply -f -").input(BASE).succeeds();
     let shoots: Vec<String> = (0..24).map(|number| format!("s{number:02}")).collect();
     std::thread::scope(|scope| {
         for part in shoots.chunks(6) {
@@ -124,7 +124,7 @@ fn everything_that_could_help_wakes_a_waiting_shoot() {
     server
         .kubectl("apply -f -")
         .input("apiVersion: v1\nkind: Namespace\nmetadata: {name: garden-dev}\n")
-        .ok();
+        .succeeds();
     seed(&server, "one", 1, 100);
     let waits = |name: &str, why: &str| {
         shoot(&server, name);
@@ -144,7 +144,7 @@ fn everything_that_could_help_wakes_a_waiting_shoot() {
     server
         .kubectl("apply -f -")
         .input("apiVersion: core.gardener.cloud/v1beta1\nkind: CloudProfile\nmetadata: {name: aws}\nspec: {type: aws, seedSelector: {matchLabels: {env: live}}}\n")
-        .ok();
+        .succeeds();
     waits("profile", "env=live");
     patch(
         &server,
@@ -171,12 +171,12 @@ fn everything_that_could_help_wakes_a_waiting_shoot() {
     is_assigned("invisible");
     let text = "apiVersion: core.gardener.cloud/v1beta1\nkind: Shoot\nmetadata: {name: far, namespace: garden-dev}\n\
          spec:\n  cloudProfile: {name: aws}\n  region: eu-west-2\n  provider: {type: aws}\n  networking: {nodes: 172.16.0.0/16, pods: 172.17.0.0/16, services: 172.18.0.0/16}\n";
-    server.kubectl("apply -f -").input(text).ok();
+    server.kubectl("apply -f -").input(text).succeeds();
     let why = event(&server, "garden-dev", "far", "Warning SchedulingFailed");
     assert!(why.contains("eu-west-2"), "{why}");
     let configuration = "apiVersion: config.berth.dev/v1alpha1\nkind: SchedulerConfiguration\nmetadata: {name: gardener}\n\
          spec: {autoBind: Controller, gardener: {schedulers: {shoot: {candidateDeterminationStrategy: MinimalDistance}}}}\n";
-    server.kubectl("apply -f -").input(configuration).ok();
+    server.kubectl("apply -f -").input(configuration).succeeds();
     is_assigned("far");
 }
 
@@ -185,8 +185,8 @@ fn a_waiting_shoot_is_tried_again_by_time_and_its_event_counts() {
     let server = Server::start();
     let configuration = "apiVersion: config.berth.dev/v1alpha1\nkind: SchedulerConfiguration\nmetadata: {name: gardener}\n\
          spec: {autoBind: Controller, gardener: {schedulers: {shoot: {retrySyncPeriod: 1s}}}}\n";
-    server.kubectl("apply -f -").input(configuration).ok();
-    server.kubectl("apply -f -").input(BASE).ok();
+    server.kubectl("apply -f -").input(configuration).succeeds();
+    server.kubectl("apply -f -").input(BASE).succeeds();
     shoot(&server, "waits");
     eventually("three tries, told by one event", || {
         let list = server
@@ -209,7 +209,7 @@ fn a_waiting_shoot_is_tried_again_by_time_and_its_event_counts() {
 fn an_assigned_shoot_is_never_moved_and_a_foreign_one_never_looked_at() {
     let server = Server::start();
     auto_bind(&server, "gardener", "Controller");
-    server.kubectl("apply -f -").input(BASE).ok();
+    server.kubectl("apply -f -").input(BASE).succeeds();
     seed(&server, "one", 1, 100);
     shoot(&server, "stays");
     eventually("it to be assigned", || {
@@ -217,7 +217,7 @@ fn an_assigned_shoot_is_never_moved_and_a_foreign_one_never_looked_at() {
     });
     let text = "apiVersion: core.gardener.cloud/v1beta1\nkind: Shoot\nmetadata: {name: foreign, namespace: garden-dev}\n\
          spec:\n  schedulerName: other\n  cloudProfile: {name: aws}\n  region: eu-west-1\n  provider: {type: aws}\n  networking: {nodes: 172.16.0.0/16, pods: 172.17.0.0/16, services: 172.18.0.0/16}\n";
-    server.kubectl("apply -f -").input(text).ok();
+    server.kubectl("apply -f -").input(text).succeeds();
     counted(&server, "gardener", 1);
     seed(&server, "two", 2, 100);
     patch(

@@ -27,7 +27,7 @@ fn deletion_annotation(identifier: &str) -> String {
 
 fn apply(server: &Server, objects: &[Value]) {
     let list = json!({"apiVersion": "v1", "kind": "List", "items": objects});
-    server.kubectl("apply -f -").input(list.to_string()).ok();
+    server.kubectl("apply -f -").input(list.to_string()).succeeds();
 }
 
 /// The location of the clusters of the region it is named after.
@@ -58,11 +58,11 @@ fn identifier(server: &Server, name: &str) -> String {
         .kubectl(&format!(
             "get workloadcluster {name} -o jsonpath={{.metadata.uid}}"
         ))
-        .ok()
+        .succeeds()
 }
 
 fn namespace(server: &Server, name: &str) {
-    server.kubectl(&format!("create namespace {name}")).ok();
+    server.kubectl(&format!("create namespace {name}")).succeeds();
 }
 
 fn config_map(server: &Server, namespace: &str, name: &str) {
@@ -70,7 +70,7 @@ fn config_map(server: &Server, namespace: &str, name: &str) {
         .kubectl(&format!(
             "-n {namespace} create configmap {name} --from-literal=a=b"
         ))
-        .ok();
+        .succeeds();
 }
 
 fn patch(server: &Server, what: &str, patch: &Value) {
@@ -83,7 +83,7 @@ fn patch_as(server: &Server, who: &[&str], what: &str, patch: &Value) {
     arguments.push("patch");
     arguments.extend(what.split_whitespace());
     arguments.extend(["--type=merge", "-p", &patch]);
-    server.kubectl_args(&arguments).ok();
+    server.kubectl_args(&arguments).succeeds();
 }
 
 /// A patch by the syncer of the cluster with this identifier.
@@ -186,7 +186,7 @@ fn stamped(server: &Server, what: &str, identifier: &str) -> String {
 /// Number of steps of a reconciler so far, however they ended.
 fn steps(server: &Server, controller: &str) -> u64 {
     let series = format!("controller_reconciles_total{{dialect=\"kcp\",controller=\"{controller}\"");
-    let text = server.kubectl("get --raw /metrics").ok();
+    let text = server.kubectl("get --raw /metrics").succeeds();
     let lines = text.lines().filter(|line| line.starts_with(&series));
     lines
         .filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok())

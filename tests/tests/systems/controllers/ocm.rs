@@ -25,14 +25,14 @@ fn fleet(server: &Server, clusters: &[&str]) {
              apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {{name: {cluster}}}\nspec: {{hubAcceptsClient: true}}\n"
         ));
     }
-    server.kubectl("apply -f -").input(text).ok();
+    server.kubectl("apply -f -").input(text).succeeds();
 }
 
 fn place(server: &Server, name: &str, spec: &str) {
     let text = format!(
         "apiVersion: cluster.open-cluster-management.io/v1beta1\nkind: Placement\nmetadata: {{name: {name}, namespace: ns1}}\nspec: {spec}\n"
     );
-    server.kubectl("apply -f -").input(text).ok();
+    server.kubectl("apply -f -").input(text).succeeds();
 }
 
 fn decided(server: &Server, placement: &str) -> Vec<String> {
@@ -63,7 +63,7 @@ fn becomes(server: &Server, placement: &str, clusters: &[&str]) {
 fn patch(server: &Server, cluster: &str, patch: &str) {
     server
         .kubectl_args(&["patch", "managedcluster", cluster, "--type=merge", "-p", patch])
-        .ok();
+        .succeeds();
 }
 
 const TAINT: &str =
@@ -77,7 +77,7 @@ fn the_disaster_recovery_story_runs_by_itself() {
     server.load(&seed("score-primary.yaml"));
     server.load(&seed("score-backup.yaml"));
     let placement = seed("placement-recovery.yaml").display().to_string();
-    server.kubectl_args(&["apply", "-f", &placement]).ok();
+    server.kubectl_args(&["apply", "-f", &placement]).succeeds();
     becomes(&server, "placement", &["primary"]);
     patch(&server, "primary", TAINT);
     becomes(&server, "placement", &["backup"]);
@@ -99,7 +99,7 @@ fn the_disaster_recovery_story_runs_by_itself() {
     assert!(moved.iter().any(|note| note.ends_with(": backup")), "{moved:?}");
     let scores = event(&server, "ns1", "placement", "Normal ScoreUpdate");
     assert!(scores.contains("backup:"), "{scores}");
-    let described = server.kubectl("-n ns1 describe placement placement").ok();
+    let described = server.kubectl("-n ns1 describe placement placement").succeeds();
     assert!(described.contains("DecisionUpdate"), "{described}");
 }
 
@@ -130,15 +130,17 @@ fn every_change_that_matters_moves_decisions() {
     fleet(&server, &["c"]);
     becomes(&server, "all", &["a", "b", "c"]);
     // A cluster that goes.
-    server.kubectl("delete managedcluster c").ok();
+    server.kubectl("delete managedcluster c").succeeds();
     becomes(&server, "all", &["a", "b"]);
     // The set, and its binding.
     let set = r#"{"spec":{"clusterSelector":{"labelSelector":{"matchLabels":{"tier":"gold"}}}}}"#;
     server
         .kubectl_args(&["patch", "managedclusterset", "all", "--type=merge", "-p", set])
-        .ok();
+        .succeeds();
     becomes(&server, "all", &["b"]);
-    server.kubectl("-n ns1 delete managedclustersetbinding all").ok();
+    server
+        .kubectl("-n ns1 delete managedclustersetbinding all")
+        .succeeds();
     becomes(&server, "all", &[]);
 }
 
@@ -245,12 +247,12 @@ fn a_lost_decision_is_made_again_and_a_disabled_placement_left_alone() {
             &fred,
             &["-n", "ns1", "delete", "placementdecision", "p-decision-1"],
         )
-        .ok();
+        .succeeds();
     becomes(&server, "p", &["a"]);
     let disable = "cluster.open-cluster-management.io/experimental-scheduling-disable";
     server
         .kubectl(&format!("-n ns1 annotate placement q {disable}=true"))
-        .ok();
+        .succeeds();
     patch(&server, &first[0], TAINT);
     // The barrier: the other one has moved, or been looked at, when this one is decided.
     place(&server, "barrier", "{numberOfClusters: 1}");
@@ -260,14 +262,14 @@ fn a_lost_decision_is_made_again_and_a_disabled_placement_left_alone() {
     assert_eq!(decided(&server, "q"), first);
     server
         .kubectl(&format!("-n ns1 annotate placement q {disable}-"))
-        .ok();
+        .succeeds();
     eventually("it to move", || (decided(&server, "q") != first).then_some(()));
     // A deleted placement takes its decisions along.
-    server.kubectl("-n ns1 delete placement q").ok();
+    server.kubectl("-n ns1 delete placement q").succeeds();
     becomes(&server, "q", &[]);
     let left = server
         .kubectl("-n ns1 get placementdecisions -l cluster.open-cluster-management.io/placement=q -o name")
-        .ok();
+        .succeeds();
     assert_eq!(left, "");
 }
 
@@ -276,11 +278,11 @@ fn clusters_of_sets_that_nobody_binds_cost_no_decision() {
     let server = Server::start();
     fleet(&server, &["a"]);
     let text = "apiVersion: v1\nkind: Namespace\nmetadata: {name: ns2}\n---\napiVersion: cluster.open-cluster-management.io/v1beta1\nkind: Placement\nmetadata: {name: alone, namespace: ns2}\nspec: {}\n";
-    server.kubectl("apply -f -").input(text).ok();
+    server.kubectl("apply -f -").input(text).succeeds();
     let set = r#"{"spec":{"clusterSelector":{"labelSelector":{"matchLabels":{"fleet":"ns1"}}}}}"#;
     server
         .kubectl_args(&["patch", "managedclusterset", "all", "--type=merge", "-p", set])
-        .ok();
+        .succeeds();
     patch(&server, "a", r#"{"metadata":{"labels":{"fleet":"ns1"}}}"#);
     place(&server, "p", "{}");
     becomes(&server, "p", &["a"]);
@@ -303,7 +305,7 @@ fn fleet_cluster(server: &Server, name: &str) {
     let text = format!(
         "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {{name: {name}}}\nspec: {{hubAcceptsClient: true}}\n"
     );
-    server.kubectl("apply -f -").input(text).ok();
+    server.kubectl("apply -f -").input(text).succeeds();
 }
 
 #[test]

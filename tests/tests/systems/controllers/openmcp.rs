@@ -17,7 +17,7 @@ fn configure(server: &Server, purposes: &str) {
         "apiVersion: config.berth.dev/v1alpha1\nkind: SchedulerConfiguration\nmetadata: {{name: openmcp}}\n\
          spec:\n  autoBind: Controller\n  openmcp: {{scheduler: {{selectors: {{requests: {{matchExpressions: [{{key: hold, operator: DoesNotExist}}]}}}}, purposeMappings: {purposes}}}}}\n"
     );
-    server.kubectl("apply -f -").input(text).ok();
+    server.kubectl("apply -f -").input(text).succeeds();
 }
 
 const WORKLOAD: &str = "workload: {tenancyCount: 2, template: {spec: {profile: small, tenancy: Shared}}}";
@@ -28,7 +28,7 @@ const PLATFORM: &str = "platform: {template: {spec: {profile: large, tenancy: Sh
 /// `fred`.
 fn server(purposes: &[&str]) -> Server {
     let server = Server::start_with(&["--break-glass-group", "firefighters"]);
-    server.kubectl("create namespace ns").ok();
+    server.kubectl("create namespace ns").succeeds();
     configure(&server, &format!("{{{}}}", purposes.join(", ")));
     server
 }
@@ -38,7 +38,7 @@ fn request_with(server: &Server, name: &str, metadata: &str, spec: &str) {
         "apiVersion: clusters.openmcp.cloud/v1alpha1\nkind: ClusterRequest\n\
          metadata: {{name: {name}, namespace: ns{metadata}}}\nspec: {{{spec}}}\n"
     );
-    server.kubectl("apply -f -").input(text).ok();
+    server.kubectl("apply -f -").input(text).succeeds();
 }
 
 fn request(server: &Server, name: &str, purpose: &str) {
@@ -53,7 +53,7 @@ fn get(server: &Server, kind: &str, name: &str) -> Value {
 fn find(server: &Server, kind: &str, name: &str) -> Option<Value> {
     let text = server
         .kubectl(&format!("-n ns get {kind} {name} -o json --ignore-not-found"))
-        .ok();
+        .succeeds();
     (!text.trim().is_empty()).then(|| serde_json::from_str(&text).unwrap())
 }
 
@@ -111,7 +111,7 @@ fn cluster(server: &Server, name: &str, metadata: &str, purposes: &str) {
         "apiVersion: clusters.openmcp.cloud/v1alpha1\nkind: Cluster\nmetadata: {{name: {name}, namespace: ns{metadata}}}\n\
          spec: {{profile: small, tenancy: Shared, purposes: [{purposes}]}}\n"
     );
-    server.kubectl("apply -f -").input(text).ok();
+    server.kubectl("apply -f -").input(text).succeeds();
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn requests_are_granted_clusters_that_are_made_and_filled() {
 #[test]
 fn a_pending_request_says_why_and_is_granted_when_the_configuration_allows_it() {
     let server = Server::start();
-    server.kubectl("create namespace ns").ok();
+    server.kubectl("create namespace ns").succeeds();
     request(&server, "early", "workload");
     let told = event(&server, "ns", "early", "Warning FailedScheduling");
     assert!(told.starts_with("ConfigInvalid: "), "{told}");
@@ -202,7 +202,7 @@ fn a_request_in_conflict_is_granted_when_clusters_change() {
     assert!(other.success);
     let text = "apiVersion: clusters.openmcp.cloud/v1alpha1\nkind: Cluster\nmetadata: {name: platform, namespace: far}\nspec: {profile: small, tenancy: Shared, purposes: [other]}\n---\n\
         apiVersion: clusters.openmcp.cloud/v1alpha1\nkind: ClusterRequest\nmetadata: {name: waits, namespace: far}\nspec: {purpose: platform}\n";
-    server.kubectl("apply -f -").input(text).ok();
+    server.kubectl("apply -f -").input(text).succeeds();
     eventually("the far one to be in conflict", || {
         let request = server.kubectl("-n far get clusterrequest waits -o json").json();
         (request["status"]["conditions"][0]["reason"] == "ClusterConflict").then_some(())
@@ -215,16 +215,16 @@ fn a_request_in_conflict_is_granted_when_clusters_change() {
     });
     // And one whose name becomes free.
     let held = ", finalizers: [example.com/hold]";
-    server.kubectl("create namespace last").ok();
+    server.kubectl("create namespace last").succeeds();
     let text = format!(
         "apiVersion: clusters.openmcp.cloud/v1alpha1\nkind: Cluster\nmetadata: {{name: platform, namespace: last{held}}}\nspec: {{profile: small, tenancy: Shared, purposes: [platform]}}\n"
     );
-    server.kubectl("apply -f -").input(text).ok();
+    server.kubectl("apply -f -").input(text).succeeds();
     server
         .kubectl("-n last delete cluster platform --wait=false")
-        .ok();
+        .succeeds();
     let text = "apiVersion: clusters.openmcp.cloud/v1alpha1\nkind: ClusterRequest\nmetadata: {name: waits, namespace: last}\nspec: {purpose: platform}\n";
-    server.kubectl("apply -f -").input(text).ok();
+    server.kubectl("apply -f -").input(text).succeeds();
     eventually("the last one to be in conflict", || {
         let request = server.kubectl("-n last get clusterrequest waits -o json").json();
         (request["status"]["conditions"][0]["reason"] == "ClusterConflict").then_some(())
@@ -279,7 +279,7 @@ fn what_concerns_no_waiting_request_costs_no_decision() {
                 "-p",
                 &status,
             ])
-            .ok();
+            .succeeds();
     }
     patch(
         &server,
@@ -298,15 +298,15 @@ fn what_concerns_no_waiting_request_costs_no_decision() {
     // What was set aside is taken up when it no longer is.
     server
         .kubectl("-n ns annotate clusterrequest ignored openmcp.cloud/operation-")
-        .ok();
+        .succeeds();
     assert!(grant(&server, "ignored").starts_with("spare"));
-    server.kubectl("-n ns label clusterrequest held hold-").ok();
+    server.kubectl("-n ns label clusterrequest held hold-").succeeds();
     grant(&server, "held");
     // And asking for it has a granted request looked at once more.
     let before = decisions(&server, "openmcp");
     server
         .kubectl("-n ns annotate clusterrequest one openmcp.cloud/operation=reconcile")
-        .ok();
+        .succeeds();
     eventually("the annotation to be taken off", || {
         let request = get(&server, "clusterrequest", "one");
         request["metadata"]["annotations"]["openmcp.cloud/operation"]

@@ -49,7 +49,7 @@ impl Logging {
         let split: Vec<&str> = arguments.split_whitespace().collect();
         Kubectl::new(&self.kubeconfig(), self.home(), &split)
             .input(input)
-            .ok()
+            .succeeds()
     }
 
     fn load(&self, path: &str) {

@@ -14,7 +14,7 @@ fn filled(world: &World, namespace: &str, names: &[&str]) {
         world
             .hub
             .kubectl_args(&["-n", namespace, "create", "configmap", name, "--from-literal=a=b"])
-            .ok();
+            .succeeds();
         world.clusters[0].arrived("configmap", namespace, name);
     }
 }
@@ -60,19 +60,19 @@ fn a_workload_cluster_registered_again_keeps_its_copies_and_what_is_left_goes() 
     // What the syncer did not make, though it looks much like it.
     theirs
         .kubectl_args(&["-n", &home, "create", "configmap", "theirs", "--from-literal=a=b"])
-        .ok();
+        .succeeds();
     theirs
         .kubectl_args(&["-n", &home, "label", "configmap", "theirs", &format!("{MARK}=x")])
-        .ok();
+        .succeeds();
     syncer.kill();
 
     let hub = &world.hub;
-    hub.kubectl("delete workloadcluster east").ok();
+    hub.kubectl("delete workloadcluster east").succeeds();
     for namespace in ["stay", "gone", "half"] {
         world.placement(namespace, serde_json::Map::is_empty);
     }
-    hub.kubectl("delete namespace gone").ok();
-    hub.kubectl("-n half delete configmap drop").ok();
+    hub.kubectl("delete namespace gone").succeeds();
+    hub.kubectl("-n half delete configmap drop").succeeds();
     world.clusters[0].identifier = register(&world.hub, "east");
     let _syncer = world.sync_with(0, &["--remove-leftovers-after", "5s"]);
 
@@ -89,7 +89,7 @@ fn a_workload_cluster_registered_again_keeps_its_copies_and_what_is_left_goes() 
     let server = &world.clusters[0].server;
     server
         .kubectl_args(&["-n", &home, "get", "configmap", "theirs"])
-        .ok();
+        .succeeds();
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn copies_of_a_lost_hub_are_told_and_taken_over_with_adopt_alone() {
     world
         .hub
         .kubectl("-n n1 create configmap c --from-literal=a=b")
-        .ok();
+        .succeeds();
     let said = world.condition(0, "Synced", |known| {
         let message = known["message"].as_str().unwrap_or_default();
         known["reason"] == "ObjectsNotSynced" && message.contains(&format!("3 of {was}"))

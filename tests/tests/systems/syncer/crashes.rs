@@ -49,7 +49,7 @@ fn a_syncer_killed_again_and_again_converges_both_ways() {
             format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: m{index}, namespace: app}}\ndata: {{number: \"{index}\"}}\n")
         })
         .collect();
-    hub.kubectl("apply -f -").input(maps.join("---\n")).ok();
+    hub.kubectl("apply -f -").input(maps.join("---\n")).succeeds();
 
     // On the way down.
     kill_at(&world, [1, 12, 25].into_iter(), |point| {
@@ -82,7 +82,8 @@ fn a_syncer_killed_again_and_again_converges_both_ways() {
     }
 
     // On the way out: every object upstream is held until its copy is gone.
-    hub.kubectl("-n app delete configmaps --all --wait=false").ok();
+    hub.kubectl("-n app delete configmaps --all --wait=false")
+        .succeeds();
     kill_at(&world, [COUNT - 1, COUNT / 2, 5].into_iter(), |point| {
         // Read first what is held: whatever copy is there afterwards belongs to one of them.
         let held = hub.kubectl("-n app get configmaps -o json").json();
@@ -97,7 +98,7 @@ fn a_syncer_killed_again_and_again_converges_both_ways() {
     until("both sides empty", || {
         let (left, held) = (
             copies(east)?.len(),
-            hub.kubectl("-n app get configmaps -o name").ok(),
+            hub.kubectl("-n app get configmaps -o name").succeeds(),
         );
         (left == 0 && held.is_empty())
             .then_some(())
@@ -112,8 +113,8 @@ fn what_changed_while_nobody_synced_is_caught_up_with() {
     let syncer = world.sync(0);
     world.place("app");
     hub.kubectl("-n app create configmap stays --from-literal=a=1")
-        .ok();
-    hub.kubectl("-n app create configmap goes").ok();
+        .succeeds();
+    hub.kubectl("-n app create configmap goes").succeeds();
     east.arrived("configmap", "app", "stays");
     east.arrived("configmap", "app", "goes");
     syncer.kill();
@@ -128,13 +129,14 @@ fn what_changed_while_nobody_synced_is_caught_up_with() {
         "-p",
         r#"{"data":{"a":"2"}}"#,
     ])
-    .ok();
-    hub.kubectl("-n app delete configmap goes --wait=false").ok();
-    hub.kubectl("-n app create configmap comes").ok();
+    .succeeds();
+    hub.kubectl("-n app delete configmap goes --wait=false")
+        .succeeds();
+    hub.kubectl("-n app create configmap comes").succeeds();
     let home = east.namespace("app").expect("it is there");
     east.server
         .kubectl_args(&["-n", &home, "delete", "configmap", "stays"])
-        .ok();
+        .succeeds();
     let _syncer = world.sync(0);
     east.arrived("configmap", "app", "comes");
     assert_eq!(east.arrived("configmap", "app", "stays")["data"]["a"], "2");

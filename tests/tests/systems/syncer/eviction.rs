@@ -25,8 +25,10 @@ fn an_evicted_cluster_is_drained_in_order_and_soft_finalizers_hold_it_back() {
         false => (&world.clusters[1], &world.clusters[0]),
     };
     hub.kubectl("-n app create configmap settings --from-literal=a=1")
-        .ok();
-    hub.kubectl("-n app apply -f -").input(deployment("web", 1)).ok();
+        .succeeds();
+    hub.kubectl("-n app apply -f -")
+        .input(deployment("web", 1))
+        .succeeds();
     old.arrived("configmap", "app", "settings");
     old.arrived("deployment", "app", "web");
     assert_eq!(new.namespace("app"), None);
@@ -37,7 +39,7 @@ fn an_evicted_cluster_is_drained_in_order_and_soft_finalizers_hold_it_back() {
         "--for=condition=Ready",
         &format!("workloadcluster/{}", new.name),
     ])
-    .ok();
+    .succeeds();
 
     // A coordination controller holds the deployment where it is.
     let soft = format!("finalizers.workloads.kcp.dev/{}", old.identifier);
@@ -49,10 +51,10 @@ fn an_evicted_cluster_is_drained_in_order_and_soft_finalizers_hold_it_back() {
         "web",
         &format!("{soft}=ingress"),
     ])
-    .ok();
+    .succeeds();
     let evict = r#"{"spec":{"evictAfter":"2021-10-28T09:00:00Z"}}"#;
     hub.kubectl_args(&["patch", "workloadcluster", &old.name, "--type=merge", "-p", evict])
-        .ok();
+        .succeeds();
 
     // 1: the new cluster is chosen in the same write that asks the old one to leave. Everything arrives
     // there.
@@ -91,7 +93,7 @@ fn an_evicted_cluster_is_drained_in_order_and_soft_finalizers_hold_it_back() {
 
     // 9 to 11: let go of softly, it goes, the namespace after it, and the placement forgets the cluster.
     hub.kubectl_args(&["-n", "app", "annotate", "deployment", "web", &format!("{soft}-")])
-        .ok();
+        .succeeds();
     world.placement("app", |placement| {
         placement.len() == 1 && state(placement, &new.identifier) == Some("Bound")
     });

@@ -27,14 +27,14 @@ fn what_is_taken_off_or_put_into_copies_is_mended_and_goes_with_its_namespace() 
     world.place("app");
     let hub = &world.hub;
     hub.kubectl("-n app create configmap settings --from-literal=color=blue --from-literal=none=")
-        .ok();
+        .succeeds();
     let east = &world.clusters[0];
     east.arrived("configmap", "app", "settings");
     let home = east.namespace("app").expect("it is there");
     let below = |arguments: &[&str]| {
         east.server
             .kubectl_args(&[&["-n", &home], arguments].concat())
-            .ok()
+            .succeeds()
     };
 
     let unmark = format!("{MARK}-");
@@ -56,7 +56,7 @@ fn what_is_taken_off_or_put_into_copies_is_mended_and_goes_with_its_namespace() 
     // A mark that is lost while nobody looks does not keep the namespace for ever.
     syncer.kill();
     below(&["label", "namespace", &home, &unmark]);
-    hub.kubectl("delete namespace app --wait=false").ok();
+    hub.kubectl("delete namespace app --wait=false").succeeds();
     let _syncer = world.sync(0);
     until("the namespace to go on both sides", || {
         let gone = world.hub.kubectl("get namespace app").run().success;
@@ -68,7 +68,7 @@ fn what_is_taken_off_or_put_into_copies_is_mended_and_goes_with_its_namespace() 
     world.clusters[0].server.crash();
     let configuration = "apiVersion: config.berth.dev/v1alpha1\nkind: SchedulerConfiguration\nmetadata: {name: kcp}\n\
                          spec: {kcp: {heartbeatThreshold: 2s}}\n";
-    world.hub.kubectl("apply -f -").input(configuration).ok();
+    world.hub.kubectl("apply -f -").input(configuration).succeeds();
     until("the cluster not to be ready", || {
         let cluster = world.hub.kubectl("get workloadcluster east -o json").json();
         let condition = |name: &str| -> Value {

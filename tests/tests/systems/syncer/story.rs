@@ -12,10 +12,12 @@ fn what_is_in_a_placed_namespace_arrives_and_its_status_returns() {
     let (hub, east) = (&world.hub, &world.clusters[0]);
     world.place("app");
     hub.kubectl("-n app create configmap settings --from-literal=color=blue")
-        .ok();
+        .succeeds();
     hub.kubectl("-n app create service clusterip web --tcp=80:8080")
-        .ok();
-    hub.kubectl("-n app apply -f -").input(deployment("web", 2)).ok();
+        .succeeds();
+    hub.kubectl("-n app apply -f -")
+        .input(deployment("web", 2))
+        .succeeds();
 
     let settings = east.arrived("configmap", "app", "settings");
     assert_eq!(settings["data"]["color"], "blue");
@@ -51,7 +53,7 @@ fn what_is_in_a_placed_namespace_arrives_and_its_status_returns() {
         "-p",
         &patch,
     ];
-    east.server.kubectl_args(&report).ok();
+    east.server.kubectl_args(&report).succeeds();
     let reported = until("the status", || {
         let web = hub.kubectl("-n app get deployment web -o json").json();
         match web["status"]["readyReplicas"] == 2 {
@@ -63,10 +65,10 @@ fn what_is_in_a_placed_namespace_arrives_and_its_status_returns() {
         reported["status"]["observedGeneration"],
         reported["metadata"]["generation"]
     );
-    assert!(hub.kubectl("-n app get deployments").ok().contains("2/2"));
+    assert!(hub.kubectl("-n app get deployments").succeeds().contains("2/2"));
 
     // Changes follow: new ones, and what somebody changes on the cluster is changed back.
-    hub.kubectl("-n app scale deployment web --replicas=5").ok();
+    hub.kubectl("-n app scale deployment web --replicas=5").succeeds();
     until("the new number", || {
         let web = east.copy("deployment", "app", "web")?;
         (web["spec"]["replicas"] == 5)
@@ -83,7 +85,7 @@ fn what_is_in_a_placed_namespace_arrives_and_its_status_returns() {
         "-p",
         r#"{"data":{"color":"red"}}"#,
     ];
-    east.server.kubectl_args(&meddle).ok();
+    east.server.kubectl_args(&meddle).succeeds();
     until("the old color", || {
         let settings = east.copy("configmap", "app", "settings")?;
         (settings["data"]["color"] == "blue")
@@ -92,7 +94,8 @@ fn what_is_in_a_placed_namespace_arrives_and_its_status_returns() {
     });
 
     // What is deleted goes from both, the copy first.
-    hub.kubectl("-n app delete configmap settings --wait=false").ok();
+    hub.kubectl("-n app delete configmap settings --wait=false")
+        .succeeds();
     until("the end of it", || {
         let gone = hub.kubectl("-n app get configmap settings").run();
         (!gone.success).then_some(()).ok_or(gone.out)
@@ -101,7 +104,7 @@ fn what_is_in_a_placed_namespace_arrives_and_its_status_returns() {
         east.copy("configmap", "app", "settings").is_err(),
         "the copy goes first"
     );
-    hub.kubectl("delete namespace app --wait=false").ok();
+    hub.kubectl("delete namespace app --wait=false").succeeds();
     until("the end of the namespace", || {
         let upstream = parsed(&hub.kubectl("get namespace app -o json").run());
         match (upstream, east.namespace("app")) {
@@ -118,7 +121,7 @@ fn a_syncer_ends_in_order_when_it_is_told_to() {
     world.place("app");
     assert_eq!(syncer.terminate(), Some(0));
     // Another one goes on where it ended.
-    world.hub.kubectl("-n app create configmap later").ok();
+    world.hub.kubectl("-n app create configmap later").succeeds();
     let _syncer = world.sync(0);
     world.clusters[0].arrived("configmap", "app", "later");
 }
@@ -130,11 +133,11 @@ fn nothing_of_a_namespace_elsewhere_or_of_nobody_arrives() {
     let (hub, east) = (&world.hub, &world.clusters[0]);
     let disabled = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "private",
         "labels": {"experimental.workloads.kcp.dev/scheduling-disabled": "true"}}});
-    hub.kubectl("apply -f -").input(disabled.to_string()).ok();
-    hub.kubectl("-n private create configmap secret-plan").ok();
+    hub.kubectl("apply -f -").input(disabled.to_string()).succeeds();
+    hub.kubectl("-n private create configmap secret-plan").succeeds();
     // What comes after it has arrived: so what was to come before has not.
     world.place("app");
-    hub.kubectl("-n app create configmap barrier").ok();
+    hub.kubectl("-n app create configmap barrier").succeeds();
     east.arrived("configmap", "app", "barrier");
     assert_eq!(east.namespace("private"), None);
 }

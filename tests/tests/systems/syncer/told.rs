@@ -38,7 +38,7 @@ fn asked(world: &World, arguments: &[&str]) -> String {
 fn an_unknown_resource_and_an_object_that_is_refused_stop_only_themselves_and_are_told() {
     let world = World::new(&["east"]);
     let east = &world.clusters[0];
-    east.server.kubectl("apply -f -").input(POLICY).ok();
+    east.server.kubectl("apply -f -").input(POLICY).succeeds();
     let _syncer = world.sync_with(0, &["--resources", "configmaps,widgets.example.com"]);
     let said = world.condition(0, "Synced", |known| known["status"] == "False");
     assert_eq!(said["reason"], "UnknownResources");
@@ -52,7 +52,7 @@ fn an_unknown_resource_and_an_object_that_is_refused_stop_only_themselves_and_ar
         world
             .hub
             .kubectl_args(&["-n", "app", "create", "configmap", name])
-            .ok();
+            .succeeds();
     }
     east.arrived("configmap", "app", "good");
     let said = world.condition(0, "Synced", |known| known["reason"] == "ObjectsNotSynced");
@@ -73,7 +73,7 @@ fn an_unknown_resource_and_an_object_that_is_refused_stop_only_themselves_and_ar
     let check = asked(&world, &["check"]);
     assert!(check.contains("east.kcp") && check.contains("app/bad"), "{check}");
 
-    world.hub.kubectl("-n app delete configmap bad").ok();
+    world.hub.kubectl("-n app delete configmap bad").succeeds();
     let said = world.condition(0, "Synced", |known| known["reason"] == "UnknownResources");
     until("a heartbeat more", || {
         match said["message"].to_string().contains("app/bad") {

@@ -14,12 +14,12 @@ fn placed() -> World {
     world
         .hub
         .kubectl("-n app create configmap settings --from-literal=a=1")
-        .ok();
+        .succeeds();
     world
         .hub
         .kubectl("-n app apply -f -")
         .input(deployment("web", 2))
-        .ok();
+        .succeeds();
     world.clusters[0].arrived("configmap", "app", "settings");
     world.clusters[0].arrived("deployment", "app", "web");
     syncer.kill();
@@ -30,13 +30,13 @@ fn placed() -> World {
 fn kubectl_reads_a_view_as_any_other_server() {
     let world = placed();
     let (hub, east) = (&world.hub, &world.clusters[0]);
-    hub.kubectl("create namespace kube-own").ok();
-    hub.kubectl("-n kube-own create configmap elsewhere").ok();
+    hub.kubectl("create namespace kube-own").succeeds();
+    hub.kubectl("-n kube-own create configmap elsewhere").succeeds();
     let seen = |arguments: &str| {
         let split: Vec<&str> = arguments.split_whitespace().collect();
         east.seen(hub, &split)
     };
-    let resources = seen("api-resources").ok();
+    let resources = seen("api-resources").succeeds();
     for (name, there) in [
         ("configmaps", true),
         ("deployments", true),
@@ -50,9 +50,9 @@ fn kubectl_reads_a_view_as_any_other_server() {
             "{name}: {resources}"
         );
     }
-    let maps = seen("get configmaps -A").ok();
+    let maps = seen("get configmaps -A").succeeds();
     assert!(maps.contains("settings") && !maps.contains("elsewhere"), "{maps}");
-    assert!(seen("-n app get deploy").ok().contains("0/2"));
+    assert!(seen("-n app get deploy").succeeds().contains("0/2"));
     let web = seen("-n app get deployment web -o json").json();
     assert_eq!(web["spec"]["replicas"], 2);
     assert!(
@@ -61,8 +61,12 @@ fn kubectl_reads_a_view_as_any_other_server() {
             .contains("(NotFound)")
     );
     assert!(seen("-n app get configmaps -l nothing=here").run().out.is_empty());
-    assert!(seen("version").ok().contains("Server Version"));
-    assert!(seen("explain deployment.spec.replicas").ok().contains("integer"));
+    assert!(seen("version").succeeds().contains("Server Version"));
+    assert!(
+        seen("explain deployment.spec.replicas")
+            .succeeds()
+            .contains("integer")
+    );
     assert!(
         seen("-n app delete configmap settings")
             .fails()
@@ -111,7 +115,7 @@ fn a_watch_of_a_view_shows_what_enters_and_leaves() {
             .expect("an event")
     };
     assert!(next().contains("ADDED"));
-    hub.kubectl("-n app create configmap more").ok();
+    hub.kubectl("-n app create configmap more").succeeds();
     assert!(next().contains("ADDED"));
     hub.kubectl_args(&[
         "-n",
@@ -123,10 +127,10 @@ fn a_watch_of_a_view_shows_what_enters_and_leaves() {
         "-p",
         r#"{"data":{"a":"2"}}"#,
     ])
-    .ok();
+    .succeeds();
     assert!(next().contains("MODIFIED"));
     // No syncer holds it: it goes at once.
-    hub.kubectl("-n app delete configmap more").ok();
+    hub.kubectl("-n app delete configmap more").succeeds();
     until("its end", || match next().contains("DELETED") {
         true => Ok(()),
         false => Err("another event".to_owned()),
@@ -150,8 +154,8 @@ fn a_syncer_writes_its_finalizer_and_the_status_and_nothing_else() {
         &["--subresource=status"],
         r#"{"status":{"readyReplicas":1}}"#,
     )
-    .ok();
-    assert!(hub.kubectl("-n app get deployments").ok().contains("1/2"));
+    .succeeds();
+    assert!(hub.kubectl("-n app get deployments").succeeds().contains("1/2"));
     let refused = patch("deployment", &[], r#"{"spec":{"replicas":9}}"#).fails();
     assert!(
         refused.contains("the syncer may change its finalizer and the status only"),
@@ -195,7 +199,7 @@ fn a_view_is_for_whom_it_was_granted_to() {
         "{refused}"
     );
     hub.kubectl_as(&own, &["get", "--raw", &format!("{below}/api/v1/configmaps")])
-        .ok();
+        .succeeds();
     assert!(
         hub.kubectl_as(&own, &["get", "configmaps", "-A"])
             .fails()
@@ -248,7 +252,7 @@ fn watches_of_a_view_end_when_its_rules_change_so_that_they_agree_with_what_is_g
             r#"{"status":{"readyReplicas":1}}"#,
         ],
     )
-    .ok();
+    .succeeds();
     let before = got();
     assert_eq!(before["status"]["readyReplicas"], 1);
     let version = before["metadata"]["resourceVersion"].as_str().expect("a version");
@@ -259,7 +263,7 @@ fn watches_of_a_view_end_when_its_rules_change_so_that_they_agree_with_what_is_g
     hub.kubectl(
         "annotate workloadcluster east featuregates.experimental.workloads.kcp.dev/advancedscheduling=true",
     )
-    .ok();
+    .succeeds();
     let ended = events
         .recv_timeout(crate::syncer::world::PATIENCE)
         .expect("an event");

@@ -87,7 +87,7 @@ impl World {
     /// A hub with the workload clusters `names`, which nobody speaks for yet.
     pub(super) fn new(names: &[&str]) -> Self {
         let hub = Server::start();
-        hub.kubectl("apply -f -").input(LOCATION).ok();
+        hub.kubectl("apply -f -").input(LOCATION).succeeds();
         let clusters = names.iter().map(|name| Cluster::join(&hub, name)).collect();
         Self { hub, clusters }
     }
@@ -133,7 +133,9 @@ impl World {
 
     /// Makes a namespace on the hub and waits until it is bound to some cluster; gives its placement.
     pub(super) fn place(&self, namespace: &str) -> Value {
-        self.hub.kubectl_args(&["create", "namespace", namespace]).ok();
+        self.hub
+            .kubectl_args(&["create", "namespace", namespace])
+            .succeeds();
         self.placement(namespace, |placement| {
             placement.values().any(|state| state == "Bound")
         })
@@ -166,7 +168,7 @@ impl World {
 pub(super) fn register(hub: &Server, name: &str) -> String {
     let cluster = json!({"apiVersion": "workloads.kcp.dev/v1alpha1", "kind": "WorkloadCluster",
         "metadata": {"name": name}, "spec": {}});
-    hub.kubectl("apply -f -").input(cluster.to_string()).ok();
+    hub.kubectl("apply -f -").input(cluster.to_string()).succeeds();
     let stored = hub
         .kubectl_args(&["get", "workloadcluster", name, "-o", "json"])
         .json();
@@ -177,7 +179,7 @@ impl Cluster {
     fn join(hub: &Server, name: &str) -> Self {
         let identifier = register(hub, name);
         let user = format!("syncer-{name}");
-        hub.kubectl("apply -f -").input(grant(&user, name)).ok();
+        hub.kubectl("apply -f -").input(grant(&user, name)).succeeds();
         let view = hub.data_dir().join(format!("{user}.kubeconfig"));
         let url = format!(
             "{}/apis/scheduling.berth.dev/v1alpha1/targets/{name}.kcp/proxy",

@@ -21,11 +21,13 @@ fn define_others(hub: &Hub) {
                 "versions": [{"name": version, "served": true, "storage": true, "schema": schema}],
             },
         });
-        hub.kubectl("create -f -").input(definition.to_string()).ok();
+        hub.kubectl("create -f -")
+            .input(definition.to_string())
+            .succeeds();
         hub.kubectl(&format!(
             "wait --for=condition=Established --timeout=60s crd/{plural}.{group}"
         ))
-        .ok();
+        .succeeds();
     }
 }
 
@@ -54,7 +56,7 @@ fn changed(rendered: &Value, live: &Value, path: &str, found: &mut Vec<String>) 
 fn a_hub_keeps_everything_as_it_is_rendered() {
     let hub = Hub::start();
     define_others(&hub);
-    hub.kubectl("create namespace berth-system").ok();
+    hub.kubectl("create namespace berth-system").succeeds();
     for values in [
         "sources.kcp=hub,systemDefinitions=true,serviceMonitor.enabled=true",
         "mode=decide,sources.kcp=hub",
@@ -70,7 +72,7 @@ fn a_hub_keeps_everything_as_it_is_rendered() {
         let live = hub
             .kubectl("apply --dry-run=server --server-side -o json -f -")
             .input(rendered.clone())
-            .ok();
+            .succeeds();
         let live: Vec<Value> = objects(&live)
             .into_iter()
             .flat_map(|object| match object["items"].as_array() {

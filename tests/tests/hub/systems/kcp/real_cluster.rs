@@ -33,7 +33,7 @@ impl Pair {
         world
             .hub
             .kubectl("wait --for=condition=Ready workloadcluster/east --timeout=60s")
-            .ok();
+            .succeeds();
         world.namespace("app");
         world.placement("app", "bound", |placement| {
             state(placement, &identifier) == Some("Bound")
@@ -71,7 +71,9 @@ impl Pair {
     /// Makes `object` in the namespace `app` of the hub.
     fn create(&self, object: &Value) {
         let hub = &self.world.hub;
-        hub.kubectl("-n app create -f -").input(object.to_string()).ok();
+        hub.kubectl("-n app create -f -")
+            .input(object.to_string())
+            .succeeds();
     }
 
     fn patch(&self, resource: &str, name: &str, patch: &Value) {
@@ -108,7 +110,10 @@ fn what_a_real_cluster_allocates_is_its_own() {
     let pair = Pair::new();
     let taken = service("taken", 80);
     let taken_words = "-n default create -f -";
-    pair.cluster.kubectl(taken_words).input(taken.to_string()).ok();
+    pair.cluster
+        .kubectl(taken_words)
+        .input(taken.to_string())
+        .succeeds();
     let since = pair.cluster.witness();
     services(&pair);
     tokens(&pair, &since);
@@ -184,7 +189,7 @@ fn tokens(pair: &Pair, since: &Witness<'_>) {
         "-p",
         &added,
     ];
-    pair.cluster.kubectl_args(&words).ok();
+    pair.cluster.kubectl_args(&words).succeeds();
     let label = json!({"metadata": {"labels": {"team": "a"}}});
     pair.patch("serviceaccount", "robot", &label);
     let robot = pair.arrived("serviceaccount", "robot", "follows", |robot| {
@@ -221,7 +226,7 @@ fn an_object_whose_spec_diff_cannot_be_applied_waits_until_it_is_mended() {
         .kubectl(
             "annotate workloadcluster east featuregates.experimental.workloads.kcp.dev/advancedscheduling=true",
         )
-        .ok();
+        .succeeds();
     let diff = format!("experimental.spec-diff.workloads.kcp.dev/{}", pair.identifier);
     let mut web: Value = serde_json::from_str(&deployment("web", 3)).expect("it is JSON");
     web["metadata"]["annotations"] =

@@ -67,9 +67,9 @@ fn story(world: &World) {
     });
     let hub = &world.hub;
     // The secret comes first: when what comes after it is labelled, it has been passed over.
-    hub.kubectl("-n app create secret generic unsynced").ok();
+    hub.kubectl("-n app create secret generic unsynced").succeeds();
     hub.kubectl("-n app create configmap settings --from-literal=a=1")
-        .ok();
+        .succeeds();
     let settings = ["configmap", "settings", "-n", "app"];
     world.until(&settings, "is synced", |object| label(object, &east) == "Sync");
     let secret = world
@@ -82,7 +82,9 @@ fn story(world: &World) {
         "apiVersion": "config.berth.dev/v1alpha1", "kind": "SchedulerConfiguration", "metadata": {"name": "kcp"},
         "spec": {"kcp": {"heartbeatThreshold": "1h", "syncedResources": ["configmaps", "secrets"]}},
     });
-    hub.kubectl("create -f -").input(configuration.to_string()).ok();
+    hub.kubectl("create -f -")
+        .input(configuration.to_string())
+        .succeeds();
     world.until(&["secret", "unsynced", "-n", "app"], "is synced", |object| {
         label(object, &east) == "Sync"
     });
@@ -131,8 +133,9 @@ fn beyond(world: &World) {
         assert!(refused.contains(wanted), "{wanted:?} is not in {refused}");
     }
     // Past the webhook, it is said where it stands.
-    hub.kubectl("delete validatingwebhookconfiguration berth").ok();
-    hub.kubectl_args(&words).ok();
+    hub.kubectl("delete validatingwebhookconfiguration berth")
+        .succeeds();
+    hub.kubectl_args(&words).succeeds();
     let stored = world.until(
         &["schedulerconfiguration", "kcp"],
         "is said not to be in force",
@@ -172,7 +175,7 @@ fn the_hubs_namespaces_are_placed_on_workload_clusters_that_berth_stores() {
     story(&world);
     written(&world, &WRITERS);
     // The clusters are nowhere on the hub, and say where they are in a decision about the hub's namespace.
-    let crds = world.hub.kubectl("get crd -o name").ok();
+    let crds = world.hub.kubectl("get crd -o name").succeeds();
     assert!(!crds.contains("kcp.dev"), "{crds}");
     let decision = world
         .get(&["decision", "app.kcp", "-n", "app"])

@@ -117,11 +117,11 @@ fn what_is_on_the_hub_is_synced_to_workload_clusters_that_berth_stores() {
 fn copies_nothing_else(world: &World, cluster: &Cluster) {
     let hub = &world.hub;
     hub.kubectl("-n kube-system create configmap elsewhere --from-literal=mark=unplaced-424242")
-        .ok();
+        .succeeds();
     hub.kubectl("-n app create secret generic login --from-literal=password=placed-171717")
-        .ok();
+        .succeeds();
     hub.kubectl("-n app create configmap after --from-literal=mark=placed-565656")
-        .ok();
+        .succeeds();
     let login = cluster.arrived("secret", "app", "login");
     assert_eq!(login["data"]["password"], "cGxhY2VkLTE3MTcxNw==");
     cluster.arrived("configmap", "app", "after");
@@ -131,8 +131,8 @@ fn copies_nothing_else(world: &World, cluster: &Cluster) {
             assert_eq!(world.stores(text), Some(false), "{text}");
         }
     }
-    hub.kubectl("-n app delete secret login").ok();
-    hub.kubectl("-n app delete configmap after").ok();
+    hub.kubectl("-n app delete secret login").succeeds();
+    hub.kubectl("-n app delete configmap after").succeeds();
 }
 
 /// Everything syncers do with two workload clusters.
@@ -145,7 +145,7 @@ fn story(world: &World) {
             "wait --for=condition=Ready workloadcluster/{} --timeout=60s",
             cluster.name
         ))
-        .ok();
+        .succeeds();
     }
     world.namespace("app");
     let is_bound = |cluster: &Cluster, placement: &serde_json::Map<String, Value>| {
@@ -159,8 +159,10 @@ fn story(world: &World) {
         false => (&clusters[1], &clusters[0]),
     };
     hub.kubectl("-n app create configmap settings --from-literal=color=blue")
-        .ok();
-    hub.kubectl("-n app apply -f -").input(deployment("web", 2)).ok();
+        .succeeds();
+    hub.kubectl("-n app apply -f -")
+        .input(deployment("web", 2))
+        .succeeds();
     assert_eq!(
         old.arrived("configmap", "app", "settings")["data"]["color"],
         "blue"
@@ -187,7 +189,7 @@ fn story(world: &World) {
         "-p",
         &patch,
     ];
-    old.server.kubectl_args(&report).ok();
+    old.server.kubectl_args(&report).succeeds();
     let reported = world.until(&["deployment", "web", "-n", "app"], "reports", |web| {
         web["status"]["readyReplicas"] == 2
     });
@@ -200,7 +202,7 @@ fn story(world: &World) {
     let soft = format!("finalizers.workloads.kcp.dev/{}", old.identifier);
     let hold = format!("{soft}=ingress");
     hub.kubectl_args(&["-n", "app", "annotate", "deployment", "web", &hold])
-        .ok();
+        .succeeds();
     world.patch(
         &["workloadcluster", old.name],
         &json!({"spec": {"evictAfter": "2021-10-28T09:00:00Z"}}),
@@ -220,7 +222,7 @@ fn story(world: &World) {
 
     let release = format!("{soft}-");
     hub.kubectl_args(&["-n", "app", "annotate", "deployment", "web", &release])
-        .ok();
+        .succeeds();
     world.placement("app", "moved", |placement| {
         placement.len() == 1 && is_bound(new, placement)
     });
@@ -232,7 +234,7 @@ fn story(world: &World) {
     );
 
     // What is deleted on the hub goes from both, the namespace last.
-    hub.kubectl("delete namespace app --wait=false").ok();
+    hub.kubectl("delete namespace app --wait=false").succeeds();
     eventually("the end of the namespace", || {
         (world.get(&["namespace", "app"]).is_none() && new.namespace("app").is_none()).then_some(())
     });

@@ -30,21 +30,23 @@ fn a_syncer_sees_the_hubs_objects_as_they_concern_it_and_writes_them_as_itself()
         state(placement, &east) == Some("Bound")
     });
     hub.kubectl("-n app create configmap settings --from-literal=a=1")
-        .ok();
-    hub.kubectl("-n app apply -f -").input(deployment("web", 2)).ok();
-    hub.kubectl("-n default create configmap elsewhere").ok();
+        .succeeds();
+    hub.kubectl("-n app apply -f -")
+        .input(deployment("web", 2))
+        .succeeds();
+    hub.kubectl("-n default create configmap elsewhere").succeeds();
     let label = format!("state.internal.workloads.kcp.dev/{east}");
     let synced = |object: &Value| object["metadata"]["labels"][&label] == "Sync";
     world.until(&["deployment", "web", "-n", "app"], "is synced", synced);
     world.until(&["configmap", "settings", "-n", "app"], "is synced", synced);
 
     // As any other server, with less in it.
-    let resources = seen("api-resources").ok();
+    let resources = seen("api-resources").succeeds();
     assert!(
         resources.contains("deployments") && !resources.contains("locations"),
         "{resources}"
     );
-    let maps = seen("get configmaps -A").ok();
+    let maps = seen("get configmaps -A").succeeds();
     assert!(maps.contains("settings") && !maps.contains("elsewhere"), "{maps}");
     assert!(
         seen("-n default get configmap elsewhere")
@@ -86,17 +88,21 @@ fn a_syncer_sees_the_hubs_objects_as_they_concern_it_and_writes_them_as_itself()
     };
     let finalizer = format!("{FINALIZER}{east}");
     let hold = json!({"metadata": {"finalizers": [finalizer]}});
-    patch("-n app patch configmap settings", &hold).ok();
+    patch("-n app patch configmap settings", &hold).succeeds();
     let held = next("the finalizer");
     assert_eq!(
         held["object"]["metadata"]["finalizers"],
         json!([finalizer]),
         "{held}"
     );
-    patch("-n app patch deployment web", &hold).ok();
+    patch("-n app patch deployment web", &hold).succeeds();
     let report = json!({"status": {"readyReplicas": 2, "replicas": 2}});
-    patch("-n app patch deployment web --subresource=status", &report).ok();
-    assert!(hub.kubectl("-n app get deployment web").ok().contains("2/2"));
+    patch("-n app patch deployment web --subresource=status", &report).succeeds();
+    assert!(
+        hub.kubectl("-n app get deployment web")
+            .succeeds()
+            .contains("2/2")
+    );
     let refused = patch("-n app patch deployment web", &json!({"spec": {"replicas": 9}})).fails();
     assert!(
         refused.contains("the syncer may change its finalizer and the status only"),
@@ -122,7 +128,8 @@ fn a_syncer_sees_the_hubs_objects_as_they_concern_it_and_writes_them_as_itself()
 
     // Deleted on the hub, it is held by the syncer, who sees it going and lets go of it; then it is gone, at
     // once.
-    hub.kubectl("-n app delete deployment web --wait=false").ok();
+    hub.kubectl("-n app delete deployment web --wait=false")
+        .succeeds();
     world.until(&["deployment", "web", "-n", "app"], "is to leave", |object| {
         object["metadata"]["annotations"][format!("deletion.internal.workloads.kcp.dev/{east}")].is_string()
     });
@@ -132,7 +139,7 @@ fn a_syncer_sees_the_hubs_objects_as_they_concern_it_and_writes_them_as_itself()
         "-n app patch deployment web",
         &json!({"metadata": {"finalizers": null}}),
     )
-    .ok();
+    .succeeds();
     assert!(
         hub.kubectl("-n app get deployment web")
             .fails()
@@ -141,7 +148,7 @@ fn a_syncer_sees_the_hubs_objects_as_they_concern_it_and_writes_them_as_itself()
 
     // Without the right to be the syncer, Berth says what is missing.
     hub.kubectl("delete clusterrolebinding berth:syncer:east:impersonator")
-        .ok();
+        .succeeds();
     let refused = eventually("the right to be gone", || {
         let output = patch("patch namespace app", &hold).run();
         (!output.success).then_some(output.err)
@@ -161,7 +168,7 @@ fn a_syncer_sees_the_hubs_objects_as_they_concern_it_and_writes_them_as_itself()
         "-p",
         &change,
     ])
-    .ok();
+    .succeeds();
     let changed = next("the change after two minutes");
     assert_eq!(
         (&changed["type"], &changed["object"]["data"]["a"]),

@@ -72,7 +72,7 @@ impl World {
         arguments.extend(further);
         let berth = Installation::new(sources).install(&hub, &arguments);
         trusted(&hub);
-        hub.kubectl("create -f -").input(LOCATION).ok();
+        hub.kubectl("create -f -").input(LOCATION).succeeds();
         Self { hub, berth }
     }
 
@@ -110,14 +110,17 @@ impl World {
         let mut arguments = vec!["patch"];
         arguments.extend(words);
         arguments.extend(["--type=merge", "-p", &text]);
-        self.hub.kubectl_args(&arguments).ok();
+        self.hub.kubectl_args(&arguments).succeeds();
     }
 
     /// Makes a namespace that is to be placed.
     pub(super) fn namespace(&self, name: &str) {
         let namespace = json!({"apiVersion": "v1", "kind": "Namespace",
             "metadata": {"name": name, "labels": {"scheduling.berth.dev/kcp": "enabled"}}});
-        self.hub.kubectl("create -f -").input(namespace.to_string()).ok();
+        self.hub
+            .kubectl("create -f -")
+            .input(namespace.to_string())
+            .succeeds();
     }
 
     /// Waits until the placement of `namespace` is as `wanted`.
@@ -168,7 +171,7 @@ impl World {
             String::from_utf8_lossy(&output.stderr)
         );
         let rights = String::from_utf8(output.stdout).expect("YAML is text");
-        self.hub.kubectl("create -f -").input(rights).ok();
+        self.hub.kubectl("create -f -").input(rights).succeeds();
         self.hub.kubeconfig_below(&view(cluster), user)
     }
 

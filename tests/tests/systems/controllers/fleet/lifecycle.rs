@@ -93,7 +93,7 @@ fn resources_are_the_rollouts_business() {
         r#"{"metadata":{"labels":{"team":"blue"}},"spec":{"revisionHistoryLimit":5}}"#,
     );
     // The selected resources themselves.
-    server.kubectl("create namespace another").ok();
+    server.kubectl("create namespace another").succeeds();
     place(&server, "barrier", PICK_ONE);
     becomes(&server, "barrier", &["m2 Scheduled"]);
     counted(&server, "fleet", 3);
@@ -124,7 +124,7 @@ fn an_unscheduled_binding_is_the_rollouts_to_delete_and_a_live_one_leaves_a_gap(
             &roller,
             &["delete", "clusterresourcebinding", old.as_str().unwrap()],
         )
-        .ok();
+        .succeeds();
     becomes(&server, "p", &["m2 Scheduled"]);
     // Back again: the old one is gone, so there is a new one.
     place(&server, "p", &format!("{PICK_ONE}, {}", requiring("site: m1")));
@@ -142,7 +142,7 @@ fn a_deleted_placement_takes_its_bindings_and_snapshots_along() {
     becomes(&server, "p", &["m1 Scheduled", "m2 Scheduled"]);
     becomes(&server, "other", &["m1 Scheduled", "m2 Scheduled"]);
     roll_out(&server, "p");
-    server.kubectl("delete clusterresourceplacement p").ok();
+    server.kubectl("delete clusterresourceplacement p").succeeds();
     eventually("everything of it to be gone", || {
         let bindings = owned(&server, "clusterresourcebindings", "p");
         let snapshots = owned(&server, "clusterschedulingpolicysnapshots", "p");
@@ -157,7 +157,7 @@ fn a_deleted_placement_takes_its_bindings_and_snapshots_along() {
     );
     server
         .kubectl("delete clusterresourceplacement other --wait=false")
-        .ok();
+        .succeeds();
     becomes(&server, "other", &[]);
     let placement = server
         .kubectl("get clusterresourceplacement other -o json")

@@ -11,7 +11,7 @@ fn the_namespace_of_a_placement_shows_its_status() {
     let text = "apiVersion: placement.kubernetes-fleet.io/v1beta1\nkind: ClusterResourcePlacement\nmetadata: {name: p}\n\
                 spec:\n  resourceSelectors: [{group: \"\", version: v1, kind: Namespace, name: shop}]\n  \
                 statusReportingScope: NamespaceAccessible\n  policy: {placementType: PickAll}\n";
-    server.kubectl("apply -f -").input(text.to_owned()).ok();
+    server.kubectl("apply -f -").input(text.to_owned()).succeeds();
     let told = |wanted: &str| {
         eventually(&format!("{REPORTED} to be {wanted}"), || {
             let placement = server.kubectl("get crp p -o json").json();
@@ -22,7 +22,7 @@ fn the_namespace_of_a_placement_shows_its_status() {
     assert_eq!(reason, "StatusSyncFailed");
     assert!(message.contains("there is no namespace shop"), "{message}");
 
-    server.kubectl("create namespace shop").ok();
+    server.kubectl("create namespace shop").succeeds();
     told("True");
     let report = eventually("the status to have the decision", || {
         let report = server.kubectl("-n shop get crps p -o json").json();
@@ -41,17 +41,17 @@ fn the_namespace_of_a_placement_shows_its_status() {
         .kubectl(&format!(
             "-n shop create role reader --verb=get --resource={resource}"
         ))
-        .ok();
+        .succeeds();
     server
         .kubectl("-n shop create rolebinding ann --role=reader --user=ann")
-        .ok();
+        .succeeds();
     let read = |words: &[&str]| server.kubectl_as(&ann, words).run();
     assert!(!read(&["get", "crp", "p"]).success, "it is not hers");
     eventually("her right to count", || {
         read(&["-n", "shop", "get", "crps", "p"]).success.then_some(())
     });
 
-    server.kubectl("delete crp p").ok();
+    server.kubectl("delete crp p").succeeds();
     eventually("the status to go with its placement", || {
         let left = server.kubectl("-n shop get crps -o json").json();
         left["items"].as_array().is_some_and(Vec::is_empty).then_some(())

@@ -206,7 +206,7 @@ fn a_leaving_cluster_is_left_once_it_is_gone_and_replaced_where_one_is_missing()
         "membercluster m3",
         r#"{"metadata":{"finalizers":["kubernetes-fleet.io/membercluster-finalizer"]}}"#,
     );
-    server.kubectl("delete membercluster m3 --wait=false").ok();
+    server.kubectl("delete membercluster m3 --wait=false").succeeds();
     // What is on it is to stay as long as it is there.
     becomes(&server, "all", &["m1 Scheduled", "m2 Scheduled", "m3 Scheduled"]);
     becomes(&server, "one", &["m3 Bound"]);
@@ -225,7 +225,7 @@ fn a_leaving_cluster_is_left_once_it_is_gone_and_replaced_where_one_is_missing()
     );
     counted(&server, "fleet", 7);
     // One that goes without a word.
-    server.kubectl("delete membercluster m2").ok();
+    server.kubectl("delete membercluster m2").succeeds();
     becomes(
         &server,
         "all",

@@ -43,7 +43,7 @@ fn locations_count_their_clusters_and_tell_their_labels() {
         object["metadata"]["annotations"]["scheduling.kcp.dev/labels"].clone()
     };
     assert_eq!(told("eu"), "cloud=gcp region=eu");
-    let shown = server.kubectl("get locations eu").ok();
+    let shown = server.kubectl("get locations eu").succeeds();
     assert!(shown.contains("cloud=gcp region=eu"), "{shown}");
     patch(
         &server,
@@ -80,7 +80,7 @@ fn locations_count_their_clusters_and_tell_their_labels() {
         &json!({"spec": {"instanceSelector": {"matchLabels": null}}}),
     );
     count_becomes(&server, "eu", (3, 1));
-    server.kubectl("delete workloadcluster two").ok();
+    server.kubectl("delete workloadcluster two").succeeds();
     count_becomes(&server, "eu", (2, 0));
     count_becomes(&server, "us", (1, 0));
 }

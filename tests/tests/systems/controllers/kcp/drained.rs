@@ -132,7 +132,7 @@ fn what_nobody_holds_any_more_is_let_go_with_its_namespace() {
 fn a_cluster_that_is_deleted_is_forgotten_and_the_namespace_moves() {
     let server = Server::start();
     let (one, two) = synced(&server);
-    server.kubectl("delete workloadcluster one").ok();
+    server.kubectl("delete workloadcluster one").succeeds();
     becomes(&server, "app", &[(&two, "Bound")]);
     labelled(&server, "configmap -n app settings", &one, None);
     labelled(&server, "configmap -n app settings", &two, Some("Sync"));
@@ -152,7 +152,7 @@ fn a_resource_that_is_deleted_leaves_the_cluster_first() {
     let (one, _) = synced(&server);
     server
         .kubectl("-n app delete configmap settings --wait=false")
-        .ok();
+        .succeeds();
     let since = stamped(&server, "configmap -n app settings", &one);
     let object = get(&server, "configmap -n app settings");
     assert_eq!(object["metadata"]["deletionTimestamp"], since.as_str());
@@ -160,7 +160,7 @@ fn a_resource_that_is_deleted_leaves_the_cluster_first() {
     eventually("it to be gone", || {
         let found = server
             .kubectl("-n app get configmap settings --ignore-not-found -o name")
-            .ok();
+            .succeeds();
         found.is_empty().then_some(())
     });
 }
@@ -169,7 +169,7 @@ fn a_resource_that_is_deleted_leaves_the_cluster_first() {
 fn a_namespace_that_is_deleted_waits_for_its_syncer() {
     let server = Server::start();
     let (one, _) = synced(&server);
-    server.kubectl("delete namespace app --wait=false").ok();
+    server.kubectl("delete namespace app --wait=false").succeeds();
     stamped(&server, "configmap -n app settings", &one);
     // Nothing new is decided about it, and it is there as long as its resources are held.
     evict(&server, "one");
@@ -181,7 +181,7 @@ fn a_namespace_that_is_deleted_waits_for_its_syncer() {
     eventually("the namespace to be gone", || {
         let found = server
             .kubectl("get namespace app --ignore-not-found -o name")
-            .ok();
+            .succeeds();
         found.is_empty().then_some(())
     });
 }

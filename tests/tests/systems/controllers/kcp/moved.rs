@@ -124,7 +124,7 @@ fn a_location_sticks_until_nothing_is_left_in_it() {
         "location us",
         &json!({"spec": {"instanceSelector": {"matchLabels": {"region": "us"}}}}),
     );
-    server.kubectl("delete workloadcluster farther").ok();
+    server.kubectl("delete workloadcluster farther").succeeds();
     let_go(&server, &one, "namespace app");
     becomes(&server, "app", &[(&far, "Bound")]);
 }

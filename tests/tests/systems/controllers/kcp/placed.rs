@@ -14,7 +14,7 @@ fn a_namespace_is_placed_and_adopted_and_its_resources_follow() {
     labelled(&server, "configmap -n app early", &one, Some("Sync"));
     server
         .kubectl("-n app create secret generic password --from-literal=a=b")
-        .ok();
+        .succeeds();
     labelled(&server, "secret -n app password", &one, Some("Sync"));
     let object = get(&server, "namespace app");
     let scheduled = object["status"]["conditions"]
@@ -44,7 +44,7 @@ fn a_resource_that_is_taken_out_of_the_synced_ones_is_cleared_until_it_comes_bac
     config_map(&server, "app", "settings");
     server
         .kubectl("-n app create secret generic password --from-literal=a=b")
-        .ok();
+        .succeeds();
     let (settings, password) = ("configmap -n app settings", "secret -n app password");
     labelled(&server, settings, &one, Some("Sync"));
     labelled(&server, password, &one, Some("Sync"));
@@ -118,7 +118,7 @@ fn with_a_coordination_controller_resources_wait_for_it() {
     labelled(&server, "configmap -n app second", &one, Some("Sync"));
     server
         .kubectl("-n app create secret generic password --from-literal=a=b")
-        .ok();
+        .succeeds();
     labelled(&server, "secret -n app password", &one, Some(""));
 }
 
@@ -133,7 +133,7 @@ fn synced_resources_follow_the_configuration() {
     config_map(&server, "app", "settings");
     server
         .kubectl("-n app create secret generic password --from-literal=a=b")
-        .ok();
+        .succeeds();
     labelled(&server, "secret -n app password", &one, Some("Sync"));
     assert_eq!(label(&server, "configmap -n app settings", &one), None);
     configure(&server, &json!({"syncedResources": ["secrets", "configmaps"]}));
@@ -152,7 +152,10 @@ fn off_leaves_deciding_to_people_and_carries_out_what_they_decide() {
         "apiVersion": "scheduling.berth.dev/v1alpha1", "kind": "Binding",
         "metadata": {"name": "app.kcp", "namespace": "app"},
     });
-    server.kubectl("create -f -").input(binding.to_string()).ok();
+    server
+        .kubectl("create -f -")
+        .input(binding.to_string())
+        .succeeds();
     becomes(&server, "app", &[(&one, "Bound")]);
     barrier(&server, "app", &one, "settings");
     assert_eq!(placement(&server, "other"), BTreeMap::new());

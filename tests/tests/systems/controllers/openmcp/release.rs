@@ -24,7 +24,7 @@ fn let_go(server: &Server, cluster: &str) {
 fn delete(server: &Server, request: &str) {
     server
         .kubectl(&format!("-n ns delete clusterrequest {request} --wait=false"))
-        .ok();
+        .succeeds();
 }
 
 fn gone(server: &Server, kind: &str, name: &str) {
@@ -83,7 +83,7 @@ fn any_other_value_of_the_label_keeps_the_cluster() {
     assert_eq!(grant(&server, "again"), "kept", "it is found again");
     server
         .kubectl("-n ns label --overwrite cluster kept clusters.openmcp.cloud/delete-without-requests=true")
-        .ok();
+        .succeeds();
     delete(&server, "again");
     gone(&server, "cluster", "kept");
     gone(&server, "clusterrequest", "again");
@@ -139,7 +139,7 @@ fn a_pending_request_and_one_to_be_ignored_can_be_deleted() {
     let name = grant(&server, "set-aside");
     server
         .kubectl("-n ns annotate clusterrequest set-aside openmcp.cloud/operation=ignore")
-        .ok();
+        .succeeds();
     delete(&server, "unknown");
     delete(&server, "set-aside");
     gone(&server, "clusterrequest", "unknown");

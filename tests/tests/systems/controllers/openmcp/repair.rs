@@ -8,7 +8,7 @@ fn force(server: &Server, what: &str, change: &str) {
     let mut arguments: Vec<&str> = vec!["patch"];
     arguments.extend(what.split_whitespace());
     arguments.extend(["--type=merge", "-p", change]);
-    server.kubectl_as(&fred, &arguments).ok();
+    server.kubectl_as(&fred, &arguments).succeeds();
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn a_lost_cluster_is_made_again_under_its_name() {
     // Deleting alone does not take it away: requests use it.
     server
         .kubectl(&format!("-n ns delete cluster {name} --wait=false"))
-        .ok();
+        .succeeds();
     request(&server, "barrier", "workload");
     let other = grant(&server, "barrier");
     assert_ne!(other, name, "a cluster that goes is not shared");
@@ -100,7 +100,7 @@ fn a_lost_status_is_found_again_by_the_finalizer() {
                 cut,
             ],
         )
-        .ok();
+        .succeeds();
     assert_eq!(grant(&server, "one"), name);
     assert_eq!(clusters(&server), [name]);
 }
