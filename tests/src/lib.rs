@@ -40,6 +40,8 @@ pub const DEADLINE: Duration = Duration::from_secs(60);
 pub fn berth() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
+        // Before any server is started or built: most tests that start one ask it by kubectl.
+        drop(berth_house::program("kubectl"));
         if let Some(program) = std::env::var_os("BERTH_PROGRAM") {
             return PathBuf::from(program);
         }

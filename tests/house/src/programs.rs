@@ -29,7 +29,24 @@ pub fn program(program: &str) -> Command {
 
 #[expect(clippy::exit, reason = "a test that panics would not end the others")]
 fn end(sentence: &[u8]) -> ! {
+    end_children();
     // Not through `eprintln`, which the harness of a test keeps back.
     let written = std::io::stderr().write_all(sentence);
     std::process::exit(if written.is_ok() { 1 } else { 2 })
+}
+
+/// Ends the programs that other tests of this process started, which nothing else would end any more.
+fn end_children() {
+    let tasks = std::fs::read_dir("/proc/self/task")
+        .into_iter()
+        .flatten()
+        .flatten();
+    let lists = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
+    let children: Vec<String> = lists
+        .flat_map(|list| list.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+        .collect();
+    if !children.is_empty() {
+        // It fails for a child that has ended by itself, which is as good.
+        drop(Command::new("kill").arg("-9").args(children).output());
+    }
 }
