@@ -210,8 +210,8 @@ impl Chain {
             .collect()
     }
 
-    /// Has those judge the final object who come after all others, and says what must still be true when it
-    /// is stored beside what [`Chain::guards`] says.
+    /// Asks the plugins that come after all others about the final object. Returns the guards of the commit
+    /// beside those of [`Chain::guards`].
     ///
     /// # Errors
     /// The first refusal, as the client sees it.

@@ -47,7 +47,7 @@ use crate::controllers::Sink;
 use events::HubEvents;
 use own_schedulers::Watchman;
 
-/// The name of the Lease of the replica that does what only one may do.
+/// Name of the Lease of the leader among the replicas.
 pub(crate) const CONTROLLERS_LEASE: &str = "berth-controllers";
 /// The field manager of what Berth writes into its registration.
 const MANAGER: &str = "berth";
@@ -163,8 +163,7 @@ impl Hub {
         following
     }
 
-    /// Elects, by a Lease on the hub, the replica that does what only one may do; `identity` is this one's
-    /// name.
+    /// Elects a leader among the replicas by a Lease on the hub; `identity` is this one's name.
     #[must_use]
     pub fn elector(&self, identity: String, terms: LeaseDurations) -> Arc<dyn LeaderElector> {
         let lock = LeaseLock::new(

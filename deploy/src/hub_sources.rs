@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::Installation;
 
-/// The role of whoever looks whether the systems' own schedulers run, before Berth decides.
+/// Role for checking whether the systems' own schedulers run, before Berth decides.
 const PREFLIGHT: &str = "berth:preflight";
 
 /// The cluster roles, by what they are for, and who has them.
@@ -56,7 +56,7 @@ pub fn hub_sources(installation: &Installation) -> Vec<Value> {
     let deciders: BTreeSet<&str> = sources.iter().map(|source| source.dialect.actor()).collect();
     for (actor, mut written) in acting {
         let user = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": actor});
-        // Whoever decides tells of decisions.
+        // A decider reports its decisions as events.
         if deciders.contains(actor) {
             written.push(
                 json!({"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"]}),

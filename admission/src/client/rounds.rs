@@ -41,7 +41,7 @@ impl Rounds {
     /// the object.
     pub fn called(&mut self, id: HookId, willing: bool, changed: bool) {
         if changed {
-            // Those before it; not itself, which has seen what it did.
+            // Webhooks before this one have to look again; this one knows its own change.
             self.due.append(&mut self.willing);
             if !self.changers.contains(&id.0) {
                 self.changers.push(Arc::clone(&id.0));

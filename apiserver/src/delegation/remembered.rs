@@ -37,8 +37,8 @@ where
         }
     }
 
-    /// The answer to `question`, asked for only when none is kept. An answer is kept for as long as `keep`
-    /// says; that there was none is told to everyone who was waiting, and not kept at all.
+    /// The answer to `question`, asked for only when none is kept. An answer is kept for the time
+    /// that `keep` returns. A failure goes to everyone who was waiting, and is not kept.
     pub(crate) async fn get(
         &self,
         question: K,

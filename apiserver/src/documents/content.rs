@@ -12,7 +12,7 @@ use futures::stream;
 
 /// Bodies below this size are not worth compressing (the figure of kube-apiserver).
 const WORTH_COMPRESSING: usize = 128 * 1024;
-/// So much of a large body is made plain at once, where a client wants it so.
+/// Number of bytes of a large body that are decompressed at once, for a client that does not take gzip.
 const PIECE: usize = 64 * 1024;
 
 /// A body.

@@ -1,11 +1,11 @@
-//! Several who are told of bindings.
+//! Several observers of bindings.
 
 use std::sync::Arc;
 
 use berth_apimachinery::Key;
 use berth_engine::{Bind, BindError, BindObserver, Bound};
 
-/// Those who are told, in order.
+/// The observers, in order.
 pub(super) struct Listeners(pub(super) Vec<Arc<dyn BindObserver>>);
 
 impl BindObserver for Listeners {

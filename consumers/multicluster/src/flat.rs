@@ -8,7 +8,7 @@ use berth_scheduling_api::published::ClusterKeys;
 
 use crate::rank;
 
-/// The decision whose clusters are told.
+/// Decision of the entries.
 #[derive(Clone, Copy, Debug)]
 pub struct About<'a> {
     /// The dialect.
@@ -30,8 +30,8 @@ pub struct Entry {
     pub keys: ClusterKeys,
 }
 
-/// The clusters of the decision `about` that is `view`, the best first where scores are recorded, else by
-/// name. A cluster on its way out is none of them.
+/// The clusters of the decision `about`, as `view` has them: the best first where scores are recorded, else
+/// by name. Clusters on their way out are left out.
 #[must_use]
 pub fn entries(about: About<'_>, inventory: &dyn Inventory, view: &DemandView, now: Timestamp) -> Vec<Entry> {
     let mut ranked = rank::ranked(&view.placed);

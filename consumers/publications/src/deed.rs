@@ -73,7 +73,7 @@ pub(super) fn of(key: Key, old: Option<&Object>, wanted: &Value) -> Deed {
         return Deed::Nothing;
     }
     let is_fast = main.is_none() && profile::health(&live) == profile::health(wanted);
-    // What goes from the status goes with the names in the digest, which is written last.
+    // Fields leave the status together with their names in the digest, which is written last.
     let status = status.or_else(|| main.as_ref().and_then(|_| parts(wanted).1));
     Deed::Write(Change {
         key,

@@ -1,9 +1,9 @@
-//! Rules for a hub: what it has to ask Berth about before it happens to objects that the hub stores itself.
+//! Rules for a hub: the writes of its own objects about which it has to ask Berth first.
 //!
-//! Behind a kube-apiserver a dialect's admission rules are webhooks, and what a webhook is not asked about it
-//! cannot refuse. A [`HubRule`] says what must be asked, with conditions (CEL, `matchConditions`) that keep
-//! everything else away from the network: they are true whenever a rule may refuse or change something, and
-//! as seldom as possible otherwise (docs/admission.md, "Admission").
+//! Behind a kube-apiserver a dialect's admission rules are webhooks, and a webhook cannot refuse a write
+//! about which it is not asked. A [`HubRule`] selects the writes, with conditions (CEL, `matchConditions`)
+//! that keep everything else away from the network: they are true whenever a rule may refuse or change
+//! something, and as seldom as possible otherwise (docs/admission.md, "Admission").
 
 pub mod cel;
 

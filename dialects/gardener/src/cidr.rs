@@ -73,7 +73,7 @@ impl Range {
     /// Purpose of the range that Gardener keeps for itself and this one meets, if there is one.
     #[must_use]
     pub(crate) fn reserved_for(self) -> Option<&'static str> {
-        // What cannot be read is told to meet what the other side has.
+        // An unreadable range counts as one that meets every range of the other side.
         let is_read = !matches!(self.family, Family::Any);
         let met = RESERVED
             .iter()

@@ -107,7 +107,7 @@ impl Case<'_> {
         let mut decision = self.unjudged(Outcome::Released, "Released");
         decision.changes = changes(&self.record.reading.placement, &kept.placement);
         let mut detail = self.detail(&kept.placement);
-        // What is no longer placed gets no condition; one that it has is kept true to the end.
+        // A namespace that is no longer placed gets no condition, but one that it has stays true to the end.
         detail.condition = detail.condition.filter(|_| self.record.has_condition);
         decision.detail = Box::new(detail);
         decision
@@ -189,7 +189,7 @@ impl Case<'_> {
     fn detail(&self, placement: &Placement) -> Detail {
         let reading = &self.record.reading;
         let write = match &reading.form {
-            // A text that nobody understands is replaced by something better only.
+            // An unreadable annotation stays unless there is a placement to write.
             Form::Malformed(_) => !placement.0.is_empty(),
             Form::Absent | Form::Null => true,
             Form::Map => *placement != reading.placement || !reading.dropped.is_empty(),

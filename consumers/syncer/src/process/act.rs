@@ -1,7 +1,7 @@
-//! One step, made: a request or two, and what came of it.
+//! Execution of one step: a request or two, and their outcome.
 //!
-//! Every write carries what it was decided on (resourceVersion, uid), so that one decided on an old state is
-//! refused and decided again.
+//! Every write carries the resourceVersion and the uid of the object that it was decided on. A write that was
+//! decided on an old state is refused, and decided again.
 
 use anyhow::{Result, anyhow, bail};
 use berth_apimachinery::{Status, StatusReason};
@@ -19,7 +19,7 @@ use super::mirrors::{Key, NAMESPACES, Plan};
 const JSON: &str = "application/json";
 const MERGE: &str = "application/merge-patch+json";
 
-/// The connections that steps are made on.
+/// Connections for executing steps.
 pub(super) struct Hands {
     /// Owner of the copies that are made.
     pub(super) of: Owner,
@@ -30,10 +30,10 @@ pub(super) struct Hands {
 }
 
 impl Hands {
-    /// Makes `plan` about `key`, which is of `kind`. What it leads to is seen by who follows both sides.
+    /// Makes `plan` about `key`, which is of `kind`. The watches of both sides see the effect.
     ///
     /// # Errors
-    /// When it was refused or nobody answered; it is to be planned again then.
+    /// When it was refused, or no server answered. The key has to be planned again then.
     pub(super) async fn make(&self, kind: &SyncedKind, key: &Key, plan: Plan) -> Result<()> {
         let Plan { step, down } = plan;
         let above = format!("{}/{}", kind.collection(&key.namespace), key.name);
@@ -86,8 +86,8 @@ impl Hands {
         done(self.view.send(Method::PATCH, path, Some((MERGE, &patch))).await?)
     }
 
-    /// Whether nothing of ours is at `path` downstream: what was seen may be older than what was made. What
-    /// lost its mark gets it back, so that it is seen and goes its way.
+    /// Whether no object of ours is at `path` downstream; the last observation may be older than the last
+    /// write. An object of ours that lost its mark gets it back, so that it is seen and removed.
     async fn is_gone(&self, key: &Key, path: &str) -> Result<bool> {
         let found = match self.cluster.send(Method::GET, path, None).await? {
             Ok(found) => found,
@@ -104,8 +104,8 @@ impl Hands {
         }
     }
 
-    /// Whether what stands below without a mark is the copy of `key`: a namespace has its locator, all else
-    /// its record.
+    /// Whether an unmarked downstream object is the copy of `key`: a namespace has its locator, other objects
+    /// have their record.
     fn was_ours(&self, key: &Key, found: &Value) -> bool {
         if key.kind == NAMESPACES {
             located(&self.of.logical_cluster, found).as_ref() == Some(&key.name)
@@ -114,13 +114,13 @@ impl Hands {
         }
     }
 
-    /// Puts the mark back on what is at `path`.
+    /// Puts the mark back on the object at `path`.
     async fn mark(&self, path: &str, found: &Value) -> Result<()> {
         let next = self.of.marked(found);
         done(self.cluster.send(Method::PUT, path, Some((JSON, &next))).await?)
     }
 
-    /// Makes what is at `path` already, and nobody else's, the copy that was to be made there.
+    /// Takes over the object that is at `path` already, and is nobody else's, as the copy.
     async fn take_over(&self, key: &Key, path: &str, copy: &Value) -> Result<()> {
         let found = match self.cluster.send(Method::GET, path, None).await? {
             Ok(found) => found,
@@ -130,7 +130,7 @@ impl Hands {
             Some(owner) if owner == self.of.identifier => return Ok(()),
             Some(other) if self.is_earlier(key, &found) => {
                 tracing::info!(path, other, "takes over a copy of an earlier registration");
-                // It has to go first, as the copy that it is.
+                // The old copy has to be deleted first.
                 if is_another(copy, &found) {
                     return self.mark(path, &found).await;
                 }
@@ -139,7 +139,7 @@ impl Hands {
                 "{path} belongs to another workload cluster ({other}); if that was an earlier registration of this one, \
                  berth syncer --adopt {other} takes it over"
             ),
-            // What is in a namespace that was never ours is nobody's business here.
+            // Objects in a namespace that was never ours are left alone.
             None if key.kind == NAMESPACES && !self.was_ours(key, &found) => {
                 bail!("{path} already exists and is not managed by this syncer")
             }
@@ -151,8 +151,8 @@ impl Hands {
         }
     }
 
-    /// Whether what stands below was made by an earlier registration. Of what is in a namespace, that
-    /// namespace tells: it is ours by now, and nobody else makes anything there.
+    /// Whether a downstream object was made by an earlier registration. For an object in a namespace, the
+    /// namespace decides: it is ours by now, and only this syncer creates objects there.
     fn is_earlier(&self, key: &Key, found: &Value) -> bool {
         match key.kind {
             NAMESPACES => self.of.claim(found) == Claim::Earlier,

@@ -11,7 +11,7 @@ use super::{Places, out_of_scope};
 use crate::decision::{Decision, Outcome};
 use crate::inventory::Inventory;
 
-/// So many reasons of the nearest target are told.
+/// Most reasons of the nearest target that the sentence names.
 const TOLD: usize = 2;
 
 /// The cause, and how many targets there were to choose from.
@@ -182,7 +182,7 @@ impl fmt::Display for Cause {
 /// `none has region=eu-west-9; 297 have cloud=gcp`, or `none has all of cloud=gcp (297), region=eu-west-1
 /// (12)`.
 fn unmet(f: &mut fmt::Formatter<'_>, requirements: &[(Requirement, usize)]) -> fmt::Result {
-    // What must not be there, and what is compared, nobody "has".
+    // "has" fits neither a label that must be absent nor a comparison.
     let plain = |asked: &Requirement| match asked.operator {
         Operator::Exists => true,
         Operator::In => asked.values.len() == 1,

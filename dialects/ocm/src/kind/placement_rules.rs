@@ -32,8 +32,8 @@ pub(super) fn errors(spec: &PlacementSpec) -> Vec<FieldError> {
     errors
 }
 
-/// The fields of `spec` that change nothing, or not what they seem to, each with what it does instead: what
-/// no release of OCM acts on, and what no write here accepts and files and hubs may have.
+/// Fields of `spec` that have no effect, or another one than they seem to, each with its real effect: fields
+/// that no release of OCM reads, and values that writes here refuse but files and hubs may have.
 pub(crate) fn without_effect(spec: &PlacementSpec) -> Vec<String> {
     let mut list = Vec::new();
     let constraints = &spec.spread_policy.spread_constraints;
