@@ -1,19 +1,21 @@
 //! Kubernetes' own kinds, as a standalone server serves them (docs/reference.md, "Kubernetes' own kinds"):
-//! namespaces, configmaps, secrets, serviceaccounts, services, resourcequotas, deployments, both Event APIs
-//! over one store, RBAC, and admission policies. One file each; behind an aggregator they are never
-//! registered.
+//! namespaces, configmaps, secrets, serviceaccounts, services, resourcequotas, deployments, statefulsets,
+//! jobs, both Event APIs over one store, RBAC, and admission policies. One file each; behind an aggregator
+//! they are never registered.
 
 pub mod admission_policies;
 pub mod config_map;
 mod data;
 pub mod deployment;
 pub mod event;
+pub mod job;
 pub mod namespace;
 pub mod rbac;
 pub mod resource_quota;
 pub mod secret;
 pub mod service;
 pub mod service_account;
+pub mod stateful_set;
 mod typed;
 pub(crate) mod value;
 
@@ -49,6 +51,8 @@ pub fn kinds() -> Vec<Arc<dyn Kind>> {
         Arc::new(admission_policies::ValidatingAdmissionPolicy),
         Arc::new(admission_policies::ValidatingAdmissionPolicyBinding),
         Arc::new(deployment::Deployment),
+        Arc::new(stateful_set::StatefulSet),
+        Arc::new(job::Job),
         Arc::new(event::Event),
         Arc::new(rbac::ClusterRoleBinding),
         Arc::new(rbac::ClusterRole),

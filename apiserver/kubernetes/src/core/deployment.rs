@@ -13,7 +13,8 @@ use k8s_openapi::api::apps::v1;
 use serde_json::Value;
 
 use crate::core::{typed, value};
-pub use fields::DeploymentFields;
+pub use fields::{DeploymentFields, LabelSelector, PodTemplate};
+pub(crate) use rules::{container_errors, negative, workload_errors};
 
 /// The resource.
 pub const RESOURCE: GroupResource = GroupResource::new("apps", "deployments");
@@ -25,11 +26,8 @@ pub struct Deployment;
 static DEFINITION: Definition = Definition {
     columns: &[
         Column::NAME,
-        Column::text("Ready", "How many Pods are ready, of those wanted").computed(|deployment| {
-            let count = |path: &[&str]| number(deployment.value(), path);
-            let (ready, wanted) = (count(&["status", "readyReplicas"]), count(&["spec", "replicas"]));
-            format!("{ready}/{wanted}").into()
-        }),
+        Column::text("Ready", "How many Pods are ready, of those wanted")
+            .computed(|deployment| counts(deployment, &["status", "readyReplicas"], &["spec", "replicas"])),
         Column::text("Up-to-date", "How many Pods are made of the current template")
             .computed(|deployment| number(deployment.value(), &["status", "updatedReplicas"]).into()),
         Column::text("Available", "How many Pods have been ready for long enough")
@@ -73,8 +71,13 @@ impl Kind for Deployment {
     }
 }
 
+/// `2/3`, of the numbers at two paths.
+pub(crate) fn counts(object: &Object, some: &[&str], all: &[&str]) -> Cell {
+    format!("{}/{}", number(object.value(), some), number(object.value(), all)).into()
+}
+
 /// The texts in `field` of the containers.
-fn of_containers(deployment: &Object, field: &str) -> Cell {
+pub(crate) fn of_containers(deployment: &Object, field: &str) -> Cell {
     let containers = value::list(deployment.value(), &["spec", "template", "spec", "containers"]);
     let texts = containers.iter().map(|each| value::text(each, &[field]));
     texts.collect::<Vec<_>>().join(",").into()

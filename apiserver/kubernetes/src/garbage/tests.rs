@@ -357,5 +357,5 @@ fn references_resolve_to_where_the_owner_would_be() {
         kinds.resolve(&reference("events.k8s.io/v1", "Event"), "ns"),
         Some(Key::new(events, "ns", "o"))
     );
-    assert_eq!(kinds.resolve(&reference("apps/v1", "StatefulSet"), "ns"), None);
+    assert_eq!(kinds.resolve(&reference("apps/v1", "DaemonSet"), "ns"), None);
 }

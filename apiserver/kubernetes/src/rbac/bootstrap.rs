@@ -189,7 +189,12 @@ fn edit_rules(placeable: &[GroupResource]) -> Vec<Value> {
             &["configmaps", "secrets", "serviceaccounts", "services"],
             &WRITE,
         ),
-        rule("apps", &["deployments", "deployments/scale"], &WRITE),
+        rule(
+            "apps",
+            &["deployments", "deployments/scale", "statefulsets"],
+            &WRITE,
+        ),
+        rule("batch", &["jobs"], &WRITE),
         rule("", &["secrets"], &READ),
         rule("", &["serviceaccounts"], &["impersonate"]),
     ];
@@ -219,9 +224,16 @@ fn view_rules(reach: &Reach) -> Vec<Value> {
         ),
         rule(
             "apps",
-            &["deployments", "deployments/scale", "deployments/status"],
+            &[
+                "deployments",
+                "deployments/scale",
+                "deployments/status",
+                "statefulsets",
+                "statefulsets/status",
+            ],
             &READ,
         ),
+        rule("batch", &["jobs", "jobs/status"], &READ),
         rule("events.k8s.io", &["events"], &READ),
     ];
     for resource in reach.placeable.iter().chain(&reach.fleet_wide) {

@@ -40,22 +40,16 @@ pub(super) fn prepare(new: &mut Value) {
 
 /// Everything wrong with the deployment.
 pub(super) fn validate(old: Option<&Value>, new: &Value) -> Vec<FieldError> {
-    let Some(spec) = new.get("spec").filter(|spec| spec.is_object()) else {
-        return vec![FieldError::required("spec", "")];
-    };
-    let mut errors = Vec::new();
-    for field in [
+    const NUMBERS: [&str; 4] = [
         "replicas",
         "minReadySeconds",
         "revisionHistoryLimit",
         "progressDeadlineSeconds",
-    ] {
-        let number = number(spec, &[field]);
-        if number < 0 {
-            let detail = "must be greater than or equal to 0";
-            errors.push(FieldError::invalid(format!("spec.{field}"), number, detail));
-        }
-    }
+    ];
+    let Some(spec) = new.get("spec").filter(|spec| spec.is_object()) else {
+        return vec![FieldError::required("spec", "")];
+    };
+    let mut errors = negative(spec, &NUMBERS);
     if spec.get("progressDeadlineSeconds").is_some()
         && number(spec, &["progressDeadlineSeconds"]) <= number(spec, &["minReadySeconds"])
     {
@@ -65,24 +59,53 @@ pub(super) fn validate(old: Option<&Value>, new: &Value) -> Vec<FieldError> {
             "must be greater than minReadySeconds",
         ));
     }
-    errors.extend(selector(spec));
+    errors.extend(selector(spec, "deployment"));
     errors.extend(strategy(&spec["strategy"]));
     errors.extend(pods(&spec["template"]));
-    if let Some(old) = old
-        && old["spec"]["selector"] != spec["selector"]
-    {
-        let detail = "field is immutable";
-        errors.push(FieldError::invalid(
-            "spec.selector",
-            spec["selector"].clone(),
-            detail,
-        ));
-    }
+    errors.extend(selector_changed(old, spec));
     errors
 }
 
+/// Everything wrong with an object whose Pods are found by a selector and never end; `numbers` are not
+/// negative.
+pub(crate) fn workload_errors(
+    old: Option<&Value>,
+    new: &Value,
+    kind: &str,
+    numbers: &[&str],
+) -> Vec<FieldError> {
+    let Some(spec) = new.get("spec").filter(|spec| spec.is_object()) else {
+        return vec![FieldError::required("spec", "")];
+    };
+    let mut errors = negative(spec, numbers);
+    errors.extend(selector(spec, kind));
+    errors.extend(pods(&spec["template"]));
+    errors.extend(selector_changed(old, spec));
+    errors
+}
+
+/// Those of `fields` of a spec that are below zero.
+pub(crate) fn negative(spec: &Value, fields: &[&str]) -> Vec<FieldError> {
+    let numbers = fields.iter().map(|field| (field, number(spec, &[field])));
+    numbers
+        .filter(|(_, number)| *number < 0)
+        .map(|(field, number)| {
+            FieldError::invalid(
+                format!("spec.{field}"),
+                number,
+                "must be greater than or equal to 0",
+            )
+        })
+        .collect()
+}
+
+fn selector_changed(old: Option<&Value>, spec: &Value) -> Option<FieldError> {
+    let differs = old.is_some_and(|old| old["spec"]["selector"] != spec["selector"]);
+    differs.then(|| FieldError::invalid("spec.selector", spec["selector"].clone(), "field is immutable"))
+}
+
 /// The selector must select something, and the Pods of the template.
-fn selector(spec: &Value) -> Vec<FieldError> {
+fn selector(spec: &Value, kind: &str) -> Vec<FieldError> {
     let labels = value::object(spec, &["template", "metadata", "labels"]);
     let labels = labels.into_iter().flatten();
     let labels: Labels = labels
@@ -96,7 +119,7 @@ fn selector(spec: &Value) -> Vec<FieldError> {
     match Selector::compile(&selector, "spec.selector") {
         Err(problems) => errors.extend(problems),
         Ok(selector) if selector.is_everything() => {
-            let detail = "empty selector is invalid for deployment";
+            let detail = format!("empty selector is invalid for {kind}");
             errors.push(FieldError::invalid(
                 "spec.selector",
                 spec["selector"].clone(),
@@ -166,9 +189,25 @@ fn count(value: &Value) -> Result<i64, &'static str> {
     }
 }
 
+/// The path of what Pods are made of.
+const PATH: &str = "spec.template.spec";
+
 /// The essentials of the Pods: containers with names and images, restarted always.
 fn pods(template: &Value) -> Vec<FieldError> {
-    const PATH: &str = "spec.template.spec";
+    let mut errors = container_errors(template);
+    let policy = value::text(template, &["spec", "restartPolicy"]);
+    if !matches!(policy, "" | "Always") {
+        errors.push(FieldError::not_supported(
+            format!("{PATH}.restartPolicy"),
+            policy,
+            &["Always"],
+        ));
+    }
+    errors
+}
+
+/// Everything wrong with the containers: there are some, with names and images.
+pub(crate) fn container_errors(template: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if value::list(template, &["spec", "containers"]).is_empty() {
         errors.push(FieldError::required(format!("{PATH}.containers"), ""));
@@ -186,14 +225,6 @@ fn pods(template: &Value) -> Vec<FieldError> {
                 errors.push(FieldError::required(format!("{path}.image"), ""));
             }
         }
-    }
-    let policy = value::text(template, &["spec", "restartPolicy"]);
-    if !matches!(policy, "" | "Always") {
-        errors.push(FieldError::not_supported(
-            format!("{PATH}.restartPolicy"),
-            policy,
-            &["Always"],
-        ));
     }
     errors
 }

@@ -1,0 +1,188 @@
+//! `batch/v1` Job. It is kept for whoever brings it to a cluster that runs its Pods; no controller here runs
+//! any.
+
+use berth_apimachinery::kind::Write;
+use berth_apimachinery::{Column, Definition, FieldError, Kind, KindInfo, Schema, described_by};
+use k8s_openapi::api::batch::v1;
+use schemars::JsonSchema;
+use serde_json::Value;
+
+use crate::core::deployment::{
+    LabelSelector, PodTemplate, container_errors, counts, negative, of_containers,
+};
+use crate::core::{typed, value};
+
+/// The fields of a Job that its rules and `kubectl explain` know.
+#[derive(JsonSchema)]
+pub struct JobFields {
+    /// Pods that are wanted, and the number that is to succeed.
+    pub spec: Option<JobSpec>,
+    /// Report of the cluster that runs the Pods.
+    pub status: Option<JobStatus>,
+}
+
+/// Pods that are wanted, and the number that is to succeed.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct JobSpec {
+    /// Number of Pods that run at a time.
+    pub parallelism: Option<i32>,
+    /// Number of Pods that are to succeed.
+    pub completions: Option<i32>,
+    /// Number of times that failed Pods are made again.
+    pub backoff_limit: Option<i32>,
+    /// The labels by which the Pods are found, where they are not made up.
+    pub selector: Option<LabelSelector>,
+    /// Template of the Pods. Cannot change.
+    pub template: PodTemplate,
+}
+
+/// Report of the cluster that runs the Pods.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct JobStatus {
+    /// Number of Pods that run.
+    pub active: Option<i32>,
+    /// Number of Pods that have succeeded.
+    pub succeeded: Option<i32>,
+    /// Number of Pods that have failed.
+    pub failed: Option<i32>,
+}
+
+/// Pods that run to their end.
+#[derive(Clone, Copy, Debug)]
+pub struct Job;
+
+static DEFINITION: Definition = Definition {
+    columns: &[
+        Column::NAME,
+        Column::text("Completions", "How many Pods have succeeded, of those wanted")
+            .computed(|job| counts(job, &["status", "succeeded"], &["spec", "completions"])),
+        Column::AGE,
+        Column::text("Containers", "The names of the containers")
+            .computed(|job| of_containers(job, "name"))
+            .wide(),
+        Column::text("Images", "The images of the containers")
+            .computed(|job| of_containers(job, "image"))
+            .wide(),
+    ],
+    ..Definition::new(
+        KindInfo {
+            singular: "job",
+            categories: &["all"],
+            status: true,
+            unconditional_update: true,
+            strategic: true,
+            ..KindInfo::new("batch", &["v1"], "Job", "jobs")
+        },
+        Schema::of::<JobFields>,
+    )
+};
+
+/// Fills in that one Pod runs and is to succeed, where nothing is said. Without completions any one that
+/// succeeds is enough.
+fn prepare(new: &mut Value) {
+    let Some(spec) = new.get_mut("spec").filter(|spec| spec.is_object()) else {
+        return;
+    };
+    if spec["parallelism"].is_null() && spec["completions"].is_null() {
+        spec["completions"] = 1.into();
+    }
+    if spec["parallelism"].is_null() {
+        spec["parallelism"] = 1.into();
+    }
+    if spec["backoffLimit"].is_null() {
+        spec["backoffLimit"] = 6.into();
+    }
+    if spec["completions"].is_null()
+        && let Some(spec) = spec.as_object_mut()
+    {
+        spec.remove("completions");
+    }
+}
+
+impl Kind for Job {
+    described_by!(DEFINITION);
+
+    fn prepare(&self, _: &Write<'_>, new: &mut Value) {
+        prepare(new);
+    }
+
+    fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+        const POLICY: &str = "spec.template.spec.restartPolicy";
+        let Some(spec) = new.get("spec").filter(|spec| spec.is_object()) else {
+            return vec![FieldError::required("spec", "")];
+        };
+        let mut errors = negative(spec, &["parallelism", "completions", "backoffLimit"]);
+        errors.extend(container_errors(&spec["template"]));
+        let policy = value::text(&spec["template"], &["spec", "restartPolicy"]);
+        if !matches!(policy, "OnFailure" | "Never") {
+            errors.push(FieldError::not_supported(POLICY, policy, &["OnFailure", "Never"]));
+        }
+        if let Some(old) = write.old
+            && old["spec"]["template"] != spec["template"]
+        {
+            let detail = "field is immutable";
+            errors.push(FieldError::invalid(
+                "spec.template",
+                spec["template"].clone(),
+                detail,
+            ));
+        }
+        errors.extend(typed::errors::<v1::Job>(self.schema("v1"), new));
+        errors
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use berth_apimachinery::Timestamp;
+    use berth_apimachinery::kind::Via;
+    use serde_json::json;
+
+    use super::*;
+
+    fn job(spec: Value) -> Value {
+        let mut object =
+            json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "sum"}, "spec": spec});
+        prepare(&mut object);
+        object
+    }
+
+    fn errors(object: &Value) -> Vec<String> {
+        let write = Write {
+            via: Via::Create,
+            old: None,
+            now: Timestamp::UNIX_EPOCH,
+        };
+        let errors = Job.validate(&write, object);
+        errors.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn one_pod_is_to_succeed_unless_more_are_said() {
+        let template =
+            json!({"spec": {"restartPolicy": "Never", "containers": [{"name": "sum", "image": "sum:1"}]}});
+        let one = job(json!({"template": template}));
+        assert_eq!(
+            (&one["spec"]["parallelism"], &one["spec"]["completions"]),
+            (&json!(1), &json!(1))
+        );
+        assert_eq!(errors(&one), [""; 0]);
+        let queue = job(json!({"template": template, "parallelism": 3}));
+        assert_eq!(queue["spec"].get("completions"), None);
+        let bad = errors(&job(
+            json!({"template": {"spec": {"containers": []}}, "completions": -1}),
+        ));
+        assert!(
+            bad.join("\n").contains("spec.completions: Invalid value: -1"),
+            "{bad:?}"
+        );
+        assert!(
+            bad.join("\n").contains("restartPolicy: Unsupported value"),
+            "{bad:?}"
+        );
+    }
+}

@@ -1,0 +1,138 @@
+//! `apps/v1` StatefulSet. As a Deployment, it is kept for whoever brings it to a cluster that runs its Pods.
+
+use berth_apimachinery::kind::Write;
+use berth_apimachinery::{Column, Definition, FieldError, Kind, KindInfo, Schema, described_by};
+use k8s_openapi::api::apps::v1;
+use schemars::JsonSchema;
+use serde_json::Value;
+
+use crate::core::deployment::{LabelSelector, PodTemplate, counts, of_containers, workload_errors};
+use crate::core::typed;
+
+/// The fields of a StatefulSet that its rules and `kubectl explain` know.
+#[derive(JsonSchema)]
+pub struct StatefulSetFields {
+    /// Pods that are wanted.
+    pub spec: Option<StatefulSetSpec>,
+    /// Report of the cluster that runs the Pods.
+    pub status: Option<StatefulSetStatus>,
+}
+
+/// Pods that are wanted.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct StatefulSetSpec {
+    /// Number of Pods.
+    #[schemars(extend("x-default" = 1))]
+    pub replicas: Option<i32>,
+    /// The labels by which the Pods are found; the template must carry them. Cannot change.
+    pub selector: LabelSelector,
+    /// Template of the Pods.
+    pub template: PodTemplate,
+    /// The Service that gives the Pods their names.
+    pub service_name: Option<String>,
+    /// Number of old versions that are kept to go back to.
+    #[schemars(extend("x-default" = 10))]
+    pub revision_history_limit: Option<i32>,
+}
+
+/// Report of the cluster that runs the Pods.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct StatefulSetStatus {
+    /// Number of Pods that there are.
+    pub replicas: Option<i32>,
+    /// Number of Pods that are ready.
+    pub ready_replicas: Option<i32>,
+}
+
+/// Copies of a Pod, each with a name and storage of its own.
+#[derive(Clone, Copy, Debug)]
+pub struct StatefulSet;
+
+static DEFINITION: Definition = Definition {
+    columns: &[
+        Column::NAME,
+        Column::text("Ready", "How many Pods are ready, of those wanted")
+            .computed(|set| counts(set, &["status", "readyReplicas"], &["spec", "replicas"])),
+        Column::AGE,
+        Column::text("Containers", "The names of the containers")
+            .computed(|set| of_containers(set, "name"))
+            .wide(),
+        Column::text("Images", "The images of the containers")
+            .computed(|set| of_containers(set, "image"))
+            .wide(),
+    ],
+    ..Definition::new(
+        KindInfo {
+            singular: "statefulset",
+            short_names: &["sts"],
+            categories: &["all"],
+            status: true,
+            unconditional_update: true,
+            strategic: true,
+            ..KindInfo::new("apps", &["v1"], "StatefulSet", "statefulsets")
+        },
+        Schema::of::<StatefulSetFields>,
+    )
+};
+
+impl Kind for StatefulSet {
+    described_by!(DEFINITION);
+
+    fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+        let mut errors = workload_errors(
+            write.old,
+            new,
+            "statefulset",
+            &["replicas", "revisionHistoryLimit"],
+        );
+        errors.extend(typed::errors::<v1::StatefulSet>(self.schema("v1"), new));
+        errors
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use berth_apimachinery::Timestamp;
+    use berth_apimachinery::kind::Via;
+    use serde_json::json;
+
+    use super::*;
+
+    fn errors(spec: Value) -> Vec<String> {
+        let mut object =
+            json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "db"}, "spec": spec});
+        StatefulSet.schema("v1").default(&mut object);
+        let write = Write {
+            via: Via::Create,
+            old: None,
+            now: Timestamp::UNIX_EPOCH,
+        };
+        let mut errors = StatefulSet.schema("v1").validate(&object);
+        errors.extend(StatefulSet.validate(&write, &object));
+        errors.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn its_pods_are_those_of_the_selector_and_have_containers() {
+        let good = json!({
+            "serviceName": "db", "selector": {"matchLabels": {"app": "db"}},
+            "template": {"metadata": {"labels": {"app": "db"}}, "spec": {"containers": [{"name": "db", "image": "db:1"}]}},
+        });
+        assert_eq!(errors(good.clone()), [""; 0]);
+        let mut bad = good;
+        bad["template"] = json!({"metadata": {"labels": {"app": "web"}}, "spec": {"containers": []}});
+        bad["replicas"] = (-1).into();
+        let told = errors(bad).join("\n");
+        for part in [
+            "spec.replicas: Invalid value: -1: must be greater than or equal to 0",
+            "`selector` does not match template `labels`",
+            "spec.template.spec.containers: Required value",
+        ] {
+            assert!(told.contains(part), "{part}:\n{told}");
+        }
+    }
+}
