@@ -137,11 +137,16 @@ pub(super) fn assemble(
         virtual_api = virtual_api.binding_through(committer);
     }
     let mut groups = homes.first;
-    let here = core
+    let mut here: Vec<_> = core
         .dialects
         .iter()
-        .filter(|dialect| !surroundings.has(dialect.name()));
-    groups.extend(here.flat_map(|dialect| owned(dialect, &virtual_api, store)));
+        .filter(|dialect| !surroundings.has(dialect.name()))
+        .collect();
+    here.sort_by_key(|dialect| dialect.comes_last());
+    groups.extend(
+        here.into_iter()
+            .flat_map(|dialect| owned(dialect, &virtual_api, store)),
+    );
     groups.extend(virtual_api.groups());
     groups.extend(homes.last);
     let syncer_views = berth_syncer::attach(&mut groups, homes.shown, &core.dialects, super::version());

@@ -72,6 +72,12 @@ pub trait Dialect: Send + Sync + 'static {
     /// The kinds that want a place, first the one that every release of the system has.
     fn demands(&self) -> &'static [DemandKind];
 
+    /// The key of the demand that the system makes of the object at `template`, where it makes any of such
+    /// objects.
+    fn made_of(&self, _template: &Key) -> Option<Key> {
+        None
+    }
+
     /// The resource of the cluster-like objects.
     fn target(&self) -> GroupResource;
 
@@ -107,6 +113,12 @@ pub trait Dialect: Send + Sync + 'static {
     /// stores the system's objects makes those that are missing when it starts.
     fn built_in(&self) -> Vec<(Key, Value)> {
         Vec::new()
+    }
+
+    /// Whether its kinds come behind those of other systems in discovery, so that kubectl takes theirs for a
+    /// bare name that both have.
+    fn comes_last(&self) -> bool {
+        false
     }
 
     /// Returns further facts to show.

@@ -102,6 +102,12 @@ pub trait Controllers {
         Vec::new()
     }
 
+    /// Those of the reconcilers that make what is decided: plans and simulations take their steps before they
+    /// decide.
+    fn preceding(&self) -> Vec<Arc<dyn Reconciler>> {
+        Vec::new()
+    }
+
     /// Those of [`Controllers::reconcilers`] that work where the system's objects are the hub's.
     fn hub_reconcilers(&self) -> Vec<Arc<dyn Reconciler>> {
         let mut all = self.reconcilers(None);

@@ -1,6 +1,8 @@
 //! Worlds made up by hand: objects in, snapshot out. Reviews overlay the live world or bring their own,
 //! `simulate` reads files; both decide on the result exactly as the live engine does.
 
+mod preceding;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -15,6 +17,7 @@ use berth_dialect_contract::{Dialect, Verb, Write, config};
 use berth_storage::Collection;
 use serde_json::{Value, json};
 
+use self::preceding::Preceding;
 use crate::dirty::{self, Marked};
 use crate::snapshot::{Snapshot, writable};
 use crate::spelling;
@@ -347,6 +350,10 @@ pub struct World {
     due: Marked<Key>,
     /// Number of changes since [`World::begin`].
     changes: u64,
+    /// The steps before decisions, while they are followed.
+    preceding: Option<Preceding>,
+    /// Resources that the steps look at.
+    followed: Arc<[GroupResource]>,
 }
 
 impl World {
@@ -367,12 +374,16 @@ impl World {
     /// A world on top of `snapshot`; `base` holds what the snapshot was made of, by resource.
     #[must_use]
     pub fn over(snapshot: Snapshot, base: BTreeMap<GroupResource, Collection>) -> Self {
+        let preceding = snapshot.dialect.controllers().preceding();
+        let followed = preceding.iter().flat_map(|reconciler| reconciler.watches());
         Self {
+            followed: followed.collect(),
             snapshot,
             base,
             objects: BTreeMap::new(),
             due: Marked::default(),
             changes: 0,
+            preceding: None,
         }
     }
 
@@ -400,9 +411,19 @@ impl World {
         &self.snapshot
     }
 
-    /// Whether the dialect looks at objects of `resource`.
+    /// Whether decisions, or the steps before them, look at objects of `resource`.
     #[must_use]
     pub fn reads(&self, resource: GroupResource) -> bool {
+        self.decides_by(resource) || self.followed.contains(&resource)
+    }
+
+    /// The resources that the steps before decisions look at.
+    pub(crate) fn followed(&self) -> &[GroupResource] {
+        &self.followed
+    }
+
+    /// Whether decisions look at objects of `resource`.
+    pub(crate) fn decides_by(&self, resource: GroupResource) -> bool {
         self.snapshot.dialect.reads().contains(&resource)
     }
 
@@ -442,6 +463,7 @@ impl World {
         dirty::add(&mut self.due, due.decide);
         self.changes += 1;
         self.objects.insert(key.clone(), new);
+        self.note(&change);
     }
 
     /// Has the objects be those of a hub that the system runs on.

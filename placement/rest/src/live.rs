@@ -27,5 +27,10 @@ pub(super) async fn live(engine: &Engine, dialect: &Arc<dyn Dialect>) -> Result<
         };
         base.insert(resource, list);
     }
+    let preceding = dialect.controllers().preceding();
+    for resource in preceding.iter().flat_map(|reconciler| reconciler.watches()) {
+        base.entry(resource)
+            .or_insert_with(|| engine.source().cached(resource));
+    }
     Ok(World::over(snapshot, base))
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use berth_apimachinery::Key;
+use berth_apimachinery::{Key, KindInfo};
 use berth_dialect_contract::{DemandKind, Dialect, names};
 use berth_engine::{Catalog, spelling};
 
@@ -75,6 +75,11 @@ pub fn places(
             let places: Vec<Place> = demands()
                 .filter(|(_, demand)| is(demand))
                 .map(|found| place(found, name))
+                .chain(
+                    kinds
+                        .iter()
+                        .flat_map(|kind| made_of(kind.info(), dialects, namespace, name)),
+                )
                 .collect();
             if places.is_empty() {
                 let known: Vec<&str> = demands().map(|(_, demand)| demand.kind).collect();
@@ -140,6 +145,21 @@ fn is_namespace(word: &str, dialects: &[Arc<dyn Dialect>], catalog: &Catalog) ->
         && !DECISIONS.iter().any(is_decision)
         && catalog.named(word).is_empty()
         && !kinds.any(|demand| spelling::near(&lower, &demand.kind.to_lowercase()))
+}
+
+/// Places of decisions about what systems make of the object `name`, which is of a kind with `info`.
+fn made_of<'a>(
+    info: &KindInfo,
+    dialects: &'a [Arc<dyn Dialect>],
+    namespace: &str,
+    name: &str,
+) -> impl Iterator<Item = Place> + use<'a> {
+    let namespace = if info.namespaced() { namespace } else { "" };
+    let key = Key::new(info.resource(), namespace, name);
+    dialects.iter().filter_map(move |dialect| {
+        let (namespace, name) = names::place(&**dialect, &dialect.made_of(&key)?);
+        Some(Place { namespace, name })
+    })
 }
 
 /// Place of the decision about the object `name` of `demand`.

@@ -16,8 +16,8 @@ use crate::snapshot::Snapshot;
 use crate::spelling;
 use crate::what_if::{Catalog, Unreadable, World};
 
-/// Makes `steps` happen in `worlds`, in order. An object may be changed once, so that the order never
-/// matters.
+/// Makes `steps` happen in `worlds`, in order, and what the systems' own controllers make of them before
+/// anything is decided. An object may be changed once, so that the order never matters.
 ///
 /// # Errors
 /// Everything wrong with any step; the worlds are not to be used then.
@@ -27,8 +27,9 @@ pub fn apply(
     steps: &[Step],
     now: Timestamp,
 ) -> Result<(), Vec<Problem>> {
+    worlds.iter_mut().for_each(|world| world.follow(now));
     let mut editor = Editor {
-        worlds,
+        worlds: &mut *worlds,
         catalog,
         now,
         seen: BTreeMap::new(),
@@ -43,6 +44,13 @@ pub fn apply(
                 at: step.at.clone(),
                 error,
             }));
+        }
+    }
+    for world in worlds {
+        if let Err(malformed) = world.carry_out() {
+            let at = world.snapshot().dialect.name().to_owned();
+            let error = FieldError::invalid("", "", malformed.to_string());
+            problems.push(Problem { at, error });
         }
     }
     if problems.is_empty() {

@@ -46,6 +46,7 @@ pub(super) fn load(
     loader.add_built_in();
     loader.complete_new();
     loader.judge_new();
+    loader.carry_out();
     let mut simulation = loader.simulation;
     let order: BTreeMap<&str, usize> = dialects.iter().map(|dialect| dialect.name()).zip(0..).collect();
     simulation
@@ -112,6 +113,16 @@ impl Loader<'_> {
                 && errors.is_empty()
                 && self.seen.insert(key.clone(), at).is_none()
             {
+                for world in self
+                    .simulation
+                    .worlds
+                    .iter_mut()
+                    .filter(|world| world.reads(key.resource))
+                {
+                    // Nothing is decided by it, so that there is nothing about it that a dialect could not
+                    // read.
+                    drop(world.put(&key, Arc::clone(&object)));
+                }
                 self.simulation.objects.push((key, object));
             }
             return;
@@ -288,6 +299,47 @@ impl Loader<'_> {
         }
     }
 
+    /// Takes the steps that the systems' own controllers take before anything is decided.
+    fn carry_out(&mut self) {
+        let mut made = BTreeSet::new();
+        for world in &mut self.simulation.worlds {
+            world.follow(self.now);
+            world.look_at_all();
+            match world.carry_out() {
+                Ok(written) => made.extend(written),
+                Err(malformed) => {
+                    let at = world.snapshot().dialect.name().to_owned();
+                    let error = FieldError::invalid("", "", malformed.to_string());
+                    self.simulation.findings.problems.push(Problem { at, error });
+                }
+            }
+            if world.snapshot().inventory.demands().is_empty() {
+                continue;
+            }
+            // What demands are made of counts where there are any.
+            let followed = world
+                .followed()
+                .iter()
+                .filter_map(|resource| self.catalog.stored_in(*resource));
+            for kind in followed {
+                self.simulation.findings.unread.remove(kind.info().kind);
+            }
+        }
+        let Simulation { worlds, objects, .. } = &mut self.simulation;
+        let now_is = |key: &Key| worlds.iter().find_map(|world| world.get(key)).cloned();
+        for (key, object) in &mut *objects {
+            if made.remove(key)
+                && let Some(newest) = now_is(key)
+            {
+                *object = newest;
+            }
+        }
+        objects.extend(
+            made.into_iter()
+                .filter_map(|key| Some((key.clone(), now_is(&key)?))),
+        );
+    }
+
     /// Whether no dialect reads or serves objects of a kind that is in the catalog.
     fn passed_by(&self, api_version: &str, kind: &str) -> bool {
         let Some((kind, _)) = self.catalog.find(api_version, kind) else {
@@ -299,7 +351,8 @@ impl Loader<'_> {
             // What a system serves and its scheduler does not look at (a ClusterProfile) is no surprise.
             kinds.any(|kind| kind.info().resource() == resource)
         };
-        !self.simulation.worlds.iter().any(|world| world.reads(resource)) && !self.dialects.iter().any(own)
+        let mut worlds = self.simulation.worlds.iter();
+        !worlds.any(|world| world.decides_by(resource)) && !self.dialects.iter().any(own)
     }
 
     /// Counts an object of a kind that is not in the catalog: systems have more kinds than those that say

@@ -1,0 +1,133 @@
+//! Steps before decisions ([`Controllers::preceding`](berth_dialect_contract::Controllers::preceding)): what
+//! the system's own controllers make of a change, taken in a world.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use berth_apimachinery::object::Malformed;
+use berth_apimachinery::{Change, GroupResource, Key, Object, Timestamp};
+use berth_dialect_contract::{Context, Objects, Reconciler};
+
+use super::World;
+
+/// Number of times that one key is worked on before it is left as it is.
+const MOST: u32 = 8;
+
+/// Keys that are due, while they are followed.
+#[derive(Clone)]
+pub(super) struct Preceding {
+    reconcilers: Arc<[Arc<dyn Reconciler>]>,
+    now: Timestamp,
+    /// The number of a reconciler, and one of its keys.
+    due: BTreeSet<(usize, Key)>,
+}
+
+impl World {
+    /// Follows what changes make due before decisions, from now on.
+    pub(crate) fn follow(&mut self, now: Timestamp) {
+        let reconcilers = self.snapshot.dialect.controllers().preceding();
+        self.preceding = (!reconcilers.is_empty()).then(|| Preceding {
+            reconcilers: reconcilers.into(),
+            now,
+            due: BTreeSet::new(),
+        });
+    }
+
+    /// Has everything be due that there is something to do about.
+    pub(crate) fn look_at_all(&mut self) {
+        self.extend_due(|reconciler, context| reconciler.all(context));
+    }
+
+    /// Notes what `change`, which has been made, makes due.
+    pub(super) fn note(&mut self, change: &Change) {
+        self.extend_due(|reconciler, context| reconciler.due(change, context));
+    }
+
+    fn extend_due(&mut self, due: impl Fn(&dyn Reconciler, &Context<'_>) -> Vec<Key>) {
+        let Some(mut preceding) = self.preceding.take() else {
+            return;
+        };
+        let context = self.context(preceding.now);
+        for (index, reconciler) in preceding.reconcilers.iter().enumerate() {
+            let keys = due(&**reconciler, &context).into_iter();
+            preceding.due.extend(keys.map(|key| (index, key)));
+        }
+        self.preceding = Some(preceding);
+    }
+
+    fn context(&self, now: Timestamp) -> Context<'_> {
+        Context {
+            objects: self,
+            inventory: &*self.snapshot.inventory,
+            now,
+        }
+    }
+
+    /// Takes the steps that are due, and those that come of them, and follows no longer. Returns the keys of
+    /// what was written.
+    ///
+    /// # Errors
+    /// When a written object is none; a fault of the dialect.
+    pub(crate) fn carry_out(&mut self) -> Result<BTreeSet<Key>, Malformed> {
+        let mut written = BTreeSet::new();
+        let mut times: BTreeMap<(usize, Key), u32> = BTreeMap::new();
+        while let Some((next, reconciler, now)) = self.next_step() {
+            let tried = times.entry(next.clone()).or_default();
+            *tried += 1;
+            if *tried > MOST {
+                continue;
+            }
+            let step = reconciler.step(&next.1, &self.context(now));
+            written.extend(step.writes.iter().map(|write| write.key.clone()));
+            self.make(&step.writes, now)?;
+        }
+        self.preceding = None;
+        Ok(written)
+    }
+
+    fn next_step(&mut self) -> Option<((usize, Key), Arc<dyn Reconciler>, Timestamp)> {
+        let preceding = self.preceding.as_mut()?;
+        let next = preceding.due.pop_first()?;
+        let reconciler = Arc::clone(&preceding.reconcilers[next.0]);
+        Some((next, reconciler, preceding.now))
+    }
+}
+
+impl Objects for World {
+    fn get(&self, key: &Key) -> Option<&Arc<Object>> {
+        Self::get(self, key)
+    }
+
+    fn list<'a>(
+        &'a self,
+        resource: GroupResource,
+        namespace: Option<&'a str>,
+    ) -> Box<dyn Iterator<Item = &'a Arc<Object>> + 'a> {
+        let first = Key::new(resource, namespace.unwrap_or_default(), "");
+        let own = self.objects.range(first..);
+        let own = own.take_while(move |(key, _)| {
+            key.resource == resource && namespace.is_none_or(|namespace| *key.namespace == *namespace)
+        });
+        let base = self
+            .base
+            .get(&resource)
+            .filter(|base| base.iter(namespace, None).next().is_some());
+        let Some(base) = base else {
+            return Box::new(own.filter_map(|(_, object)| object.as_ref()));
+        };
+        let mut all: BTreeMap<Key, &'a Arc<Object>> = base
+            .iter(namespace, None)
+            .map(|(_, object)| {
+                let meta = object.meta();
+                (Key::new(resource, meta.namespace(), meta.name()), object)
+            })
+            .collect();
+        for (key, object) in own {
+            match object {
+                Some(object) => all.insert(key.clone(), object),
+                None => all.remove(key),
+            };
+        }
+        Box::new(all.into_values())
+    }
+}
