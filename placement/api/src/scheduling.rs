@@ -49,6 +49,12 @@ pub fn columns() -> Vec<Column> {
         ),
         Column::text("Reason", "Why it is refused, or why others rank higher"),
         Column::text("Message", "The reasons as sentences").wide(),
+        Column::text(
+            "Amount",
+            "How much of what is divided it gets, where the system divides anything",
+        )
+        .integer()
+        .wide(),
     ]
 }
 
@@ -76,6 +82,8 @@ pub struct Judged<'a> {
     pub result: &'static str,
     /// Plugin, token and sentence of every refusal.
     pub reasons: Vec<[&'a str; 3]>,
+    /// The amount it gets, or null.
+    pub amount: Value,
 }
 
 impl<'a> Judged<'a> {
@@ -94,6 +102,7 @@ impl<'a> Judged<'a> {
             reasons: rejections
                 .map(|entry| [&*entry.plugin, &*entry.reason, &entry.message])
                 .collect(),
+            amount: candidate.amount.into(),
         }
     }
 
@@ -113,6 +122,7 @@ impl<'a> Judged<'a> {
             self.result.into(),
             tokens.join(",").into(),
             messages.join("; ").into(),
+            Cell::Value(self.amount),
         ]
     }
 }
@@ -128,5 +138,6 @@ pub fn no_row(reason: &str, message: &str) -> Vec<Cell> {
         none(),
         reason.into(),
         message.into(),
+        none(),
     ]
 }
