@@ -80,7 +80,7 @@ faults: ## processes killed and stopped, leaders lost, disks full, files damaged
 	$(ETCD_TESTS) --no-run
 	cargo test $(ETCD) --test etcd_faults --test etcd
 
-fuzz: ## a minute of mutated reviews, placements, selectors and configurations (FUZZ_SECONDS, FUZZ_SEED)
+fuzz: ## a minute of mutated reviews, placements, divisions, selectors and configurations (FUZZ_SECONDS, FUZZ_SEED)
 	cargo build --release -p berth -p berth-fuzz
 	$(TARGET)/release/berth-fuzz
 
@@ -107,6 +107,7 @@ release: ## VERSION=0.1.0: programs, checksums, SPDX and notes in target/release
 bench-scheduling: ## time of one decision by fleet size, for each dialect
 	cargo run --release -p berth-dialect-fleet --example bench-fleet
 	cargo run --release -p berth-dialect-gardener --example bench-gardener
+	cargo run --release -p berth-dialect-karmada --example bench-karmada
 	cargo run --release -p berth-dialect-kcp --example bench-kcp
 	cargo run --release -p berth-dialect-ocm --example bench-ocm
 	cargo run --release -p berth-dialect-openmcp --example bench-openmcp

@@ -85,6 +85,7 @@ async fn tell(client: &mut Client, kubeconfig: &Path) -> Result<()> {
     story::fleet(client, now()).await?;
     story::gardener(client, now()).await?;
     story::ocm(client, now()).await?;
+    story::karmada(client, now()).await?;
     story::kcp(client, now()).await?;
     story::publish(client, now()).await?;
     let mut live = Live::new(client, kubeconfig).await?;

@@ -239,6 +239,6 @@ mod tests {
         assert_eq!(of("placement/web"), ["ocm"]);
         assert_eq!(of("web.gardener"), ["gardener"]);
         assert_eq!(of("web").len(), berth_dialect_registry::all().len());
-        assert!(systems(&["secret/web".to_owned()], "team").is_err());
+        assert!(systems(&["resourcequota/web".to_owned()], "team").is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! A sixth system: a program that is `berth` with the toy registered beside the five
+//! A further system: a program that is `berth` with the toy registered beside the others
 //! (docs/adding-a-system.md). It decides the toys in files, and serves their kinds, explains their decisions
 //! and binds them.
 //!

@@ -16,6 +16,7 @@ pub mod ocm;
 pub mod raw;
 pub mod running;
 pub mod small_disk;
+pub mod systems;
 pub mod websocket;
 
 pub use etcd::ports;

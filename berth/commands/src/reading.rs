@@ -427,9 +427,10 @@ mod tests {
         let plural = |resource: &GroupResource| {
             let kind = kind_of(&catalog, *resource).unwrap();
             let kind = kind.info().kind;
-            match kind.ends_with("ss") {
-                true => format!("{kind}es"),
-                false => format!("{kind}s"),
+            match (kind.strip_suffix('y'), kind.ends_with("ss")) {
+                (Some(stem), _) => format!("{stem}ies"),
+                (None, true) => format!("{kind}es"),
+                (None, false) => format!("{kind}s"),
             }
         };
         let read = dialects.iter().map(|dialect| {

@@ -97,9 +97,11 @@ pub fn select(list: &[String], dialects: &[Arc<dyn Dialect>]) -> Result<Selectio
 mod tests {
     use super::*;
 
+    /// Those of kcp.
     const RECONCILERS: [&str; 4] = ["kcp-heartbeat", "kcp-location", "kcp-namespace", "kcp-resource"];
-    const ALL: [&str; 5] = [
+    const ALL: [&str; 6] = [
         "fleet-status",
+        "karmada-detector",
         RECONCILERS[0],
         RECONCILERS[1],
         RECONCILERS[2],
@@ -121,19 +123,29 @@ mod tests {
 
     #[test]
     fn a_star_is_all_names_add_and_a_dash_leaves_out() {
-        assert_eq!(deciders("*"), ["fleet", "gardener", "kcp", "ocm", "openmcp"]);
+        assert_eq!(
+            deciders("*"),
+            ["fleet", "gardener", "karmada", "kcp", "ocm", "openmcp"]
+        );
         assert_eq!(reconcilers("*"), ALL);
-        assert_eq!(deciders("*,-ocm"), ["fleet", "gardener", "kcp", "openmcp"]);
+        assert_eq!(
+            deciders("*,-ocm"),
+            ["fleet", "gardener", "karmada", "kcp", "openmcp"]
+        );
         assert_eq!(deciders("ocm"), ["ocm"]);
         assert_eq!(deciders("scheduler"), ["openmcp"]);
-        assert_eq!(deciders("*,-scheduler"), ["fleet", "gardener", "kcp", "ocm"]);
+        assert_eq!(
+            deciders("*,-scheduler"),
+            ["fleet", "gardener", "karmada", "kcp", "ocm"]
+        );
         assert_eq!(deciders("ocm,-ocm"), [""; 0]);
         assert_eq!(chosen(""), Ok(Selection::default()));
     }
 
     #[test]
     fn a_dialect_stands_for_its_controllers_and_each_of_them_for_itself() {
-        assert_eq!(reconcilers("*,-kcp"), ["fleet-status"]);
+        assert_eq!(reconcilers("*,-kcp"), ALL[..2]);
+        assert_eq!(reconcilers("*,-fleet,-karmada"), RECONCILERS);
         assert_eq!(
             (deciders("kcp"), reconcilers("kcp")),
             (vec!["kcp"], RECONCILERS.to_vec())
@@ -145,12 +157,15 @@ mod tests {
         let without = "*,-kcp-placement";
         assert_eq!(
             (deciders(without), reconcilers(without)),
-            (vec!["fleet", "gardener", "ocm", "openmcp"], ALL.to_vec())
+            (
+                vec!["fleet", "gardener", "karmada", "ocm", "openmcp"],
+                ALL.to_vec()
+            )
         );
         assert_eq!(reconcilers("kcp,-kcp-resource"), RECONCILERS[..3]);
         assert_eq!(
             reconcilers("*,-kcp,kcp-resource"),
-            ["fleet-status", "kcp-resource"]
+            ["fleet-status", "karmada-detector", "kcp-resource"]
         );
     }
 
@@ -158,7 +173,8 @@ mod tests {
     fn an_unknown_name_is_refused_with_the_known_ones() {
         let problem = chosen("*,-nomad").unwrap_err();
         assert!(
-            problem.contains("\"-nomad\"") && problem.contains("gardener, kcp, kcp-placement, kcp-heartbeat"),
+            problem.contains("\"-nomad\"")
+                && problem.contains("gardener, karmada, karmada-detector, kcp, kcp-placement, kcp-heartbeat"),
             "{problem}"
         );
         assert!(chosen("-*").is_err());

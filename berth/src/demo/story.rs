@@ -1,10 +1,13 @@
 //! The demo's story, system by system: load, decide, explain, bind.
 
+use std::time::Duration;
+
 use anyhow::{Context, Result, anyhow};
 use berth_apimachinery::Timestamp;
 use berth_client::Client;
 use berth_commands::load::namespaces_first;
 use berth_commands::terminal::{bad, dim, good, heading, table};
+use berth_dialect_contract::amounts;
 use berth_dialect_contract::report::Candidate;
 use berth_scheduling_api::decision::Decision;
 use berth_scheduling_api::scheduling::Scheduling;
@@ -14,6 +17,10 @@ use serde_json::json;
 use super::examples;
 
 const GROUP: &str = "/apis/scheduling.berth.dev/v1alpha1";
+/// Time that a decision is waited for.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Pause before it is asked for again.
+const AGAIN: Duration = Duration::from_millis(10);
 
 /// openMCP: a shared cluster with room, a new exclusive one, and a purpose nobody configured.
 ///
@@ -99,6 +106,44 @@ pub(super) async fn ocm(client: &mut Client, now: Timestamp) -> Result<()> {
     Ok(())
 }
 
+/// Karmada divides replicas: by room, in the group that has room for all, and not again when a cluster is
+/// cordoned.
+///
+/// # Errors
+/// When the server refuses a step.
+pub(super) async fn karmada(client: &mut Client, now: Timestamp) -> Result<()> {
+    title(
+        "Karmada",
+        "affinity groups, taints and spread, then replicas divided by room, into spec.clusters of the binding",
+    );
+    load(client, "karmada/fleet.yaml", now).await?;
+    for (file, template) in [
+        ("karmada/divided.yaml", "web"),
+        ("karmada/groups.yaml", "orders"),
+        ("karmada/ledger.yaml", "ledger"),
+    ] {
+        load(client, file, now).await?;
+        let decision = format!("{template}-deployment.karmada");
+        appears(client, "retail", &decision).await?;
+        place(client, "retail", &decision).await?;
+    }
+    say("Frankfurt is cordoned. Nothing that is divided moves.");
+    cordon(client, "karmada/fleet.yaml", "frankfurt", now).await?;
+    place(client, "retail", "ledger-deployment.karmada").await
+}
+
+/// Taints the cluster `name` of an example, as `karmadactl cordon` does.
+async fn cordon(client: &mut Client, path: &str, name: &str, now: Timestamp) -> Result<()> {
+    let mut documents = examples::read(path, now)?.into_iter();
+    let cluster = documents.find(|document| document.kind() == "Cluster" && document.name() == name);
+    let mut cluster = cluster
+        .with_context(|| format!("{path} has no cluster {name}"))?
+        .object;
+    cluster["spec"]["taints"] = json!([{"key": "cluster.karmada.io/unschedulable", "effect": "NoSchedule"}]);
+    client.put(&cluster, &mut Vec::new()).await?;
+    Ok(())
+}
+
 /// Gardener's two strategies, a shoot for testing, and one that fits nowhere.
 ///
 /// # Errors
@@ -158,6 +203,19 @@ async fn load(client: &mut Client, path: &str, now: Timestamp) -> Result<()> {
     Ok(())
 }
 
+/// Waits for the decision `name`, whose object a controller makes of what was loaded.
+async fn appears(client: &Client, namespace: &str, name: &str) -> Result<()> {
+    let path = format!("{GROUP}/namespaces/{namespace}/decisions/{name}");
+    let waited = async {
+        while client.get(&path).await.is_err() {
+            tokio::time::sleep(AGAIN).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, waited)
+        .await
+        .with_context(|| format!("{namespace}/{name} is not there after {PATIENCE:?}"))
+}
+
 /// Shows what the scheduler would decide, binds it when something fits, and shows where it is bound. Without
 /// a namespace it is a ClusterDecision.
 async fn place(client: &Client, namespace: &str, name: &str) -> Result<()> {
@@ -183,7 +241,14 @@ async fn place(client: &Client, namespace: &str, name: &str) -> Result<()> {
     berth_commands::say!("{shown_name}: {shown}: {}", status.message);
     let rows: Vec<Vec<String>> = status.candidates.iter().map(row).collect();
     if !rows.is_empty() {
-        let headings = ["  TARGET", "RANK", "SCORE", "PICKED", "WHY NOT"];
+        let amount = status.amount.as_ref().map(|amount| amount.name.to_uppercase());
+        let headings = [
+            "  TARGET",
+            "RANK",
+            "SCORE",
+            amount.as_deref().unwrap_or("PICKED"),
+            "WHY NOT",
+        ];
         berth_commands::terminal::print(&table(&headings, &rows));
     }
     if placed {
@@ -205,10 +270,10 @@ async fn place(client: &Client, namespace: &str, name: &str) -> Result<()> {
         answer.map_err(|status| anyhow!("binding {shown_name}: {}", status.message))?;
         let decision: Decision = serde_json::from_value(client.get(&path).await?)?;
         let decisions = decision.status.map(|status| status.decisions);
-        let bound: Vec<&str> = decisions
+        let bound: Vec<String> = decisions
             .iter()
             .flatten()
-            .map(|entry| &*entry.cluster_name)
+            .map(|entry| amounts::cell(&entry.cluster_name, entry.amount))
             .collect();
         berth_commands::say!("  bound to {}", good(&bound.join(", ")));
     }
@@ -229,9 +294,10 @@ fn row(candidate: &Candidate) -> Vec<String> {
         format!("  {}", target(candidate)),
         candidate.rank.map(|rank| rank.to_string()).unwrap_or_default(),
         candidate.score.map(|score| score.to_string()).unwrap_or_default(),
-        match candidate.picked {
-            true => "yes".to_owned(),
-            false => String::new(),
+        match (candidate.picked, candidate.amount) {
+            (true, Some(amount)) => amount.to_string(),
+            (true, None) => "yes".to_owned(),
+            (false, _) => String::new(),
         },
         reasons.join(", "),
     ]

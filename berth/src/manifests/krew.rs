@@ -74,7 +74,7 @@ fn plugin(url: &str, sums: &str) -> Result<Value> {
             "homepage": url,
             "shortDescription": "Explain where multi-cluster systems place objects",
             "description": "Says which cluster an object goes to and why not to the others, what a change would move, and \
-                            shows it all in a browser: for openMCP, KubeFleet, Gardener, Open Cluster Management and kcp. \
+                            shows it all in a browser: for openMCP, KubeFleet, Gardener, Open Cluster Management, Karmada and kcp. \
                             It needs Berth behind the API server (scheduling.berth.dev), but for \"simulate\", which \
                             decides over files.\n",
             "caveats": "Completion needs a link beside the plugin:\n  ln -s \"$(command -v kubectl-berth)\" \

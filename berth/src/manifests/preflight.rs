@@ -59,7 +59,8 @@ mod tests {
             of("fleet").contains("is a part of the hub agent")
                 && of("fleet").contains("otherScheduler: Ignore")
         );
-        assert_eq!(told.len(), 4, "kcp brings none along: {told:?}");
+        assert!(of("karmada").contains("karmada-system/karmada-scheduler"));
+        assert_eq!(told.len(), 5, "kcp brings none along: {told:?}");
         assert!(
             notes(&Installation::on_hub().observing()).is_empty(),
             "who only looks stops nobody"

@@ -26,8 +26,10 @@ const BOUNDED: &[&str] = &[
     "decisions/binding create",
     "decisions/binding get",
     "clusterrequests/binding get",
+    "clusterresourcebindings/binding get",
     "clusterresourceplacements/binding get",
     "placements/binding get",
+    "resourcebindings/binding get",
     "resourceplacements/binding get",
     // As many records as are kept of one decision.
     "clusterdecisions/history get",

@@ -217,7 +217,7 @@ mod tests {
         }
         assert_eq!(
             served("").unwrap(),
-            ["fleet", "gardener", "kcp", "ocm", "openmcp"]
+            ["fleet", "gardener", "karmada", "kcp", "ocm", "openmcp"]
         );
     }
 

@@ -10,10 +10,21 @@ use berth_commands::args::ServerArgs;
 use clap::Args;
 use serde_json::{Value, json};
 
+/// Help of the argument that names a system.
+fn systems() -> String {
+    let dialects = berth_dialect_registry::all();
+    let names: Vec<&str> = dialects.iter().map(|dialect| dialect.name()).collect();
+    match names.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("The system: {} or {last}", others.join(", ")),
+        _ => format!("The system: {}", names.concat()),
+    }
+}
+
 /// Arguments of `berth takeover`.
 #[derive(Args, Clone, Debug)]
 pub struct TakeoverArgs {
-    /// The system: fleet, gardener, kcp, ocm or openmcp.
+    /// The system.
+    #[arg(help = systems())]
     pub system: String,
     /// Take over only the requests with these labels, as `kubectl -l` has them (spec.requests); without it
     /// all of them.
@@ -40,7 +51,8 @@ pub struct TakeoverArgs {
 /// Arguments of `berth handback`.
 #[derive(Args, Clone, Debug)]
 pub struct HandbackArgs {
-    /// The system: fleet, gardener, kcp, ocm or openmcp.
+    /// The system.
+    #[arg(help = systems())]
     pub system: String,
     /// Do it: let Berth observe, and wait until the system's own scheduler runs.
     #[arg(long)]

@@ -41,3 +41,16 @@ berth_scheduling::filters! {
         Together = "GroupHere",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Plugin;
+
+    #[test]
+    fn every_filter_and_token_is_documented() {
+        berth_dialect_testing::documented(
+            "karmada",
+            Plugin::ALL.map(|plugin| (plugin.name(), plugin.tokens())),
+        );
+    }
+}

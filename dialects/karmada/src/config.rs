@@ -23,6 +23,8 @@ struct Form {
     empty_workload_propagation: bool,
     /// Whether workloads look at where others of their groups are (feature gate WorkloadAffinity).
     workload_affinity: bool,
+    /// Whether FederatedResourceQuotas limit decisions (feature gate FederatedQuotaEnforcement).
+    federated_quota_enforcement: bool,
 }
 
 impl Default for Form {
@@ -31,6 +33,7 @@ impl Default for Form {
             scheduler_name: DEFAULT_SCHEDULER.to_owned(),
             empty_workload_propagation: false,
             workload_affinity: false,
+            federated_quota_enforcement: false,
         }
     }
 }
@@ -44,6 +47,8 @@ pub(crate) struct Settings {
     pub(crate) lists_empty: bool,
     /// Whether workloads look at one another.
     pub(crate) workload_affinity: bool,
+    /// Whether quotas of namespaces limit decisions.
+    pub(crate) enforces_quotas: bool,
 }
 
 impl Settings {
@@ -67,6 +72,7 @@ impl From<Form> for Settings {
             scheduler: form.scheduler_name,
             lists_empty: form.empty_workload_propagation,
             workload_affinity: form.workload_affinity,
+            enforces_quotas: form.federated_quota_enforcement,
         }
     }
 }

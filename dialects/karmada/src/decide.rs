@@ -19,6 +19,7 @@ use crate::fleet::Fleet;
 use crate::ignored::Ignored;
 use crate::policy::Policy;
 use crate::question::{Question, find};
+use crate::quota::Excess;
 use crate::record::Record;
 use crate::room::Bound;
 use crate::standing::Standing;
@@ -133,10 +134,15 @@ impl Case<'_> {
     fn conclude(&self, choice: Choice) -> Decision {
         let Choice { run, group, tried } = choice;
         let decides = self.trigger != Trigger::Nothing;
+        let excess = match &run.outcome {
+            Ok(shares) if decides => self.excess(shares),
+            _ => None,
+        };
         let (shares, failure) = match &run.outcome {
             // Where nothing is listed that could stay, the status says why.
             Err(failure) if !decides && self.record.spec.clusters.is_empty() => (None, Some(*failure)),
             _ if !decides => (None, None),
+            Ok(_) if excess.is_some() => (None, Some(Failure::QuotaExceeded)),
             Ok(shares) => (Some(shares.clone()), None),
             // Nothing fits: what is listed goes.
             Err(Failure::NoClusterFit) => (Some(Shares::new()), Some(Failure::NoClusterFit)),
@@ -146,6 +152,7 @@ impl Case<'_> {
             ignored: None,
             trigger: Some(self.trigger),
             failure,
+            excess,
             shares,
             group,
             tried,
@@ -196,10 +203,15 @@ impl Case<'_> {
                 )],
             }),
             Ok(shares) => {
+                if let Some(excess) = self.excess(shares) {
+                    let error = FieldError::invalid("spec.targets", names.join(", "), excess.to_string());
+                    return Err(Refused { errors: vec![error] });
+                }
                 let detail = Detail {
                     ignored: None,
                     trigger: Some(self.trigger),
                     failure: None,
+                    excess: None,
                     shares: Some(shares.clone()),
                     group,
                     tried: whole.tried,
@@ -210,6 +222,12 @@ impl Case<'_> {
                 Ok(self.decision(run, detail))
             }
         }
+    }
+
+    /// The quota that has too little left for `shares`.
+    fn excess(&self, shares: &Shares) -> Option<Excess> {
+        let replicas: i64 = shares.values().sum();
+        self.fleet.excess(self.ask.demand, self.record, replicas)
     }
 
     fn decision(&self, run: Run, detail: Detail) -> Decision {
@@ -249,6 +267,7 @@ impl Case<'_> {
             },
             scorers,
             changes,
+            fences: self.fleet.quota_fences(self.ask.demand),
             ..unjudged(self.record, self.ask, Outcome::Scheduled, "Picked")
         };
         if let Some(failure) = detail.failure {

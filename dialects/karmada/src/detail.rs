@@ -8,6 +8,7 @@ use crate::choice::Tried;
 use crate::divide::Shares;
 use crate::failure::Failure;
 use crate::ignored::Ignored;
+use crate::quota::Excess;
 use crate::room::Bound;
 use crate::trigger::Trigger;
 
@@ -23,6 +24,8 @@ pub(crate) struct Detail {
     pub(crate) trigger: Option<Trigger>,
     /// Why no group takes all: of the one that was tried first.
     pub(crate) failure: Option<Failure>,
+    /// The quota that has too little left, where one has.
+    pub(crate) excess: Option<Excess>,
     /// Replicas by cluster as they will be listed; absent where what is listed stays.
     pub(crate) shares: Option<Shares>,
     /// The place of the group that the report is about.

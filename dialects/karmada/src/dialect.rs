@@ -3,17 +3,22 @@
 use std::sync::Arc;
 
 use berth_admission::Plugin;
-use berth_apimachinery::{FieldError, GroupResource, Kind, Schema};
+use berth_apimachinery::{FieldError, GroupResource, Key, Kind, Schema};
 use berth_dialect_contract::{
-    Configuration, DemandKind, Dialect, Inventory, LeaseName, OnHub, OwnScheduler, Reach, SystemUsers,
-    config as settings,
+    Configuration, Controllers, DemandKind, Dialect, Inventory, LeaseName, OnHub, OwnScheduler, Reach,
+    Reconciler, Shown, SystemUsers, config as settings,
 };
 use serde_json::Value;
 
 use crate::admission::{DecisionGuard, hub_rules};
+use crate::detector::Detector;
+use crate::facts::facts;
 use crate::fleet::Fleet;
-use crate::names::{ACTOR, BINDINGS, CLUSTER_BINDINGS, CLUSTERS, DIALECT};
-use crate::{config, kind};
+use crate::names::{
+    ACTOR, BINDINGS, CLUSTER_BINDINGS, CLUSTER_PROPAGATION_POLICIES, CLUSTERS, DIALECT, PROPAGATION_POLICIES,
+    QUOTAS,
+};
+use crate::{config, detector, kind};
 
 /// Karmada.
 #[derive(Debug, Default)]
@@ -62,6 +67,9 @@ const DEMANDS: &[DemandKind] = &[
     },
 ];
 
+/// Policies, which users read beside what became of them.
+const POLICIES: &[GroupResource] = &[PROPAGATION_POLICIES, CLUSTER_PROPAGATION_POLICIES];
+
 impl Dialect for Karmada {
     fn name(&self) -> &'static str {
         DIALECT
@@ -76,7 +84,15 @@ impl Dialect for Karmada {
     }
 
     fn reads(&self) -> Vec<GroupResource> {
-        vec![CLUSTERS, BINDINGS, CLUSTER_BINDINGS, settings::RESOURCE]
+        vec![
+            CLUSTERS,
+            BINDINGS,
+            CLUSTER_BINDINGS,
+            PROPAGATION_POLICIES,
+            CLUSTER_PROPAGATION_POLICIES,
+            QUOTAS,
+            settings::RESOURCE,
+        ]
     }
 
     fn reach(&self, resource: GroupResource) -> Reach {
@@ -85,6 +101,9 @@ impl Dialect for Karmada {
             // Workloads of one group are in one namespace.
             BINDINGS => Reach::within("there is nothing to place"),
             CLUSTER_BINDINGS => Reach::everywhere("there is nothing to place"),
+            PROPAGATION_POLICIES => Reach::within("no change of a policy can be planned"),
+            QUOTAS => Reach::within("no quota limits decisions"),
+            CLUSTER_PROPAGATION_POLICIES => Reach::everywhere("no change of such a policy can be planned"),
             _ => Reach::default(),
         }
     }
@@ -113,6 +132,27 @@ impl Dialect for Karmada {
         self
     }
 
+    /// openMCP has `clusters`, and KubeFleet `resourcebindings`, too.
+    fn comes_last(&self) -> bool {
+        true
+    }
+
+    fn shown(&self) -> Shown {
+        Shown {
+            readable: POLICIES,
+            facts,
+            ..Shown::default()
+        }
+    }
+
+    fn controllers(&self) -> &dyn Controllers {
+        self
+    }
+
+    fn made_of(&self, template: &Key) -> Option<Key> {
+        detector::binding_of(template)
+    }
+
     fn on_hub(&self) -> OnHub {
         OnHub {
             rules: hub_rules::all(),
@@ -120,6 +160,16 @@ impl Dialect for Karmada {
             scheduler: Some(SCHEDULER),
             ..OnHub::default()
         }
+    }
+}
+
+impl Controllers for Karmada {
+    fn reconcilers(&self, _: Option<&Value>) -> Vec<Arc<dyn Reconciler>> {
+        vec![Arc::new(Detector)]
+    }
+
+    fn preceding(&self) -> Vec<Arc<dyn Reconciler>> {
+        vec![Arc::new(Detector)]
     }
 }
 

@@ -49,6 +49,8 @@ pub(crate) enum Failure {
     UnsupportedSpread,
     /// There is no such way to divide.
     UnsupportedStrategy,
+    /// A quota of the namespace has too little left.
+    QuotaExceeded,
 }
 
 impl Failure {
@@ -57,6 +59,7 @@ impl Failure {
         match self {
             Self::NoClusterFit => "NoClusterFit",
             Self::NotEnoughRoom { .. } => "Unschedulable",
+            Self::QuotaExceeded => "QuotaExceeded",
             _ => "SchedulerError",
         }
     }
@@ -74,6 +77,7 @@ impl Failure {
             Self::TooManyRegions => "TooManyRegions",
             Self::UnsupportedSpread => "UnsupportedSpread",
             Self::UnsupportedStrategy => "UnsupportedStrategy",
+            Self::QuotaExceeded => "QuotaExceeded",
         }
     }
 }

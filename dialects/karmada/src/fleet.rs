@@ -3,6 +3,7 @@
 
 mod due;
 pub(crate) mod fold;
+pub(crate) mod policies;
 #[cfg(test)]
 mod tests;
 
@@ -11,10 +12,14 @@ use std::sync::{Arc, OnceLock};
 
 use berth_apimachinery::Key;
 use berth_dialect_columns::UnusableObjects;
+use berth_dialect_contract::guarded::fence;
 
 use crate::cluster::Cluster;
 use crate::config::Settings;
+use crate::fleet::policies::Policies;
+use crate::names::{BINDINGS, DIALECT, QUOTAS};
 use crate::question::{Around, Peers};
+use crate::quota::{self, Excess, Quota, Usage};
 use crate::record::Record;
 
 /// Everything the dialect knows of a control plane.
@@ -24,6 +29,10 @@ pub(crate) struct Fleet {
     pub(crate) bindings: imbl::OrdMap<Key, Arc<Record>>,
     /// Cluster and binding of every place.
     pub(crate) on_cluster: imbl::OrdSet<(Arc<str>, Key)>,
+    pub(crate) policies: Policies,
+    pub(crate) quotas: imbl::OrdMap<Key, Arc<Quota>>,
+    /// Amounts that the bindings of each namespace ask for.
+    pub(crate) used: imbl::OrdMap<Arc<str>, Usage>,
     pub(crate) settings: Settings,
     pub(crate) unusable: UnusableObjects,
     /// The clusters by number; empty when any changed since the last read.
@@ -44,6 +53,40 @@ impl Fleet {
         entries
             .take_while(move |(cluster, _)| **cluster == *name)
             .map(|(_, key)| key)
+    }
+
+    /// The quotas of a namespace, where they are enforced.
+    fn quotas_of<'a>(&'a self, namespace: &'a str) -> impl Iterator<Item = (&'a Key, &'a Quota)> {
+        let all = self.quotas.range(Key::new(QUOTAS, namespace, "")..);
+        let own = all.take_while(move |(key, _)| *key.namespace == *namespace);
+        own.filter(move |_| self.settings.enforces_quotas)
+            .map(|(key, quota)| (key, &**quota))
+    }
+
+    /// Fences of what is counted for the binding at `key`.
+    pub(crate) fn quota_fences(&self, key: &Key) -> Vec<Arc<str>> {
+        let quotas = self
+            .quotas_of(&key.namespace)
+            .filter(|_| key.resource == BINDINGS);
+        quotas.map(|(quota, _)| fence(DIALECT, quota)).collect()
+    }
+
+    /// The quota that has too little left for `replicas` of the binding at `key`, which is `record`.
+    pub(crate) fn excess(&self, key: &Key, record: &Record, replicas: i64) -> Option<Excess> {
+        if key.resource != BINDINGS {
+            return None;
+        }
+        let usage = |replicas| quota::usage(record.request.as_ref(), replicas);
+        let (before, after) = (usage(quota::listed(&record.spec)), usage(replicas));
+        let none = Usage::new();
+        let used = self.used.get(&key.namespace).unwrap_or(&none);
+        let quotas = self.quotas_of(&key.namespace);
+        quota::excess(
+            quotas.map(|(key, quota)| (&key.name, quota)),
+            used,
+            &before,
+            &after,
+        )
     }
 
     /// Other workloads that the binding at `key`, which is `record`, looks at.

@@ -5,7 +5,7 @@ pub(crate) mod binding;
 pub(crate) mod cluster;
 mod cluster_rules;
 pub(crate) mod placement;
-mod policy;
+pub(crate) mod policy;
 mod policy_rules;
 mod served;
 #[cfg(test)]

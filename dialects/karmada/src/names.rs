@@ -5,6 +5,8 @@ use berth_apimachinery::GroupResource;
 
 /// The dialect's name.
 pub(crate) const DIALECT: &str = "karmada";
+/// The detector's user name.
+pub(crate) const DETECTOR: &str = "berth:binding-detector";
 /// The scheduler's user name.
 pub(crate) const ACTOR: &str = "berth:scheduler";
 /// The group of clusters.
@@ -22,6 +24,19 @@ pub(crate) const CLUSTERS: GroupResource = GroupResource::new(CLUSTER_GROUP, "cl
 pub(crate) const BINDINGS: GroupResource = GroupResource::new(WORK_GROUP, "resourcebindings");
 /// `clusterresourcebindings`.
 pub(crate) const CLUSTER_BINDINGS: GroupResource = GroupResource::new(WORK_GROUP, "clusterresourcebindings");
+/// `propagationpolicies`.
+pub(crate) const PROPAGATION_POLICIES: GroupResource =
+    GroupResource::new(POLICY_GROUP, "propagationpolicies");
+/// `clusterpropagationpolicies`.
+pub(crate) const CLUSTER_PROPAGATION_POLICIES: GroupResource =
+    GroupResource::new(POLICY_GROUP, "clusterpropagationpolicies");
+/// `federatedresourcequotas`.
+pub(crate) const QUOTAS: GroupResource = GroupResource::new(POLICY_GROUP, "federatedresourcequotas");
+/// `overridepolicies`.
+pub(crate) const OVERRIDE_POLICIES: GroupResource = GroupResource::new(POLICY_GROUP, "overridepolicies");
+/// `clusteroverridepolicies`.
+pub(crate) const CLUSTER_OVERRIDE_POLICIES: GroupResource =
+    GroupResource::new(POLICY_GROUP, "clusteroverridepolicies");
 
 /// The placement that the scheduler decided with last, as JSON.
 pub(crate) const APPLIED_PLACEMENT: &str = "policy.karmada.io/applied-placement";

@@ -31,6 +31,7 @@ pub(crate) const SENTENCES: Sentences = Sentences(&[
     "the regions have more combinations",
     "a spread constraint",
     "there is no such way to divide",
+    "the quota is exceeded",
 ]);
 
 /// The sentence of a failure.
@@ -71,6 +72,15 @@ pub(crate) fn failure(failure: Failure) -> String {
              is Aggregated or Weighted"
                 .to_owned()
         }
+        Failure::QuotaExceeded => "the quota is exceeded".to_owned(),
+    }
+}
+
+/// The sentence of the failure in `detail`, with the quota where it is one.
+fn failed(detail: &Detail, problem: Failure) -> String {
+    match (&detail.excess, problem) {
+        (Some(excess), Failure::QuotaExceeded) => excess.to_string(),
+        _ => failure(problem),
     }
 }
 
@@ -78,7 +88,7 @@ pub(crate) fn failure(failure: Failure) -> String {
 pub(crate) fn condition(detail: &Detail) -> String {
     match detail.failure {
         None => "every replica has a cluster".to_owned(),
-        Some(problem) => failure(problem),
+        Some(problem) => failed(detail, problem),
     }
 }
 
@@ -296,7 +306,7 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
             return report::cause(fleet, decision)
                 .map_or_else(|| parts.join("; "), |cause| cause.to_string());
         }
-        (Some(problem), _) => parts.push(failure(problem)),
+        (Some(problem), _) => parts.push(failed(detail, problem)),
         (None, trigger) => {
             let next = decision.changes.iter();
             let listed: Vec<String> = next

@@ -1,9 +1,9 @@
-//! The one list of all dialects. A sixth system is one folder beside this one and one line here; a program of
-//! one's own adds systems that are not in this repository by [`register`].
+//! The one list of all dialects. A further system is one folder beside this one and one line here; a program
+//! of one's own adds systems that are not in this repository by [`register`].
 //!
 //! ```
 //! let names: Vec<&str> = berth_dialect_registry::all().iter().map(|dialect| dialect.name()).collect();
-//! assert_eq!(names, ["fleet", "gardener", "kcp", "ocm", "openmcp"]);
+//! assert_eq!(names, ["fleet", "gardener", "karmada", "kcp", "ocm", "openmcp"]);
 //! ```
 
 mod flags;
@@ -29,6 +29,7 @@ pub fn with(settings: &Settings) -> Vec<Arc<dyn Dialect>> {
     let mut all = vec![
         settings.fleet(),
         berth_dialect_gardener::dialect(),
+        berth_dialect_karmada::dialect(),
         settings.kcp(),
         berth_dialect_ocm::dialect(),
         berth_dialect_openmcp::dialect(),
@@ -75,7 +76,7 @@ mod tests {
     #[test]
     fn dialects_stand_in_the_order_of_their_names() {
         let names: Vec<&str> = all().iter().map(|dialect| dialect.name()).collect();
-        assert_eq!(names, ["fleet", "gardener", "kcp", "ocm", "openmcp"]);
+        assert_eq!(names, ["fleet", "gardener", "karmada", "kcp", "ocm", "openmcp"]);
         assert!(
             names
                 .iter()

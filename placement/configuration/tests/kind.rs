@@ -75,7 +75,7 @@ fn a_configuration_is_named_after_its_dialect_and_holds_no_other() {
     assert_eq!(
         unknown,
         [
-            "metadata.name: Unsupported value: \"nomad\": supported values: \"fleet\", \"gardener\", \"kcp\", \"ocm\", \"openmcp\""
+            "metadata.name: Unsupported value: \"nomad\": supported values: \"fleet\", \"gardener\", \"karmada\", \"kcp\", \"ocm\", \"openmcp\""
         ]
     );
     let other = errors("ocm", json!({"gardener": strategy("SameRegion")}));

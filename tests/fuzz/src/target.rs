@@ -2,6 +2,7 @@
 
 mod budget;
 mod configuration;
+mod division;
 mod managers;
 mod patch;
 mod placement;
@@ -22,9 +23,10 @@ pub struct Target {
 }
 
 /// Every target.
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 10] = [
     review::TARGET,
     placement::TARGET,
+    division::TARGET,
     selector::TARGET,
     configuration::TARGET,
     managers::TARGET,

@@ -9,9 +9,10 @@ use crate::{eventually, ports};
 use serde_json::{Value, json};
 
 /// Every system's objects on the hub.
-pub const ON_HUB: [&str; 5] = [
+pub const ON_HUB: [&str; 6] = [
     "--source=fleet=hub",
     "--source=gardener=hub",
+    "--source=karmada=hub",
     "--source=kcp=hub",
     "--source=ocm=hub",
     "--source=openmcp=hub",
@@ -147,7 +148,7 @@ pub fn trusted(hub: &Hub) {
     });
 }
 
-/// Creates the definitions of all five systems, and waits until they are served.
+/// Creates the definitions of all systems, and waits until they are served.
 pub fn define_systems(hub: &Hub) {
     hub.kubectl_args(&["create", "-R", "-f", &berth::definitions()])
         .succeeds();

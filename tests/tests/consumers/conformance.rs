@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use berth_apimachinery::Schema;
 use berth_tests::example::example;
+use berth_tests::systems::SYSTEMS;
 use berth_tests::{Server, eventually, go, ports};
 use serde_json::{Value, json};
 
@@ -16,7 +17,7 @@ const SUITE: &str = "conformance/placementdecision";
 const NAMESPACE: &str = "published";
 const INVENTORY: &str = "sigs.k8s.io/cluster-inventory-api";
 /// Every system's examples, in an order in which they decide.
-const EXAMPLES: [&str; 21] = [
+const EXAMPLES: [&str; 23] = [
     "openmcp/configuration.yaml",
     "openmcp/fleet.yaml",
     "openmcp/shared.yaml",
@@ -26,6 +27,8 @@ const EXAMPLES: [&str; 21] = [
     "fleet/pick-all.yaml",
     "fleet/pick-fixed.yaml",
     "fleet/pick-n.yaml",
+    "karmada/fleet.yaml",
+    "karmada/divided.yaml",
     "gardener/fleet.yaml",
     "gardener/load.yaml",
     "gardener/same-region.yaml",
@@ -131,7 +134,7 @@ fn every_example_of_every_system_is_published_as_upstreams_schemas_take_it() {
         let list = server.kubectl(&format!("get {arguments} -o json")).json();
         list["items"].as_array().unwrap().clone()
     };
-    for system in ["fleet", "gardener", "kcp", "ocm", "openmcp"] {
+    for system in SYSTEMS {
         let decisions =
             format!("placementdecisions.multicluster.x-k8s.io -A -l scheduling.berth.dev/system={system}");
         eventually(&format!("a decision of {system}"), || {

@@ -15,6 +15,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use berth_apimachinery::Schema;
 use berth_tests::hub::Hub;
+use berth_tests::systems::SYSTEMS;
 use berth_tests::{Server, eventually, go};
 use serde_json::{Value, json};
 use world::World;
@@ -309,7 +310,7 @@ fn the_same_consumers_do_the_same_behind_a_hub() {
 #[test]
 #[ignore = "downloads a module of Go: `make consumers`"]
 fn upstreams_schemas_accept_every_object_of_all_systems() {
-    let files = ["fleet", "gardener", "kcp", "ocm", "openmcp"].map(|system| format!("{system}/fleet.yaml"));
+    let files = SYSTEMS.map(|system| format!("{system}/fleet.yaml"));
     let mut files: Vec<&str> = files.iter().map(String::as_str).collect();
     files.extend(["ocm/story-1.yaml", "gardener/load.yaml"]);
     let world = World::alone(&files);

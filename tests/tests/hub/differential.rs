@@ -20,6 +20,7 @@ use std::sync::{Arc, Mutex, Weak};
 use berth_tests::Server;
 use berth_tests::differential::variable;
 use berth_tests::hub::{Hub, berth};
+use berth_tests::systems::SYSTEMS;
 use compare::{Difference, Outcome, Pair};
 use futures::StreamExt as _;
 use side::Side;
@@ -31,7 +32,7 @@ const BESIDE: usize = 8;
 /// The most differences that are made small and shown.
 const SHOWN: usize = 25;
 /// Nothing may change objects but the requests.
-const NO_CONTROLLERS: &str = "--controllers=-ocm,-fleet,-gardener,-openmcp,-kcp-placement,-kcp-namespace,-kcp-resource,\
+const NO_CONTROLLERS: &str = "--controllers=-ocm,-fleet,-gardener,-karmada,-openmcp,-kcp-placement,-kcp-namespace,-kcp-resource,\
                               -kcp-location,-kcp-heartbeat";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -123,7 +124,7 @@ impl World {
 /// A standalone server on which nothing but requests changes objects.
 fn quiet_server() -> Server {
     let server = Server::start_with(&[NO_CONTROLLERS]);
-    server.bind_by_hand(&["fleet", "gardener", "kcp", "ocm", "openmcp"]);
+    server.bind_by_hand(&SYSTEMS);
     server
 }
 

@@ -1,6 +1,6 @@
-//! All five systems' objects on a real hub, as CustomResourceDefinitions rendered from the kinds: Berth
-//! decides over copies and writes there. These tests build and run a kube-apiserver, so they are `make e2e`,
-//! and ignored elsewhere.
+//! Every system's objects on a real hub, as CustomResourceDefinitions rendered from the kinds: Berth decides
+//! over copies and writes there. These tests build and run a kube-apiserver, so they are `make e2e`, and
+//! ignored elsewhere.
 
 mod beside_etcd;
 mod binding;
@@ -16,9 +16,7 @@ use std::sync::OnceLock;
 
 use berth_tests::hub::Hub;
 use berth_tests::hub::berth::{self, Berth};
-
-/// Every system.
-const SYSTEMS: [&str; 5] = ["fleet", "gardener", "kcp", "ocm", "openmcp"];
+use berth_tests::systems::SYSTEMS;
 
 /// The hub of this program, and its Berth: with the systems' definitions and fleets, all bound by hand.
 fn shared() -> &'static Hub {

@@ -2,8 +2,9 @@
 //! observing.
 
 mod controllers;
-mod five_systems;
+mod every_system;
 mod history;
+mod karmada;
 mod observed;
 mod ocm_stories;
 mod syncer;

@@ -8,7 +8,11 @@ use berth_dialect_contract::{Affected, Due, config as settings};
 use super::{Fleet, due};
 use crate::cluster::Cluster;
 use crate::config::{self, Settings};
-use crate::names::{BINDINGS, CLUSTER_BINDINGS, CLUSTERS, DIALECT};
+use crate::fleet::policies::PolicyRecord;
+use crate::names::{
+    BINDINGS, CLUSTER_BINDINGS, CLUSTER_PROPAGATION_POLICIES, CLUSTERS, DIALECT, PROPAGATION_POLICIES, QUOTAS,
+};
+use crate::quota::{self, Quota};
 use crate::record::Record;
 
 /// Takes in `change`.
@@ -17,6 +21,8 @@ pub(crate) fn fold(fleet: &mut Fleet, change: &Change) -> Due {
     match key.resource {
         CLUSTERS => cluster(fleet, key, new),
         BINDINGS | CLUSTER_BINDINGS => binding(fleet, key, new),
+        PROPAGATION_POLICIES | CLUSTER_PROPAGATION_POLICIES => policy(fleet, key, new),
+        QUOTAS => quota(fleet, key, new),
         _ if *key == settings::key(DIALECT) => configuration(fleet, key, new),
         _ => Due::nothing(),
     }
@@ -56,6 +62,7 @@ fn binding(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
         Some(record) => fleet.bindings.insert(key.clone(), Arc::clone(record)),
         None => fleet.bindings.remove(key),
     };
+    count(fleet, key, old.as_deref(), new.as_deref());
     let mut targets = Vec::new();
     for (record, is_there) in old
         .iter()
@@ -79,6 +86,40 @@ fn binding(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
         demands: Affected::Some(vec![key.clone()]),
         targets: Some(targets),
     }
+}
+
+/// Counts what `new` asks for in the place of `old`.
+fn count(fleet: &mut Fleet, key: &Key, old: Option<&Record>, new: Option<&Record>) {
+    if key.resource != BINDINGS {
+        return;
+    }
+    let mut used = fleet.used.get(&key.namespace).cloned().unwrap_or_default();
+    for (record, is_there) in [(old, false), (new, true)] {
+        if let Some(record) = record {
+            let usage = quota::usage(record.request.as_ref(), quota::listed(&record.spec));
+            quota::count(&mut used, &usage, is_there);
+        }
+    }
+    match used.is_empty() {
+        true => fleet.used.remove(&key.namespace),
+        false => fleet.used.insert(Arc::clone(&key.namespace), used),
+    };
+}
+
+/// Takes in a quota. Bindings that wait for it are tried again by time.
+fn quota(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
+    match read(fleet, key, object, |object| Quota::read(key, object)) {
+        Some(quota) => fleet.quotas.insert(key.clone(), Arc::new(quota)),
+        None => fleet.quotas.remove(key),
+    };
+    Due::nothing()
+}
+
+/// A policy makes nothing due by itself: the detector writes what it says into bindings.
+fn policy(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
+    let new = read(fleet, key, object, |object| PolicyRecord::read(key, object));
+    fleet.policies.replace(key, new.map(Arc::new));
+    Due::nothing()
 }
 
 /// A bad configuration leaves the last good one in force.

@@ -31,6 +31,11 @@ pub(crate) struct PolicySpec {
     /// Whether it takes templates from policies of lower priority.
     #[schemars(extend("enum" = ["Always", "Never"], "default" = "Never"))]
     pub(crate) preemption: String,
+    /// Override policies that must be there before it claims anything.
+    pub(crate) dependent_overrides: Vec<String>,
+    /// Lazy has a change of it wait for the next change of each template.
+    #[schemars(extend("enum" = ["Lazy"]))]
+    pub(crate) activation_preference: String,
     /// The scheduler that decides. It cannot be changed.
     #[schemars(extend("default" = "default-scheduler"))]
     pub(crate) scheduler_name: String,

@@ -4,6 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use berth_apimachinery::kind::{Via, Write};
 use berth_apimachinery::{Column, FieldError, Kind, KindInfo, NameError, Schema, Scope};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -63,9 +64,9 @@ impl Kind for Served {
     }
 }
 
-static CLUSTER: LazyLock<Schema> = LazyLock::new(Schema::of::<Cluster>);
-static BINDING: LazyLock<Schema> = LazyLock::new(Schema::of::<Binding>);
-static POLICY: LazyLock<Schema> = LazyLock::new(Schema::of::<Policy>);
+static CLUSTER: LazyLock<Schema> = LazyLock::new(schema_of::<Cluster>);
+static BINDING: LazyLock<Schema> = LazyLock::new(schema_of::<Binding>);
+static POLICY: LazyLock<Schema> = LazyLock::new(schema_of::<Policy>);
 /// An object of which nothing is read.
 static KEPT: LazyLock<Schema> = LazyLock::new(|| {
     let open = |description: &str| json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true, "description": description});
@@ -75,6 +76,28 @@ static KEPT: LazyLock<Schema> = LazyLock::new(|| {
         "properties": {"spec": open("What is wanted."), "status": open("What is known.")},
     }))
 });
+
+/// The schema of `T`. Karmada's definitions say of no list how it merges, so that each is replaced as a
+/// whole.
+fn schema_of<T: JsonSchema>() -> Schema {
+    let mut root = Schema::part::<T>().openapi().clone();
+    replace_lists(&mut root);
+    Schema::from_value(root)
+}
+
+fn replace_lists(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            if fields.get("type").is_some_and(|found| found == "array") {
+                let key = "x-kubernetes-list-type".to_owned();
+                fields.entry(key).or_insert_with(|| "atomic".into());
+            }
+            fields.values_mut().for_each(replace_lists);
+        }
+        Value::Array(items) => items.iter_mut().for_each(replace_lists),
+        _ => {}
+    }
+}
 
 const CLUSTER_COLUMNS: &[Column] = &[
     Column::NAME,
@@ -108,6 +131,13 @@ const POLICY_COLUMNS: &[Column] = &[
     Column::text("Priority", "Which policy counts where several select a template")
         .at(".spec.priority")
         .integer(),
+    Column::AGE,
+];
+
+const QUOTA_COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("Overall", "How much may be asked for on all clusters together").at(".spec.overall"),
+    Column::text("Overall_Used", "How much Karmada counts").at(".status.overallUsed"),
     Column::AGE,
 ];
 
@@ -165,6 +195,47 @@ fn served(info: KindInfo, form: Form) -> Arc<dyn Kind> {
     })
 }
 
+/// Names of a kind.
+struct Names {
+    group: &'static str,
+    kind: &'static str,
+    plural: &'static str,
+    singular: &'static str,
+    short: &'static [&'static str],
+    scope: Scope,
+    status: bool,
+}
+
+fn named(names: Names) -> KindInfo {
+    KindInfo {
+        singular: names.singular,
+        short_names: names.short,
+        categories: if names.short.is_empty() { &[] } else { CATEGORY },
+        scope: names.scope,
+        status: names.status,
+        ..KindInfo::new(names.group, &[VERSION], names.kind, names.plural)
+    }
+}
+
+/// Names of a kind in the group of policies.
+fn policy(
+    kind: &'static str,
+    plural: &'static str,
+    singular: &'static str,
+    short: &'static [&'static str],
+    scope: Scope,
+) -> KindInfo {
+    named(Names {
+        group: POLICY_GROUP,
+        kind,
+        plural,
+        singular,
+        short,
+        scope,
+        status: false,
+    })
+}
+
 /// Kinds that decisions read.
 pub(super) fn decided() -> Vec<Arc<dyn Kind>> {
     let bindings = |kind, plural, singular, short_names, scope| KindInfo {
@@ -215,48 +286,13 @@ pub(super) fn decided() -> Vec<Arc<dyn Kind>> {
             ),
             form(),
         ),
-    ]
-}
-
-/// Kinds that nothing is decided by.
-pub(super) fn kept() -> Vec<Arc<dyn Kind>> {
-    struct Names {
-        group: &'static str,
-        kind: &'static str,
-        plural: &'static str,
-        singular: &'static str,
-        short: &'static [&'static str],
-        scope: Scope,
-        status: bool,
-    }
-    let named = |names: Names| KindInfo {
-        singular: names.singular,
-        short_names: names.short,
-        categories: if names.short.is_empty() { &[] } else { CATEGORY },
-        scope: names.scope,
-        status: names.status,
-        ..KindInfo::new(names.group, &[VERSION], names.kind, names.plural)
-    };
-    let policy = |kind, plural, singular, short, scope| {
-        named(Names {
-            group: POLICY_GROUP,
-            kind,
-            plural,
-            singular,
-            short,
-            scope,
-            status: false,
-        })
-    };
-    let (here, anywhere) = (Scope::Namespaced, Scope::Cluster);
-    vec![
         served(
             policy(
                 "PropagationPolicy",
                 "propagationpolicies",
                 "propagationpolicy",
                 &["pp"],
-                here,
+                Scope::Namespaced,
             ),
             policy_form(),
         ),
@@ -266,19 +302,9 @@ pub(super) fn kept() -> Vec<Arc<dyn Kind>> {
                 "clusterpropagationpolicies",
                 "clusterpropagationpolicy",
                 &["cpp"],
-                anywhere,
+                Scope::Cluster,
             ),
             policy_form(),
-        ),
-        served(
-            policy(
-                "ClusterTaintPolicy",
-                "clustertaintpolicies",
-                "clustertaintpolicy",
-                &[],
-                anywhere,
-            ),
-            kept_form(),
         ),
         served(
             KindInfo {
@@ -288,9 +314,30 @@ pub(super) fn kept() -> Vec<Arc<dyn Kind>> {
                     "federatedresourcequotas",
                     "federatedresourcequota",
                     &["frq"],
-                    here,
+                    Scope::Namespaced,
                 )
             },
+            Form {
+                schema: &KEPT,
+                columns: QUOTA_COLUMNS,
+                rules: no_rules,
+            },
+        ),
+    ]
+}
+
+/// Kinds that nothing is decided by.
+pub(super) fn kept() -> Vec<Arc<dyn Kind>> {
+    let (here, anywhere) = (Scope::Namespaced, Scope::Cluster);
+    vec![
+        served(
+            policy(
+                "ClusterTaintPolicy",
+                "clustertaintpolicies",
+                "clustertaintpolicy",
+                &[],
+                anywhere,
+            ),
             kept_form(),
         ),
         served(

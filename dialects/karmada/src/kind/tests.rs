@@ -12,7 +12,7 @@ fn refused(spec: &Value) -> Vec<String> {
         "apiVersion": "policy.karmada.io/v1alpha1", "kind": "PropagationPolicy",
         "metadata": {"name": "p", "namespace": "team"}, "spec": spec,
     });
-    let kinds = further();
+    let kinds = all();
     let kind = kinds.iter().find(|kind| kind.info().kind == "PropagationPolicy");
     let write = Write {
         via: Via::Create,
@@ -121,6 +121,30 @@ fn the_names_of_clusters_are_short() {
         .expect("it is served");
     assert!(cluster.validate_name(&"a".repeat(48)).is_ok());
     assert!(cluster.validate_name(&"a".repeat(49)).is_err());
+}
+
+#[test]
+fn every_list_is_replaced_as_a_whole_as_by_karmadas_definitions() {
+    fn lists(schema: &Value, found: &mut Vec<Value>) {
+        if schema["type"] == "array" {
+            found.push(schema["x-kubernetes-list-type"].clone());
+        }
+        schema
+            .as_object()
+            .into_iter()
+            .flatten()
+            .for_each(|(_, field)| lists(field, found));
+    }
+    for kind in all() {
+        let mut found = Vec::new();
+        let own = &kind.schema(kind.info().storage_version).openapi()["properties"]["spec"];
+        lists(own, &mut found);
+        assert!(
+            found.iter().all(|how| how == "atomic"),
+            "{}: {found:?}",
+            kind.info().kind
+        );
+    }
 }
 
 #[test]

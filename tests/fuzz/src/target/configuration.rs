@@ -16,6 +16,7 @@ pub(super) const TARGET: Target = Target {
         include_str!("../../../../examples/openmcp/configuration.yaml"),
         include_str!("../../../../examples/gardener/minimal-distance-configuration.yaml"),
         include_str!("../../seeds/configuration-openmcp.yaml"),
+        include_str!("../../seeds/configuration-karmada.yaml"),
         include_str!("../../seeds/configuration-kcp.yaml"),
         include_str!("../../seeds/configuration-fleet.yaml"),
     ],

@@ -7,12 +7,13 @@ use berth_house::{read, shown, sources};
 use super::circles::{code, is_for_tests};
 
 /// Parts of names that only these systems have.
-const NAMES: [&str; 7] = [
+const NAMES: [&str; 8] = [
     "gardener",
     "openmcp",
     "kubefleet",
     "kubernetes-fleet",
     "open-cluster-management",
+    "karmada",
     "kcp",
     "ocm",
 ];

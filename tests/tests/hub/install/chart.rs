@@ -83,7 +83,7 @@ fn what_does_not_go_together_is_refused_with_the_value_to_change() {
             "- sources.gardener: owned, and mode observe looks at what is on the hub: set mode to decide",
         ),
         (
-            "sources.fleet=off,sources.gardener=off,sources.kcp=off,sources.ocm=off,sources.openmcp=off,storage=etcd",
+            "sources.fleet=off,sources.gardener=off,sources.karmada=off,sources.kcp=off,sources.ocm=off,sources.openmcp=off,storage=etcd",
             "- every system is off: set one of sources to hub or owned\n- storage is etcd",
         ),
         ("replicas=two", "at '/replicas'"),

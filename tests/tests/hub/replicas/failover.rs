@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use berth_tests::hub::Hub;
 use berth_tests::hub::berth::{self, Berth};
 use berth_tests::raw;
+use berth_tests::systems;
 use berth_tests::{DEADLINE, eventually};
 use futures::StreamExt as _;
 use kube::Api;
@@ -143,8 +144,7 @@ async fn an_informer_of_computed_kinds_lists_anew_at_the_other_replica_by_itself
     let killing = tokio::task::spawn_blocking(move || {
         let port = replicas.both[0].port().to_string();
         replicas.both[0].kill();
-        let on_hub =
-            ["fleet", "gardener", "kcp", "ocm", "openmcp"].map(|system| format!("--source={system}=hub"));
+        let on_hub = systems::on_hub();
         let mut arguments = vec!["--storage", "memory", "--secure-port", &port];
         arguments.extend(on_hub.iter().map(String::as_str));
         replicas.both[0] = Berth::start(&hub, "one", &arguments);

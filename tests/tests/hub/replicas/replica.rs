@@ -6,6 +6,7 @@ use berth_tests::hub::balancer::Balancer;
 use berth_tests::hub::berth::{self, Berth};
 use berth_tests::hub::{FRONT_PROXY, Hub};
 use berth_tests::raw::{Answer, send};
+use berth_tests::systems;
 use http::Method;
 use kube::Client;
 use serde_json::{Value, json};
@@ -44,8 +45,7 @@ pub(crate) fn on_the_hub(arguments: &[&str]) -> (Hub, Replicas) {
     hub.ensure(&["create", "namespace", berth::NAMESPACE]);
     // The order of the rights' files does not matter; the definitions' does.
     berth::apply(&hub, "hub-sources-rbac.yaml");
-    let on_hub =
-        ["fleet", "gardener", "kcp", "ocm", "openmcp"].map(|system| format!("--source={system}=hub"));
+    let on_hub = systems::on_hub();
     let mut all = vec!["--storage", "memory"];
     all.extend(on_hub.iter().map(String::as_str));
     all.extend(arguments);

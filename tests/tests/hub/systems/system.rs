@@ -54,6 +54,15 @@ pub(crate) const ASKED: &[Asked] = &[
         written: ("berth:scheduler", "shoots"),
     },
     Asked {
+        system: "karmada",
+        file: "karmada/groups.yaml",
+        namespace: "retail",
+        name: "orders-deployment.karmada",
+        goes_to: "oregon",
+        refused: ("frankfurt", "NotNamed"),
+        written: ("berth:scheduler", "resourcebindings"),
+    },
+    Asked {
         system: "ocm",
         file: "ocm/story-1.yaml",
         namespace: "story-1",
@@ -113,6 +122,10 @@ impl Asked {
             load_text(hub, &fleet.replace('/', "-"), &example(&fleet));
         }
         load_text(hub, &self.file.replace('/', "-"), &example(self.file));
+        if self.system == "karmada" {
+            let made = include_str!("../../../data/karmada/orders-deployment.yaml");
+            load_text(hub, "karmada-binding.yaml", made);
+        }
         if self.system == "kcp" {
             let enabled = "scheduling.berth.dev/kcp=enabled";
             hub.kubectl(&format!(
@@ -140,6 +153,7 @@ impl Asked {
 pub(crate) fn load_fleets(hub: &Hub) {
     for path in [
         "openmcp/fleet.yaml",
+        "karmada/fleet.yaml",
         "fleet/fleet.yaml",
         "gardener/fleet.yaml",
         "ocm/fleet.yaml",

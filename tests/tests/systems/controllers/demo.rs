@@ -13,6 +13,15 @@ fn the_demo_shows_a_disaster_and_an_eviction_that_mend_themselves() {
     let logged = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{told}{logged}");
     assert!(!logged.contains("WARN"), "{logged}");
+    let (_, karmada) = told.split_once("Karmada").expect("Karmada has a story");
+    for part in [
+        "bound to frankfurt:5, oregon:5, singapore:2",
+        "bound to oregon:7, singapore:3",
+        "bound to frankfurt:6",
+        "nothing makes Karmada decide again",
+    ] {
+        assert!(karmada.contains(part), "{part:?} is missing in\n{karmada}");
+    }
     let (_, disaster) = told.split_once("Live: a disaster").expect("the disaster is told");
     let (disaster, eviction) = disaster
         .split_once("Live: an eviction")

@@ -31,6 +31,9 @@ fn a_decision_is_named_itself_or_by_its_object_as_kubectl_users_write_it() {
         (&["placement", "a.b"], "team/a.b.ocm"),
         (&["crp/x"], "/x.fleet"),
         (&["ns/shop"], "shop/shop.kcp"),
+        // Karmada decides about the binding that comes of it.
+        (&["deployment/web"], "team/web-deployment.karmada"),
+        (&["deploy", "web"], "team/web-deployment.karmada"),
         (&["shoot/garden-dev/web"], "garden-dev/web.gardener"),
         (&["garden-dev/web.gardener"], "garden-dev/web.gardener"),
     ] {
@@ -50,13 +53,15 @@ fn a_name_alone_may_be_of_any_system() {
         "team/web.openmcp",
         "/web.fleet",
         "team/web.fleet",
+        "/web.karmada",
+        "team/web.karmada",
         "web/web.kcp",
     ] {
         assert!(found.iter().any(|found| found == place), "{place}: {found:?}");
     }
-    assert_eq!(found.len(), 6);
+    assert_eq!(found.len(), 8);
     // What follows the last dot is no system.
-    assert_eq!(asked(&["web.shop"]).unwrap().len(), 6);
+    assert_eq!(asked(&["web.shop"]).unwrap().len(), 8);
 }
 
 #[test]

@@ -3,16 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use berth_tests::hub::installation::Installation;
+use berth_tests::systems::SYSTEMS;
 
 use super::*;
 
-const SYSTEMS: [&str; 5] = ["fleet", "gardener", "kcp", "ocm", "openmcp"];
 const PLACES: [&str; 3] = ["hub", "owned", "off"];
 
 /// One way to install: a place for each system, who issues the certificate, where Berth stores objects.
 #[derive(Clone, Debug)]
 struct Choice {
-    places: [&'static str; 5],
+    places: [&'static str; SYSTEMS.len()],
     cert_manager: bool,
     etcd: bool,
     observe: bool,
@@ -21,7 +21,7 @@ struct Choice {
 impl Choice {
     /// All of them in which a system is on.
     fn all() -> impl Iterator<Item = Self> {
-        let ways = PLACES.len().pow(5);
+        let ways = PLACES.len().pow(6);
         (0..ways * 8).filter_map(move |number| {
             let (mut rest, switches) = (number % ways, number / ways);
             let places = SYSTEMS.map(|_| {

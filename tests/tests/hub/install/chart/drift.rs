@@ -61,11 +61,11 @@ fn a_hub_keeps_everything_as_it_is_rendered() {
         "sources.kcp=hub,systemDefinitions=true,serviceMonitor.enabled=true",
         "mode=decide,sources.kcp=hub",
         "mode=decide,certManager.enabled=true,serviceMonitor.enabled=true,sources.gardener=off",
-        "mode=decide,sources.fleet=owned,sources.gardener=owned,sources.kcp=owned,sources.ocm=owned,sources.openmcp=owned,replicas=1,\
+        "mode=decide,sources.fleet=owned,sources.gardener=owned,sources.karmada=owned,sources.kcp=owned,sources.ocm=owned,sources.openmcp=owned,replicas=1,\
          persistence.storageClassName=fast,nodeSelector.disk=ssd,tolerations[0].key=a,tolerations[0].operator=Exists,\
          imagePullSecrets[0].name=registry,extraArgs={--event-ttl=2h}",
         // No mutating webhook, and nothing for the role edit.
-        "mode=decide,sources.fleet=owned,sources.gardener=off,sources.ocm=off,sources.openmcp=off,storage=etcd,\
+        "mode=decide,sources.fleet=owned,sources.gardener=off,sources.karmada=off,sources.ocm=off,sources.openmcp=off,storage=etcd,\
          etcd.servers={https://etcd:2379}",
     ] {
         let rendered = template(values);

@@ -2,18 +2,20 @@
 //! configuration, with real `kubectl` and the examples' fleets.
 
 use berth_tests::example::example;
+use berth_tests::systems::SYSTEMS;
 use berth_tests::{Server, eventually};
 use serde_json::{Value, json};
 
 /// A server with the fleets of every system. Nothing is bound but by hand.
 fn server() -> Server {
     let server = Server::start();
-    server.bind_by_hand(&["openmcp", "fleet", "gardener", "ocm", "kcp"]);
+    server.bind_by_hand(&SYSTEMS);
     for path in [
         "openmcp/configuration.yaml",
         "openmcp/fleet.yaml",
         "fleet/fleet.yaml",
         "gardener/fleet.yaml",
+        "karmada/fleet.yaml",
         "ocm/fleet.yaml",
         "kcp/fleet.yaml",
         "kcp/namespaces.yaml",
@@ -66,6 +68,13 @@ const ASKED: &[Asked] = &[
         refused: ("aws-guarded", "Untolerated"),
     },
     Asked {
+        file: "karmada/groups.yaml",
+        place: "-n retail get decision",
+        name: "orders-deployment.karmada",
+        goes_to: "oregon",
+        refused: ("frankfurt", "NotNamed"),
+    },
+    Asked {
         file: "ocm/story-1.yaml",
         place: "-n story-1 get decision",
         name: "placement.ocm",
@@ -89,6 +98,7 @@ fn every_system_is_read_explained_bound_and_shown() {
         "workload-clusters.workload-a.openmcp",
         "member-eu-1.fleet",
         "aws-eu1.gardener",
+        "frankfurt.karmada",
         "cluster1.ocm",
         "us-1.kcp",
     ] {

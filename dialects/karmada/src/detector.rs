@@ -1,0 +1,280 @@
+//! The detector (docs/systems/karmada.md, "The detector"): a policy claims templates, and of each comes a
+//! binding.
+//!
+//! It runs where Berth stands alone, and in plans and simulations. Behind a hub Karmada's controller manager
+//! does this. A template that nobody can read there is known by its binding, which follows its policy.
+
+mod binding;
+mod claim;
+mod stored;
+#[cfg(test)]
+mod tests;
+
+use std::any::Any;
+use std::collections::BTreeSet;
+
+use berth_apimachinery::{Change, GroupResource, Key, Object, Verb, Write};
+use berth_dialect_contract::{Context, Reconciler, Step};
+
+use self::stored::stripped;
+use crate::fleet::Fleet;
+use crate::fleet::policies::PolicyRecord;
+use crate::names::{
+    BINDINGS, CLUSTER_BINDINGS, CLUSTER_OVERRIDE_POLICIES, CLUSTER_PROPAGATION_POLICIES, DETECTOR,
+    OVERRIDE_POLICIES, PROPAGATION_POLICIES,
+};
+use crate::template::{self, TemplateKind};
+
+/// Name among all controllers.
+const NAME: &str = "karmada-detector";
+
+/// The detector.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Detector;
+
+/// Karmada's fleet. There is none when the inventory is another dialect's, which nobody gives.
+fn fleet<'a>(context: &Context<'a>) -> Option<&'a Fleet> {
+    let any: &dyn Any = context.inventory;
+    any.downcast_ref()
+}
+
+/// The key of the binding that is made of the template at `key`, where it is one.
+pub(crate) fn binding_of(key: &Key) -> Option<Key> {
+    let kind = TemplateKind::of(key.resource)?;
+    Some(kind.binding(&key.namespace, &key.name))
+}
+
+impl Reconciler for Detector {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn actor(&self) -> &'static str {
+        DETECTOR
+    }
+
+    fn watches(&self) -> Vec<GroupResource> {
+        let own = [
+            PROPAGATION_POLICIES,
+            CLUSTER_PROPAGATION_POLICIES,
+            OVERRIDE_POLICIES,
+            CLUSTER_OVERRIDE_POLICIES,
+            BINDINGS,
+            CLUSTER_BINDINGS,
+        ];
+        own.into_iter()
+            .chain(template::KINDS.iter().map(|kind| kind.resource))
+            .collect()
+    }
+
+    fn writes(&self) -> Vec<GroupResource> {
+        let templates = template::KINDS.iter().map(|kind| kind.resource);
+        [BINDINGS, CLUSTER_BINDINGS]
+            .into_iter()
+            .chain(templates)
+            .collect()
+    }
+
+    fn is_left_to_hub(&self) -> bool {
+        true
+    }
+
+    fn due(&self, change: &Change, context: &Context<'_>) -> Vec<Key> {
+        let key = &change.key;
+        match key.resource {
+            PROPAGATION_POLICIES | CLUSTER_PROPAGATION_POLICIES => of_policy(change, context),
+            BINDINGS | CLUSTER_BINDINGS => {
+                let template = change.new.as_ref().or(change.old.as_ref()).and_then(template_of);
+                // A template that cannot be read may be there all the same.
+                let known = template.filter(|template| context.objects.get(template).is_some());
+                known
+                    .filter(|template| has_work(template, context))
+                    .into_iter()
+                    .collect()
+            }
+            resource if TemplateKind::of(resource).is_some() => {
+                has_work(key, context).then(|| key.clone()).into_iter().collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn all(&self, context: &Context<'_>) -> Vec<Key> {
+        let kinds = template::KINDS.iter();
+        let templates = kinds.flat_map(|kind| {
+            let objects = context.objects.list(kind.resource, None);
+            objects.map(|object| key_of(kind.resource, object))
+        });
+        templates
+            .filter(|key| !waits(key, context) && has_work(key, context))
+            .collect()
+    }
+
+    fn step(&self, key: &Key, context: &Context<'_>) -> Step {
+        Step {
+            writes: writes(key, context),
+            due_at: None,
+        }
+    }
+}
+
+fn key_of(resource: GroupResource, object: &Object) -> Key {
+    let meta = object.meta();
+    Key::new(resource, meta.namespace(), meta.name())
+}
+
+/// The key of the template that a binding is of, where its kind is known.
+fn template_of(binding: &std::sync::Arc<Object>) -> Option<Key> {
+    let resource = &binding.value()["spec"]["resource"];
+    let text = |field: &str| resource[field].as_str().unwrap_or_default();
+    let kind = TemplateKind::named(text("apiVersion"), text("kind"))?;
+    Some(Key::new(kind.resource, text("namespace"), text("name")))
+}
+
+fn has_work(key: &Key, context: &Context<'_>) -> bool {
+    !writes(key, context).is_empty()
+}
+
+/// Whether a policy that waits for the template's next change claims it, and a binding is there.
+fn waits(key: &Key, context: &Context<'_>) -> bool {
+    let parts = fleet(context).zip(context.objects.get(key));
+    let policy = parts.and_then(|(fleet, object)| fleet.policies.get(&claim::claimed_by(object)?));
+    policy.is_some_and(|policy| policy.is_lazy())
+        && binding_of(key).is_some_and(|binding| context.objects.get(&binding).is_some())
+}
+
+/// Keys that a change of a policy makes due: the templates that it claimed or selects, and bindings of those
+/// that nobody can read.
+fn of_policy(change: &Change, context: &Context<'_>) -> Vec<Key> {
+    let read =
+        |object: &Option<std::sync::Arc<Object>>| PolicyRecord::read(&change.key, object.as_ref()?).ok();
+    let (old, new) = (read(&change.old), read(&change.new));
+    if new.as_ref().is_some_and(PolicyRecord::is_lazy) {
+        return Vec::new();
+    }
+    let mut due = BTreeSet::new();
+    for record in [&old, &new].into_iter().flatten() {
+        for selected in record.selected(context.objects) {
+            let (resource, object) = selected;
+            // Templates of other policies stay theirs.
+            if claim::claimed_by(object).is_none_or(|claimed| claimed == change.key) {
+                due.insert(key_of(resource, object));
+            }
+        }
+    }
+    for resource in [BINDINGS, CLUSTER_BINDINGS] {
+        let namespace = Some(&*change.key.namespace).filter(|namespace| !namespace.is_empty());
+        for binding in context.objects.list(resource, namespace) {
+            if claim::claimed_by(binding).as_ref() != Some(&change.key) {
+                continue;
+            }
+            let template = template_of(binding).filter(|template| context.objects.get(template).is_some());
+            due.insert(template.unwrap_or_else(|| key_of(resource, binding)));
+        }
+    }
+    due.retain(|key| has_work(key, context));
+    due.into_iter().collect()
+}
+
+/// Everything that is to be written about the template or binding at `key`, in order.
+fn writes(key: &Key, context: &Context<'_>) -> Vec<Write> {
+    let Some(fleet) = fleet(context) else {
+        return Vec::new();
+    };
+    match TemplateKind::of(key.resource) {
+        Some(kind) => of_template(fleet, kind, key, context),
+        None => of_stand_in(fleet, key, context),
+    }
+}
+
+fn of_template(fleet: &Fleet, kind: &'static TemplateKind, key: &Key, context: &Context<'_>) -> Vec<Write> {
+    let binding_key = kind.binding(&key.namespace, &key.name);
+    let Some(template) = context.objects.get(key) else {
+        // The garbage collector takes it, too, where there is one.
+        let binding = context.objects.get(&binding_key);
+        let made = binding.filter(|binding| claim::claimed_by(binding).is_some());
+        return made
+            .map(|binding| deletion(&binding_key, binding))
+            .into_iter()
+            .collect();
+    };
+    if template.meta().deletion_timestamp().is_some() || claim::is_reserved(&key.namespace) {
+        return Vec::new();
+    }
+    let stored = context.objects.get(&binding_key);
+    let Some(policy) = claim::policy(fleet, kind, template) else {
+        let claimed = [(key, Some(template)), (&binding_key, stored)];
+        return claimed
+            .into_iter()
+            .filter_map(|(key, object)| update(key, object?, claim::taken_off(object?)?))
+            .collect();
+    };
+    if !overrides_exist(policy, context) {
+        return Vec::new();
+    }
+    let claimed = update(key, template, claim::put_on(&stripped(template), policy));
+    let bound = match stored {
+        Some(stored) => {
+            let new = binding::of_template(&stripped(stored), kind, template, policy);
+            update(&binding_key, stored, new)
+        }
+        None => Some(Write {
+            verb: Verb::Create,
+            object: binding::of_template(&binding::empty(&binding_key), kind, template, policy),
+            key: binding_key,
+            subresource: "",
+            base: None,
+        }),
+    };
+    claimed.into_iter().chain(bound).collect()
+}
+
+/// Has the binding at `key`, whose template nobody can read, follow its policy.
+fn of_stand_in(fleet: &Fleet, key: &Key, context: &Context<'_>) -> Vec<Write> {
+    let Some(stored) = context.objects.get(key) else {
+        return Vec::new();
+    };
+    let Some(claimed) = claim::claimed_by(stored) else {
+        return Vec::new();
+    };
+    let policy = fleet.policies.get(&claimed);
+    let new = match policy.filter(|policy| policy.may_select(&stored.value()["spec"]["resource"])) {
+        Some(policy) => Some(binding::of_policy(&stripped(stored), policy)),
+        None => claim::taken_off(stored),
+    };
+    new.and_then(|new| update(key, stored, new)).into_iter().collect()
+}
+
+/// Whether the override policies are there that `policy` waits for.
+fn overrides_exist(policy: &PolicyRecord, context: &Context<'_>) -> bool {
+    let resource = match policy.key.namespace.is_empty() {
+        true => CLUSTER_OVERRIDE_POLICIES,
+        false => OVERRIDE_POLICIES,
+    };
+    let mut names = policy.spec.dependent_overrides.iter();
+    names.all(|name| {
+        let key = Key::new(resource, &policy.key.namespace, name);
+        context.objects.get(&key).is_some()
+    })
+}
+
+/// The update of `object`, which is at `key`, to `new`, unless that is what it is.
+fn update(key: &Key, object: &Object, new: serde_json::Value) -> Option<Write> {
+    (stripped(object) != new).then(|| Write {
+        verb: Verb::Update,
+        key: key.clone(),
+        subresource: "",
+        object: new,
+        base: Some(object.revision()),
+    })
+}
+
+fn deletion(key: &Key, object: &Object) -> Write {
+    Write {
+        verb: Verb::Delete,
+        key: key.clone(),
+        subresource: "",
+        object: stripped(object),
+        base: Some(object.revision()),
+    }
+}

@@ -1,0 +1,129 @@
+//! The binding that comes of a template and its policy. Decisions, reports and evictions in it are others'
+//! and stay.
+
+use berth_apimachinery::{Key, Object};
+use serde_json::{Map, Value, json};
+
+use super::claim;
+use crate::fleet::policies::PolicyRecord;
+use crate::kind::WORK_VERSION;
+use crate::names::{BINDINGS, WORK_GROUP};
+use crate::template::{self, TemplateKind};
+
+/// Fields of a policy that its bindings have, too.
+const OF_POLICY: [&str; 6] = [
+    "placement",
+    "propagateDeps",
+    "schedulerName",
+    "failover",
+    "conflictResolution",
+    "preserveResourcesOnDeletion",
+];
+
+/// Fields of a suspension that a policy has; a user suspends scheduling on the binding alone.
+const SUSPENDED: [&str; 2] = ["dispatching", "dispatchingOnClusters"];
+
+/// A binding at `key` that says nothing yet.
+pub(super) fn empty(key: &Key) -> Value {
+    let mut metadata = json!({"name": &*key.name});
+    let kind = match key.resource == BINDINGS {
+        true => {
+            metadata["namespace"] = (&*key.namespace).into();
+            "ResourceBinding"
+        }
+        false => "ClusterResourceBinding",
+    };
+    json!({"apiVersion": format!("{WORK_GROUP}/{WORK_VERSION}"), "kind": kind, "metadata": metadata, "spec": {}})
+}
+
+/// `binding` as `template`, which is of `kind`, and `policy` want it.
+pub(super) fn of_template(
+    binding: &Value,
+    kind: &TemplateKind,
+    template: &Object,
+    policy: &PolicyRecord,
+) -> Value {
+    let mut new = of_policy(binding, policy);
+    own(&mut new, kind, template);
+    let meta = template.meta();
+    let mut resource = json!({"apiVersion": kind.api_version, "kind": kind.kind, "name": meta.name()});
+    for (field, text) in [("namespace", meta.namespace()), ("uid", meta.uid())] {
+        if !text.is_empty() {
+            resource[field] = text.into();
+        }
+    }
+    // A version of the template that somebody noted stays: nothing is decided by it.
+    let noted = &new["spec"]["resource"]["resourceVersion"];
+    if !noted.is_null() {
+        resource["resourceVersion"] = noted.clone();
+    }
+    let wants = template::wants(kind, template.value());
+    if let Some(spec) = new["spec"].as_object_mut() {
+        set(spec, "resource", Some(resource));
+        set(
+            spec,
+            "replicas",
+            (wants.replicas > 0).then(|| wants.replicas.into()),
+        );
+        set(spec, "replicaRequirements", wants.requirements);
+    }
+    new
+}
+
+/// `binding` as `policy` wants it, whatever its template says.
+pub(super) fn of_policy(binding: &Value, policy: &PolicyRecord) -> Value {
+    let mut new = claim::put_on(binding, policy);
+    let raw = &policy.object.value()["spec"];
+    let Some(spec) = new["spec"].as_object_mut() else {
+        return new;
+    };
+    for field in OF_POLICY {
+        set(spec, field, raw.get(field).cloned());
+    }
+    if spec.get("placement").is_none() {
+        // A policy without one goes everywhere.
+        set(spec, "placement", Some(json!({})));
+    }
+    let mut suspension = spec
+        .get("suspension")
+        .and_then(Value::as_object)
+        .cloned()
+        .unwrap_or_default();
+    for field in SUSPENDED {
+        set(&mut suspension, field, raw["suspension"].get(field).cloned());
+    }
+    set(
+        spec,
+        "suspension",
+        (!suspension.is_empty()).then_some(Value::Object(suspension)),
+    );
+    new
+}
+
+/// Has the template own `binding`, so that it goes with it.
+fn own(binding: &mut Value, kind: &TemplateKind, template: &Object) {
+    let namespace = binding["metadata"]["namespace"].as_str().unwrap_or_default();
+    let Some(mut owner) = template.as_owner(kind.kind, namespace) else {
+        return;
+    };
+    owner["controller"] = true.into();
+    owner["blockOwnerDeletion"] = true.into();
+    let mut owners = binding["metadata"]["ownerReferences"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
+    if owners.iter().any(|other| other["uid"] == owner["uid"]) {
+        return;
+    }
+    // Of a template of that name that was there before.
+    owners.retain(|other| other["controller"] != true);
+    owners.push(owner);
+    binding["metadata"]["ownerReferences"] = owners.into();
+}
+
+fn set(fields: &mut Map<String, Value>, name: &str, value: Option<Value>) {
+    match value {
+        Some(value) => fields.insert(name.to_owned(), value),
+        None => fields.remove(name),
+    };
+}

@@ -1,0 +1,135 @@
+//! Claims: which policy a template belongs to, as its labels and annotations say and as policies select.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use berth_apimachinery::{Key, Object};
+use serde_json::{Value, json};
+
+use super::stored::stripped;
+use crate::fleet::Fleet;
+use crate::fleet::policies::PolicyRecord;
+use crate::names::{CLAIMS, CLUSTER_PROPAGATION_POLICIES, PROPAGATION_POLICIES};
+use crate::template::TemplateKind;
+
+/// Annotations that name the claiming policy: namespace and name of a PropagationPolicy, name of a
+/// ClusterPropagationPolicy.
+const NAMESPACE: &str = "propagationpolicy.karmada.io/namespace";
+const NAME: &str = "propagationpolicy.karmada.io/name";
+const CLUSTER_NAME: &str = "clusterpropagationpolicy.karmada.io/name";
+/// Labels with the permanent id of the claiming policy, of either kind.
+const ID: &str = CLAIMS[0];
+const CLUSTER_ID: &str = CLAIMS[1];
+
+/// Whether templates of `namespace` are Karmada's own or Kubernetes'.
+pub(super) fn is_reserved(namespace: &str) -> bool {
+    ["karmada-system", "karmada-cluster"].contains(&namespace)
+        || ["karmada-es-", "kube-"]
+            .iter()
+            .any(|begin| namespace.starts_with(begin))
+}
+
+/// The key of the policy that claims `object`, a template or a binding: a PropagationPolicy before a
+/// ClusterPropagationPolicy.
+pub(super) fn claimed_by(object: &Object) -> Option<Key> {
+    let labels = object.meta().labels();
+    let annotation = |name: &str| object.annotations().get(name).map(std::borrow::Cow::into_owned);
+    if labels.contains_key(ID)
+        && let (Some(namespace), Some(name)) = (annotation(NAMESPACE), annotation(NAME))
+    {
+        return Some(Key::new(PROPAGATION_POLICIES, &namespace, &name));
+    }
+    let name = labels
+        .contains_key(CLUSTER_ID)
+        .then(|| annotation(CLUSTER_NAME))??;
+    Some(Key::new(CLUSTER_PROPAGATION_POLICIES, "", &name))
+}
+
+/// The policy that `template` belongs to: the one that claims it as long as it selects it, else the best one.
+pub(super) fn policy<'a>(
+    fleet: &'a Fleet,
+    kind: &TemplateKind,
+    template: &Object,
+) -> Option<&'a Arc<PolicyRecord>> {
+    let keeps = claimed_by(template).and_then(|key| fleet.policies.get(&key));
+    keeps
+        .filter(|policy| policy.selects(kind, template).is_some())
+        .or_else(|| best(fleet, kind, template))
+}
+
+/// The best policy that selects `template`: one of its namespace before any for all; then priority, how
+/// closely it selects, name.
+fn best<'a>(fleet: &'a Fleet, kind: &TemplateKind, template: &Object) -> Option<&'a Arc<PolicyRecord>> {
+    let meta = template.meta();
+    let of = |resource, namespace: &str| {
+        let near = fleet.policies.selecting(kind, meta.name(), resource, namespace);
+        let selecting = near.filter_map(|policy| Some((policy.selects(kind, template)?, policy)));
+        selecting
+            .min_by_key(|(closeness, policy)| {
+                (
+                    Reverse(policy.spec.priority),
+                    Reverse(*closeness),
+                    Arc::clone(&policy.key.name),
+                )
+            })
+            .map(|(_, policy)| policy)
+    };
+    let own = kind
+        .namespaced
+        .then(|| of(PROPAGATION_POLICIES, meta.namespace()))
+        .flatten();
+    own.or_else(|| of(CLUSTER_PROPAGATION_POLICIES, ""))
+}
+
+/// `object` with the claim of `policy`, and without another one.
+pub(super) fn put_on(object: &Value, policy: &PolicyRecord) -> Value {
+    let mut object = without(object);
+    let Key { namespace, name, .. } = &policy.key;
+    let (id, names) = match namespace.is_empty() {
+        true => (CLUSTER_ID, vec![(CLUSTER_NAME, name)]),
+        false => (ID, vec![(NAMESPACE, namespace), (NAME, name)]),
+    };
+    set(&mut object, "labels", id, &policy.id);
+    for (key, value) in names {
+        set(&mut object, "annotations", key, value);
+    }
+    object
+}
+
+fn set(object: &mut Value, list: &str, key: &str, value: &str) {
+    let list = &mut object["metadata"][list];
+    if !list.is_object() {
+        *list = json!({});
+    }
+    list[key] = value.into();
+}
+
+/// `object` without the claim that it has; `None` where it has none.
+pub(super) fn taken_off(object: &Object) -> Option<Value> {
+    let labels = object.meta().labels();
+    let claimed = [ID, CLUSTER_ID].iter().any(|id| labels.contains_key(id));
+    claimed.then(|| without(&stripped(object)))
+}
+
+fn without(object: &Value) -> Value {
+    let mut object = object.clone();
+    let gone = [
+        ("labels", ID),
+        ("labels", CLUSTER_ID),
+        ("annotations", NAMESPACE),
+        ("annotations", NAME),
+        ("annotations", CLUSTER_NAME),
+    ];
+    for (list, key) in gone {
+        let metadata = object["metadata"].as_object_mut();
+        if let Some(metadata) = metadata
+            && let Some(entries) = metadata.get_mut(list).and_then(Value::as_object_mut)
+        {
+            entries.remove(key);
+            if entries.is_empty() {
+                metadata.remove(list);
+            }
+        }
+    }
+    object
+}

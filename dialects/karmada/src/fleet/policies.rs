@@ -1,0 +1,213 @@
+//! Policies, read once when they change, and found by what they select.
+
+use std::sync::Arc;
+
+use berth_apimachinery::selector::Selector;
+use berth_apimachinery::{GroupResource, Key, Object};
+use berth_dialect_contract::Objects;
+use serde_json::Value;
+
+use crate::kind::policy::{Policy, PolicySpec, ResourceSelector};
+use crate::names::CLAIMS;
+use crate::template::TemplateKind;
+
+/// Closeness of the selection of a template by a policy: by nothing but its kind, by labels, by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Closeness {
+    /// Every object of the kind.
+    Kind,
+    /// Those with labels.
+    Labels,
+    /// One by its name.
+    Name,
+}
+
+/// Reading of a policy.
+#[derive(Debug)]
+pub(crate) struct PolicyRecord {
+    /// The key.
+    pub(crate) key: Key,
+    /// The object.
+    pub(crate) object: Arc<Object>,
+    /// Templates, and the clusters that they go to.
+    pub(crate) spec: PolicySpec,
+    /// Value of the label by which it claims: its permanent id, or its uid or name where nobody gave it one.
+    pub(crate) id: String,
+    /// Compiled label selectors, in the order of selectors; `None` of one without labels or that cannot be
+    /// read.
+    labels: Vec<Option<Selector>>,
+}
+
+impl PolicyRecord {
+    /// Reads a policy.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    pub(crate) fn read(key: &Key, object: &Arc<Object>) -> Result<Self, String> {
+        let Policy { spec } = object
+            .view()
+            .map_err(|error| format!("{key} is left out: {error}"))?;
+        let meta = object.meta();
+        let mut ids = CLAIMS[..2].iter().filter_map(|id| meta.labels().get(id));
+        let id = ids.next().unwrap_or_else(|| match meta.uid() {
+            "" => meta.name(),
+            uid => uid,
+        });
+        let compiled = spec.resource_selectors.iter().map(|selector| {
+            let labels = selector.label_selector.as_ref()?;
+            Selector::compile(labels, "").ok()
+        });
+        Ok(Self {
+            key: key.clone(),
+            id: id.to_owned(),
+            labels: compiled.collect(),
+            object: Arc::clone(object),
+            spec,
+        })
+    }
+
+    /// Whether a change of it waits for the next change of each template.
+    pub(crate) fn is_lazy(&self) -> bool {
+        self.spec.activation_preference == "Lazy"
+    }
+
+    /// Returns how closely it selects `template`, which is of `kind`; `None` where it does not.
+    pub(crate) fn selects(&self, kind: &TemplateKind, template: &Object) -> Option<Closeness> {
+        let meta = template.meta();
+        let selectors = self.spec.resource_selectors.iter().zip(&self.labels);
+        let matching = selectors.filter_map(|(selector, labels)| {
+            let named = self.reaches(selector, kind.api_version, kind.kind, meta.namespace());
+            match (&*selector.name, &selector.label_selector, labels) {
+                _ if !named => None,
+                ("", None, _) => Some(Closeness::Kind),
+                ("", Some(_), labels) => {
+                    let labels = labels.as_ref()?;
+                    labels.matches(meta.labels()).then_some(Closeness::Labels)
+                }
+                (name, _, _) => (name == meta.name()).then_some(Closeness::Name),
+            }
+        });
+        matching.max()
+    }
+
+    /// Whether it may select the template that `reference` of a binding names, whose labels nobody knows.
+    pub(crate) fn may_select(&self, reference: &Value) -> bool {
+        let text = |field: &str| reference[field].as_str().unwrap_or_default();
+        let mut selectors = self.spec.resource_selectors.iter();
+        selectors.any(|selector| {
+            self.reaches(selector, text("apiVersion"), text("kind"), text("namespace"))
+                && (selector.name.is_empty() || selector.name == text("name"))
+        })
+    }
+
+    /// Whether `selector` looks at objects of that kind in `namespace`. A PropagationPolicy looks at its own
+    /// namespace alone.
+    fn reaches(&self, selector: &ResourceSelector, api_version: &str, kind: &str, namespace: &str) -> bool {
+        let own = &*self.key.namespace;
+        selector.api_version == api_version
+            && selector.kind == kind
+            && (selector.namespace.is_empty() || selector.namespace == namespace)
+            && (own.is_empty() || own == namespace)
+    }
+
+    /// The templates among `objects` that it selects, each perhaps more than once.
+    pub(crate) fn selected<'a>(
+        &'a self,
+        objects: &'a dyn Objects,
+    ) -> impl Iterator<Item = (GroupResource, &'a Arc<Object>)> {
+        self.spec.resource_selectors.iter().flat_map(move |selector| {
+            let kind = TemplateKind::named(&selector.api_version, &selector.kind);
+            kind.into_iter().flat_map(move |kind| {
+                let found = self.look(selector, kind, objects);
+                found
+                    .filter(move |object| self.selects(kind, object).is_some())
+                    .map(move |object| (kind.resource, object))
+            })
+        })
+    }
+
+    fn look<'a>(
+        &'a self,
+        selector: &'a ResourceSelector,
+        kind: &TemplateKind,
+        objects: &'a dyn Objects,
+    ) -> Box<dyn Iterator<Item = &'a Arc<Object>> + 'a> {
+        let namespaces = [&*self.key.namespace, &selector.namespace];
+        let namespace = namespaces.into_iter().find(|namespace| !namespace.is_empty());
+        match namespace {
+            Some(namespace) if !selector.name.is_empty() => {
+                let key = Key::new(kind.resource, namespace, &selector.name);
+                Box::new(objects.get(&key).into_iter())
+            }
+            _ => objects.list(kind.resource, namespace),
+        }
+    }
+}
+
+/// Every policy.
+#[derive(Clone, Default)]
+pub(crate) struct Policies {
+    records: imbl::OrdMap<Key, Arc<PolicyRecord>>,
+    /// Kind that is selected, name of the template or nothing, and policy, for every selector.
+    selecting: imbl::OrdSet<(Arc<str>, Arc<str>, Key)>,
+}
+
+impl Policies {
+    /// The policy at `key`.
+    pub(crate) fn get(&self, key: &Key) -> Option<&Arc<PolicyRecord>> {
+        self.records.get(key)
+    }
+
+    /// Puts `new` in the place of the policy at `key`, or takes it away.
+    pub(crate) fn replace(&mut self, key: &Key, new: Option<Arc<PolicyRecord>>) {
+        let old = match &new {
+            Some(record) => self.records.insert(key.clone(), Arc::clone(record)),
+            None => self.records.remove(key),
+        };
+        for entry in old.iter().flat_map(|old| entries(old)) {
+            self.selecting.remove(&entry);
+        }
+        for entry in new.iter().flat_map(|new| entries(new)) {
+            self.selecting.insert(entry);
+        }
+    }
+
+    /// The policies of `resource` in `namespace` that may select a template of `kind` called `name`.
+    pub(crate) fn selecting<'a>(
+        &'a self,
+        kind: &TemplateKind,
+        name: &str,
+        resource: GroupResource,
+        namespace: &str,
+    ) -> impl Iterator<Item = &'a Arc<PolicyRecord>> {
+        let kind = selected_kind(kind.api_version, kind.kind);
+        let starts: [(Arc<str>, Arc<str>, Key); 2] = ["", name].map(|name| {
+            let first = Key::new(resource, namespace, "");
+            (Arc::clone(&kind), Arc::from(name), first)
+        });
+        starts.into_iter().flat_map(move |start| {
+            let entries = self.selecting.range(start.clone()..);
+            entries
+                .take_while(move |(kind, name, key)| {
+                    let (first_kind, first_name, first) = &start;
+                    kind == first_kind
+                        && name == first_name
+                        && key.resource == first.resource
+                        && key.namespace == first.namespace
+                })
+                .filter_map(move |(_, _, key)| self.records.get(key))
+        })
+    }
+}
+
+fn entries(record: &PolicyRecord) -> impl Iterator<Item = (Arc<str>, Arc<str>, Key)> {
+    let selectors = record.spec.resource_selectors.iter();
+    selectors.map(|selector| {
+        let kind = selected_kind(&selector.api_version, &selector.kind);
+        (kind, Arc::from(selector.name.as_str()), record.key.clone())
+    })
+}
+
+fn selected_kind(api_version: &str, kind: &str) -> Arc<str> {
+    format!("{api_version} {kind}").into()
+}
