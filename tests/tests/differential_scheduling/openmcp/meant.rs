@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::meant::Meant;
+use super::REQUEST_OF;
+use crate::meant::{Case, Meant};
 
 pub(super) const MEANT: &[Meant] = &[
     Meant {
@@ -31,14 +32,15 @@ pub(super) const MEANT: &[Meant] = &[
         },
     },
     Meant {
-        why: "of a Cluster that is taken it is not asked whether it could be: the one that carries the request's finalizer already is \
-              taken all the same",
-        settle: |_, theirs, ours| {
+        why: "a Cluster that carries the request's finalizer already is not asked whether it could be taken: the first \
+              of them is, all the same, and in the original each of them where it is the only one",
+        settle: |case, theirs, ours| {
             if theirs["picked"] == ours["picked"] {
-                let picked = ours["picked"][0].as_str().unwrap_or_default().to_owned();
-                for side in [theirs, ours] {
-                    if let Some(refused) = side["refused"].as_object_mut() {
-                        refused.remove(&picked);
+                for cluster in carrying(case) {
+                    for side in [&mut *theirs, &mut *ours] {
+                        if let Some(refused) = side["refused"].as_object_mut() {
+                            refused.remove(&cluster);
+                        }
                     }
                 }
             }
@@ -69,3 +71,20 @@ pub(super) const MEANT: &[Meant] = &[
         },
     },
 ];
+
+/// The Clusters that carry the finalizer of the request.
+fn carrying(case: &Case<'_>) -> Vec<String> {
+    let uid = &case.object("ClusterRequest")["metadata"]["uid"];
+    let finalizer = format!("{REQUEST_OF}{}", uid.as_str().unwrap_or_default());
+    let carries = |cluster: &&Value| {
+        let list = cluster["metadata"]["finalizers"].as_array();
+        list.is_some_and(|list| list.iter().any(|one| *one == finalizer.as_str()))
+    };
+    case.objects("Cluster")
+        .filter(carries)
+        .map(|cluster| {
+            let text = |field: &str| cluster["metadata"][field].as_str().unwrap_or_default();
+            format!("{}/{}", text("namespace"), text("name"))
+        })
+        .collect()
+}
